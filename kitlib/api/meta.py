@@ -1,0 +1,99 @@
+"""What every Kubernetes object carries: type, name, labels, owners, selectors; and the base of all our object types.
+
+Objects are `msgspec.Struct`s whose attributes are the manifest's fields in Python's case
+(`topology_spread_constraints` for `topologySpreadConstraints`). A field that a manifest does not set is `None`, an
+empty list or an empty dict; fields that we do not know are kept and written out again (see `kitlib.api.serialize`).
+
+Source: k8s.io/apimachinery/pkg/apis/meta/v1/types.go.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+
+class KubeStruct(msgspec.Struct, kw_only=True, rename="camel", omit_defaults=True, dict=True):
+    """Base of all API types: keyword-only, camelCase on the wire, unset fields left out.
+
+    Fields of a manifest that the type does not declare stand in `unknown_fields` of the struct they belong to.
+    """
+
+    @property
+    def unknown_fields(self) -> dict[str, Any]:
+        """Fields read from a manifest that this type does not declare; empty where there were none."""
+        return self.__dict__.get("unknown_fields_", {})
+
+
+class OwnerReference(KubeStruct):
+    api_version: str = ""
+    kind: str = ""
+    name: str = ""
+    uid: str = ""
+    controller: bool | None = None
+    block_owner_deletion: bool | None = None
+
+
+class ObjectMeta(KubeStruct):
+    name: str = ""
+    generate_name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    owner_references: list[OwnerReference] = []
+    finalizers: list[str] = []
+    resource_version: str = ""
+    generation: int | None = None
+    creation_timestamp: datetime | None = None
+    deletion_timestamp: datetime | None = None
+    deletion_grace_period_seconds: int | None = None
+
+
+class KubeObject(KubeStruct):
+    """A top-level object: `apiVersion`, `kind`, `metadata`."""
+
+    api_version: str = ""
+    kind: str = ""
+    metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
+
+    @property
+    def name(self) -> str:
+        return self.metadata.name
+
+    @property
+    def namespace(self) -> str:
+        return self.metadata.namespace
+
+    @property
+    def key(self) -> str:
+        """`namespace/name`, or the name alone where there is no namespace."""
+        return f"{self.metadata.namespace}/{self.metadata.name}" if self.metadata.namespace else self.metadata.name
+
+
+class LabelSelectorRequirement(KubeStruct):
+    key: str = ""
+    operator: str = ""
+    values: list[str] = []
+
+
+class LabelSelector(KubeStruct):
+    """`matchLabels` and `matchExpressions`, all of which must hold. An empty selector matches everything."""
+
+    match_labels: dict[str, str] = {}
+    match_expressions: list[LabelSelectorRequirement] = []
+
+
+class Condition(KubeStruct):
+    """A condition of any object (`metav1.Condition`, `PodCondition`, `NodeCondition`)."""
+
+    type: str = ""
+    status: str = ""
+    reason: str = ""
+    message: str = ""
+    observed_generation: int | None = None
+    last_probe_time: datetime | None = None
+    last_heartbeat_time: datetime | None = None
+    last_transition_time: datetime | None = None
