@@ -1,0 +1,75 @@
+"""A chart is three faces of the same data: a plotly figure, the frame behind it, and a sentence saying what it shows.
+
+Every function in this room takes plain data (dicts, lists, numbers with their unit in the name) and returns a `Chart`.
+The sentence and the frame are what a screen reader, a terminal and a page without JavaScript show.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import plotly.graph_objects as go
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A figure built only when asked for, its data as columns, and its meaning in one sentence.
+
+    Args:
+        title: what is shown, in a few words.
+        sentence: the chart's message, readable without the picture.
+        columns: column name (with its unit) to values; all of the same length.
+        draw: makes the figure; called at most once per `figure()` call.
+    """
+
+    title: str
+    sentence: str
+    columns: dict[str, Sequence[Any]]
+    draw: Callable[[], go.Figure]
+
+    def frame(self) -> pd.DataFrame:
+        """The chart's data as a pandas frame, one row a mark."""
+        import pandas as pd
+
+        return pd.DataFrame({name: list(values) for name, values in self.columns.items()})
+
+    def figure(self) -> go.Figure:
+        """A new plotly figure in the house style, with the sentence as its description."""
+        from kitlib.charts.style import dress
+
+        figure = self.draw()
+        dress(figure, title=self.title, sentence=self.sentence)
+        return figure
+
+    def table_html(self, limit: int = 200) -> str:
+        """The frame as a plain HTML table with the sentence as its caption; at most `limit` rows."""
+        names = list(self.columns)
+        rows = list(zip(*self.columns.values(), strict=True))
+        head = "".join(f'<th scope="col">{html.escape(str(name))}</th>' for name in names)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(_cell(value))}</td>" for value in row) + "</tr>" for row in rows[:limit]
+        )
+        more = f"<p>{len(rows) - limit} more rows: see <code>.frame()</code>.</p>" if len(rows) > limit else ""
+        return (
+            f"<table><caption>{html.escape(self.sentence)}</caption><thead><tr>{head}</tr></thead>"
+            f"<tbody>{body}</tbody></table>{more}"
+        )
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        bundle = dict(self.figure()._repr_mimebundle_(include, exclude) or {})
+        bundle["text/plain"] = f"{self.title}: {self.sentence}"
+        bundle.setdefault("text/html", self.table_html())
+        return bundle
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return str(value)
