@@ -1,0 +1,31 @@
+"""Plotly figures from plain data, each with its frame and its sentence; no widget and no cluster is known here."""
+
+from kitlib.charts.base import Chart
+from kitlib.charts.cpu_map import cpu_map
+from kitlib.charts.eviction_gauge import eviction_gauge
+from kitlib.charts.node_bar import node_bar
+from kitlib.charts.oom_ranking import oom_ranking
+from kitlib.charts.preemption import preemption_chart
+from kitlib.charts.queues import queue_chart
+from kitlib.charts.scheduler_board import filter_board, score_bars
+from kitlib.charts.shares import shares_chart
+from kitlib.charts.spread import spread_chart, spread_map
+from kitlib.charts.timeline import timeline_chart
+from kitlib.charts.usage import usage_chart
+
+__all__ = [
+    "Chart",
+    "cpu_map",
+    "eviction_gauge",
+    "filter_board",
+    "node_bar",
+    "oom_ranking",
+    "preemption_chart",
+    "queue_chart",
+    "score_bars",
+    "shares_chart",
+    "spread_chart",
+    "spread_map",
+    "timeline_chart",
+    "usage_chart",
+]

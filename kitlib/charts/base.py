@@ -7,13 +7,16 @@ The sentence and the frame are what a screen reader, a terminal and a page witho
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
+
+Row = Mapping[str, Any]
+"""One entry of plain data: field name to value."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +32,7 @@ class Chart:
 
     title: str
     sentence: str
-    columns: dict[str, Sequence[Any]]
+    columns: Mapping[str, Sequence[Any]]
     draw: Callable[[], go.Figure]
 
     def frame(self) -> pd.DataFrame:

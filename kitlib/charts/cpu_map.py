@@ -1,0 +1,73 @@
+"""Which logical CPU belongs to whom: a grid of sockets, NUMA nodes, cores and threads.
+
+Source: kubelet cpumanager (topology.CPUTopology, state.State: default set and assignments).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from kitlib.charts.base import Chart
+from kitlib.charts.style import GREY, series_color
+
+
+def cpu_map(cpus: Sequence[tuple[int, int, int, int]], owners: Mapping[int, str]) -> Chart:
+    """Every CPU as a cell: columns are physical cores by NUMA node, rows are the threads of a core.
+
+    Args:
+        cpus: (cpu, core, socket, NUMA node) of every logical CPU.
+        owners: cpu -> who owns it ("shared pool", "reserved", "pod/container"); a CPU left out is "shared pool".
+    """
+    order = sorted({(socket, numa, core) for _, core, socket, numa in cpus})
+    column = {key: index for index, key in enumerate(order)}
+    threads: dict[tuple[int, int, int], int] = {}
+    rows = []
+    for cpu, core, socket, numa in sorted(cpus):
+        key = (socket, numa, core)
+        thread = threads.get(key, 0)
+        threads[key] = thread + 1
+        rows.append((cpu, core, socket, numa, thread, owners.get(cpu, "shared pool"), column[key]))
+    kinds = sorted({row[5] for row in rows}, key=lambda owner: (owner != "shared pool", owner != "reserved", owner))
+    counts = ", ".join(f"{owner}: {sum(row[5] == owner for row in rows)}" for owner in kinds)
+
+    def draw():
+        import plotly.graph_objects as go
+
+        figure = go.Figure()
+        for index, owner in enumerate(kinds):
+            mine = [row for row in rows if row[5] == owner]
+            figure.add_scatter(
+                x=[row[6] for row in mine],
+                y=[row[4] for row in mine],
+                mode="markers+text",
+                text=[str(row[0]) for row in mine],
+                textfont={"size": 9, "color": "#000000"},
+                marker={
+                    "symbol": "square",
+                    "size": 22,
+                    "color": GREY if owner == "shared pool" else series_color(index),
+                    "line": {"width": 1, "color": GREY},
+                },
+                name=owner,
+                hovertemplate="CPU %{text}, " + owner + "<extra></extra>",
+            )
+        numa_of = {column[key]: key for key in order}
+        for index in range(1, len(order)):
+            if numa_of[index][:2] != numa_of[index - 1][:2]:
+                figure.add_vline(x=index - 0.5, line={"color": GREY, "dash": "dot"})
+        figure.update_xaxes(
+            tickvals=list(range(len(order))),
+            ticktext=[f"{core}<br>n{numa}" for _, numa, core in order],
+            title={"text": "core, and its NUMA node"},
+            showgrid=False,
+        )
+        figure.update_yaxes(tickvals=sorted({row[4] for row in rows}), title={"text": "thread"}, showgrid=False)
+        return figure
+
+    names = ("cpu", "core", "socket", "numa", "thread", "owner")
+    return Chart(
+        title="Who owns which CPU",
+        sentence=f"{len(rows)} CPUs; {counts}.",
+        columns={name: [row[i] for row in rows] for i, name in enumerate(names)},
+        draw=draw,
+    )

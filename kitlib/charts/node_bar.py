@@ -1,0 +1,72 @@
+"""A node's resource from capacity down to what is left: reserved parts, allocatable, what pods asked for.
+
+Source: kubelet cm.GetNodeAllocatableReservation
+(allocatable = capacity - kube-reserved - system-reserved - eviction-hard).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kitlib.charts.base import Chart
+from kitlib.charts.style import BLUE, GREEN, GREY, ORANGE, PURPLE, VERMILLION
+
+_PARTS = (
+    ("kube-reserved", PURPLE, "/"),
+    ("system-reserved", ORANGE, "\\"),
+    ("eviction-hard", VERMILLION, "x"),
+    ("requested by pods", BLUE, ""),
+    ("free", GREEN, "."),
+)
+
+
+def node_bar(parts: Mapping[str, Mapping[str, float]], units: Mapping[str, str]) -> Chart:
+    """One stacked bar a resource, each as percent of the capacity.
+
+    Args:
+        parts: resource -> {"capacity", "kube-reserved", "system-reserved", "eviction-hard", "requested by pods"} in the
+            resource's unit; a part left out counts as 0.
+        units: resource -> unit shown behind the numbers ("m", "bytes", "").
+    """
+    rows: list[tuple[str, str, float, float, str]] = []
+    sentences = []
+    for resource, given in parts.items():
+        capacity = given["capacity"]
+        reserved = sum(given.get(name, 0) for name in ("kube-reserved", "system-reserved", "eviction-hard"))
+        allocatable = max(0, capacity - reserved)
+        requested = given.get("requested by pods", 0)
+        values = {**given, "free": max(0, allocatable - requested)}
+        for name, _, _ in _PARTS:
+            value = values.get(name, 0)
+            rows.append((resource, name, value, 100 * value / capacity if capacity else 0, units.get(resource, "")))
+        percent = 100 * requested / allocatable if allocatable else 0
+        sentences.append(
+            f"{resource}: {requested:g} of {allocatable:g}{units.get(resource, '')} allocatable requested"
+            f" ({percent:.0f}%)"
+        )
+
+    def draw():
+        import plotly.graph_objects as go
+
+        figure = go.Figure()
+        for name, color, pattern in _PARTS:
+            mine = [row for row in rows if row[1] == name]
+            figure.add_bar(
+                y=[row[0] for row in mine],
+                x=[row[3] for row in mine],
+                customdata=[[row[2], row[4]] for row in mine],
+                name=name,
+                orientation="h",
+                marker={"color": color, "pattern": {"shape": pattern, "fgcolor": GREY}},
+                hovertemplate="%{y}: %{customdata[0]:,}%{customdata[1]} (%{x:.1f}%)",
+            )
+        figure.update_layout(barmode="stack", xaxis={"title": {"text": "percent of capacity"}, "range": [0, 100]})
+        return figure
+
+    names = ("resource", "part", "value", "percent of capacity", "unit")
+    return Chart(
+        title="From capacity to what is free",
+        sentence="; ".join(sentences) + ".",
+        columns={name: [row[i] for row in rows] for i, name in enumerate(names)},
+        draw=draw,
+    )

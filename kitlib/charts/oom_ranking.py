@@ -1,0 +1,52 @@
+"""Who the kernel would kill next: every candidate's badness, split into memory and adjustment.
+
+Source: kernel mm/oom_kill.c oom_badness(): pages of rss + swap + page tables, plus oom_score_adj * totalpages / 1000.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kitlib.charts.base import Chart, Row
+from kitlib.charts.style import GREY, QOS_COLORS, QOS_PATTERNS
+
+
+def oom_ranking(rows: Sequence[Row], *, killed: str = "") -> Chart:
+    """One bar a process, the worst on top; the first is the predicted victim.
+
+    Args:
+        rows: {"name", "qos", "memory_bytes", "oom_score_adj", "badness"} in any order; badness in pages.
+        killed: the process the kernel really killed, marked where it is known.
+    """
+    ranked = sorted(rows, key=lambda row: -float(row["badness"]))
+    columns = {key: [row[key] for row in ranked] for key in ("name", "qos", "memory_bytes", "oom_score_adj", "badness")}
+    if not ranked:
+        sentence = "No process is running, so nothing can be killed."
+    else:
+        sentence = f"{ranked[0]['name']} has the highest badness and is killed first."
+        if killed:
+            right = "as predicted" if killed == ranked[0]["name"] else "which was not the prediction"
+            sentence += f" The kernel killed {killed}, {right}."
+
+    def draw():
+        import plotly.graph_objects as go
+
+        figure = go.Figure()
+        for qos, color in QOS_COLORS.items():
+            mine = [row for row in ranked if row["qos"] == qos]
+            if mine:
+                figure.add_bar(
+                    y=[row["name"] for row in mine],
+                    x=[row["badness"] for row in mine],
+                    customdata=[[row["memory_bytes"], row["oom_score_adj"]] for row in mine],
+                    orientation="h",
+                    name=qos,
+                    text=["victim" if row is ranked[0] else "" for row in mine],
+                    marker={"color": color, "pattern": {"shape": QOS_PATTERNS[qos], "fgcolor": GREY}},
+                    hovertemplate="%{y}: %{x:,} pages; %{customdata[0]:,} bytes, adj %{customdata[1]}",
+                )
+        figure.update_yaxes(categoryorder="array", categoryarray=[row["name"] for row in reversed(ranked)])
+        figure.update_xaxes(title={"text": "badness in pages"})
+        return figure
+
+    return Chart("Who dies first", sentence, columns, draw)

@@ -1,0 +1,114 @@
+"""The scheduler's pipeline at a glance: every plugin's verdict on every node, and the scores of those that passed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kitlib.charts.base import Chart
+from kitlib.charts.style import BLUE, GREY, ORANGE, VERMILLION, series_color
+
+_LEVEL = {"": 0, "Success": 1, "Unschedulable": 2, "UnschedulableAndUnresolvable": 3, "Error": 3}
+_MARK = {"": "", "Success": "✓", "Unschedulable": "✗", "UnschedulableAndUnresolvable": "✗✗", "Error": "!"}
+
+
+def filter_board(
+    nodes: Sequence[str], plugins: Sequence[str], verdicts: Mapping[tuple[str, str], tuple[str, str]]
+) -> Chart:
+    """Nodes down, plugins across, a mark in every cell, the reason behind it.
+
+    Args:
+        nodes: node names, in the order to show.
+        plugins: Filter plugins in the order they ran.
+        verdicts: (node, plugin) -> (status code, reason); left out where the plugin was not asked any more.
+    """
+    cells = [[verdicts.get((node, plugin), ("", "")) for plugin in plugins] for node in nodes]
+    refused = [node for node, row in zip(nodes, cells, strict=True) if any(_LEVEL[code] > 1 for code, _ in row)]
+    sentence = f"{len(nodes) - len(refused)} of {len(nodes)} nodes pass every filter."
+
+    def draw():
+        import plotly.graph_objects as go
+
+        figure = go.Figure()
+        figure.add_heatmap(
+            x=list(plugins),
+            y=list(nodes),
+            z=[[_LEVEL[code] for code, _ in row] for row in cells],
+            text=[[_MARK[code] for code, _ in row] for row in cells],
+            customdata=[[reason or code or "not asked" for code, reason in row] for row in cells],
+            texttemplate="%{text}",
+            hovertemplate="%{y}, %{x}: %{customdata}<extra></extra>",
+            zmin=0,
+            zmax=3,
+            showscale=False,
+            xgap=2,
+            ygap=2,
+            colorscale=[
+                [0, "rgba(128,128,128,0.15)"],
+                [0.33, BLUE],
+                [0.34, BLUE],
+                [0.66, ORANGE],
+                [0.67, ORANGE],
+                [1, VERMILLION],
+            ],
+        )
+        figure.update_yaxes(autorange="reversed", showgrid=False)
+        figure.update_xaxes(side="top", tickangle=-35, showgrid=False)
+        figure.update_layout(margin={"t": 120}, height=180 + 26 * len(nodes))
+        return figure
+
+    flat = [(node, plugin, *verdicts.get((node, plugin), ("", ""))) for node in nodes for plugin in plugins]
+    names = ("node", "plugin", "status", "reason")
+    return Chart("Filters", sentence, {name: [row[i] for row in flat] for i, name in enumerate(names)}, draw)
+
+
+def score_bars(nodes: Sequence[str], weighted: Mapping[str, Sequence[int]], best: Sequence[str]) -> Chart:
+    """Stacked bars: what each Score plugin adds (normalised score times weight) to each feasible node.
+
+    Args:
+        nodes: the feasible nodes.
+        weighted: plugin -> one weighted score a node.
+        best: the nodes with the highest total; more than one is a tie.
+    """
+    totals = [sum(values[i] for values in weighted.values()) for i in range(len(nodes))]
+    if not nodes:
+        sentence = "No node is feasible, so nothing was scored."
+    elif len(best) == 1:
+        sentence = f"{best[0]} has the highest total, {max(totals)}."
+    else:
+        sentence = f"{len(best)} nodes tie at {max(totals)}: {', '.join(best)}; the scheduler picks one at random."
+
+    def draw():
+        import plotly.graph_objects as go
+
+        figure = go.Figure()
+        for index, (plugin, values) in enumerate(weighted.items()):
+            figure.add_bar(
+                y=list(nodes),
+                x=list(values),
+                name=plugin,
+                orientation="h",
+                marker={
+                    "color": series_color(index),
+                    "pattern": {"shape": ("", "/", "x", ".", "\\", "+")[index % 6], "fgcolor": GREY},
+                },
+            )
+        figure.add_scatter(
+            y=list(nodes),
+            x=totals,
+            mode="text",
+            text=[f" {total}{' ★' if node in best else ''}" for node, total in zip(nodes, totals, strict=True)],
+            textposition="middle right",
+            showlegend=False,
+            hoverinfo="skip",
+        )
+        figure.update_layout(barmode="stack", height=160 + 26 * len(nodes))
+        figure.update_yaxes(autorange="reversed")
+        return figure
+
+    columns: dict[str, Sequence[Any]] = {
+        "node": list(nodes),
+        **{p: list(v) for p, v in weighted.items()},
+        "total": totals,
+    }
+    return Chart("Scores", sentence, columns, draw)

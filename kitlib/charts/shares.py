@@ -1,0 +1,58 @@
+"""Who gets how much CPU when everybody is busy: the weights of siblings and the part each comes to.
+
+Source: kernel Documentation/scheduler/sched-design-CFS.rst (group scheduling); seeds 003 section 4.1.4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kitlib.charts.base import Chart
+from kitlib.charts.style import series_color
+
+
+def shares_chart(
+    names: Sequence[str], weights: Sequence[int], cpus: Sequence[float], *, observed: Sequence[float] | None = None
+) -> Chart:
+    """One bar a cgroup: the CPUs that its weight gives it, and beside it what was measured.
+
+    Args:
+        names: the cgroups, siblings of one parent or leaves of a tree.
+        weights: cpu.shares (v1) or cpu.weight (v2) of each.
+        cpus: CPUs each is predicted to get.
+        observed: CPUs each used, where it was measured.
+    """
+    total = sum(cpus) or 1
+    columns: dict[str, Sequence[Any]] = {
+        "cgroup": list(names),
+        "weight": list(weights),
+        "predicted CPUs": [round(value, 4) for value in cpus],
+        "percent": [round(100 * value / total, 1) for value in cpus],
+    }
+    if observed is not None:
+        columns["observed CPUs"] = [round(value, 4) for value in observed]
+    parts = ", ".join(f"{name} {100 * value / total:.0f}%" for name, value in zip(names, cpus, strict=True))
+
+    def draw():
+        import plotly.graph_objects as go
+
+        figure = go.Figure()
+        figure.add_bar(
+            x=list(names),
+            y=list(cpus),
+            name="predicted",
+            text=[f"{100 * value / total:.0f}%" for value in cpus],
+            marker={"color": series_color(0)},
+        )
+        if observed is not None:
+            figure.add_bar(
+                x=list(names),
+                y=list(observed),
+                name="observed",
+                marker={"color": series_color(1), "pattern": {"shape": "/"}},
+            )
+        figure.update_layout(barmode="group", yaxis={"title": {"text": "CPUs"}, "rangemode": "tozero"})
+        return figure
+
+    return Chart("CPU when all are busy", f"{total:.2f} CPUs are divided: {parts}.", columns, draw)

@@ -1,0 +1,102 @@
+"""How matching pods spread over topology domains: a count a domain, and the skew a new pod would make.
+
+Source: KEP-895 (even pods spreading): skew = matching pods in the domain + self match - global minimum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kitlib.charts.base import Chart, Row
+from kitlib.charts.style import BLUE, GREY, ORANGE, VERMILLION
+
+
+def spread_chart(domains: Sequence[Row], max_skew: int, topology_key: str) -> Chart:
+    """One bar a domain: pods now, and one more where the new pod would come; refused domains are marked.
+
+    Args:
+        domains: {"domain", "pods", "counted", "skew", "allowed"}: matching pods; those that the constraint counts
+            (its inclusion policies leave nodes out); the skew with the new pod; whether it may come here.
+        max_skew: the constraint's maxSkew.
+        topology_key: the node label that makes the domains.
+    """
+    names = ("domain", "pods", "counted", "skew", "allowed")
+    columns = {name: [row[name] for row in domains] for name in names}
+    allowed = [str(row["domain"]) for row in domains if row["allowed"]]
+    sentence = (
+        f"A new pod may go to {', '.join(allowed)} (maxSkew {max_skew})."
+        if allowed
+        else f"No domain of {topology_key} keeps the skew within {max_skew}."
+    )
+
+    def draw():
+        import plotly.graph_objects as go
+
+        figure = go.Figure()
+        x = [str(row["domain"]) for row in domains]
+        figure.add_bar(x=x, y=columns["counted"], name="counted pods", marker={"color": BLUE})
+        ignored = [int(row["pods"]) - int(row["counted"]) for row in domains]
+        if any(ignored):
+            figure.add_bar(x=x, y=ignored, name="pods left out", marker={"color": GREY, "pattern": {"shape": "."}})
+        figure.add_bar(
+            x=x,
+            y=[1] * len(x),
+            name="the new pod",
+            text=[f"skew {row['skew']}{'' if row['allowed'] else ' ✗'}" for row in domains],
+            marker={
+                "color": [ORANGE if row["allowed"] else VERMILLION for row in domains],
+                "pattern": {"shape": ["/" if row["allowed"] else "x" for row in domains]},
+            },
+        )
+        figure.update_layout(barmode="stack", yaxis={"title": {"text": "pods"}, "dtick": 1})
+        figure.update_xaxes(title={"text": topology_key})
+        return figure
+
+    return Chart("Spread over domains", sentence, columns, draw)
+
+
+def spread_map(zones: Sequence[str], nodes: Sequence[Sequence[str]], counts: Sequence[Sequence[int]]) -> Chart:
+    """Zones down, their nodes across, matching pods as the number in each cell.
+
+    Args:
+        zones: the zones.
+        nodes: per zone, its node names.
+        counts: per zone, matching pods on each node.
+    """
+    flat = [
+        (zone, node, count)
+        for zone, names, row in zip(zones, nodes, counts, strict=True)
+        for node, count in zip(names, row, strict=True)
+    ]
+    totals = ", ".join(f"{zone} {sum(row)}" for zone, row in zip(zones, counts, strict=True))
+    widest = max((len(row) for row in counts), default=0)
+
+    def draw():
+        import plotly.graph_objects as go
+
+        figure = go.Figure()
+        figure.add_heatmap(
+            y=list(zones),
+            x=[str(i + 1) for i in range(widest)],
+            z=[list(row) + [None] * (widest - len(row)) for row in counts],
+            text=[[str(count or "") for count in row] + [""] * (widest - len(row)) for row in counts],
+            customdata=[list(row) + [""] * (widest - len(row)) for row in nodes],
+            texttemplate="%{text}",
+            hovertemplate="%{customdata}: %{z} pods<extra></extra>",
+            colorscale=[[0, "rgba(128,128,128,0.15)"], [1, BLUE]],
+            zmin=0,
+            xgap=2,
+            ygap=2,
+            showscale=False,
+        )
+        figure.update_yaxes(autorange="reversed", showgrid=False)
+        figure.update_xaxes(title={"text": "node of the zone"}, showgrid=False)
+        return figure
+
+    names = ("zone", "node", "pods")
+    return Chart(
+        "Pods per node",
+        f"Matching pods: {totals}.",
+        {name: [row[i] for row in flat] for i, name in enumerate(names)},
+        draw,
+    )

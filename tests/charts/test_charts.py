@@ -1,0 +1,109 @@
+"""Every chart has a figure in the house style, a frame behind it and a sentence that says the same."""
+
+import pytest
+
+from kitlib import charts
+
+CASES = {
+    "node bar": (
+        charts.node_bar(
+            {"cpu": {"capacity": 8000, "kube-reserved": 500, "system-reserved": 500, "requested by pods": 1500}},
+            {"cpu": "m"},
+        ),
+        "1500 of 7000m allocatable requested (21%)",
+    ),
+    "cpu map": (
+        charts.cpu_map([(0, 0, 0, 0), (1, 1, 0, 0), (2, 0, 0, 0), (3, 1, 0, 0)], {0: "reserved", 1: "pod/a"}),
+        "4 CPUs; shared pool: 2, reserved: 1, pod/a: 1.",
+    ),
+    "shares": (charts.shares_chart(["kubepods", "rest"], [30720, 3072], [43.6, 4.4]), "kubepods 91%"),
+    "usage": (
+        charts.usage_chart([0, 0.1], {"a": [1, 5]}, limits={"a": 5}),
+        "At the limit: a.",
+    ),
+    "oom ranking": (
+        charts.oom_ranking(
+            [
+                {"name": "small", "qos": "BestEffort", "memory_bytes": 1, "oom_score_adj": 1000, "badness": 10},
+                {"name": "big", "qos": "Burstable", "memory_bytes": 9, "oom_score_adj": 999, "badness": 12},
+            ],
+            killed="big",
+        ),
+        "big has the highest badness and is killed first. The kernel killed big, as predicted.",
+    ),
+    "eviction gauge": (
+        charts.eviction_gauge(
+            [{"signal": "memory.available", "available": 50, "capacity": 1000, "threshold": 100, "met": True}]
+        ),
+        "Thresholds met: memory.available.",
+    ),
+    "filter board": (
+        charts.filter_board(["a", "b"], ["NodeName", "Fit"], {("a", "Fit"): ("Unschedulable", "Insufficient cpu")}),
+        "1 of 2 nodes pass every filter.",
+    ),
+    "score bars": (charts.score_bars(["a", "b"], {"Fit": [3, 3]}, ["a", "b"]), "2 nodes tie at 3: a, b"),
+    "spread": (
+        charts.spread_chart(
+            [
+                {"domain": "z1", "pods": 2, "counted": 2, "skew": 2, "allowed": False},
+                {"domain": "z2", "pods": 1, "counted": 1, "skew": 1, "allowed": True},
+            ],
+            1,
+            "zone",
+        ),
+        "A new pod may go to z2 (maxSkew 1).",
+    ),
+    "spread map": (charts.spread_map(["z1"], [["a", "b"]], [[1, 2]]), "Matching pods: z1 3."),
+    "preemption": (
+        charts.preemption_chart(
+            [
+                {
+                    "node": "a",
+                    "victims": ["x"],
+                    "highest_priority": 0,
+                    "sum_of_priorities": 0,
+                    "pdb_violations": 0,
+                }
+            ],
+            "a",
+        ),
+        "a is nominated; it loses x.",
+    ),
+    "queues": (
+        charts.queue_chart([{"seconds": 1, "what": "add", "activeQ": ["p"]}]),
+        "At 1 s, activeQ: p; backoffQ: empty; unschedulable: empty; gated: empty.",
+    ),
+    "timeline": (
+        charts.timeline_chart([{"seconds": 2, "source": "kernel", "object": "p", "text": "oom-kill"}]),
+        "the last at 2 s: oom-kill",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_chart_says_in_words_and_numbers_what_it_draws(name):
+    chart, said = CASES[name]
+    assert said in chart.sentence
+    frame = chart.frame()
+    assert len(frame) >= 1
+    figure = chart.figure()
+    assert len(figure.data) >= 1
+    assert figure.layout.meta["sentence"] == chart.sentence
+    assert figure.layout.transition.duration == 0
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_table_behind_a_chart_escapes_what_it_shows(name):
+    table = CASES[name][0].table_html()
+    assert table.startswith("<table><caption>")
+    assert table.count("<tr>") == len(CASES[name][0].frame()) + 1
+
+
+def test_text_from_a_manifest_cannot_become_markup():
+    chart = charts.timeline_chart([{"seconds": 0, "source": "event", "object": "<b>", "text": "<script>"}])
+    assert "<script>" not in chart.table_html()
+
+
+def test_a_long_table_is_cut_and_says_so():
+    chart = charts.spread_map(["z"], [[str(i) for i in range(300)]], [[0] * 300])
+    assert "100 more rows" in chart.table_html()
