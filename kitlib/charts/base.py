@@ -49,6 +49,12 @@ class Chart:
         dress(figure, title=self.title, sentence=self.sentence)
         return figure
 
+    def svg(self) -> str:
+        """The figure as a still picture (SVG text) that needs no JavaScript."""
+        from kitlib.charts.static import to_svg
+
+        return to_svg(self.figure())
+
     def table_html(self, limit: int = 200) -> str:
         """The frame as a plain HTML table with the sentence as its caption; at most `limit` rows."""
         names = list(self.columns)

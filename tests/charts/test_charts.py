@@ -107,3 +107,14 @@ def test_text_from_a_manifest_cannot_become_markup():
 def test_a_long_table_is_cut_and_says_so():
     chart = charts.spread_map(["z"], [[str(i) for i in range(300)]], [[0] * 300])
     assert "100 more rows" in chart.table_html()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_chart_has_a_still_picture_that_is_well_formed_and_describes_itself(name):
+    from xml.etree import ElementTree
+
+    chart = CASES[name][0]
+    root = ElementTree.fromstring(chart.svg())
+    inside = [element.tag.split("}")[1] for element in root.iter()]
+    assert "desc" in inside and chart.sentence == root.find("{http://www.w3.org/2000/svg}desc").text
+    assert inside.count("rect") + inside.count("polyline") >= 1
