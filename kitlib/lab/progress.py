@@ -1,0 +1,103 @@
+"""What a learner has done, kept in one local JSON Lines file: an entry a prediction, a check, a hint taken.
+
+Entries are only ever appended, so a killed kernel loses at most the line it was writing; a half-written last line is
+ignored on reading. The file is `progress.jsonl` in the folder that KITLIB_PROGRESS names, else in the user's data
+folder.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One thing that happened.
+
+    Attributes:
+        kind: "prediction", "check" or "hint".
+        lab: the lab's or notebook's name.
+        task: the task's or question's name.
+        points: points earned by this entry.
+        of: points that could be earned.
+        seconds: unix time.
+        details: what was answered, found, expected; the evidence of a check.
+    """
+
+    kind: str
+    lab: str
+    task: str
+    points: float
+    of: float
+    seconds: float
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+class Progress:
+    """The learner's file of entries.
+
+    Args:
+        folder: where the file stands; made when the first entry is written.
+    """
+
+    def __init__(self, folder: str | Path | None = None) -> None:
+        self.path = Path(folder or default_folder()) / "progress.jsonl"
+
+    def record(self, kind: str, lab: str, task: str, points: float, of: float, **details: Any) -> Entry:
+        """Append an entry and return it."""
+        entry = Entry(kind, lab, task, points, of, round(time.time(), 3), details)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        line = json.dumps(entry.__dict__, default=str, ensure_ascii=False)
+        with self.path.open("ab+") as file:
+            if file.tell() and not _ends_with_newline(file):
+                file.write(b"\n")
+            file.write(line.encode() + b"\n")
+        return entry
+
+    def entries(self, lab: str | None = None) -> Iterator[Entry]:
+        """All entries in the order they were made, or those of one lab."""
+        if not self.path.exists():
+            return
+        for line in self.path.read_text(encoding="utf-8").splitlines():
+            try:
+                data = json.loads(line)
+                entry = Entry(**data)
+            except (ValueError, TypeError):
+                continue  # the line that a killed kernel was writing
+            if lab is None or entry.lab == lab:
+                yield entry
+
+    def score(self, lab: str) -> tuple[float, float]:
+        """(points, possible points) of a lab: the best check of each task, the first answer of each prediction."""
+        best: dict[tuple[str, str], Entry] = {}
+        for entry in self.entries(lab):
+            key = (entry.kind, entry.task)
+            known = best.get(key)
+            if entry.kind == "check" and (known is None or entry.points > known.points):
+                best[key] = entry
+            elif entry.kind == "prediction":
+                best.setdefault(key, entry)
+        return sum(e.points for e in best.values()), sum(e.of for e in best.values())
+
+    def hints_taken(self, lab: str, task: str) -> int:
+        """How many hints of a task the learner has asked for."""
+        return sum(1 for entry in self.entries(lab) if entry.kind == "hint" and entry.task == task)
+
+
+def _ends_with_newline(file: IO[bytes]) -> bool:
+    file.seek(-1, os.SEEK_END)
+    return file.read(1) == b"\n"
+
+
+def default_folder() -> Path:
+    """KITLIB_PROGRESS, else `kitlib` in XDG_DATA_HOME, else `~/.local/share/kitlib`."""
+    if named := os.environ.get("KITLIB_PROGRESS"):
+        return Path(named)
+    base = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    return Path(base) / "kitlib"
