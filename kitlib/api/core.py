@@ -104,9 +104,7 @@ class PreferredSchedulingTerm(KubeStruct):
 
 
 class NodeAffinity(KubeStruct):
-    required: NodeSelector | None = msgspec.field(
-        name="requiredDuringSchedulingIgnoredDuringExecution", default=None
-    )
+    required: NodeSelector | None = msgspec.field(name="requiredDuringSchedulingIgnoredDuringExecution", default=None)
     preferred: list[PreferredSchedulingTerm] = msgspec.field(
         name="preferredDuringSchedulingIgnoredDuringExecution", default_factory=list
     )
