@@ -1,8 +1,8 @@
 """Quantities: `500m`, `128Mi`, `1e3`: exact numbers down to one billionth, with the notation they were written in.
 
-A quantity remembers its format and, as long as nothing was computed with it, its text. Kubernetes keeps small numbers as a
-64-bit integer with a power of ten and all others as an arbitrary decimal; the two differ in how they round negative numbers
-and in what they do beyond 64 bits, and so they do here.
+A quantity remembers its format and, as long as nothing was computed with it, its text. Kubernetes keeps small numbers
+as a 64-bit integer with a power of ten and all others as an arbitrary decimal; the two differ in how they round negative
+numbers and in what they do beyond 64 bits, and so they do here.
 
 Source: k8s.io/apimachinery/pkg/api/resource (quantity.go, amount.go, suffix.go, math.go).
 """
@@ -37,7 +37,7 @@ NUMERIC_WRONG = "unable to parse numeric part of quantity"
 
 
 class QuantityError(KitError, ValueError):
-    """A text that is not a quantity; the message is Kubernetes' own. Source: resource.ErrFormatWrong, ErrSuffix, ErrNumeric."""
+    """A text that is no quantity, in Kubernetes' words. Source: resource.ErrFormatWrong, ErrSuffix, ErrNumeric."""
 
 
 @total_ordering
@@ -59,7 +59,7 @@ class Quantity:
     _nano: int
     _power: int  # Kubernetes holds an integer times 10**_power: of 64 bits, or (_decimal) of any size
     _decimal: bool
-    _text: str | None
+    _text: str
 
     def __new__(cls, text: str | int | float | Quantity) -> Quantity:
         if isinstance(text, Quantity):
@@ -67,7 +67,7 @@ class Quantity:
         return _parse(text if isinstance(text, str) else _number_text(text))
 
     @classmethod
-    def _of(cls, nano: int, format_: Format, power: int = 0, decimal: bool = False, text: str | None = None) -> Quantity:
+    def _of(cls, nano: int, format_: Format, power: int = 0, decimal: bool = False, text: str = "") -> Quantity:
         made = object.__new__(cls)
         set_ = object.__setattr__
         set_(made, "_nano", nano)
@@ -171,7 +171,7 @@ class Quantity:
         return self._sum(other, -other._nano)
 
     def _sum(self, other: Quantity, change: int) -> Quantity:
-        # Zero has no notation of its own: the sum takes the other's. Source: Quantity.Add, Quantity.Sub, int64Amount.Add.
+        # Zero has no notation of its own: the sum takes the other's. Source: Quantity.Add, Sub, int64Amount.Add.
         format_ = self.format if self._nano else other.format
         nano = self._nano + change
         if not (self._decimal or other._decimal):
@@ -211,9 +211,8 @@ class Quantity:
     # --------------------------------------------------------------------------------------------- as text
 
     def __str__(self) -> str:
-        if self._text is None:
+        if not self._text:
             object.__setattr__(self, "_text", self._canonical())
-        assert self._text is not None
         return self._text
 
     def __repr__(self) -> str:
@@ -265,7 +264,7 @@ def _parse(text: str) -> Quantity:
     if fast:
         power = (exponent if base == 10 else 0) - len(fraction)
         nano = signed * units * 10 ** min(power + 9, _ABSURD_EXPONENT)
-        as_written = text if _is_canonical(format_, exponent, power, digits) else None
+        as_written = text if _is_canonical(format_, exponent, power, digits) else ""
         return Quantity._of(nano, format_, power, text=as_written)
 
     if not (zeros or whole or fraction):

@@ -1,0 +1,132 @@
+"""Kubernetes releases as data: which feature gate and which behaviour holds in which minor version.
+
+Code asks `release.enabled("MinDomainsInPodTopologySpread")` and never compares version numbers. Besides Kubernetes' own
+feature gates the table holds behaviours that changed without a gate; their names begin with `Kit` and their lines say
+what changed.
+
+Source: pkg/features/kube_features.go (versioned feature specs) and the changelogs of the releases named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+from kitlib.api.errors import KitError
+
+RELEASES = tuple(f"1.{minor}" for minor in range(23, 37))
+"""Every release that can be followed, oldest first."""
+
+_OFF, _ON = False, True
+
+GATES: dict[str, tuple[tuple[int, bool], ...]] = {
+    # gate: (minor version from which the value holds, value) ...; off before the first
+    "CPUManagerPolicyAlphaOptions": ((23, _OFF),),
+    "CPUManagerPolicyBetaOptions": ((23, _ON),),
+    "CPUManagerPolicyOptions": ((23, _ON),),
+    "DefaultPodTopologySpread": ((20, _ON),),
+    "DisableCPUQuotaWithExclusiveCPUs": ((33, _ON),),
+    "DynamicResourceAllocation": ((26, _OFF), (34, _ON)),
+    "InPlacePodLevelResourcesVerticalScaling": ((35, _OFF), (36, _ON)),
+    "InPlacePodVerticalScaling": ((27, _OFF), (33, _ON)),
+    "KubeletCgroupDriverFromCRI": ((28, _OFF), (31, _ON)),
+    "MatchLabelKeysInPodAffinity": ((29, _OFF), (31, _ON)),
+    "MatchLabelKeysInPodTopologySpread": ((25, _OFF), (27, _ON)),
+    "MatchLabelKeysInPodTopologySpreadSelectorMerge": ((34, _ON),),
+    "MemoryManager": ((22, _ON),),
+    "MemoryQoS": ((22, _OFF),),
+    "MinDomainsInPodTopologySpread": ((24, _OFF), (27, _ON)),
+    "NodeInclusionPolicyInPodTopologySpread": ((25, _OFF), (26, _ON)),
+    "NodeSwap": ((22, _OFF), (28, _ON)),
+    "PodLevelResourceManagers": ((36, _OFF),),
+    "PodLevelResources": ((32, _OFF), (34, _ON)),
+    "PodSchedulingReadiness": ((26, _OFF), (27, _ON)),
+    "SchedulerAsyncPreemption": ((32, _OFF), (33, _ON)),
+    "SchedulerPopFromBackoffQ": ((33, _ON),),
+    "SchedulerQueueingHints": ((28, _OFF), (32, _ON)),
+    "SidecarContainers": ((28, _OFF), (29, _ON)),
+    "TopologyManagerPolicyAlphaOptions": ((26, _OFF),),
+    "TopologyManagerPolicyBetaOptions": ((26, _OFF), (28, _ON)),
+    "TopologyManagerPolicyOptions": ((26, _OFF), (28, _ON)),
+    # nodes that the pod's node affinity or selector excludes no longer count in the skew
+    "KitSpreadHonoursNodeAffinity": ((24, _ON),),
+    # the weighted sum of a node's spread scores is rounded, no longer cut off
+    "KitSpreadScoreRounded": ((24, _ON),),
+    # MemoryQoS knows memoryReservationPolicy, and protects Burstable pods by memory.low instead of memory.min
+    "KitMemoryReservationPolicy": ((36, _ON),),
+}
+
+
+class Release:
+    """One minor release with its gates, some of which may be set by hand.
+
+    Args:
+        name: `1.24`; a leading "v" and a patch number are ignored.
+        gates: feature gates set on top of the release's defaults, as `--feature-gates` does.
+
+    Raises:
+        KitError: for a release that the kit does not follow.
+    """
+
+    __slots__ = ("_enabled", "_overrides", "minor", "name")
+
+    def __init__(self, name: str | Release, gates: Mapping[str, bool] | None = None) -> None:
+        text = name.name if isinstance(name, Release) else str(name).removeprefix("v")
+        self.name = ".".join(text.split(".")[:2])
+        if self.name not in RELEASES:
+            raise KitError(f"release {str(name)!r}: the kit follows {RELEASES[0]} to {RELEASES[-1]}")
+        self.minor = int(self.name.split(".")[1])
+        self._overrides = dict(gates or {})
+        self._enabled = {**_defaults(self.minor), **self._overrides}
+
+    @classmethod
+    def latest(cls) -> Release:
+        """The newest release that the kit follows."""
+        return _latest()
+
+    def enabled(self, gate: str) -> bool:
+        """Whether the gate or behaviour holds in this release.
+
+        Raises:
+            KitError: for a name that is neither in the table nor was set by hand.
+        """
+        try:
+            return self._enabled[gate]
+        except KeyError:
+            raise KitError(f"feature gate {gate!r} is unknown to the kit") from None
+
+    def knows(self, gate: str) -> bool:
+        """Whether the release has the gate at all (a gate of a later release cannot be switched on)."""
+        return gate in GATES and GATES[gate][0][0] <= self.minor
+
+    def with_gates(self, gates: Mapping[str, bool]) -> Release:
+        """The same release with other gates on top."""
+        return Release(self.name, {**self._overrides, **gates})
+
+    def gates(self) -> dict[str, bool]:
+        """Every gate with its value in this release."""
+        return dict(sorted(self._enabled.items()))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Release) and (self.name, self._enabled) == (other.name, other._enabled)
+
+    def __hash__(self) -> int:
+        return hash((self.name, tuple(sorted(self._overrides.items()))))
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __repr__(self) -> str:
+        return f"Release({self.name!r}, {self._overrides})" if self._overrides else f"Release({self.name!r})"
+
+
+def _defaults(minor: int) -> dict[str, bool]:
+    return {
+        gate: next((value for since, value in reversed(steps) if since <= minor), False)
+        for gate, steps in GATES.items()
+    }
+
+
+@lru_cache(maxsize=1)
+def _latest() -> Release:
+    return Release(RELEASES[-1])
