@@ -1,8 +1,8 @@
 """Quantities: `500m`, `128Mi`, `1e3`: exact numbers down to one billionth, with the notation they were written in.
 
 A quantity remembers its format and, as long as nothing was computed with it, its text. Kubernetes keeps small numbers
-as a 64-bit integer with a power of ten and all others as an arbitrary decimal; the two differ in how they round negative
-numbers and in what they do beyond 64 bits, and so they do here.
+as a 64-bit integer with a power of ten and all others as an arbitrary decimal; the two differ in how they round
+negative numbers and in what they do beyond 64 bits, and so they do here.
 
 Source: k8s.io/apimachinery/pkg/api/resource (quantity.go, amount.go, suffix.go, math.go).
 """

@@ -1,0 +1,117 @@
+"""What a pod as a whole requests and may use: the sums that the scheduler places it by and the kubelet limits it to.
+
+Init containers run one after another before the rest, so of them only the largest counts; a restartable init container
+(sidecar) stays and is added to everything that starts after it. Pod-level resources, where the pod has them, replace
+the sum for the resources that they name. Overhead of the runtime class comes on top.
+
+Source: k8s.io/component-helpers/resource/helpers.go (PodRequests, PodLimits).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kitlib.api.core import Container, Pod, ResourceList
+from kitlib.api.release import Release
+
+POD_LEVEL_RESOURCES = ("cpu", "memory")
+"""Resources that `spec.resources` may name, besides huge pages."""
+
+
+def supports_pod_level(resource: str) -> bool:
+    """Whether `spec.resources` may set it. Source: component-helpers IsSupportedPodLevelResource."""
+    return resource in POD_LEVEL_RESOURCES or resource.startswith("hugepages-")
+
+
+def pod_requests(
+    pod: Pod,
+    *,
+    exclude_overhead: bool = False,
+    skip_pod_level: bool = False,
+    non_missing: ResourceList | None = None,
+    release: Release | None = None,
+) -> ResourceList:
+    """The pod's effective requests.
+
+    Args:
+        pod: defaulted.
+        exclude_overhead: leave `spec.overhead` out.
+        skip_pod_level: look at the containers only.
+        non_missing: taken for a container that does not request the resource (scoring's default requests).
+        release: whose gates say whether pod-level resources count; None = the latest.
+
+    Returns:
+        Resource name -> quantity; a new mapping.
+
+    Source: component-helpers PodRequests.
+    """
+    spec = pod.spec
+
+    def wanted(container: Container) -> ResourceList:
+        requests = container.resources.requests
+        return {**non_missing, **requests} if non_missing else requests
+
+    total = _aggregate(pod, wanted)
+    if not skip_pod_level and spec.resources is not None and (release or Release.latest()).enabled("PodLevelResources"):
+        for name, quantity in spec.resources.requests.items():
+            if supports_pod_level(name):
+                total[name] = quantity
+    if spec.overhead and not exclude_overhead:
+        add_to(total, spec.overhead)
+    return total
+
+
+def pod_limits(
+    pod: Pod, *, exclude_overhead: bool = False, skip_pod_level: bool = False, release: Release | None = None
+) -> ResourceList:
+    """The pod's effective limits: only what is limited somewhere; overhead is added to limits that exist.
+
+    Args and returns as for `pod_requests`.
+
+    Source: component-helpers PodLimits.
+    """
+    spec = pod.spec
+    total = _aggregate(pod, lambda container: container.resources.limits)
+    if not skip_pod_level and spec.resources is not None and (release or Release.latest()).enabled("PodLevelResources"):
+        for name, quantity in spec.resources.limits.items():
+            if supports_pod_level(name):
+                total[name] = quantity
+    if spec.overhead and not exclude_overhead:
+        for name, quantity in spec.overhead.items():
+            if name in total and not total[name].is_zero():
+                total[name] = total[name] + quantity
+    return total
+
+
+def _aggregate(pod: Pod, of: Callable[[Container], ResourceList]) -> ResourceList:
+    """Containers and sidecars together, or the largest moment of the initialisation, whichever is more."""
+    total: ResourceList = {}
+    for container in pod.spec.containers:
+        add_to(total, of(container))
+    sidecars: ResourceList = {}
+    peak: ResourceList = {}
+    for container in pod.spec.init_containers:
+        own = of(container)
+        if container.restart_policy == "Always":
+            add_to(total, own)
+            add_to(sidecars, own)
+            raise_to(peak, sidecars)
+        else:
+            moment = dict(own)
+            add_to(moment, sidecars)
+            raise_to(peak, moment)
+    raise_to(total, peak)
+    return total
+
+
+def add_to(total: ResourceList, more: ResourceList) -> None:
+    """Add `more` to `total` in place, resource by resource."""
+    for name, quantity in more.items():
+        total[name] = total[name] + quantity if name in total else quantity
+
+
+def raise_to(total: ResourceList, least: ResourceList) -> None:
+    """Raise `total` in place to at least `least`, resource by resource."""
+    for name, quantity in least.items():
+        if name not in total or quantity > total[name]:
+            total[name] = quantity

@@ -1,0 +1,170 @@
+"""Which labels, nodes and taints match: label selectors, node selectors, tolerations. Pure; compiled once, asked often.
+
+Sources: apimachinery labels.Selector, metav1.LabelSelectorAsSelector; component-helpers nodeaffinity;
+core/v1 Toleration.ToleratesTaint, v1helper.FindMatchingUntoleratedTaint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from kitlib.api.core import Node, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, Pod, Taint, Toleration
+from kitlib.api.errors import KitError
+from kitlib.api.meta import LabelSelector, LabelSelectorRequirement
+
+Labels = Mapping[str, str]
+
+
+class SelectorError(KitError, ValueError):
+    """A selector that cannot be used: an unknown operator, or values that do not fit it."""
+
+
+class LabelSelectorMatcher:
+    """A label selector made ready: None matches nothing, an empty one everything.
+
+    Raises:
+        SelectorError: for an operator that is none, or values that do not fit it.
+
+    Source: metav1.LabelSelectorAsSelector.
+    """
+
+    __slots__ = ("everything", "nothing", "requirements")
+
+    def __init__(self, selector: LabelSelector | None) -> None:
+        self.nothing = selector is None
+        self.requirements: tuple[tuple[str, str, tuple[str, ...]], ...] = ()
+        if selector is not None:
+            found = [(key, "In", (value,)) for key, value in selector.match_labels.items()]
+            found += [_label_requirement(r) for r in selector.match_expressions]
+            self.requirements = tuple(sorted(found))
+        self.everything = not self.nothing and not self.requirements
+
+    def matches(self, labels: Labels) -> bool:
+        """Whether an object with these labels is selected."""
+        if self.nothing:
+            return False
+        return all(_holds(labels, key, operator, values) for key, operator, values in self.requirements)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, LabelSelectorMatcher) and (self.nothing, self.requirements) == (
+            other.nothing,
+            other.requirements,
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.nothing, self.requirements))
+
+
+def _label_requirement(r: LabelSelectorRequirement) -> tuple[str, str, tuple[str, ...]]:
+    if r.operator not in ("In", "NotIn", "Exists", "DoesNotExist"):
+        raise SelectorError(f'"{r.operator}" is not a valid label selector operator')
+    if r.operator in ("In", "NotIn") and not r.values:
+        raise SelectorError("values: Invalid value: []: for 'in', 'notin' operators, values set can't be empty")
+    if r.operator in ("Exists", "DoesNotExist") and r.values:
+        raise SelectorError("values: Invalid value: values set must be empty for exists and does not exist")
+    return r.key, r.operator, tuple(sorted(set(r.values)))
+
+
+def _holds(labels: Labels, key: str, operator: str, values: tuple[str, ...]) -> bool:
+    if operator == "In":
+        return key in labels and labels[key] in values
+    if operator == "NotIn":
+        return key not in labels or labels[key] not in values
+    if operator == "Exists":
+        return key in labels
+    if operator == "DoesNotExist":
+        return key not in labels
+    return _compares(labels, key, operator, values)
+
+
+def _compares(labels: Labels, key: str, operator: str, values: tuple[str, ...]) -> bool:
+    """Gt and Lt: both sides are whole numbers of 64 bits, otherwise nothing matches."""
+    if key not in labels or len(values) != 1:
+        return False
+    left, right = _whole(labels[key]), _whole(values[0])
+    if left is None or right is None:
+        return False
+    return left > right if operator == "Gt" else left < right
+
+
+def _whole(text: str) -> int | None:
+    digits = text[1:] if text[:1] in ("+", "-") else text
+    if not digits.isascii() or not digits.isdigit():
+        return None
+    number = int(text)
+    return number if -(2**63) <= number < 2**63 else None
+
+
+# ------------------------------------------------------------------------------------------------------ node selectors
+
+
+def matches_expressions(requirements: Iterable[NodeSelectorRequirement], labels: Labels) -> bool:
+    """Whether every requirement on labels holds (In, NotIn, Exists, DoesNotExist, Gt, Lt)."""
+    return all(_holds(labels, r.key, r.operator, tuple(r.values)) for r in requirements)
+
+
+def matches_term(term: NodeSelectorTerm, node: Node) -> bool:
+    """Whether the node fulfils all of a term; an empty term matches no node. Source: nodeaffinity.nodeSelectorTerm."""
+    if not term.match_expressions and not term.match_fields:
+        return False
+    fields = {"metadata.name": node.metadata.name}
+    return matches_expressions(term.match_expressions, node.metadata.labels) and matches_expressions(
+        term.match_fields, fields
+    )
+
+
+def matches_node_selector(selector: NodeSelector, node: Node) -> bool:
+    """Whether any of the terms matches the node. Source: nodeaffinity.NodeSelector.Match."""
+    return any(matches_term(term, node) for term in selector.node_selector_terms)
+
+
+def matches_required_node_affinity(pod: Pod, node: Node) -> bool:
+    """`nodeSelector` and the required node affinity together. Source: nodeaffinity.RequiredNodeAffinity.Match."""
+    labels = node.metadata.labels
+    if any(labels.get(key) != value for key, value in pod.spec.node_selector.items()):
+        return False
+    affinity = pod.spec.affinity and pod.spec.affinity.node_affinity
+    if not affinity or affinity.required is None:
+        return True
+    return matches_node_selector(affinity.required, node)
+
+
+# ----------------------------------------------------------------------------------------------- taints and tolerations
+
+
+def tolerates(toleration: Toleration, taint: Taint) -> bool:
+    """Whether a toleration fits a taint; an empty effect fits all, an empty key with Exists fits every taint.
+
+    Source: core/v1 Toleration.ToleratesTaint.
+    """
+    if toleration.effect and toleration.effect != taint.effect:
+        return False
+    if toleration.key and toleration.key != taint.key:
+        return False
+    if toleration.operator in ("", "Equal"):
+        return toleration.value == taint.value
+    if toleration.operator == "Exists":
+        return True
+    if toleration.operator in ("Gt", "Lt"):
+        return _compares({"": taint.value}, "", toleration.operator, (toleration.value,))
+    return False
+
+
+def tolerates_all(tolerations: Iterable[Toleration], taint: Taint) -> bool:
+    """Whether any of the tolerations fits the taint. Source: v1helper.TolerationsTolerateTaint."""
+    return any(tolerates(toleration, taint) for toleration in tolerations)
+
+
+def untolerated_taint(
+    taints: Iterable[Taint], tolerations: list[Toleration], counts: Callable[[Taint], bool]
+) -> Taint | None:
+    """The first taint that counts and that nothing tolerates. Source: v1helper.FindMatchingUntoleratedTaint."""
+    for taint in taints:
+        if counts(taint) and not tolerates_all(tolerations, taint):
+            return taint
+    return None
+
+
+def repels_scheduling(taint: Taint) -> bool:
+    """NoSchedule and NoExecute keep new pods away; PreferNoSchedule does not."""
+    return taint.effect in ("NoSchedule", "NoExecute")

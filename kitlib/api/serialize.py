@@ -1,0 +1,376 @@
+"""Objects from YAML or JSON and back: multi-document files, lists, and fields that the kit does not know are kept.
+
+A manifest becomes plain data, the plain data becomes typed objects (`msgspec.convert`). What a type does not declare is
+put beside it (`KubeStruct.unknown_fields`) and written out again in its place; fields that are null count as absent, as
+the API server treats them.
+
+Source: k8s.io/apimachinery/pkg/runtime/serializer; sigs.k8s.io/yaml.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import types
+import typing
+from collections.abc import Iterable, Iterator
+from functools import cache, lru_cache
+from typing import IO, Any, TypeVar
+
+import msgspec
+
+from kitlib.api import apps, core, policy
+from kitlib.api.errors import ManifestError
+from kitlib.api.meta import KubeObject, KubeStruct
+from kitlib.api.resource import Quantity, QuantityError
+
+T = TypeVar("T", bound=KubeObject)
+Source = str | bytes | os.PathLike[str] | IO[str] | IO[bytes]
+
+
+# ------------------------------------------------------------------------------------------------------------ reading
+
+
+def load(source: Source, *, strict: bool = False) -> list[KubeObject]:
+    """Every object of a manifest: documents in order, lists (`kind: List`, `kind: PodList`) expanded.
+
+    Args:
+        source: a path, an open file, or the text itself (a string with a line break or a "{" is text).
+        strict: refuse fields that the types do not declare, as `kubectl apply --validate=strict` does.
+
+    Raises:
+        ManifestError: with file, document number and field path; nothing is returned of a file with an error.
+    """
+    text, name = _read(source)
+    found: list[KubeObject] = []
+    for number, document in enumerate(_documents(text, name), start=1):
+        if document is None:
+            continue
+        for data in _expand(document, name, number):
+            found.append(_object(data, None, name, number, strict))
+    return found
+
+
+def from_dict(data: dict[str, Any], type_: type[T] | None = None, *, strict: bool = False) -> Any:
+    """One object from plain data.
+
+    Args:
+        data: the manifest; not changed.
+        type_: the object's type, for data without `apiVersion` and `kind`.
+        strict: refuse fields that the type does not declare.
+
+    Raises:
+        ManifestError: with the field's path.
+    """
+    return _object(data, type_, "", 0, strict)
+
+
+def _read(source: Source) -> tuple[str | bytes, str]:
+    if isinstance(source, bytes):
+        return source, ""
+    if isinstance(source, str) and ("\n" in source or "{" in source or (":" in source and not os.path.exists(source))):
+        return source, ""
+    if isinstance(source, str | os.PathLike):
+        path = os.fspath(source)
+        try:
+            with open(path, "rb") as file:
+                return file.read(), path
+        except OSError as error:
+            raise ManifestError(f"cannot be read: {error.strerror or error}", file=path) from error
+    return source.read(), str(getattr(source, "name", ""))
+
+
+def _documents(text: str | bytes, file: str) -> Iterator[Any]:
+    stripped = text.lstrip()
+    if stripped[:1] in ("{", b"{"):
+        try:
+            yield msgspec.json.decode(stripped)
+            return
+        except msgspec.DecodeError:
+            pass  # flow-style YAML begins like JSON
+    import yaml
+
+    number = 0
+    try:
+        for number, document in enumerate(yaml.load_all(text, Loader=_yaml_loader()), start=1):  # noqa: B007
+            yield document
+    except yaml.YAMLError as error:
+        raise ManifestError(f"not YAML: {_one_line(error)}", file=file, document=number + 1) from error
+    except UnicodeDecodeError as error:
+        raise ManifestError(f"not text: {error}", file=file) from error
+
+
+@lru_cache(maxsize=1)
+def _yaml_loader() -> Any:
+    """The safe loader without dates: Kubernetes' times are strings."""
+    import yaml
+
+    base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    loader: Any = type("ManifestLoader", (base,), {})
+    loader.yaml_implicit_resolvers = {
+        first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+        for first, resolvers in base.yaml_implicit_resolvers.items()
+    }
+    return loader
+
+
+def _one_line(error: Exception) -> str:
+    mark = getattr(error, "problem_mark", None)
+    where = f", line {mark.line + 1}, column {mark.column + 1}" if mark is not None else ""
+    return f"{getattr(error, 'problem', None) or error}{where}"
+
+
+def _expand(document: Any, file: str, number: int) -> Iterator[Any]:
+    kind = document.get("kind") if isinstance(document, dict) else None
+    if not (isinstance(kind, str) and kind.endswith("List") and isinstance(document.get("items"), list)):
+        yield document
+        return
+    for item in document["items"]:
+        if isinstance(item, dict) and kind != "List" and "kind" not in item:
+            item = {"apiVersion": document.get("apiVersion", "v1"), "kind": kind.removesuffix("List"), **item}
+        yield from _expand(item, file, number)
+
+
+def _object(data: Any, type_: type[T] | None, file: str, document: int, strict: bool) -> Any:
+    def wrong(problem: str, field: str = "") -> ManifestError:
+        return ManifestError(problem, file=file, document=document, field=field)
+
+    if not isinstance(data, dict):
+        raise wrong(f"not a Kubernetes object: a mapping is expected, found {type(data).__name__}")
+    if type_ is None:
+        for key in ("apiVersion", "kind"):
+            if not isinstance(data.get(key), str) or not data[key]:
+                raise wrong(f"not a Kubernetes object: {key} is missing", key)
+        wanted: type[KubeObject] = type_of(data["apiVersion"], data["kind"])
+    else:
+        wanted = type_
+    unknown: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
+    cleaned = _without_nulls(data, _plan(wanted), (), unknown)
+    if strict and unknown:
+        path, fields = unknown[0]
+        raise wrong("unknown field", _field_path((*path, next(iter(fields)))))
+    try:
+        made = msgspec.convert(cleaned, wanted, dec_hook=_decode)
+    except msgspec.ValidationError as error:
+        field, problem = _locate(cleaned, wanted, error)
+        raise wrong(problem, field) from error
+    for path, fields in unknown:
+        _at(made, path).__dict__["unknown_fields_"] = fields
+    return made
+
+
+def type_of(api_version: str, kind: str) -> type[KubeObject]:
+    """The type for a group, version and kind; `KubeObject` for kinds that the kit has no type for."""
+    return _types().get((api_version, kind), KubeObject)
+
+
+@lru_cache(maxsize=1)
+def _types() -> dict[tuple[str, str], type[KubeObject]]:
+    found: dict[tuple[str, str], type[KubeObject]] = {}
+    for module in (core, apps, policy):
+        for member in vars(module).values():
+            if isinstance(member, type) and issubclass(member, KubeObject) and member is not KubeObject:
+                sample = member()
+                found[sample.api_version, sample.kind] = member
+    return found
+
+
+# ---------------------------------------------------------------------------------------- types as plans for a walk
+
+Plan = Any  # None = a leaf; dict = a struct's fields; ("list", plan) or ("dict", plan)
+
+
+@cache
+def _plan(type_: type[KubeStruct]) -> dict[str, tuple[str, Plan]]:
+    """Wire name -> (attribute, plan of what stands there)."""
+    hints = typing.get_type_hints(type_)
+    return {f.encode_name: (f.name, _shape(hints[f.name])) for f in msgspec.structs.fields(type_)}
+
+
+def _shape(hint: Any) -> Plan:
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (typing.Union, types.UnionType):
+        shapes = [_shape(a) for a in arguments if a is not type(None)]
+        return next((s for s in shapes if s is not None), None)
+    if origin is list:
+        inner = _shape(arguments[0])
+        return ("list", inner) if inner is not None else ("list", None)
+    if origin is dict:
+        inner = _shape(arguments[1])
+        return ("dict", inner) if inner is not None else None
+    return _plan(hint) if isinstance(hint, type) and issubclass(hint, KubeStruct) else None
+
+
+def _without_nulls(data: Any, plan: Plan, path: tuple[Any, ...], unknown: list[Any]) -> Any:
+    if plan is None:
+        return data
+    if isinstance(plan, tuple):
+        if plan[0] == "list" and isinstance(data, list):
+            if plan[1] is None:
+                return data
+            return [_without_nulls(item, plan[1], (*path, i), unknown) for i, item in enumerate(data)]
+        if plan[0] == "dict" and isinstance(data, dict):
+            return {key: _without_nulls(item, plan[1], (*path, key), unknown) for key, item in data.items()}
+        return data
+    if not isinstance(data, dict):
+        return data
+    cleaned: dict[str, Any] = {}
+    extra: dict[str, Any] = {}
+    for key, item in data.items():
+        known = plan.get(key)
+        if known is None:
+            extra[key] = item
+        elif item is not None:
+            attribute, below = known
+            cleaned[key] = item if below is None else _without_nulls(item, below, (*path, attribute), unknown)
+    if extra:
+        unknown.append((path, extra))
+    return cleaned
+
+
+def _at(made: Any, path: tuple[Any, ...]) -> Any:
+    for step in path:
+        made = getattr(made, step) if isinstance(made, KubeStruct) else made[step]
+    return made
+
+
+def _decode(type_: type, value: Any) -> Any:
+    if type_ is Quantity:
+        if isinstance(value, str | int | float):
+            return Quantity(value)
+        raise QuantityError(f"a quantity is expected, found {type(value).__name__}")
+    raise TypeError(f"no way to read a {type_.__name__}")
+
+
+def _locate(data: Any, type_: type[KubeStruct], error: msgspec.ValidationError) -> tuple[str, str]:
+    """Field path and problem of what msgspec refused; it does not name a mapping's key, so quantities are looked up."""
+    text, _, where = str(error).partition(" - at `$")
+    for path, value in _quantities(data, _quantity_plan(type_), ()):
+        try:
+            _decode(Quantity, value)
+        except QuantityError as wrong:
+            return _field_path(path), f"Invalid value: {json.dumps(value)}: {wrong}"
+    return where.removesuffix("`").removeprefix("."), text
+
+
+@cache
+def _quantity_plan(type_: type[KubeStruct]) -> dict[str, Any]:
+    hints = typing.get_type_hints(type_)
+    return {f.encode_name: hints[f.name] for f in msgspec.structs.fields(type_)}
+
+
+def _quantities(data: Any, hint: Any, path: tuple[Any, ...]) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    if isinstance(hint, dict):
+        for key, item in data.items() if isinstance(data, dict) else ():
+            if key in hint:
+                yield from _quantities(item, hint[key], (*path, key))
+        return
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if hint is Quantity:
+        yield path, data
+    elif origin in (typing.Union, types.UnionType):
+        for argument in arguments:
+            yield from _quantities(data, argument, path)
+    elif origin is list and isinstance(data, list):
+        for i, item in enumerate(data):
+            yield from _quantities(item, arguments[0], (*path, i))
+    elif origin is dict and isinstance(data, dict):
+        for key, item in data.items():
+            yield from _quantities(item, arguments[1], (*path, [key]))
+    elif isinstance(hint, type) and issubclass(hint, KubeStruct):
+        yield from _quantities(data, _quantity_plan(hint), path)
+
+
+def _field_path(path: Iterable[Any]) -> str:
+    text = ""
+    for step in path:
+        if isinstance(step, int):
+            text += f"[{step}]"
+        elif isinstance(step, list):
+            text += f"[{step[0]}]"
+        else:
+            text += f".{step}" if text else str(step)
+    return text
+
+
+# ------------------------------------------------------------------------------------------------------------ writing
+
+
+def to_dict(obj: KubeStruct) -> dict[str, Any]:
+    """Plain data with the manifest's names: unset fields left out, unknown fields in their place."""
+    made: dict[str, Any] = {}
+    for name, attribute, default, is_struct in _fields(type(obj)):
+        value = getattr(obj, attribute)
+        if value is None or (value == default and name not in ("apiVersion", "kind")):
+            continue
+        plain = _plain(value)
+        if plain == {} and is_struct:
+            continue
+        made[name] = plain
+    unknown = obj.unknown_fields
+    return {**made, **unknown} if unknown else made
+
+
+@cache
+def _fields(type_: type[KubeStruct]) -> list[tuple[str, str, Any, bool]]:
+    """Wire name, attribute, default, and whether it is a struct that is always there."""
+    found = []
+    for f in msgspec.structs.fields(type_):
+        made = f.default_factory() if f.default_factory is not msgspec.NODEFAULT else f.default
+        found.append(
+            (f.encode_name, f.name, None if isinstance(made, KubeStruct) else made, isinstance(made, KubeStruct))
+        )
+    return found
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, KubeStruct):
+        return to_dict(value)
+    if isinstance(value, Quantity):
+        return str(value)
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, datetime.datetime):
+        utc = value.astimezone(datetime.UTC) if value.tzinfo else value
+        return utc.strftime("%Y-%m-%dT%H:%M:%S") + (f".{utc.microsecond:06d}Z" if utc.microsecond else "Z")
+    return value
+
+
+def to_json(obj: KubeStruct | Iterable[KubeStruct], *, indent: int | None = None) -> str:
+    """JSON of one object, or of several as a `v1 List`."""
+    return json.dumps(_one_or_list(obj), indent=indent, ensure_ascii=False)
+
+
+def to_yaml(obj: KubeStruct | Iterable[KubeStruct]) -> str:
+    """YAML of one object, or of several as documents."""
+    import yaml
+
+    documents = [obj] if isinstance(obj, KubeStruct) else list(obj)
+    return yaml.safe_dump_all([to_dict(d) for d in documents], sort_keys=False, allow_unicode=True)
+
+
+def _one_or_list(obj: KubeStruct | Iterable[KubeStruct]) -> dict[str, Any]:
+    if isinstance(obj, KubeStruct):
+        return to_dict(obj)
+    return {"apiVersion": "v1", "kind": "List", "items": [to_dict(o) for o in obj]}
+
+
+S = TypeVar("S")
+
+
+def deepcopy(value: S) -> S:
+    """A copy that shares nothing that can be changed; much faster than `copy.deepcopy`."""
+    if isinstance(value, KubeStruct):
+        type_ = type(value)
+        made = type_(**{a: deepcopy(getattr(value, a)) for a in type_.__struct_fields__})
+        if value.__dict__:
+            made.__dict__.update(deepcopy(value.__dict__))
+        return made
+    if isinstance(value, dict):
+        return {key: deepcopy(item) for key, item in value.items()}  # type: ignore[return-value]
+    if isinstance(value, list):
+        return [deepcopy(item) for item in value]  # type: ignore[return-value]
+    return value
