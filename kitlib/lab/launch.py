@@ -1,0 +1,140 @@
+"""`kitlib lab`: a folder with the course's notebooks and labs, and JupyterLab opened on the first of them.
+
+The notebooks come with the package. They are copied into a folder of the learner's, once: a file that the learner has
+changed is never overwritten by a newer one, the new one is put beside it as `NAME.new.ipynb`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import quote
+
+from kitlib.api.errors import KitError
+
+COURSE_ROOMS = ("notebooks", "labs")
+_RECORD = ".kitlib-course.json"
+_LEFT_OUT = {"__pycache__", ".ipynb_checkpoints", "solution"}
+
+
+@dataclass
+class Copied:
+    """What `make_course_folder` did.
+
+    Attributes:
+        folder: the course folder.
+        added: files that are new there.
+        updated: files brought to the package's version, because the learner had not touched them.
+        kept: files that the learner has changed; the package's version stands beside each as `NAME.new.EXT`.
+    """
+
+    folder: Path
+    added: list[str] = field(default_factory=list)
+    updated: list[str] = field(default_factory=list)
+    kept: list[str] = field(default_factory=list)
+
+
+def course_source(room: str) -> Path:
+    """Where the package keeps `notebooks` or `labs`: inside the wheel, or beside the package in a checkout.
+
+    Raises:
+        KitError: neither is there.
+    """
+    package = Path(__file__).resolve().parents[1]
+    for place in (package / f"_{room}", package.parent / room):
+        if place.is_dir():
+            return place
+    raise KitError(f"the {room} of the course are not part of this installation")
+
+
+def make_course_folder(folder: str | Path) -> Copied:
+    """Copy the course into `folder`, keeping whatever the learner has changed there.
+
+    Raises:
+        KitError: the folder cannot be written.
+    """
+    target = Path(folder).expanduser()
+    done = Copied(target)
+    record_file = target / _RECORD
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+        record = json.loads(record_file.read_text()) if record_file.exists() else {}
+        for room in COURSE_ROOMS:
+            source = course_source(room)
+            for file in sorted(p for p in source.rglob("*") if p.is_file()):
+                below = file.relative_to(source)
+                if not _LEFT_OUT.intersection(below.parts):
+                    _bring(file, target, f"{room}/{below.as_posix()}", record, done)
+        record_file.write_text(json.dumps(record, indent=1, sort_keys=True))
+    except OSError as error:
+        raise KitError(f"course folder {target}: {error.strerror or error}") from error
+    return done
+
+
+def _bring(file: Path, target: Path, name: str, record: dict[str, str], done: Copied) -> None:
+    there, new = target / name, _digest(file)
+    if not there.exists():
+        done.added.append(name)
+    elif _digest(there) == new:
+        record[name] = new
+        return
+    elif _digest(there) == record.get(name):
+        done.updated.append(name)
+    else:
+        done.kept.append(name)
+        there = there.with_name(f"{there.stem}.new{there.suffix}")
+        shutil.copyfile(file, there)
+        return
+    there.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(file, there)
+    record[name] = new
+
+
+def _digest(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def first_notebook(folder: Path) -> Path | None:
+    """The notebook that JupyterLab opens: the first by name."""
+    return next(iter(sorted((folder / "notebooks").glob("*.ipynb"))), None)
+
+
+def jupyter_command(folder: Path, *, browser: bool = True, port: int | None = None) -> list[str]:
+    """The command line that opens JupyterLab in `folder` on its first notebook."""
+    command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={folder}"]
+    first = first_notebook(folder)
+    if first is not None:
+        command.append(f"--LabApp.default_url=/lab/tree/{quote(first.relative_to(folder).as_posix())}")
+    if not browser:
+        command.append("--no-browser")
+    if port is not None:
+        command.append(f"--ServerApp.port={port}")
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        command.append("--allow-root")
+    return command
+
+
+def launch(folder: str | Path, *, nodes: str = "auto", browser: bool = True, port: int | None = None) -> None:
+    """Make the course folder and become JupyterLab; does not return.
+
+    Args:
+        folder: the learner's course folder.
+        nodes: "auto", "docker" or "simulated": which kernel the notebooks use; read by `Lesson`.
+        browser: open one.
+        port: of the server; None = Jupyter's own choice.
+
+    Raises:
+        KitError: JupyterLab is not installed, or the folder cannot be written.
+    """
+    import importlib.util
+
+    if importlib.util.find_spec("jupyterlab") is None:
+        raise KitError("JupyterLab is not installed: pip install 'kitlib[notebook,docker]'")
+    copied = make_course_folder(folder)
+    command = jupyter_command(copied.folder.resolve(), browser=browser, port=port)
+    os.execve(command[0], command, {**os.environ, "KITLIB_NODES": nodes})

@@ -1,0 +1,57 @@
+"""The learner's course folder: made once, brought up to date, never overwritten where the learner worked."""
+
+import pytest
+
+from kitlib.api.errors import KitError
+from kitlib.lab import launch
+
+
+@pytest.fixture
+def packaged(tmp_path, monkeypatch):
+    source = tmp_path / "package"
+    for name in ("notebooks/01-first.ipynb", "labs/01-lab/lab.ipynb", "labs/01-lab/solution/answers.py"):
+        (source / name).parent.mkdir(parents=True, exist_ok=True)
+        (source / name).write_text("one")
+    monkeypatch.setattr(launch, "course_source", lambda room: source / room)
+    return source
+
+
+def test_everything_but_the_solutions_is_copied(packaged, tmp_path):
+    done = launch.make_course_folder(tmp_path / "course")
+    assert done.added == ["notebooks/01-first.ipynb", "labs/01-lab/lab.ipynb"]
+    assert not (tmp_path / "course/labs/01-lab/solution").exists()
+
+
+def test_a_second_time_nothing_changes(packaged, tmp_path):
+    launch.make_course_folder(tmp_path / "course")
+    done = launch.make_course_folder(tmp_path / "course")
+    assert (done.added, done.updated, done.kept) == ([], [], [])
+
+
+def test_an_untouched_file_follows_the_package(packaged, tmp_path):
+    launch.make_course_folder(tmp_path / "course")
+    (packaged / "notebooks/01-first.ipynb").write_text("two")
+    assert launch.make_course_folder(tmp_path / "course").updated == ["notebooks/01-first.ipynb"]
+    assert (tmp_path / "course/notebooks/01-first.ipynb").read_text() == "two"
+
+
+def test_what_the_learner_changed_stays_and_the_new_version_stands_beside_it(packaged, tmp_path):
+    launch.make_course_folder(tmp_path / "course")
+    (tmp_path / "course/notebooks/01-first.ipynb").write_text("my notes")
+    (packaged / "notebooks/01-first.ipynb").write_text("two")
+    assert launch.make_course_folder(tmp_path / "course").kept == ["notebooks/01-first.ipynb"]
+    assert (tmp_path / "course/notebooks/01-first.ipynb").read_text() == "my notes"
+    assert (tmp_path / "course/notebooks/01-first.new.ipynb").read_text() == "two"
+
+
+def test_a_folder_that_cannot_be_made_is_named(packaged, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(KitError, match=r"course folder .*file/course"):
+        launch.make_course_folder(tmp_path / "file" / "course")
+
+
+def test_jupyterlab_opens_on_the_first_notebook(packaged, tmp_path):
+    done = launch.make_course_folder(tmp_path / "course")
+    command = launch.jupyter_command(done.folder, browser=False, port=9999)
+    assert "--LabApp.default_url=/lab/tree/notebooks/01-first.ipynb" in command
+    assert "--no-browser" in command and "--ServerApp.port=9999" in command
