@@ -1,0 +1,45 @@
+"""The instructor's table from a folder of learners' files."""
+
+import pytest
+
+from kitlib.api.errors import KitError
+from kitlib.lab.progress import Progress
+from kitlib.lab.report import read_learners, to_csv, to_html
+
+
+@pytest.fixture
+def room(tmp_path):
+    ann, bob = Progress(tmp_path / "ann"), Progress(tmp_path / "bob")
+    ann.record("check", "01-guaranteed", "qos", 1, 2)
+    ann.record("hint", "01-guaranteed", "qos", 0, 0)
+    ann.record("check", "01-guaranteed", "qos", 2, 2)
+    bob.record("check", "01-guaranteed", "qos", 0, 2, check_changed=True)
+    bob.record("prediction", "02-oom", "who", 1, 1)
+    return tmp_path
+
+
+def test_the_best_check_counts_and_hints_are_shown(room):
+    ann, bob = read_learners(room)
+    assert ann.labs == {"01-guaranteed": (2, 2)} and ann.hints["01-guaranteed"] == 1
+    assert bob.labs == {"01-guaranteed": (0, 2), "02-oom": (1, 1)}
+
+
+def test_the_table_as_csv(room):
+    assert to_csv(read_learners(room)).splitlines() == [
+        "learner,01-guaranteed points,01-guaranteed of,01-guaranteed hints,02-oom points,02-oom of,02-oom hints,"
+        "total,changed checks",
+        "ann,2,2,1,,,,2,",
+        "bob,0,2,0,1,1,0,1,01-guaranteed",
+    ]
+
+
+def test_the_page_marks_a_changed_check_and_escapes_names(room):
+    Progress(room / "<script>").record("check", "01-guaranteed", "qos", 1, 2)
+    page = to_html(read_learners(room))
+    assert "0/2 ⚠" in page and "2/2<br>" in page
+    assert "<script>" not in page
+
+
+def test_a_folder_without_files_is_said_to_be_so(tmp_path):
+    with pytest.raises(KitError, match="no progress files"):
+        read_learners(tmp_path)
