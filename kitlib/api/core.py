@@ -19,9 +19,6 @@ ResourceList = dict[str, Quantity]
 IntOrString = int | str
 
 
-# ------------------------------------------------------------------------------------------------- pod: resources
-
-
 class ResourceClaimRef(KubeStruct):
     name: str = ""
     request: str = ""
@@ -31,9 +28,6 @@ class ResourceRequirements(KubeStruct):
     requests: ResourceList = {}
     limits: ResourceList = {}
     claims: list[ResourceClaimRef] = []
-
-
-# ------------------------------------------------------------------------------------------------ pod: containers
 
 
 class ContainerPort(KubeStruct):
@@ -78,9 +72,6 @@ class Container(KubeStruct):
     termination_message_path: str = ""
     termination_message_policy: str = ""
     security_context: dict[str, Any] | None = None
-
-
-# ------------------------------------------------------------------------------- pod: where it may and should run
 
 
 class NodeSelectorRequirement(KubeStruct):
@@ -164,9 +155,6 @@ class PodSchedulingGate(KubeStruct):
     name: str = ""
 
 
-# ---------------------------------------------------------------------------------------------------- pod: volumes
-
-
 class PersistentVolumeClaimVolumeSource(KubeStruct):
     claim_name: str = ""
     read_only: bool = False
@@ -191,9 +179,6 @@ class Volume(KubeStruct):
     secret: dict[str, Any] | None = None
     projected: dict[str, Any] | None = None
     downward_api: dict[str, Any] | None = msgspec.field(name="downwardAPI", default=None)
-
-
-# ------------------------------------------------------------------------------------------------------ pod itself
 
 
 class PodOS(KubeStruct):
@@ -273,9 +258,6 @@ class PodTemplateSpec(KubeStruct):
     spec: PodSpec = msgspec.field(default_factory=PodSpec)
 
 
-# ------------------------------------------------------------------------------------------------------------ node
-
-
 class Taint(KubeStruct):
     key: str = ""
     value: str = ""
@@ -312,9 +294,6 @@ class Node(KubeObject):
     kind: str = "Node"
     spec: NodeSpec = msgspec.field(default_factory=NodeSpec)
     status: NodeStatus = msgspec.field(default_factory=NodeStatus)
-
-
-# ------------------------------------------------------------------------------------- namespace, service, binding
 
 
 class Namespace(KubeObject):
@@ -374,9 +353,6 @@ class ReplicationController(KubeObject):
     status: dict[str, Any] = {}
 
 
-# ---------------------------------------------------------------------------------------------- quota, limit range
-
-
 class ScopedResourceSelectorRequirement(KubeStruct):
     scope_name: str = ""
     operator: str = ""
@@ -422,9 +398,6 @@ class LimitRange(KubeObject):
     api_version: str = "v1"
     kind: str = "LimitRange"
     spec: LimitRangeSpec = msgspec.field(default_factory=LimitRangeSpec)
-
-
-# ------------------------------------------------------------------------------------------------ volumes as objects
 
 
 class PersistentVolumeClaimSpec(KubeStruct):

@@ -1,0 +1,64 @@
+"""The command line: `kitlib demo`, `kitlib doctor` and the others, each in a file of its own in `kitlib/commands/`.
+
+Only the parsers are made here; a command's library is imported when the command runs, so that `kitlib --help` is quick.
+
+Exit codes: 0 = done, 1 = the answer is "no" (a case failed, something is missing), 2 = wrong usage or bad input,
+130 = interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+
+from kitlib import __version__
+
+COMMANDS = ("doctor",)
+
+
+def parser() -> argparse.ArgumentParser:
+    """The whole command line."""
+    made = argparse.ArgumentParser(
+        prog="kitlib",
+        description="Learn how Kubernetes enforces resources and how its scheduler decides.",
+        epilog="kitlib COMMAND --help says more about a command.",
+    )
+    made.add_argument("--version", action="version", version=f"kitlib {__version__}")
+    commands = made.add_subparsers(title="commands", metavar="COMMAND")
+    for name in COMMANDS:
+        importlib.import_module(f"kitlib.commands.{name.replace('-', '_')}").add(commands)
+    return made
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command.
+
+    Args:
+        arguments: without the program's name; None = those of the process.
+
+    Returns:
+        The exit code.
+    """
+    from kitlib.api.errors import KitError
+
+    made = parser()
+    options = made.parse_args(arguments)
+    if not hasattr(options, "run"):
+        made.print_help()
+        return 2
+    try:
+        return int(options.run(options) or 0)
+    except KitError as error:
+        sys.stderr.write(f"kitlib: {error}\n")
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:  # the reader (head, less) has gone: nobody to tell
+        sys.stderr.close()
+        return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,197 @@
+"""`kitlib doctor`: what this machine offers, and what of the kit works on it.
+
+Every line is one finding: what was looked at, what was found, whether it is good, and what to do where it is not. The
+simulated kernel needs nothing but Python, so the exit code is 0 as long as the kit itself can run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import importlib.util
+import json
+import os
+import platform
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+State = Literal["ok", "limited", "missing"]
+
+EXTRAS = {
+    "notebooks and widgets": ("notebook", ("jupyterlab", "ipywidgets", "anywidget", "pandas", "plotly")),
+    "real nodes": ("docker", ("docker",)),
+    "a live cluster": ("live", ("kubernetes",)),
+}
+CAPABILITIES = {"CAP_SYS_ADMIN": 21, "CAP_SYS_RESOURCE": 24}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of the report.
+
+    Attributes:
+        subject: what was looked at.
+        state: "ok", "limited" (works in part) or "missing".
+        found: what was found.
+        advice: what to do about it; "" where there is nothing to do.
+    """
+
+    subject: str
+    state: State
+    found: str
+    advice: str = ""
+
+
+def add(commands: Any) -> None:
+    made = commands.add_parser(
+        "doctor",
+        help="say what this machine offers and what of the kit works here",
+        description="Look at Python, packages, the container engine, cgroups and capabilities; say what works here.",
+    )
+    made.add_argument("--json", action="store_true", help="print the findings as JSON")
+    made.add_argument("--no-engine", action="store_true", help="do not try to reach a container engine")
+    made.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    findings = examine(engine=not options.no_engine)
+    essential = all(f.state != "missing" for f in findings if f.subject == "kitlib")
+    if options.json:
+        print(json.dumps({"works": essential, "findings": [asdict(f) for f in findings]}, indent=2))
+    else:
+        _show(findings)
+    return 0 if essential else 1
+
+
+def examine(*, engine: bool = True) -> list[Finding]:
+    """Look at everything; nothing is changed, and nothing takes longer than a few seconds.
+
+    Args:
+        engine: whether to try to reach a container engine.
+    """
+    findings = [_python(), _kit(), *(_extra(what) for what in EXTRAS), _cgroups(), _capabilities(), _memory()]
+    answered = _engine() if engine else None
+    if answered is not None:
+        findings.append(answered)
+    return [*findings, _verdict(findings, answered)]
+
+
+def _python() -> Finding:
+    return Finding("python", "ok", f"{platform.python_version()} on {platform.system()} {platform.machine()}")
+
+
+def _kit() -> Finding:
+    needed = ("msgspec", "numpy", "yaml", "rich")
+    missing = [name for name in needed if not _has(name)]
+    from kitlib import __version__
+
+    if missing:
+        return Finding("kitlib", "missing", f"{__version__}, without {', '.join(missing)}", "pip install kitlib")
+    return Finding("kitlib", "ok", f"{__version__} with {', '.join(_versions(('msgspec', 'numpy')))}")
+
+
+def _extra(what: str) -> Finding:
+    extra, packages = EXTRAS[what]
+    missing = [name for name in packages if not _has(name)]
+    if missing:
+        return Finding(what, "missing", f"without {', '.join(missing)}", f"pip install 'kitlib[{extra}]'")
+    return Finding(what, "ok", ", ".join(_versions(packages)))
+
+
+def _has(module: str) -> bool:
+    return importlib.util.find_spec(module) is not None
+
+
+def _versions(packages: tuple[str, ...]) -> list[str]:
+    found = []
+    for name in packages:
+        try:
+            found.append(f"{name} {importlib.metadata.version(name)}")
+        except importlib.metadata.PackageNotFoundError:
+            found.append(name)
+    return found
+
+
+def _cgroups() -> Finding:
+    """The host's own version; a node of the kit sees the engine's."""
+    mount = Path("/sys/fs/cgroup")
+    if not sys.platform.startswith("linux"):
+        return Finding("cgroups", "limited", f"none on {platform.system()}", "the engine's virtual machine has them")
+    if (mount / "cgroup.controllers").exists():
+        return Finding("cgroups", "ok", f"version 2: {(mount / 'cgroup.controllers').read_text().strip()}")
+    controllers = sorted(p.name for p in mount.iterdir() if p.is_dir()) if mount.is_dir() else []
+    if controllers:
+        return Finding("cgroups", "ok", f"version 1: {', '.join(controllers)}")
+    return Finding("cgroups", "limited", "not mounted at /sys/fs/cgroup", "real nodes need an engine elsewhere")
+
+
+def _capabilities() -> Finding:
+    """Whether the bounding set allows what nodes ask for: without SYS_RESOURCE no oom_score_adj below 0 can be set."""
+    try:
+        status = Path("/proc/self/status").read_text()
+    except OSError:
+        return Finding("capabilities", "limited", "not known here", "the engine decides what nodes get")
+    bounding = int(next(line.split()[1] for line in status.splitlines() if line.startswith("CapBnd")), 16)
+    lacking = [name for name, bit in CAPABILITIES.items() if not bounding >> bit & 1]
+    if lacking:
+        advice = "nodes start with what is granted; oom_score_adj below 0 may be refused, and is shown as refused"
+        return Finding("capabilities", "limited", f"bounding set without {', '.join(lacking)}", advice)
+    return Finding("capabilities", "ok", f"bounding set with {', '.join(CAPABILITIES)}")
+
+
+def _memory() -> Finding:
+    try:
+        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    except (ValueError, OSError, AttributeError):
+        return Finding("machine", "ok", f"{os.cpu_count()} CPUs")
+    return Finding("machine", "ok" if total >= 2 else "limited", f"{os.cpu_count()} CPUs, {total:.1f} GiB of memory")
+
+
+def _engine() -> Finding:
+    advice = "start Docker or Podman, or use the simulated kernel: Cluster.simulated()"
+    if not _has("docker"):
+        return Finding(
+            "container engine", "missing", "the docker package is not installed", "pip install 'kitlib[docker]'"
+        )
+    import docker
+
+    try:
+        client = docker.from_env(timeout=5)
+        try:
+            info = client.info()
+        finally:
+            client.close()
+    except Exception as error:  # the SDK passes on errors of requests, urllib3 and the socket layer
+        reason = str(error).splitlines()[0][:160]
+        return Finding("container engine", "missing", f"none answers: {reason}", advice)
+    return Finding(
+        "container engine",
+        "ok",
+        f"{info.get('ServerVersion', '?')} on {info.get('OperatingSystem', '?')}, "
+        f"cgroup v{info.get('CgroupVersion', '1')}, driver {info.get('CgroupDriver', '?')}",
+    )
+
+
+def _verdict(findings: list[Finding], engine: Finding | None) -> Finding:
+    works = ["the simulated kernel", "kitlib demo", "kitlib conformance"]
+    by_subject = {f.subject: f for f in findings}
+    if by_subject["notebooks and widgets"].state == "ok":
+        works.append("notebooks")
+    if engine is not None and engine.state == "ok":
+        works.append("real nodes")
+    return Finding("works here", "ok", ", ".join(works))
+
+
+def _show(findings: list[Finding]) -> None:
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(box=None, show_header=False, pad_edge=False)
+    marks = {"ok": "[green]ok[/]", "limited": "[yellow]limited[/]", "missing": "[red]missing[/]"}
+    for finding in findings:
+        text = escape(finding.found) + (f"\n[dim]{escape(finding.advice)}[/]" if finding.advice else "")
+        table.add_row(marks[finding.state], finding.subject, text)
+    Console().print(table)

@@ -1,0 +1,98 @@
+"""The house stands: rooms import downwards only, the pure rooms stay pure, files stay readable in one sitting."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+KITLIB = ROOT / "kitlib"
+PURE_ROOMS = ("api", "kubelet", "scheduler", "node/simulated")
+NOT_IN_A_BROWSER = {"threading", "_thread", "socket", "subprocess", "multiprocessing", "asyncio", "select", "ctypes"}
+HEAVY = ("docker", "IPython", "ipywidgets", "anywidget", "pandas", "plotly", "kubernetes", "jupyterlab", "rich", "yaml")
+
+
+def files(room: str = "") -> list[Path]:
+    return sorted((KITLIB / room).rglob("*.py"))
+
+
+def imported(path: Path) -> Iterator[tuple[str, int, bool]]:
+    """Name of every imported module, its line, and whether the import stands at the top of the module."""
+    tree = ast.parse(path.read_text())
+    functions = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
+    inside = {id(n) for function in functions for n in ast.walk(function)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield alias.name, node.lineno, id(node) not in inside
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module, node.lineno, id(node) not in inside
+
+
+def test_rooms_import_downwards_only() -> None:
+    pytest.importorskip("importlinter")
+    command = [sys.executable, "-c", "from importlinter.cli import lint_imports_command as c; c()", "--no-cache"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("room", PURE_ROOMS)
+def test_a_pure_room_imports_only_the_standard_library_numpy_and_msgspec(room: str) -> None:
+    allowed = set(sys.stdlib_module_names) - NOT_IN_A_BROWSER | {"kitlib", "numpy", "msgspec"}
+    found = []
+    for path in files(room):
+        for name, line, at_the_top in imported(path):
+            top = name.partition(".")[0]
+            lazy_yaml = top in ("yaml", "ryml") and path.name.startswith("serialize") and not at_the_top
+            if top not in allowed and not lazy_yaml:
+                found.append(f"{path.relative_to(ROOT)}:{line} imports {name}")
+    assert not found, "\n".join(found)
+
+
+def test_heavy_packages_are_imported_inside_functions_only() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{line} imports {name}"
+        for path in files()
+        for name, line, at_the_top in imported(path)
+        if at_the_top
+        and name.partition(".")[0] in HEAVY
+        and path.relative_to(KITLIB).parts[0] not in ("widgets", "views", "charts")
+    ]
+    assert not found, "\n".join(found)
+
+
+def test_importing_kitlib_and_its_command_line_loads_nothing_heavy() -> None:
+    code = (
+        "import sys, kitlib, kitlib.cli; "
+        f"print([m for m in {[*HEAVY, 'numpy']} if m in sys.modules]); "
+        "print(sum(1 for m in sys.modules if m.startswith('kitlib')))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True, cwd=ROOT
+    )
+    assert done.stdout.splitlines()[0] == "[]"
+
+
+def test_a_file_can_be_read_in_one_sitting() -> None:
+    long = [f"{p.relative_to(ROOT)}: {n} lines" for p in files() if (n := len(p.read_text().splitlines())) > 450]
+    assert not long, "\n".join(long)
+
+
+def test_the_top_level_holds_only_the_rooms_of_the_house() -> None:
+    allowed = {"pyproject.toml", "README.md", "LICENSE", "notebooks", "kitlib", "labs", "tests", "binder"}
+    tracked = subprocess.run(["git", "ls-tree", "--name-only", "HEAD"], cwd=ROOT, capture_output=True, text=True)
+    if tracked.returncode:
+        pytest.skip("not a git checkout")
+    extra = {name for name in tracked.stdout.split() if not name.startswith(".")} - allowed
+    assert not extra, extra
+
+
+def test_nothing_is_left_unfinished() -> None:
+    words = ("TO" + "DO", "FIX" + "ME", "Not" + "ImplementedError")
+    found = [f"{p.relative_to(ROOT)}: {w}" for p in files() for w in words if w in p.read_text()]
+    assert not found, "\n".join(found)
