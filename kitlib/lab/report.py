@@ -112,7 +112,8 @@ def to_html(rows: list[LearnerRow]) -> str:
         "<style>body{font:15px system-ui;margin:2em}table{border-collapse:collapse}th,td{border:1px solid #bbb;"
         "padding:.3em .6em;text-align:left}small{color:#555}meter{width:6em}</style>"
         f"<table><caption>{len(rows)} learners, {len(labs)} labs. Points of possible points; ⚠ = the check "
-        f'file had been changed.</caption><thead><tr><th scope="col">learner</th>{head}<th scope="col">total</th></tr></thead>'
+        f'file had been changed.</caption><thead><tr><th scope="col">learner</th>{head}'
+        '<th scope="col">total</th></tr></thead>'
         f"<tbody>{body}</tbody></table></html>"
     )
 

@@ -1,0 +1,140 @@
+"""`kitlib bundle`: one archive for a room without internet: wheels of the kit and what it needs, the course, the image.
+
+The archive holds `install.py`, which needs nothing but Python: it makes a virtual environment from the wheels alone (no
+index is asked) and says how to start. Wheels are those of this machine's platform and Python version; another platform
+needs a bundle made there.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from kitlib.api.errors import KitError
+from kitlib.lab.launch import make_course_folder
+
+EXTRAS = ("notebook", "docker")
+
+INSTALL = '''"""Install the course from this folder: python3 install.py [FOLDER]. No network is used."""
+
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+here = Path(__file__).resolve().parent
+target = Path(sys.argv[1] if len(sys.argv) > 1 else here / "kitlib-venv").resolve()
+made_with = (here / "python.txt").read_text().split()
+if [*map(str, sys.version_info[:2])] != made_with[0].split("."):
+    sys.exit(f"this bundle is for Python {made_with[0]}; this is {sys.version.split()[0]}")
+venv.create(target, with_pip=True)
+scripts = target / ("Scripts" if sys.platform == "win32" else "bin")
+pip = [str(scripts / "python"), "-m", "pip", "install", "-q", "--no-index", "--disable-pip-version-check"]
+subprocess.run([*pip, "--find-links", str(here / "wheels"), "kitlib[EXTRAS]"], check=True)
+image = here / "node-image.tar"
+if image.exists():
+    loaded = subprocess.run([str(scripts / "kitlib"), "image", "load", str(image)])
+    if loaded.returncode:
+        print("The node image was not loaded (see above); the simulated kernel works without it.")
+print(f"Installed. Start: {scripts / 'kitlib'} lab {here / 'course'}")
+'''
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """What was written.
+
+    Attributes:
+        path: the archive.
+        wheels: how many are in it.
+        bytes: its size.
+        image: whether the node image is in it.
+    """
+
+    path: Path
+    wheels: int
+    bytes: int
+    image: bool
+
+
+def make_bundle(output: str | Path, *, image: str | Path | None = None, extras: tuple[str, ...] = EXTRAS) -> Bundle:
+    """Write the archive; nothing is left behind where something fails.
+
+    Args:
+        output: `course.tar.gz` or `course.tar`.
+        image: a saved node image (`kitlib image save`), put in as it is.
+        extras: of the kit, whose packages are collected.
+
+    Raises:
+        KitError: a package cannot be downloaded, the image is not there, the archive cannot be written.
+    """
+    target = Path(output)
+    if image is not None and not Path(image).is_file():
+        raise KitError(f"{image}: no such image; make one with kitlib image save")
+    with tempfile.TemporaryDirectory(prefix="kitlib-bundle-") as temporary:
+        root = Path(temporary) / "kitlib-course"
+        wheels = root / "wheels"
+        wheels.mkdir(parents=True)
+        kit = _own_wheel(wheels)
+        _pip("download", "--dest", str(wheels), "--only-binary=:all:", f"{kit}[{','.join(extras)}]")
+        make_course_folder(root / "course")
+        (root / "install.py").write_text(INSTALL.replace("EXTRAS", ",".join(extras)), encoding="utf-8")
+        version = f"{sys.version_info[0]}.{sys.version_info[1]} {platform.system()} {platform.machine()}\n"
+        (root / "python.txt").write_text(version)
+        if image is not None:
+            shutil.copyfile(image, root / "node-image.tar")
+        count = len(list(wheels.glob("*.whl")))
+        unfinished = target.with_name(target.name + ".part")
+        try:
+            with tarfile.open(unfinished, "w:gz" if target.suffix in (".gz", ".tgz") else "w") as archive:
+                archive.add(root, arcname=root.name)
+            unfinished.replace(target)
+        except OSError as error:
+            unfinished.unlink(missing_ok=True)
+            raise KitError(f"{target}: {error.strerror or error}") from error
+    return Bundle(target, count, target.stat().st_size, image is not None)
+
+
+def _own_wheel(folder: Path) -> Path:
+    """The kit's own wheel: built from the checkout, or packed again from what is installed."""
+    checkout = Path(__file__).resolve().parents[2]
+    if (checkout / "pyproject.toml").exists():
+        _pip("wheel", "--no-deps", "--wheel-dir", str(folder), str(checkout))
+        return next(folder.glob("kitlib-*.whl"))
+    return _packed_again(folder)
+
+
+def _packed_again(folder: Path) -> Path:
+    """A wheel is a zip of the installed files with their RECORD, which the installation keeps."""
+    installed = importlib.metadata.distribution("kitlib")
+    wheel = folder / f"kitlib-{installed.version}-py3-none-any.whl"
+    left_out = ("INSTALLER", "REQUESTED", "direct_url.json", "RECORD")
+    entries = [f for f in installed.files or () if f.parts[0] != ".." and "__pycache__" not in f.parts]
+    kept = [f for f in entries if f.name not in left_out]
+    if not kept:
+        raise KitError("the installed kit has no list of its files: install it with pip")
+    record = next((f"{f.parts[0]}/RECORD" for f in kept if f.parts[0].endswith(".dist-info")), "")
+    with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as archive:
+        lines = []
+        for file in kept:
+            archive.write(str(file.locate()), str(file))
+            digest = f"{file.hash.mode}={file.hash.value}" if file.hash else ""
+            lines.append(f"{file},{digest},{file.size or ''}")
+        archive.writestr(record, "\n".join([*lines, f"{record},,", ""]))
+    return wheel
+
+
+def _pip(*arguments: str) -> None:
+    command = [sys.executable, "-m", "pip", *arguments, "-q", "--disable-pip-version-check"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        last = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:] or ["it said nothing"]
+        raise KitError(f"pip {arguments[0]}: {last[0]}")

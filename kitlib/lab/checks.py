@@ -1,0 +1,161 @@
+"""What a lab's check file is written with: `@check`, `@observed`, the facts it may look at, and `Wrong`.
+
+A check looks at a cluster and never changes it. It passes by returning; it fails by raising `Wrong`, which says what
+was found, what was expected, and the hint that fits this very mistake. Everything that it looks at is kept as evidence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from kitlib.api.core import Node, Pod
+from kitlib.api.errors import KitError, NotFound
+from kitlib.api.meta import KubeObject
+from kitlib.api.serialize import deepcopy
+
+CheckFunction = Callable[["Facts"], None]
+ObservedFunction = Callable[["Facts"], Any]
+
+
+class Wrong(Exception):
+    """The state is not what the task asks for.
+
+    Args:
+        found: what is there.
+        expected: what should be.
+        hint: the next step for somebody who made this mistake.
+        credit: the part of the points that is earned all the same, 0 to 1.
+    """
+
+    def __init__(self, found: str, expected: str, hint: str = "", *, credit: float = 0.0) -> None:
+        self.found, self.expected, self.hint, self.credit = found, expected, hint, credit
+        super().__init__(f"found {found}; expected {expected}")
+
+
+@dataclass
+class Checks:
+    """The functions of one check file, by the key of their task or prediction."""
+
+    tasks: dict[str, CheckFunction] = field(default_factory=dict)
+    predictions: dict[str, ObservedFunction] = field(default_factory=dict)
+
+    def check(self, key: str) -> Callable[[CheckFunction], CheckFunction]:
+        """Register the check of a task: `@checks.check("guaranteed")`."""
+
+        def register(function: CheckFunction) -> CheckFunction:
+            if key in self.tasks:
+                raise KitError(f"task {key!r} has two checks")
+            self.tasks[key] = function
+            return function
+
+        return register
+
+    def observed(self, key: str) -> Callable[[ObservedFunction], ObservedFunction]:
+        """Register the function that observes what was predicted: it returns the right answer."""
+
+        def register(function: ObservedFunction) -> ObservedFunction:
+            if key in self.predictions:
+                raise KitError(f"prediction {key!r} is observed twice")
+            self.predictions[key] = function
+            return function
+
+        return register
+
+
+class Facts:
+    """A cluster to look at: objects are copies, files are read, all of it is noted as evidence.
+
+    Args:
+        cluster: simulated or real.
+    """
+
+    def __init__(self, cluster: Any) -> None:
+        self._cluster = cluster
+        self.evidence: list[dict[str, Any]] = []
+
+    def _note(self, kind: str, what: str, value: Any) -> None:
+        self.evidence.append({"kind": kind, "what": what, "value": value})
+
+    # ---- objects
+
+    def find(self, kind: str, name: str, namespace: str = "default") -> KubeObject | None:
+        """A copy of an object, or None."""
+        try:
+            found = deepcopy(self._cluster.get(kind, name, namespace))
+        except NotFound:
+            found = None
+        self._note("object", f"{kind} {namespace}/{name}", "present" if found else "absent")
+        return found
+
+    def pod(self, name: str, namespace: str = "default") -> Pod:
+        """A copy of a pod. Raises: Wrong, where there is none."""
+        found = self.find("Pod", name, namespace)
+        if not isinstance(found, Pod):
+            raise Wrong(
+                f"no pod {namespace}/{name}",
+                "the pod to be there",
+                "apply its manifest with cluster.apply; the name must be kept",
+            )
+        self._note("status", f"Pod {namespace}/{name}", {"phase": found.status.phase, "node": found.spec.node_name})
+        return found
+
+    def pods(self, namespace: str | None = None, labels: Mapping[str, str] | None = None) -> list[Pod]:
+        """Copies of the pods with these labels, in all namespaces or in one."""
+        wanted = dict(labels or {})
+        found = [
+            deepcopy(pod)
+            for pod in self._cluster.list("Pod", namespace)
+            if wanted.items() <= pod.metadata.labels.items()
+        ]
+        self._note("objects", f"pods {namespace or 'everywhere'} {wanted}", [p.key for p in found])
+        return found
+
+    def nodes(self) -> list[Node]:
+        """Copies of the Node objects."""
+        return [deepcopy(node) for node in self._cluster.list("Node")]
+
+    def events(self, reason: str = "", involved: str = "") -> list[Any]:
+        """Copies of the Kubernetes events of a reason, about an object of that name."""
+        found = [
+            deepcopy(event)
+            for event in self._cluster.events()
+            if reason in ("", event.reason) and involved in ("", event.involved_object.name)
+        ]
+        self._note("events", f"{reason or 'all'} {involved}", [e.message for e in found[-5:]])
+        return found
+
+    # ---- the node's side
+
+    def tree(self, node: str) -> Any:
+        """The cgroup tree of a node, read back from its files."""
+        return self._cluster.node(node).tree()
+
+    def cgroup(self, pod: Pod, file: str, container: str = "") -> str:
+        """What stands in a file of a pod's cgroup, or of one of its containers'.
+
+        Raises:
+            Wrong: the pod has no such cgroup (it does not run).
+        """
+        tree = self.tree(pod.spec.node_name) if pod.spec.node_name else {}
+        for cgroup in tree.of_pod(pod.metadata.uid) if tree else ():
+            fits = cgroup.container == container if container else cgroup.kind == "pod"
+            if fits and file in cgroup:
+                value = str(cgroup[file].value)
+                self._note("cgroup file", f"{cgroup.path}/{file}", value)
+                return value
+        raise Wrong(f"no cgroup of pod {pod.key} with {file}", "the pod to run on a node", "look at the pod's status")
+
+    def kernel_log(self, node: str) -> list[str]:
+        """The node's kernel log."""
+        lines = [str(line) for line in self._cluster.node(node).kernel_log()]
+        self._note("kernel log", node, lines[-5:])
+        return lines
+
+    # ---- saying what is wrong
+
+    def expect(self, right: bool, *, found: Any, expected: Any, hint: str = "", credit: float = 0.0) -> None:
+        """Go on if `right`, else raise `Wrong`."""
+        if not right:
+            raise Wrong(str(found), str(expected), hint, credit=credit)

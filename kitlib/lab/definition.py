@@ -1,0 +1,156 @@
+"""A lab as it stands on disk: one folder, read into a `Definition`.
+
+labs/NN-name/
+  lab.toml        title, difficulty, minutes, cluster, tasks with their hints, predictions
+  setup.yaml      what is on the cluster when the learner starts
+  check.py        `checks = Checks()` and its functions
+  lab.ipynb       the story
+  solution/       answers.py: the reference and wrong answers; not copied into a learner's folder
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from kitlib.api.errors import KitError
+from kitlib.lab.checks import Checks
+
+
+class TaskSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """One task: `key`, the sentence that the learner reads, its points, and hints from vague to plain."""
+
+    key: str
+    title: str
+    points: float = 1
+    hints: tuple[str, ...] = ()
+
+
+class PredictionSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """A question answered before the check: choices, or a number with unit and relative tolerance."""
+
+    key: str
+    question: str
+    choices: tuple[str, ...] = ()
+    unit: str = ""
+    tolerance: float = 0.0
+    why: str = ""
+
+
+class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """A lab's `lab.toml`.
+
+    Attributes:
+        title: what the learner does.
+        difficulty: 1 (first steps) to 3 (a case from practice).
+        minutes: what it takes, measured with the reference solution's steps read aloud.
+        teaches: the notebooks that it belongs to, by number.
+        story: where it comes from, one line.
+        kernels: "simulated", "docker": where it can be done.
+        cluster: arguments of `Cluster.simulated` or `Cluster.docker` (nodes, release, ...).
+        settle: seconds that pass on the cluster's clock after the setup.
+        tasks, predictions: see their types.
+    """
+
+    title: str
+    difficulty: int
+    minutes: int
+    tasks: tuple[TaskSpec, ...]
+    teaches: tuple[str, ...] = ()
+    story: str = ""
+    kernels: tuple[str, ...] = ("simulated",)
+    cluster: dict[str, Any] = {}
+    settle: float = 10
+    predictions: tuple[PredictionSpec, ...] = ()
+
+    def task(self, key: str) -> TaskSpec:
+        """The task of that key. Raises: KitError."""
+        for task in self.tasks:
+            if task.key == key:
+                return task
+        raise KitError(f"no task {key!r} in this lab; there are: {', '.join(t.key for t in self.tasks)}")
+
+
+@dataclass(frozen=True)
+class LabFolder:
+    """A lab's folder, its definition, and the digest of what decides about a grade.
+
+    Attributes:
+        path: the folder.
+        name: its name, `01-make-it-guaranteed`.
+        definition: the content of lab.toml.
+    """
+
+    path: Path
+    name: str
+    definition: Definition
+
+    @classmethod
+    def read(cls, path: str | Path) -> LabFolder:
+        """Read a lab's folder.
+
+        Raises:
+            KitError: a file is missing, lab.toml does not fit, or a task has no check.
+        """
+        folder = Path(path).resolve()
+        file = folder / "lab.toml"
+        try:
+            definition = msgspec.convert(tomllib.loads(file.read_text(encoding="utf-8")), Definition)
+        except OSError as error:
+            raise KitError(f"{file}: {error.strerror or error}") from error
+        except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+            raise KitError(f"{file}: {error}") from error
+        return cls(folder, folder.name, definition)
+
+    def setup(self) -> str:
+        """The manifests that are on the cluster at the start; "" = none."""
+        file = self.path / "setup.yaml"
+        return file.read_text(encoding="utf-8") if file.exists() else ""
+
+    def checks(self) -> Checks:
+        """Load check.py.
+
+        Raises:
+            KitError: it cannot be loaded, or a task or prediction has no function.
+        """
+        file = self.path / "check.py"
+        module = _load(file, f"kitlib_lab_{self.name.replace('-', '_')}")
+        checks = getattr(module, "checks", None)
+        if not isinstance(checks, Checks):
+            raise KitError(f"{file}: there is no `checks = Checks()` in it")
+        missing = [t.key for t in self.definition.tasks if t.key not in checks.tasks]
+        missing += [p.key for p in self.definition.predictions if p.key not in checks.predictions]
+        if missing:
+            raise KitError(f"{file}: no function for {', '.join(missing)}")
+        return checks
+
+    def answers(self) -> Any:
+        """The module solution/answers.py, where the folder still has it: `reference(cluster)` and `wrong`."""
+        return _load(self.path / "solution" / "answers.py", f"kitlib_answers_{self.name.replace('-', '_')}")
+
+    def digest(self) -> str:
+        """SHA-256 of check.py, lab.toml and setup.yaml: what a grade rests on."""
+        found = hashlib.sha256()
+        for name in ("check.py", "lab.toml", "setup.yaml"):
+            file = self.path / name
+            found.update(name.encode() + b"\0" + (file.read_bytes() if file.exists() else b"") + b"\0")
+        return found.hexdigest()
+
+
+def _load(file: Path, name: str) -> Any:
+    if not file.exists():
+        raise KitError(f"{file}: not there")
+    spec = importlib.util.spec_from_file_location(name, file)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise KitError(f"{file}: {type(error).__name__}: {error}") from error
+    return module

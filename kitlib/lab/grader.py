@@ -1,0 +1,190 @@
+"""Grade a lab in a process of its own: what the notebook holds in its variables cannot change the answer.
+
+The notebook sends the journal of what the learner did to the cluster (apply, delete, write, advance). The grader builds
+a fresh cluster from the lab's definition, does the setup, replays the journal and runs the checks there. Simulated
+clusters are deterministic, so the replayed one is the learner's. A journal can only hold what a learner may do, so
+whoever forges one that passes has solved the task.
+
+`python -m kitlib.lab.grader` reads a JSON request from standard input and prints a JSON answer.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from kitlib.api.errors import KitError
+from kitlib.lab.checks import Facts, Wrong
+from kitlib.lab.definition import LabFolder, TaskSpec
+
+MAX_JOURNAL = 20_000
+_GRADER_SECONDS = 120
+_START = "import sys; sys.path.insert(0, sys.argv[1]); from kitlib.lab.grader import main; main()"
+
+
+class TaskResult(msgspec.Struct, frozen=True, kw_only=True):
+    """How one task was graded.
+
+    Attributes:
+        task, title: which.
+        points, of: earned and possible.
+        passed: all of it.
+        found, expected, hint: of what is wrong; "" where it passed.
+        evidence: what the check looked at.
+    """
+
+    task: str
+    title: str
+    points: float
+    of: float
+    passed: bool
+    found: str = ""
+    expected: str = ""
+    hint: str = ""
+    evidence: tuple[dict[str, Any], ...] = ()
+
+    def __str__(self) -> str:
+        if self.passed:
+            return f"✓ {self.title} ({self.points:g}/{self.of:g})"
+        hint = f"\n  Next: {self.hint}" if self.hint else ""
+        return f"✗ {self.title} ({self.points:g}/{self.of:g})\n  found {self.found}\n  expected {self.expected}{hint}"
+
+
+class Grade(msgspec.Struct, frozen=True, kw_only=True):
+    """All results of one grading, and the observed values of the predictions.
+
+    Attributes:
+        lab: its name. digest: of the files that the grade rests on.
+        results: one a task. observed: prediction -> observed value; missing where it could not be observed yet.
+    """
+
+    lab: str
+    digest: str
+    results: tuple[TaskResult, ...]
+    observed: dict[str, Any] = {}
+
+    @property
+    def passed(self) -> bool:
+        """Whether every task passed."""
+        return all(result.passed for result in self.results)
+
+
+def grade(folder: LabFolder, cluster: Any, tasks: tuple[str, ...] = ()) -> Grade:
+    """Run the checks against a cluster.
+
+    Args:
+        folder: the lab.
+        cluster: as the learner left it.
+        tasks: keys of the tasks to grade; () = all.
+    """
+    checks, wanted = folder.checks(), tasks or tuple(t.key for t in folder.definition.tasks)
+    results = tuple(_one(folder.definition.task(key), checks.tasks[key], cluster) for key in wanted)
+    observed: dict[str, Any] = {}
+    for prediction in folder.definition.predictions:
+        try:
+            observed[prediction.key] = checks.predictions[prediction.key](Facts(cluster))
+        except Wrong:
+            continue  # not there to be observed yet
+    return Grade(lab=folder.name, digest=folder.digest(), results=results, observed=observed)
+
+
+def _one(task: TaskSpec, check: Any, cluster: Any) -> TaskResult:
+    facts = Facts(cluster)
+    try:
+        check(facts)
+    except Wrong as wrong:
+        points = round(task.points * min(max(wrong.credit, 0.0), 1.0), 3)
+        hint = wrong.hint or (task.hints[0] if task.hints else "")
+        return TaskResult(
+            task=task.key,
+            title=task.title,
+            points=points,
+            of=task.points,
+            passed=False,
+            found=wrong.found,
+            expected=wrong.expected,
+            hint=hint,
+            evidence=tuple(facts.evidence),
+        )
+    return TaskResult(
+        task=task.key,
+        title=task.title,
+        points=task.points,
+        of=task.points,
+        passed=True,
+        evidence=tuple(facts.evidence),
+    )
+
+
+def prepare(folder: LabFolder) -> Any:
+    """A fresh simulated cluster as the learner finds it: nodes, setup, and some seconds for it to settle."""
+    from kitlib.cluster import Cluster
+
+    cluster = Cluster.simulated(**folder.definition.cluster)
+    setup = folder.setup()
+    if setup:
+        cluster.apply(setup)
+    cluster.advance(folder.definition.settle)
+    cluster.journal.clear()
+    return cluster
+
+
+def grade_journal(folder: LabFolder, journal: list[dict[str, Any]], tasks: tuple[str, ...] = ()) -> Grade:
+    """Replay a learner's journal on a fresh cluster and grade that.
+
+    Raises:
+        KitError: the journal is too long or holds what cannot be replayed.
+    """
+    if len(journal) > MAX_JOURNAL:
+        raise KitError(f"lab {folder.name}: a journal of {len(journal)} entries; at most {MAX_JOURNAL} are replayed")
+    cluster = prepare(folder)
+    cluster.replay(journal)
+    return grade(folder, cluster, tasks)
+
+
+def grade_apart(folder: LabFolder, journal: list[dict[str, Any]], tasks: tuple[str, ...] = ()) -> Grade:
+    """`grade_journal` in a fresh Python process.
+
+    Raises:
+        KitError: the grader could not run; with its last words.
+    """
+    request = {"lab": str(folder.path), "journal": journal, "tasks": tasks}
+    package = str(Path(__file__).resolve().parents[2])
+    try:
+        done = subprocess.run(
+            [sys.executable, "-I", "-c", _START, package],
+            input=json.dumps(request, default=str),
+            capture_output=True,
+            text=True,
+            timeout=_GRADER_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise KitError(f"lab {folder.name}: the check took longer than {_GRADER_SECONDS} s") from None
+    try:
+        answer = json.loads(done.stdout.splitlines()[-1])
+    except (ValueError, IndexError):
+        last = done.stderr.strip().splitlines()[-1:] or ["nothing was said"]
+        raise KitError(f"lab {folder.name}: the grader ended with code {done.returncode}: {last[0]}") from None
+    if "error" in answer:
+        raise KitError(answer["error"])
+    return msgspec.convert(answer, Grade)
+
+
+def main() -> None:
+    """Read one request from standard input, print one answer."""
+    try:
+        request = json.load(sys.stdin)
+        answer = grade_journal(LabFolder.read(request["lab"]), request["journal"], tuple(request.get("tasks", ())))
+        print(json.dumps(msgspec.to_builtins(answer), default=str))
+    except KitError as error:
+        print(json.dumps({"error": str(error)}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,195 @@
+"""A lab in a notebook: the cluster to work on, checks, hints, predictions, and the bar of what is reached.
+
+lab = Lab("01-make-it-guaranteed")
+lab.cluster.apply(...)
+lab.check()
+"""
+
+from __future__ import annotations
+
+import html
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from kitlib.api.errors import KitError
+from kitlib.lab.definition import LabFolder
+from kitlib.lab.grader import Grade, TaskResult, grade_apart, prepare
+from kitlib.lab.launch import course_source
+from kitlib.lab.prediction import Answer, Prediction, Verdict
+from kitlib.lab.progress import Progress
+
+
+class Graded:
+    """The results of a check, as a notebook shows them."""
+
+    def __init__(self, grade: Grade, score: tuple[float, float]) -> None:
+        self.results, self.score = grade.results, score
+
+    @property
+    def passed(self) -> bool:
+        """Whether every task that was checked passed."""
+        return all(result.passed for result in self.results)
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.results)) + f"\nReached: {self.score[0]:g} of {self.score[1]:g} points"
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        rows = "".join(_row(result) for result in self.results)
+        points, of = self.score
+        return (
+            f'<div role="status"><table><thead><tr><th scope="col">task</th><th scope="col">points</th>'
+            f'<th scope="col">found</th><th scope="col">expected</th><th scope="col">next</th></tr></thead>'
+            f'<tbody>{rows}</tbody></table><p>Reached: <meter max="{of or 1:g}" value="{points:g}"></meter> '
+            f"{points:g} of {of:g} points</p></div>"
+        )
+
+
+def _row(result: TaskResult) -> str:
+    cells = (result.found, result.expected, result.hint)
+    return (
+        f"<tr><td>{'✓' if result.passed else '✗'} {html.escape(result.title)}</td>"
+        f"<td>{result.points:g}/{result.of:g}</td>" + "".join(f"<td>{html.escape(c)}</td>" for c in cells) + "</tr>"
+    )
+
+
+class Lab:
+    """One lab, from its folder.
+
+    Args:
+        name: the folder's name among the course's labs, or a path.
+        progress: where results are kept.
+
+    Attributes:
+        cluster: the cluster to work on, with the lab's setup on it. `lab.reset()` makes a new one.
+
+    Raises:
+        KitError: there is no such lab, or its files do not fit.
+    """
+
+    def __init__(self, name: str | Path, *, progress: Progress | None = None) -> None:
+        self._folder = LabFolder.read(_find(name))
+        self._progress = progress or Progress()
+        self._predictions = {
+            p.key: Prediction(
+                self._folder.name,
+                p.key,
+                p.question,
+                choices=p.choices or None,
+                unit=p.unit,
+                tolerance=p.tolerance,
+                progress=self._progress,
+            )
+            for p in self._folder.definition.predictions
+        }
+        self.cluster = prepare(self._folder)
+
+    @property
+    def title(self) -> str:
+        """What the learner does."""
+        return self._folder.definition.title
+
+    def reset(self) -> Any:
+        """A new cluster with the lab's setup; what was done before is gone, what was reached is kept."""
+        self.cluster.close()
+        self.cluster = prepare(self._folder)
+        return self.cluster
+
+    def predict(self, key: str) -> Prediction:
+        """The question of that key, to be answered before the check. Raises: KitError."""
+        if key not in self._predictions:
+            raise KitError(f"no prediction {key!r} in this lab; there are: {', '.join(self._predictions)}")
+        return self._predictions[key]
+
+    def check(self, *tasks: str) -> Graded:
+        """Check the tasks (all, if none is named) on a replay of what was done to `cluster`; results are kept.
+
+        Raises:
+            KitError: a task that there is not, or a grader that could not run.
+        """
+        for key in tasks:
+            self._folder.definition.task(key)
+        journal = list(self.cluster.journal)
+        grade = grade_apart(self._folder, journal, tasks)
+        changed = self._is_changed(grade.digest)
+        for result in grade.results:
+            self._progress.record(
+                "check",
+                self._folder.name,
+                result.task,
+                result.points,
+                result.of,
+                found=result.found,
+                expected=result.expected,
+                evidence=list(result.evidence),
+                journal=journal,
+                check_changed=changed,
+            )
+        return Graded(grade, self._progress.score(self._folder.name))
+
+    def reveal(self, key: str) -> Verdict:
+        """What was observed of a prediction, next to the answer that was given.
+
+        Raises:
+            KitError: it cannot be observed yet.
+        """
+        prediction = self.predict(key)
+        grade = grade_apart(self._folder, list(self.cluster.journal), tuple(t.key for t in self._tasks()[:1]))
+        if key not in grade.observed:
+            raise KitError(f"{key}: there is nothing to observe yet; do the task first")
+        why = next(p.why for p in self._folder.definition.predictions if p.key == key)
+        return prediction.observe(_answer(grade.observed[key]), why)
+
+    def hint(self, task: str) -> str:
+        """The next hint of a task, from vague to plain; after the last one the last again. Taken hints are counted."""
+        hints = self._folder.definition.task(task).hints
+        if not hints:
+            return "There is no hint for this task: run lab.check() and read what was found."
+        taken = self._progress.hints_taken(self._folder.name, task)
+        number = min(taken, len(hints) - 1)
+        self._progress.record("hint", self._folder.name, task, 0, 0, number=number + 1)
+        return f"Hint {number + 1} of {len(hints)}: {hints[number]}"
+
+    def _tasks(self) -> tuple[Any, ...]:
+        return self._folder.definition.tasks
+
+    def _is_changed(self, digest: str) -> bool:
+        try:
+            packaged = course_source("labs") / self._folder.name
+        except KitError:
+            return False
+        return packaged.is_dir() and LabFolder.read(packaged).digest() != digest
+
+    def _repr_html_(self) -> str:
+        definition = self._folder.definition
+        points, _ = self._progress.score(self._folder.name)
+        tasks = "".join(f"<li>{html.escape(t.title)} ({t.points:g})</li>" for t in definition.tasks)
+        total = sum(t.points for t in definition.tasks) + len(definition.predictions)
+        return (
+            f"<section><h3>{html.escape(definition.title)}</h3><p>Difficulty {'●' * definition.difficulty}"
+            f"{'○' * (3 - definition.difficulty)}, about {definition.minutes} minutes. Reached: "
+            f'<meter max="{total:g}" value="{points:g}"></meter> {points:g} of {total:g} points</p>'
+            f"<ol>{tasks}</ol></section>"
+        )
+
+    def __repr__(self) -> str:
+        tasks = "\n".join(f"  {t.key}: {t.title} ({t.points:g})" for t in self._tasks())
+        return f"{self.title}\n{tasks}"
+
+
+def _answer(value: Any) -> Answer:
+    return value if isinstance(value, str | int | float) else msgspec.json.encode(value).decode()
+
+
+def _find(name: str | Path) -> Path:
+    path = Path(name)
+    if (path / "lab.toml").exists():
+        return path
+    labs = course_source("labs")
+    if (labs / path).is_dir():
+        return labs / path
+    there = ", ".join(sorted(p.name for p in labs.iterdir() if (p / "lab.toml").exists()))
+    raise KitError(f"no lab {str(name)!r}; there are: {there}")

@@ -1,0 +1,141 @@
+"""What a notebook of the course begins with: which kernel it runs on and why, clusters, and predictions that are kept.
+
+lesson = Lesson("01")
+cluster = lesson.cluster()
+"""
+
+from __future__ import annotations
+
+import atexit
+import html
+import os
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+from kitlib.api.errors import KitError
+from kitlib.lab.prediction import Answer, Prediction, Verdict
+from kitlib.lab.progress import Progress
+
+KERNELS = ("auto", "docker", "simulated")
+_open: weakref.WeakSet[Any] = weakref.WeakSet()
+
+
+def choose_kernel(wish: str = "") -> tuple[str, str]:
+    """Real nodes where an engine answers, the simulated kernel elsewhere.
+
+    Args:
+        wish: "docker", "simulated" or "auto"; "" takes KITLIB_NODES, else "auto".
+
+    Returns:
+        ("docker" or "simulated", why).
+
+    Raises:
+        KitError: a wish that is none of these.
+    """
+    asked = wish or os.environ.get("KITLIB_NODES") or "auto"
+    if asked not in KERNELS:
+        raise KitError(f"nodes {asked!r}: choose one of {', '.join(KERNELS)}")
+    if asked != "auto":
+        return asked, "chosen by hand"
+    from kitlib.cluster import engine_answers
+
+    answers, why = engine_answers()
+    return ("docker" if answers else "simulated"), why
+
+
+class Lesson:
+    """One notebook of the course.
+
+    Args:
+        name: the notebook's number and name; predictions are kept under it.
+        nodes: "auto", "docker" or "simulated"; "" takes KITLIB_NODES.
+        progress: where predictions are kept.
+
+    Attributes:
+        kernel: "docker" or "simulated". why: why this one.
+    """
+
+    def __init__(self, name: str, nodes: str = "", *, progress: Progress | None = None) -> None:
+        self.name = name
+        self.kernel, self.why = choose_kernel(nodes)
+        self._progress = progress or Progress()
+        self._questions: dict[str, Prediction] = {}
+        self._cluster: Any = None
+
+    def cluster(self, nodes: Any = 1, **settings: Any) -> Any:
+        """A cluster on this lesson's kernel; the one that was made before is closed.
+
+        Args:
+            nodes: how many, or a list of node settings.
+            settings: as for `Cluster.simulated` and `Cluster.docker`.
+        """
+        from kitlib.cluster import Cluster
+
+        self.close()
+        make = Cluster.docker if self.kernel == "docker" else Cluster.simulated
+        self._cluster = make(nodes=nodes, **settings)
+        _open.add(self._cluster)
+        return self._cluster
+
+    def ask(
+        self,
+        key: str,
+        question: str,
+        *,
+        choices: Sequence[str] | None = None,
+        unit: str = "",
+        tolerance: float = 0.0,
+    ) -> Prediction:
+        """A question to answer before the next cell runs; shown with buttons or a field."""
+        made = Prediction(
+            self.name,
+            key,
+            question,
+            choices=choices,
+            unit=unit,
+            tolerance=tolerance,
+            progress=self._progress,
+        )
+        self._questions[key] = made
+        return made
+
+    def reveal(self, key: str, observed: Answer, why: str = "") -> Verdict:
+        """What was observed beside what was predicted. Raises: KitError, for a question that was not asked."""
+        if key not in self._questions:
+            raise KitError(f"question {key!r} was not asked in this notebook")
+        return self._questions[key].observe(observed, why)
+
+    def score(self) -> tuple[float, float]:
+        """(right answers, answered questions) of this notebook."""
+        return self._progress.score(self.name)
+
+    def close(self) -> None:
+        """End the cluster that this lesson has open."""
+        if self._cluster is not None:
+            self._cluster.close()
+            self._cluster = None
+
+    def __repr__(self) -> str:
+        return f"{self.name}: {_KERNEL_WORDS[self.kernel]} ({self.why})"
+
+    def _repr_html_(self) -> str:
+        right, of = self.score()
+        score = f" Predictions so far: {right:g} of {of:g} right." if of else ""
+        return (
+            '<p class="kitlib-lesson" style="border-left:4px solid #0072B2;padding-left:.7em">'
+            f"<b>{html.escape(_KERNEL_WORDS[self.kernel])}</b> ({html.escape(self.why)}). "
+            f'Other choice: <code>Lesson("{html.escape(self.name)}", "{_OTHER[self.kernel]}")</code>.{score}</p>'
+        )
+
+
+_KERNEL_WORDS = {"docker": "Real nodes in disposable containers", "simulated": "The simulated kernel"}
+_OTHER = {"docker": "simulated", "simulated": "docker"}
+
+
+def _close_all() -> None:
+    for cluster in list(_open):
+        cluster.close()
+
+
+atexit.register(_close_all)
