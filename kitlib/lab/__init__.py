@@ -1,4 +1,4 @@
-"""Lessons and labs: notebooks of the course, tasks that check themselves, predictions, progress, the instructor's report.
+"""Lessons and labs: notebooks, tasks that check themselves, predictions, progress, the instructor's report.
 
 `Lesson` opens a notebook, `Lab` a lab; `Checks`, `Facts` and `Wrong` are what a lab's check file is written with.
 """

@@ -40,6 +40,7 @@ class Checks:
 
     tasks: dict[str, CheckFunction] = field(default_factory=dict)
     predictions: dict[str, ObservedFunction] = field(default_factory=dict)
+    at_start: set[str] = field(default_factory=set)
 
     def check(self, key: str) -> Callable[[CheckFunction], CheckFunction]:
         """Register the check of a task: `@checks.check("guaranteed")`."""
@@ -52,13 +53,20 @@ class Checks:
 
         return register
 
-    def observed(self, key: str) -> Callable[[ObservedFunction], ObservedFunction]:
-        """Register the function that observes what was predicted: it returns the right answer."""
+    def observed(self, key: str, *, at_start: bool = False) -> Callable[[ObservedFunction], ObservedFunction]:
+        """Register the function that observes what was predicted: it returns the right answer.
+
+        Args:
+            key: of the prediction.
+            at_start: it looks at the cluster as the learner found it, before anything was done.
+        """
 
         def register(function: ObservedFunction) -> ObservedFunction:
             if key in self.predictions:
                 raise KitError(f"prediction {key!r} is observed twice")
             self.predictions[key] = function
+            if at_start:
+                self.at_start.add(key)
             return function
 
         return register

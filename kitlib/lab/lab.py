@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from kitlib.api.errors import KitError
+from kitlib.api.serialize import to_yaml
 from kitlib.lab.definition import LabFolder
 from kitlib.lab.grader import Grade, TaskResult, grade_apart, prepare
 from kitlib.lab.launch import course_source
@@ -142,6 +143,39 @@ class Lab:
             raise KitError(f"{key}: there is nothing to observe yet; do the task first")
         why = next(p.why for p in self._folder.definition.predictions if p.key == key)
         return prediction.observe(_answer(grade.observed[key]), why)
+
+    # ---- looking
+
+    def show(self, kind: str, name: str, namespace: str = "default") -> None:
+        """Print an object's manifest as it stands on the cluster, status included."""
+        print(to_yaml(self.cluster.get(kind, name, namespace)))
+
+    def pods(self) -> Any:
+        """All pods as a frame."""
+        from kitlib.views import pods_frame
+
+        return pods_frame(self.cluster)
+
+    def tree(self, node: str = "") -> Any:
+        """The cgroup tree of a node (of the first, if none is named), read back from its files."""
+        from kitlib.views import tree_view
+
+        return tree_view(self._node(node).tree())
+
+    def events(self, reason: str = "") -> Any:
+        """The cluster's events as a frame, all or those of one reason."""
+        from kitlib.views import events_frame
+
+        return events_frame(self.cluster, reason)
+
+    def kernel_log(self, node: str = "") -> None:
+        """Print a node's kernel log."""
+        print("\n".join(map(str, self._node(node).kernel_log())))
+
+    def _node(self, name: str) -> Any:
+        return self.cluster.node(name or self.cluster.list("Node")[0].metadata.name)
+
+    # ---- hints
 
     def hint(self, task: str) -> str:
         """The next hint of a task, from vague to plain; after the last one the last again. Taken hints are counted."""
