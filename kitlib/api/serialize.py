@@ -16,7 +16,7 @@ import types
 import typing
 from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
-from typing import IO, Any, TypeVar
+from typing import IO, Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -42,13 +42,26 @@ def load(source: Source, *, strict: bool = False) -> list[KubeObject]:
     Raises:
         ManifestError: with file, document number and field path; nothing is returned of a file with an error.
     """
+    return [located.object for located in load_located(source, strict=strict)]
+
+
+class Located(NamedTuple):
+    """An object and where it was read: the file ("" for text) and the document's number in it, from 1."""
+
+    object: KubeObject
+    file: str
+    document: int
+
+
+def load_located(source: Source, *, strict: bool = False) -> list[Located]:
+    """As `load`, with the place of each object, so that a later refusal can name it."""
     text, name = _read(source)
-    found: list[KubeObject] = []
+    found: list[Located] = []
     for number, document in enumerate(_documents(text, name), start=1):
         if document is None:
             continue
         for data in _expand(document, name, number):
-            found.append(_object(data, None, name, number, strict))
+            found.append(Located(_object(data, None, name, number, strict), name, number))
     return found
 
 

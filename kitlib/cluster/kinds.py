@@ -1,0 +1,101 @@
+"""The kinds that the store knows: what a resource is called in a message, and whether it lives in a namespace.
+
+Source: `kubectl api-resources`.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+from kitlib.api.errors import KitError
+from kitlib.api.meta import KubeObject
+
+
+class Resource(NamedTuple):
+    """One kind of object.
+
+    Attributes:
+        kind: `ReplicaSet`. group: `apps`; "" for the core group. plural: `replicasets`.
+        namespaced: whether its objects live in a namespace. short: `rs`.
+    """
+
+    kind: str
+    group: str
+    plural: str
+    namespaced: bool
+    short: str = ""
+
+    @property
+    def qualified(self) -> str:
+        """As messages name it: `pods`, `replicasets.apps`."""
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
+
+RESOURCES = (
+    Resource("Pod", "", "pods", True, "po"),
+    Resource("Node", "", "nodes", False, "no"),
+    Resource("Namespace", "", "namespaces", False, "ns"),
+    Resource("Service", "", "services", True, "svc"),
+    Resource("Event", "", "events", True, "ev"),
+    Resource("ReplicationController", "", "replicationcontrollers", True, "rc"),
+    Resource("ResourceQuota", "", "resourcequotas", True, "quota"),
+    Resource("LimitRange", "", "limitranges", True, "limits"),
+    Resource("PersistentVolume", "", "persistentvolumes", False, "pv"),
+    Resource("PersistentVolumeClaim", "", "persistentvolumeclaims", True, "pvc"),
+    Resource("ConfigMap", "", "configmaps", True, "cm"),
+    Resource("Secret", "", "secrets", True),
+    Resource("ServiceAccount", "", "serviceaccounts", True, "sa"),
+    Resource("Deployment", "apps", "deployments", True, "deploy"),
+    Resource("ReplicaSet", "apps", "replicasets", True, "rs"),
+    Resource("StatefulSet", "apps", "statefulsets", True, "sts"),
+    Resource("DaemonSet", "apps", "daemonsets", True, "ds"),
+    Resource("PodDisruptionBudget", "policy", "poddisruptionbudgets", True, "pdb"),
+    Resource("PriorityClass", "scheduling.k8s.io", "priorityclasses", False, "pc"),
+    Resource("StorageClass", "storage.k8s.io", "storageclasses", False, "sc"),
+    Resource("CSINode", "storage.k8s.io", "csinodes", False),
+    Resource("CSIDriver", "storage.k8s.io", "csidrivers", False),
+    Resource("CSIStorageCapacity", "storage.k8s.io", "csistoragecapacities", True),
+)
+
+
+class UnknownKind(KitError, LookupError):
+    """A name that is no kind, plural or short name."""
+
+
+@lru_cache(maxsize=1)
+def _names() -> dict[str, Resource]:
+    found: dict[str, Resource] = {}
+    for resource in RESOURCES:
+        for name in (resource.kind.lower(), resource.plural, resource.qualified, resource.short):
+            if name:
+                found[name] = resource
+    return found
+
+
+def resource(kind: str | type[KubeObject]) -> Resource:
+    """The resource by kind, type, plural, or short name: `Pod`, `pods`, `po`, `deployments.apps`.
+
+    Raises:
+        UnknownKind: for a name that the table does not hold.
+    """
+    name = kind if isinstance(kind, str) else kind.__name__
+    found = _names().get(name.lower())
+    if found is None:
+        raise UnknownKind(f"the server doesn't have a resource type {name!r}")
+    return found
+
+
+def resource_of(obj: KubeObject) -> Resource:
+    """The resource of an object; one of a kind that the table does not hold is named as the API would by rule."""
+    found = _names().get(obj.kind.lower())
+    if found is not None:
+        return found
+    group = obj.api_version.rpartition("/")[0]
+    return Resource(obj.kind, group, _plural(obj.kind.lower()), bool(obj.metadata.namespace))
+
+
+def _plural(word: str) -> str:
+    if word.endswith("y"):
+        return word[:-1] + "ies"
+    return word + ("es" if word.endswith(("s", "x", "ch")) else "s")

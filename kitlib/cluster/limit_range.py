@@ -1,0 +1,106 @@
+"""LimitRanger admission: a namespace's defaults for containers, and its minimum, maximum and ratio.
+
+The defaults of every LimitRange are filled in first; then container limits, pod limits. A pod without a limit where a
+maximum holds is refused.
+
+Source: plugin/pkg/admission/limitranger (PodMutateLimitFunc, PodValidateLimitFunc).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from kitlib.api.core import LimitRange, LimitRangeItem, Pod, ResourceList
+from kitlib.api.errors import Forbidden
+from kitlib.api.podresources import pod_limits, pod_requests
+from kitlib.api.resource import Quantity
+
+
+def apply_defaults(pod: Pod, ranges: Iterable[LimitRange]) -> Pod:
+    """Give containers the requests and limits that they lack, in place; an annotation says which.
+
+    Source: mergePodResourceRequirements.
+    """
+    notes: list[str] = []
+    for limits in ranges:
+        default: ResourceList = {}
+        default_request: ResourceList = {}
+        for item in limits.spec.limits:
+            if item.type == "Container":
+                default.update(item.default)
+                default_request.update(item.default_request)
+        for what, containers in (("container", pod.spec.containers), ("init container", pod.spec.init_containers)):
+            for container in containers:
+                for kind, own, given in (
+                    ("request", container.resources.requests, default_request),
+                    ("limit", container.resources.limits, default),
+                ):
+                    added = sorted(name for name in given if name not in own)
+                    own.update({name: given[name] for name in added})
+                    if added:
+                        notes.append(f"{', '.join(added)} {kind} for {what} {container.name}")
+    if notes:
+        pod.metadata.annotations["kubernetes.io/limit-ranger"] = f"LimitRanger plugin set: {'; '.join(notes)}"
+    return pod
+
+
+def check(pod: Pod, ranges: Iterable[LimitRange]) -> None:
+    """Whether the pod keeps within every LimitRange.
+
+    Raises:
+        Forbidden: with all constraints that it breaks.
+    """
+    errors: list[str] = []
+    for limits in ranges:
+        for item in limits.spec.limits:
+            if item.type == "Container":
+                for container in (*pod.spec.containers, *pod.spec.init_containers):
+                    errors += _broken(item, container.resources.requests, container.resources.limits)
+            elif item.type == "Pod":
+                errors += _broken(item, pod_requests(pod), pod_limits(pod))
+    if errors:
+        raise Forbidden("pods", pod.name, errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]")
+
+
+def _broken(item: LimitRangeItem, requests: ResourceList, limits: ResourceList) -> Sequence[str]:
+    found: list[str] = []
+    for name, least in sorted(item.min.items()):
+        found += _minimum(item.type, name, least, requests.get(name), limits.get(name))
+    for name, most in sorted(item.max.items()):
+        found += _maximum(item.type, name, most, requests.get(name), limits.get(name))
+    for name, ratio in sorted(item.max_limit_request_ratio.items()):
+        found += _ratio(item.type, name, ratio, requests.get(name), limits.get(name))
+    return found
+
+
+def _minimum(kind: str, name: str, least: Quantity, request: Quantity | None, limit: Quantity | None) -> list[str]:
+    rule = f"minimum {name} usage per {kind} is {least}"
+    if request is None:
+        return [f"{rule}.  No request is specified"]
+    if request < least:
+        return [f"{rule}, but request is {request}"]
+    if limit is not None and limit < least:
+        return [f"{rule}, but limit is {limit}"]
+    return []
+
+
+def _maximum(kind: str, name: str, most: Quantity, request: Quantity | None, limit: Quantity | None) -> list[str]:
+    rule = f"maximum {name} usage per {kind} is {most}"
+    if limit is None:
+        return [f"{rule}.  No limit is specified"]
+    if limit > most:
+        return [f"{rule}, but limit is {limit}"]
+    if request is not None and request > most:
+        return [f"{rule}, but request is {request}"]
+    return []
+
+
+def _ratio(kind: str, name: str, most: Quantity, request: Quantity | None, limit: Quantity | None) -> list[str]:
+    rule = f"{name} max limit to request ratio per {kind} is {most}"
+    if request is None or request.is_zero():
+        return [f"{rule}, but no request is specified or request is 0"]
+    if limit is None or limit.is_zero():
+        return [f"{rule}, but no limit is specified or limit is 0"]
+    if limit.milli_value() * 1000 > request.milli_value() * most.milli_value():
+        return [f"{rule}, but provided ratio is {limit.milli_value() / request.milli_value():f}"]
+    return []

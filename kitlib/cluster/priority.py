@@ -1,0 +1,98 @@
+"""Priority admission: a pod's `priorityClassName` becomes its `priority` and `preemptionPolicy`.
+
+Source: plugin/pkg/admission/priority (admitPod, validatePriorityClass); scheduling.SystemPriorityClasses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kitlib.api.core import Pod
+from kitlib.api.errors import Forbidden
+from kitlib.api.meta import ObjectMeta
+from kitlib.api.policy import PriorityClass
+
+HIGHEST_USER_PRIORITY = 1_000_000_000
+SYSTEM_PRIORITY_CLASSES = {
+    "system-node-critical": 2 * HIGHEST_USER_PRIORITY + 1000,
+    "system-cluster-critical": 2 * HIGHEST_USER_PRIORITY,
+}
+PREEMPT_LOWER = "PreemptLowerPriority"
+
+
+def system_priority_classes() -> list[PriorityClass]:
+    """The two classes that every cluster has."""
+    return [
+        PriorityClass(metadata=ObjectMeta(name=name), value=value, preemption_policy=PREEMPT_LOWER)
+        for name, value in SYSTEM_PRIORITY_CLASSES.items()
+    ]
+
+
+def default_priority_class(classes: Iterable[PriorityClass]) -> PriorityClass | None:
+    """The class of pods that name none: marked `globalDefault`; of several, the one with the lowest value."""
+    marked = [c for c in classes if c.global_default]
+    return min(marked, key=lambda c: c.value) if marked else None
+
+
+def admit_priority(pod: Pod, classes: Iterable[PriorityClass]) -> Pod:
+    """Set `priorityClassName`, `priority` and `preemptionPolicy` of a new pod, in place.
+
+    Args:
+        pod: to be created.
+        classes: of the cluster, with the built-in ones.
+
+    Returns:
+        The same pod.
+
+    Raises:
+        Forbidden: for a class that there is not, or a priority or policy that contradicts it.
+    """
+    known = list(classes)
+    spec = pod.spec
+    found: PriorityClass | None
+    if spec.priority_class_name:
+        found = next((c for c in known if c.metadata.name == spec.priority_class_name), None)
+        if found is None:
+            raise Forbidden("pods", pod.name, f"no PriorityClass with name {spec.priority_class_name} was found")
+    else:
+        found = default_priority_class(known)
+        spec.priority_class_name = found.metadata.name if found else ""
+    priority = found.value if found else 0
+    policy = found.preemption_policy if found else PREEMPT_LOWER
+    if spec.priority is not None and spec.priority != priority:
+        why = (
+            f"the integer value of priority ({spec.priority}) must not be provided in pod spec; priority admission "
+            f"controller computed {priority} from the given PriorityClass name"
+        )
+        raise Forbidden("pods", pod.name, why)
+    if policy and spec.preemption_policy and spec.preemption_policy != policy:
+        why = (
+            f"the string value of PreemptionPolicy ({spec.preemption_policy}) must not be provided in pod spec; "
+            f"priority admission controller computed {policy} from the given PriorityClass name"
+        )
+        raise Forbidden("pods", pod.name, why)
+    spec.priority = priority
+    spec.preemption_policy = policy or spec.preemption_policy
+    return pod
+
+
+def check_priority_class(new: PriorityClass, classes: Iterable[PriorityClass]) -> None:
+    """Whether a class of this value and name may be made.
+
+    Raises:
+        Forbidden: for a value or name that is the system's, or a second default.
+    """
+    name = new.metadata.name
+    if SYSTEM_PRIORITY_CLASSES.get(name) == new.value:
+        return
+    if name.startswith("system-"):
+        raise Forbidden(
+            "priorityclasses.scheduling.k8s.io", name, "priority class names with 'system-' prefix are reserved"
+        )
+    if new.value > HIGHEST_USER_PRIORITY:
+        why = f"maximum allowed value of a user defined priority is {HIGHEST_USER_PRIORITY}"
+        raise Forbidden("priorityclasses.scheduling.k8s.io", name, why)
+    standing = default_priority_class(classes)
+    if new.global_default and standing is not None and standing.metadata.name != name:
+        why = f"PriorityClass {standing.metadata.name} is already marked as default. Only one default can exist"
+        raise Forbidden("priorityclasses.scheduling.k8s.io", name, why)

@@ -1,0 +1,154 @@
+"""The store keeps objects, counts versions, refuses stale writes, tells watchers, and takes back what failed."""
+
+from __future__ import annotations
+
+import pytest
+
+from kitlib.api.core import Pod
+from kitlib.api.errors import AlreadyExists, Conflict, NotFound
+from kitlib.api.meta import LabelSelector, ObjectMeta
+from kitlib.cluster.kinds import UnknownKind, resource
+from kitlib.cluster.store import Store
+
+
+def pod(name: str, namespace: str = "default", **labels: str) -> Pod:
+    return Pod(metadata=ObjectMeta(name=name, namespace=namespace, labels=labels))
+
+
+def names(found: list[Pod]) -> list[str]:
+    return [p.name for p in found]
+
+
+def test_an_object_is_found_by_kind_plural_short_name_and_type() -> None:
+    store = Store()
+    store.create(pod("a"))
+    for kind in ("Pod", "pods", "po", Pod):
+        assert store.get(kind, "a", "default").name == "a"
+    with pytest.raises(UnknownKind, match="doesn't have a resource type 'pdos'"):
+        store.get("pdos", "a", "default")
+
+
+def test_creating_fills_in_uid_version_and_time_and_the_same_seed_gives_the_same() -> None:
+    first, second = Store(seed=7).create(pod("a")), Store(seed=7).create(pod("a"))
+    assert first.metadata.uid == second.metadata.uid != ""
+    assert first.metadata.resource_version == "1" and first.metadata.creation_timestamp is not None
+    assert Store(seed=8).create(pod("a")).metadata.uid != first.metadata.uid
+
+
+def test_a_name_is_generated_with_five_letters_without_vowels() -> None:
+    made = Store().create(Pod(metadata=ObjectMeta(generate_name="web-", namespace="default")))
+    suffix = made.name.removeprefix("web-")
+    assert len(suffix) == 5 and not set(suffix) & set("aeiouy01368")
+
+
+def test_a_name_is_taken_once() -> None:
+    store = Store()
+    store.create(pod("a"))
+    store.create(pod("a", "other"))
+    with pytest.raises(AlreadyExists, match='pods "a" already exists'):
+        store.create(pod("a"))
+
+
+def test_a_stale_update_is_refused_and_a_fresh_one_counts_the_version_up() -> None:
+    store = Store()
+    stale = store.create(pod("a"))
+    fresh = store.get(Pod, "a", "default")
+    fresh.metadata.labels["x"] = "1"
+    assert store.update(fresh).metadata.resource_version == "2"
+    stale.metadata.labels["x"] = "2"
+    with pytest.raises(Conflict, match='Operation cannot be fulfilled on pods "a": the object has been modified'):
+        store.update(stale)
+    assert store.get(Pod, "a", "default").metadata.labels == {"x": "1"}
+
+
+def test_an_update_without_a_change_changes_nothing_and_tells_nobody() -> None:
+    store = Store()
+    store.create(pod("a"))
+    watch = store.watch()
+    assert store.update(store.get(Pod, "a", "default")).metadata.resource_version == "1"
+    assert watch.poll() == []
+
+
+def test_only_a_change_of_the_specification_counts_the_generation_up() -> None:
+    store = Store()
+    made = store.create(pod("a"))
+    made.metadata.labels["x"] = "1"
+    made = store.update(made)
+    assert made.metadata.generation == 1
+    made.spec.node_name = "n"
+    assert store.update(made).metadata.generation == 2
+
+
+def test_readers_get_copies() -> None:
+    store = Store()
+    given = pod("a", x="1")
+    store.create(given)
+    given.metadata.labels["x"] = "changed"
+    store.get(Pod, "a", "default").metadata.labels["x"] = "changed"
+    assert store.get(Pod, "a", "default").metadata.labels == {"x": "1"}
+
+
+def test_listing_follows_creation_and_filters_by_namespace_and_labels() -> None:
+    store = Store()
+    for made in (pod("b", x="1"), pod("a", x="2"), pod("c", "other", x="1")):
+        store.create(made)
+    assert names(store.list(Pod)) == ["b", "a", "c"]
+    assert names(store.list("pods", "default")) == ["b", "a"]
+    assert names(store.list("pods", selector=LabelSelector(match_labels={"x": "1"}))) == ["b", "c"]
+
+
+def test_a_watch_sees_every_change_once_and_in_order() -> None:
+    store = Store()
+    watch = store.watch("pods")
+    made = store.create(pod("a"))
+    made.spec.node_name = "n"
+    store.update(made)
+    store.delete(Pod, "a", "default")
+    assert [(e.type, e.object.metadata.resource_version) for e in watch.poll()] == [
+        ("ADDED", "1"),
+        ("MODIFIED", "2"),
+        ("DELETED", "3"),
+    ]
+    assert watch.poll() == []
+    assert len(store.watch(since=1).poll()) == 2
+
+
+def test_a_failed_transaction_leaves_objects_versions_names_and_watchers_as_they_were() -> None:
+    store = Store()
+    for name in ("a", "b", "c"):
+        store.create(pod(name, x="1"))
+    watch, heard = store.watch(), []
+    store.subscribe(heard.append)
+    with pytest.raises(AlreadyExists), store.transaction():
+        store.delete(Pod, "a", "default")
+        changed = store.get(Pod, "b", "default")
+        changed.metadata.labels["x"] = "2"
+        store.update(changed)
+        store.create(pod("new"))
+        store.create(pod("c"))
+    assert names(store.list(Pod)) == ["a", "b", "c"]
+    assert store.get(Pod, "b", "default").metadata.labels == {"x": "1"}
+    assert store.version == 3 and watch.poll() == [] and heard == []
+    generated = Store()
+    generated.create(pod("x"))
+    generated.create(pod("y"))
+    generated.create(pod("z"))
+    assert store.create(pod("n")).metadata.uid == generated.create(pod("n")).metadata.uid
+
+
+def test_watchers_hear_of_a_transaction_when_it_stands() -> None:
+    store, heard = Store(), []
+    store.subscribe(heard.append)
+    with store.transaction():
+        store.create(pod("a"))
+        assert heard == []
+    assert [e.type for e in heard] == ["ADDED"]
+
+
+def test_what_is_not_there_cannot_be_read_changed_or_deleted() -> None:
+    store = Store()
+    for act in (lambda: store.get("po", "a"), lambda: store.update(pod("a")), lambda: store.delete("pod", "a")):
+        with pytest.raises(NotFound, match='pods "a" not found'):
+            act()
+    assert store.find("deploy", "a") is None
+    assert resource("deploy").qualified == "deployments.apps"
