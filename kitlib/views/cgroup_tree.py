@@ -1,0 +1,216 @@
+"""The cgroup tree in a terminal: directories, files, values, and behind each value what it means and why it is so.
+
+With an observed tree beside the desired one every value that differs is marked and both are shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.text import Text
+
+from kitlib.kubelet.cgroup_tree import MOUNT, Cgroup, CgroupTree
+from kitlib.views.meanings import meaning
+
+MISSING = "missing"
+COLOURS = {"Guaranteed": "green", "Burstable": "yellow", "BestEffort": "red"}
+
+
+class Row(NamedTuple):
+    """One line of the tree.
+
+    Attributes:
+        depth: how far below the root. last: for each level, whether it is the last of its siblings.
+        path: of the cgroup. file: the file's name; "" for the cgroup itself.
+        desired: what the kernel shall show; None = not in the desired tree.
+        observed: what it shows; None = not there. Equal to `desired` where nothing was observed.
+        comment: meaning and formula, or the cgroup's title.
+        qos: the QoS class that the line belongs to. written: False where nobody sets the file.
+    """
+
+    depth: int
+    last: tuple[bool, ...]
+    path: str
+    file: str
+    desired: str | None
+    observed: str | None
+    comment: str
+    qos: str = ""
+    written: bool = True
+
+    @property
+    def differs(self) -> bool:
+        return self.desired != self.observed
+
+    @property
+    def name(self) -> str:
+        return self.file or self.path.rpartition("/")[2]
+
+    @property
+    def value(self) -> str:
+        """The value; where the two differ, both."""
+        if not self.differs:
+            return self.desired or ""
+        return f"{MISSING if self.observed is None else self.observed} (desired {self.desired or 'no such file'})"
+
+
+class TreeView:
+    """A cgroup tree to look at; prints itself in a terminal and shows itself in a notebook.
+
+    Args:
+        tree: the desired tree (or any other).
+        observed: what was read back; None = nothing to compare with.
+        controller: only the files of this controller, `cpu` or `memory`; "" = all.
+        reasons: whether the formula stands behind each value, or only its meaning.
+        unwritten: whether files that nobody sets are shown too.
+        title: what stands on top; "" = the mount point.
+    """
+
+    def __init__(
+        self,
+        tree: CgroupTree,
+        observed: CgroupTree | None = None,
+        *,
+        controller: str = "",
+        reasons: bool = True,
+        unwritten: bool = True,
+        title: str = "",
+    ) -> None:
+        self.controller, self.reasons, self.unwritten = controller, reasons, unwritten
+        self.tree = tree.only(controller) if controller else tree
+        self.observed = observed.only(controller) if controller and observed is not None else observed
+        hierarchy = f"/{controller}" if tree.version == 1 and controller else ""
+        self.title = title or f"{MOUNT}{hierarchy}"
+
+    def rows(self) -> list[Row]:
+        """All lines, in the order in which they are printed; the root's own files come first."""
+        return list(self._below("/", 0, ()))
+
+    @property
+    def differences(self) -> int:
+        """How many lines differ; 0 where nothing was observed."""
+        return sum(row.differs for row in self.rows()) if self.observed is not None else 0
+
+    def _below(self, path: str, depth: int, last: tuple[bool, ...]) -> Iterator[Row]:
+        cgroup = self.tree.get(path)
+        twin = self.observed[path] if self.observed is not None and path in self.observed else None
+        files = self._files(cgroup, twin)
+        children = self._children(path)
+        lines = len(files) + len(children)
+        for i, name in enumerate(files):
+            yield self._file(path, name, cgroup, twin, depth, (*last, i + 1 == lines))
+        for i, child in enumerate(children, start=len(files)):
+            branch = (*last, i + 1 == lines)
+            yield self._directory(child, depth, branch)
+            yield from self._below(child, depth + 1, branch)
+
+    def _children(self, path: str) -> list[str]:
+        found = [c.path for c in self.tree.children(path)]
+        if self.observed is not None:
+            found += [c.path for c in self.observed.children(path) if c.path not in found]
+        return found
+
+    def _files(self, cgroup: Cgroup | None, twin: Cgroup | None) -> list[str]:
+        mine = cgroup.files if cgroup is not None else {}
+        names = [name for name, file in mine.items() if self.unwritten or file.written]
+        if cgroup is None and twin is not None:
+            names = list(twin.files)
+        return names
+
+    def _directory(self, path: str, depth: int, last: tuple[bool, ...]) -> Row:
+        desired = self.tree.get(path)
+        there = self.observed is None or path in self.observed
+        comment = desired.title if desired is not None else ""
+        qos = desired.qos if desired is not None else ""
+        return Row(depth, last, path, "", "" if desired else None, "" if there else None, comment, qos)
+
+    def _file(
+        self, path: str, name: str, cgroup: Cgroup | None, twin: Cgroup | None, depth: int, last: tuple[bool, ...]
+    ) -> Row:
+        own = cgroup.get(name) if cgroup is not None else None
+        seen = twin.get(name) if twin is not None else None
+        desired = own.shown if own is not None else None
+        observed = desired if self.observed is None else (seen.shown if seen is not None else None)
+        owner = cgroup if own is not None and cgroup is not None else twin
+        comment = self._comment(owner, name) if owner is not None else ""
+        qos = cgroup.qos if cgroup is not None else ""
+        return Row(depth, last, path, name, desired, observed, comment, qos, own is None or own.written)
+
+    def _comment(self, cgroup: Cgroup, name: str) -> str:
+        reason = cgroup[name].reason if self.reasons else ""
+        words = meaning(cgroup, name)
+        if words and reason and words not in reason:
+            return f"{words}: {reason}"
+        return reason or words
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield Text(self.title, style="bold")
+        room = max(options.max_width, 40)
+        for row in self.rows():
+            yield from _line(row, room)
+
+    def __str__(self) -> str:
+        return plain(self)
+
+    def __repr__(self) -> str:
+        return f"TreeView({self.tree!r})"
+
+    def _repr_html_(self) -> str:
+        from kitlib.views.cgroup_html import tree_html
+
+        return tree_html(self)
+
+
+def plain(view: TreeView) -> str:
+    """The tree as text without colours, each line as wide as it is."""
+    lines = [view.title]
+    for row in view.rows():
+        text = f"{_branches(row.last)}{row.name}"
+        if row.file:
+            text += f"  {row.value}"
+        if row.differs:
+            text += "  ≠"
+        lines.append(text + (f"  // {row.comment}" if row.comment else ""))
+    return "\n".join(lines)
+
+
+def _branches(last: tuple[bool, ...]) -> str:
+    return "".join("    " if end else "│   " for end in last[:-1]) + ("└── " if last[-1] else "├── ")
+
+
+def _line(row: Row, room: int) -> Iterator[Text]:
+    """One line; a comment that does not fit is wrapped under itself, so that the tree stays in shape."""
+    branches = _branches(row.last)
+    line = Text(branches, style="dim", no_wrap=True, overflow="ellipsis")
+    style = COLOURS.get(row.qos, "cyan")
+    if row.file:
+        line.append(row.name, style="default")
+        line.append(f"  {row.value}", style="bold red" if row.differs else "bold" if row.written else "dim")
+        if row.differs:
+            line.append("  ≠", style="bold red")
+    else:
+        line.append(row.name, style=style)
+    if not row.comment:
+        yield line
+        return
+    below = "".join("    " if end else "│   " for end in row.last) + "    "
+    width = room - line.cell_len - 5
+    if width < len(row.comment) and width < 30:
+        yield line
+        width = max(room - len(below) - 3, 20)
+        line = Text(below, style="dim", no_wrap=True)
+    else:
+        line.append("  ")
+    for i, part in enumerate(_wrapped(row.comment, width)):
+        if i:
+            line = Text(below, style="dim", no_wrap=True)
+        line.append(("// " if not i else "   ") + part, style="italic dim")
+        yield line
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    import textwrap
+
+    return textwrap.wrap(text, max(width, 20)) or [""]

@@ -1,0 +1,139 @@
+"""Data frames of what a cluster holds: pods, nodes, events, cgroup values. pandas is imported when one is made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from kitlib.api.core import Event, Node, Pod
+from kitlib.api.meta import KubeObject
+from kitlib.api.podresources import pod_limits, pod_requests
+from kitlib.kubelet.cgroup_tree import CgroupTree
+from kitlib.kubelet.qos import get_pod_qos
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+DIFFERENT = "background-color: color-mix(in srgb, #d55e00 25%, transparent); font-weight: bold"
+
+
+def pods_frame(pods: Iterable[Pod]) -> pd.DataFrame:
+    """One row a pod: where it is, how it is, its class, and its requests and limits in milli-CPU and bytes."""
+    rows = []
+    for pod in pods:
+        requests, limits = pod_requests(pod), pod_limits(pod)
+        statuses = pod.status.container_statuses
+        rows.append(
+            {
+                "namespace": pod.namespace,
+                "pod": pod.name,
+                "node": pod.spec.node_name,
+                "phase": pod.status.phase,
+                "reason": pod.status.reason,
+                "qos": get_pod_qos(pod),
+                "priority": pod.spec.priority or 0,
+                "restarts": sum(status.restart_count for status in statuses),
+                "cpu request (m)": requests["cpu"].milli_value() if "cpu" in requests else 0,
+                "cpu limit (m)": limits["cpu"].milli_value() if "cpu" in limits else None,
+                "memory request": requests["memory"].value() if "memory" in requests else 0,
+                "memory limit": limits["memory"].value() if "memory" in limits else None,
+            }
+        )
+    frame = _frame(rows, ["namespace", "pod", "node", "phase", "reason", "qos", "priority", "restarts"])
+    whole = {name: "Int64" for name in ("cpu limit (m)", "memory limit") if name in frame}
+    return frame.astype(whole)
+
+
+def nodes_frame(nodes: Iterable[Node]) -> pd.DataFrame:
+    """One row a node: whether it is ready, its taints, and what it has and gives away."""
+    rows = []
+    for node in nodes:
+        row: dict[str, Any] = {
+            "node": node.name,
+            "ready": next((c.status for c in node.status.conditions if c.type == "Ready"), "Unknown"),
+            "taints": ", ".join(f"{t.key}{'=' + t.value if t.value else ''}:{t.effect}" for t in node.spec.taints),
+        }
+        for name in ("cpu", "memory", "pods"):
+            for what, amounts in (("capacity", node.status.capacity), ("allocatable", node.status.allocatable)):
+                if name in amounts:
+                    row[f"{name} {what}"] = str(amounts[name])
+        rows.append(row)
+    return _frame(rows, ["node", "ready", "taints"])
+
+
+def events_frame(events: Iterable[Event]) -> pd.DataFrame:
+    """One row an event, oldest first."""
+    rows = [
+        {
+            "time": event.last_timestamp,
+            "type": event.type,
+            "reason": event.reason,
+            "object": f"{event.involved_object.kind.lower()}/{event.involved_object.name}",
+            "count": event.count,
+            "message": event.message,
+        }
+        for event in events
+    ]
+    return _frame(rows, ["time", "type", "reason", "object", "count", "message"])
+
+
+def objects_frame(objects: Iterable[KubeObject]) -> pd.DataFrame:
+    """One row an object of any kind."""
+    rows = [
+        {
+            "kind": obj.kind,
+            "namespace": obj.namespace,
+            "name": obj.name,
+            "created": obj.metadata.creation_timestamp,
+            "version": obj.metadata.resource_version,
+        }
+        for obj in objects
+    ]
+    return _frame(rows, ["kind", "namespace", "name", "created", "version"])
+
+
+def cgroup_frame(tree: CgroupTree, observed: CgroupTree | None = None) -> pd.DataFrame:
+    """One row a file: cgroup, file, value, why; with `observed` both values and whether they are the same."""
+    rows: list[dict[str, Any]] = []
+    paths = [*tree, *(path for path in observed or () if path not in tree)]
+    for path in paths:
+        mine = tree.get(path)
+        theirs = observed[path] if observed is not None and path in observed else None
+        names = list(mine or ()) or list(theirs or ())
+        for name in names:
+            own = mine.get(name) if mine is not None else None
+            row: dict[str, Any] = {
+                "cgroup": path,
+                "kind": mine.kind if mine is not None else "",
+                "pod": mine.pod if mine is not None else "",
+                "container": mine.container if mine is not None else "",
+                "qos": mine.qos if mine is not None else "",
+                "file": name,
+            }
+            if observed is None:
+                row["value"] = own.shown if own is not None else None
+            else:
+                seen = theirs.get(name) if theirs is not None else None
+                row["desired"] = own.shown if own is not None else None
+                row["observed"] = seen.shown if seen is not None else None
+                row["same"] = row["desired"] == row["observed"]
+            row["why"] = own.reason if own is not None else ""
+            rows.append(row)
+    values = ["value"] if observed is None else ["desired", "observed", "same"]
+    return _frame(rows, ["cgroup", "kind", "pod", "container", "qos", "file", *values, "why"])
+
+
+def mark_differences(frame: pd.DataFrame) -> Any:
+    """A `cgroup_frame` with two trees, its differing cells marked: pandas' Styler."""
+
+    def style(row: Any) -> list[str]:
+        marked = not row["same"]
+        return [DIFFERENT if marked and name in ("desired", "observed") else "" for name in row.index]
+
+    return frame.style.apply(style, axis=1)
+
+
+def _frame(rows: list[dict[str, Any]], columns: list[str]) -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.DataFrame(rows) if rows else pd.DataFrame(columns=columns)
