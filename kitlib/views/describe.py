@@ -1,0 +1,209 @@
+"""`kubectl describe node`, from a Node, its pods and its events: capacity, allocatable, and what is allocated.
+
+Percentages are of allocatable and cut off, not rounded. Limits may exceed 100: that is overcommitment.
+
+Source: kubectl describe.go (describeNode, describeNodeResource, getPodsTotalRequestsAndLimits), duration.HumanDuration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from kitlib.api.core import Event, Node, Pod, ResourceList
+from kitlib.api.podresources import add_to, pod_limits, pod_requests
+from kitlib.api.resource import Quantity
+from kitlib.views.tabs import align
+
+_TIME = "%a, %d %b %Y %H:%M:%S %z"
+_ROLE = "node-role.kubernetes.io/"
+_STANDARD = ("cpu", "memory", "ephemeral-storage", "storage", "pods")
+_INFO = (
+    ("Machine ID", "machineID"),
+    ("System UUID", "systemUUID"),
+    ("Boot ID", "bootID"),
+    ("Kernel Version", "kernelVersion"),
+    ("OS Image", "osImage"),
+    ("Operating System", "operatingSystem"),
+    ("Architecture", "architecture"),
+    ("Container Runtime Version", "containerRuntimeVersion"),
+    ("Kubelet Version", "kubeletVersion"),
+)
+ZERO = Quantity("0")
+
+
+def describe_node(node: Node, pods: Iterable[Pod], events: Sequence[Event] = (), now: datetime | None = None) -> str:
+    """The text that `kubectl describe node NAME` prints.
+
+    Args:
+        node: with its status.
+        pods: any pods; those of this node that are not terminated are listed.
+        events: about the node, oldest first.
+        now: for ages; None = the youngest time that occurs in the objects.
+    """
+    there = [p for p in pods if p.spec.node_name == node.name and p.status.phase not in ("Succeeded", "Failed")]
+    moment = now or _latest(node, there, events)
+    parts = [_head(node), _conditions(node), _addresses(node), _resources("Capacity", node.status.capacity)]
+    parts += [_resources("Allocatable", node.status.allocatable), _info(node), _pods(node, there, moment)]
+    parts += [_allocated(node, there), _events(events, moment)]
+    return align("".join(parts))
+
+
+def allocated(node: Node, pods: Iterable[Pod]) -> tuple[ResourceList, ResourceList]:
+    """Sums of the requests and of the limits of all pods. Source: getPodsTotalRequestsAndLimits."""
+    requests: ResourceList = {}
+    limits: ResourceList = {}
+    for pod in pods:
+        add_to(requests, pod_requests(pod))
+        add_to(limits, pod_limits(pod))
+    return requests, limits
+
+
+def percent(part: Quantity, whole: Quantity | None, *, milli: bool = False) -> int:
+    """`part` in hundredths of `whole`, cut off; 0 where there is no whole."""
+    of = 0 if whole is None else whole.milli_value() if milli else whole.value()
+    return int((part.milli_value() if milli else part.value()) / of * 100) if of else 0
+
+
+def human_duration(seconds: float) -> str:
+    """`45s`, `3m20s`, `5h`, `2d3h`: an age as kubectl prints it. Source: apimachinery duration.HumanDuration."""
+    whole = int(seconds)
+    if whole < -1:
+        return "<invalid>"
+    if whole < 0:
+        return "0s"
+    minutes, hours, days = whole // 60, whole // 3600, whole // 86400
+    if whole < 120:
+        return f"{whole}s"
+    if minutes < 10:
+        return f"{minutes}m{whole % 60}s" if whole % 60 else f"{minutes}m"
+    if minutes < 180:
+        return f"{minutes}m"
+    if hours < 8:
+        return f"{hours}h{minutes % 60}m" if minutes % 60 else f"{hours}h"
+    if hours < 48:
+        return f"{hours}h"
+    if hours < 192:
+        return f"{days}d{hours % 24}h" if hours % 24 else f"{days}d"
+    if days < 730:
+        return f"{days}d"
+    if days < 365 * 8:
+        rest = days % 365
+        return f"{days // 365}y{rest}d" if rest else f"{days // 365}y"
+    return f"{days // 365}y"
+
+
+def _head(node: Node) -> str:
+    meta = node.metadata
+    roles = sorted(key.removeprefix(_ROLE) for key in meta.labels if key.startswith(_ROLE))
+    created = meta.creation_timestamp.strftime(_TIME) if meta.creation_timestamp else "<unset>"
+    taints = [f"{t.key}={t.value}:{t.effect}" if t.value else f"{t.key}:{t.effect}" for t in node.spec.taints]
+    return (
+        f"Name:\t{node.name}\nRoles:\t{','.join(roles) or '<none>'}\n"
+        + _listed("Labels:", [f"{k}={v}" for k, v in sorted(meta.labels.items())])
+        + _listed("Annotations:", [f"{k}: {v}" for k, v in sorted(meta.annotations.items())])
+        + f"CreationTimestamp:\t{created}\n"
+        + _listed("Taints:", taints)
+        + f"Unschedulable:\t{str(node.spec.unschedulable).lower()}\n"
+    )
+
+
+def _listed(name: str, values: list[str]) -> str:
+    if not values:
+        return f"{name}\t<none>\n"
+    return f"{name}\t{values[0]}\n" + "".join(f"\t{value}\n" for value in values[1:])
+
+
+def _conditions(node: Node) -> str:
+    if not node.status.conditions:
+        return ""
+    head = ("Type", "Status", "LastHeartbeatTime", "LastTransitionTime", "Reason", "Message")
+    lines = [head, tuple("-" * len(name) for name in head)]
+    lines += [
+        (c.type, c.status, _time(c.last_heartbeat_time), _time(c.last_transition_time), c.reason, c.message)
+        for c in node.status.conditions
+    ]
+    return "Conditions:\n" + "".join("  " + "\t".join(line) + "\n" for line in lines)
+
+
+def _time(moment: datetime | None) -> str:
+    return moment.strftime(_TIME) if moment else "<unset>"
+
+
+def _addresses(node: Node) -> str:
+    lines = "".join(f"  {a.get('type', '')}:\t{a.get('address', '')}\n" for a in node.status.addresses)
+    return f"Addresses:\n{lines}"
+
+
+def _resources(title: str, resources: ResourceList) -> str:
+    return f"{title}:\n" + "".join(f"  {name}:\t{resources[name]}\n" for name in sorted(resources))
+
+
+def _info(node: Node) -> str:
+    known = node.status.node_info or {}
+    lines = "".join(f"  {title}:\t{known.get(name, '')}\n" for title, name in _INFO)
+    return f"System Info:\n{lines}" if known else ""
+
+
+def _pods(node: Node, pods: list[Pod], now: datetime | None) -> str:
+    rows = [
+        "  Namespace\tName\t\tCPU Requests\tCPU Limits\tMemory Requests\tMemory Limits\tAge",
+        "  ---------\t----\t\t------------\t----------\t---------------\t-------------\t---",
+    ]
+    whole = node.status.allocatable
+    for pod in sorted(pods, key=lambda p: (p.namespace, p.name)):
+        requests, limits = pod_requests(pod), pod_limits(pod)
+        cells = [
+            f"{resources.get(name, ZERO)} ({percent(resources.get(name, ZERO), whole.get(name), milli=name == 'cpu')}%)"
+            for name in ("cpu", "memory")
+            for resources in (requests, limits)
+        ]
+        rows.append(f"  {pod.namespace}\t{pod.name}\t\t" + "\t".join(cells) + f"\t{_age(pod, now)}")
+    return f"Non-terminated Pods:\t({len(pods)} in total)\n" + "\n".join(rows) + "\n"
+
+
+def _age(pod: Pod, now: datetime | None) -> str:
+    created = pod.metadata.creation_timestamp
+    return human_duration((now - created).total_seconds()) if now and created else "<unknown>"
+
+
+def _allocated(node: Node, pods: list[Pod]) -> str:
+    requests, limits = allocated(node, pods)
+    whole = node.status.allocatable
+    rows = [
+        "Allocated resources:",
+        "  (Total limits may be over 100 percent, i.e., overcommitted.)",
+        "  Resource\tRequests\tLimits",
+        "  --------\t--------\t------",
+    ]
+    huge = sorted(name for name in whole if name.startswith("hugepages-"))
+    for name in ("cpu", "memory", "ephemeral-storage", *huge):
+        cells = [
+            f"{r.get(name, ZERO)} ({percent(r.get(name, ZERO), whole.get(name), milli=name == 'cpu')}%)"
+            for r in (requests, limits)
+        ]
+        rows.append(f"  {name}\t{cells[0]}\t{cells[1]}")
+    for name in sorted(whole):
+        if name not in _STANDARD and name not in huge:
+            rows.append(f"  {name}\t{requests.get(name, ZERO)}\t{limits.get(name, ZERO)}")
+    return "\n".join(rows) + "\n"
+
+
+def _events(events: Sequence[Event], now: datetime | None) -> str:
+    if not events:
+        return "Events:\t<none>\n"
+    rows = ["Events:", "  Type\tReason\tAge\tFrom\tMessage", "  ----\t------\t----\t----\t-------"]
+    for event in events:
+        last = event.last_timestamp or event.first_timestamp
+        age = human_duration((now - last).total_seconds()) if now and last else "<unknown>"
+        source = ", ".join(str(v) for v in event.source.values())
+        rows.append(f"  {event.type}\t{event.reason}\t{age}\t{source}\t{event.message.strip()}")
+    return "\n".join(rows) + "\n"
+
+
+def _latest(node: Node, pods: list[Pod], events: Sequence[Event]) -> datetime | None:
+    moments: list[Any] = [node.metadata.creation_timestamp, *(p.metadata.creation_timestamp for p in pods)]
+    moments += [event.last_timestamp for event in events]
+    found = [m for m in moments if m is not None]
+    return max(found) + timedelta(0) if found else None

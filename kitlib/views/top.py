@@ -1,0 +1,132 @@
+"""`kubectl top`, and the resource metrics API behind it: what pods and nodes really use.
+
+CPU is what was used per second over a window; memory is the working set: usage without the page cache that the kernel
+could give back at once (`inactive_file`), the figure that eviction looks at too.
+
+Source: kubectl top (metricsutil.TopCmdPrinter), metrics.k8s.io/v1beta1, kubelet stats (working set).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from kitlib.api.core import Node
+from kitlib.views.tabs import align
+
+_MIB = 2**20
+_PADDING = 3
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What one container (or one node as a whole) used.
+
+    Attributes:
+        cpu_nanocores: billionths of a CPU, averaged over the window.
+        memory_working_set: bytes.
+    """
+
+    cpu_nanocores: int
+    memory_working_set: int
+
+    @property
+    def milli_cpu(self) -> int:
+        """Milli-CPU, rounded up as `Quantity.MilliValue` does."""
+        return -(-self.cpu_nanocores // 10**6)
+
+
+@dataclass(frozen=True)
+class PodUsage:
+    """What a pod used, by container."""
+
+    namespace: str
+    name: str
+    containers: Mapping[str, Usage] = field(default_factory=dict)
+
+    @property
+    def total(self) -> Usage:
+        """All containers together."""
+        return Usage(
+            sum(u.cpu_nanocores for u in self.containers.values()),
+            sum(u.memory_working_set for u in self.containers.values()),
+        )
+
+
+def working_set(usage: int, inactive_file: int) -> int:
+    """Bytes that cannot be given back at once: usage minus inactive file pages, never below 0."""
+    return max(usage - inactive_file, 0)
+
+
+def top_pods(pods: Iterable[PodUsage], *, containers: bool = False, namespaces: bool = False) -> str:
+    """What `kubectl top pod` prints (`--containers`, `--all-namespaces`)."""
+    head = (["NAMESPACE"] if namespaces else []) + (["POD", "NAME"] if containers else ["NAME"])
+    rows = [[*head, "CPU(cores)", "MEMORY(bytes)"]]
+    for pod in sorted(pods, key=lambda p: (p.namespace, p.name)):
+        place = [pod.namespace] if namespaces else []
+        if containers:
+            rows += [[*place, pod.name, name, *_figures(u)] for name, u in sorted(pod.containers.items())]
+        else:
+            rows.append([*place, pod.name, *_figures(pod.total)])
+    return _table(rows)
+
+
+def top_nodes(nodes: Iterable[tuple[Node, Usage]]) -> str:
+    """What `kubectl top node` prints: usage, and its part of allocatable."""
+    rows = [["NAME", "CPU(cores)", "CPU(%)", "MEMORY(bytes)", "MEMORY(%)"]]
+    for node, usage in sorted(nodes, key=lambda pair: pair[0].name):
+        cpu, memory = _figures(usage)
+        whole = node.status.allocatable
+        of_cpu = int(usage.milli_cpu / whole["cpu"].milli_value() * 100)
+        of_memory = int(usage.memory_working_set / whole["memory"].value() * 100)
+        rows.append([node.name, cpu, f"{of_cpu}%", memory, f"{of_memory}%"])
+    return _table(rows)
+
+
+def pod_metrics(pods: Iterable[PodUsage], *, at: datetime, window_seconds: float) -> dict[str, Any]:
+    """The PodMetricsList that `kubectl get --raw /apis/metrics.k8s.io/v1beta1/pods` answers."""
+    stamp, window = _stamp(at), f"{window_seconds:.3f}s"
+    items = [
+        {
+            "metadata": {"name": pod.name, "namespace": pod.namespace, "creationTimestamp": stamp},
+            "timestamp": stamp,
+            "window": window,
+            "containers": [{"name": name, "usage": _quantities(u)} for name, u in sorted(pod.containers.items())],
+        }
+        for pod in sorted(pods, key=lambda p: (p.namespace, p.name))
+    ]
+    return {"kind": "PodMetricsList", "apiVersion": "metrics.k8s.io/v1beta1", "metadata": {}, "items": items}
+
+
+def node_metrics(nodes: Iterable[tuple[Node, Usage]], *, at: datetime, window_seconds: float) -> dict[str, Any]:
+    """The NodeMetricsList that `kubectl get --raw /apis/metrics.k8s.io/v1beta1/nodes` answers."""
+    stamp, window = _stamp(at), f"{window_seconds:.3f}s"
+    items = [
+        {
+            "metadata": {"name": node.name, "creationTimestamp": stamp, "labels": dict(node.metadata.labels)},
+            "timestamp": stamp,
+            "window": window,
+            "usage": _quantities(usage),
+        }
+        for node, usage in sorted(nodes, key=lambda pair: pair[0].name)
+    ]
+    return {"kind": "NodeMetricsList", "apiVersion": "metrics.k8s.io/v1beta1", "metadata": {}, "items": items}
+
+
+def _figures(usage: Usage) -> tuple[str, str]:
+    return f"{usage.milli_cpu}m", f"{usage.memory_working_set // _MIB}Mi"
+
+
+def _quantities(usage: Usage) -> dict[str, str]:
+    return {"cpu": f"{usage.cpu_nanocores}n", "memory": f"{usage.memory_working_set // 1024}Ki"}
+
+
+def _stamp(at: datetime) -> str:
+    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _table(rows: list[list[str]]) -> str:
+    # kubectl ends every cell in a tab, the last one too
+    return align("\n".join("\t".join([*row, ""]) for row in rows), _PADDING)
