@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 from kitlib import __version__
 
-COMMANDS = ("doctor",)
+COMMANDS = ("conformance", "doctor")
 
 
 def parser() -> argparse.ArgumentParser:

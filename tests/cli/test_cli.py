@@ -1,0 +1,98 @@
+"""The command line: help, exit codes, JSON; and it starts quickly because it loads nothing that it does not need."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kitlib import cli
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    try:
+        code = cli.main(arguments)
+    except SystemExit as ended:
+        code = int(ended.code or 0)
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def test_help_lists_every_command_with_a_line_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "--help")
+    assert code == 0
+    for name in cli.COMMANDS:
+        assert f"    {name}" in out
+
+
+@pytest.mark.parametrize("command", cli.COMMANDS)
+def test_every_command_explains_itself(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, command, "--help")
+    assert code == 0 and out.startswith(f"usage: kitlib {command}")
+
+
+def test_no_command_and_an_unknown_one_are_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys)[0] == 2
+    code, _, err = run(capsys, "dmeo")
+    assert code == 2 and "invalid choice: 'dmeo'" in err
+
+
+def test_the_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None:
+    from kitlib import __version__
+
+    assert run(capsys, "--version")[1] == f"kitlib {__version__}\n"
+
+
+def test_it_runs_as_a_module_and_ends_with_the_commands_code() -> None:
+    command = [sys.executable, "-m", "kitlib.cli", "conformance", "/no/such/quantity.jsonl"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2 and done.stderr == "kitlib: /no/such/quantity.jsonl: No such file or directory\n"
+
+
+def test_doctor_reports_as_json_and_fails_only_where_the_kit_cannot_run(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "doctor", "--json", "--no-engine")
+    report = json.loads(out)
+    assert code == 0 and report["works"]
+    assert {"python", "kitlib", "cgroups", "works here"} <= {f["subject"] for f in report["findings"]}
+
+
+def test_doctor_says_what_to_do_about_what_is_missing(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kitlib.commands.doctor._has", lambda name: name != "jupyterlab")
+    _, out, _ = run(capsys, "doctor", "--no-engine")
+    assert "without jupyterlab" in out and "pip install 'kitlib[notebook]'" in out
+
+
+def test_conformance_counts_and_shows_what_differs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    good = {"op": "parse", "in": "1500m", "string": "1500m", "value": 2, "milli": 1500, "sign": 1}
+    good |= {"format": "DecimalSI", "dec": "1.500"}
+    file = tmp_path / "quantity.jsonl.gz"
+    with gzip.open(file, "wt") as out:
+        out.write(json.dumps({**good, "value": 3}) + "\n")
+    code, text, _ = run(capsys, "conformance", str(file))
+    assert code == 1 and text.startswith("quantity.jsonl.gz: 0 passed, 1 failed")
+    assert "line 1, value: expected 3, found 2" in text
+    code, text, _ = run(capsys, "conformance", "--json", str(file))
+    assert code == 1 and json.loads(text)[0]["failed"] == 1
+
+
+def test_conformance_goes_on_after_a_file_that_it_cannot_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken = tmp_path / "quantity.jsonl"
+    broken.write_text("not json\n")
+    code, _, err = run(capsys, "conformance", str(broken), str(tmp_path / "quantity-2.jsonl"))
+    assert code == 2 and err.count("kitlib: ") == 2
+
+
+@pytest.mark.skipif(not hasattr(sys, "getallocatedblocks"), reason="needs CPython")
+def test_the_command_line_imports_no_command_library() -> None:
+    code = "import sys, kitlib.cli as c; c.parser(); print(sorted(m for m in sys.modules if m.startswith('kitlib.')))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    loaded = set(json.loads(done.stdout.replace("'", '"')))
+    assert all(m == "kitlib.cli" or m.startswith("kitlib.commands") for m in loaded), loaded
