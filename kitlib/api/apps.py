@@ -45,6 +45,7 @@ class StatefulSetSpec(KubeStruct):
     replicas: int | None = None
     selector: LabelSelector | None = None
     service_name: str = ""
+    pod_management_policy: str = ""
     template: PodTemplateSpec = msgspec.field(default_factory=PodTemplateSpec)
 
 

@@ -10,14 +10,13 @@ from typing import TypeVar
 from kitlib.api.apps import DaemonSet, Deployment, ReplicaSet, StatefulSet
 from kitlib.api.core import Container, LimitRange, Node, Pod, PodSpec, ReplicationController, ResourceList
 from kitlib.api.meta import KubeObject
-from kitlib.api.podresources import pod_requests, supports_pod_level
+from kitlib.api.podresources import pod_limits, pod_requests, supports_pod_level
 from kitlib.api.policy import PriorityClass
 from kitlib.api.resource import Quantity
 
 T = TypeVar("T", bound=KubeObject)
 
 DEFAULT_SCHEDULER = "default-scheduler"
-_OVERCOMMITTED = ("cpu", "memory")
 
 
 def set_defaults(obj: T) -> T:
@@ -88,7 +87,7 @@ def _round_up_to_milli(resources: ResourceList) -> None:
 
 
 def _pod(pod: Pod) -> None:
-    """A container's missing request is its limit; then the pod-level requests. Source: SetDefaults_Pod."""
+    """A container's missing request is its limit; then the pod-level resources. Source: SetDefaults_Pod."""
     for container in (*pod.spec.containers, *pod.spec.init_containers):
         resources = container.resources
         for name, limit in resources.limits.items():
@@ -100,18 +99,25 @@ def _pod(pod: Pod) -> None:
 
 
 def _pod_level(pod: Pod) -> None:
-    """Source: setDefaultPodLevelResources (defaultPodRequests)."""
+    """Huge page limits come from the containers; then, where the pod has limits at all, missing requests.
+
+    A missing request is the sum of the containers' requests, or else the pod's limit.
+
+    Source: defaultHugePagePodLimits, defaultPodRequests.
+    """
     assert pod.spec.resources is not None
     level = pod.spec.resources
     if not level.requests and not level.limits:
         return
-    requested = pod_requests(pod, skip_pod_level=True, exclude_overhead=True)
-    for name in _OVERCOMMITTED:
-        if name in requested:
-            level.requests.setdefault(name, requested[name])
-    for name, limit in level.limits.items():
-        if supports_pod_level(name):
-            level.requests.setdefault(name, limit)
+    for name, quantity in pod_limits(pod, skip_pod_level=True, exclude_overhead=True).items():
+        if name.startswith("hugepages-"):
+            level.limits.setdefault(name, quantity)
+    if not level.limits:
+        return
+    for source in (pod_requests(pod, skip_pod_level=True, exclude_overhead=True), level.limits):
+        for name, quantity in source.items():
+            if supports_pod_level(name):
+                level.requests.setdefault(name, quantity)
 
 
 def _limit_range(limits: LimitRange) -> None:

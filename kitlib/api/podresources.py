@@ -83,6 +83,14 @@ def pod_limits(
     return total
 
 
+def aggregate_container_requests(pod: Pod) -> ResourceList:
+    """The requests of all containers of a pod, without pod-level resources and overhead.
+
+    Source: component-helpers AggregateContainerRequests.
+    """
+    return _aggregate(pod, lambda container: container.resources.requests)
+
+
 def _aggregate(pod: Pod, of: Callable[[Container], ResourceList]) -> ResourceList:
     """Containers and sidecars together, or the largest moment of the initialisation, whichever is more."""
     total: ResourceList = {}

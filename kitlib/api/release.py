@@ -71,8 +71,7 @@ class Release:
     __slots__ = ("_enabled", "_overrides", "minor", "name")
 
     def __init__(self, name: str | Release, gates: Mapping[str, bool] | None = None) -> None:
-        text = name.name if isinstance(name, Release) else str(name).removeprefix("v")
-        self.name = ".".join(text.split(".")[:2])
+        self.name: str = ".".join(str(name).removeprefix("v").split(".")[:2])
         if self.name not in RELEASES:
             raise KitError(f"release {str(name)!r}: the kit follows {RELEASES[0]} to {RELEASES[-1]}")
         self.minor = int(self.name.split(".")[1])

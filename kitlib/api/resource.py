@@ -218,6 +218,15 @@ class Quantity:
     def __repr__(self) -> str:
         return f"Quantity({str(self)!r})"
 
+    def go_syntax(self) -> str:
+        """How Go prints the struct with `%v`: `{{8589934592 0} {<nil>}  BinarySI}`; some messages of Kubernetes do.
+
+        A decimal shows a pointer there, which no two runs share; here its number stands in that place.
+        """
+        if self._decimal:
+            return f"{{{{0 0}} {{{self._canonical()}}}  {self.format}}}"
+        return f"{{{{{_units(self._nano, self._power)} {self._power}}} {{<nil>}}  {self.format}}}"
+
     def _canonical(self) -> str:
         """No precision lost, no fraction, the largest suffix that divides it. Source: Quantity.CanonicalizeBytes."""
         nano = self._nano

@@ -1,0 +1,228 @@
+"""Replay of cases that real Kubernetes computed: every output field of every case is compared.
+
+A file of cases is JSON Lines, plain or compressed (`NAME.jsonl`, `NAME.jsonl.gz`). For each kind of file there is one
+module in this package:
+
+* `FILE`: the kind's name, the file's name without endings;
+* `check(case)`: a case's outputs under the case's own field names;
+* `INPUTS` (optional): names of the fields that are inputs; the others are outputs;
+* `prepare(path)` (optional): called once before the first case;
+* `compare(case, field, expected, found)` (optional): True where two values of a field mean the same.
+
+A field that is neither an input nor computed is counted and named, never skipped in silence.
+"""
+
+from __future__ import annotations
+
+import gzip
+import importlib
+import json
+import pkgutil
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from kitlib.api.errors import KitError
+
+DIFFERENCES_SHOWN = 5
+_NOT_KINDS = ("runner",)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One field of one case that came out otherwise.
+
+    Attributes:
+        line: the case's line in the file, from 1.
+        field: path of the field, `containers[0].linux.cpuShares`.
+        expected: the case's value. found: the kit's. Both as JSON; "" = not there.
+    """
+
+    line: int
+    field: str
+    expected: str
+    found: str
+
+    def __str__(self) -> str:
+        return f"line {self.line}, {self.field}: expected {self.expected or 'nothing'}, found {self.found or 'nothing'}"
+
+
+@dataclass
+class FileResult:
+    """What came out for one file.
+
+    Attributes:
+        path: the file. kind: which module checked it.
+        passed, failed: cases.
+        unchecked: output fields that the kit does not compute -> how many cases have them.
+        differences: of the failed cases, in the order of the file.
+    """
+
+    path: Path
+    kind: str
+    passed: int = 0
+    failed: int = 0
+    unchecked: Counter[str] = field(default_factory=Counter)
+    differences: list[Difference] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        named = ", ".join(f"{name} ({count})" for name, count in sorted(self.unchecked.items()))
+        return f"{self.path.name}: {self.passed} passed, {self.failed} failed" + (
+            f"; not checked: {named}" if named else ""
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """For `--json`."""
+        return {
+            "file": str(self.path),
+            "kind": self.kind,
+            "passed": self.passed,
+            "failed": self.failed,
+            "unchecked": dict(sorted(self.unchecked.items())),
+            "differences": [vars(d) for d in self.differences],
+        }
+
+
+def kinds() -> dict[str, str]:
+    """Kind -> module that checks it."""
+    import kitlib.conformance as package
+
+    names = [m.name for m in pkgutil.iter_modules(package.__path__) if m.name not in _NOT_KINDS and m.name[0] != "_"]
+    return {name: f"{package.__name__}.{name}" for name in names}
+
+
+def kind_of(path: Path) -> str:
+    """Which kind a file is: its name is a kind's, or holds one (`hidden-quantity-2.jsonl.gz`); the longest that fits.
+
+    Raises:
+        KitError: no kind's name is in it.
+    """
+    stem = path.name.removesuffix(".gz").removesuffix(".jsonl")
+    known = kinds()
+    fits = [kind for kind in known if kind in stem.replace("-", "_")]
+    if not fits:
+        raise KitError(f"{path}: the name holds none of the kinds {', '.join(sorted(known))}; say --kind")
+    return max(fits, key=len)
+
+
+def read_cases(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Line number and case.
+
+    Raises:
+        KitError: the file cannot be read, or a line is not a JSON object.
+    """
+    try:
+        with (
+            gzip.open(path, "rt", encoding="utf-8") if path.name.endswith(".gz") else open(path, encoding="utf-8") as f
+        ):
+            for number, line in enumerate(f, start=1):
+                if line.strip():
+                    case = json.loads(line)
+                    if not isinstance(case, dict):
+                        raise KitError(f"{path}, line {number}: not a JSON object")
+                    yield number, case
+    except (OSError, EOFError) as error:
+        raise KitError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
+    except ValueError as error:
+        raise KitError(f"{path}: not JSON Lines: {error}") from error
+
+
+def run_file(path: str | Path, kind: str = "") -> FileResult:
+    """Check every case of a file.
+
+    Args:
+        path: of the file.
+        kind: of the file; "" = by its name.
+
+    Raises:
+        KitError: the file cannot be read, or its kind is unknown.
+    """
+    file = Path(path)
+    wanted = kind or kind_of(file)
+    if wanted not in kinds():
+        raise KitError(f"kind {wanted!r}: there are {', '.join(sorted(kinds()))}")
+    module = importlib.import_module(kinds()[wanted])
+    inputs: frozenset[str] = getattr(module, "INPUTS", frozenset())
+    same: Callable[..., bool] | None = getattr(module, "compare", None)
+    if hasattr(module, "prepare"):
+        module.prepare(file)
+    result = FileResult(file, wanted)
+    for number, case in read_cases(file):
+        differences = list(_check(module.check, case, inputs, same, number, result.unchecked))
+        if differences:
+            result.failed += 1
+            result.differences += differences
+        else:
+            result.passed += 1
+    if not result.passed + result.failed:
+        raise KitError(f"{file}: no cases in it")
+    return result
+
+
+def run(paths: Iterable[str | Path], kind: str = "") -> list[FileResult]:
+    """Check several files."""
+    return [run_file(path, kind) for path in paths]
+
+
+def _check(
+    check: Callable[[dict[str, Any]], Mapping[str, Any]],
+    case: dict[str, Any],
+    inputs: frozenset[str],
+    same: Callable[..., bool] | None,
+    number: int,
+    unchecked: Counter[str],
+) -> Iterator[Difference]:
+    try:
+        found = check(case)
+    except Exception as error:  # a case that breaks the kit is a failed case, and the next one is still checked
+        yield Difference(number, "(error)", "", f"{type(error).__name__}: {error}")
+        return
+    for name, expected in case.items():
+        if name in inputs:
+            continue
+        if name not in found:
+            if name in getattr(found, "absent", ()):
+                yield Difference(number, name, _json(expected), "")
+            else:
+                unchecked[name] += 1
+            continue
+        if same is not None and same(case, name, expected, found[name]):
+            continue
+        yield from compare_values(number, name, expected, found[name])
+    for name in found:
+        if name not in case:
+            yield Difference(number, name, "", _json(found[name]))
+
+
+class Outputs(dict[str, Any]):
+    """Outputs of a case, where a field may be left out: a name in `absent` was computed and is not there."""
+
+    def __init__(self, outputs: Mapping[str, Any], absent: Iterable[str] = ()) -> None:
+        super().__init__(outputs)
+        self.absent = frozenset(absent)
+
+
+def compare_values(number: int, path: str, expected: Any, found: Any) -> Iterator[Difference]:
+    """The places where two JSON values differ; numbers and booleans are not mixed up."""
+    if isinstance(expected, dict) and isinstance(found, dict):
+        for key in [*expected, *(k for k in found if k not in expected)]:
+            below = f"{path}.{key}"
+            if key not in found:
+                yield Difference(number, below, _json(expected[key]), "")
+            elif key not in expected:
+                yield Difference(number, below, "", _json(found[key]))
+            else:
+                yield from compare_values(number, below, expected[key], found[key])
+    elif isinstance(expected, list) and isinstance(found, list | tuple) and len(expected) == len(found):
+        for i, (left, right) in enumerate(zip(expected, found, strict=True)):
+            yield from compare_values(number, f"{path}[{i}]", left, right)
+    elif isinstance(found, tuple):
+        yield from compare_values(number, path, expected, list(found))
+    elif expected != found or isinstance(expected, bool) != isinstance(found, bool):
+        yield Difference(number, path, _json(expected), _json(found))
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str, sort_keys=True)

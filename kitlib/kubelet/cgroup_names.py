@@ -1,0 +1,233 @@
+"""Where a cgroup stands in the file system: one internal name, written differently by each cgroup driver.
+
+The kubelet thinks of a cgroup as a list of components, `("kubepods", "burstable", "pod1234-…")`. The cgroupfs driver
+joins them with slashes. systemd spells a slice's whole ancestry in its name and reads every "-" as one level, so the
+systemd driver turns "-" inside a component into "_", and expands the leaf into nested directories. Below the pod's
+cgroup the container runtime chooses the name: see `container_cgroup`.
+
+Sources: kubelet cm.NewCgroupName, CgroupName.ToSystemd, ToCgroupfs, ParseSystemdToCgroupName, cm.NodeAllocatableRoot,
+podContainerManagerImpl.GetPodContainerName; containerd getCgroupsPath; CRI-O cgmgr; runc's cgroup managers.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from dataclasses import dataclass
+from typing import Literal
+
+from kitlib.api.errors import KitError
+
+Driver = Literal["cgroupfs", "systemd"]
+CgroupName = tuple[str, ...]
+
+ROOT: CgroupName = ()
+SYSTEMD_SUFFIX = ".slice"
+NODE_ALLOCATABLE_CGROUP = "kubepods"
+POD_PREFIX = "pod"
+QOS_COMPONENTS = {"Guaranteed": (), "Burstable": ("burstable",), "BestEffort": ("besteffort",)}
+"""The class's own cgroup below kubepods. Guaranteed has none: its pods stand directly in kubepods."""
+
+
+class CgroupNameError(KitError, ValueError):
+    """A name that no cgroup of the kubelet may have."""
+
+
+def new_cgroup_name(base: CgroupName, *components: str) -> CgroupName:
+    """`base` with `components` below it; no component may hold "/" or "_".
+
+    "_" is refused because the systemd driver writes "-" as "_": with both the way back would be ambiguous.
+
+    Raises:
+        CgroupNameError: with the kubelet's text.
+
+    Source: kubelet cm.NewCgroupName.
+    """
+    for component in components:
+        if "/" in component or "_" in component:
+            raise CgroupNameError(f'invalid character in component ["{component}"] of CgroupName')
+    return (*base, *components)
+
+
+def to_cgroupfs(name: CgroupName) -> str:
+    """`("kubepods", "burstable")` is `/kubepods/burstable`. Source: kubelet CgroupName.ToCgroupfs."""
+    parts = [part for part in name if part]
+    return posixpath.normpath("/" + "/".join(parts)) if parts else "/"
+
+
+def to_systemd(name: CgroupName) -> str:
+    """`("kubepods", "burstable")` is `/kubepods.slice/kubepods-burstable.slice`.
+
+    Raises:
+        CgroupNameError: where systemd has no such slice (an empty component).
+
+    Source: kubelet CgroupName.ToSystemd.
+    """
+    if not name or name == ("",):
+        return "/"
+    return expand_slice("-".join(part.replace("-", "_") for part in name) + SYSTEMD_SUFFIX)
+
+
+def expand_slice(slice_name: str) -> str:
+    """A slice's directory: `a-b.slice` is `/a.slice/a-b.slice`, each "-" being one level.
+
+    Raises:
+        CgroupNameError: for a name that is not a slice's.
+
+    Source: opencontainers/cgroups systemd.ExpandSlice.
+    """
+    if not slice_name.endswith(SYSTEMD_SUFFIX) or "/" in slice_name or slice_name == SYSTEMD_SUFFIX:
+        raise CgroupNameError(f"invalid slice name: {slice_name}")
+    stem = slice_name.removesuffix(SYSTEMD_SUFFIX)
+    if stem == "-":
+        return "/"
+    path, prefix = "", ""
+    for component in stem.split("-"):
+        if not component:
+            raise CgroupNameError(f"invalid slice name: {slice_name}")
+        path += f"/{prefix}{component}{SYSTEMD_SUFFIX}"
+        prefix += component + "-"
+    return path
+
+
+def to_path(name: CgroupName, driver: Driver) -> str:
+    """The directory of `name` below each cgroup mount, as `driver` spells it."""
+    return to_systemd(name) if driver == "systemd" else to_cgroupfs(name)
+
+
+def parse_cgroupfs(path: str) -> CgroupName:
+    """`/kubepods/burstable` is `("kubepods", "burstable")`. Source: kubelet cm.ParseCgroupfsToCgroupName."""
+    components = path.removeprefix("/").split("/")
+    return ROOT if components == [""] else tuple(components)
+
+
+def parse_systemd(path: str) -> CgroupName:
+    """`/kubepods.slice/kubepods-burstable.slice` is `("kubepods", "burstable")`.
+
+    Only the last path element counts, because it spells the whole ancestry; so `/system.slice/kubelet.service` is
+    `("kubelet.service",)`, and the kubelet then looks for it in `/kubelet.service.slice`.
+
+    Source: kubelet cm.ParseSystemdToCgroupName.
+    """
+    leaf = _go_base(path).removesuffix(SYSTEMD_SUFFIX)
+    return tuple(part.replace("_", "-") for part in leaf.split("-"))
+
+
+def parse_path(path: str, driver: Driver) -> CgroupName:
+    """The internal name of a path that the user wrote in a setting. Source: kubelet cgroupCommon.CgroupName."""
+    return parse_systemd(path) if driver == "systemd" else parse_cgroupfs(path)
+
+
+def is_systemd_style(path: str) -> bool:
+    """Whether the path ends in ".slice". Source: kubelet cm.IsSystemdStyleName."""
+    return path.endswith(SYSTEMD_SUFFIX)
+
+
+def node_allocatable_name(cgroup_root: str, cgroups_per_qos: bool) -> CgroupName:
+    """The cgroup that holds all pods: `--cgroup-root`, with "kubepods" below it when there are QoS cgroups."""
+    root = parse_cgroupfs(cgroup_root)
+    return new_cgroup_name(root, NODE_ALLOCATABLE_CGROUP) if cgroups_per_qos else root
+
+
+def node_allocatable_root(cgroup_root: str, cgroups_per_qos: bool, driver: Driver) -> str:
+    """The path of the cgroup that holds all pods.
+
+    `--cgroup-root` is always read as a cgroupfs path, so `root.slice` becomes `/root.slice.slice` under systemd.
+
+    Source: kubelet cm.NodeAllocatableRoot.
+    """
+    return to_path(node_allocatable_name(cgroup_root, cgroups_per_qos), driver)
+
+
+def qos_cgroup_name(kubepods: CgroupName, qos_class: str) -> CgroupName:
+    """The cgroup in which the pods of a QoS class stand: kubepods itself for Guaranteed."""
+    return new_cgroup_name(kubepods, *QOS_COMPONENTS[qos_class])
+
+
+def pod_cgroup_name(kubepods: CgroupName, qos_class: str, uid: str) -> CgroupName:
+    """`kubepods[/burstable|/besteffort]/pod<UID>`.
+
+    Raises:
+        CgroupNameError: where the UID holds a character that a cgroup name may not hold.
+
+    Source: kubelet podContainerManagerImpl.GetPodContainerName.
+    """
+    return new_cgroup_name(qos_cgroup_name(kubepods, qos_class), POD_PREFIX + uid)
+
+
+def cgroup_parent_for_runtime(name: CgroupName, driver: Driver) -> str:
+    """What the kubelet gives the runtime as cgroup_parent: the slice's name alone under systemd, else the path.
+
+    Source: kubelet podContainerManagerImpl.GetPodContainerName, kuberuntime generatePodSandboxLinuxConfig.
+    """
+    return _go_base(to_systemd(name)) if driver == "systemd" else to_cgroupfs(name)
+
+
+@dataclass(frozen=True, slots=True)
+class Runtime:
+    """The container runtime's side: how it names a container's cgroup and turns shares into a weight.
+
+    Attributes:
+        name: "containerd", "cri-o" or "docker" (dockershim, cri-dockerd).
+        cgroup_driver: the runtime's own driver; "" means the same as the kubelet's, as it should be.
+        service_cgroup: the cgroup in which the runtime's own process runs.
+        weight_formula: "quadratic" (runc 1.3.2, crun 1.23 and later) or "linear" (before).
+    """
+
+    name: str = "containerd"
+    cgroup_driver: str = ""
+    service_cgroup: str = "/system.slice/containerd.service"
+    weight_formula: Literal["quadratic", "linear"] = "quadratic"
+
+
+_SCOPE_PREFIX = {"containerd": "cri-containerd", "cri-o": "crio", "docker": "docker"}
+
+
+def container_cgroup(parent: str, container_id: str, driver: Driver, runtime: Runtime) -> str:
+    """The path of a container's own cgroup below `parent`, the pod's cgroup.
+
+    | runtime | both drivers cgroupfs | both drivers systemd |
+    |---|---|---|
+    | containerd | `<pod>/<id>` | `<pod>/cri-containerd-<id>.scope` |
+    | CRI-O | `<pod>/crio-<id>` | `<pod>/crio-<id>.scope` |
+    | Docker | `<pod>/<id>` | `<pod>/docker-<id>.scope` |
+
+    Where the kubelet uses systemd and containerd does not (`SystemdCgroup = false`), containerd still hands
+    `<slice>:cri-containerd:<id>` to runc. runc's cgroupfs manager takes that for a relative path and makes one
+    directory of this name below the cgroup of containerd's own service: the container leaves its pod, and the limits
+    of pod, class and node no longer hold for it.
+
+    Args:
+        parent: path of the pod's cgroup; "" where the kubelet sets no parent (`--cgroups-per-qos=false`).
+        container_id: 64 hexadecimal digits.
+        driver: the kubelet's cgroup driver.
+        runtime: whose naming is followed.
+
+    Raises:
+        CgroupNameError: the kubelet uses cgroupfs and the runtime systemd; runc refuses such a container.
+
+    Source: containerd internal/cri getCgroupsPath; runc libcontainer/specconv CreateCgroupConfig.
+    """
+    prefix = _SCOPE_PREFIX[runtime.name]
+    runtime_driver = runtime.cgroup_driver or driver
+    if not parent:
+        if runtime_driver == "systemd":
+            return f"/system.slice/{prefix}-{container_id}.scope"
+        return f"/k8s.io/{container_id}" if runtime.name == "containerd" else f"/{runtime.name}/{container_id}"
+    leaf = _go_base(parent)
+    if runtime_driver == "systemd":
+        if not leaf.endswith(SYSTEMD_SUFFIX):
+            raise CgroupNameError(
+                f'expected cgroupsPath to be of format "slice:prefix:name" for systemd cgroups, '
+                f'got "{parent}/{container_id}" instead'
+            )
+        return f"{parent}/{prefix}-{container_id}.scope"
+    if leaf.endswith(SYSTEMD_SUFFIX):
+        return f"{runtime.service_cgroup}/{leaf}:{prefix}:{container_id}"
+    return f"{parent}/crio-{container_id}" if runtime.name == "cri-o" else f"{parent}/{container_id}"
+
+
+def _go_base(path: str) -> str:
+    """The last element of a path as Go's path.Base gives it: "." for "", "/" for only slashes."""
+    if not path:
+        return "."
+    return path.rstrip("/").rpartition("/")[2] or "/"

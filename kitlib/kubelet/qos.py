@@ -1,0 +1,106 @@
+"""A pod's quality of service class, and which pods are critical: what all later decisions of the kubelet rest on.
+
+The class is never written by the user; it follows from CPU and memory requests and limits. It decides where the pod's
+cgroup stands, what its processes' oom_score_adj is and in which order pods are evicted.
+
+Sources: component-helpers qos.GetPodQOS (ComputePodQOS), kubelet types.IsCriticalPod, types.IsNodeCriticalPod.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from kitlib.api.core import Container, Pod, ResourceList
+from kitlib.api.release import Release
+from kitlib.api.resource import Quantity
+
+QosClass = Literal["Guaranteed", "Burstable", "BestEffort"]
+QOS_CLASSES: tuple[QosClass, ...] = ("Guaranteed", "Burstable", "BestEffort")
+
+QOS_RESOURCES = ("cpu", "memory")
+"""Only these two count: a pod that asks for nothing but a GPU is BestEffort."""
+
+SYSTEM_CRITICAL_PRIORITY = 2_000_000_000
+SYSTEM_NODE_CRITICAL = "system-node-critical"
+_SOURCE_ANNOTATION = "kubernetes.io/config.source"
+_MIRROR_ANNOTATION = "kubernetes.io/config.mirror"
+
+
+def get_pod_qos(pod: Pod, release: Release | None = None) -> QosClass:
+    """The class in the pod's status, or (not yet set) the one that follows from its resources.
+
+    Source: component-helpers qos.GetPodQOS.
+    """
+    status = pod.status.qos_class
+    return status if status in QOS_CLASSES else compute_pod_qos(pod, release)
+
+
+def compute_pod_qos(pod: Pod, release: Release | None = None) -> QosClass:
+    """Guaranteed, Burstable or BestEffort, from the requests and limits of CPU and memory.
+
+    * Guaranteed: every container has a CPU and a memory limit, and the requests' sums equal the limits' sums.
+    * BestEffort: no container requests or limits either.
+    * Burstable: all others.
+
+    Where the pod itself has `spec.resources`, only these are looked at, not the containers'. Values of zero count as
+    absent. Defaulting comes first: a container with a limit and no request has the limit as its request.
+
+    Args:
+        pod: defaulted.
+        release: whose feature gates decide whether pod-level resources count; None = the latest.
+
+    Source: component-helpers qos.ComputePodQOS.
+    """
+    if pod_level_resources(pod, release):
+        assert pod.spec.resources is not None
+        requirements = [pod.spec.resources]
+        every_limit_set = not pod.spec.resources.limits or _has_all(pod.spec.resources.limits)
+    else:
+        requirements = [c.resources for c in (*pod.spec.containers, *pod.spec.init_containers)]
+        every_limit_set = all(_has_all(r.limits) for r in requirements)
+
+    requests = _sum_of_positive([r.requests for r in requirements])
+    limits = _sum_of_positive([r.limits for r in requirements])
+    if not requests and not limits:
+        return "BestEffort"
+    return "Guaranteed" if every_limit_set and requests == limits else "Burstable"
+
+
+def pod_level_resources(pod: Pod, release: Release | None = None) -> bool:
+    """Whether the pod has `spec.resources` and the release honours them."""
+    return pod.spec.resources is not None and (release or Release.latest()).enabled("PodLevelResources")
+
+
+def is_critical_pod(pod: Pod) -> bool:
+    """A static pod, a mirror pod, or a pod of system-critical priority (2000000000 or more).
+
+    Source: kubelet types.IsCriticalPod.
+    """
+    annotations = pod.metadata.annotations
+    if annotations.get(_SOURCE_ANNOTATION, "api") != "api" or _MIRROR_ANNOTATION in annotations:
+        return True
+    return pod.spec.priority is not None and pod.spec.priority >= SYSTEM_CRITICAL_PRIORITY
+
+
+def is_node_critical_pod(pod: Pod) -> bool:
+    """A critical pod of the priority class system-node-critical. Source: kubelet types.IsNodeCriticalPod."""
+    return is_critical_pod(pod) and pod.spec.priority_class_name == SYSTEM_NODE_CRITICAL
+
+
+def is_restartable_init(container: Container) -> bool:
+    """Whether an init container is a sidecar: it stays and runs beside the containers."""
+    return container.restart_policy == "Always"
+
+
+def _has_all(limits: ResourceList) -> bool:
+    return all(name in limits and limits[name].sign() > 0 for name in QOS_RESOURCES)
+
+
+def _sum_of_positive(lists: list[ResourceList]) -> dict[str, Quantity]:
+    total: dict[str, Quantity] = {}
+    for resources in lists:
+        for name in QOS_RESOURCES:
+            quantity = resources.get(name)
+            if quantity is not None and quantity.sign() > 0:
+                total[name] = total[name] + quantity if name in total else quantity
+    return total
