@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 from kitlib import __version__
 
-COMMANDS = ("conformance", "doctor")
+COMMANDS = ("lab", "doctor", "conformance", "bundle", "lab-report")
 
 
 def parser() -> argparse.ArgumentParser:

@@ -1,0 +1,39 @@
+"""`kitlib lab-report FOLDER`: the instructor's table of learners and labs."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+
+def add(commands: Any) -> None:
+    made = commands.add_parser(
+        "lab-report",
+        help="make a table of learners and labs from their progress files",
+        description="Read the progress files in FOLDER (NAME.jsonl or NAME/progress.jsonl) and print a table as CSV, "
+        "or write it to a file: .csv, or .html for a page.",
+    )
+    made.add_argument("folder", help="where the progress files are")
+    made.add_argument("-o", "--output", type=Path, help="write to this file: .csv or .html")
+    made.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    from kitlib.api.errors import KitError
+    from kitlib.lab import report
+
+    rows = report.read_learners(options.folder)
+    if options.output is None:
+        print(report.to_csv(rows), end="")
+        return 0
+    kind = options.output.suffix
+    if kind not in (".csv", ".html"):
+        raise KitError(f"{options.output}: a name ending in .csv or .html is expected")
+    text = report.to_html(rows) if kind == ".html" else report.to_csv(rows)
+    try:
+        options.output.write_text(text, encoding="utf-8", newline="")
+    except OSError as error:
+        raise KitError(f"{options.output}: {error.strerror or error}") from error
+    print(f"{options.output}: {len(rows)} learners")
+    return 0
