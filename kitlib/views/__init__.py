@@ -1,7 +1,7 @@
 """What the kit's values look like: in a terminal (rich), in a notebook (HTML), and as data frames (pandas)."""
 
 from kitlib.views.cgroup_html import tree_html
-from kitlib.views.cgroup_tree import TreeView
+from kitlib.views.cgroup_tree import TreeView, tree_view
 from kitlib.views.frames import cgroup_frame, events_frame, nodes_frame, objects_frame, pods_frame
 from kitlib.views.notebook import register
 
@@ -14,4 +14,5 @@ __all__ = [
     "pods_frame",
     "register",
     "tree_html",
+    "tree_view",
 ]

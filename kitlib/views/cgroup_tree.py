@@ -6,7 +6,7 @@ With an observed tree beside the desired one every value that differs is marked 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
@@ -161,6 +161,11 @@ class TreeView:
         from kitlib.views.cgroup_html import tree_html
 
         return tree_html(self)
+
+
+def tree_view(tree: CgroupTree, observed: CgroupTree | None = None, **settings: Any) -> TreeView:
+    """A cgroup tree to look at; arguments as for `TreeView`."""
+    return TreeView(tree, observed, **settings)
 
 
 def plain(view: TreeView) -> str:

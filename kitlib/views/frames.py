@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from kitlib.api.core import Event, Node, Pod
 from kitlib.api.meta import KubeObject
@@ -17,10 +17,25 @@ if TYPE_CHECKING:
 DIFFERENT = "background-color: color-mix(in srgb, #d55e00 25%, transparent); font-weight: bold"
 
 
-def pods_frame(pods: Iterable[Pod]) -> pd.DataFrame:
-    """One row a pod: where it is, how it is, its class, and its requests and limits in milli-CPU and bytes."""
+class Lister(Protocol):
+    """What has objects to list: a cluster."""
+
+    def list(self, kind: str) -> Any: ...
+
+
+def _all(source: Iterable[Any] | Lister, kind: str) -> Iterable[Any]:
+    """The objects themselves, or those of a cluster."""
+    return source if isinstance(source, Iterable) and not hasattr(source, "list") else source.list(kind)
+
+
+def pods_frame(pods: Iterable[Pod] | Lister) -> pd.DataFrame:
+    """One row a pod: where it is, how it is, its class, and its requests and limits in milli-CPU and bytes.
+
+    Args:
+        pods: the pods, or a cluster.
+    """
     rows = []
-    for pod in pods:
+    for pod in _all(pods, "Pod"):
         requests, limits = pod_requests(pod), pod_limits(pod)
         statuses = pod.status.container_statuses
         rows.append(
@@ -44,10 +59,10 @@ def pods_frame(pods: Iterable[Pod]) -> pd.DataFrame:
     return frame.astype(whole)
 
 
-def nodes_frame(nodes: Iterable[Node]) -> pd.DataFrame:
+def nodes_frame(nodes: Iterable[Node] | Lister) -> pd.DataFrame:
     """One row a node: whether it is ready, its taints, and what it has and gives away."""
     rows = []
-    for node in nodes:
+    for node in _all(nodes, "Node"):
         row: dict[str, Any] = {
             "node": node.name,
             "ready": next((c.status for c in node.status.conditions if c.type == "Ready"), "Unknown"),
@@ -61,8 +76,8 @@ def nodes_frame(nodes: Iterable[Node]) -> pd.DataFrame:
     return _frame(rows, ["node", "ready", "taints"])
 
 
-def events_frame(events: Iterable[Event]) -> pd.DataFrame:
-    """One row an event, oldest first."""
+def events_frame(events: Iterable[Event] | Lister, reason: str = "") -> pd.DataFrame:
+    """One row an event, oldest first; only those of a reason, where one is given."""
     rows = [
         {
             "time": event.last_timestamp,
@@ -72,7 +87,8 @@ def events_frame(events: Iterable[Event]) -> pd.DataFrame:
             "count": event.count,
             "message": event.message,
         }
-        for event in events
+        for event in _all(events, "Event")
+        if reason in ("", event.reason)
     ]
     return _frame(rows, ["time", "type", "reason", "object", "count", "message"])
 
