@@ -1,0 +1,6 @@
+"""Clusters: the object store, admission, small controllers, and where nodes come from."""
+
+from kitlib.cluster.cluster import Cluster
+from kitlib.cluster.engine import engine_answers
+
+__all__ = ["Cluster", "engine_answers"]

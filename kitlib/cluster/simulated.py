@@ -1,0 +1,163 @@
+"""A cluster on the simulated kernel: API server, controllers, scheduler and kubelets in one process, on virtual time.
+
+Nothing happens by itself: `apply` lets everything settle at the present instant, `advance` moves the clock, a tick at a
+time. The same actions always lead to the same state.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from kitlib.api.core import Node, Pod
+from kitlib.api.errors import KitError, NotFound
+from kitlib.api.release import Release
+from kitlib.cluster.apiserver import APIServer
+from kitlib.cluster.clock import START, VirtualClock
+from kitlib.cluster.cluster import Cluster
+from kitlib.cluster.controllers import reconcile
+from kitlib.cluster.hollow import HollowNode
+from kitlib.cluster.nodes import NodePlan, from_node, plan
+from kitlib.cluster.store import WatchEvent
+
+TICK = 1.0
+_ROUNDS = 100
+
+
+class SimulatedCluster(Cluster):
+    """Made by `Cluster.simulated`.
+
+    Args:
+        nodes: a number, specifications, or Node manifests (see `kitlib.cluster.nodes`).
+        release: the Kubernetes release, "1.36"; None = the newest.
+        feature_gates: set on top of the release's defaults.
+        seed: of UIDs, generated names, and the scheduler's choice between equal nodes.
+        kubelets: False makes hollow nodes: no kernel, no cgroups; for scheduling alone.
+        start: the date at which the cluster begins.
+        tick: seconds between two looks at the cluster while time passes.
+        common: what holds for all nodes: cpus, memory, kubelet, labels, taints, ….
+    """
+
+    def __init__(
+        self,
+        nodes: Any = 1,
+        *,
+        release: str | Release | None = None,
+        feature_gates: dict[str, bool] | None = None,
+        seed: int = 0,
+        kubelets: bool = True,
+        start: datetime = START,
+        tick: float = TICK,
+        **common: Any,
+    ) -> None:
+        followed = Release(release) if release is not None else Release.latest()
+        if feature_gates:
+            followed = followed.with_gates(feature_gates)
+        if tick <= 0:
+            raise KitError(f"tick: {tick!r} must be greater than 0 seconds")
+        self.clock = VirtualClock(start)
+        super().__init__(APIServer(self.clock.now, seed, followed), followed)
+        self._tick, self._hollow, self._common = tick, not kubelets, common
+        self._machines: dict[str, Any] = {}
+        self._by_node: dict[str, dict[tuple[str, str], Pod]] = {}
+        self._settling, self._settled = False, -1
+        self.api.store.subscribe(self._heard)
+        with self.api.store.transaction():
+            for one in plan(nodes, **common):
+                self._add(one)
+        self.settle()
+
+    # Nodes.
+
+    def node(self, name: str = "") -> Any:
+        """The machine behind a Node object; the name may be left out where there is only one."""
+        if not name and len(self._machines) == 1:
+            return next(iter(self._machines.values()))
+        if name not in self._machines:
+            raise NotFound("nodes", name)
+        return self._machines[name]
+
+    def add_nodes(self, nodes: Any, **common: Any) -> list[Node]:
+        """More nodes, as for `Cluster.simulated(nodes=…)`; the Node objects that they register.
+
+        Raises:
+            KitError: also where a name is taken.
+        """
+        plans = plan(nodes, **{**self._common, **common})
+        for one in plans:
+            if one.name in self._machines:
+                raise KitError(f'nodes "{one.name}" already exists')
+        for one in plans:
+            self._add(one)
+        self.settle()
+        return [self.api.store.get(Node, one.name) for one in plans]
+
+    def _add(self, one: NodePlan) -> None:
+        machine = HollowNode(one)
+        self._machines[one.name] = machine
+        self.api.create(machine.register(self.now))
+
+    def _heard(self, event: WatchEvent) -> None:
+        """Keep up with what the store says: which pods stand on which node, which nodes come and go."""
+        obj = event.object
+        if isinstance(obj, Pod):
+            key = (obj.namespace, obj.name)
+            if event.type == "DELETED" or not obj.spec.node_name:
+                self._by_node.get(obj.spec.node_name, {}).pop(key, None)
+            else:
+                self._by_node.setdefault(obj.spec.node_name, {})[key] = obj
+        elif isinstance(obj, Node):
+            if event.type == "DELETED":
+                self._machines.pop(obj.name, None)
+            elif event.type == "ADDED" and obj.name not in self._machines:
+                self._machines[obj.name] = HollowNode(from_node(obj))
+
+    # Time.
+
+    def settle(self) -> None:
+        """Controllers, scheduler and kubelets do what they can do now, until none of them finds anything to do."""
+        if self._settling or self.api.store.version == self._settled:
+            return
+        self._settling = True
+        try:
+            for _ in range(_ROUNDS):
+                before = self.api.store.version
+                reconcile(self.api)
+                for name, machine in list(self._machines.items()):
+                    pods = self._by_node.get(name)
+                    if pods:
+                        machine.sync(self.api, list(pods.values()))
+                if self.api.store.version == before:
+                    break
+        finally:
+            self._settling = False
+        self._settled = self.api.store.version
+
+    def advance(self, seconds: float) -> None:
+        """Let time pass: kernels run, kubelets look, the scheduler's back-offs end.
+
+        Raises:
+            KitError: for a time that is negative or no number.
+        """
+        if not isinstance(seconds, int | float) or isinstance(seconds, bool) or not 0 <= seconds < float("inf"):
+            raise KitError(f"advance: {seconds!r} is no number of seconds")
+        self._record("advance", seconds=seconds)
+        left = float(seconds)
+        while left > 1e-9:
+            part = min(self._tick, left)
+            left -= part
+            self._pass(part)
+
+    def step(self) -> None:
+        """One tick."""
+        self.advance(self._tick)
+
+    def _pass(self, seconds: float) -> None:
+        self.clock.move(seconds)
+        for machine in list(self._machines.values()):
+            machine.advance(seconds)
+        self.settle()
+
+    def close(self) -> None:
+        """Forget the nodes; the objects can still be read."""
+        self._machines.clear()
