@@ -1,4 +1,4 @@
-"""Manifests, by property: what is written is read back, garbage is refused in words, a refusal leaves nothing behind."""
+"""Manifests, by property: what is written is read back, garbage is refused in words, a refusal leaves nothing."""
 
 from __future__ import annotations
 

@@ -1,0 +1,50 @@
+"""Frames of pods, nodes and events, from the objects or from a cluster."""
+
+from __future__ import annotations
+
+import pytest
+
+from kitlib.cluster import Cluster
+from kitlib.views import events_frame, nodes_frame, objects_frame, pods_frame
+
+POD = """
+apiVersion: v1
+kind: Pod
+metadata: {name: a}
+spec:
+  nodeName: node-1
+  containers:
+  - {name: c, image: nginx, resources: {requests: {cpu: 500m, memory: 128Mi}, limits: {memory: 256Mi}}}
+"""
+
+
+@pytest.fixture
+def cluster() -> Cluster:
+    pytest.importorskip("pandas")
+    made = Cluster.simulated(2, kubelets=False)
+    made.apply(POD)
+    return made
+
+
+def test_a_pod_is_a_row_with_its_requests_and_limits(cluster: Cluster) -> None:
+    row = pods_frame(cluster).iloc[0]
+    assert (row["pod"], row["node"], row["qos"], row["cpu request (m)"]) == ("a", "node-1", "Burstable", 500)
+    assert row["memory limit"] == 256 * 2**20
+    assert pods_frame(cluster)["cpu limit (m)"].isna().all()
+    assert list(pods_frame(cluster.pods())["pod"]) == ["a"]
+
+
+def test_nodes_and_events_are_rows_too(cluster: Cluster) -> None:
+    cluster.cordon("node-2")
+    frame = nodes_frame(cluster).set_index("node")
+    assert frame.loc["node-1", "ready"] == "True" and "unschedulable:NoSchedule" in frame.loc["node-2", "taints"]
+    cluster.record_event(cluster.pod("a"), "Testing", "a word", warning=True)
+    assert list(events_frame(cluster, "Testing")["message"]) == ["a word"]
+    assert "a" in set(objects_frame(cluster.pods())["name"])
+
+
+def test_frames_of_nothing_have_their_columns() -> None:
+    pytest.importorskip("pandas")
+    for make in (pods_frame, nodes_frame, events_frame, objects_frame):
+        frame = make([])
+        assert frame.empty and len(frame.columns) > 2
