@@ -16,8 +16,8 @@ from kitlib.api.meta import Condition
 from kitlib.api.resource import Quantity
 from kitlib.cluster.apiserver import APIServer
 from kitlib.cluster.nodes import NodePlan
-
-MAX_PODS = 110
+from kitlib.kubelet.node_allocatable import Reservations, node_status
+from kitlib.kubelet.settings import KubeletSettings
 
 
 class HollowNode:
@@ -31,14 +31,14 @@ class HollowNode:
         self.plan, self.name = plan, plan.name
 
     def register(self, now: datetime) -> Node:
-        """The Node object: everything that the machine has can be given to pods."""
+        """The Node object: pods may have all of the machine, unless the kubelet's settings reserve some of it."""
         node = self.plan.node()
-        capacity = self.plan.machine.container_manager_capacity()
-        capacity["pods"] = Quantity.from_int(MAX_PODS, "DecimalSI")
-        for name, amount in self.plan.resources.items():
-            capacity[name] = Quantity.from_int(amount, "DecimalSI")
-        node.status.capacity = capacity
-        node.status.allocatable = dict(capacity)
+        settings = KubeletSettings.read(self.plan.kubelet or ["--eviction-hard="])
+        reserved = Reservations(settings.kube_reserved, settings.system_reserved, settings.eviction_hard)
+        found = node_status(self.plan.machine, reserved, settings.max_pods, settings.pods_per_core)
+        offered = {name: Quantity.from_int(n, "DecimalSI") for name, n in self.plan.resources.items()}
+        node.status.capacity = {**found.capacity, **offered}
+        node.status.allocatable = {**found.allocatable, **offered}
         node.status.conditions = [
             Condition(type="Ready", status="True", reason="KubeletReady", last_transition_time=now)
         ]

@@ -284,3 +284,18 @@ def test_a_replayed_journal_leads_to_the_same_objects() -> None:
 def test_a_journal_that_is_none_is_refused(text: str, words: str) -> None:
     with pytest.raises(KitError, match=words):
         Journal.from_json(text)
+
+
+def test_a_node_manifest_keeps_its_allocatable_and_flags_reserve() -> None:
+    text = """
+apiVersion: v1
+kind: Node
+metadata: {name: big}
+status:
+  capacity: {cpu: "8", memory: 32Gi, pods: "20"}
+  allocatable: {cpu: 7500m, memory: 30Gi, pods: "20"}
+"""
+    (node,) = hollow(load(text)).nodes
+    assert {n: str(q) for n, q in node.status.allocatable.items()} == {"cpu": "7500m", "memory": "30Gi", "pods": "20"}
+    (node,) = hollow([{"cpus": 8, "memory": "16Gi", "kubelet": ["--kube-reserved=cpu=500m,memory=1Gi"]}]).nodes
+    assert str(node.status.allocatable["cpu"]) == "7500m"
