@@ -17,7 +17,7 @@ from kitlib.api.apps import DaemonSet, Deployment, ReplicaSet, StatefulSet
 from kitlib.api.core import LimitRange, Namespace, Node, Pod, PodStatus, ResourceQuota, Toleration
 from kitlib.api.defaults import set_defaults
 from kitlib.api.errors import Forbidden, Invalid, NotFound
-from kitlib.api.meta import KubeObject, ObjectMeta
+from kitlib.api.meta import Condition, KubeObject, ObjectMeta
 from kitlib.api.policy import PriorityClass
 from kitlib.api.release import Release
 from kitlib.api.serialize import deepcopy
@@ -39,6 +39,7 @@ class APIServer:
     Attributes:
         store: what is kept; reading goes there directly.
         refusals: UID of a workload -> the situation in which its last pod was refused (see the ReplicaSet controller).
+        mutators: mutating webhooks for new pods; each changes the pod in place.
 
     Args:
         now: the clock; None = the machine's.
@@ -52,6 +53,7 @@ class APIServer:
         self.release = release or Release.latest()
         self.store = Store(now, seed)
         self.refusals: dict[str, tuple[object, ...]] = {}
+        self.mutators: list[Callable[[Pod], None]] = []
         for name in NAMESPACES:
             labels = {"kubernetes.io/metadata.name": name}
             namespace = Namespace(metadata=ObjectMeta(name=name, labels=labels), status={"phase": "Active"})
@@ -73,7 +75,10 @@ class APIServer:
         set_defaults(made)
         if isinstance(made, Pod):
             self._admit_pod(made)
+            for mutate in self.mutators:
+                mutate(made)
             made.status = PodStatus(phase="Pending", qos_class=compute_pod_qos(made, self.release))
+            _mark_gated(made)
         elif isinstance(made, Deployment | ReplicaSet | StatefulSet | DaemonSet):
             made.status = {}
         errors = validate(made, None)
@@ -198,3 +203,11 @@ class APIServer:
         if not made.namespace:
             return []
         return quota.admit(made, self.store.list(ResourceQuota, made.namespace), old)
+
+
+def _mark_gated(pod: Pod) -> None:
+    """A pod with gates says why nobody schedules it. Source: registry/core/pod applySchedulingGatedCondition."""
+    if pod.spec.scheduling_gates:
+        message = "Scheduling is blocked due to non-empty scheduling gates"
+        condition = Condition(type="PodScheduled", status="False", reason="SchedulingGated", message=message)
+        pod.status.conditions.append(condition)

@@ -6,6 +6,7 @@ time. The same actions always lead to the same state.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -16,6 +17,7 @@ from kitlib.cluster.apiserver import APIServer
 from kitlib.cluster.clock import START, VirtualClock
 from kitlib.cluster.cluster import Cluster
 from kitlib.cluster.controllers import reconcile
+from kitlib.cluster.gate_manager import GateManager
 from kitlib.cluster.hollow import HollowNode
 from kitlib.cluster.nodes import NodePlan, from_node, plan
 from kitlib.cluster.store import WatchEvent
@@ -35,6 +37,7 @@ class SimulatedCluster(Cluster):
         kubelets: False makes hollow nodes: no kernel, no cgroups; for scheduling alone.
         start: the date at which the cluster begins.
         tick: seconds between two looks at the cluster while time passes.
+        gate_manager: a quota manager by scheduling gates, or its arguments: `{"hard": {"cpu": "4"}}`.
         common: what holds for all nodes: cpus, memory, kubelet, labels, taints, ….
     """
 
@@ -48,6 +51,7 @@ class SimulatedCluster(Cluster):
         kubelets: bool = True,
         start: datetime = START,
         tick: float = TICK,
+        gate_manager: GateManager | Mapping[str, Any] | None = None,
         **common: Any,
     ) -> None:
         followed = Release(release) if release is not None else Release.latest()
@@ -61,6 +65,9 @@ class SimulatedCluster(Cluster):
         self._machines: dict[str, Any] = {}
         self._by_node: dict[str, dict[tuple[str, str], Pod]] = {}
         self._settling, self._settled = False, -1
+        self._gates = GateManager.of(**gate_manager) if isinstance(gate_manager, Mapping) else gate_manager
+        if self._gates is not None:
+            self.api.mutators.append(self._gates.mutate)
         self.api.store.subscribe(self._heard)
         with self.api.store.transaction():
             for one in plan(nodes, **common):
@@ -123,6 +130,8 @@ class SimulatedCluster(Cluster):
             for _ in range(_ROUNDS):
                 before = self.api.store.version
                 reconcile(self.api)
+                if self._gates is not None:
+                    self._gates.sync(self.api)
                 for name, machine in list(self._machines.items()):
                     pods = self._by_node.get(name)
                     if pods:

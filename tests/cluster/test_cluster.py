@@ -299,3 +299,14 @@ status:
     assert {n: str(q) for n, q in node.status.allocatable.items()} == {"cpu": "7500m", "memory": "30Gi", "pods": "20"}
     (node,) = hollow([{"cpus": 8, "memory": "16Gi", "kubelet": ["--kube-reserved=cpu=500m,memory=1Gi"]}]).nodes
     assert str(node.status.allocatable["cpu"]) == "7500m"
+
+
+def test_a_gate_manager_lets_pods_wait_for_quota_instead_of_refusing_them() -> None:
+    cluster = hollow(gate_manager={"hard": {"cpu": "1"}})
+    cluster.apply([pod(name).replace("  nodeName: node-1\n", "") for name in ("a", "b", "c")])
+    gated = {p.name: [g.name for g in p.spec.scheduling_gates] for p in cluster.pods()}
+    assert gated == {"a": [], "b": [], "c": ["example.com/quota-check"]}
+    (condition,) = cluster.pod("c").status.conditions
+    assert (condition.type, condition.status, condition.reason) == ("PodScheduled", "False", "SchedulingGated")
+    cluster.delete("pod", "a")
+    assert cluster.pod("c").spec.scheduling_gates == []
