@@ -5,6 +5,8 @@ With an observed tree beside the desired one every value that differs is marked 
 
 from __future__ import annotations
 
+import re
+import textwrap
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -139,8 +141,10 @@ class TreeView:
         return Row(depth, last, path, name, desired, observed, comment, qos, own is None or own.written)
 
     def _comment(self, cgroup: Cgroup, name: str) -> str:
-        reason = cgroup[name].reason if self.reasons else ""
         words = meaning(cgroup, name)
+        if not cgroup[name].written:
+            return f"{words}; nobody sets it" if words else "nobody sets it"
+        reason = cgroup[name].reason if self.reasons else ""
         if words and reason and words not in reason:
             return f"{words}: {reason}"
         return reason or words
@@ -196,7 +200,8 @@ def _line(row: Row, room: int) -> Iterator[Text]:
         if row.differs:
             line.append("  ≠", style="bold red")
     else:
-        line.append(row.name, style=style)
+        fits = line.cell_len + len(row.name) + len(row.comment) + 5 <= room
+        line.append(row.name if fits else _short(row.name), style=style)
     if not row.comment:
         yield line
         return
@@ -215,7 +220,10 @@ def _line(row: Row, room: int) -> Iterator[Text]:
         yield line
 
 
-def _wrapped(text: str, width: int) -> list[str]:
-    import textwrap
+def _short(name: str) -> str:
+    """A container's id as engines abbreviate it: its first twelve digits."""
+    return re.sub(r"([0-9a-f]{12})[0-9a-f]{52}", r"\1…", name)
 
+
+def _wrapped(text: str, width: int) -> list[str]:
     return textwrap.wrap(text, max(width, 20)) or [""]
