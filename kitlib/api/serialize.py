@@ -65,6 +65,18 @@ def load_located(source: Source, *, strict: bool = False) -> list[Located]:
     return found
 
 
+def load_data(text: str | bytes, name: str = "") -> Any:
+    """The plain data of the first document of a YAML or JSON text, whatever it is; None where there is none.
+
+    Args:
+        text: YAML or JSON. name: of the file, for messages.
+
+    Raises:
+        ManifestError: where it is neither.
+    """
+    return next(iter(_documents(text, name)), None)
+
+
 def from_dict(data: dict[str, Any], type_: type[T] | None = None, *, strict: bool = False) -> Any:
     """One object from plain data.
 

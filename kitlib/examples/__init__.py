@@ -1,0 +1,69 @@
+"""Examples that come with the kit: manifests and kubelet configurations, and the worked example as a whole.
+
+The worked example is a control plane node of 8 CPUs under the systemd driver, on cgroup v1, whose containerd still uses its
+own cgroupfs driver: that is why its containers stand below `system.slice/containerd.service`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kitlib.api.apps import Deployment
+from kitlib.api.core import Pod
+from kitlib.api.defaults import set_defaults
+from kitlib.api.errors import KitError
+from kitlib.api.meta import ObjectMeta
+from kitlib.api.serialize import load
+from kitlib.kubelet.cgroup_names import Runtime
+from kitlib.kubelet.desired import NodeConfig
+from kitlib.kubelet.machine import MachineInfo
+from kitlib.kubelet.settings import KubeletSettings
+
+FOLDER = Path(__file__).parent
+MEMORY = 3_156_062_208
+"""Bytes of the worked example's machine: 2946347008 for pods and twice 100Mi reserved."""
+UIDS = {
+    "nginx-demo1": "5799fccc-d1f5-4958-b13f-6a82378a8934",
+    "nginx-demo2": "18ec1047-8414-4905-8747-ccb1dd50e0bc",
+    "nginx-demo3": "de4983ac-ff0c-40be-8472-8b6674593aa3",
+}
+"""UIDs of the three pods in the document."""
+
+
+def path(name: str) -> Path:
+    """The file of an example. Raises: KitError, with the names that there are."""
+    found = FOLDER / (name if name.endswith(".yaml") else f"{name}.yaml")
+    if not found.exists():
+        raise KitError(f"no example {name!r}; there are: {', '.join(sorted(p.stem for p in FOLDER.glob('*.yaml')))}")
+    return found
+
+
+def worked_node() -> NodeConfig:
+    """The worked example's node: machine, kubelet settings, runtime."""
+    return NodeConfig(
+        name="master",
+        machine=MachineInfo(cores=8, memory=MEMORY, max_pid=4_194_304),
+        settings=KubeletSettings.read(path("worked_example_kubelet")),
+        runtime=Runtime("containerd", cgroup_driver="cgroupfs"),
+    )
+
+
+def worked_pods(*, system: bool = True) -> list[Pod]:
+    """The pods of the three Deployments, with the document's UIDs, and those of the system."""
+    made = []
+    for deployment in load(path("worked_example")):
+        assert isinstance(deployment, Deployment)
+        template = deployment.spec.template
+        meta = replace_metadata(template.metadata, deployment.name)
+        made.append(set_defaults(Pod(metadata=meta, spec=template.spec)))
+    if system:
+        for pod in load(path("worked_example_system")):
+            assert isinstance(pod, Pod)
+            pod.metadata.uid = pod.metadata.uid or f"{pod.name}-uid"
+            made.append(set_defaults(pod))
+    return made
+
+
+def replace_metadata(meta: ObjectMeta, name: str) -> ObjectMeta:
+    """A pod's metadata from a template's."""
+    return ObjectMeta(name=name, namespace="default", uid=UIDS[name], labels=dict(meta.labels))

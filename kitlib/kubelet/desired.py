@@ -1,0 +1,342 @@
+"""The desired cgroup tree: for a node's configuration and its pods, every cgroup, every file, every value, and why.
+
+Four levels: the node's own cgroups ("kubepods" and those of reserved resources), one cgroup a QoS class, one a pod,
+one a container (written by the runtime). The tree is computed from nothing but its arguments, so it can be shown before
+anything runs, and compared with what a node shows afterwards.
+
+Sources: kubelet cm.containerManagerImpl.setupNode, createNodeAllocatableCgroups, enforceNodeAllocatableCgroups;
+qosContainerManagerImpl.UpdateCgroups; podContainerManagerImpl.EnsureExists; kuberuntime generateContainerConfig.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from kitlib.api.core import Container, Pod
+from kitlib.api.release import Release
+from kitlib.kubelet import reasons
+from kitlib.kubelet.cgroup_config import ResourceConfig, pod_totals, resource_config_for_list, resource_config_for_pod
+from kitlib.kubelet.cgroup_files import kubelet_files, runtime_files, unbounded_huge_pages, with_defaults
+from kitlib.kubelet.cgroup_names import (
+    Driver,
+    Runtime,
+    container_cgroup,
+    node_allocatable_name,
+    parse_path,
+    pod_cgroup_name,
+    qos_cgroup_name,
+    to_path,
+)
+from kitlib.kubelet.cgroup_tree import Cgroup, CgroupFile, CgroupTree, Version
+from kitlib.kubelet.container_config import ContainerContext, LinuxContainerResources, linux_container_resources
+from kitlib.kubelet.conversions import MIN_SHARES
+from kitlib.kubelet.machine import MachineInfo
+from kitlib.kubelet.memory_qos import TIERED_RESERVATION
+from kitlib.kubelet.node_allocatable import Reservations, node_status, pods_limit
+from kitlib.kubelet.oom_score import SANDBOX_OOM_SCORE_ADJ
+from kitlib.kubelet.qos import QOS_CLASSES, get_pod_qos, is_restartable_init
+from kitlib.kubelet.qos_cgroups import (
+    parse_qos_reserved,
+    qos_cpu_shares,
+    qos_memory_limits,
+    qos_memory_protection,
+    qos_requests,
+)
+from kitlib.kubelet.settings import KubeletSettings
+
+ExclusiveCPUs = Mapping[tuple[str, str], str]
+"""(pod UID, container) -> CPUs that only this container may use, `2-3`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodeConfig:
+    """A node as the kubelet sees it.
+
+    Attributes:
+        machine: its processors and memory.
+        settings: the kubelet's.
+        runtime: the container runtime's side of names and weights.
+        release: whose rules hold; the settings' feature gates come on top.
+        name: of the node.
+    """
+
+    machine: MachineInfo
+    settings: KubeletSettings = field(default_factory=KubeletSettings)
+    runtime: Runtime = field(default_factory=Runtime)
+    release: Release = field(default_factory=Release.latest)
+    name: str = "node"
+
+    @property
+    def gates(self) -> Release:
+        """The release with the settings' feature gates on top."""
+        return self.settings.gates(self.release)
+
+    @property
+    def reservations(self) -> Reservations:
+        """What is kept from pods; `reserved_system_cpus` replaces the CPU part of both reservations.
+
+        Source: kubelet app.run (ReservedSystemCPUs).
+        """
+        s = self.settings
+        system, kube = dict(s.system_reserved), dict(s.kube_reserved)
+        if s.reserved_system_cpus:
+            from kitlib.api.resource import Quantity
+
+            kube.pop("cpu", None)
+            system["cpu"] = Quantity.from_int(_count(s.reserved_system_cpus), "DecimalSI")
+        return Reservations(kube, system, s.eviction_hard, "pods" in s.enforce_node_allocatable)
+
+    def container_context(self, version: Version) -> ContainerContext:
+        """The node's side of a container's figures."""
+        s, gates = self.settings, self.gates
+        allocatable = node_status(self.machine, self.reservations, s.max_pods).allocatable["memory"].value()
+        single = s.single_process_oom_kill if s.single_process_oom_kill is not None else version == 1
+        return ContainerContext(
+            memory_capacity=self.machine.memory,
+            swap_capacity=self.machine.swap,
+            cgroup_version=version,
+            cpu_cfs_quota=s.cpu_cfs_quota,
+            cpu_cfs_quota_period=s.cpu_cfs_quota_period,
+            memory_qos=gates.enabled("MemoryQoS") and version == 2,
+            memory_reservation_policy=s.memory_reservation_policy,
+            memory_throttling_factor=s.memory_throttling_factor,
+            node_allocatable_memory=allocatable,
+            swap_behavior=s.memory_swap_behavior or "NoSwap",
+            swap_controller=bool(self.machine.swap),
+            single_process_oom_kill=single,
+            huge_page_sizes=self.machine.huge_page_sizes,
+            page_size=self.machine.page_size,
+            release=gates,
+        )
+
+
+def container_id(uid: str, name: str) -> str:
+    """A container's id where no runtime has given one: 64 hexadecimal digits that depend on pod and name only."""
+    return hashlib.sha256(f"{uid}/{name}".encode()).hexdigest()
+
+
+def running_containers(pod: Pod) -> list[Container]:
+    """The containers of a pod that has started: its sidecars and its containers."""
+    return [*filter(is_restartable_init, pod.spec.init_containers), *pod.spec.containers]
+
+
+class Desired:
+    """Computes the parts of the desired tree; `desired_tree` puts all of them together.
+
+    Args:
+        node: the configuration.
+        version: cgroup version.
+        driver: in place of the settings' own.
+    """
+
+    def __init__(self, node: NodeConfig, version: Version = 2, driver: Driver | None = None) -> None:
+        self.node, self.version = node, version
+        self.settings, self.release = node.settings, node.gates
+        self.driver: Driver = driver or node.settings.cgroup_driver
+        self.kubepods = node_allocatable_name(node.settings.cgroup_root, node.settings.cgroups_per_qos)
+        self.context = node.container_context(version)
+        self._huge = node.machine.huge_page_sizes
+        self._tiered = self.context.memory_qos and self.settings.memory_reservation_policy == TIERED_RESERVATION
+
+    def path(self, name: Any) -> str:
+        """A cgroup's path as the driver spells it."""
+        return to_path(name, self.driver)
+
+    def root(self) -> Cgroup:
+        """The root cgroup: everything that the machine has."""
+        return Cgroup("/", "root", "the whole machine", files=with_defaults([], self.version, root=True))
+
+    def node_level(self) -> list[Cgroup]:
+        """ "kubepods", and the cgroups of reserved resources where they are enforced."""
+        made = []
+        if self.settings.cgroups_per_qos:
+            made.append(self._kubepods(ResourceConfig()))
+        s = self.settings
+        for which, path, reserved in (
+            ("system", s.system_reserved_cgroup, self.node.reservations.system_reserved),
+            ("kube", s.kube_reserved_cgroup, self.node.reservations.kube_reserved),
+        ):
+            whole, part = f"{which}-reserved", f"{which}-reserved-compressible"
+            if path and (whole in s.enforce_node_allocatable or part in s.enforce_node_allocatable):
+                compressible = part in s.enforce_node_allocatable
+                config = resource_config_for_list(reserved, compressible_only=compressible)
+                files = kubelet_files(config, self.version, why=reasons.reserved(which, reserved))
+                title = f"reserved for {'system daemons' if which == 'system' else 'Kubernetes itself'}"
+                where = self.path(parse_path(path, self.driver))
+                made.append(Cgroup(where, "reserved", title, "kubelet", with_defaults(files, self.version)))
+        return made
+
+    def qos_level(self, pods: Sequence[Pod]) -> list[Cgroup]:
+        """ "kubepods" again with what depends on its pods, and the classes Burstable and BestEffort."""
+        if not self.settings.cgroups_per_qos:
+            return []
+        requests = qos_requests(pods, self.release)
+        percent = parse_qos_reserved(self.settings.qos_reserved).get("memory")
+        allocatable = pods_limit(self.node.machine, self.node.reservations)["memory"].value()
+        limits = qos_memory_limits(requests, allocatable, percent) if percent is not None else {}
+        protected: dict[str, dict[str, str]] = {}
+        if self.context.memory_qos:
+            protected = qos_memory_protection(requests, self.settings.memory_reservation_policy)
+        made = [self._kubepods(ResourceConfig(unified=protected.get("Guaranteed", {})))]
+        for qos, shares in qos_cpu_shares(requests).items():
+            config = ResourceConfig(cpu_shares=shares, memory=limits.get(qos), unified=protected.get(qos, {}))
+            why = reasons.qos_class(qos, requests, allocatable, percent)
+            files = kubelet_files(config, self.version, why=why)
+            files += unbounded_huge_pages(self._huge, self.version)
+            path = self.path(qos_cgroup_name(self.kubepods, qos))
+            title = f"all {qos} pods"
+            made.append(Cgroup(path, "qos", title, "kubelet", with_defaults(files, self.version), qos=qos))
+        return made
+
+    def _kubepods(self, more: ResourceConfig) -> Cgroup:
+        limit = pods_limit(self.node.machine, self.node.reservations)
+        config = replace(resource_config_for_list(limit), unified=more.unified)
+        why = reasons.kubepods(self.node.machine, self.node.reservations, limit)
+        files = kubelet_files(config, self.version, huge_page_sizes=self._huge, why=why)
+        return Cgroup(self.path(self.kubepods), "kubepods", "all pods", "kubelet", with_defaults(files, self.version))
+
+    def pod_path(self, pod: Pod) -> str:
+        """Path of the pod's cgroup; "" where pods have none."""
+        if not self.settings.cgroups_per_qos:
+            return ""
+        return self.path(pod_cgroup_name(self.kubepods, get_pod_qos(pod, self.release), pod.metadata.uid))
+
+    def pod_level(self, pod: Pod) -> list[Cgroup]:
+        """The pod's own cgroup; [] where pods have none."""
+        path = self.pod_path(pod)
+        if not path:
+            return []
+        totals = pod_totals(pod, self.release)
+        pids = self.settings.pod_pids_limit
+        config = resource_config_for_pod(
+            totals,
+            enforce_cpu_limits=self.settings.cpu_cfs_quota,
+            cpu_period=self.settings.cpu_cfs_quota_period,
+            memory_reservation=self._tiered,
+            pids_limit=pids if pids > 0 else None,
+            release=self.release,
+        )
+        why = reasons.pod(totals, self.settings.cpu_cfs_quota_period)
+        files = kubelet_files(config, self.version, huge_page_sizes=self._huge, why=why)
+        title = f"{totals.qos} pod {pod.key}"
+        return [
+            Cgroup(
+                path,
+                "pod",
+                title,
+                "kubelet",
+                with_defaults(files, self.version),
+                pod=pod.key,
+                uid=pod.metadata.uid,
+                qos=totals.qos,
+            )
+        ]
+
+    def container_resources(self, pod: Pod, container: Container, cpus: str = "") -> LinuxContainerResources:
+        """What the runtime is told about a container; `cpus` are its own."""
+        found = linux_container_resources(pod, container, self.context, exclusive_cpus=bool(cpus))
+        return replace(found, cpuset_cpus=cpus) if cpus else found
+
+    def container_level(self, pod: Pod, container: Container, identity: str, cpus: str = "") -> Cgroup:
+        """A container's cgroup.
+
+        Args:
+            pod: it belongs to. container: which. identity: its id. cpus: exclusive ones.
+        """
+        resources = self.container_resources(pod, container, cpus)
+        why = reasons.container(container, resources, self.node.runtime)
+        files = runtime_files(resources, self.version, self.node.runtime, why=why)
+        return self._runtime_cgroup(pod, identity, "container", f"container {container.name}", files, container.name)
+
+    def sandbox_level(self, pod: Pod, identity: str) -> Cgroup:
+        """The pause container's cgroup: the least shares and no limits. Source: containerd WithDefaultSandboxShares."""
+        resources = LinuxContainerResources(cpu_shares=MIN_SHARES, oom_score_adj=SANDBOX_OOM_SCORE_ADJ)
+        files = runtime_files(resources, self.version, self.node.runtime, why=reasons.SANDBOX)
+        return self._runtime_cgroup(pod, identity, "sandbox", "pause container", files)
+
+    def _runtime_cgroup(
+        self, pod: Pod, identity: str, kind: Any, title: str, files: list[CgroupFile], container: str = ""
+    ) -> Cgroup:
+        path = container_cgroup(self.pod_path(pod), identity, self.driver, self.node.runtime)
+        return Cgroup(
+            path,
+            kind,
+            title,
+            "runtime",
+            with_defaults(files, self.version),
+            pod=pod.key,
+            uid=pod.metadata.uid,
+            container=container,
+            qos=get_pod_qos(pod, self.release),
+        )
+
+
+def desired_tree(
+    node: NodeConfig,
+    pods: Iterable[Pod] = (),
+    *,
+    version: Version = 2,
+    driver: Driver | None = None,
+    exclusive: ExclusiveCPUs | None = None,
+    ids: Callable[[str, str], str] = container_id,
+) -> CgroupTree:
+    """Every cgroup that the kubelet and its runtime make for these pods, parents before children.
+
+    Args:
+        node: the configuration.
+        pods: that run on the node, defaulted; ended ones are left out.
+        version: cgroup version, 1 or 2.
+        driver: in place of the settings' own.
+        exclusive: CPUs that containers have for themselves.
+        ids: (pod UID, container name; "" = the pause container) -> the container's id.
+
+    Returns:
+        The tree; every file has its reason.
+    """
+    active = [pod for pod in pods if pod.status.phase not in ("Succeeded", "Failed")]
+    rules = Desired(node, version, driver)
+    cgroups = [rules.root(), *rules.node_level()]
+    known = {cgroup.path: i for i, cgroup in enumerate(cgroups)}
+    for cgroup in rules.qos_level(active):
+        if cgroup.path in known:
+            cgroups[known[cgroup.path]] = cgroup
+        else:
+            cgroups.append(cgroup)
+    by_class: dict[str, list[Pod]] = {qos: [] for qos in QOS_CLASSES}
+    for pod in active:
+        by_class[get_pod_qos(pod, rules.release)].append(pod)
+    for pod in [pod for some in by_class.values() for pod in some]:
+        cgroups += rules.pod_level(pod)
+        cgroups.append(rules.sandbox_level(pod, ids(pod.metadata.uid, "")))
+        for container in running_containers(pod):
+            cpus = (exclusive or {}).get((pod.metadata.uid, container.name), "")
+            cgroups.append(rules.container_level(pod, container, ids(pod.metadata.uid, container.name), cpus))
+    return CgroupTree(version, rules.driver, _with_parents(cgroups, version))
+
+
+def _with_parents(cgroups: list[Cgroup], version: Version) -> list[Cgroup]:
+    """The same with the directories above them that others made, `system.slice`, each before what is in it."""
+    known = {cgroup.path for cgroup in cgroups}
+    made: list[Cgroup] = []
+    for cgroup in cgroups:
+        missing = []
+        parent = cgroup.parent
+        while parent and parent not in known:
+            missing.append(parent)
+            known.add(parent)
+            parent = parent.rpartition("/")[0]
+        for path in reversed(missing):
+            made.append(Cgroup(path, "system", "made by the system", files=with_defaults([], version)))
+        made.append(cgroup)
+    return made
+
+
+def _count(cpus: str) -> int:
+    total = 0
+    for part in cpus.split(","):
+        first, _, last = part.partition("-")
+        total += int(last or first) - int(first) + 1
+    return total
