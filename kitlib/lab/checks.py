@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from kitlib.api.core import Node, Pod
@@ -16,7 +17,7 @@ from kitlib.api.meta import KubeObject
 from kitlib.api.serialize import deepcopy
 
 CheckFunction = Callable[["Facts"], None]
-ObservedFunction = Callable[["Facts"], Any]
+ObservedFunction = Callable[[Any], Any]
 
 
 class Wrong(Exception):
@@ -161,9 +162,75 @@ class Facts:
         self._note("kernel log", node, lines[-5:])
         return lines
 
+    def oom_score_adj(self, name: str, namespace: str = "default") -> int:
+        """The oom_score_adj that the kubelet gives the pod's first container."""
+        from kitlib.kubelet.oom_score import container_oom_score_adjust
+
+        pod = self.pod(name, namespace)
+        capacity = next(n for n in self.nodes() if n.metadata.name == pod.spec.node_name).status.capacity["memory"]
+        found = container_oom_score_adjust(pod, pod.spec.containers[0], capacity.value())
+        self._note("oom_score_adj", pod.key, found)
+        return found
+
+    def cpu_usage(self, name: str, seconds: float = 10, namespace: str = "default") -> float:
+        """Milli-CPU that the pod used per second over its last `seconds`, from its cgroup's own counter."""
+        pod = self.pod(name, namespace)
+        found = float(self._cluster.node(pod.spec.node_name).cpu_usage(pod.metadata.uid, seconds))
+        self._note("cpu usage", pod.key, found)
+        return found
+
+    def seconds_running(self, name: str, namespace: str = "default") -> float:
+        """How long the youngest container of a pod has run; 0 where one does not run."""
+        statuses = self.pod(name, namespace).status.container_statuses
+        started = [(s.state.get("running") or {}).get("startedAt") for s in statuses]
+        if not started or None in started:
+            return 0.0
+        return min((self._cluster.now() - as_time(moment)).total_seconds() for moment in started)
+
+    # ---- the scheduler's side
+
+    def decision(self, name: str, namespace: str = "default", *, release: str = "") -> Any:
+        """What the scheduler thinks about a pod now: the Decision of one cycle, nothing is changed.
+
+        Args:
+            name, namespace: of the pod.
+            release: whose scheduler is asked; "" = the cluster's.
+        """
+        return self.decision_for(self.pod(name, namespace), release=release)
+
+    def decision_for(self, pod: Pod, *, release: str = "") -> Any:
+        """The same for a pod that need not be on the cluster."""
+        found = self._cluster.explain(pod, release=release or None)
+        self._note("decision", pod.key, found.message or f"fits {len(found.feasible)} nodes")
+        return found
+
     # ---- saying what is wrong
 
     def expect(self, right: bool, *, found: Any, expected: Any, hint: str = "", credit: float = 0.0) -> None:
         """Go on if `right`, else raise `Wrong`."""
         if not right:
             raise Wrong(str(found), str(expected), hint, credit=credit)
+
+
+class Experiment(Facts):
+    """Facts about a cluster of its own, as the learner found it, which may be tried out to see what happens.
+
+    Only predictions that are observed at the start get one; it is thrown away afterwards.
+    """
+
+    def let_pass(self, seconds: float) -> None:
+        """Let the cluster run for so long."""
+        self._cluster.advance(seconds)
+
+    def write_cgroup(self, pod: Pod, file: str, value: str) -> None:
+        """Write a file of a pod's own cgroup by hand."""
+        node = self._cluster.node(pod.spec.node_name)
+        own = next(c for c in node.tree().of_pod(pod.metadata.uid) if c.kind == "pod")
+        node.write(own.path, file, value)
+
+
+def as_time(moment: Any) -> datetime:
+    """A time of a status, which is kept as text where it stands in plain data."""
+    if isinstance(moment, datetime):
+        return moment
+    return datetime.fromisoformat(str(moment).replace("Z", "+00:00"))

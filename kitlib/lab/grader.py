@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 
 from kitlib.api.errors import KitError
-from kitlib.lab.checks import Checks, Facts, Wrong
+from kitlib.lab.checks import Checks, Experiment, Facts, Wrong
 from kitlib.lab.definition import LabFolder, TaskSpec
 
 MAX_JOURNAL = 20_000
@@ -84,16 +84,18 @@ def grade(folder: LabFolder, cluster: Any, tasks: tuple[str, ...] = ()) -> Grade
     """
     checks, wanted = folder.checks(), tasks or tuple(t.key for t in folder.definition.tasks)
     results = tuple(_one(folder.definition.task(key), checks.tasks[key], cluster) for key in wanted)
-    observed = _observe(folder, checks, cluster, at_start=False)
+    observed = _observe(folder, checks, cluster=cluster)
     return Grade(lab=folder.name, digest=folder.digest(), results=results, observed=observed)
 
 
-def _observe(folder: LabFolder, checks: Checks, cluster: Any, *, at_start: bool) -> dict[str, Any]:
+def _observe(folder: LabFolder, checks: Checks, *, cluster: Any = None) -> dict[str, Any]:
+    """Observed values: those of now on `cluster`; without one those of the start, each on a cluster of its own."""
     found: dict[str, Any] = {}
     for prediction in folder.definition.predictions:
-        if (prediction.key in checks.at_start) == at_start:
+        if (prediction.key in checks.at_start) == (cluster is None):
+            facts = Facts(cluster) if cluster is not None else Experiment(prepare(folder))
             try:
-                found[prediction.key] = checks.predictions[prediction.key](Facts(cluster))
+                found[prediction.key] = checks.predictions[prediction.key](facts)
             except Wrong:
                 continue  # not there to be observed yet
     return found
@@ -149,10 +151,9 @@ def grade_journal(folder: LabFolder, journal: list[dict[str, Any]], tasks: tuple
     if len(journal) > MAX_JOURNAL:
         raise KitError(f"lab {folder.name}: a journal of {len(journal)} entries; at most {MAX_JOURNAL} are replayed")
     cluster = prepare(folder)
-    at_start = _observe(folder, folder.checks(), cluster, at_start=True)
     cluster.replay(journal)
-    grade_ = grade(folder, cluster, tasks)
-    return msgspec.structs.replace(grade_, observed={**at_start, **grade_.observed})
+    found = grade(folder, cluster, tasks)
+    return msgspec.structs.replace(found, observed={**_observe(folder, folder.checks()), **found.observed})
 
 
 def grade_apart(folder: LabFolder, journal: list[dict[str, Any]], tasks: tuple[str, ...] = ()) -> Grade:
