@@ -1,7 +1,7 @@
 """Examples that come with the kit: manifests and kubelet configurations, and the worked example as a whole.
 
-The worked example is a control plane node of 8 CPUs under the systemd driver, on cgroup v1, whose containerd still uses its
-own cgroupfs driver: that is why its containers stand below `system.slice/containerd.service`.
+The worked example is a control plane node of 8 CPUs under the systemd driver, on cgroup v1, whose containerd still uses
+its own cgroupfs driver: that is why its containers stand below `system.slice/containerd.service`.
 """
 
 from __future__ import annotations

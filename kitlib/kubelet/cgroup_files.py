@@ -3,8 +3,8 @@
 cgroup v1 and v2 have different files for the same wish, and v2 some of its own. A file that nobody writes still shows
 something: the kernel's default. Both are needed to compare a tree with what a node shows.
 
-Sources: kubelet cgroupCommon.toResources, cgroupV1impl and cgroupV2impl; opencontainers/cgroups fs and fs2; the kernel's
-Documentation/admin-guide/cgroup-v1 and cgroup-v2.rst for the defaults.
+Sources: kubelet cgroupCommon.toResources, cgroupV1impl and cgroupV2impl; opencontainers/cgroups fs and fs2;
+the kernel's Documentation/admin-guide/cgroup-v1 and cgroup-v2.rst for the defaults.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def with_defaults(files: Sequence[CgroupFile], version: Version, *, root: bool =
 
 
 def unbounded_huge_pages(sizes: Sequence[int], version: Version) -> list[CgroupFile]:
-    """The QoS classes' huge page limits: as much as can be written. Source: qosContainerManagerImpl.setHugePagesUnbounded."""
+    """The QoS classes' huge page limits: as much as can be written. Source: setHugePagesUnbounded."""
     why = Reason("the classes do not limit huge pages", source="kubelet qosContainerManagerImpl.setHugePagesUnbounded")
     return [CgroupFile(_huge(size, version), str(MAX_INT64), why) for size in sizes]
 

@@ -105,7 +105,8 @@ CHANGES = [
     ("--eviction-hard=memory.available<2Gi", "/kubepods", "memory.max", str(8 * 2**30)),
     ("--enforce-node-allocatable=none --kube-reserved=memory=1Gi", "/kubepods", "memory.max", str(8 * 2**30)),
     (
-        "--enforce-node-allocatable=pods,kube-reserved --kube-reserved=cpu=500m,memory=1Gi --kube-reserved-cgroup=/kube",
+        "--enforce-node-allocatable=pods,kube-reserved --kube-reserved=cpu=500m,memory=1Gi "
+        "--kube-reserved-cgroup=/kube",
         "/kube",
         "memory.max",
         str(2**30),
@@ -123,7 +124,7 @@ CHANGES = [
     ("--cpu-cfs-quota-period=10ms", "/kubepods/burstable/podu-1", "cpu.max", "10000 10000"),
     ("--pod-max-pids=64", "/kubepods/burstable/podu-1", "pids.max", "64"),
     ("--qos-reserved=memory=50%", "/kubepods/besteffort", "memory.max", str(8 * 2**30 - 32 * 2**20)),
-    ("--feature-gates=MemoryQoS=true", "container", "memory.high", str(124_555_264)),
+    ("--feature-gates=MemoryQoS=true", "container", "memory.high", str(127_504_384)),
 ]
 
 
