@@ -185,13 +185,14 @@ def _verdict(findings: list[Finding], engine: Finding | None) -> Finding:
 
 
 def _show(findings: list[Finding]) -> None:
-    from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
+
+    from kitlib.views.terminal import console
 
     table = Table(box=None, show_header=False, pad_edge=False)
     marks = {"ok": "[green]ok[/]", "limited": "[yellow]limited[/]", "missing": "[red]missing[/]"}
     for finding in findings:
         text = escape(finding.found) + (f"\n[dim]{escape(finding.advice)}[/]" if finding.advice else "")
         table.add_row(marks[finding.state], finding.subject, text)
-    Console().print(table)
+    console().print(table)

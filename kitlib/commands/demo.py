@@ -1,0 +1,63 @@
+"""`kitlib demo`: the worked example, from three Deployments to every value in every cgroup file, with its formula."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kitlib.kubelet.cgroup_tree import CgroupTree
+
+SYSTEM = "kube-system/"
+
+
+def add(commands: Any) -> None:
+    made = commands.add_parser(
+        "demo",
+        help="run the worked example: three pods, and every cgroup value explained",
+        description="A node with 8 CPUs, 500m and 100Mi reserved for Kubernetes and the same for the system; three "
+        "Deployments, one of each QoS class. Prints the CPU and the memory tree, each value with its formula.",
+    )
+    made.add_argument("--cgroup-version", type=int, choices=(1, 2), default=1, help="default: 1, as in the example")
+    made.add_argument("--driver", choices=("systemd", "cgroupfs"), default="systemd", help="default: systemd")
+    made.add_argument("--controller", default="", help="only this tree: cpu, memory, pids (default: cpu and memory)")
+    made.add_argument("--all", action="store_true", help="show the pods of kube-system too")
+    made.add_argument("--json", action="store_true", help="print the whole tree, with reasons and sources, as JSON")
+    made.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    from kitlib import examples
+    from kitlib.kubelet.desired import desired_tree
+
+    node, pods = examples.worked_node(), examples.worked_pods()
+    tree = desired_tree(node, pods, version=options.cgroup_version, driver=options.driver)
+    if options.json:
+        print(json.dumps({"desired": tree.to_dict()}, indent=2, ensure_ascii=False))
+        return 0
+    _show(tree if options.all else _without_system(tree), options.controller, hidden=not options.all)
+    return 0
+
+
+def _without_system(tree: CgroupTree) -> CgroupTree:
+    from kitlib.kubelet.cgroup_tree import CgroupTree
+
+    return CgroupTree(tree.version, tree.driver, (c for c in tree.values() if not c.pod.startswith(SYSTEM)))
+
+
+def _show(tree: CgroupTree, controller: str, *, hidden: bool) -> None:
+    from kitlib.views import TreeView
+    from kitlib.views.terminal import console
+
+    out = console()
+    out.print(
+        "A node of 8 CPUs and 3010Mi; kube-reserved and system-reserved are cpu=500m,memory=100Mi each. Three pods: "
+        "nginx-demo1 (Guaranteed), nginx-demo2 (Burstable), nginx-demo3 (BestEffort).\n"
+        f"What the kubelet writes on cgroup v{tree.version} with the {tree.driver} driver, and why:\n",
+    )
+    for name in [controller] if controller else ["cpu", "memory"]:
+        out.print(TreeView(tree, controller=name))
+        out.print()
+    if hidden:
+        out.print("[dim]The pods of kube-system are counted, but not shown: kitlib demo --all shows them.[/]")

@@ -1,0 +1,55 @@
+"""`kitlib demo`: the figures of the first source document, to the last digit, each with its formula."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from kitlib import cli
+
+POD = "kubepods-pod5799fccc_d1f5_4958_b13f_6a82378a8934.slice"
+BURSTABLE_POD = "kubepods-burstable-pod18ec1047_8414_4905_8747_ccb1dd50e0bc.slice"
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert cli.main(["demo", *arguments]) == 0
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("path", "values"),
+    [
+        ("/kubepods.slice", {"cpu.shares": "7168", "memory.limit_in_bytes": "2946347008"}),
+        ("/kube.slice", {"cpu.shares": "512", "memory.limit_in_bytes": "104857600"}),
+        ("/sys.slice", {"cpu.shares": "512", "memory.limit_in_bytes": "104857600"}),
+        ("/kubepods.slice/kubepods-burstable.slice", {"cpu.shares": "1546"}),
+        ("/kubepods.slice/kubepods-besteffort.slice", {"cpu.shares": "2"}),
+        (
+            f"/kubepods.slice/{POD}",
+            {"cpu.shares": "512", "cpu.cfs_quota_us": "50000", "memory.limit_in_bytes": "134217728"},
+        ),
+        (
+            f"/kubepods.slice/kubepods-burstable.slice/{BURSTABLE_POD}",
+            {"cpu.shares": "512", "cpu.cfs_quota_us": "100000", "memory.limit_in_bytes": "268435456"},
+        ),
+    ],
+)
+def test_the_worked_example_comes_out(path: str, values: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    tree = json.loads(run(capsys, "--json"))["desired"]
+    files = next(c["files"] for c in tree["cgroups"] if c["path"] == path)
+    assert {name: files[name]["shown"] for name in values} == values
+    assert all(files[name]["reason"] for name in values)
+
+
+def test_both_trees_are_printed_with_their_reasons(capsys: pytest.CaptureFixture[str]) -> None:
+    text = run(capsys)
+    assert "/sys/fs/cgroup/cpu\n" in text and "/sys/fs/cgroup/memory\n" in text
+    assert "cpu.shares  7168  // 8 CPUs of the machine − 500m − 500m reserved = 7000m; × 1024 / 1000" in text
+    assert "memory.limit_in_bytes  9223372036854771712  // no limit" in text
+    assert "kube-apiserver" not in text and "kube-apiserver" in run(capsys, "--all")
+
+
+def test_it_shows_cgroup_v2_and_the_cgroupfs_driver_too(capsys: pytest.CaptureFixture[str]) -> None:
+    text = run(capsys, "--cgroup-version", "2", "--driver", "cgroupfs", "--controller", "cpu")
+    assert "cpu.weight" in text and "kubepods.slice" not in text and "memory.max" not in text
