@@ -101,10 +101,12 @@ class APIServer:
             Invalid: also where a field may not change. Conflict, Forbidden, NotFound.
         """
         made = self._placed(deepcopy(obj))
-        old = self.store.get(made.kind, made.name, made.namespace)
+        old = self.store.standing(made)
+        if old is None:
+            raise NotFound(resource_of(made).qualified, made.name)
         set_defaults(made)
         if hasattr(made, "status") and not isinstance(made, Node):
-            made.status = old.status
+            made.status = old.status  # type: ignore[attr-defined]
         errors = validate(made, old)
         if errors:
             raise Invalid(made.kind, made.name, errors)

@@ -115,7 +115,7 @@ class Cluster:
         made = self._applier.apply(located, create_only=create_only)
         self._record(action, objects=data)
         self.settle()
-        return [self.api.store.find(o.kind, o.name, o.namespace) or o for o in made]
+        return [self.api.store.standing(o) or o for o in made]
 
     def delete(
         self, kind: str | KubeObject, name: str = "", namespace: str = "default", *, grace: int | None = None

@@ -15,7 +15,7 @@ from typing import IO, Any
 from kitlib.api.core import Node, Pod
 from kitlib.api.errors import KitError, ManifestError
 from kitlib.api.meta import KubeObject
-from kitlib.api.serialize import Located, from_dict, load_located, to_dict
+from kitlib.api.serialize import Located, deepcopy, from_dict, load_located, to_dict
 from kitlib.cluster.apiserver import APIServer
 from kitlib.cluster.kinds import resource_of
 from kitlib.cluster.merge import three_way
@@ -103,7 +103,9 @@ class Applier:
 
     def _one(self, obj: KubeObject, create_only: bool) -> KubeObject:
         key = key_of(obj)
-        standing = self._api.store.find(obj.kind, obj.name, key[1]) if obj.name and _is_known(obj) else None
+        placed_here = deepcopy(obj)
+        placed_here.metadata.namespace = key[1]
+        standing = self._api.store.standing(placed_here) if obj.name else None
         if standing is None or create_only:
             stored = self._api.create(obj)
             self._last[key] = to_dict(obj)
@@ -128,12 +130,6 @@ def key_of(obj: KubeObject) -> Key:
     """Plural, namespace (the default one where none is named), name."""
     kind = resource_of(obj)
     return kind.plural, (obj.metadata.namespace or "default") if kind.namespaced else "", obj.metadata.name
-
-
-def _is_known(obj: KubeObject) -> bool:
-    from kitlib.cluster.kinds import RESOURCES
-
-    return any(r.kind == obj.kind for r in RESOURCES)
 
 
 def placed(error: KitError, one: Located) -> KitError:

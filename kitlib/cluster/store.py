@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, TypeVar
 from kitlib.api.errors import AlreadyExists, Conflict, KitError, NotFound
 from kitlib.api.meta import KubeObject, LabelSelector
 from kitlib.api.selectors import LabelSelectorMatcher
-from kitlib.api.serialize import deepcopy
+from kitlib.api.serialize import deepcopy, to_dict
 from kitlib.cluster.kinds import Resource, resource, resource_of
 
 T = TypeVar("T", bound=KubeObject)
@@ -109,6 +109,12 @@ class Store:
         found = self._objects.get(wanted.plural, {}).get((namespace if wanted.namespaced else "", name))
         return deepcopy(found) if copy and found is not None else found
 
+    def standing(self, obj: T) -> T | None:
+        """A copy of the stored object of the same kind, namespace and name; of any kind, also one without a type."""
+        meta = obj.metadata
+        found = self._objects.get(resource_of(obj).plural, {}).get((meta.namespace, meta.name))
+        return None if found is None else deepcopy(found)  # type: ignore[return-value]
+
     def list(
         self,
         kind: str | type[T],
@@ -180,7 +186,7 @@ class Store:
         made.metadata.creation_timestamp = old.metadata.creation_timestamp
         made.metadata.resource_version = old.metadata.resource_version
         made.metadata.generation = old.metadata.generation
-        if made == old and made.unknown_fields == old.unknown_fields:
+        if made == old and to_dict(made) == to_dict(old):  # fields of no declared type count too
             return made
         if old.metadata.generation is not None and getattr(made, "spec", None) != getattr(old, "spec", None):
             made.metadata.generation = old.metadata.generation + 1

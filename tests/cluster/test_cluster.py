@@ -310,3 +310,18 @@ def test_a_gate_manager_lets_pods_wait_for_quota_instead_of_refusing_them() -> N
     assert (condition.type, condition.status, condition.reason) == ("PodScheduled", "False", "SchedulingGated")
     cluster.delete("pod", "a")
     assert cluster.pod("c").spec.scheduling_gates == []
+
+
+def test_objects_of_kinds_that_the_kit_does_not_know_are_kept_and_changed() -> None:
+    cluster = hollow()
+    text = "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w, namespace: default}\nspec: {size: 1}"
+    cluster.apply(text)
+    (made,) = cluster.apply(text.replace("size: 1", "size: 2"))
+    assert made.unknown_fields == {"spec": {"size": 2}}
+
+
+def test_a_change_in_a_field_that_the_kit_does_not_know_is_a_change() -> None:
+    cluster = hollow()
+    cluster.apply(pod("a").replace("image: nginx", "image: nginx, stdin: false"))
+    patched = cluster.patch("pod", "a", {"spec": {"containers": [{"name": "c", "stdin": True}]}})
+    assert patched.spec.containers[0].unknown_fields == {"stdin": True}
