@@ -344,7 +344,8 @@ def kernel_shows(file: str, value: str, page_size: int = PAGE_SIZE) -> str:
         return value if " " in value else f"{value} 100000"
     if file.startswith("hugetlb.") and value != "max":
         size = huge_page_size(file.split(".")[1])
-        return str(int(value) // size * size)
+        limit = min(int(value), UNLIMITED_V1) // size * size
+        return "max" if file.endswith(".max") and limit == UNLIMITED_V1 // size * size else str(limit)
     return value
 
 

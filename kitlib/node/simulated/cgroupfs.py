@@ -1,0 +1,438 @@
+"""A cgroup file system in memory: the directories and files of version 1 or 2, with the real ones' rules.
+
+One tree stands for all controllers, on v1 too, where each has a hierarchy of its own with the same paths. On v2 a
+cgroup has a controller's files only where its parent's `cgroup.subtree_control` names it, and a cgroup with processes
+cannot hand controllers down ("no internal processes").
+
+Sources: Documentation/admin-guide/cgroup-v1, cgroup-v2.rst; kernel/cgroup/cgroup.c.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from kitlib.kubelet.cgroup_names import Driver
+from kitlib.kubelet.cgroup_tree import UNLIMITED_V1, CgroupFile, CgroupTree, Version, controller_of
+from kitlib.kubelet.machine import MachineInfo, huge_page_unit
+from kitlib.node.simulated import rules
+from kitlib.node.simulated.rules import CgroupError, Refused
+
+CONTROLLERS = ("cpuset", "cpu", "memory", "hugetlb", "pids")
+READ_ONLY = frozenset(
+    {
+        "cgroup.controllers",
+        "cgroup.events",
+        "cpu.stat",
+        "cpuset.cpus.effective",
+        "memory.current",
+        "memory.events",
+        "memory.peak",
+        "memory.pressure",
+        "memory.stat",
+        "memory.usage_in_bytes",
+        "memory.failcnt",
+        "memory.oom_control",
+        "pids.current",
+        "cpuacct.usage",
+    }
+)
+Statistics = Callable[[str, str], str | None]
+"""(path of a cgroup, file) -> its content: the counters, which the model of the kernel keeps."""
+
+
+@dataclass
+class Directory:
+    """One cgroup: its settings, its processes, the names of its children."""
+
+    files: dict[str, str]
+    procs: set[int] = field(default_factory=set)
+    children: set[str] = field(default_factory=set)
+
+
+class SimulatedCgroupFS:
+    """The file system of one node.
+
+    Args:
+        version: 1 or 2.
+        machine: whose CPUs and huge pages there are.
+        statistics: who answers for read-only files; None = they read as 0.
+    """
+
+    def __init__(self, version: Version, machine: MachineInfo, statistics: Statistics | None = None) -> None:
+        self.version, self.machine = version, machine
+        self._statistics = statistics
+        self._root_files = self._initial(root=True)
+        self._directories: dict[str, Directory] = {"/": Directory(dict(self._root_files))}
+        self.changed = 0
+        """Counts writes, makings and removals: whoever caches something of the tree looks at it."""
+
+    # ------------------------------------------------------------------------------------------------ directories
+
+    def exists(self, path: str) -> bool:
+        """Whether there is such a cgroup."""
+        return path in self._directories
+
+    def paths(self) -> Iterator[str]:
+        """Every cgroup, parents before children."""
+        stack = ["/"]
+        while stack:
+            path = stack.pop()
+            yield path
+            stack += [_join(path, name) for name in sorted(self._directories[path].children, reverse=True)]
+
+    def children(self, path: str) -> list[str]:
+        """The paths directly below."""
+        return [_join(path, name) for name in sorted(self._at(path).children)]
+
+    def mkdir(self, path: str) -> None:
+        """Make a cgroup.
+
+        Raises:
+            CgroupError: EEXIST; ENOENT where the parent is missing; EINVAL for a name that cannot be.
+        """
+        parent, _, name = path.rpartition("/")
+        parent = parent or "/"
+        if path in self._directories:
+            raise CgroupError(errno.EEXIST, path)
+        if not name or "\n" in name or not path.startswith("/"):
+            raise CgroupError(errno.EINVAL, path)
+        if parent not in self._directories:
+            raise CgroupError(errno.ENOENT, path)
+        self._directories[parent].children.add(name)
+        self._directories[path] = Directory(self._initial(root=False))
+        self.changed += 1
+
+    def makedirs(self, path: str) -> None:
+        """Make a cgroup and those above it that are missing; on v2 controllers are handed down on the way.
+
+        Source: opencontainers/cgroups fs2.CreateCgroupPath.
+        """
+        parts = [part for part in path.split("/") if part]
+        above = "/"
+        for part in parts:
+            if self.version == 2:
+                self.enable(above)
+            below = _join(above, part)
+            if below not in self._directories:
+                self.mkdir(below)
+            above = below
+
+    def enable(self, path: str) -> None:
+        """v2: hand every controller that the cgroup has down to its children."""
+        have = self.controllers(path)
+        enabled = set(self._at(path).files.get("cgroup.subtree_control", "").split())
+        missing = [name for name in have if name not in enabled]
+        if missing:
+            self.write(path, "cgroup.subtree_control", " ".join(f"+{name}" for name in missing))
+
+    def rmdir(self, path: str) -> None:
+        """Remove a cgroup.
+
+        Raises:
+            CgroupError: ENOENT; EBUSY where it has processes or children, or is the root.
+        """
+        directory = self._at(path)
+        if path == "/" or directory.children or directory.procs:
+            why = (
+                "it has children" if directory.children else "processes stand in it" if directory.procs else "the root"
+            )
+            raise CgroupError(errno.EBUSY, path, why=why)
+        parent, _, name = path.rpartition("/")
+        self._directories[parent or "/"].children.discard(name)
+        del self._directories[path]
+        self.changed += 1
+
+    # ------------------------------------------------------------------------------------------------ files
+
+    def controllers(self, path: str) -> list[str]:
+        """The controllers whose files the cgroup has: on v2 those that its parent hands down."""
+        if self.version == 1 or path == "/":
+            return list(CONTROLLERS)
+        handed = self._at(_parent(path)).files["cgroup.subtree_control"].split()
+        return [name for name in CONTROLLERS if name in handed]
+
+    def files(self, path: str) -> list[str]:
+        """The names of the settings that the cgroup has."""
+        have = set(self.controllers(path))
+        return [name for name in self._at(path).files if controller_of(name) in have or name.startswith("cgroup.")]
+
+    def read(self, path: str, file: str) -> str:
+        """What a file shows, without the newline at its end.
+
+        Raises:
+            CgroupError: ENOENT.
+        """
+        directory = self._at(path)
+        if file in ("cgroup.procs", "tasks"):
+            return "\n".join(map(str, sorted(directory.procs)))
+        if file == "cgroup.controllers" and self.version == 2:
+            return " ".join(self.controllers(path))
+        if file == "cpuset.cpus.effective":
+            return rules.format_cpus(self.effective_cpus(path))
+        if file in READ_ONLY:
+            found = self._statistics(path, file) if self._statistics else None
+            return "0" if found is None else found
+        if file not in directory.files or file not in self.files(path):
+            raise CgroupError(errno.ENOENT, path, file)
+        return directory.files[file]
+
+    def write(self, path: str, file: str, value: str) -> None:
+        """Write a file.
+
+        Raises:
+            CgroupError: ENOENT; what the file's rule says (EINVAL, ERANGE, EBUSY, EACCES, ENOSPC, EPERM).
+        """
+        directory = self._at(path)
+        if file in ("cgroup.procs", "tasks"):
+            self.attach(path, self._number(path, file, value))
+            return
+        if file in READ_ONLY:
+            raise CgroupError(errno.EACCES, path, file, value, "the file is read-only")
+        if file not in directory.files or file not in self.files(path):
+            raise CgroupError(errno.ENOENT, path, file)
+        try:
+            directory.files[file] = self._kept(path, directory, file, value)
+        except Refused as refused:
+            raise CgroupError(refused.number, path, file, value.strip(), refused.why) from None
+        self.changed += 1
+
+    def attach(self, path: str, pid: int) -> None:
+        """Move a process into a cgroup.
+
+        Raises:
+            CgroupError: EBUSY on v2 where the cgroup hands controllers down; EAGAIN where pids.max is reached.
+        """
+        directory = self._at(path)
+        if self.version == 2 and path != "/" and directory.files["cgroup.subtree_control"]:
+            raise CgroupError(errno.EBUSY, path, "cgroup.procs", str(pid), "it hands controllers down to its children")
+        if self.version == 1 and not self.effective_cpus(path):
+            raise CgroupError(errno.ENOSPC, path, "tasks", str(pid), "cpuset.cpus is empty")
+        for other in self._directories.values():
+            other.procs.discard(pid)
+        directory.procs.add(pid)
+        self.changed += 1
+
+    def detach(self, pid: int) -> None:
+        """A process has ended."""
+        for directory in self._directories.values():
+            directory.procs.discard(pid)
+
+    def procs(self, path: str) -> set[int]:
+        """The processes in a cgroup itself."""
+        return set(self._at(path).procs)
+
+    def effective_cpus(self, path: str) -> frozenset[int]:
+        """The CPUs that its processes may run on: v2 takes the parent's where nothing is set, v1 has none then."""
+        every = frozenset(range(self.machine.cores))
+        if path == "/":
+            return every
+        directory = self._at(path)
+        own = rules.cpu_list(directory.files.get("cpuset.cpus", ""), self.machine.cores)[1]
+        if self.version == 1:
+            return own
+        above = self.effective_cpus(_parent(path))
+        return (own & above) or above
+
+    # ------------------------------------------------------------------------------------------------ whole trees
+
+    def apply(self, tree: CgroupTree) -> None:
+        """Make every cgroup of a desired tree and write every file that somebody writes, parents first.
+
+        Raises:
+            CgroupError: at the first write that the kernel refuses.
+        """
+        for path, cgroup in tree.items():
+            self.makedirs(path)
+            files = [file for file in cgroup.values() if file.written]
+            for file in self._in_order(path, files):
+                self.write(path, file.name, file.value)
+
+    def _in_order(self, path: str, files: list[CgroupFile]) -> list[CgroupFile]:
+        """v1: raising a limit, memsw comes first; lowering it, the limit does."""
+        names = {file.name: file for file in files}
+        if "memory.memsw.limit_in_bytes" not in names:
+            return files
+        now = int(self.read(path, "memory.memsw.limit_in_bytes"))
+        rising = int(names["memory.memsw.limit_in_bytes"].value) > now
+        return sorted(files, key=lambda file: (file.name != "memory.memsw.limit_in_bytes") if rising else 0)
+
+    def tree(self, driver: Driver, like: CgroupTree | None = None) -> CgroupTree:
+        """The tree as its files show it.
+
+        Args:
+            driver: how names are spelled.
+            like: only the files that this tree has, for a comparison; None = all settings.
+        """
+        values: dict[str, dict[str, str]] = {}
+        for path in self.paths():
+            wanted = like[path] if like is not None and path in like else None
+            names = [f for f in wanted if f in self.files(path)] if wanted is not None else self.files(path)
+            values[path] = {name: self.read(path, name) for name in names if not name.startswith("cgroup.")}
+        return CgroupTree.observed(self.version, driver, values)
+
+    # ------------------------------------------------------------------------------------------------ rules
+
+    def _kept(self, path: str, directory: Directory, file: str, value: str) -> str:
+        if path == "/" and not file.startswith(("cgroup.", "hugetlb.")):
+            raise Refused(errno.EINVAL, "the root cgroup cannot be limited")
+        if file == "cpu.shares":
+            return rules.shares(value)
+        if file == "cpu.weight":
+            return rules.weight(value)
+        if file == "cpu.cfs_quota_us":
+            return self._within_parent(path, rules.quota_v1(value), directory.files["cpu.cfs_period_us"])
+        if file == "cpu.cfs_period_us":
+            kept = rules.period(value)
+            self._within_parent(path, directory.files["cpu.cfs_quota_us"], kept)
+            return kept
+        if file == "cpu.max":
+            return rules.cpu_max(value, directory.files[file])
+        if file in ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes"):
+            return self._memory_v1(path, directory, file, rules.memory_v1(value))
+        if file == "memory.soft_limit_in_bytes":
+            return rules.memory_v1(value)
+        if file in ("memory.oom.group", "memory.use_hierarchy", "cpuset.cpu_exclusive"):
+            return rules.flag(value)
+        if file.startswith("memory."):
+            return rules.memory_v2(value)
+        if file == "pids.max":
+            return rules.pids(value)
+        if file.startswith("hugetlb."):
+            return rules.hugetlb(file, value, self.version)
+        if file == "cpuset.cpus":
+            return self._cpuset(path, directory, value)
+        if file == "cpuset.mems":
+            return value.strip()
+        if file == "cgroup.subtree_control":
+            return self._subtree(path, directory, value)
+        raise Refused(errno.EINVAL, "this file takes no value")
+
+    def _within_parent(self, path: str, quota: str, period: str) -> str:
+        """v1: no cgroup may have a larger part of a CPU than the one above it. Source: __cfs_schedulable."""
+        if quota == "-1":
+            return quota
+        ratio = int(quota) / int(period)
+        above = _parent(path)
+        while above != "/":
+            files = self._directories[above].files
+            if files["cpu.cfs_quota_us"] != "-1":
+                if ratio > int(files["cpu.cfs_quota_us"]) / int(files["cpu.cfs_period_us"]):
+                    raise Refused(errno.EINVAL, f"more than {above} may use")
+                break
+            above = _parent(above)
+        for below in self.children(path):
+            files = self._directories[below].files
+            own = files["cpu.cfs_quota_us"]
+            if own != "-1" and int(own) / int(files["cpu.cfs_period_us"]) > ratio:
+                raise Refused(errno.EINVAL, f"less than {below} may use")
+        return quota
+
+    def _memory_v1(self, path: str, directory: Directory, file: str, limit: str) -> str:
+        """memsw counts memory and swap together, so it is never below the limit. Source: mem_cgroup_resize_max."""
+        other = "memory.memsw.limit_in_bytes" if file == "memory.limit_in_bytes" else "memory.limit_in_bytes"
+        memory, both = (
+            (limit, directory.files[other]) if file == "memory.limit_in_bytes" else (directory.files[other], limit)
+        )
+        if int(memory) > int(both):
+            raise Refused(errno.EINVAL, "memory.limit_in_bytes must not exceed memory.memsw.limit_in_bytes")
+        used = self._statistics(path, "memory.unreclaimable") if self._statistics else None
+        if used is not None and int(limit) < int(used):
+            raise Refused(errno.EBUSY, f"{used} bytes are in use and cannot be given back")
+        return limit
+
+    def _cpuset(self, path: str, directory: Directory, value: str) -> str:
+        """v1: only CPUs of the parent, all of the children's, and some while processes stand in it."""
+        kept, cpus = rules.cpu_list(value, self.machine.cores)
+        if self.version == 2:
+            return kept
+        if not cpus <= self.effective_cpus(_parent(path)):
+            raise Refused(errno.EACCES, "not all of these are CPUs of the parent")
+        for below in self.children(path):
+            if not self.effective_cpus(below) <= cpus:
+                raise Refused(errno.EBUSY, f"{below} uses others")
+        if not cpus and directory.procs:
+            raise Refused(errno.ENOSPC, "processes stand in it")
+        return kept
+
+    def _subtree(self, path: str, directory: Directory, value: str) -> str:
+        """v2: `+cpu -memory`. Source: cgroup_subtree_control_write."""
+        enabled = directory.files["cgroup.subtree_control"].split()
+        have = self.controllers(path)
+        for word in value.split():
+            sign, name = word[:1], word[1:]
+            if sign not in "+-" or name not in CONTROLLERS:
+                raise Refused(errno.EINVAL, f"{word!r} is no controller with + or -")
+            if sign == "+":
+                if name not in have:
+                    raise Refused(errno.ENOENT, f"the parent does not hand {name} down")
+                if directory.procs and path != "/":
+                    raise Refused(errno.EBUSY, "processes stand in it")
+                enabled = enabled if name in enabled else [*enabled, name]
+            else:
+                for below in self.children(path):
+                    if name in self._directories[below].files["cgroup.subtree_control"].split():
+                        raise Refused(errno.EBUSY, f"{below} hands {name} down")
+                enabled = [one for one in enabled if one != name]
+        return " ".join(name for name in CONTROLLERS if name in enabled)
+
+    # ------------------------------------------------------------------------------------------------ the rest
+
+    def _initial(self, *, root: bool) -> dict[str, str]:
+        sizes = [huge_page_unit(size) for size in self.machine.huge_page_sizes]
+        every = rules.format_cpus(frozenset(range(self.machine.cores)))
+        if self.version == 1:
+            unlimited = str(UNLIMITED_V1)
+            files = {
+                "cpu.shares": "1024",
+                "cpu.cfs_period_us": "100000",
+                "cpu.cfs_quota_us": "-1",
+                "memory.limit_in_bytes": unlimited,
+                "memory.memsw.limit_in_bytes": unlimited,
+                "memory.soft_limit_in_bytes": unlimited,
+                "cpuset.cpus": every,
+                "cpuset.mems": "0",
+            }
+            if not root:
+                files["pids.max"] = "max"
+            return files | {
+                f"hugetlb.{unit}.limit_in_bytes": rules.hugetlb(f"hugetlb.{unit}.x", "-1", 1) for unit in sizes
+            }
+        files = {"cgroup.subtree_control": ""}
+        if root:
+            return files
+        return files | {
+            "cpu.weight": "100",
+            "cpu.max": "max 100000",
+            "memory.min": "0",
+            "memory.low": "0",
+            "memory.high": "max",
+            "memory.max": "max",
+            "memory.swap.max": "max",
+            "memory.oom.group": "0",
+            "pids.max": "max",
+            "cpuset.cpus": "",
+            "cpuset.mems": "",
+            **{f"hugetlb.{unit}.max": "max" for unit in sizes},
+        }
+
+    def _at(self, path: str) -> Directory:
+        found = self._directories.get(path)
+        if found is None:
+            raise CgroupError(errno.ENOENT, path)
+        return found
+
+    def _number(self, path: str, file: str, value: str) -> int:
+        try:
+            return rules.signed(value)
+        except Refused as refused:
+            raise CgroupError(refused.number, path, file, value, refused.why) from None
+
+
+def _parent(path: str) -> str:
+    return path.rpartition("/")[0] or "/"
+
+
+def _join(path: str, name: str) -> str:
+    return f"/{name}" if path == "/" else f"{path}/{name}"

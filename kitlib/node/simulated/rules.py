@@ -1,0 +1,220 @@
+"""What the kernel accepts in a cgroup file, and what it makes of it: ranges, rounding, units, refusals.
+
+Each rule takes the text that was written and returns the value that is kept, or raises the error that the write would
+end with. Rules that depend on other files or cgroups (memsw against limit, a quota against the parent's) stand with the
+file system itself.
+
+Sources: kernel/sched/core.c (cpu_shares_write_u64, tg_set_cfs_bandwidth, cpu_weight_write_u64, cpu_max_write),
+mm/memcontrol*.c (page_counter_memparse), kernel/cgroup/pids.c, mm/hugetlb_cgroup.c, kernel/cgroup/cpuset*.c.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+from collections.abc import Callable
+
+from kitlib.api.errors import KitError
+from kitlib.kubelet.cgroup_tree import UNLIMITED_V1, huge_page_size
+
+PAGE_SIZE = 4096
+MIN_SHARES, MAX_SHARES = 2, 262_144
+MIN_BANDWIDTH_USEC, MAX_PERIOD_USEC = 1_000, 1_000_000
+MAX_BANDWIDTH_USEC = ((1 << 44) - 1) // 1000
+PID_MAX_LIMIT = 4 * 1024 * 1024
+_SUFFIX = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40, "P": 50, "E": 60}
+_SIZE = re.compile(r"(0[xX][0-9a-fA-F]+|[0-9]+)([KMGTPEkmgtpe]?)")
+
+
+class CgroupError(KitError, OSError):
+    """A write, or the making or removing of a cgroup, that the kernel refuses.
+
+    Attributes:
+        errno: as the system call returns it. path: of the cgroup. file: its name, or "". value: what was written.
+    """
+
+    def __init__(self, number: int, path: str, file: str = "", value: str = "", why: str = "") -> None:
+        self.path, self.file, self.value, self.why = path, file, value, why
+        what = f"{path.rstrip('/')}/{file}" if file else path
+        wrote = f" (wrote {value!r})" if file and value else ""
+        OSError.__init__(self, number, f"{os.strerror(number)}: {what}{wrote}" + (f": {why}" if why else ""))
+
+    def __str__(self) -> str:
+        return f"{errno.errorcode[self.errno or 0]} {self.strerror}"
+
+
+class Refused(Exception):
+    """A value that a rule does not take: the error number, and why in words."""
+
+    def __init__(self, number: int, why: str) -> None:
+        self.number, self.why = number, why
+        super().__init__(why)
+
+
+Rule = Callable[[str], str]
+
+
+def unsigned(text: str) -> int:
+    """A number as `kstrtou64` reads it: decimal or hexadecimal, nothing else."""
+    stripped = text.strip()
+    try:
+        number = int(stripped, 0) if stripped[:2].lower() == "0x" else int(stripped)
+    except ValueError:
+        raise Refused(errno.EINVAL, "not a whole number") from None
+    if not 0 <= number < 2**64:
+        raise Refused(errno.EINVAL, "not an unsigned 64-bit number")
+    return number
+
+
+def signed(text: str) -> int:
+    """A number as `kstrtos64` reads it."""
+    try:
+        number = int(text.strip())
+    except ValueError:
+        raise Refused(errno.EINVAL, "not a whole number") from None
+    if not -(2**63) <= number < 2**63:
+        raise Refused(errno.EINVAL, "not a signed 64-bit number")
+    return number
+
+
+def memparse(text: str) -> int:
+    """Bytes with an optional suffix K, M, G, … of powers of 1024. Source: lib/cmdline.c memparse."""
+    found = _SIZE.fullmatch(text.strip())
+    if found is None:
+        raise Refused(errno.EINVAL, "not a size in bytes")
+    return int(found[1], 0 if found[1][:2].lower() == "0x" else 10) << _SUFFIX[found[2].upper()]
+
+
+def shares(text: str) -> str:
+    """cpu.shares: kept within 2 and 262144, without an error."""
+    return str(min(max(unsigned(text), MIN_SHARES), MAX_SHARES))
+
+
+def weight(text: str) -> str:
+    """cpu.weight: 1 to 10000, all else is out of range."""
+    number = unsigned(text)
+    if not 1 <= number <= 10_000:
+        raise Refused(errno.ERANGE, "cpu.weight is 1 to 10000")
+    return str(number)
+
+
+def quota_v1(text: str) -> str:
+    """cpu.cfs_quota_us: at least 1 ms; any negative number is -1, no limit."""
+    number = signed(text)
+    if number < 0:
+        return "-1"
+    return str(_quota(number))
+
+
+def period(text: str) -> str:
+    """cpu.cfs_period_us: 1 ms to 1 s."""
+    return str(_period(unsigned(text)))
+
+
+def cpu_max(text: str, before: str) -> str:
+    """cpu.max: `max` or microseconds, and optionally the period, which otherwise stays.
+
+    Args:
+        text: what was written. before: what stood there.
+    """
+    parts = text.split()
+    if not 1 <= len(parts) <= 2:
+        raise Refused(errno.EINVAL, "cpu.max takes a quota and a period")
+    kept_period = str(_period(unsigned(parts[1]))) if len(parts) == 2 else before.split()[1]
+    return f"{parts[0] if parts[0] == 'max' else _quota(unsigned(parts[0]))} {kept_period}"
+
+
+def _quota(number: int) -> int:
+    if number < MIN_BANDWIDTH_USEC:
+        raise Refused(errno.EINVAL, "a quota is at least 1 ms")
+    if number > MAX_BANDWIDTH_USEC:
+        raise Refused(errno.EINVAL, "the quota is too large")
+    return number
+
+
+def _period(number: int) -> int:
+    if not MIN_BANDWIDTH_USEC <= number <= MAX_PERIOD_USEC:
+        raise Refused(errno.EINVAL, "a period is 1 ms to 1 s")
+    return number
+
+
+def memory_v1(text: str) -> str:
+    """memory.limit_in_bytes: whole pages; -1 is no limit."""
+    if text.strip() == "-1":
+        return str(UNLIMITED_V1)
+    return str(min(memparse(text) // PAGE_SIZE * PAGE_SIZE, UNLIMITED_V1))
+
+
+def memory_v2(text: str) -> str:
+    """memory.max and its siblings: whole pages; `max` is no limit."""
+    if text.strip() == "max":
+        return "max"
+    pages = memparse(text) // PAGE_SIZE * PAGE_SIZE
+    return "max" if pages >= UNLIMITED_V1 else str(pages)
+
+
+def pids(text: str) -> str:
+    """pids.max: `max`, or 0 to 4194304."""
+    if text.strip() == "max":
+        return "max"
+    number = signed(text)
+    if not 0 <= number < PID_MAX_LIMIT + 1:
+        raise Refused(errno.EINVAL, "pids.max is 0 to 4194304, or max")
+    return str(number)
+
+
+def flag(text: str) -> str:
+    """A switch: 0 or 1."""
+    if signed(text) not in (0, 1):
+        raise Refused(errno.EINVAL, "0 or 1 is expected")
+    return text.strip()
+
+
+def hugetlb(file: str, text: str, version: int) -> str:
+    """hugetlb.<size>.max: whole huge pages; the largest number is `max` on v2."""
+    size = huge_page_size(file.split(".")[1])
+    stripped = text.strip()
+    if stripped == ("-1" if version == 1 else "max"):
+        limit = UNLIMITED_V1
+    else:
+        limit = min(memparse(stripped), UNLIMITED_V1)
+    rounded = limit // size * size
+    if version == 2 and rounded == UNLIMITED_V1 // size * size:
+        return "max"
+    return str(rounded)
+
+
+def cpu_list(text: str, present: int) -> tuple[str, frozenset[int]]:
+    """cpuset.cpus: a list as the kernel writes it back, and the CPUs in it.
+
+    Args:
+        text: `0-3,8`; "" = none. present: how many CPUs there are.
+    """
+    stripped = text.strip()
+    found: set[int] = set()
+    if stripped:
+        for part in stripped.split(","):
+            first, dash, last = part.partition("-")
+            if not first.isdigit() or (dash and not last.isdigit()):
+                raise Refused(errno.EINVAL, "not a list of CPUs")
+            low, high = int(first), int(last or first)
+            if high < low:
+                raise Refused(errno.EINVAL, "a range runs upwards")
+            if high >= present:
+                raise Refused(errno.ERANGE, f"there are CPUs 0 to {present - 1}")
+            found.update(range(low, high + 1))
+    return format_cpus(found), frozenset(found)
+
+
+def format_cpus(cpus: set[int] | frozenset[int]) -> str:
+    """`{0, 1, 2, 8}` is `0-2,8`."""
+    parts: list[str] = []
+    run: list[int] = []
+    for cpu in [*sorted(cpus), None]:
+        if run and cpu != run[-1] + 1:
+            parts.append(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}")
+            run = []
+        if cpu is not None:
+            run.append(cpu)
+    return ",".join(parts)
