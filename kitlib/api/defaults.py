@@ -114,10 +114,12 @@ def _pod_level(pod: Pod) -> None:
             level.limits.setdefault(name, quantity)
     if not level.limits:
         return
-    for source in (pod_requests(pod, skip_pod_level=True, exclude_overhead=True), level.limits):
-        for name, quantity in source.items():
-            if supports_pod_level(name):
-                level.requests.setdefault(name, quantity)
+    for name, quantity in pod_requests(pod, skip_pod_level=True, exclude_overhead=True).items():
+        if supports_pod_level(name) and not name.startswith("hugepages-"):
+            level.requests.setdefault(name, quantity)
+    for name, quantity in level.limits.items():
+        if supports_pod_level(name):
+            level.requests.setdefault(name, quantity)
 
 
 def _limit_range(limits: LimitRange) -> None:

@@ -34,7 +34,9 @@ class LabelSelectorMatcher:
         self.nothing = selector is None
         self.requirements: tuple[tuple[str, str, tuple[str, ...]], ...] = ()
         if selector is not None:
-            found: list[tuple[str, str, tuple[str, ...]]] = [(key, "In", (value,)) for key, value in selector.match_labels.items()]
+            found: list[tuple[str, str, tuple[str, ...]]] = [
+                (key, "In", (value,)) for key, value in selector.match_labels.items()
+            ]
             found += [_label_requirement(r) for r in selector.match_expressions]
             self.requirements = tuple(sorted(found))
         self.everything = not self.nothing and not self.requirements

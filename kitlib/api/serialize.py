@@ -373,8 +373,11 @@ def to_yaml(obj: KubeStruct | Iterable[KubeStruct]) -> str:
     """YAML of one object, or of several as documents."""
     import yaml
 
-    documents = [obj] if isinstance(obj, KubeStruct) else list(obj)
-    return yaml.safe_dump_all([to_dict(d) for d in documents], sort_keys=False, allow_unicode=True)
+    documents = [to_dict(d) for d in ([obj] if isinstance(obj, KubeStruct) else obj)]
+    text = yaml.safe_dump_all(documents, sort_keys=False, allow_unicode=True)
+    if any(mark in text for mark in "\x85\u2028\u2029"):  # line breaks to YAML, which does not escape them by itself
+        text = yaml.safe_dump_all(documents, sort_keys=False)
+    return str(text)
 
 
 def _one_or_list(obj: KubeStruct | Iterable[KubeStruct]) -> dict[str, Any]:
