@@ -13,27 +13,27 @@ from kitlib.api import validation as rules
 from kitlib.api.apps import DaemonSet, Deployment, ReplicaSet, StatefulSet
 from kitlib.api.core import Container, Namespace, Node, Pod, PodTemplateSpec, ResourceList, ResourceQuota
 from kitlib.api.defaults import set_defaults
-from kitlib.api.meta import KubeObject, KubeStruct, LabelSelector, ObjectMeta
+from kitlib.api.meta import KubeObject, LabelSelector, ObjectMeta
 from kitlib.api.policy import PodDisruptionBudget
-from kitlib.api.selectors import LabelSelectorMatcher, SelectorError
-from kitlib.api.serialize import deepcopy, to_dict
-from kitlib.api.validation import FieldError
+from kitlib.api.selectors import LabelSelectorMatcher
+from kitlib.api.serialize import deepcopy
+from kitlib.api.validation.fields import (
+    Errors,
+    FieldError,
+    annotation_keys,
+    dns_label,
+    dns_subdomain,
+    each,
+    forbidden,
+    invalid,
+    label_selector,
+    labels,
+    not_supported,
+    required,
+)
 from kitlib.kubelet.qos import compute_pod_qos
 
-_DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
-_DNS_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
-_LABEL_TEXT = (
-    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with "
-    "an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is "
-    "'[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
-)
-_SUBDOMAIN_TEXT = (
-    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and "
-    "end with an alphanumeric character (e.g. 'example.com', regex used for validation is "
-    "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
-)
-
-Errors = list[FieldError]
+_NOT_NEGATIVE = "must be greater than or equal to 0"
 
 
 def validate(obj: KubeObject, old: KubeObject | None, *, subresource: str = "") -> Errors:
@@ -66,51 +66,37 @@ def validate(obj: KubeObject, old: KubeObject | None, *, subresource: str = "") 
 def _meta(obj: KubeObject) -> Errors:
     """Source: ValidateObjectMeta."""
     meta = obj.metadata
-    if not meta.name:
-        if meta.generate_name:
-            return []
-        return [FieldError("FieldValueRequired", "metadata.name", "", "name or generateName is required")]
-    if isinstance(obj, Namespace):
-        if len(meta.name) > 63:
-            return [FieldError("FieldValueInvalid", "metadata.name", meta.name, "must be no more than 63 bytes")]
-        if not _DNS_LABEL.fullmatch(meta.name):
-            return [FieldError("FieldValueInvalid", "metadata.name", meta.name, _LABEL_TEXT)]
-    elif len(meta.name) > 253:
-        return [FieldError("FieldValueInvalid", "metadata.name", meta.name, "must be no more than 253 bytes")]
-    elif not _DNS_SUBDOMAIN.fullmatch(meta.name):
-        return [FieldError("FieldValueInvalid", "metadata.name", meta.name, _SUBDOMAIN_TEXT)]
-    return []
+    found = labels(meta.labels, "metadata.labels") + annotation_keys(meta.annotations, "metadata.annotations")
+    if meta.name:
+        rule = dns_label if isinstance(obj, Namespace) else dns_subdomain
+        return [*each("metadata.name", meta.name, rule(meta.name)), *found]
+    return found if meta.generate_name else [required("metadata.name", "name or generateName is required"), *found]
 
 
 def _workload(obj: Deployment | ReplicaSet | StatefulSet | DaemonSet, old: KubeObject | None) -> Errors:
     """Source: ValidateDeploymentSpec and its siblings."""
     errors: Errors = []
-    spec = obj.spec
     if not isinstance(obj, DaemonSet) and obj.spec.replicas is not None and obj.spec.replicas < 0:
-        detail = "must be greater than or equal to 0"
-        errors.append(FieldError("FieldValueInvalid", "spec.replicas", obj.spec.replicas, detail))
-    selector = spec.selector
+        errors.append(invalid("spec.replicas", obj.spec.replicas, _NOT_NEGATIVE))
+    selector = obj.spec.selector
     if selector is None:
-        errors.append(FieldError("FieldValueRequired", "spec.selector", "", ""))
+        errors.append(required("spec.selector"))
     else:
-        errors += _selector(selector, spec.template, obj.kind)
+        errors += _selector(selector, obj.spec.template, obj.kind)
     if old is not None and getattr(old, "spec", None) is not None and old.spec.selector != selector:  # type: ignore[attr-defined]
-        errors.append(FieldError("FieldValueInvalid", "spec.selector", _shown(selector), "field is immutable"))
-    errors += _template(spec.template)
-    return errors
+        errors.append(invalid("spec.selector", selector, "field is immutable"))
+    return errors + _template(obj.spec.template)
 
 
 def _selector(selector: LabelSelector, template: PodTemplateSpec, kind: str) -> Errors:
+    errors = label_selector(selector, "spec.selector")
+    if errors:
+        return errors
     if not selector.match_labels and not selector.match_expressions:
-        detail = f"empty selector is invalid for {kind.lower()}"
-        return [FieldError("FieldValueInvalid", "spec.selector", _shown(selector), detail)]
-    try:
-        matcher = LabelSelectorMatcher(selector)
-    except SelectorError as error:
-        return [FieldError("FieldValueInvalid", "spec.selector", _shown(selector), str(error))]
-    if not matcher.matches(template.metadata.labels):
-        labels, detail = template.metadata.labels, "`selector` does not match template `labels`"
-        return [FieldError("FieldValueInvalid", "spec.template.metadata.labels", labels, detail)]
+        return [invalid("spec.selector", selector, f"empty selector is invalid for {kind.lower()}")]
+    if not LabelSelectorMatcher(selector).matches(template.metadata.labels):
+        detail = "`selector` does not match template `labels`"
+        return [invalid("spec.template.metadata.labels", template.metadata.labels, detail)]
     return []
 
 
@@ -125,9 +111,7 @@ def _template(template: PodTemplateSpec) -> Errors:
         for error in rules.validate_pod_create(pod)
     ]
     if template.spec.restart_policy not in ("", "Always"):
-        policy = template.spec.restart_policy
-        detail = 'supported values: "Always"'
-        found.append(FieldError("FieldValueNotSupported", "spec.template.spec.restartPolicy", policy, detail))
+        found.append(not_supported("spec.template.spec.restartPolicy", template.spec.restart_policy, ["Always"]))
     return found
 
 
@@ -136,26 +120,20 @@ def _budget(obj: PodDisruptionBudget) -> Errors:
     errors: Errors = []
     spec = obj.spec
     if spec.min_available is not None and spec.max_unavailable is not None:
-        detail = "minAvailable and maxUnavailable cannot be both set"
-        errors.append(FieldError("FieldValueInvalid", "spec", _shown(spec), detail))
+        errors.append(invalid("spec", spec, "minAvailable and maxUnavailable cannot be both set"))
     for name, value in (("minAvailable", spec.min_available), ("maxUnavailable", spec.max_unavailable)):
         if isinstance(value, int) and value < 0:
-            detail = "must be greater than or equal to 0"
-            errors.append(FieldError("FieldValueInvalid", f"spec.{name}", value, detail))
+            errors.append(invalid(f"spec.{name}", value, _NOT_NEGATIVE))
         if isinstance(value, str) and not re.fullmatch(r"[0-9]+%", value):
             detail = "a valid percent string must be a numeric string followed by an ending '%'"
-            errors.append(FieldError("FieldValueInvalid", f"spec.{name}", value, detail))
+            errors.append(invalid(f"spec.{name}", value, detail))
         elif isinstance(value, str) and int(value[:-1]) > 100:
-            errors.append(FieldError("FieldValueInvalid", f"spec.{name}", value, "must not be greater than 100%"))
-    return errors
+            errors.append(invalid(f"spec.{name}", value, "must not be greater than 100%"))
+    return errors + label_selector(spec.selector, "spec.selector")
 
 
 def _amounts(amounts: ResourceList, path: str) -> Errors:
-    return [
-        FieldError("FieldValueInvalid", f"{path}[{name}]", str(amount), "must be greater than or equal to 0")
-        for name, amount in amounts.items()
-        if amount.sign() < 0
-    ]
+    return [invalid(f"{path}[{name}]", q, _NOT_NEGATIVE) for name, q in amounts.items() if q.sign() < 0]
 
 
 def _resize(new: Pod, old: Pod) -> Errors:
@@ -163,7 +141,7 @@ def _resize(new: Pod, old: Pod) -> Errors:
     errors: Errors = []
     if compute_pod_qos(new) != compute_pod_qos(old):
         detail = "Pod QOS Class may not change as a result of resizing"
-        errors.append(FieldError("FieldValueInvalid", "spec", compute_pod_qos(new), detail))
+        errors.append(invalid("spec", compute_pod_qos(new), detail))
     alike = deepcopy(new)
     for mine, theirs in zip(_containers(alike), _containers(old), strict=False):
         for kind in ("requests", "limits"):
@@ -172,13 +150,9 @@ def _resize(new: Pod, old: Pod) -> Errors:
             if all(changed.get(name) == standing.get(name) for name in others):
                 setattr(mine.resources, kind, standing)
     if alike.spec != old.spec:
-        errors.append(FieldError("FieldValueForbidden", "spec", "", "only cpu and memory resources are mutable"))
+        errors.append(forbidden("spec", "only cpu and memory resources are mutable"))
     return errors + [error for error in rules.validate_pod_create(deepcopy(new)) if "resources" in error.field]
 
 
 def _containers(pod: Pod) -> tuple[Container, ...]:
     return (*pod.spec.containers, *pod.spec.init_containers)
-
-
-def _shown(value: object) -> object:
-    return to_dict(value) if isinstance(value, KubeStruct) else value

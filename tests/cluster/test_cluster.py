@@ -322,6 +322,8 @@ def test_objects_of_kinds_that_the_kit_does_not_know_are_kept_and_changed() -> N
 
 def test_a_change_in_a_field_that_the_kit_does_not_know_is_a_change() -> None:
     cluster = hollow()
-    cluster.apply(pod("a").replace("image: nginx", "image: nginx, stdin: false"))
-    patched = cluster.patch("pod", "a", {"spec": {"containers": [{"name": "c", "stdin": True}]}})
-    assert patched.spec.containers[0].unknown_fields == {"stdin": True}
+    cluster.apply(WEB)
+    template = {"spec": {"containers": [{"name": "c", "stdin": True}]}}
+    patched = cluster.patch("deploy", "web", {"spec": {"template": template}})
+    assert patched.spec.template.spec.containers[0].unknown_fields == {"stdin": True}
+    assert all(p.spec.containers[0].unknown_fields == {"stdin": True} for p in cluster.pods())
