@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kitlib.kubelet.cgroup_tree import CgroupTree
+    from kitlib.kubelet.cgroup_tree import CgroupTree, Difference
 
 SYSTEM = "kube-system/"
 
@@ -17,7 +17,8 @@ def add(commands: Any) -> None:
         "demo",
         help="run the worked example: three pods, and every cgroup value explained",
         description="A node with 8 CPUs, 500m and 100Mi reserved for Kubernetes and the same for the system; three "
-        "Deployments, one of each QoS class. Prints the CPU and the memory tree, each value with its formula.",
+        "Deployments, one of each QoS class. Prints the CPU and the memory tree, each value with its formula, writes them "
+        "to the simulated kernel, and reads them back. Exit code 1: something was read back otherwise.",
     )
     made.add_argument("--cgroup-version", type=int, choices=(1, 2), default=1, help="default: 1, as in the example")
     made.add_argument("--driver", choices=("systemd", "cgroupfs"), default="systemd", help="default: systemd")
@@ -30,14 +31,22 @@ def add(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     from kitlib import examples
     from kitlib.kubelet.desired import desired_tree
+    from kitlib.node.simulated.cgroupfs import SimulatedCgroupFS
 
     node, pods = examples.worked_node(), examples.worked_pods()
     tree = desired_tree(node, pods, version=options.cgroup_version, driver=options.driver)
+    kernel = SimulatedCgroupFS(options.cgroup_version, node.machine)
+    kernel.apply(tree)
+    observed = kernel.tree(options.driver, like=tree)
+    differences = tree.diff(observed)
     if options.json:
-        print(json.dumps({"desired": tree.to_dict()}, indent=2, ensure_ascii=False))
-        return 0
-    _show(tree if options.all else _without_system(tree), options.controller, hidden=not options.all)
-    return 0
+        read_back = {"observed": observed.to_values(), "differences": [d._asdict() for d in differences]}
+        print(json.dumps({"desired": tree.to_dict(), **read_back}, indent=2, ensure_ascii=False))
+    else:
+        shown = (tree, observed) if options.all else (_without_system(tree), _like(tree, observed))
+        _show(*shown, options.controller, hidden=not options.all)
+        _compare(tree, differences)
+    return 1 if differences else 0
 
 
 def _without_system(tree: CgroupTree) -> CgroupTree:
@@ -46,7 +55,32 @@ def _without_system(tree: CgroupTree) -> CgroupTree:
     return CgroupTree(tree.version, tree.driver, (c for c in tree.values() if not c.pod.startswith(SYSTEM)))
 
 
-def _show(tree: CgroupTree, controller: str, *, hidden: bool) -> None:
+def _like(tree: CgroupTree, observed: CgroupTree) -> CgroupTree:
+    """Of what was read back, the cgroups that are shown."""
+    from kitlib.kubelet.cgroup_tree import CgroupTree
+
+    shown = _without_system(tree)
+    return CgroupTree(observed.version, observed.driver, (c for c in observed.values() if c.path in shown))
+
+
+def _compare(tree: CgroupTree, differences: list[Difference]) -> None:
+    from kitlib.views.terminal import console
+
+    out = console()
+    written = sum(file.written for cgroup in tree.values() for file in cgroup.values())
+    files = sum(len(cgroup) for cgroup in tree.values())
+    done = (
+        f"{written} values were written to the simulated kernel, and all {files} files of {len(tree)} cgroups read back"
+    )
+    if not differences:
+        out.print(f"[green]{done}: each shows what was desired.[/]")
+        return
+    out.print(f"[red]{done}: {len(differences)} differ.[/]")
+    for difference in differences:
+        out.print(f"  {difference}", markup=False)
+
+
+def _show(tree: CgroupTree, observed: CgroupTree, controller: str, *, hidden: bool) -> None:
     from kitlib.views import TreeView
     from kitlib.views.terminal import console
 
@@ -57,7 +91,7 @@ def _show(tree: CgroupTree, controller: str, *, hidden: bool) -> None:
         f"What the kubelet writes on cgroup v{tree.version} with the {tree.driver} driver, and why:\n",
     )
     for name in [controller] if controller else ["cpu", "memory"]:
-        out.print(TreeView(tree, controller=name))
+        out.print(TreeView(tree, observed, controller=name))
         out.print()
     if hidden:
         out.print("[dim]The pods of kube-system are counted, but not shown: kitlib demo --all shows them.[/]")

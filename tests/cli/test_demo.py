@@ -53,3 +53,29 @@ def test_both_trees_are_printed_with_their_reasons(capsys: pytest.CaptureFixture
 def test_it_shows_cgroup_v2_and_the_cgroupfs_driver_too(capsys: pytest.CaptureFixture[str]) -> None:
     text = run(capsys, "--cgroup-version", "2", "--driver", "cgroupfs", "--controller", "cpu")
     assert "cpu.weight" in text and "kubepods.slice" not in text and "memory.max" not in text
+
+
+@pytest.mark.parametrize("version", ["1", "2"])
+@pytest.mark.parametrize("driver", ["systemd", "cgroupfs"])
+def test_what_was_written_is_read_back(version: str, driver: str, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ("--cgroup-version", version, "--driver", driver)
+    assert "read back: each shows what was desired." in run(capsys, *arguments)
+    read = json.loads(run(capsys, *arguments, "--json"))
+    assert read["differences"] == [] and len(read["observed"]) == len(read["desired"]["cgroups"])
+
+
+def test_a_kernel_that_keeps_another_value_is_found_out(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from kitlib.node.simulated.cgroupfs import SimulatedCgroupFS
+
+    honest = SimulatedCgroupFS.apply
+
+    def forgetful(self: SimulatedCgroupFS, tree: object) -> None:
+        honest(self, tree)  # type: ignore[arg-type]
+        self.write("/kubepods.slice", "cpu.shares", "1024")
+
+    monkeypatch.setattr(SimulatedCgroupFS, "apply", forgetful)
+    assert cli.main(["demo"]) == 1
+    text = capsys.readouterr().out
+    assert "cpu.shares  1024 (desired 7168)  ≠" in text and "1 differ." in text
