@@ -20,7 +20,9 @@ from kitlib.cluster.controllers import reconcile
 from kitlib.cluster.gate_manager import GateManager
 from kitlib.cluster.hollow import HollowNode
 from kitlib.cluster.nodes import NodePlan, from_node, plan
+from kitlib.cluster.still import StillNode
 from kitlib.cluster.store import WatchEvent
+from kitlib.kubelet.cgroup_tree import Version
 
 TICK = 1.0
 _ROUNDS = 100
@@ -35,6 +37,7 @@ class SimulatedCluster(Cluster):
         feature_gates: set on top of the release's defaults.
         seed: of UIDs, generated names, and the scheduler's choice between equal nodes.
         kubelets: False makes hollow nodes: no kernel, no cgroups; for scheduling alone.
+        cgroup_version: of the simulated kernels, 1 or 2.
         start: the date at which the cluster begins.
         tick: seconds between two looks at the cluster while time passes.
         gate_manager: a quota manager by scheduling gates, or its arguments: `{"hard": {"cpu": "4"}}`.
@@ -48,7 +51,8 @@ class SimulatedCluster(Cluster):
         release: str | Release | None = None,
         feature_gates: dict[str, bool] | None = None,
         seed: int = 0,
-        kubelets: bool = True,
+        kubelets: bool | str = True,
+        cgroup_version: Version = 2,
         start: datetime = START,
         tick: float = TICK,
         gate_manager: GateManager | Mapping[str, Any] | None = None,
@@ -61,7 +65,8 @@ class SimulatedCluster(Cluster):
             raise KitError(f"tick: {tick!r} must be greater than 0 seconds")
         self.clock = VirtualClock(start)
         super().__init__(APIServer(self.clock.now, seed, followed), followed)
-        self._tick, self._hollow, self._common = tick, not kubelets, common
+        self._tick, self._kubelets, self._common = tick, kubelets, common
+        self._version = cgroup_version
         self._machines: dict[str, Any] = {}
         self._by_node: dict[str, dict[tuple[str, str], Pod]] = {}
         self._settling, self._settled = False, -1
@@ -100,9 +105,14 @@ class SimulatedCluster(Cluster):
         return [self.api.store.get(Node, one.name) for one in plans]
 
     def _add(self, one: NodePlan) -> None:
-        machine = HollowNode(one)
+        machine = self._machine(one)
         self._machines[one.name] = machine
         self.api.create(machine.register(self.now))
+
+    def _machine(self, one: NodePlan) -> Any:
+        if not self._kubelets:
+            return HollowNode(one)
+        return StillNode(one, self.release, self._version, self._record)
 
     def _heard(self, event: WatchEvent) -> None:
         """Keep up with what the store says: which pods stand on which node, which nodes come and go."""
@@ -117,7 +127,7 @@ class SimulatedCluster(Cluster):
             if event.type == "DELETED":
                 self._machines.pop(obj.name, None)
             elif event.type == "ADDED" and obj.name not in self._machines:
-                self._machines[obj.name] = HollowNode(from_node(obj))
+                self._machines[obj.name] = self._machine(from_node(obj))
 
     # Time.
 

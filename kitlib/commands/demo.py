@@ -17,8 +17,8 @@ def add(commands: Any) -> None:
         "demo",
         help="run the worked example: three pods, and every cgroup value explained",
         description="A node with 8 CPUs, 500m and 100Mi reserved for Kubernetes and the same for the system; three "
-        "Deployments, one of each QoS class. Prints the CPU and the memory tree, each value with its formula, writes them "
-        "to the simulated kernel, and reads them back. Exit code 1: something was read back otherwise.",
+        "Deployments, one of each QoS class. Prints the CPU and the memory tree, each value with its formula, writes "
+        "them to the simulated kernel, and reads them back. Exit code 1: something was read back otherwise.",
     )
     made.add_argument("--cgroup-version", type=int, choices=(1, 2), default=1, help="default: 1, as in the example")
     made.add_argument("--driver", choices=("systemd", "cgroupfs"), default="systemd", help="default: systemd")

@@ -1,0 +1,140 @@
+"""Still nodes: the kubelet's cgroup files on the simulated kernel, without processes in them.
+
+A node of this kind holds exactly what the enforcement core decides: at every sync the desired tree of its pods is
+computed, cgroups that are missing are made, those of pods that are gone are removed, and files whose desired value has
+changed are written. Nothing runs, so nothing is throttled or killed; what somebody writes by hand stays until the
+kubelet writes that file again.
+
+Source: kubelet cm.containerManagerImpl, qosContainerManagerImpl.UpdateCgroups, podContainerManagerImpl.EnsureExists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
+
+from kitlib.api.core import Node, Pod
+from kitlib.api.errors import KitError
+from kitlib.api.meta import Condition
+from kitlib.api.release import Release
+from kitlib.api.resource import Quantity
+from kitlib.cluster.apiserver import APIServer
+from kitlib.cluster.hollow import running
+from kitlib.cluster.nodes import NodePlan
+from kitlib.kubelet.cgroup_tree import Cgroup, CgroupTree, Difference, Version
+from kitlib.kubelet.desired import NodeConfig, desired_tree
+from kitlib.kubelet.node_allocatable import node_status, validate_node_allocatable
+from kitlib.kubelet.settings import KubeletSettings
+from kitlib.node.simulated.cgroupfs import SimulatedCgroupFS
+
+Record = Callable[..., None]
+
+
+class StillNode:
+    """One node of a cluster made with `kubelets="still"`.
+
+    Args:
+        plan: its machine and settings.
+        release: whose rules hold.
+        version: of its cgroups.
+        record: called with every write by hand, for the journal.
+
+    Attributes:
+        config: what the kubelet works with. kernel: the cgroup file system.
+    """
+
+    def __init__(self, plan: NodePlan, release: Release, version: Version, record: Record) -> None:
+        self.plan, self.name, self._record = plan, plan.name, record
+        settings = KubeletSettings.read(plan.kubelet, release=release)
+        self.config = NodeConfig(machine=plan.machine, settings=settings, release=release, name=plan.name)
+        validate_node_allocatable(plan.machine.container_manager_capacity(), self.config.reservations)
+        self.kernel = SimulatedCgroupFS(version, plan.machine)
+        self._desired = CgroupTree(version, settings.cgroup_driver)
+        self._sync([])
+
+    def register(self, now: datetime) -> Node:
+        """The Node object with capacity and allocatable as the kubelet publishes them."""
+        node = self.plan.node()
+        settings = self.config.settings
+        found = node_status(self.plan.machine, self.config.reservations, settings.max_pods, settings.pods_per_core)
+        offered = {name: Quantity.from_int(n, "DecimalSI") for name, n in self.plan.resources.items()}
+        node.status.capacity = {**found.capacity, **offered}
+        node.status.allocatable = {**found.allocatable, **offered}
+        ready = Condition(type="Ready", status="True", reason="KubeletReady", last_transition_time=now)
+        node.status.conditions = [ready]
+        return node
+
+    def sync(self, api: APIServer, pods: list[Pod]) -> None:
+        """Bring the cgroups in line with the pods that are bound here."""
+        leaving = [pod for pod in pods if pod.metadata.deletion_timestamp is not None]
+        staying = [pod for pod in pods if pod.metadata.deletion_timestamp is None]
+        self._sync([pod for pod in staying if pod.status.phase not in ("Succeeded", "Failed")])
+        for pod in leaving:
+            api.delete(Pod, pod.name, pod.namespace)
+        for pod in staying:
+            if pod.status.phase == "Pending":
+                running(pod, api.store.now())
+                api.update_status(pod)
+
+    def _sync(self, pods: list[Pod]) -> None:
+        wanted = desired_tree(self.config, pods, version=self.kernel.version)
+        for path in sorted(set(self._desired) - set(wanted), key=len, reverse=True):
+            self.kernel.rmdir(path)
+        for path, cgroup in wanted.items():
+            before = self._desired.get(path)
+            if before is None:
+                self.kernel.makedirs(path)
+            for file in cgroup.values():
+                if file.written and (before is None or name_value(before.get(file.name)) != file.value):
+                    self.kernel.write(path, file.name, file.value)
+        self._desired = wanted
+
+    def advance(self, seconds: float) -> None:
+        """Nothing runs here."""
+
+    def desired(self) -> CgroupTree:
+        """The tree that the kubelet wants, with the reason for every value."""
+        return self._desired
+
+    def tree(self) -> CgroupTree:
+        """The tree read back from the files, with the desired tree's titles and reasons."""
+        return described(self.kernel.tree(self._desired.driver, like=self._desired), self._desired)
+
+    def differences(self) -> list[Difference]:
+        """Where the files show something else than the kubelet wants."""
+        return self._desired.diff(self.tree())
+
+    def read(self, path: str, file: str) -> str:
+        """The content of a cgroup file."""
+        return self.kernel.read(path, file)
+
+    def write(self, path: str, file: str, value: str) -> None:
+        """Write a cgroup file by hand.
+
+        Raises:
+            KitError: where the kernel refuses it.
+        """
+        self.kernel.write(path, file, str(value))
+        self._record("write", node=self.name, path=path, file=file, value=str(value))
+
+    def __getattr__(self, name: str) -> object:
+        raise KitError(f"node {self.name!r} is still: nothing runs on it, so it has no {name}")
+
+
+def described(observed: CgroupTree, desired: CgroupTree) -> CgroupTree:
+    """An observed tree whose cgroups know what they are, and whose files know why they are so, from the desired one."""
+
+    def known(cgroup: Cgroup) -> Cgroup:
+        twin = desired.get(cgroup.path)
+        if twin is None:
+            return cgroup
+        files = {n: f._replace(why=twin[n].why, written=twin[n].written) if n in twin else f for n, f in cgroup.items()}
+        return replace(twin, files=files)
+
+    return CgroupTree(observed.version, observed.driver, map(known, observed.values()))
+
+
+def name_value(file: object) -> str | None:
+    """The value of a file, or None where there is none."""
+    return getattr(file, "value", None)

@@ -1,0 +1,79 @@
+"""Desired equals observed: manifests applied to a cluster end up in the simulated kernel's cgroup files."""
+
+from __future__ import annotations
+
+import pytest
+
+from kitlib import examples
+from kitlib.api.errors import KitError
+from kitlib.cluster import Cluster
+from kitlib.cluster.nodes import NodePlan
+from kitlib.cluster.simulated import SimulatedCluster
+
+POD = """
+apiVersion: v1
+kind: Pod
+metadata: {name: NAME}
+spec:
+  nodeName: node-1
+  containers:
+  - {name: c, image: nginx, resources: {requests: {cpu: 500m, memory: 128Mi}, limits: {cpu: "1", memory: 256Mi}}}
+"""
+
+
+def still(nodes: object = 1, **settings: object) -> SimulatedCluster:
+    return Cluster.simulated(nodes, kubelets="still", **settings)
+
+
+@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("driver", ["systemd", "cgroupfs"])
+def test_a_pods_cgroups_come_and_go_with_the_pod(version: int, driver: str) -> None:
+    cluster = still(cgroup_version=version, kubelet=[f"--cgroup-driver={driver}"])
+    node = cluster.node()
+    empty = node.tree()
+    cluster.apply(POD.replace("NAME", "a"))
+    pod = cluster.pod("a")
+    own = next(c for c in node.tree().of_pod(pod.metadata.uid) if c.kind == "pod")
+    limit = "memory.limit_in_bytes" if version == 1 else "memory.max"
+    assert own[limit].shown == str(256 * 2**20) and node.differences() == []
+    cluster.delete("pod", "a")
+    assert node.tree() == empty and node.differences() == []
+
+
+def test_the_worked_example_goes_through_a_cluster() -> None:
+    worked = examples.worked_node()
+    plan = NodePlan("master", worked.machine, kubelet=worked.settings)
+    cluster = still([plan], cgroup_version=1)
+    cluster.apply(examples.path("worked_example"))
+    cluster.apply(examples.path("worked_example_system"))
+    tree = cluster.node("master").tree()
+    assert tree["/kubepods.slice"]["cpu.shares"].shown == "7168"
+    assert tree["/kubepods.slice"]["memory.limit_in_bytes"].shown == "2946347008"
+    assert tree["/kubepods.slice/kubepods-burstable.slice"]["cpu.shares"].shown == "1546"
+    assert cluster.node("master").differences() == []
+    node = cluster.nodes[0]
+    assert (str(node.status.capacity["cpu"]), str(node.status.allocatable["cpu"])) == ("8", "7")
+
+
+def test_a_value_written_by_hand_shows_as_a_difference_and_is_replayed() -> None:
+    cluster = still()
+    cluster.apply(POD.replace("NAME", "a"))
+    node = cluster.node()
+    (kubepods,) = node.tree().of_kind("kubepods")
+    node.write(kubepods.path, "cpu.weight", "1")
+    assert [(d.path, d.file, d.right) for d in node.differences()] == [(kubepods.path, "cpu.weight", "1")]
+    again = still()
+    again.replay(cluster.journal)
+    assert again.node().tree() == node.tree()
+
+
+def test_what_the_kernel_refuses_is_refused_and_not_recorded() -> None:
+    cluster = still()
+    with pytest.raises(KitError):
+        cluster.node().write("/kubepods", "cpu.weight", "0")
+    assert cluster.journal == []
+
+
+def test_a_node_that_reserves_more_than_it_has_is_refused() -> None:
+    with pytest.raises(KitError, match="Expected capacity >= reservation"):
+        still([{"cpus": 2, "kubelet": ["--kube-reserved=cpu=3"]}])
