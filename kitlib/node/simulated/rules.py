@@ -1,8 +1,8 @@
 """What the kernel accepts in a cgroup file, and what it makes of it: ranges, rounding, units, refusals.
 
 Each rule takes the text that was written and returns the value that is kept, or raises the error that the write would
-end with. Rules that depend on other files or cgroups (memsw against limit, a quota against the parent's) stand with the
-file system itself.
+end with. Rules that depend on other files or cgroups (memsw against limit, a quota against the parent's) stand with
+the file system itself.
 
 Sources: kernel/sched/core.c (cpu_shares_write_u64, tg_set_cfs_bandwidth, cpu_weight_write_u64, cpu_max_write),
 mm/memcontrol*.c (page_counter_memparse), kernel/cgroup/pids.c, mm/hugetlb_cgroup.c, kernel/cgroup/cpuset*.c.

@@ -1,0 +1,155 @@
+"""The model of the kernel: CPU by weight and quota, throttling, memory limits, and whom the OOM killer chooses."""
+
+import pytest
+
+from kitlib.kubelet.machine import MachineInfo
+from kitlib.node.simulated.cpu import water_fill
+from kitlib.node.simulated.kernel import Kernel
+from kitlib.node.simulated.workloads import FOREVER, Phase, Workload, command_workload, declared_workload
+
+MI = 2**20
+BUSY = Workload((Phase(FOREVER, cpus=1.0),))
+
+
+def kernel(version=2, cpus=1, memory="1Gi"):
+    made = Kernel(MachineInfo.declare(cpus, memory), version)
+    for path in ("/pods/a", "/pods/b"):
+        made.cgroups.makedirs(path)
+    return made
+
+
+def eats(megabytes, after=0.0):
+    phases = ((Phase(after),) if after else ()) + (Phase(FOREVER, memory=megabytes * MI),)
+    return Workload(phases)
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_shares_of_one_to_two_give_one_to_two(version):
+    k = kernel(version)
+    file, values = ("cpu.shares", ("512", "1024")) if version == 1 else ("cpu.weight", ("50", "100"))
+    for path, value in zip(("/pods/a", "/pods/b"), values, strict=True):
+        k.cgroups.write(path, file, value)
+        k.spawn(BUSY, path)
+    k.advance(30)
+    first, second = (p.cpu_seconds for p in k.processes.values())
+    assert (first, second) == (pytest.approx(10), pytest.approx(20))
+
+
+def test_what_one_does_not_want_goes_to_the_others():
+    assert water_fill([(1, 0.1), (1, 5), (2, 5)], 4) == [pytest.approx(0.1), pytest.approx(1.3), pytest.approx(2.6)]
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_quota_holds_a_busy_loop_at_half_a_cpu_and_counts_throttling(version):
+    k = kernel(version, cpus=4)
+    k.cgroups.write("/pods/a", *(("cpu.cfs_quota_us", "50000") if version == 1 else ("cpu.max", "50000")))
+    pid = k.spawn(BUSY, "/pods/a")
+    k.advance(10)
+    assert k.processes[pid].cpu_seconds == pytest.approx(5)
+    stat = dict(line.split() for line in k.cgroups.read("/pods/a", "cpu.stat").splitlines())
+    assert (stat["nr_periods"], stat["nr_throttled"]) == ("100", "100")
+
+
+def test_a_cpuset_limits_how_many_cpus_are_used():
+    k = kernel(cpus=4)
+    k.cgroups.write("/pods/a", "cpuset.cpus", "0-1")
+    pid = k.spawn(Workload((Phase(FOREVER, cpus=4.0),)), "/pods/a")
+    k.advance(1)
+    assert k.processes[pid].rate == pytest.approx(2)
+
+
+def test_a_process_over_its_cgroups_limit_is_killed_and_its_neighbour_lives():
+    k = kernel()
+    k.cgroups.write("/pods/a", "memory.max", "100M")
+    small, big = k.spawn(eats(50), "/pods/b"), k.spawn(eats(120, after=5), "/pods/a")
+    k.advance(10)
+    (end,) = k.exits()
+    assert (end.process.pid, end.code, end.oom, end.at) == (big, 137, True, 5)
+    assert small in k.processes
+    assert "Memory cgroup out of memory: Killed process" in k.log[-1]
+    assert "oom_memcg=/pods/a,task_memcg=/pods/a" in k.log[-2]
+
+
+def test_the_limit_above_chooses_among_everything_below():
+    k = kernel()
+    k.cgroups.write("/pods", "memory.max", "200M")
+    k.spawn(eats(120), "/pods/a", oom_score_adj=-997)
+    second = k.spawn(eats(90), "/pods/b", oom_score_adj=1000)
+    assert [e.process.pid for e in k.exits()] == [second]
+
+
+ORDER = [
+    # (MiB, oom_score_adj) of each, index of the victim
+    ([(300, 0), (100, 0)], 0),
+    ([(300, -997), (100, 1000)], 1),
+    ([(600, 500), (50, 1000)], 0),
+    ([(300, -1000), (10, 0)], 1),
+]
+
+
+@pytest.mark.parametrize(("processes", "victim"), ORDER)
+def test_the_machine_out_of_memory_kills_the_one_with_the_most_points(processes, victim):
+    k = kernel()
+    pids = [k.spawn(eats(size), "/pods/a", adjustment) for size, adjustment in processes]
+    k.spawn(eats(1024 - sum(size for size, _ in processes) + 1), "/pods/b", oom_score_adj=-1000)
+    assert [e.process.pid for e in k.exits()] == [pids[victim]]
+    assert "global_oom" in k.log[-2]
+
+
+def test_page_cache_is_given_back_before_anybody_dies():
+    k = kernel()
+    k.cgroups.write("/pods/a", "memory.max", "200M")
+    k.spawn(Workload((Phase(FOREVER, memory=10 * MI, cache=500 * MI),)), "/pods/a")
+    assert (
+        int(k.cgroups.read("/pods/a", "memory.current")) == 200 * 10**6 // 4096 * 4096 or k.usage("/pods/a") <= 200 * MI
+    )
+    k.spawn(eats(100), "/pods/a")
+    assert not k.exits()
+
+
+def test_oom_group_kills_the_whole_cgroup():
+    k = kernel()
+    k.cgroups.write("/pods/a", "memory.max", "100M")
+    k.cgroups.write("/pods/a", "memory.oom.group", "1")
+    first, second = k.spawn(eats(30), "/pods/a"), k.spawn(eats(80), "/pods/a")
+    assert {e.process.pid for e in k.exits()} == {first, second}
+
+
+def test_oom_score_is_what_proc_shows():
+    k = kernel()
+    pid = k.spawn(eats(512), "/pods/a", oom_score_adj=0)
+    assert k.oom_score(pid) == (1000 + 500) * 2 // 3
+
+
+@pytest.mark.parametrize(
+    ("command", "first", "ends"),
+    [
+        ("sleep 10", Phase(10, 0, MI), True),
+        ("sleep infinity", Phase(FOREVER, 0, MI), False),
+        ("md5sum /dev/urandom", Phase(FOREVER, 1, 3 * MI), False),
+        ("stress-ng --cpu 2 --timeout 5s", Phase(5, 2, 3 * MI), True),
+        ("stress-ng --vm 1 --vm-bytes 60M --vm-keep", Phase(FOREVER, 1, 63 * MI), False),
+        ("nginx", Phase(FOREVER, 0, 3 * MI), False),
+    ],
+)
+def test_commands_are_understood(command, first, ends):
+    workload = command_workload(command.split())
+    assert (workload.phases[0], workload.ends) == (first, ends)
+
+
+def test_a_script_runs_one_after_another():
+    workload = command_workload(["sh", "-c", "sleep 20; exec stress-ng --vm 1 --vm-bytes 480M --vm-keep"])
+    assert [p.seconds for p in workload.phases] == [20, FOREVER]
+    assert workload.phases[1].memory == 483 * MI
+
+
+def test_a_declared_curve_is_read():
+    workload = declared_workload("10s cpu=500m memory=100Mi; memory=200Mi exit=3")
+    assert workload.phases == (Phase(10, 0.5, 100 * MI), Phase(FOREVER, 0.5, 200 * MI))
+    assert workload.exit_code == 3
+
+
+@pytest.mark.parametrize("text", ["10s cpu=lots", "colour=blue", "cpu=1; 10s cpu=2"])
+def test_a_curve_that_cannot_be_read_is_refused(text):
+    with pytest.raises(ValueError):
+        declared_workload(text)
