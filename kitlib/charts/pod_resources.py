@@ -14,7 +14,8 @@ def pod_resources_chart(containers: Sequence[Row], files: Sequence[Row], *, qos:
     """Two panels, CPU and memory: per container what it requests and what limits it; no bar = not set.
 
     Args:
-        containers: `name`, `cpu_request`, `cpu_limit` (milli-CPU or None), `memory_request`, `memory_limit` (bytes or None).
+        containers: `name`, `cpu_request`, `cpu_limit` (milli-CPU or None), `memory_request`, `memory_limit` (bytes or
+            None).
         files: `cgroup`, `file`, `value`, `why`: what is written for the pod.
         qos: the pod's class.
     """

@@ -147,7 +147,7 @@ class Facts:
         Raises:
             Wrong: the pod has no such cgroup (it does not run).
         """
-        tree = self.tree(pod.spec.node_name) if pod.spec.node_name else {}
+        tree = self.tree(pod.spec.node_name) if pod.spec.node_name else None
         for cgroup in tree.of_pod(pod.metadata.uid) if tree else ():
             fits = cgroup.container == container if container else cgroup.kind == "pod"
             if fits and file in cgroup:
