@@ -9,6 +9,7 @@ Source: k8s.io/apimachinery/pkg/runtime/serializer; sigs.k8s.io/yaml.
 
 from __future__ import annotations
 
+import copy
 import datetime
 import json
 import os
@@ -391,14 +392,36 @@ S = TypeVar("S")
 
 def deepcopy(value: S) -> S:
     """A copy that shares nothing that can be changed; much faster than `copy.deepcopy`."""
+    copied: S = _copy(value)
+    return copied
+
+
+def _copy(value: Any) -> Any:
+    kind = type(value)
+    if kind is list:
+        return [_copy(item) for item in value]
+    if kind is dict:
+        return {key: _copy(item) for key, item in value.items()}
     if isinstance(value, KubeStruct):
-        type_ = type(value)
-        made = type_(**{a: deepcopy(getattr(value, a)) for a in type_.__struct_fields__})
+        made = copy.copy(value)
+        for attribute in _changeable(type(value)):
+            inner = getattr(value, attribute)
+            if inner is not None:
+                setattr(made, attribute, _copy(inner))
         if value.__dict__:
-            made.__dict__.update(deepcopy(value.__dict__))
+            made.__dict__.update({key: _copy(item) for key, item in value.__dict__.items()})
         return made
-    if isinstance(value, dict):
-        return {key: deepcopy(item) for key, item in value.items()}  # type: ignore[return-value]
-    if isinstance(value, list):
-        return [deepcopy(item) for item in value]  # type: ignore[return-value]
     return value
+
+
+@cache
+def _changeable(type_: type[KubeStruct]) -> tuple[str, ...]:
+    """The fields that a copy may not share: all but those that can only hold texts, numbers and quantities."""
+    hints = typing.get_type_hints(type_)
+    return tuple(name for name in type_.__struct_fields__ if not _is_fixed(hints[name]))
+
+
+def _is_fixed(hint: Any) -> bool:
+    if typing.get_origin(hint) in (typing.Union, types.UnionType):
+        return all(_is_fixed(one) for one in typing.get_args(hint))
+    return hint in (str, int, float, bool, type(None), Quantity, datetime.datetime)

@@ -96,3 +96,9 @@ def test_the_command_line_imports_no_command_library() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     loaded = set(json.loads(done.stdout.replace("'", '"')))
     assert all(m == "kitlib.cli" or m.startswith("kitlib.commands") for m in loaded), loaded
+
+
+@pytest.mark.parametrize("what", ["enforcement", "apply"])
+def test_bench_prints_figures(what: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "bench", what, "--pods", "20", "--runs", "1", "--json")
+    assert code == 0 and all(figure["per_second"] > 0 for figure in json.loads(out))
