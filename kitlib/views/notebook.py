@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
+from kitlib.api.meta import KubeObject
+from kitlib.cluster.cluster import Cluster
 from kitlib.kubelet.cgroup_tree import CgroupTree
+from kitlib.views import objects
 from kitlib.views.cgroup_tree import TreeView
+
+_LOOKS: tuple[tuple[type, Any, Any], ...] = (
+    (CgroupTree, lambda tree: TreeView(tree)._repr_html_(), lambda tree: str(TreeView(tree))),
+    (KubeObject, objects.object_html, objects.object_text),
+    (Cluster, objects.cluster_html, objects.cluster_text),
+)
 
 
 def register(shell: Any = None) -> bool:
-    """Show cgroup trees as trees in this notebook from now on.
+    """Show cgroup trees as trees, objects as manifests and clusters as tables in this notebook from now on.
 
     Args:
         shell: an IPython shell; None = the one that runs.
@@ -25,8 +34,8 @@ def register(shell: Any = None) -> bool:
         shell = get_ipython()
     if shell is None:
         return False
-    html = shell.display_formatter.formatters["text/html"]
-    html.for_type(CgroupTree, lambda tree: TreeView(tree)._repr_html_())
-    text = shell.display_formatter.formatters["text/plain"]
-    text.for_type(CgroupTree, lambda tree, printer, cycle: printer.text(str(TreeView(tree))))
+    html, text = (shell.display_formatter.formatters[kind] for kind in ("text/html", "text/plain"))
+    for kind, as_html, as_text in _LOOKS:
+        html.for_type(kind, as_html)
+        text.for_type(kind, lambda value, printer, cycle, show=as_text: printer.text(show(value)))
     return True

@@ -1,0 +1,83 @@
+"""Objects and clusters to look at: an object is its manifest, a cluster its nodes and pods in two tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+from kitlib.api.core import Node, Pod
+from kitlib.api.meta import KubeObject
+from kitlib.api.serialize import to_yaml
+from kitlib.kubelet.qos import get_pod_qos
+
+STYLE = """
+.kit-table{border-collapse:collapse;margin:.3em 0 .8em}
+.kit-table caption{text-align:left;font-weight:600;padding-bottom:.2em}
+.kit-table th,.kit-table td{text-align:left;padding:.1em 1.2em .1em 0;
+border-bottom:1px solid var(--jp-border-color2,#8884)}
+"""
+
+POD_HEADS = ("pod", "node", "phase", "ready", "restarts", "qos", "reason")
+NODE_HEADS = ("node", "ready", "cpu", "memory", "pods", "taints")
+
+
+def pod_row(pod: Pod) -> tuple[str, ...]:
+    """One line of `kubectl get pods`: name, node, phase, ready containers, restarts, class, and why it waits."""
+    statuses = pod.status.container_statuses
+    ready = f"{sum(s.ready for s in statuses)}/{len(pod.spec.containers)}"
+    waiting = [s.state["waiting"].get("reason", "") for s in statuses if "waiting" in s.state]
+    unscheduled = [c.reason for c in pod.status.conditions if c.type == "PodScheduled" and c.status == "False"]
+    reason = pod.status.reason or next((r for r in (*waiting, *unscheduled) if r), "")
+    restarts = str(sum(s.restart_count for s in statuses))
+    return pod.key, pod.spec.node_name, pod.status.phase, ready, restarts, get_pod_qos(pod), reason
+
+
+def node_row(node: Node, pods: Sequence[Pod]) -> tuple[str, ...]:
+    """One line of a node: what it gives to pods, how many it has, what keeps pods away."""
+    ready = next((c.status for c in node.status.conditions if c.type == "Ready"), "Unknown")
+    given = [str(node.status.allocatable.get(name, "")) for name in ("cpu", "memory")]
+    count = sum(pod.spec.node_name == node.name for pod in pods)
+    taints = ", ".join(f"{t.key}{'=' + t.value if t.value else ''}:{t.effect}" for t in node.spec.taints)
+    return node.name, ready, *given, str(count), taints
+
+
+def object_text(obj: KubeObject) -> str:
+    """The object's manifest."""
+    return to_yaml(obj)
+
+
+def object_html(obj: KubeObject) -> str:
+    """The object's manifest, as a block of text with a heading that a screen reader finds."""
+    return f"<b>{escape(obj.kind)} {escape(obj.key)}</b><pre>{escape(to_yaml(obj))}</pre>"
+
+
+def cluster_html(cluster: Any) -> str:
+    """A cluster's nodes and pods."""
+    pods, nodes = cluster.list("Pod"), cluster.list("Node")
+    tables = (
+        _table("Nodes", NODE_HEADS, [node_row(node, pods) for node in nodes]),
+        _table("Pods", POD_HEADS, [pod_row(pod) for pod in pods]),
+    )
+    return f"<style>{STYLE}</style><div>{escape(repr(cluster))}</div>{''.join(tables)}"
+
+
+def cluster_text(cluster: Any) -> str:
+    """The same as text."""
+    pods, nodes = cluster.list("Pod"), cluster.list("Node")
+    parts = [repr(cluster), *_columns([NODE_HEADS, *(node_row(node, pods) for node in nodes)])]
+    return "\n".join([*parts, "", *_columns([POD_HEADS, *map(pod_row, pods)])])
+
+
+def _table(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in heads)
+    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    return (
+        f'<table class="kit-table"><caption>{title} ({len(rows)})</caption>'
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    )
+
+
+def _columns(rows: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
