@@ -52,9 +52,30 @@ GATES: dict[str, tuple[tuple[int, bool], ...]] = {
     "KitSpreadHonoursNodeAffinity": ((24, _ON),),
     # the weighted sum of a node's spread scores is rounded, no longer cut off
     "KitSpreadScoreRounded": ((24, _ON),),
+    # a request larger than the whole node is UnschedulableAndUnresolvable, so preemption does not look at that node
+    "KitFitUnresolvable": ((33, _ON),),
+    # balanced allocation gives no score to pods that request nothing
+    "KitBalancedSkipsBestEffort": ((33, _ON),),
+    # balanced allocation compares the node with and without the pod
+    "KitBalancedComparesWithout": ((35, _ON),),
+    # looking for victims, pods that are nominated to the node do not count
+    "KitPreemptionIgnoresNominated": ((36, _ON),),
+    # a Filter plugin that rejects a node does not keep the others from being asked about it
+    "KitAllFiltersRun": ((24, _ON), (25, _OFF)),
     # MemoryQoS knows memoryReservationPolicy, and protects Burstable pods by memory.low instead of memory.min
     "KitMemoryReservationPolicy": ((36, _ON),),
 }
+
+
+TEXTS: dict[str, tuple[tuple[int, str], ...]] = {
+    # text: (minor version from which it is used, the text) ...
+    "untolerated_taint": (
+        (23, "node(s) had taint {{{key}: {value}}}, that the pod didn't tolerate"),
+        (24, "node(s) had untolerated taint {{{key}: {value}}}"),
+        (34, "node(s) had untolerated taint(s)"),
+    ),
+}
+"""Messages whose wording changed from release to release."""
 
 
 class Release:
@@ -93,6 +114,10 @@ class Release:
             return self._enabled[gate]
         except KeyError:
             raise KitError(f"feature gate {gate!r} is unknown to the kit") from None
+
+    def text(self, name: str) -> str:
+        """The release's wording of a message, with places for `str.format`."""
+        return next(text for since, text in reversed(TEXTS[name]) if since <= self.minor)
 
     def knows(self, gate: str) -> bool:
         """Whether the release has the gate at all (a gate of a later release cannot be switched on)."""

@@ -1,0 +1,52 @@
+"""What the API server changes in a pod on its way into the store: label keys become part of selectors.
+
+Source: registry/core/pod Strategy.PrepareForCreate (applySchedulingGatedCondition aside),
+applyMatchLabelKeysAndMismatchLabelKeys, mergeLabelKeysToSelector for topology spread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kitlib.api.core import Pod, PodAffinityTerm
+from kitlib.api.meta import LabelSelector, LabelSelectorRequirement
+from kitlib.api.release import Release
+
+
+def prepare_for_create(pod: Pod, release: Release | None = None) -> Pod:
+    """Merge matchLabelKeys and mismatchLabelKeys into the selectors they narrow; in place.
+
+    Returns:
+        The same pod.
+    """
+    rules = release or Release.latest()
+    affinity = pod.spec.affinity
+    if affinity is not None and rules.enabled("MatchLabelKeysInPodAffinity"):
+        for terms in (affinity.pod_affinity, affinity.pod_anti_affinity):
+            if terms is not None:
+                for term in [*terms.required, *(weighted.pod_affinity_term for weighted in terms.preferred)]:
+                    _affinity_term(term, pod)
+    if rules.enabled("MatchLabelKeysInPodTopologySpreadSelectorMerge"):
+        for constraint in pod.spec.topology_spread_constraints:
+            if constraint.match_label_keys and constraint.label_selector is not None:
+                constraint.label_selector = _with(constraint.label_selector, constraint.match_label_keys, pod, "In")
+    return pod
+
+
+def _affinity_term(term: PodAffinityTerm, pod: Pod) -> None:
+    if term.label_selector is None:
+        return
+    term.label_selector = _with(term.label_selector, term.match_label_keys, pod, "In")
+    term.label_selector = _with(term.label_selector, term.mismatch_label_keys, pod, "NotIn")
+
+
+def _with(selector: LabelSelector, keys: Iterable[str], pod: Pod, operator: str) -> LabelSelector:
+    """The selector with the pod's own values of the keys; keys that the pod does not have say nothing."""
+    more = [
+        LabelSelectorRequirement(key=key, operator=operator, values=[pod.metadata.labels[key]])
+        for key in keys
+        if key in pod.metadata.labels
+    ]
+    if not more:
+        return selector
+    return LabelSelector(match_labels=selector.match_labels, match_expressions=[*selector.match_expressions, *more])

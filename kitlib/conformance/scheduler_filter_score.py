@@ -1,0 +1,159 @@
+"""Cases of one scheduling cycle with the default profile: verdicts, scores, messages, preemption."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kitlib.api.apps import ReplicaSet, StatefulSet
+from kitlib.api.core import Namespace, Node, Pod, Service
+from kitlib.api.defaults import set_defaults
+from kitlib.api.pod_strategy import prepare_for_create
+from kitlib.api.policy import PodDisruptionBudget
+from kitlib.api.serialize import from_dict, to_dict
+from kitlib.scheduler.decision import Decision
+from kitlib.scheduler.scheduler import Scheduler
+from kitlib.scheduler.status import Code
+
+FILE = "scheduler_filter_score"
+INPUTS = frozenset(
+    {
+        "flavor",
+        "nodes",
+        "pods",
+        "pod",
+        "namespaces",
+        "services",
+        "replicaSets",
+        "statefulSets",
+        "podDisruptionBudgets",
+        "nominatedPods",
+        "id",
+    }
+)
+
+
+def pod_of(data: dict[str, Any]) -> Pod:
+    """A pod of a case: without a UID its name is the UID, without a namespace it is in `default`."""
+    pod: Pod = from_dict(data, Pod)
+    pod.metadata.namespace = pod.metadata.namespace or "default"
+    pod.metadata.uid = pod.metadata.uid or pod.metadata.name
+    return set_defaults(pod)
+
+
+def scheduler_of(case: dict[str, Any], **settings: Any) -> Scheduler:
+    """A scheduler that sees the case's cluster."""
+
+    def objects(key: str, kind: Any) -> list[Any]:
+        made = [from_dict(one, kind) for one in case.get(key) or ()]
+        for one in made:
+            if kind not in (Namespace, Node):
+                one.metadata.namespace = one.metadata.namespace or "default"
+        return made
+
+    return Scheduler(
+        [from_dict(node, Node) for node in case["nodes"] or ()],
+        [pod_of(pod) for pod in case["pods"] or ()],
+        namespaces=objects("namespaces", Namespace),
+        services=objects("services", Service),
+        replica_sets=objects("replicaSets", ReplicaSet),
+        stateful_sets=objects("statefulSets", StatefulSet),
+        budgets=objects("podDisruptionBudgets", PodDisruptionBudget),
+        nominated=[pod_of(pod) for pod in case.get("nominatedPods") or ()],
+        **settings,
+    )
+
+
+def check(case: dict[str, Any]) -> dict[str, Any]:
+    """One cycle for the incoming pod."""
+    pod = pod_of(case["pod"])
+    before = to_dict(pod.spec)
+    prepare_for_create(pod)
+    after = to_dict(pod.spec)
+    found: dict[str, Any] = {"expect": expected(scheduler_of(case).explain(pod))}
+    changed = {key: after[key] for key in after if after[key] != before.get(key)}
+    if changed:
+        found["storedSpec"] = changed
+    return found
+
+
+def expected(decision: Decision, *, scores: bool = True) -> dict[str, Any]:
+    """A decision under the case's names."""
+    if decision.gate is not None:
+        gate = decision.gate
+        return {"preEnqueue": {"plugin": gate.plugin, "code": gate.code.name, "reasons": list(gate.reasons)}}
+    outcome = decision.filters
+    assert outcome is not None
+    found: dict[str, Any] = {"feasible": sorted(decision.feasible), "rejected": {}}
+    if not outcome.status.ok:
+        status = outcome.status
+        found["preFilter"] = {
+            "plugin": status.plugin,
+            "plugins": [],
+            "code": status.code.name,
+            "reasons": list(status.reasons),
+        }
+        found["absentNodes"] = {"plugin": status.plugin, "code": status.code.name, "reasons": list(status.reasons)}
+    else:
+        if outcome.narrowed is not None:
+            found["preFilter"] = {"nodeNames": sorted(outcome.narrowed[0]), "plugins": outcome.narrowed[1]}
+        for row in outcome.rows:
+            for status in outcome.statuses(int(row))[:1]:
+                found["rejected"][decision.nodes[row]] = {
+                    "plugin": status.plugin,
+                    "code": status.code.name,
+                    "reasons": list(status.reasons),
+                }
+    if decision.feasible:
+        found |= _scores(decision, scores)
+    else:
+        found |= _failure(decision)
+    return found
+
+
+def _scores(decision: Decision, scores: bool) -> dict[str, Any]:
+    outcome = decision.scores
+    assert outcome is not None
+    if not scores:
+        return {}
+    order = sorted(range(len(outcome.rows)), key=lambda i: decision.nodes[outcome.rows[i]])
+
+    def ordered(column: Any) -> list[int]:
+        return [int(column[i]) for i in order]
+
+    found = {
+        "scores": {
+            name: {
+                "raw": ordered(raw),
+                "normalized": ordered(outcome.normalized[name]),
+                "weight": outcome.weights[name],
+            }
+            for name, raw in outcome.raw.items()
+        },
+        "total": ordered(outcome.total),
+        "best": sorted(decision.best),
+    }
+    return found | ({"scoringSkipped": True} if len(order) == 1 else {})
+
+
+def _failure(decision: Decision) -> dict[str, Any]:
+    preemption = decision.preemption
+    assert preemption is not None and decision.filters is not None
+    post: dict[str, Any] = {"code": preemption.code.name, "message": decision.post_filter_message}
+    if preemption.code is not Code.Error:
+        post["nominatingMode"] = "override"
+    if preemption.candidates:
+        post["nominated"] = sorted(preemption.best)
+        post["candidates"] = {
+            name: {"victims": sorted(v.pod.key for v in one.victims), "pdbViolations": one.violations}
+            for name, one in preemption.candidates.items()
+        }
+    found: dict[str, Any] = {
+        "unschedulablePlugins": decision.unschedulable_plugins,
+        "fitErrorBeforePostFilter": decision.filter_message,
+        "fitError": decision.message,
+        "postFilter": post,
+    }
+    if decision.filters.absent is not None and len(decision.filters.rows) < len(decision.nodes):
+        absent = decision.filters.absent
+        found["absentNodes"] = {"plugin": absent.plugin, "code": absent.code.name, "reasons": list(absent.reasons)}
+    return found

@@ -1,0 +1,253 @@
+"""One scheduling cycle: PreFilter, Filter on every node, PreScore, Score, NormalizeScore, and the sentence about a
+failure.
+
+Source: schedule_one.go (schedulePod, findNodesThatFitPod, prioritizeNodes), framework runtime (RunPreFilterPlugins,
+RunFilterPluginsWithNominatedPods), framework types.go (FitError).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kitlib.scheduler.plugin import SKIP, Context, Plugin, Scores
+from kitlib.scheduler.pod_info import PodInfo
+from kitlib.scheduler.profile import Profile
+from kitlib.scheduler.status import SUCCESS, Code, Rows, Status, Verdicts
+
+Nominated = Mapping[int, list[PodInfo]]
+"""Row -> pods that are nominated to run there and do not stand there yet."""
+
+
+@dataclass
+class FilterOutcome:
+    """What PreFilter and Filter said.
+
+    Attributes:
+        status: of PreFilter; other than success nothing follows.
+        narrowed: nodes that PreFilter left, and the plugins that narrowed them; None = all.
+        rows: that were filtered. codes: a `Code` for every row of the table.
+        rejected_by: row -> index into `plugins`; -1 = nobody.
+        plugins: names of the Filter plugins that ran. verdicts: plugin -> (rows asked about, answers).
+        states: plugin -> what its PreFilter made; SKIP = left out.
+        single: rows whose answer was found one by one, because pods are nominated there.
+    """
+
+    status: Status
+    narrowed: tuple[frozenset[str], list[str]] | None
+    rows: Rows
+    codes: NDArray[np.uint8]
+    rejected_by: NDArray[np.int32]
+    plugins: list[str] = field(default_factory=list)
+    verdicts: dict[str, tuple[Rows, Verdicts]] = field(default_factory=dict)
+    states: dict[str, Any] = field(default_factory=dict)
+    single: dict[int, list[Status]] = field(default_factory=dict)
+
+    @property
+    def feasible(self) -> Rows:
+        """Rows that pass everything."""
+        return self.rows[self.codes[self.rows] == 0] if self.status.ok else self.rows[:0]
+
+    def statuses(self, row: int) -> list[Status]:
+        """Why a row was rejected: one answer, or several where the release asks every plugin. [] = it passes."""
+        if row in self.single:
+            return self.single[row]
+        found = []
+        for name in self.plugins:
+            rows, verdicts = self.verdicts[name]
+            place = int(np.searchsorted(rows, row))
+            if place < len(rows) and rows[place] == row and verdicts.codes[place]:
+                found.append(verdicts.status(place, name))
+        return found
+
+    @property
+    def absent(self) -> Status | None:
+        """What holds for nodes that PreFilter left out; None where it left out none."""
+        if self.narrowed is None:
+            return None
+        reason = f"node(s) didn't satisfy plugin(s) [{' '.join(self.narrowed[1])}]"
+        return Status(Code.UnschedulableAndUnresolvable, (reason,))
+
+
+def run_pre_filters(profile: Profile, info: PodInfo, context: Context) -> FilterOutcome:
+    """Ask every plugin once about the pod. Source: RunPreFilterPlugins."""
+    size = len(context.table)
+    every = np.arange(size, dtype=np.int64)
+    outcome = FilterOutcome(SUCCESS, None, every, np.zeros(size, np.uint8), np.full(size, -1, np.int32))
+    nodes: frozenset[str] | None = None
+    narrowing: list[str] = []
+    for plugin in profile.at("pre_filter"):
+        found = plugin.pre_filter(info, context)
+        if not found.status.ok:
+            outcome.status = Status(found.status.code, found.status.reasons, plugin.name)
+            return outcome
+        outcome.states[plugin.name] = found.state
+        if found.nodes is not None:
+            nodes = found.nodes if nodes is None else nodes & found.nodes
+            narrowing.append(plugin.name)
+            if not nodes:
+                reason = f"node(s) didn't satisfy plugin(s) {narrowing} simultaneously"
+                outcome.status = Status(Code.UnschedulableAndUnresolvable, (reason,), plugin.name)
+                return outcome
+    if nodes is not None:
+        outcome.narrowed = nodes, narrowing
+        index = context.table.index
+        outcome.rows = np.array(sorted(index[name] for name in nodes if name in index), np.int64)
+        outcome.codes[:] = Code.UnschedulableAndUnresolvable
+        outcome.codes[outcome.rows] = 0
+    return outcome
+
+
+def run_filters(profile: Profile, info: PodInfo, context: Context, nominated: Nominated | None = None) -> FilterOutcome:
+    """PreFilter and Filter for all nodes.
+
+    Args:
+        profile: whose plugins. info: the pod. context: the cluster.
+        nominated: pods that count as if they stood there, if they are at least as important.
+    """
+    outcome = run_pre_filters(profile, info, context)
+    if not outcome.status.ok:
+        return outcome
+    everybody = context.release.enabled("KitAllFiltersRun")
+    rows = outcome.rows
+    for plugin in filters(profile, outcome):
+        asked = outcome.rows if everybody else rows
+        verdicts = plugin.filter(outcome.states.get(plugin.name), info, context, asked)
+        number = len(outcome.plugins)
+        outcome.plugins.append(plugin.name)
+        outcome.verdicts[plugin.name] = asked, verdicts
+        bad = verdicts.codes != 0
+        if bad.any():
+            hit = asked[bad]
+            first = outcome.codes[hit] == 0
+            outcome.codes[hit] = np.where(
+                first, verdicts.codes[bad], np.maximum(outcome.codes[hit], verdicts.codes[bad])
+            )
+            outcome.rejected_by[hit[first]] = number
+            rows = rows[outcome.codes[rows] == 0]
+    for row, pods in (nominated or {}).items():
+        if row in outcome.rows and _important(pods, info):
+            status = fits(profile, info, context, row, outcome, nominated)
+            outcome.codes[row] = status.code
+            outcome.single[row] = [] if status.ok else [status]
+            outcome.rejected_by[row] = outcome.plugins.index(status.plugin) if status.plugin in outcome.plugins else -1
+    return outcome
+
+
+def filters(profile: Profile, outcome: FilterOutcome) -> Iterable[Plugin]:
+    """The Filter plugins that were not skipped."""
+    return (plugin for plugin in profile.at("filter") if outcome.states.get(plugin.name) is not SKIP)
+
+
+def _important(pods: Iterable[PodInfo], info: PodInfo) -> list[PodInfo]:
+    return [other for other in pods if other.uid != info.uid and other.priority >= info.priority]
+
+
+def fits(
+    profile: Profile,
+    info: PodInfo,
+    context: Context,
+    row: int,
+    outcome: FilterOutcome,
+    nominated: Nominated | None = None,
+) -> Status:
+    """Whether the pod fits one node as it stands now, with and without the pods that are nominated there.
+
+    Args:
+        outcome: of this cycle's PreFilter: plugins that it skipped stay out.
+
+    Source: RunFilterPluginsWithNominatedPods.
+    """
+    added = _important((nominated or {}).get(row, ()), info)
+    if added:
+        for other in added:
+            context.table.add(other, row)
+        status = _fits_now(profile, info, context, row, outcome)
+        for other in added:
+            context.table.remove(other)
+        if not status.ok:
+            return status
+    return _fits_now(profile, info, context, row, outcome)
+
+
+def _fits_now(profile: Profile, info: PodInfo, context: Context, row: int, outcome: FilterOutcome) -> Status:
+    rows = np.array([row], np.int64)
+    for plugin in filters(profile, outcome):
+        found = plugin.pre_filter(info, context) if plugin.takes_part("pre_filter") else None
+        if found is not None and (found.state is SKIP or not found.status.ok):
+            continue
+        verdicts = plugin.filter(found.state if found else None, info, context, rows)
+        if verdicts.codes[0]:
+            return verdicts.status(0, plugin.name)
+    return SUCCESS
+
+
+@dataclass
+class ScoreOutcome:
+    """What the Score plugins said about the feasible rows.
+
+    Attributes:
+        rows: the feasible rows. raw, normalized: plugin -> column, in the order of `rows`. weights: plugin -> weight.
+        total: the weighted sum.
+    """
+
+    rows: Rows
+    raw: dict[str, Scores]
+    normalized: dict[str, Scores]
+    weights: dict[str, int]
+    total: Scores
+
+    @property
+    def best(self) -> Rows:
+        """The rows with the highest total."""
+        return self.rows[self.total == self.total.max()] if len(self.rows) else self.rows
+
+
+def run_scores(profile: Profile, info: PodInfo, context: Context, rows: Rows) -> ScoreOutcome:
+    """PreScore, Score, NormalizeScore and the weighted sum. Source: prioritizeNodes, RunScorePlugins."""
+    outcome = ScoreOutcome(rows, {}, {}, {}, np.zeros(len(rows), np.int64))
+    for plugin in profile.at("score"):
+        state = plugin.pre_score(info, context, rows)
+        if state is SKIP:
+            continue
+        raw = plugin.score(state, info, context, rows)
+        scaled = plugin.normalize(state, raw)
+        weight = profile.weights[plugin.name]
+        outcome.raw[plugin.name], outcome.normalized[plugin.name] = raw, scaled
+        outcome.weights[plugin.name] = weight
+        outcome.total += scaled * weight
+    return outcome
+
+
+def fit_error(nodes: int, reasons: Mapping[str, int], pre_filter: str = "") -> str:
+    """`0/5 nodes are available: 3 Insufficient cpu, 2 node(s) were unschedulable.` Source: FitError.Error.
+
+    Args:
+        nodes: how many there are. reasons: reason -> nodes that have it.
+        pre_filter: what PreFilter said, where it rejected the pod.
+    """
+    text = f"0/{nodes} nodes are available:"
+    if pre_filter:
+        return f"{text} {pre_filter}."
+    listed = sorted(f"{count} {reason}" for reason, count in reasons.items())
+    return f"{text} {', '.join(listed)}." if listed else text
+
+
+def count_reasons(outcome: FilterOutcome, size: int) -> Counter[str]:
+    """Reason -> how many nodes have it."""
+    counts: Counter[str] = Counter()
+    for row in outcome.rows:
+        if outcome.codes[row]:
+            for status in outcome.statuses(int(row)):
+                counts.update(status.reasons)
+    absent = outcome.absent
+    if absent is not None:
+        left_out = size - len(outcome.rows)
+        if left_out:
+            counts[absent.reasons[0]] += left_out
+    return counts

@@ -1,0 +1,241 @@
+"""Everything the scheduler thought about one pod in one cycle: verdicts, scores, the choice, the message, the
+victims.
+
+The columns are those that the cycle computed anyway; frames and sentences are made of them when they are asked for.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from kitlib.api.core import Pod
+from kitlib.scheduler.cycle import FilterOutcome, ScoreOutcome, count_reasons, fit_error
+from kitlib.scheduler.node_table import NodeTable
+from kitlib.scheduler.preemption import Preemption
+from kitlib.scheduler.status import Code, Status
+
+MAX_MESSAGE = 1024
+"""Events are cut off there. Source: schedule_one.go truncateMessage."""
+
+
+@dataclass
+class Decision:
+    """One cycle.
+
+    Attributes:
+        pod: the pod. nodes: all node names, in order. release: whose behaviour was followed.
+        gate: what PreEnqueue said, where it stopped the pod. filters: PreFilter and Filter; None after a gate.
+        scores: of the feasible nodes; None where there are none.
+        preemption: PostFilter's answer; None where it was not needed.
+        chosen: the node; "" = none.
+    """
+
+    pod: Pod
+    nodes: list[str]
+    release: str
+    gate: Status | None = None
+    filters: FilterOutcome | None = None
+    scores: ScoreOutcome | None = None
+    preemption: Preemption | None = None
+    chosen: str = ""
+    pre_post_filter: str = ""
+
+    @property
+    def feasible(self) -> list[str]:
+        """Names of the nodes that pass every filter."""
+        return [self.nodes[row] for row in self.filters.feasible] if self.filters else []
+
+    @property
+    def best(self) -> list[str]:
+        """Names of the nodes with the highest total: the real scheduler takes one of them at random."""
+        if self.scores is None:
+            return self.feasible
+        return [self.nodes[row] for row in self.scores.best]
+
+    @property
+    def victims(self) -> list[Pod]:
+        """The pods that preemption would remove."""
+        return [info.pod for info in self.preemption.victims] if self.preemption else []
+
+    @property
+    def nominated(self) -> str:
+        """The node that preemption nominated the pod to; "" = none."""
+        return self.preemption.nominated if self.preemption else ""
+
+    def statuses(self, node: str) -> list[Status]:
+        """Why a node was rejected; [] = it passes."""
+        if self.filters is None:
+            return [self.gate] if self.gate else []
+        if not self.filters.status.ok:
+            return [self.filters.status]
+        row = self.nodes.index(node)
+        if self.filters.narrowed is not None and row not in self.filters.rows:
+            assert self.filters.absent is not None
+            return [self.filters.absent]
+        return self.filters.statuses(row)
+
+    def reasons_of(self, node: str) -> list[str]:
+        """All reasons for which a node was rejected."""
+        return [reason for status in self.statuses(node) for reason in status.reasons]
+
+    @property
+    def filter_message(self) -> str:
+        """The first part of the message, before PostFilter."""
+        if self.filters is None or len(self.filters.feasible):
+            return ""
+        if not self.filters.status.ok:
+            return fit_error(len(self.nodes), {}, self.filters.status.message)
+        return fit_error(len(self.nodes), count_reasons(self.filters, len(self.nodes)))
+
+    @property
+    def post_filter_message(self) -> str:
+        """The second part: what PostFilter found."""
+        if self.preemption is None:
+            return ""
+        if self.preemption.code is not Code.Unschedulable:
+            return self.preemption.message
+        return ", ".join(part for part in (self.pre_post_filter, self.preemption.message) if part)
+
+    @property
+    def message(self) -> str:
+        """The FailedScheduling message; "" where the pod fits."""
+        if self.gate is not None:
+            return self.gate.message
+        first = self.filter_message
+        if not first:
+            return ""
+        second = self.post_filter_message
+        return (f"{first} {second}" if second else first)[:MAX_MESSAGE]
+
+    @property
+    def unschedulable_plugins(self) -> list[str]:
+        """The plugins that rejected something, sorted: those whose events may make the pod schedulable."""
+        if self.filters is None:
+            return [self.gate.plugin] if self.gate else []
+        if not self.filters.status.ok:
+            return [self.filters.status.plugin] if self.filters.status.plugin else []
+        found = {s.plugin for node in self.nodes for s in self.statuses(node) if s.plugin}
+        if self.filters.narrowed is not None and len(self.filters.rows) < len(self.nodes):
+            found |= set(self.filters.narrowed[1])
+        return sorted(found)
+
+    # ------------------------------------------------------------------------------------------------ to look at
+
+    def filter_rows(self) -> list[dict[str, str]]:
+        """Plain rows: node, plugin, code, reasons; only what was asked."""
+        if self.filters is None:
+            return []
+        made = []
+        for name in self.filters.plugins:
+            rows, verdicts = self.filters.verdicts[name]
+            for place, row in enumerate(rows):
+                status = verdicts.status(place, name)
+                made.append(
+                    {"node": self.nodes[row], "plugin": name, "code": status.code.name, "reasons": status.message}
+                )
+        return made
+
+    def filter_frame(self) -> Any:
+        """Nodes × Filter plugins: the reasons, or "passed"; empty where a plugin was not asked any more."""
+        import pandas as pd
+
+        names = self.filters.plugins if self.filters else []
+        frame = pd.DataFrame("", index=self.nodes, columns=names)
+        for row in self.filter_rows():
+            frame.loc[row["node"], row["plugin"]] = row["reasons"] or "passed"
+        return frame
+
+    def score_frame(self) -> Any:
+        """Feasible nodes × Score plugins: raw, normalized and weighted; and the total."""
+        import pandas as pd
+
+        if self.scores is None:
+            return pd.DataFrame(index=self.feasible)
+        columns: dict[tuple[str, str], Any] = {}
+        for name, raw in self.scores.raw.items():
+            normalized = self.scores.normalized[name]
+            columns[name, "raw"] = raw
+            columns[name, "normalized"] = normalized
+            columns[name, "weighted"] = normalized * self.scores.weights[name]
+        columns["total", ""] = self.scores.total
+        return pd.DataFrame(columns, index=[self.nodes[row] for row in self.scores.rows])
+
+    def explain(self) -> str:
+        """The cycle in words."""
+        name = self.pod.key
+        if self.gate is not None:
+            return f"Pod {name} does not enter the queue: {self.gate.message}."
+        assert self.filters is not None
+        if not self.filters.status.ok:
+            return f"{self.filters.status.plugin} rejects pod {name} before looking at any node: {self.filters.status.message}."
+        lines = []
+        feasible = self.feasible
+        lines.append(f"Pod {name}: {len(feasible)} of {len(self.nodes)} nodes pass every filter.")
+        by_reason: dict[tuple[str, str], list[str]] = {}
+        for node in self.nodes:
+            for status in self.statuses(node):
+                for reason in status.reasons:
+                    by_reason.setdefault((status.plugin, reason), []).append(node)
+        for (plugin, reason), nodes in sorted(by_reason.items(), key=lambda item: -len(item[1])):
+            shown = ", ".join(nodes[:5]) + (f" and {len(nodes) - 5} more" if len(nodes) > 5 else "")
+            lines.append(f"  {plugin or 'PreFilter'}: {reason} ({shown})")
+        if feasible:
+            lines += self._scores_in_words()
+        if self.preemption is not None:
+            lines.append(self._preemption_in_words())
+        return "\n".join(lines)
+
+    def _scores_in_words(self) -> list[str]:
+        if self.scores is None or len(self.feasible) == 1:
+            return [f"It goes to {self.chosen}, the only one: nothing is scored."]
+        lines = []
+        best = self.best
+        ties = f" (equal: {', '.join(best)})" if len(best) > 1 else ""
+        place = list(self.scores.rows).index(self.nodes.index(self.chosen)) if self.chosen else 0
+        parts = [
+            f"{name} {int(values[place])}×{self.scores.weights[name]}"
+            for name, values in self.scores.normalized.items()
+        ]
+        lines.append(f"It goes to {self.chosen} with {int(self.scores.total[place])} points{ties}: {', '.join(parts)}.")
+        return lines
+
+    def _preemption_in_words(self) -> str:
+        assert self.preemption is not None
+        if self.preemption.code is Code.Success:
+            gone = ", ".join(pod.key for pod in self.victims)
+            return f"Preemption: removing {gone} makes room on {self.nominated}."
+        return f"Nothing can be preempted: {self.preemption.message.removeprefix('preemption: ')}"
+
+    def to_json(self) -> str:
+        """The annotations that kube-scheduler-simulator writes on a pod, as one JSON object."""
+        filters: dict[str, dict[str, str]] = {}
+        for row in self.filter_rows():
+            filters.setdefault(row["node"], {})[row["plugin"]] = row["reasons"] or "passed"
+        scores: dict[str, dict[str, str]] = {}
+        final: dict[str, dict[str, str]] = {}
+        if self.scores is not None:
+            for place, row_number in enumerate(self.scores.rows):
+                node = self.nodes[row_number]
+                scores[node] = {name: str(int(v[place])) for name, v in self.scores.raw.items()}
+                final[node] = {
+                    name: str(int(v[place]) * self.scores.weights[name]) for name, v in self.scores.normalized.items()
+                }
+        prefix = "kube-scheduler-simulator.sigs.k8s.io"
+        return json.dumps(
+            {
+                f"{prefix}/filter-result": json.dumps(filters),
+                f"{prefix}/score-result": json.dumps(scores),
+                f"{prefix}/finalscore-result": json.dumps(final),
+                f"{prefix}/selected-node": self.chosen,
+                f"{prefix}/postfilter-result": json.dumps(
+                    {self.nominated: {"DefaultPreemption": "preemption victim"}} if self.nominated else {}
+                ),
+            }
+        )
+
+
+def names_of(table: NodeTable) -> list[str]:
+    """The node names that a decision keeps: its own list, because the table goes on changing."""
+    return list(table.names)

@@ -1,0 +1,44 @@
+"""ImageLocality: a node that has the pod's images already is better, the more so the larger and the more widespread
+they are.
+
+Source: plugins/imagelocality.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kitlib.scheduler.plugin import MAX_NODE_SCORE, Context, Plugin, Scores
+from kitlib.scheduler.pod_info import PodInfo
+from kitlib.scheduler.status import Rows
+
+MB = 1024 * 1024
+MIN_THRESHOLD = 23 * MB
+MAX_CONTAINER_THRESHOLD = 1000 * MB
+
+
+class ImageLocality(Plugin):
+    """Adds up image sizes, each scaled by the part of all nodes that have it, so that pods do not crowd on one node."""
+
+    name = "ImageLocality"
+
+    def score(self, state: Any, info: PodInfo, context: Context, rows: Rows) -> Scores:
+        table = context.table
+        containers = [*info.pod.spec.init_containers, *info.pod.spec.containers]
+        sums = np.zeros(len(table), np.int64)
+        spread = table.image_spread()
+        for container in containers:
+            found = spread.get(normalized(container.image), {})
+            share = len(found) / max(len(table), 1)
+            for row, size in found.items():
+                sums[row] += int(float(size) * share)
+        highest = MAX_CONTAINER_THRESHOLD * len(containers)
+        clipped = np.clip(sums[rows], MIN_THRESHOLD, highest)
+        return MAX_NODE_SCORE * (clipped - MIN_THRESHOLD) // (highest - MIN_THRESHOLD)
+
+
+def normalized(image: str) -> str:
+    """An image without a tag means `:latest`. Source: normalizedImageName."""
+    return image if image.rfind(":") > image.rfind("/") else f"{image}:latest"

@@ -1,0 +1,94 @@
+"""NodeAffinity: node selectors and node affinity, required and preferred.
+
+Source: plugins/nodeaffinity; component-helpers scheduling/corev1/nodeaffinity.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kitlib.api.core import Node, NodeSelectorTerm, Pod
+from kitlib.api.core import NodeAffinity as Affinity
+from kitlib.api.selectors import matches_required_node_affinity, matches_term
+from kitlib.scheduler.plugin import SKIP, Context, Plugin, PreFilterResult, Scores, default_normalize
+from kitlib.scheduler.pod_info import PodInfo
+from kitlib.scheduler.status import Code, Rows, Status, Verdicts
+
+NO_MATCH = "node(s) didn't match Pod's node affinity/selector"
+CONFLICT = "pod affinity terms conflict"
+
+
+def node_affinity_of(pod: Pod) -> Affinity | None:
+    """The pod's node affinity, where it has one."""
+    return pod.spec.affinity.node_affinity if pod.spec.affinity else None
+
+
+class NodeAffinity(Plugin):
+    """Judges nodes by their labels and names."""
+
+    name = "NodeAffinity"
+
+    def pre_filter(self, info: PodInfo, context: Context) -> PreFilterResult:
+        affinity = node_affinity_of(info.pod)
+        required = affinity.required if affinity else None
+        if required is None and not info.pod.spec.node_selector:
+            return PreFilterResult(SKIP)
+        nodes = _only_nodes(required.node_selector_terms) if required else None
+        if nodes is not None and not nodes:
+            status = Status(Code.UnschedulableAndUnresolvable, (CONFLICT,), self.name)
+            return PreFilterResult(status=status)
+        return PreFilterResult(nodes=nodes)
+
+    def filter(self, state: Any, info: PodInfo, context: Context, rows: Rows) -> Verdicts:
+        found = Verdicts.passing(len(rows))
+        fits = required_matches(info.pod, context, rows)
+        found.reject(~fits, Code.UnschedulableAndUnresolvable, NO_MATCH)
+        return found
+
+    def pre_score(self, info: PodInfo, context: Context, rows: Rows) -> Any:
+        affinity = node_affinity_of(info.pod)
+        if affinity is None or not affinity.preferred:
+            return SKIP
+        return [(p.weight, p.preference) for p in affinity.preferred if p.weight]
+
+    def score(self, state: Any, info: PodInfo, context: Context, rows: Rows) -> Scores:
+        table = context.table
+        return np.array(
+            [sum(weight for weight, term in state if matches_term(term, table.nodes[row])) for row in rows], np.int64
+        )
+
+    def normalize(self, state: Any, scores: Scores) -> Scores:
+        return default_normalize(scores)
+
+
+def required_matches(pod: Pod, context: Context, rows: Rows) -> NDArray[np.bool_]:
+    """Which rows the pod's selector and required affinity allow."""
+    table = context.table
+    fits = np.ones(len(rows), np.bool_)
+    for key, value in pod.spec.node_selector.items():
+        codes, values = table.label(key)
+        fits &= codes[rows] == (values.index(value) if value in values else -2)
+    affinity = node_affinity_of(pod)
+    if affinity is not None and affinity.required is not None:
+        nodes: list[Node] = table.nodes
+        for place in np.flatnonzero(fits):
+            fits[place] = matches_required_node_affinity(pod, nodes[rows[place]])
+    return fits
+
+
+def _only_nodes(terms: list[NodeSelectorTerm]) -> frozenset[str] | None:
+    """The names that the terms' `metadata.name` fields leave; None where a term leaves all. Source: PreFilter."""
+    found: set[str] = set()
+    for term in terms:
+        names: set[str] | None = None
+        for requirement in term.match_fields:
+            if requirement.key == "metadata.name" and requirement.operator == "In":
+                values = set(requirement.values)
+                names = values if names is None else names & values
+        if names is None:
+            return None
+        found |= names
+    return frozenset(found) if terms else None

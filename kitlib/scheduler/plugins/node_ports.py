@@ -1,0 +1,39 @@
+"""NodePorts: two pods cannot take the same host port of a node; an address of 0.0.0.0 takes it on all.
+
+Source: plugins/nodeports, framework HostPortInfo.CheckConflict.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kitlib.scheduler.plugin import SKIP, Context, Plugin, PreFilterResult
+from kitlib.scheduler.pod_info import HostPort, PodInfo
+from kitlib.scheduler.status import Code, Rows, Verdicts
+
+NOT_FREE = "node(s) didn't have free ports for the requested pod ports"
+ANY_ADDRESS = "0.0.0.0"
+
+
+class NodePorts(Plugin):
+    """Compares the pod's host ports with those taken on each node."""
+
+    name = "NodePorts"
+
+    def pre_filter(self, info: PodInfo, context: Context) -> PreFilterResult:
+        return PreFilterResult(info.host_ports or SKIP)
+
+    def filter(self, state: Any, info: PodInfo, context: Context, rows: Rows) -> Verdicts:
+        found = Verdicts.passing(len(rows))
+        for place, row in enumerate(rows):
+            taken = context.table.ports[row]
+            if taken and any(_conflicts(port, taken) for port in state):
+                found.reject_row(place, Code.Unschedulable, (NOT_FREE,))
+        return found
+
+
+def _conflicts(port: HostPort, taken: set[HostPort]) -> bool:
+    address, protocol, number = port
+    if address == ANY_ADDRESS:
+        return any(other[1:] == (protocol, number) for other in taken)
+    return port in taken or (ANY_ADDRESS, protocol, number) in taken

@@ -1,0 +1,203 @@
+"""NodeResourcesFit and NodeResourcesBalancedAllocation: what pods request against what nodes have to give.
+
+Source: plugins/noderesources (fit.go, resource_allocation.go, least_allocated.go, most_allocated.go,
+requested_to_capacity_ratio.go, balanced_allocation.go).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kitlib.api.errors import KitError
+from kitlib.scheduler.node_table import Column
+from kitlib.scheduler.plugin import MAX_NODE_SCORE, SKIP, Context, Plugin, PreFilterResult, Scores
+from kitlib.scheduler.pod_info import Amounts, PodInfo
+from kitlib.scheduler.status import Code, Rows, Verdicts
+
+TOO_MANY_PODS = "Too many pods"
+NATIVE = ("cpu", "memory", "ephemeral-storage")
+STRATEGIES = ("LeastAllocated", "MostAllocated", "RequestedToCapacityRatio")
+_DEFAULT_RESOURCES = ({"name": "cpu", "weight": 1}, {"name": "memory", "weight": 1})
+
+
+class NodeResourcesFit(Plugin):
+    """Filter: everything requested is left on the node. Score: by the strategy, LeastAllocated by default."""
+
+    name = "NodeResourcesFit"
+
+    def __init__(self, arguments: Mapping[str, Any] | None = None) -> None:
+        super().__init__(arguments)
+        strategy = self.arguments.get("scoringStrategy") or {}
+        self.strategy = strategy.get("type", "LeastAllocated")
+        if self.strategy not in STRATEGIES:
+            listed = ", ".join(f'"{name}"' for name in STRATEGIES)
+            raise KitError(f'scoringStrategy.type: Unsupported value: "{self.strategy}": supported values: {listed}')
+        self.resources = _weights(strategy.get("resources") or _DEFAULT_RESOURCES)
+        shape = (strategy.get("requestedToCapacityRatio") or {}).get("shape") or []
+        self.shape = [(int(point["utilization"]), int(point["score"]) * 10) for point in shape]
+        if self.strategy == "RequestedToCapacityRatio" and not self.shape:
+            raise KitError(
+                "scoringStrategy.requestedToCapacityRatio.shape: Required value: at least one point must be specified"
+            )
+        self.ignored = set(self.arguments.get("ignoredResources") or ())
+        self.ignored_groups = set(self.arguments.get("ignoredResourceGroups") or ())
+
+    def pre_filter(self, info: PodInfo, context: Context) -> PreFilterResult:
+        wanted = {name: amount for name, amount in info.requests.items() if amount > 0 and not self._is_ignored(name)}
+        ordered = {name: wanted[name] for name in NATIVE if name in wanted}
+        return PreFilterResult(ordered | {name: wanted[name] for name in sorted(wanted) if name not in ordered})
+
+    def _is_ignored(self, name: str) -> bool:
+        return "/" in name and (name in self.ignored or name.partition("/")[0] in self.ignored_groups)
+
+    def filter(self, state: Any, info: PodInfo, context: Context, rows: Rows) -> Verdicts:
+        table = context.table
+        full = table.pod_count[rows] + 1 > table.allowed_pods[rows]
+        lacking: list[tuple[str, NDArray[np.bool_]]] = []
+        never = np.zeros(len(rows), np.bool_)
+        for name, amount in state.items():
+            has = table.column(name, table.allocatable)[rows]
+            short = amount > has - table.column(name, table.requested)[rows]
+            if short.any():
+                lacking.append((name, short))
+                never |= amount > has
+        found = Verdicts.passing(len(rows))
+        bad = full.copy()
+        for _, short in lacking:
+            bad |= short
+        if not bad.any():
+            return found
+        # nodes with the same reasons are rejected together: the reasons are the bits of a number
+        signature = full.astype(np.int64)
+        for bit, (_, short) in enumerate(lacking, start=1):
+            signature |= short.astype(np.int64) << bit
+        resolvable = context.release.enabled("KitFitUnresolvable")
+        for number in np.unique(signature[bad]):
+            reasons = (TOO_MANY_PODS,) if number & 1 else ()
+            reasons += tuple(f"Insufficient {name}" for bit, (name, _) in enumerate(lacking, 1) if number >> bit & 1)
+            mask = bad & (signature == number)
+            found.reject(mask & never if resolvable else mask & False, Code.UnschedulableAndUnresolvable, *reasons)
+            found.reject(mask, Code.Unschedulable, *reasons)
+        return found
+
+    def pre_score(self, info: PodInfo, context: Context, rows: Rows) -> Any:
+        return {name: _non_zero_request(info, name) for name, _ in self.resources}
+
+    def score(self, state: Any, info: PodInfo, context: Context, rows: Rows) -> Scores:
+        total, weights = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64)
+        for name, weight in self.resources:
+            if name not in NATIVE and not state[name]:
+                continue
+            has = context.table.column(name, context.table.allocatable)[rows]
+            asked = _non_zero_column(context, name)[rows] + state[name]
+            there = has > 0
+            one = self._one(asked, has)
+            if self.strategy == "RequestedToCapacityRatio":
+                counts = there & (one > 0)
+            else:
+                counts = there
+            total += np.where(counts, one * weight, 0)
+            weights += np.where(counts, weight, 0)
+        if self.strategy == "RequestedToCapacityRatio":
+            return np.where(weights > 0, np.rint(total / np.maximum(weights, 1)), 0).astype(np.int64)
+        return np.where(weights > 0, total // np.maximum(weights, 1), 0)
+
+    def _one(self, asked: Column, has: Column) -> Column:
+        """One resource's score, 0 to 100."""
+        safe = np.maximum(has, 1)
+        if self.strategy == "LeastAllocated":
+            return np.where(asked > has, 0, (has - asked) * MAX_NODE_SCORE // safe)
+        if self.strategy == "MostAllocated":
+            return np.minimum(asked, has) * MAX_NODE_SCORE // safe
+        used = np.where(asked > has, 100, asked * 100 // safe)
+        return _broken_line(self.shape, used)
+
+
+def _broken_line(shape: Sequence[tuple[int, int]], x: Column) -> Column:
+    """Between the points straight, outside them flat; whole numbers, cut off. Source: BuildBrokenLinearFunction."""
+    made = np.full(len(x), shape[-1][1], np.int64)
+    done = np.zeros(len(x), np.bool_)
+    for i, (right, score) in enumerate(shape):
+        here = (x <= right) & ~done
+        if i == 0:
+            made[here] = shape[0][1]
+        else:
+            left, before = shape[i - 1]
+            rise = (score - before) * (x[here] - left)
+            made[here] = before + np.trunc(rise / (right - left)).astype(np.int64)
+        done |= here
+    return made
+
+
+class NodeResourcesBalancedAllocation(Plugin):
+    """Score: the more evenly a node's resources would be used, the better.
+
+    With the pod on it, the deviation of the used fractions; compared, in newer releases, with the deviation without it.
+    """
+
+    name = "NodeResourcesBalancedAllocation"
+
+    def __init__(self, arguments: Mapping[str, Any] | None = None) -> None:
+        super().__init__(arguments)
+        self.resources = [name for name, _ in _weights(self.arguments.get("resources") or _DEFAULT_RESOURCES)]
+
+    def pre_score(self, info: PodInfo, context: Context, rows: Rows) -> Any:
+        if context.release.enabled("KitBalancedSkipsBestEffort") and not any(
+            info.requests.get(name, 0) for name in self.resources
+        ):
+            return SKIP
+        return info.requests
+
+    def score(self, state: Any, info: PodInfo, context: Context, rows: Rows) -> Scores:
+        after = ((1 - self._deviation(state, state, context, rows)) * MAX_NODE_SCORE).astype(np.int64)
+        if not context.release.enabled("KitBalancedComparesWithout"):
+            return after
+        before = ((1 - self._deviation({}, state, context, rows)) * MAX_NODE_SCORE).astype(np.int64)
+        half = MAX_NODE_SCORE // 2
+        return half + (half + after - before) // 2
+
+    def _deviation(self, more: Amounts, asked_for: Amounts, context: Context, rows: Rows) -> NDArray[np.float64]:
+        """Standard deviation of the used fractions with `more` on the nodes; extended resources only if asked for."""
+        fractions: list[NDArray[np.float64]] = []
+        counted: list[NDArray[np.bool_]] = []
+        table = context.table
+        for name in self.resources:
+            if name not in NATIVE and not asked_for.get(name):
+                continue
+            has = table.column(name, table.allocatable)[rows]
+            asked = table.column(name, table.requested)[rows] + more.get(name, 0)
+            fractions.append(np.minimum(asked / np.maximum(has, 1), 1.0))
+            counted.append(has > 0)
+        if not fractions:
+            return np.zeros(len(rows))
+        values, there = np.array(fractions), np.array(counted)
+        count = there.sum(axis=0)
+        safe = np.maximum(count, 1)
+        mean = np.where(there, values, 0).sum(axis=0) / safe
+        spread = np.sqrt((np.where(there, values - mean, 0) ** 2).sum(axis=0) / safe)
+        if len(fractions) == 2:
+            two = np.abs(values[0] - values[1]) / 2
+            spread = np.where(count == 2, two, spread)
+        return np.where(count >= 2, spread, 0.0)
+
+
+def _weights(resources: Sequence[Mapping[str, Any]]) -> list[tuple[str, int]]:
+    return [(one["name"], int(one.get("weight", 1) or 1)) for one in resources]
+
+
+def _non_zero_request(info: PodInfo, name: str) -> int:
+    """What the pod counts for in scoring. Source: calculatePodResourceRequest."""
+    if name == "cpu":
+        return info.scored[0]
+    return info.scored[1] if name == "memory" else info.requests.get(name, 0)
+
+
+def _non_zero_column(context: Context, name: str) -> Column:
+    table = context.table
+    if name == "cpu":
+        return table.non_zero_cpu
+    return table.non_zero_memory if name == "memory" else table.column(name, table.requested)

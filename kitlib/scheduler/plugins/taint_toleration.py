@@ -1,0 +1,52 @@
+"""TaintToleration: NoSchedule and NoExecute taints keep pods away that do not tolerate them; PreferNoSchedule costs
+score.
+
+Source: plugins/tainttoleration.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kitlib.api.core import Taint, Toleration
+from kitlib.api.selectors import repels_scheduling, tolerates, untolerated_taint
+from kitlib.scheduler.plugin import Context, Plugin, Scores, default_normalize
+from kitlib.scheduler.pod_info import PodInfo
+from kitlib.scheduler.status import Code, Rows, Verdicts
+
+
+class TaintToleration(Plugin):
+    """Judges each distinct list of taints once, for all nodes that have it."""
+
+    name = "TaintToleration"
+
+    def filter(self, state: Any, info: PodInfo, context: Context, rows: Rows) -> Verdicts:
+        found = Verdicts.passing(len(rows))
+        codes, lists = context.table.taint_groups()
+        mine = codes[rows]
+        for number, taints in enumerate(lists):
+            repelling = untolerated_taint(taints, info.pod.spec.tolerations, repels_scheduling)
+            if repelling is not None:
+                reason = context.release.text("untolerated_taint").format(key=repelling.key, value=repelling.value)
+                found.reject(mine == number, Code.UnschedulableAndUnresolvable, reason)
+        return found
+
+    def pre_score(self, info: PodInfo, context: Context, rows: Rows) -> Any:
+        return [t for t in info.pod.spec.tolerations if t.effect in ("", "PreferNoSchedule")]
+
+    def score(self, state: Any, info: PodInfo, context: Context, rows: Rows) -> Scores:
+        codes, lists = context.table.taint_groups()
+        counts = np.array([_unwelcome(taints, state) for taints in lists], np.int64)
+        return counts[codes[rows]]
+
+    def normalize(self, state: Any, scores: Scores) -> Scores:
+        return default_normalize(scores, reverse=True)
+
+
+def _unwelcome(taints: tuple[Taint, ...], tolerations: list[Toleration]) -> int:
+    """How many PreferNoSchedule taints are not tolerated. Source: countIntolerableTaintsPreferNoSchedule."""
+    return sum(
+        taint.effect == "PreferNoSchedule" and not any(tolerates(one, taint) for one in tolerations) for taint in taints
+    )

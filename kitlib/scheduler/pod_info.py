@@ -1,0 +1,159 @@
+"""A pod as the scheduler sees it: its requests as integers, its affinity terms made ready for matching.
+
+Source: kube-scheduler framework types.go (PodInfo, AffinityTerm, calculateResource), util/pod_resources.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from kitlib.api.core import Pod, PodAffinityTerm, ResourceList
+from kitlib.api.podresources import pod_requests
+from kitlib.api.release import Release
+from kitlib.api.resource import Quantity
+from kitlib.api.selectors import LabelSelectorMatcher
+
+DEFAULT_MILLI_CPU = 100
+DEFAULT_MEMORY = 200 * 1024 * 1024
+_NON_MISSING: ResourceList = {
+    "cpu": Quantity.from_milli(DEFAULT_MILLI_CPU),
+    "memory": Quantity.from_int(DEFAULT_MEMORY, "BinarySI"),
+}
+Amounts = dict[str, int]
+"""Resource -> milli-CPU of CPU, whole units of everything else."""
+HostPort = tuple[str, str, int]
+"""Address, protocol, port."""
+
+
+def amounts(resources: ResourceList) -> Amounts:
+    """A resource list as integers. Source: framework Resource.Add."""
+    return {name: q.milli_value() if name == "cpu" else q.value() for name, q in resources.items()}
+
+
+class Term:
+    """One affinity term, ready to be matched against pods.
+
+    Attributes:
+        topology_key: whose values make the domains. weight: of a preferred term; 0 = required.
+
+    Source: framework AffinityTerm.Matches.
+    """
+
+    __slots__ = ("namespace_selector", "namespaces", "selector", "topology_key", "weight")
+
+    def __init__(self, term: PodAffinityTerm, pod: Pod, weight: int = 0) -> None:
+        self.selector = LabelSelectorMatcher(term.label_selector)
+        self.topology_key, self.weight = term.topology_key, weight
+        self.namespace_selector = (
+            LabelSelectorMatcher(term.namespace_selector) if term.namespace_selector is not None else None
+        )
+        own = not term.namespaces and term.namespace_selector is None
+        self.namespaces = frozenset({pod.metadata.namespace} if own else term.namespaces)
+
+    def matches(self, pod: Pod, namespace_labels: Mapping[str, Mapping[str, str]]) -> bool:
+        """Whether a pod is meant by the term."""
+        namespace = pod.metadata.namespace
+        if namespace not in self.namespaces:
+            chosen = self.namespace_selector
+            if chosen is None or not chosen.matches(namespace_labels.get(namespace, {})):
+                return False
+        return self.selector.matches(pod.metadata.labels)
+
+
+def _terms(terms: Iterable[PodAffinityTerm], pod: Pod) -> tuple[Term, ...]:
+    return tuple(Term(term, pod) for term in terms)
+
+
+@dataclass(eq=False)
+class PodInfo:
+    """A pod with what is computed from its spec once.
+
+    Attributes:
+        pod: the object. release: whose rules its requests follow.
+        row: the node's row while it stands on one.
+    """
+
+    pod: Pod
+    release: Release = field(default_factory=Release.latest)
+    row: int = -1
+
+    @cached_property
+    def requests(self) -> Amounts:
+        """Effective requests."""
+        return amounts(pod_requests(self.pod, release=self.release))
+
+    @cached_property
+    def non_zero(self) -> tuple[int, int]:
+        """Milli-CPU and bytes of memory for scoring: containers that request nothing count as 100m and 200Mi."""
+        listed = amounts(pod_requests(self.pod, non_missing=_NON_MISSING, release=self.release))
+        return listed.get("cpu", 0), listed.get("memory", 0)
+
+    @cached_property
+    def scored(self) -> tuple[int, int]:
+        """The same of an incoming pod: there the containers count, not the pod-level requests.
+
+        Source: noderesources calculatePodResourceRequest.
+        """
+        listed = amounts(
+            pod_requests(self.pod, non_missing=_NON_MISSING, skip_pod_level=True, release=self.release)
+        )
+        return listed.get("cpu", 0), listed.get("memory", 0)
+
+    @cached_property
+    def required_affinity(self) -> tuple[Term, ...]:
+        affinity = self.pod.spec.affinity and self.pod.spec.affinity.pod_affinity
+        return _terms(affinity.required, self.pod) if affinity else ()
+
+    @cached_property
+    def required_anti_affinity(self) -> tuple[Term, ...]:
+        affinity = self.pod.spec.affinity and self.pod.spec.affinity.pod_anti_affinity
+        return _terms(affinity.required, self.pod) if affinity else ()
+
+    @cached_property
+    def preferred_affinity(self) -> tuple[Term, ...]:
+        affinity = self.pod.spec.affinity and self.pod.spec.affinity.pod_affinity
+        preferred = affinity.preferred if affinity else []
+        return tuple(Term(w.pod_affinity_term, self.pod, w.weight) for w in preferred)
+
+    @cached_property
+    def preferred_anti_affinity(self) -> tuple[Term, ...]:
+        affinity = self.pod.spec.affinity and self.pod.spec.affinity.pod_anti_affinity
+        preferred = affinity.preferred if affinity else []
+        return tuple(Term(w.pod_affinity_term, self.pod, w.weight) for w in preferred)
+
+    @cached_property
+    def has_affinity(self) -> bool:
+        """Whether it has any term that other pods must be checked against."""
+        spec = self.pod.spec.affinity
+        return spec is not None and (spec.pod_affinity is not None or spec.pod_anti_affinity is not None)
+
+    @cached_property
+    def host_ports(self) -> tuple[HostPort, ...]:
+        """Ports that it takes on its node, of containers and sidecars. Source: util.GetHostPorts."""
+        containers = [
+            *self.pod.spec.containers,
+            *(c for c in self.pod.spec.init_containers if c.restart_policy == "Always"),
+        ]
+        return tuple(
+            (port.host_ip or "0.0.0.0", port.protocol or "TCP", port.host_port)
+            for container in containers
+            for port in container.ports
+            if port.host_port > 0
+        )
+
+    @property
+    def uid(self) -> str:
+        """The pod's UID, or its key where it has none."""
+        return self.pod.metadata.uid or self.pod.key
+
+    @property
+    def priority(self) -> int:
+        """Source: corev1helpers.PodPriority."""
+        return self.pod.spec.priority or 0
+
+    @property
+    def terminating(self) -> bool:
+        """Whether it is on its way out."""
+        return self.pod.metadata.deletion_timestamp is not None

@@ -1,0 +1,219 @@
+"""DefaultPreemption: which less important pods would have to go, on which node it costs least, and why nothing helps.
+
+On every node where it might help all less important pods are taken away; if the pod then fits, they are brought back
+one by one, the most important first, as long as it still fits: those that cannot come back are the victims. Pods
+whose disruption budget would be violated are brought back before others.
+
+Source: plugins/defaultpreemption, framework/preemption (DryRunPreemption, SelectCandidate, pickOneNodeForPreemption),
+util.MoreImportantPod.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from kitlib.api.core import Pod
+from kitlib.api.policy import PodDisruptionBudget
+from kitlib.api.selectors import LabelSelectorMatcher
+from kitlib.scheduler.cycle import FilterOutcome, Nominated, fit_error, fits
+from kitlib.scheduler.plugin import Context
+from kitlib.scheduler.pod_info import PodInfo
+from kitlib.scheduler.profile import Profile
+from kitlib.scheduler.status import Code, Status
+
+NOT_HELPFUL = "Preemption is not helpful for scheduling"
+NO_VICTIMS = "No preemption victims found for incoming pod"
+NEVER = "not eligible due to preemptionPolicy=Never."
+TERMINATING = "not eligible due to a terminating pod on the nominated node."
+MAX_INT32 = 2**31 - 1
+MIN_PERCENTAGE, MIN_ABSOLUTE = 10, 100
+_NOW = datetime(9999, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A node that preemption could use.
+
+    Attributes:
+        row, node: which. victims: who would have to go, the most important first.
+        violations: victims whose disruption budget would be violated.
+    """
+
+    row: int
+    node: str
+    victims: tuple[PodInfo, ...]
+    violations: int
+
+
+@dataclass
+class Preemption:
+    """What PostFilter found.
+
+    Attributes:
+        code: Success = somebody can go. message: why not.
+        candidates: node -> candidate. best: the nodes of equal merit, of which the first is taken.
+        nominated: the node chosen; "" = none.
+    """
+
+    code: Code
+    message: str = ""
+    candidates: dict[str, Candidate] = field(default_factory=dict)
+    best: list[str] = field(default_factory=list)
+
+    @property
+    def nominated(self) -> str:
+        """The node that the pod is nominated to."""
+        return self.best[0] if self.best else ""
+
+    @property
+    def victims(self) -> tuple[PodInfo, ...]:
+        """Who has to go there."""
+        return self.candidates[self.nominated].victims if self.best else ()
+
+
+def preempt(
+    profile: Profile, info: PodInfo, context: Context, outcome: FilterOutcome, nominated: Nominated | None = None
+) -> Preemption:
+    """Look for victims after a failed cycle.
+
+    Source: Evaluator.Preempt.
+    """
+    refusal = eligible(info, context)
+    if refusal:
+        return Preemption(Code.Unschedulable, f"preemption: {refusal}")
+    table = context.table
+    statuses: Counter[str] = Counter()
+    promising = [int(row) for row in outcome.rows if outcome.codes[row] == Code.Unschedulable]
+    statuses[NOT_HELPFUL] += len(table) - len(promising)
+    candidates: dict[str, Candidate] = {}
+    promised = None if context.release.enabled("KitPreemptionIgnoresNominated") else nominated
+    for row in promising:
+        found = victims_on(profile, info, context, row, outcome, promised)
+        if isinstance(found, Status):
+            statuses.update(found.reasons)
+        else:
+            candidates[found.node] = found
+    if not candidates:
+        counted = {reason: count for reason, count in statuses.items() if count}
+        return Preemption(Code.Unschedulable, f"preemption: {fit_error(len(table), counted)}")
+    return Preemption(Code.Success, "", candidates, choose(list(candidates.values())))
+
+
+def eligible(info: PodInfo, context: Context) -> str:
+    """Why the pod may not preempt; "" = it may. Source: PodEligibleToPreemptOthers."""
+    if info.pod.spec.preemption_policy == "Never":
+        return NEVER
+    row = context.table.index.get(info.pod.status.nominated_node_name, -1)
+    if row >= 0 and any(o.terminating and o.priority < info.priority for o in context.table.pods[row].values()):
+        return TERMINATING
+    return ""
+
+
+def victims_on(
+    profile: Profile,
+    info: PodInfo,
+    context: Context,
+    row: int,
+    outcome: FilterOutcome,
+    nominated: Nominated | None = None,
+) -> Candidate | Status:
+    """The victims on one node, or why there are none. The table is as before afterwards.
+
+    Source: SelectVictimsOnNode.
+    """
+    table = context.table
+    lower = [other for other in table.pods[row].values() if other.priority < info.priority]
+    if not lower:
+        return Status(Code.UnschedulableAndUnresolvable, (NO_VICTIMS,))
+    order = list(table.pods[row].values())
+    try:
+        for other in lower:
+            table.remove(other)
+        status = fits(profile, info, context, row, outcome, nominated)
+        if not status.ok:
+            return status
+        violating, others = split_by_budgets(sorted(lower, key=importance), context.budgets)
+        victims: list[PodInfo] = []
+        violations = 0
+        for group, violates in ((violating, True), (others, False)):
+            for other in group:
+                table.add(other, row)
+                if not fits(profile, info, context, row, outcome, nominated).ok:
+                    table.remove(other)
+                    victims.append(other)
+                    violations += violates
+        return Candidate(row, table.names[row], tuple(sorted(victims, key=importance)), violations)
+    finally:
+        for other in list(table.pods[row].values()):
+            table.remove(other)
+        for other in order:
+            table.add(other, row)
+
+
+def importance(info: PodInfo) -> tuple[int, datetime]:
+    """Sort key: higher priority first, then who started earlier. Source: util.MoreImportantPod."""
+    return -info.priority, info.pod.status.start_time or _NOW
+
+
+def split_by_budgets(
+    pods: Sequence[PodInfo], budgets: Sequence[PodDisruptionBudget]
+) -> tuple[list[PodInfo], list[PodInfo]]:
+    """Pods whose removal would violate a budget, and the others. Source: filterPodsWithPDBViolation."""
+    allowed = [budget.status.disruptions_allowed for budget in budgets]
+    selectors = [LabelSelectorMatcher(budget.spec.selector) for budget in budgets]
+    violating: list[PodInfo] = []
+    others: list[PodInfo] = []
+    for info in pods:
+        violates = False
+        if info.pod.metadata.labels:
+            for i, budget in enumerate(budgets):
+                if not _covers(budget, selectors[i], info.pod):
+                    continue
+                allowed[i] -= 1
+                violates = violates or allowed[i] < 0
+        (violating if violates else others).append(info)
+    return violating, others
+
+
+def _covers(budget: PodDisruptionBudget, selector: LabelSelectorMatcher, pod: Pod) -> bool:
+    """A budget with an empty selector covers nobody here; a pod that is being disrupted already is not counted again."""
+    if budget.namespace != pod.namespace or selector.everything or not selector.matches(pod.metadata.labels):
+        return False
+    return pod.name not in budget.status.disrupted_pods
+
+
+def choose(candidates: list[Candidate]) -> list[str]:
+    """The best nodes: fewest violations, least important victims, smallest sum of priorities, fewest victims, and then those
+    whose most important victims started last. Several may be left; they are equal.
+
+    Source: pickOneNodeForPreemption.
+    """
+    criteria: list[Callable[[Candidate], float]] = [
+        lambda c: c.violations,
+        lambda c: c.victims[0].priority,
+        lambda c: sum(v.priority + MAX_INT32 + 1 for v in c.victims),
+        lambda c: len(c.victims),
+        lambda c: -_earliest_start(c.victims).timestamp(),
+    ]
+    left = candidates
+    for criterion in criteria:
+        values = [criterion(c) for c in left]
+        least = min(values)
+        left = [c for c, value in zip(left, values, strict=True) if value == least]
+        if len(left) == 1:
+            break
+    return [c.node for c in left]
+
+
+def _earliest_start(victims: Sequence[PodInfo]) -> datetime:
+    """The earliest start among the most important of them. Source: util.GetEarliestPodStartTime."""
+    highest = max(v.priority for v in victims)
+    return min(v.pod.status.start_time or _NOW for v in victims if v.priority == highest)
+
+
+def row_count(size: int) -> int:
+    """How many candidates a large cluster looks for. Source: calculateNumCandidates."""
+    return int(min(max(size * MIN_PERCENTAGE // 100, MIN_ABSOLUTE), size))

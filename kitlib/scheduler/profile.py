@@ -1,0 +1,135 @@
+"""Profiles: which plugins take part, in which order, with which weights and arguments.
+
+Source: apis/config/v1 default_plugins.go, apis/config/validation; KubeSchedulerConfiguration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from kitlib.api.errors import KitError
+from kitlib.scheduler.plugin import Plugin
+from kitlib.scheduler.plugins.image_locality import ImageLocality
+from kitlib.scheduler.plugins.inter_pod_affinity import InterPodAffinity
+from kitlib.scheduler.plugins.node_affinity import NodeAffinity
+from kitlib.scheduler.plugins.node_basics import (
+    DefaultBinder,
+    NodeName,
+    NodeUnschedulable,
+    PrioritySort,
+    SchedulingGates,
+)
+from kitlib.scheduler.plugins.node_ports import NodePorts
+from kitlib.scheduler.plugins.node_resources import NodeResourcesBalancedAllocation, NodeResourcesFit
+from kitlib.scheduler.plugins.pod_topology_spread import PodTopologySpread
+from kitlib.scheduler.plugins.taint_toleration import TaintToleration
+
+REGISTRY: dict[str, type[Plugin]] = {
+    plugin.name: plugin
+    for plugin in (
+        SchedulingGates,
+        PrioritySort,
+        NodeUnschedulable,
+        NodeName,
+        TaintToleration,
+        NodeAffinity,
+        NodePorts,
+        NodeResourcesFit,
+        PodTopologySpread,
+        InterPodAffinity,
+        NodeResourcesBalancedAllocation,
+        ImageLocality,
+        DefaultBinder,
+    )
+}
+"""Every plugin by name, in the default order."""
+
+DEFAULT_WEIGHTS = {
+    "TaintToleration": 3,
+    "NodeAffinity": 2,
+    "NodeResourcesFit": 1,
+    "PodTopologySpread": 2,
+    "InterPodAffinity": 2,
+    "NodeResourcesBalancedAllocation": 1,
+    "ImageLocality": 1,
+}
+DEFAULT_SCHEDULER = "default-scheduler"
+
+
+@dataclass
+class Profile:
+    """One profile.
+
+    Attributes:
+        name: `schedulerName`. plugins: in the order in which they run. weights: of the Score plugins.
+        percentage: `percentageOfNodesToScore`; 0 = all.
+    """
+
+    plugins: list[Plugin]
+    weights: dict[str, int] = field(default_factory=lambda: dict(DEFAULT_WEIGHTS))
+    name: str = DEFAULT_SCHEDULER
+    percentage: int = 0
+
+    @classmethod
+    def default(cls, **arguments: Mapping[str, Any]) -> Profile:
+        """The default plugins with their weights.
+
+        Args:
+            arguments: plugin name -> its pluginConfig.
+        """
+        return cls([kind(arguments.get(name)) for name, kind in REGISTRY.items()])
+
+    @classmethod
+    def from_configuration(
+        cls, data: Mapping[str, Any], *, own: Sequence[type[Plugin]] = (), percentage: int = 0
+    ) -> Profile:
+        """A profile of a KubeSchedulerConfiguration.
+
+        Args:
+            data: one entry of `profiles`. own: plugins of the user's, by their names.
+            percentage: the configuration's `percentageOfNodesToScore`.
+
+        Raises:
+            KitError: for a plugin that there is not, a weight out of range, arguments of an unknown plugin.
+        """
+        known = {**REGISTRY, **{plugin.name: plugin for plugin in own}}
+        arguments: dict[str, Mapping[str, Any]] = {}
+        for i, one in enumerate(data.get("pluginConfig") or ()):
+            if one.get("name") not in known:
+                raise KitError(f'pluginConfig[{i}].name: Invalid value: "{one.get("name")}": unknown plugin')
+            if one["name"] in arguments:
+                raise KitError(f'pluginConfig[{i}]: Duplicate value: "{one["name"]}"')
+            arguments[one["name"]] = one.get("args") or {}
+        order, weights = list(REGISTRY), dict(DEFAULT_WEIGHTS)
+        for point, sets in (data.get("plugins") or {}).items():
+            for one in (sets or {}).get("disabled") or ():
+                names = list(order) if one["name"] == "*" else [one["name"]]
+                for name in names:
+                    if name not in known:
+                        raise KitError(f'plugins.{point}.disabled: Invalid value: "{name}": unknown plugin')
+                    if point == "multiPoint":
+                        order = [other for other in order if other != name]
+                    weights.pop(name, None) if point in ("multiPoint", "score") else None
+            for one in (sets or {}).get("enabled") or ():
+                name, weight = one["name"], one.get("weight")
+                if name not in known:
+                    raise KitError(f'plugins.{point}.enabled: Invalid value: "{name}": unknown plugin')
+                if name not in order:
+                    order.append(name)
+                if point in ("multiPoint", "score"):
+                    if weight is not None and not 0 <= int(weight) <= 2**31 - 1:
+                        raise KitError(f"plugins.{point}.enabled[{name}].weight: Invalid value: {weight}")
+                    if known[name]().takes_part("score"):
+                        weights[name] = int(weight or weights.get(name) or 1)
+        own_percentage = data.get("percentageOfNodesToScore", percentage) or 0
+        if not 0 <= int(own_percentage) <= 100:
+            raise KitError(f"percentageOfNodesToScore: Invalid value: {own_percentage}: not in valid range [0-100]")
+        plugins = [known[name](arguments.get(name)) for name in order]
+        return cls(plugins, weights, data.get("schedulerName", DEFAULT_SCHEDULER), int(own_percentage))
+
+    def at(self, point: str) -> list[Plugin]:
+        """The plugins that take part at an extension point."""
+        found = [plugin for plugin in self.plugins if plugin.takes_part(point)]
+        return [plugin for plugin in found if self.weights.get(plugin.name)] if point == "score" else found

@@ -1,0 +1,96 @@
+"""What a plugin answers: a status with a code and reasons, or for Filter plugins a whole column of them, one a node.
+
+Source: kube-scheduler framework interface.go (Code, Status).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+Rows = NDArray[np.int64]
+"""Row numbers of a node table."""
+
+
+class Code(IntEnum):
+    """Kinds of answer; the names are Kubernetes'."""
+
+    Success = 0
+    Error = 1
+    Unschedulable = 2
+    UnschedulableAndUnresolvable = 3
+    Wait = 4
+    Skip = 5
+    Pending = 6
+
+
+@dataclass(frozen=True)
+class Status:
+    """One answer.
+
+    Attributes:
+        code: its kind. reasons: why. plugin: who says so; "" = the framework itself.
+    """
+
+    code: Code = Code.Success
+    reasons: tuple[str, ...] = ()
+    plugin: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is in the way."""
+        return self.code is Code.Success
+
+    @property
+    def message(self) -> str:
+        """The reasons as one text."""
+        return ", ".join(self.reasons)
+
+
+SUCCESS = Status()
+
+
+@dataclass
+class Verdicts:
+    """A Filter plugin's answers for many nodes: a code a node, and the number of its reasons in `texts`.
+
+    Attributes:
+        codes: `Code` values, one a row.
+        which: index into `texts`, one a row; 0 = no reasons.
+        texts: the different lists of reasons; the first is empty.
+    """
+
+    codes: NDArray[np.uint8]
+    which: NDArray[np.int32]
+    texts: list[tuple[str, ...]] = field(default_factory=lambda: [()])
+
+    @classmethod
+    def passing(cls, size: int) -> Verdicts:
+        """Everything passes."""
+        return cls(np.zeros(size, np.uint8), np.zeros(size, np.int32))
+
+    def reject(self, mask: NDArray[np.bool_], code: Code, *reasons: str) -> None:
+        """Reject the rows of the mask that nothing has rejected yet."""
+        new = mask & (self.codes == 0)
+        if new.any():
+            self.codes[new] = code
+            self.which[new] = self._index(reasons)
+
+    def reject_row(self, row: int, code: Code, reasons: tuple[str, ...]) -> None:
+        """Reject one row (by its place in the column)."""
+        self.codes[row] = code
+        self.which[row] = self._index(reasons)
+
+    def _index(self, reasons: tuple[str, ...]) -> int:
+        try:
+            return self.texts.index(reasons)
+        except ValueError:
+            self.texts.append(reasons)
+            return len(self.texts) - 1
+
+    def status(self, place: int, plugin: str) -> Status:
+        """The answer for one row."""
+        return Status(Code(int(self.codes[place])), self.texts[int(self.which[place])], plugin)
