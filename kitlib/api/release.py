@@ -38,6 +38,7 @@ GATES: dict[str, tuple[tuple[int, bool], ...]] = {
     "MinDomainsInPodTopologySpread": ((24, _OFF), (27, _ON)),
     "NodeInclusionPolicyInPodTopologySpread": ((25, _OFF), (26, _ON)),
     "NodeSwap": ((22, _OFF), (28, _ON)),
+    "PodDisruptionConditions": ((25, _OFF), (26, _ON)),
     "PodLevelResourceManagers": ((36, _OFF),),
     "PodLevelResources": ((32, _OFF), (34, _ON)),
     "PodSchedulingReadiness": ((26, _OFF), (27, _ON)),

@@ -139,7 +139,7 @@ def _failure(decision: Decision) -> dict[str, Any]:
     preemption = decision.preemption
     assert preemption is not None and decision.filters is not None
     post: dict[str, Any] = {"code": preemption.code.name, "message": decision.post_filter_message}
-    if preemption.code is not Code.Error:
+    if preemption.code is not Code.Error and preemption.eligible:
         post["nominatingMode"] = "override"
     if preemption.candidates:
         post["nominated"] = sorted(preemption.best)

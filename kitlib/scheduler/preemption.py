@@ -55,13 +55,14 @@ class Preemption:
     Attributes:
         code: Success = somebody can go. message: why not.
         candidates: node -> candidate. best: the nodes of equal merit, of which the first is taken.
-        nominated: the node chosen; "" = none.
+        eligible: whether the pod may preempt at all.
     """
 
     code: Code
     message: str = ""
     candidates: dict[str, Candidate] = field(default_factory=dict)
     best: list[str] = field(default_factory=list)
+    eligible: bool = True
 
     @property
     def nominated(self) -> str:
@@ -81,9 +82,9 @@ def preempt(
 
     Source: Evaluator.Preempt.
     """
-    refusal = eligible(info, context)
+    refusal = eligible(info, context, outcome)
     if refusal:
-        return Preemption(Code.Unschedulable, f"preemption: {refusal}")
+        return Preemption(Code.Unschedulable, f"preemption: {refusal}", eligible=False)
     table = context.table
     statuses: Counter[str] = Counter()
     promising = [int(row) for row in outcome.rows if outcome.codes[row] == Code.Unschedulable]
@@ -102,14 +103,27 @@ def preempt(
     return Preemption(Code.Success, "", candidates, choose(list(candidates.values())))
 
 
-def eligible(info: PodInfo, context: Context) -> str:
-    """Why the pod may not preempt; "" = it may. Source: PodEligibleToPreemptOthers."""
+def eligible(info: PodInfo, context: Context, outcome: FilterOutcome) -> str:
+    """Why the pod may not preempt; "" = it may. Victims of an earlier cycle that still leave are waited for.
+
+    Source: PodEligibleToPreemptOthers, podTerminatingByPreemption.
+    """
     if info.pod.spec.preemption_policy == "Never":
         return NEVER
     row = context.table.index.get(info.pod.status.nominated_node_name, -1)
-    if row >= 0 and any(o.terminating and o.priority < info.priority for o in context.table.pods[row].values()):
-        return TERMINATING
-    return ""
+    if row < 0 or outcome.codes[row] == Code.UnschedulableAndUnresolvable:
+        return ""
+    leaving = (o for o in context.table.pods[row].values() if o.priority < info.priority)
+    return TERMINATING if any(_leaves_by_preemption(o, context) for o in leaving) else ""
+
+
+def _leaves_by_preemption(info: PodInfo, context: Context) -> bool:
+    if not info.terminating or not context.release.enabled("PodDisruptionConditions"):
+        return info.terminating
+    return any(
+        c.type == "DisruptionTarget" and c.status == "True" and c.reason == "PreemptionByScheduler"
+        for c in info.pod.status.conditions
+    )
 
 
 def victims_on(
