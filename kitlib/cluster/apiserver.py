@@ -18,6 +18,7 @@ from kitlib.api.core import LimitRange, Namespace, Node, Pod, PodStatus, Resourc
 from kitlib.api.defaults import set_defaults
 from kitlib.api.errors import Forbidden, Invalid, NotFound
 from kitlib.api.meta import Condition, KubeObject, ObjectMeta
+from kitlib.api.pod_strategy import prepare_for_create
 from kitlib.api.policy import PriorityClass
 from kitlib.api.release import Release
 from kitlib.api.serialize import deepcopy
@@ -74,6 +75,7 @@ class APIServer:
         made.metadata.resource_version = ""
         set_defaults(made)
         if isinstance(made, Pod):
+            prepare_for_create(made, self.release)
             self._admit_pod(made)
             for mutate in self.mutators:
                 mutate(made)

@@ -6,23 +6,29 @@ time. The same actions always lead to the same state.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from kitlib.api.core import Node, Pod
+from kitlib.api.defaults import set_defaults
 from kitlib.api.errors import KitError, NotFound
 from kitlib.api.release import Release
+from kitlib.api.serialize import deepcopy
 from kitlib.cluster.apiserver import APIServer
+from kitlib.cluster.autoscaler import Autoscaler
 from kitlib.cluster.clock import START, VirtualClock
 from kitlib.cluster.cluster import Cluster
 from kitlib.cluster.controllers import reconcile
 from kitlib.cluster.gate_manager import GateManager
 from kitlib.cluster.hollow import HollowNode
 from kitlib.cluster.nodes import NodePlan, from_node, plan
+from kitlib.cluster.scheduling import ClusterScheduler
 from kitlib.cluster.still import StillNode
 from kitlib.cluster.store import WatchEvent
 from kitlib.kubelet.cgroup_tree import Version
+from kitlib.scheduler.decision import Decision
+from kitlib.scheduler.profile import Profile
 
 TICK = 1.0
 _ROUNDS = 100
@@ -35,11 +41,14 @@ class SimulatedCluster(Cluster):
         nodes: a number, specifications, or Node manifests (see `kitlib.cluster.nodes`).
         release: the Kubernetes release, "1.36"; None = the newest.
         feature_gates: set on top of the release's defaults.
-        seed: of UIDs, generated names, and the scheduler's choice between equal nodes.
+        seed: of UIDs, generated names, and the scheduler's choice between equal nodes; None takes the first by name.
         kubelets: False makes hollow nodes: no kernel, no cgroups; for scheduling alone.
         cgroup_version: of the simulated kernels, 1 or 2.
         start: the date at which the cluster begins.
         tick: seconds between two looks at the cluster while time passes.
+        scheduler: a profile or a KubeSchedulerConfiguration; None = the defaults, False = nobody schedules.
+        plugins: scheduler plugins of the user's own, to be named in the configuration.
+        autoscaler: adds nodes for pods that wait: `{"zones": ["c"], "node": {"cpus": 4}, "after": 30}`.
         gate_manager: a quota manager by scheduling gates, or its arguments: `{"hard": {"cpu": "4"}}`.
         common: what holds for all nodes: cpus, memory, kubelet, labels, taints, ….
     """
@@ -50,11 +59,14 @@ class SimulatedCluster(Cluster):
         *,
         release: str | Release | None = None,
         feature_gates: dict[str, bool] | None = None,
-        seed: int = 0,
+        seed: int | None = None,
         kubelets: bool | str = True,
         cgroup_version: Version = 2,
         start: datetime = START,
         tick: float = TICK,
+        scheduler: Profile | Mapping[str, Any] | bool | None = None,
+        plugins: Sequence[Any] = (),
+        autoscaler: Autoscaler | Mapping[str, Any] | None = None,
         gate_manager: GateManager | Mapping[str, Any] | None = None,
         **common: Any,
     ) -> None:
@@ -64,7 +76,7 @@ class SimulatedCluster(Cluster):
         if tick <= 0:
             raise KitError(f"tick: {tick!r} must be greater than 0 seconds")
         self.clock = VirtualClock(start)
-        super().__init__(APIServer(self.clock.now, seed, followed), followed)
+        super().__init__(APIServer(self.clock.now, seed or 0, followed), followed)
         self._tick, self._kubelets, self._common = tick, kubelets, common
         self._version = cgroup_version
         self._machines: dict[str, Any] = {}
@@ -73,6 +85,13 @@ class SimulatedCluster(Cluster):
         self._gates = GateManager.of(**gate_manager) if isinstance(gate_manager, Mapping) else gate_manager
         if self._gates is not None:
             self.api.mutators.append(self._gates.mutate)
+        self._autoscaler = Autoscaler.of(autoscaler)
+        self.scheduler: ClusterScheduler | None = None
+        if scheduler is not False:
+            wanted = None if scheduler is True else scheduler
+            self.scheduler = ClusterScheduler(
+                self.api, followed, wanted, seed, lambda: self.clock.seconds, tuple(plugins)
+            )
         self.api.store.subscribe(self._heard)
         with self.api.store.transaction():
             for one in plan(nodes, **common):
@@ -109,6 +128,11 @@ class SimulatedCluster(Cluster):
         self._machines[one.name] = machine
         self.api.create(machine.register(self.now))
 
+    def _would_be(self, one: NodePlan) -> Node:
+        """The Node object that a plan would become."""
+        node: Node = self._machine(one).register(self.now)
+        return node
+
     def _machine(self, one: NodePlan) -> Any:
         if not self._kubelets:
             return HollowNode(one)
@@ -129,11 +153,42 @@ class SimulatedCluster(Cluster):
             elif event.type == "ADDED" and obj.name not in self._machines:
                 self._machines[obj.name] = self._machine(from_node(obj))
 
+    # Scheduling.
+
+    def decision(self, name: str, namespace: str = "default") -> Decision:
+        """What the scheduler thought about a pod when it last tried it.
+
+        Raises:
+            NotFound: where there is no such pod. KitError: where it was never tried.
+        """
+        pod = self.pod(name, namespace)
+        found = self.scheduler.decisions.get(pod.metadata.uid) if self.scheduler is not None else None
+        if found is None:
+            raise KitError(f'pods "{name}": the scheduler has not tried it: {self._why_not(pod)}')
+        return found
+
+    def _why_not(self, pod: Pod) -> str:
+        if self.scheduler is None:
+            return "this cluster has none (scheduler=False)"
+        if pod.spec.scheduling_gates:
+            return f"it has scheduling gates ({', '.join(g.name for g in pod.spec.scheduling_gates)})"
+        if pod.spec.node_name:
+            return f"its manifest names the node {pod.spec.node_name}"
+        return f"no profile is called {pod.spec.scheduler_name!r}"
+
+    def explain(self, pod: Pod | str, namespace: str = "default") -> Decision:
+        """What the scheduler would decide for a pod now, the pod's own place left out; nothing is changed."""
+        if self.scheduler is None:
+            raise KitError("this cluster has no scheduler (scheduler=False)")
+        wanted = self.pod(pod, namespace) if isinstance(pod, str) else set_defaults(deepcopy(pod))
+        return self.scheduler.explain(wanted)
+
     # Time.
 
     def settle(self) -> None:
         """Controllers, scheduler and kubelets do what they can do now, until none of them finds anything to do."""
-        if self._settling or self.api.store.version == self._settled:
+        idle = self.api.store.version == self._settled
+        if self._settling or (idle and not (self.scheduler is not None and self.scheduler.due())):
             return
         self._settling = True
         try:
@@ -142,6 +197,8 @@ class SimulatedCluster(Cluster):
                 reconcile(self.api)
                 if self._gates is not None:
                     self._gates.sync(self.api)
+                if self.scheduler is not None:
+                    self.scheduler.sync()
                 for name, machine in list(self._machines.items()):
                     pods = self._by_node.get(name)
                     if pods:
@@ -175,6 +232,9 @@ class SimulatedCluster(Cluster):
         self.clock.move(seconds)
         for machine in list(self._machines.values()):
             machine.advance(seconds)
+        if self._autoscaler is not None and self.scheduler is not None:
+            seconds_now = self.clock.seconds
+            self._autoscaler.sync(self.api, self.scheduler, seconds_now, self._would_be, self._add)
         self.settle()
 
     def close(self) -> None:

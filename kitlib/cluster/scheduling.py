@@ -1,0 +1,317 @@
+"""kube-scheduler in a cluster: it watches the store, tries waiting pods one by one, binds, preempts, and says why.
+
+A pod that found no node waits until something happens that may help it and its back-off is over (1 s, 2 s, … 10 s);
+after five minutes it is tried in any case. Every attempt leaves a Decision, a condition on the pod and an event.
+
+Source: pkg/scheduler schedule_one.go (handleSchedulingFailure, bind), eventhandlers.go, backend/queue; preemption
+(prepareCandidate).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kitlib.api.core import Node, Pod
+from kitlib.api.errors import KitError, NotFound
+from kitlib.api.meta import Condition
+from kitlib.api.release import Release
+from kitlib.api.serialize import deepcopy
+from kitlib.cluster.apiserver import APIServer
+from kitlib.cluster.controllers.pods import record
+from kitlib.cluster.store import WatchEvent
+from kitlib.scheduler.backoff import Backoff
+from kitlib.scheduler.decision import Decision
+from kitlib.scheduler.profile import DEFAULT_SCHEDULER, Profile
+from kitlib.scheduler.scheduler import Scheduler
+
+FLUSH_AFTER = 300.0
+"""Seconds after which a pod is tried although nothing happened. Source: podMaxInUnschedulablePodsDuration."""
+_LOOKED_AT = ("Namespace", "Service", "ReplicationController", "ReplicaSet", "StatefulSet", "PodDisruptionBudget")
+_LABELS_MATTER = ("Namespace", "Service", "PodDisruptionBudget")
+_NEEDS_NEIGHBOURS = {"InterPodAffinity", "PodTopologySpread"}
+
+
+@dataclass
+class Waiting:
+    """A pod without a node.
+
+    Attributes:
+        order: when it came. attempts: made so far. tried_at: seconds, the last one.
+        moved: something has happened since that may help. rejected_by: the plugins that said no.
+    """
+
+    order: int
+    attempts: int = 0
+    tried_at: float = 0.0
+    moved: bool = True
+    rejected_by: frozenset[str] = frozenset()
+
+
+class ClusterScheduler:
+    """The scheduler of one cluster.
+
+    Args:
+        api: of the cluster.
+        release: whose behaviour is followed.
+        configuration: a Profile, a KubeSchedulerConfiguration, or None for the defaults.
+        seed: of the choice between equal nodes; None = the first by name.
+        seconds: the cluster's clock.
+        own: plugins of the user's.
+
+    Attributes:
+        decisions: pod UID -> its last Decision.
+    """
+
+    def __init__(
+        self,
+        api: APIServer,
+        release: Release,
+        configuration: Profile | Mapping[str, Any] | None,
+        seed: int | None,
+        seconds: Callable[[], float],
+        own: tuple[Any, ...] = (),
+    ) -> None:
+        self._api, self._release, self._seed, self._seconds = api, release, seed, seconds
+        self._profiles = profiles(configuration, own)
+        self._early = release.enabled("SchedulerPopFromBackoffQ")
+        self._backoff = Backoff(aligned=self._early)
+        self._views: dict[str, Scheduler] = {}
+        self._waiting: dict[str, Waiting] = {}
+        self._placed: dict[str, Pod] = {}
+        self._nodes: dict[str, tuple[Any, ...]] = {}
+        self._unbound: dict[str, Pod] = {}
+        self._unbound_version = -1
+        self.decisions: dict[str, Decision] = {}
+        api.store.subscribe(self._heard)
+
+    # What happens in the cluster.
+
+    def _heard(self, event: WatchEvent) -> None:
+        obj = event.object
+        if isinstance(obj, Pod):
+            self._pod(event.type, obj)
+        elif isinstance(obj, Node):
+            matters = (obj.spec, obj.metadata.labels, obj.status.allocatable, obj.status.images)
+            if event.type == "DELETED":
+                self._nodes.pop(obj.name, None)
+            elif self._nodes.get(obj.name) == matters:
+                return
+            else:
+                self._nodes[obj.name] = matters
+            self._views.clear()
+            self._move()
+        elif obj.kind in _LOOKED_AT and (event.type != "MODIFIED" or obj.kind in _LABELS_MATTER):
+            self._views.clear()
+
+    def _pod(self, change: str, pod: Pod) -> None:
+        uid = pod.metadata.uid
+        before = self._placed.get(uid)
+        stands = bool(pod.spec.node_name) and change != "DELETED" and pod.status.phase not in ("Succeeded", "Failed")
+        if before is not None and stands and _same(before, pod):
+            self._placed[uid] = pod
+            return
+        if before is not None:
+            for view in self._views.values():
+                view.remove_pod(before)
+            del self._placed[uid]
+            if not stands:
+                self._move()
+        if stands:
+            self._placed[uid] = pod
+            for view in self._views.values():
+                view.add_pod(pod)
+            self._move(lambda waiting: bool(waiting.rejected_by & _NEEDS_NEIGHBOURS))
+        if change == "DELETED":
+            self._waiting.pop(uid, None)
+            self.decisions.pop(uid, None)
+        elif not pod.spec.node_name and pod.metadata.deletion_timestamp is None:
+            waiting = self._waiting.get(uid)
+            if waiting is None:
+                self._waiting[uid] = Waiting(order=int(pod.metadata.resource_version))
+            elif change == "MODIFIED" and self.decisions.get(uid) and not _same(self.decisions[uid].pod, pod):
+                waiting.moved = True
+        else:
+            self._waiting.pop(uid, None)
+
+    def _move(self, which: Callable[[Waiting], bool] | None = None) -> None:
+        for waiting in self._waiting.values():
+            if which is None or which(waiting):
+                waiting.moved = True
+
+    # What the scheduler does.
+
+    def sync(self) -> bool:
+        """Try every pod that may be tried now, the most important first.
+
+        Returns:
+            Whether any was tried.
+        """
+        tried = False
+        while (pod := self._next()) is not None:
+            tried = True
+            self._attempt(pod)
+        return tried
+
+    def due(self) -> bool:
+        """Whether a waiting pod's time has come, so that there is something to do although nothing has changed."""
+        return bool(self._waiting) and self._next() is not None
+
+    def _next(self) -> Pod | None:
+        active: list[tuple[int, int, Pod]] = []
+        backing_off: list[tuple[float, int, int, Pod]] = []
+        now = self._seconds()
+        for uid, waiting in self._waiting.items():
+            if not waiting.moved and now - waiting.tried_at < FLUSH_AFTER:
+                continue
+            pod = self._find(uid)
+            if pod is None or pod.spec.scheduler_name not in self._profiles or self._is_gated(pod):
+                continue
+            rank = (-(pod.spec.priority or 0), waiting.order)
+            expires = self._backoff.expires_ms(waiting.attempts, int(waiting.tried_at * 1000))
+            if self._backoff.is_waiting(expires, int(now * 1000)):
+                backing_off.append((float(expires or 0), *rank, pod))
+            else:
+                active.append((*rank, pod))
+        if active:
+            return min(active, key=lambda one: one[:2])[-1]
+        if backing_off and self._early:
+            return min(backing_off, key=lambda one: one[:3])[-1]
+        return None
+
+    def _find(self, uid: str) -> Pod | None:
+        if self._unbound_version != self._api.store.version:
+            pods = self._api.store.list(Pod, copy=False)
+            self._unbound = {pod.metadata.uid: pod for pod in pods if not pod.spec.node_name}
+            self._unbound_version = self._api.store.version
+        return self._unbound.get(uid)
+
+    def _is_gated(self, pod: Pod) -> bool:
+        return bool(pod.spec.scheduling_gates) and self._release.enabled("PodSchedulingReadiness")
+
+    def _attempt(self, pod: Pod) -> None:
+        uid = pod.metadata.uid
+        waiting = self._waiting[uid]
+        waiting.attempts += 1
+        waiting.tried_at, waiting.moved = self._seconds(), False
+        decision = self.view(pod.spec.scheduler_name).explain(deepcopy(pod))
+        self.decisions[uid] = decision
+        if decision.chosen:
+            self._bind(pod, decision.chosen)
+            return
+        waiting.rejected_by = frozenset(decision.unschedulable_plugins)
+        self._failed(pod, decision)
+
+    def _bind(self, pod: Pod, node: str) -> None:
+        bound = self._api.bind(pod.name, pod.namespace, node)
+        conditions = [c for c in bound.status.conditions if c.type != "PodScheduled"]
+        scheduled = Condition(type="PodScheduled", status="True", last_transition_time=self._api.store.now())
+        bound.status.conditions = [*conditions, scheduled]
+        bound = self._api.update_status(bound)
+        record(self._api, bound, "Normal", "Scheduled", f"Successfully assigned {pod.key} to {node}")
+
+    def _failed(self, pod: Pod, decision: Decision) -> None:
+        changed = deepcopy(pod)
+        standing = next((c for c in pod.status.conditions if c.type == "PodScheduled"), None)
+        failed = Condition(type="PodScheduled", status="False", reason="Unschedulable", message=decision.message)
+        same = standing is not None and standing.status == failed.status
+        failed.last_transition_time = standing.last_transition_time if same and standing else self._api.store.now()
+        changed.status.conditions = [*(c for c in pod.status.conditions if c.type != "PodScheduled"), failed]
+        if decision.preemption is not None:
+            changed.status.nominated_node_name = decision.nominated or pod.status.nominated_node_name
+        if changed.status.nominated_node_name != pod.status.nominated_node_name:
+            self._views.clear()
+        if changed.status != pod.status:
+            self._api.update_status(changed)
+        record(self._api, pod, "Warning", "FailedScheduling", decision.message)
+        for victim in decision.victims:
+            self._preempt(victim, pod, decision.nominated)
+
+    def _preempt(self, victim: Pod, by: Pod, node: str) -> None:
+        try:
+            standing = self._api.store.get(Pod, victim.name, victim.namespace)
+        except NotFound:
+            return
+        message = f"{by.spec.scheduler_name}: preempting to accommodate a higher priority pod"
+        target = Condition(type="DisruptionTarget", status="True", reason="PreemptionByScheduler", message=message)
+        target.last_transition_time = self._api.store.now()
+        standing.status.conditions = [*standing.status.conditions, target]
+        self._api.update_status(standing)
+        record(self._api, standing, "Normal", "Preempted", f"Preempted by pod {by.metadata.uid} on node {node}")
+        self._api.delete(Pod, victim.name, victim.namespace, grace=None)
+
+    # The scheduler's view.
+
+    def view(self, name: str = DEFAULT_SCHEDULER) -> Scheduler:
+        """A profile's scheduler with the cluster as it stands."""
+        if name not in self._views:
+            self._views[name] = self._make(name, self._api.store.list(Node, copy=False))
+        return self._views[name]
+
+    def _make(self, name: str, nodes: list[Node], but: str = "") -> Scheduler:
+        store = self._api.store
+        pods = [pod for pod in store.list(Pod, copy=False) if not but or pod.metadata.uid != but]
+        return Scheduler(
+            nodes,
+            [pod for pod in pods if pod.spec.node_name],
+            release=self._release,
+            profile=self._profiles[name],
+            seed=self._seed,
+            namespaces=store.list("Namespace", copy=False),
+            services=store.list("Service", copy=False),
+            replication_controllers=store.list("ReplicationController", copy=False),
+            replica_sets=store.list("ReplicaSet", copy=False),
+            stateful_sets=store.list("StatefulSet", copy=False),
+            budgets=store.list("PodDisruptionBudget", copy=False),
+            nominated=[pod for pod in pods if pod.status.nominated_node_name and not pod.spec.node_name],
+        )
+
+    def explain(self, pod: Pod, more: list[Node] | None = None) -> Decision:
+        """What the scheduler would decide for a pod now; nothing is changed.
+
+        Args:
+            pod: any pod, of the cluster or not; one that stands on a node is looked at as if it did not.
+            more: nodes that there are not (yet).
+        """
+        name = pod.spec.scheduler_name or DEFAULT_SCHEDULER
+        if name not in self._profiles:
+            raise KitError(f"no scheduler {name!r}; there are: {', '.join(self._profiles)}")
+        if not more and pod.metadata.uid not in self._placed:
+            return self.view(name).explain(pod)
+        asked = deepcopy(pod)
+        if pod.metadata.uid in self._placed:
+            asked.spec.node_name = ""
+        nodes = [*self._api.store.list(Node, copy=False), *(more or ())]
+        return self._make(name, nodes, but=pod.metadata.uid).explain(asked)
+
+
+def profiles(configuration: Profile | Mapping[str, Any] | None, own: tuple[Any, ...] = ()) -> dict[str, Profile]:
+    """Scheduler name -> profile.
+
+    Raises:
+        KitError: for a configuration that is none, or two profiles of one name.
+    """
+    if configuration is None:
+        return {DEFAULT_SCHEDULER: Profile.default()}
+    if isinstance(configuration, Profile):
+        return {configuration.name: configuration}
+    if not isinstance(configuration, Mapping):
+        raise KitError("scheduler: a Profile or a KubeSchedulerConfiguration (a mapping) is expected")
+    percentage = int(configuration.get("percentageOfNodesToScore") or 0)
+    found: dict[str, Profile] = {}
+    for i, one in enumerate(configuration.get("profiles") or [{}]):
+        profile = Profile.from_configuration(one, own=own, percentage=percentage)
+        if profile.name in found:
+            raise KitError(f'profiles[{i}].schedulerName: Duplicate value: "{profile.name}"')
+        found[profile.name] = profile
+    return found
+
+
+def _same(before: Pod, now: Pod) -> bool:
+    """Whether nothing has changed that the scheduler looks at."""
+    return (
+        before.spec == now.spec
+        and before.metadata.labels == now.metadata.labels
+        and before.metadata.deletion_timestamp == now.metadata.deletion_timestamp
+    )

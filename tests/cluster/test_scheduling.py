@@ -1,0 +1,179 @@
+"""Pods without a node are scheduled; those that fit nowhere wait, back off, preempt, and say why."""
+
+from __future__ import annotations
+
+import pytest
+
+from kitlib.api.errors import KitError
+from kitlib.cluster import Cluster
+from kitlib.cluster.simulated import SimulatedCluster
+
+POD = """
+apiVersion: v1
+kind: Pod
+metadata: {name: NAME, labels: {app: load}}
+spec:
+  containers: [{name: c, image: nginx, resources: {requests: {cpu: CPU}}}]
+"""
+
+
+def pod(name: str, cpu: str = "1", more: str = "") -> str:
+    return POD.replace("NAME", name).replace("CPU", cpu) + more
+
+
+def hollow(nodes: object = 2, **settings: object) -> SimulatedCluster:
+    return Cluster.simulated(nodes, kubelets=False, **settings)
+
+
+def failures(cluster: SimulatedCluster, name: str) -> list[tuple[str, int]]:
+    return [(e.message, e.count) for e in cluster.events(name) if e.reason == "FailedScheduling"]
+
+
+def test_a_pod_is_placed_bound_and_reported() -> None:
+    cluster = hollow()
+    (made,) = cluster.apply(pod("a"))
+    assert made.spec.node_name == "node-1" and made.status.phase == "Running"
+    assert [e.message for e in cluster.events("a")] == ["Successfully assigned default/a to node-1"]
+    assert [c.status for c in made.status.conditions if c.type == "PodScheduled"] == ["True"]
+    assert cluster.decision("a").chosen == "node-1"
+
+
+def test_replicas_spread_over_equal_nodes() -> None:
+    cluster = hollow(3)
+    cluster.apply([pod(f"p{i}") for i in range(6)])
+    placed = [p.spec.node_name for p in cluster.pods()]
+    assert sorted(placed) == ["node-1", "node-1", "node-2", "node-2", "node-3", "node-3"]
+
+
+def test_a_pod_that_fits_nowhere_waits_and_comes_when_there_is_room() -> None:
+    cluster = hollow(1)
+    cluster.apply(pod("a", "3"))
+    (waiting,) = cluster.apply(pod("b", "2"))
+    assert waiting.status.phase == "Pending"
+    condition = next(c for c in waiting.status.conditions if c.type == "PodScheduled")
+    assert condition.reason == "Unschedulable" and "0/1 nodes are available: 1 Insufficient cpu." in condition.message
+    assert len(failures(cluster, "b")) == 1
+    cluster.delete("pod", "a")
+    assert cluster.pod("b").spec.node_name == "node-1"
+
+
+def test_a_new_node_or_a_lifted_cordon_lets_waiting_pods_in() -> None:
+    cluster = hollow(1)
+    cluster.cordon("node-1")
+    cluster.apply(pod("a"))
+    assert cluster.pod("a").spec.node_name == ""
+    cluster.add_nodes([{"name": "extra"}])
+    assert cluster.pod("a").spec.node_name == "extra"
+    cluster.apply(pod("b", "4"))
+    cluster.cordon("node-1", False)
+    assert cluster.pod("b").spec.node_name == "node-1"
+
+
+def test_a_pod_that_nothing_helps_is_tried_again_after_five_minutes() -> None:
+    cluster = hollow(1)
+    cluster.apply(pod("a", "9"))
+    cluster.advance(60)
+    assert failures(cluster, "a")[0][1] == 1
+    cluster.advance(250)
+    assert failures(cluster, "a")[0][1] == 2
+
+
+def test_older_releases_wait_for_the_back_off() -> None:
+    cluster = hollow(1, release="1.26")
+    cluster.apply(pod("a", "3"))
+    cluster.apply(pod("b", "2"))
+    cluster.delete("pod", "a")
+    assert cluster.pod("b").spec.node_name == ""
+    cluster.advance(2)
+    assert cluster.pod("b").spec.node_name == "node-1"
+
+
+def test_a_more_important_pod_preempts() -> None:
+    cluster = hollow(1)
+    cluster.apply("apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: high}\nvalue: 100")
+    cluster.apply(pod("low", "3"))
+    cluster.apply(pod("high", "3", "  priorityClassName: high\n"))
+    assert [p.name for p in cluster.pods()] == ["high"] and cluster.pod("high").spec.node_name == "node-1"
+    reasons = {e.reason: e.message for e in cluster.events()}
+    assert reasons["Preempted"].startswith("Preempted by pod ") and reasons["Preempted"].endswith(" on node node-1")
+    assert "preemption: 0/1 nodes are available" not in reasons["FailedScheduling"]
+
+
+def test_gates_keep_a_pod_out_until_they_are_gone() -> None:
+    cluster = hollow(1)
+    cluster.apply(pod("a", "1", "  schedulingGates: [{name: example.com/x}]\n"))
+    assert cluster.pod("a").spec.node_name == "" and failures(cluster, "a") == []
+    with pytest.raises(KitError, match=r"it has scheduling gates \(example.com/x\)"):
+        cluster.decision("a")
+    changed = cluster.pod("a")
+    changed.spec.scheduling_gates = []
+    cluster.apply(changed)
+    assert cluster.pod("a").spec.node_name == "node-1"
+
+
+def test_daemon_set_pods_go_to_their_own_nodes() -> None:
+    cluster = hollow(3)
+    cluster.apply(
+        "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: d}\nspec:\n  selector: {matchLabels: {d: d}}\n"
+        "  template: {metadata: {labels: {d: d}}, spec: {containers: [{name: c, image: i}]}}"
+    )
+    assert sorted(p.spec.node_name for p in cluster.pods()) == ["node-1", "node-2", "node-3"]
+
+
+def test_a_cluster_may_have_no_scheduler_or_another_profile() -> None:
+    nobody = hollow(scheduler=False)
+    assert nobody.apply(pod("a"))[0].spec.node_name == ""
+    most = {"profiles": [{"pluginConfig": [{"name": "NodeResourcesFit", "args": {"scoringStrategy": {
+        "type": "MostAllocated", "resources": [{"name": "cpu", "weight": 1}]}}}]}]}  # fmt: skip
+    packed = hollow(2, scheduler=most)
+    packed.apply([pod(f"p{i}") for i in range(3)])
+    assert {p.spec.node_name for p in packed.pods()} == {"node-1"}
+    with pytest.raises(KitError, match="unknown plugin"):
+        hollow(scheduler={"profiles": [{"plugins": {"score": {"enabled": [{"name": "Nope"}]}}}]})
+
+
+def test_explaining_changes_nothing_and_looks_at_a_placed_pod_as_if_it_were_not() -> None:
+    cluster = hollow(2)
+    cluster.apply([pod("a", "3"), pod("b", "3")])
+    before = cluster.snapshot()
+    assert cluster.explain("a").feasible == ["node-1"]
+    assert "Insufficient cpu" in cluster.explain(cluster.pod("a")).explain()
+    assert cluster.snapshot() == before
+
+
+def test_the_same_actions_lead_to_the_same_places() -> None:
+    first = hollow(4, seed=5)
+    first.apply([pod(f"p{i}") for i in range(9)])
+    second = hollow(4, seed=5)
+    second.replay(first.journal)
+    assert second.snapshot() == first.snapshot()
+
+
+ZONES = [{"name": f"zone{i}-a", "labels": {"topology.kubernetes.io/zone": f"zone{i}"}} for i in (1, 2)]
+SPREAD = """
+  topologySpreadConstraints:
+  - {maxSkew: 1, minDomains: 3, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: DoNotSchedule,
+     labelSelector: {matchLabels: {app: load}}}
+"""
+
+
+def test_an_autoscaler_brings_the_third_zone_that_min_domains_waits_for() -> None:
+    cluster = hollow(ZONES, autoscaler={"zones": ["zone3"], "node": {"cpus": 4}, "after": 30})
+    cluster.apply([pod(f"p{i}", "1", SPREAD) for i in range(3)])
+    assert [p.spec.node_name for p in cluster.pods()] == ["zone1-a", "zone2-a", ""]
+    cluster.advance(29)
+    assert len(cluster.nodes) == 2
+    cluster.advance(5)
+    assert cluster.pod("p2").spec.node_name == "zone3-auto-1"
+    assert [e.message for e in cluster.events("p2") if e.reason == "TriggeredScaleUp"] == [
+        "pod triggered scale-up: [{zone3 0->1 (max: 1)}]"
+    ]
+
+
+def test_an_autoscaler_does_not_add_a_node_that_would_not_help() -> None:
+    cluster = hollow(ZONES, autoscaler={"zones": ["zone3"], "node": {"cpus": 4}})
+    cluster.apply(pod("big", "9"))
+    cluster.advance(120)
+    assert len(cluster.nodes) == 2 and any(e.reason == "NotTriggerScaleUp" for e in cluster.events("big"))
+    with pytest.raises(KitError, match="autoscaler: "):
+        hollow(autoscaler={"zone": 1})
