@@ -61,6 +61,12 @@ GATES: dict[str, tuple[tuple[int, bool], ...]] = {
     "KitBalancedComparesWithout": ((35, _ON),),
     # looking for victims, pods that are nominated to the node do not count
     "KitPreemptionIgnoresNominated": ((36, _ON),),
+    # PreFilter may name the only nodes that come into question
+    "KitPreFilterNodeNames": ((24, _ON),),
+    # a plugin whose PreScore has nothing to do is left out; before, topology spread gave 100 to every node then
+    "KitPreScoreSkips": ((27, _ON),),
+    # nodes that PreFilter left out have a status of their own, so that preemption leaves them out too
+    "KitAbsentNodesHaveStatus": ((27, _ON),),
     # a Filter plugin that rejects a node does not keep the others from being asked about it
     "KitAllFiltersRun": ((24, _ON), (25, _OFF)),
     # MemoryQoS knows memoryReservationPolicy, and protects Burstable pods by memory.low instead of memory.min
@@ -70,6 +76,15 @@ GATES: dict[str, tuple[tuple[int, bool], ...]] = {
 
 TEXTS: dict[str, tuple[tuple[int, str], ...]] = {
     # text: (minor version from which it is used, the text) ...
+    "no_reasons": ((23, "0/{nodes} nodes are available: ."), (25, "0/{nodes} nodes are available:")),
+    "no_victims": (
+        (23, "No victims found on node {node} for preemptor pod {pod}"),
+        (24, "No preemption victims found for incoming pod"),
+    ),
+    "preemption_never": ((23, ""), (24, "not eligible due to preemptionPolicy=Never.")),
+    "preemption_terminating": ((23, ""), (24, "not eligible due to a terminating pod on the nominated node.")),
+    "post_filter": ((23, "{message}"), (24, "preemption: {message}")),
+    "fit_error": ((23, "{filters}"), (24, "{filters} {post}"), (26, "{filters} {post}."), (27, "{filters} {post}")),
     "untolerated_taint": (
         (23, "node(s) had taint {{{key}: {value}}}, that the pod didn't tolerate"),
         (24, "node(s) had untolerated taint {{{key}: {value}}}"),

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kitlib.api.release import Release
 from kitlib.scheduler.plugin import SKIP, Context, Plugin, Scores
 from kitlib.scheduler.pod_info import PodInfo
 from kitlib.scheduler.profile import Profile
@@ -224,21 +225,20 @@ def run_scores(profile: Profile, info: PodInfo, context: Context, rows: Rows) ->
     return outcome
 
 
-def fit_error(nodes: int, reasons: Mapping[str, int], pre_filter: str = "") -> str:
+def fit_error(nodes: int, reasons: Mapping[str, int], release: Release, pre_filter: str = "") -> str:
     """`0/5 nodes are available: 3 Insufficient cpu, 2 node(s) were unschedulable.` Source: FitError.Error.
 
     Args:
         nodes: how many there are. reasons: reason -> nodes that have it.
-        pre_filter: what PreFilter said, where it rejected the pod.
+        release: whose wording. pre_filter: what PreFilter said, where it rejected the pod.
     """
-    text = f"0/{nodes} nodes are available:"
-    if pre_filter:
-        return f"{text} {pre_filter}."
-    listed = sorted(f"{count} {reason}" for reason, count in reasons.items())
-    return f"{text} {', '.join(listed)}." if listed else text
+    listed = [pre_filter] if pre_filter else sorted(f"{count} {reason}" for reason, count in reasons.items())
+    if not listed:
+        return release.text("no_reasons").format(nodes=nodes)
+    return f"0/{nodes} nodes are available: {', '.join(listed)}."
 
 
-def count_reasons(outcome: FilterOutcome, size: int) -> Counter[str]:
+def count_reasons(outcome: FilterOutcome, size: int, release: Release) -> Counter[str]:
     """Reason -> how many nodes have it."""
     counts: Counter[str] = Counter()
     for row in outcome.rows:
@@ -246,7 +246,7 @@ def count_reasons(outcome: FilterOutcome, size: int) -> Counter[str]:
             for status in outcome.statuses(int(row)):
                 counts.update(status.reasons)
     absent = outcome.absent
-    if absent is not None:
+    if absent is not None and release.enabled("KitAbsentNodesHaveStatus"):
         left_out = size - len(outcome.rows)
         if left_out:
             counts[absent.reasons[0]] += left_out

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kitlib.api.core import Pod
+from kitlib.api.release import Release
 from kitlib.scheduler.cycle import FilterOutcome, ScoreOutcome, count_reasons, fit_error
 from kitlib.scheduler.node_table import NodeTable
 from kitlib.scheduler.preemption import Preemption
@@ -34,7 +35,7 @@ class Decision:
 
     pod: Pod
     nodes: list[str]
-    release: str
+    release: Release
     gate: Status | None = None
     filters: FilterOutcome | None = None
     scores: ScoreOutcome | None = None
@@ -86,8 +87,9 @@ class Decision:
         if self.filters is None or len(self.filters.feasible):
             return ""
         if not self.filters.status.ok:
-            return fit_error(len(self.nodes), {}, self.filters.status.message)
-        return fit_error(len(self.nodes), count_reasons(self.filters, len(self.nodes)))
+            return fit_error(len(self.nodes), {}, self.release, self.filters.status.message)
+        counted = count_reasons(self.filters, len(self.nodes), self.release)
+        return fit_error(len(self.nodes), counted, self.release)
 
     @property
     def post_filter_message(self) -> str:
@@ -107,7 +109,8 @@ class Decision:
         if not first:
             return ""
         second = self.post_filter_message
-        return (f"{first} {second}" if second else first)[:MAX_MESSAGE]
+        text = self.release.text("fit_error").format(filters=first, post=second) if second else first
+        return text[:MAX_MESSAGE]
 
     @property
     def unschedulable_plugins(self) -> list[str]:

@@ -25,9 +25,6 @@ from kitlib.scheduler.profile import Profile
 from kitlib.scheduler.status import Code, Status
 
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
-NO_VICTIMS = "No preemption victims found for incoming pod"
-NEVER = "not eligible due to preemptionPolicy=Never."
-TERMINATING = "not eligible due to a terminating pod on the nominated node."
 MAX_INT32 = 2**31 - 1
 MIN_PERCENTAGE, MIN_ABSOLUTE = 10, 100
 _NOW = datetime(9999, 1, 1, tzinfo=UTC)
@@ -83,11 +80,13 @@ def preempt(
     Source: Evaluator.Preempt.
     """
     refusal = eligible(info, context, outcome)
-    if refusal:
-        return Preemption(Code.Unschedulable, f"preemption: {refusal}", eligible=False)
+    if refusal is not None:
+        return Preemption(Code.Unschedulable, _message(context, refusal), eligible=False)
     table = context.table
     statuses: Counter[str] = Counter()
     promising = [int(row) for row in outcome.rows if outcome.codes[row] == Code.Unschedulable]
+    if outcome.narrowed is not None and not context.release.enabled("KitAbsentNodesHaveStatus"):
+        promising = sorted({*promising, *range(len(table))} - {int(row) for row in outcome.rows} | {*promising})
     statuses[NOT_HELPFUL] += len(table) - len(promising)
     candidates: dict[str, Candidate] = {}
     promised = None if context.release.enabled("KitPreemptionIgnoresNominated") else nominated
@@ -99,22 +98,29 @@ def preempt(
             candidates[found.node] = found
     if not candidates:
         counted = {reason: count for reason, count in statuses.items() if count}
-        return Preemption(Code.Unschedulable, f"preemption: {fit_error(len(table), counted)}")
+        return Preemption(Code.Unschedulable, _message(context, fit_error(len(table), counted, context.release)))
     return Preemption(Code.Success, "", candidates, choose(list(candidates.values())))
 
 
-def eligible(info: PodInfo, context: Context, outcome: FilterOutcome) -> str:
-    """Why the pod may not preempt; "" = it may. Victims of an earlier cycle that still leave are waited for.
+def _message(context: Context, text: str) -> str:
+    if not text:
+        return ""
+    return context.release.text("post_filter").format(message=text)
+
+
+def eligible(info: PodInfo, context: Context, outcome: FilterOutcome) -> str | None:
+    """Why the pod may not preempt; None = it may. Victims of an earlier cycle that still leave are waited for.
 
     Source: PodEligibleToPreemptOthers, podTerminatingByPreemption.
     """
     if info.pod.spec.preemption_policy == "Never":
-        return NEVER
+        return context.release.text("preemption_never")
     row = context.table.index.get(info.pod.status.nominated_node_name, -1)
     if row < 0 or outcome.codes[row] == Code.UnschedulableAndUnresolvable:
-        return ""
+        return None
     leaving = (o for o in context.table.pods[row].values() if o.priority < info.priority)
-    return TERMINATING if any(_leaves_by_preemption(o, context) for o in leaving) else ""
+    waits = any(_leaves_by_preemption(o, context) for o in leaving)
+    return context.release.text("preemption_terminating") if waits else None
 
 
 def _leaves_by_preemption(info: PodInfo, context: Context) -> bool:
@@ -141,7 +147,8 @@ def victims_on(
     table = context.table
     lower = [other for other in table.pods[row].values() if other.priority < info.priority]
     if not lower:
-        return Status(Code.UnschedulableAndUnresolvable, (NO_VICTIMS,))
+        reason = context.release.text("no_victims").format(node=table.names[row], pod=info.pod.name)
+        return Status(Code.UnschedulableAndUnresolvable, (reason,))
     order = list(table.pods[row].values())
     try:
         for other in lower:

@@ -111,10 +111,10 @@ class Scheduler:
                 continue
             status = plugin.pre_enqueue(pod)
             if not status.ok:
-                return Decision(pod, names_of(self.table), self.release.name, gate=status)
+                return Decision(pod, names_of(self.table), self.release, gate=status)
         info = PodInfo(pod, self.release)
         outcome = run_filters(self.profile, info, self.context, self._nominated)
-        decision = Decision(pod, names_of(self.table), self.release.name, filters=outcome)
+        decision = Decision(pod, names_of(self.table), self.release, filters=outcome)
         rows = outcome.feasible
         if len(rows):
             decision.scores = run_scores(self.profile, info, self.context, rows)

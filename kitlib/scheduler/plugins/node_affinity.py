@@ -36,7 +36,9 @@ class NodeAffinity(Plugin):
         required = affinity.required if affinity else None
         if required is None and not info.pod.spec.node_selector:
             return PreFilterResult(SKIP)
-        nodes = _only_nodes(required.node_selector_terms) if required else None
+        nodes = None
+        if required and context.release.enabled("KitPreFilterNodeNames"):
+            nodes = _only_nodes(required.node_selector_terms)
         if nodes is not None and not nodes:
             status = Status(Code.UnschedulableAndUnresolvable, (CONFLICT,), self.name)
             return PreFilterResult(status=status)

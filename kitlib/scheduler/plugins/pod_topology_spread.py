@@ -117,8 +117,10 @@ class PodTopologySpread(Plugin):
         for one in constraints:
             codes, values = context.table.label(one.topology_key)
             there = eligible & _included(one, info.pod, context, rows)
-            found = _count(one, info.pod, context, codes, len(values), there)
             domains = np.unique(codes[there])
+            if not context.release.enabled("KitSpreadHonoursNodeAffinity"):
+                there = np.isin(codes, domains)  # every node of a domain counts, also one that the pod may not use
+            found = _count(one, info.pod, context, codes, len(values), there)
             least = int(found[domains].min()) if len(domains) else NOBODY
             smallest.append(0 if len(domains) < one.min_domains else least)
             counts.append(found)
@@ -141,7 +143,9 @@ class PodTopologySpread(Plugin):
     def pre_score(self, info: PodInfo, context: Context, rows: Rows) -> Any:
         constraints = self.constraints(info.pod, context, "ScheduleAnyway")
         if not constraints:
-            return SKIP
+            if context.release.enabled("KitPreScoreSkips"):
+                return SKIP
+            return ScoreState([], [], [], np.zeros(len(rows), np.bool_))
         need_all = bool(info.pod.spec.topology_spread_constraints) or not self.system_defaults
         table = context.table
         every = every_row(len(table))

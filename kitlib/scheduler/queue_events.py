@@ -1,0 +1,200 @@
+"""Cluster events as the scheduling queue sees them: what changed, on which kind of object, and who is interested.
+
+An event is a resource and a set of actions. A plugin registers the events that may make a pod schedulable which it
+rejected; an event that happens is matched against these registrations.
+
+Source: pkg/scheduler/framework types.go (ClusterEvent, ActionType, MatchClusterEvents) and events.go
+(PodSchedulingPropertiesChange, NodeSchedulingPropertiesChange).
+"""
+
+from __future__ import annotations
+
+from enum import IntFlag
+from typing import NamedTuple
+
+from kitlib.api.core import Node, Pod
+from kitlib.api.podresources import pod_requests
+
+
+class Action(IntFlag):
+    """What happened to an object. `UPDATE` is the union of all kinds of update."""
+
+    ADD = 1
+    DELETE = 2
+    UPDATE_NODE_ALLOCATABLE = 4
+    UPDATE_NODE_LABEL = 8
+    UPDATE_NODE_TAINT = 16
+    UPDATE_NODE_CONDITION = 32
+    UPDATE_NODE_ANNOTATION = 64
+    UPDATE_POD_LABEL = 128
+    UPDATE_POD_SCALE_DOWN = 256
+    UPDATE_POD_TOLERATION = 512
+    UPDATE_POD_SCHEDULING_GATES_ELIMINATED = 1024
+    UPDATE_POD_GENERATED_RESOURCE_CLAIM = 2048
+    UPDATE_OTHER = 4096
+    UPDATE = 8188
+    ALL = 8191
+
+
+WILDCARD = "*"
+POD = "Pod"
+ASSIGNED_POD = "AssignedPod"
+UNSCHEDULED_POD = "UnschedulablePod"
+NODE = "Node"
+PVC = "PersistentVolumeClaim"
+PV = "PersistentVolume"
+STORAGE_CLASS = "storage.k8s.io/StorageClass"
+CSI_NODE = "storage.k8s.io/CSINode"
+CSI_DRIVER = "storage.k8s.io/CSIDriver"
+CSI_STORAGE_CAPACITY = "storage.k8s.io/CSIStorageCapacity"
+VOLUME_ATTACHMENT = "storage.k8s.io/VolumeAttachment"
+
+_ACTION_WORDS = {
+    Action.ADD: "Add",
+    Action.DELETE: "Delete",
+    Action.UPDATE_NODE_ALLOCATABLE: "UpdateNodeAllocatable",
+    Action.UPDATE_NODE_LABEL: "UpdateNodeLabel",
+    Action.UPDATE_NODE_TAINT: "UpdateNodeTaint",
+    Action.UPDATE_NODE_CONDITION: "UpdateNodeCondition",
+    Action.UPDATE_NODE_ANNOTATION: "UpdateNodeAnnotation",
+    Action.UPDATE_POD_LABEL: "UpdatePodLabel",
+    Action.UPDATE_POD_SCALE_DOWN: "UpdatePodScaleDown",
+    Action.UPDATE_POD_TOLERATION: "UpdatePodToleration",
+    Action.UPDATE_POD_SCHEDULING_GATES_ELIMINATED: "UpdatePodSchedulingGatesEliminated",
+    Action.UPDATE_POD_GENERATED_RESOURCE_CLAIM: "UpdatePodGeneratedResourceClaim",
+    Action.UPDATE: "Update",
+    Action.ALL: "All",
+}
+
+
+class ClusterEvent(NamedTuple):
+    """A resource and what happened to it; `name` replaces the label of special events."""
+
+    resource: str
+    action: Action
+    name: str = ""
+
+    @property
+    def label(self) -> str:
+        """The name Kubernetes' logs and metrics give the event: `NodeAdd`, `AssignedPodDelete`."""
+        if self.name:
+            return self.name
+        resource = self.resource.rpartition("/")[2]
+        word = _ACTION_WORDS.get(self.action)
+        if word is None:
+            word = "|".join(
+                text for flag, text in _ACTION_WORDS.items() if flag.bit_count() == 1 and flag & self.action
+            )
+        return f"{resource}{word}"
+
+    @property
+    def is_wildcard(self) -> bool:
+        return self.resource == WILDCARD and self.action == Action.ALL
+
+    def covers(self, happened: ClusterEvent) -> bool:
+        """Whether a registration for this event is interested in one that happened.
+
+        A pod registration takes assigned and unscheduled pods. A general update is of interest only to those who
+        registered every kind of update. Source: framework.MatchClusterEvents.
+        """
+        if self.is_wildcard:
+            return True
+        same = self.resource in (WILDCARD, happened.resource) or (
+            self.resource == POD and happened.resource in (ASSIGNED_POD, UNSCHEDULED_POD)
+        )
+        return same and bool(self.action & happened.action) and happened.action <= self.action
+
+
+ASSIGNED_POD_ADD = ClusterEvent(ASSIGNED_POD, Action.ADD)
+ASSIGNED_POD_UPDATE = ClusterEvent(ASSIGNED_POD, Action.UPDATE)
+ASSIGNED_POD_DELETE = ClusterEvent(ASSIGNED_POD, Action.DELETE)
+UNSCHEDULED_POD_ADD = ClusterEvent(UNSCHEDULED_POD, Action.ADD)
+UNSCHEDULED_POD_UPDATE = ClusterEvent(UNSCHEDULED_POD, Action.UPDATE)
+UNSCHEDULED_POD_DELETE = ClusterEvent(UNSCHEDULED_POD, Action.DELETE)
+NODE_ADD = ClusterEvent(NODE, Action.ADD)
+NODE_DELETE = ClusterEvent(NODE, Action.DELETE)
+UNSCHEDULABLE_TIMEOUT = ClusterEvent(WILDCARD, Action.ALL, "UnschedulableTimeout")
+FORCE_ACTIVATE = ClusterEvent(WILDCARD, Action.ALL, "ForceActivate")
+
+SCHEDULE_ATTEMPT_FAILURE = "ScheduleAttemptFailure"
+BACKOFF_COMPLETE = "BackoffComplete"
+POP_FROM_BACKOFF_Q = "PopFromBackoffQ"
+
+EVENTS_BY_LABEL = {
+    event.label: event
+    for event in (
+        ASSIGNED_POD_ADD,
+        ASSIGNED_POD_UPDATE,
+        ASSIGNED_POD_DELETE,
+        UNSCHEDULED_POD_ADD,
+        UNSCHEDULED_POD_UPDATE,
+        UNSCHEDULED_POD_DELETE,
+        NODE_ADD,
+        NODE_DELETE,
+        UNSCHEDULABLE_TIMEOUT,
+        FORCE_ACTIVATE,
+        *(
+            ClusterEvent(NODE, action)
+            for action in (
+                Action.UPDATE_NODE_ALLOCATABLE,
+                Action.UPDATE_NODE_LABEL,
+                Action.UPDATE_NODE_TAINT,
+                Action.UPDATE_NODE_CONDITION,
+                Action.UPDATE_NODE_ANNOTATION,
+            )
+        ),
+        *(
+            ClusterEvent(resource, action)
+            for resource in (PVC, PV, STORAGE_CLASS, CSI_NODE, CSI_DRIVER, CSI_STORAGE_CAPACITY, VOLUME_ATTACHMENT)
+            for action in (Action.ADD, Action.UPDATE, Action.DELETE)
+        ),
+    )
+}
+
+
+def pod_change_events(new: Pod, old: Pod) -> list[ClusterEvent]:
+    """The scheduling-relevant parts of a pod's update; a plain `Update` where nothing relevant changed.
+
+    Source: framework.PodSchedulingPropertiesChange.
+    """
+    resource = ASSIGNED_POD if new.spec.node_name else UNSCHEDULED_POD
+    actions = []
+    if new.metadata.labels != old.metadata.labels:
+        actions.append(Action.UPDATE_POD_LABEL)
+    if _is_scaled_down(new, old):
+        actions.append(Action.UPDATE_POD_SCALE_DOWN)
+    if old.spec.scheduling_gates and not new.spec.scheduling_gates:
+        actions.append(Action.UPDATE_POD_SCHEDULING_GATES_ELIMINATED)
+    if len(new.spec.tolerations) != len(old.spec.tolerations):
+        actions.append(Action.UPDATE_POD_TOLERATION)
+    return [ClusterEvent(resource, action) for action in actions] or [ClusterEvent(resource, Action.UPDATE)]
+
+
+def _is_scaled_down(new: Pod, old: Pod) -> bool:
+    """Whether any request became smaller or vanished."""
+    wanted = pod_requests(new)
+    return any(
+        name not in wanted or before.milli_value() > wanted[name].milli_value()
+        for name, before in pod_requests(old).items()
+    )
+
+
+def node_change_events(new: Node, old: Node) -> list[ClusterEvent]:
+    """The scheduling-relevant parts of a node's update; empty where none is.
+
+    Source: framework.NodeSchedulingPropertiesChange.
+    """
+    actions = []
+    if old.spec.unschedulable and not new.spec.unschedulable:
+        actions.append(Action.UPDATE_NODE_TAINT)
+    if new.status.allocatable != old.status.allocatable:
+        actions.append(Action.UPDATE_NODE_ALLOCATABLE)
+    if new.metadata.labels != old.metadata.labels:
+        actions.append(Action.UPDATE_NODE_LABEL)
+    if new.spec.taints != old.spec.taints:
+        actions.append(Action.UPDATE_NODE_TAINT)
+    if {c.type: c.status for c in new.status.conditions} != {c.type: c.status for c in old.status.conditions}:
+        actions.append(Action.UPDATE_NODE_CONDITION)
+    if new.metadata.annotations != old.metadata.annotations:
+        actions.append(Action.UPDATE_NODE_ANNOTATION)
+    return [ClusterEvent(NODE, action) for action in actions]
