@@ -1,0 +1,187 @@
+"""A cluster as `kubectl get … -o yaml` printed it: objects to look at, and a scheduler that sees them.
+
+kubectl get nodes,pods,namespaces,services,rs,sts,pdb,pc -A -o yaml | kitlib explain POD
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from kitlib.api.apps import ReplicaSet, StatefulSet
+from kitlib.api.core import Namespace, Node, Pod, ReplicationController, Service
+from kitlib.api.defaults import set_defaults
+from kitlib.api.errors import KitError, NotFound
+from kitlib.api.meta import KubeObject
+from kitlib.api.policy import PodDisruptionBudget, PriorityClass
+from kitlib.api.release import Release
+from kitlib.api.serialize import Source, deepcopy, load
+from kitlib.cluster.priority import admit_priority, system_priority_classes
+from kitlib.scheduler.decision import Decision
+from kitlib.scheduler.profile import Profile
+from kitlib.scheduler.scheduler import Scheduler
+
+T = TypeVar("T", bound=KubeObject)
+
+
+@dataclass
+class Dump:
+    """The objects of a cluster at one moment.
+
+    Attributes:
+        objects: all of them. release: whose scheduler is asked. profile: its plugins; None = the defaults.
+    """
+
+    objects: Sequence[KubeObject]
+    release: Release = field(default_factory=Release.latest)
+    profile: Profile | None = None
+
+    @classmethod
+    def read(cls, *sources: Source, release: Release | str | None = None, profile: Profile | None = None) -> Dump:
+        """Read what kubectl printed.
+
+        Raises:
+            ManifestError: for what is none. KitError: where there is no node in it.
+        """
+        objects = [set_defaults(obj) for source in sources for obj in load(source)]
+        classes = [obj for obj in objects if isinstance(obj, PriorityClass)] or system_priority_classes()
+        for pod in (obj for obj in objects if isinstance(obj, Pod)):
+            pod.metadata.namespace = pod.metadata.namespace or "default"
+            if pod.spec.priority is None:
+                admit_priority(pod, [*classes, *system_priority_classes()])
+        made = cls(objects, Release(release) if release is not None else Release.latest(), profile)
+        if not made.nodes:
+            raise KitError("there is no Node in it: kubectl get nodes,pods -A -o yaml prints what is needed")
+        return made
+
+    def of(self, kind: type[T]) -> list[T]:
+        """All objects of a type."""
+        return [obj for obj in self.objects if isinstance(obj, kind)]
+
+    @property
+    def nodes(self) -> list[Node]:
+        """The nodes."""
+        return self.of(Node)
+
+    @property
+    def pods(self) -> list[Pod]:
+        """The pods."""
+        return self.of(Pod)
+
+    @property
+    def pending(self) -> list[Pod]:
+        """The pods that wait for a node."""
+        return [
+            pod
+            for pod in self.pods
+            if not pod.spec.node_name
+            and pod.status.phase in ("", "Pending")
+            and pod.metadata.deletion_timestamp is None
+        ]
+
+    def pod(self, name: str = "") -> Pod:
+        """A pod by `name` or `namespace/name`; "" = the only one that waits.
+
+        Raises:
+            NotFound: where there is none. KitError: where the name does not say which.
+        """
+        if not name:
+            waiting = self.pending
+            if len(waiting) == 1:
+                return waiting[0]
+            listed = ", ".join(pod.key for pod in waiting[:10]) or "none"
+            raise KitError(f"which pod? {len(waiting)} wait for a node: {listed}")
+        found = [pod for pod in self.pods if name in (pod.key, pod.name)]
+        if not found:
+            raise NotFound("pods", name)
+        if len(found) > 1:
+            raise KitError(f"which pod? {', '.join(pod.key for pod in found)}")
+        return found[0]
+
+    def scheduler(self, nodes: Iterable[Node] | None = None, without: Pod | None = None) -> Scheduler:
+        """A scheduler that sees the cluster.
+
+        Args:
+            nodes: in place of the cluster's own. without: a pod that is left out.
+        """
+        pods = self.pods
+        return Scheduler(
+            self.nodes if nodes is None else nodes,
+            [pod for pod in pods if pod.spec.node_name and pod is not without],
+            release=self.release,
+            profile=self.profile,
+            namespaces=self.of(Namespace),
+            services=self.of(Service),
+            replication_controllers=self.of(ReplicationController),
+            replica_sets=self.of(ReplicaSet),
+            stateful_sets=self.of(StatefulSet),
+            budgets=self.of(PodDisruptionBudget),
+            nominated=[p for p in pods if p.status.nominated_node_name and not p.spec.node_name and p is not without],
+        )
+
+    def explain(self, pod: Pod) -> Decision:
+        """What the scheduler decides about a pod, its own place left out."""
+        return self.scheduler(without=pod).explain(unbound(pod))
+
+    def how_many(self, pod: Pod, most: int = 100_000) -> tuple[dict[str, int], Decision | None]:
+        """How many more pods like this one fit.
+
+        Returns:
+            Node -> number, and the decision about the first that does not fit (None where `most` was reached).
+        """
+        scheduler = self.scheduler(without=pod)
+        placed: dict[str, int] = {}
+        for number in range(most):
+            clone = unbound(pod)
+            clone.metadata.name, clone.metadata.uid = f"{pod.name}-{number}", f"clone-{number}"
+            decision = scheduler.schedule(clone)
+            if not decision.chosen:
+                return placed, decision
+            placed[decision.chosen] = placed.get(decision.chosen, 0) + 1
+        return placed, None
+
+
+def unbound(pod: Pod) -> Pod:
+    """A copy that waits for a node."""
+    made = deepcopy(pod)
+    made.spec.node_name, made.status.nominated_node_name, made.status.phase = "", "", "Pending"
+    return made
+
+
+_COUNT = re.compile(
+    r"(\d+)/(\d+) nodes are available: (.*?)(?:\. preemption: (?:\d+/\d+ nodes are available: )?(.*))?$"
+)
+_REASON = re.compile(r"(\d+) (.+)")
+
+
+def decode(message: str) -> dict[str, Any]:
+    """A FailedScheduling message in its parts.
+
+    Returns:
+        `nodes` (all), `reasons` and `preemption` (reason -> number of nodes).
+
+    Raises:
+        KitError: for a text that is none.
+    """
+    found = _COUNT.search(" ".join(message.split()).rstrip("."))
+    if found is None:
+        raise KitError('no FailedScheduling message: "0/3 nodes are available: 3 Insufficient cpu." is one')
+    return {
+        "nodes": int(found[2]),
+        "reasons": _reasons(found[3]),
+        "preemption": _reasons(found[4] or ""),
+    }
+
+
+def _reasons(text: str) -> dict[str, int]:
+    """`3 Insufficient cpu, 1 node(s) had untolerated taint {a: b}`; a comma inside a reason is part of it."""
+    counted: dict[str, int] = {}
+    for part in re.split(r", (?=\d+ )", text.strip().rstrip(".")):
+        found = _REASON.fullmatch(part.strip())
+        if found is not None:
+            counted[found[2].rstrip(".")] = int(found[1])
+        elif part:
+            counted[part] = 0
+    return counted

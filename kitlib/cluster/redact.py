@@ -1,0 +1,60 @@
+"""Names made meaningless, so that an explanation can be shown to strangers: `node-3`, `pod-17`, `namespace-2`.
+
+The same name always becomes the same word. Label keys of Kubernetes itself, resources and amounts stay; so do names of
+one or two letters, which say nothing and could be words of a sentence.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from kitlib.api.core import Node, Pod
+from kitlib.api.meta import KubeObject
+
+_PLAIN = ("true", "false", "linux", "amd64", "arm64")
+_KEPT = ("kubernetes.io", "k8s.io")
+
+
+class Redactor:
+    """Replaces names of nodes, pods, namespaces and labels in texts.
+
+    Args:
+        objects: whose names are to go.
+    """
+
+    def __init__(self, objects: Iterable[KubeObject]) -> None:
+        self._words: dict[str, str] = {}
+        for obj in objects:
+            kind = obj.kind.lower()
+            self._add(kind, obj.name)
+            if obj.namespace not in ("", "default", "kube-system"):
+                self._add("namespace", obj.namespace)
+            for key, value in obj.metadata.labels.items():
+                self._label(key, value)
+            if isinstance(obj, Node):
+                if obj.name in self._words:  # how a proposed node is called
+                    self._words[f"{obj.name}-more"] = f"{self._words[obj.name]}-more"
+                for taint in obj.spec.taints:
+                    self._label(taint.key, taint.value)
+            elif isinstance(obj, Pod):
+                for key, value in obj.spec.node_selector.items():
+                    self._label(key, value)
+        words = sorted(self._words, key=len, reverse=True)
+        self._pattern = (
+            re.compile(r"(?<![\w.-])(?:" + "|".join(map(re.escape, words)) + r")(?![\w-])") if words else None
+        )
+
+    def _label(self, key: str, value: str) -> None:
+        if not key.split("/")[0].endswith(_KEPT):
+            self._add("key", key)
+        self._add("value", value)
+
+    def _add(self, kind: str, name: str) -> None:
+        if len(name) > 2 and name not in self._words and not name.isdigit() and name not in _PLAIN:
+            number = sum(word.startswith(f"{kind}-") for word in self._words.values()) + 1
+            self._words[name] = f"{kind}-{number}"
+
+    def text(self, text: str) -> str:
+        """The text without the names."""
+        return self._pattern.sub(lambda found: self._words[found[0]], text) if self._pattern is not None else text

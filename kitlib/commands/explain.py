@@ -1,0 +1,100 @@
+"""`kitlib explain`: why a pod is pending, plugin by plugin, and the smallest change that lets it in."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kitlib.api.core import Pod
+    from kitlib.cluster.dump import Dump
+
+
+def add(commands: Any) -> None:
+    made = commands.add_parser(
+        "explain",
+        help="explain why a pod is pending, and what would help",
+        description="Read what kubectl printed and explain what the scheduler decides about a pod: "
+        "kubectl get nodes,pods,ns,svc,rs,sts,pdb,pc -A -o yaml | kitlib explain POD. "
+        "Exit code 0: the pod fits (or the message was read); 1: it does not; 2: bad input.",
+    )
+    made.add_argument("pod", nargs="?", default="", help="NAME or NAMESPACE/NAME; may be left out where one pod waits")
+    made.add_argument("-f", "--file", action="append", help="what kubectl printed (default: standard input)")
+    made.add_argument("--message", metavar="TEXT", help="only read a FailedScheduling message")
+    made.add_argument("--how-many", action="store_true", help="say how many more of the pod fit, and where")
+    made.add_argument("--release", help="the scheduler's release, 1.23 to 1.36 (default: the newest)")
+    made.add_argument("--redact", action="store_true", help="replace the names of nodes, pods and labels")
+    made.add_argument("--no-remedies", action="store_true", help="do not look for changes that help")
+    made.add_argument("--json", action="store_true", help="print the answer as JSON")
+    made.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    from kitlib.cluster.dump import Dump, decode
+    from kitlib.cluster.redact import Redactor
+
+    if options.message is not None:
+        return _message(decode(options.message), options.json)
+    dump = Dump.read(*(options.file or [sys.stdin]), release=options.release)
+    pod = dump.pod(options.pod)
+    hide = Redactor(dump.objects).text if options.redact else str
+    return (_how_many if options.how_many else _explain)(dump, pod, hide, options)
+
+
+def _message(parts: dict[str, Any], as_json: bool) -> int:
+    if as_json:
+        print(json.dumps(parts, indent=2, ensure_ascii=False))
+        return 0
+    print(f"{parts['nodes']} nodes were looked at; the pod fits on none of them.")
+    for title, reasons in (("Filters", parts["reasons"]), ("Preemption", parts["preemption"])):
+        for reason, count in sorted(reasons.items(), key=lambda item: -item[1]):
+            print(f"  {title}: {f'{count} × ' if count else ''}{reason}")
+    return 0
+
+
+def _explain(dump: Dump, pod: Pod, hide: Callable[[str], str], options: argparse.Namespace) -> int:
+    from kitlib.cluster.remedies import remedies
+
+    decision = dump.explain(pod)
+    helps = [] if options.no_remedies or decision.chosen else remedies(dump, pod)
+    if options.json:
+        answer = {
+            "pod": pod.key,
+            "release": str(decision.release),
+            "chosen": decision.chosen,
+            "feasible": decision.feasible,
+            "message": decision.message,
+            "nodes": {name: decision.reasons_of(name) for name in decision.nodes},
+            "victims": [victim.key for victim in decision.victims],
+            "remedies": [{"changes": [c.text for c in one.changes], "node": one.node} for one in helps],
+        }
+        print(hide(json.dumps(answer, indent=2, ensure_ascii=False)))
+    else:
+        print(hide(decision.explain()))
+        if decision.message:
+            print(hide(f"\nThe event says: {decision.message}"))
+        if helps:
+            print("\nThe smallest changes that let it in (each was tried):")
+            for one in helps:
+                print(hide(f"  - {one}"))
+        elif not decision.chosen and not options.no_remedies:
+            print("\nNo change of up to three steps was found that lets it in.")
+    return 0 if decision.chosen else 1
+
+
+def _how_many(dump: Dump, pod: Pod, hide: Callable[[str], str], options: argparse.Namespace) -> int:
+    placed, stop = dump.how_many(pod)
+    total = sum(placed.values())
+    if options.json:
+        reason = stop.message if stop is not None else ""
+        print(hide(json.dumps({"pod": pod.key, "fit": total, "nodes": placed, "then": reason}, indent=2)))
+        return 0 if total else 1
+    print(hide(f"{total} more of {pod.key} fit."))
+    for node, number in sorted(placed.items(), key=lambda item: (-item[1], item[0])):
+        print(hide(f"  {number:5d}  {node}"))
+    if stop is not None and stop.message:
+        print(hide(f"Then: {stop.message}"))
+    return 0 if total else 1

@@ -1,0 +1,149 @@
+"""`kitlib explain`: a dump of a cluster, a pending pod, the reasons, and the smallest change that lets it in."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+
+from kitlib import cli
+from kitlib.api.errors import KitError
+from kitlib.cluster.dump import Dump, decode
+from kitlib.cluster.remedies import remedies
+
+NODES = """
+apiVersion: v1
+kind: List
+items:
+- kind: Node
+  apiVersion: v1
+  metadata: {name: alpha, labels: {disk: hdd, topology.kubernetes.io/zone: z1, kubernetes.io/hostname: alpha}}
+  status: {allocatable: {cpu: "4", memory: 8Gi, pods: "110"}}
+- kind: Node
+  apiVersion: v1
+  metadata: {name: beta, labels: {disk: ssd, topology.kubernetes.io/zone: z2, kubernetes.io/hostname: beta}}
+  spec: {taints: [{key: team, value: data, effect: NoSchedule}]}
+  status: {allocatable: {cpu: "8", memory: 16Gi, pods: "110"}}
+- kind: Pod
+  apiVersion: v1
+  metadata: {name: web, namespace: default, labels: {app: web}}
+  spec: {nodeName: alpha, containers: [{name: c, image: i, resources: {requests: {cpu: "3"}}}]}
+  status: {phase: Running}
+- kind: Pod
+  apiVersion: v1
+  metadata: {name: job, namespace: default}
+  spec: {containers: [{name: c, image: i, resources: {requests: {cpu: "2"}}}]MORE}
+  status: {phase: Pending}
+"""
+
+
+def text(more: str = "") -> str:
+    return NODES.replace("MORE", more)
+
+
+def run(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *arguments: str, more: str = ""
+) -> tuple[int, str]:
+    monkeypatch.setattr("sys.stdin", io.StringIO(text(more)))
+    code = cli.main(["explain", *arguments])
+    return code, capsys.readouterr().out
+
+
+def found(more: str = "") -> list[str]:
+    dump = Dump.read(text(more))
+    return [str(one) for one in remedies(dump, dump.pod())]
+
+
+def test_a_pending_pod_is_explained_with_what_would_help(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code, out = run(capsys, monkeypatch)
+    assert code == 1
+    assert "Insufficient cpu (alpha)" in out and "0 of 2 nodes pass every filter" in out
+    assert "- tolerate the taint team=data:NoSchedule: it goes to beta" in out
+    assert "- request 1 cpu instead of 2: it goes to alpha" in out
+
+
+def test_a_pod_that_fits_needs_no_remedy(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    code, out = run(capsys, monkeypatch, more=", tolerations: [{operator: Exists}]")
+    assert code == 0 and "It goes to beta" in out and "smallest" not in out
+
+
+def test_two_changes_are_found_where_one_is_not_enough() -> None:
+    answers = found(", nodeSelector: {disk: nvme}")
+    assert "tolerate the taint team=data:NoSchedule and drop nodeSelector disk=nvme: it goes to beta" in answers
+    assert all(" and " in answer for answer in answers)
+
+
+@pytest.mark.parametrize(
+    ("more", "answer"),
+    [
+        (", nodeSelector: {disk: hdd}", "request 1 cpu instead of 2: it goes to alpha"),
+        (", nodeSelector: {disk: hdd}", "add a node like alpha: it goes to alpha-more"),
+    ],
+)
+def test_a_request_is_lowered_or_a_node_is_added(more: str, answer: str) -> None:
+    assert answer in found(more)
+
+
+def test_json_carries_the_same(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    code, out = run(capsys, monkeypatch, "default/job", "--json")
+    answer = json.loads(out)
+    assert code == 1 and answer["nodes"]["alpha"] == ["Insufficient cpu"] and answer["remedies"]
+    assert answer["message"].startswith("0/2 nodes are available: ")
+
+
+def test_redacted_output_holds_none_of_the_names(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, out = run(capsys, monkeypatch, "--redact", more=", nodeSelector: {disk: nvme}")
+    for name in ("team", "data", "nvme", "disk", "job", "web"):
+        assert name not in out.replace("untolerated taint", "")
+    assert "alpha" not in out and "beta" not in out
+    assert "node-1" in out and "NodeAffinity: node(s) didn't match Pod's node affinity/selector" in out
+
+
+def test_how_many_more_fit(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    code, out = run(capsys, monkeypatch, "--how-many", "--json", more=", tolerations: [{operator: Exists}]")
+    answer = json.loads(out)
+    assert code == 0 and answer["fit"] == 4 and answer["nodes"] == {"beta": 4}
+    assert "Insufficient cpu" in answer["then"]
+
+
+def test_a_bare_message_is_taken_apart(capsys: pytest.CaptureFixture[str]) -> None:
+    message = (
+        "0/5 nodes are available: 2 Insufficient cpu, 3 node(s) had untolerated taint {a: b, c}. preemption: 0/5 nodes "
+        "are available: 2 No preemption victims found for incoming pod, 3 Preemption is not helpful for scheduling."
+    )
+    assert decode(message) == {
+        "nodes": 5,
+        "reasons": {"Insufficient cpu": 2, "node(s) had untolerated taint {a: b, c}": 3},
+        "preemption": {
+            "No preemption victims found for incoming pod": 2,
+            "Preemption is not helpful for scheduling": 3,
+        },
+    }
+    assert cli.main(["explain", "--message", message]) == 0
+    assert "2 × Insufficient cpu" in capsys.readouterr().out
+    with pytest.raises(KitError):
+        decode("all is well")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["nobody"], 'pods "nobody" not found'),
+        (["-f", "/no/such/file"], "/no/such/file: cannot be read"),
+        (["--release", "1.5"], "the kit follows"),
+    ],
+)
+def test_bad_input_is_said_in_words(
+    arguments: list[str],
+    words: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(text()))
+    assert cli.main(["explain", *arguments]) == 2
+    assert words in capsys.readouterr().err
