@@ -51,7 +51,7 @@ def pod_requests(
         requests = container.resources.requests
         return {**non_missing, **requests} if non_missing else requests
 
-    total = _aggregate(pod, wanted)
+    total = _aggregate(pod, wanted, release)
     if not skip_pod_level and spec.resources is not None and (release or Release.latest()).enabled("PodLevelResources"):
         for name, quantity in spec.resources.requests.items():
             if supports_pod_level(name):
@@ -71,7 +71,7 @@ def pod_limits(
     Source: component-helpers PodLimits.
     """
     spec = pod.spec
-    total = _aggregate(pod, lambda container: container.resources.limits)
+    total = _aggregate(pod, lambda container: container.resources.limits, release)
     if not skip_pod_level and spec.resources is not None and (release or Release.latest()).enabled("PodLevelResources"):
         for name, quantity in spec.resources.limits.items():
             if supports_pod_level(name):
@@ -91,8 +91,9 @@ def aggregate_container_requests(pod: Pod) -> ResourceList:
     return _aggregate(pod, lambda container: container.resources.requests)
 
 
-def _aggregate(pod: Pod, of: Callable[[Container], ResourceList]) -> ResourceList:
+def _aggregate(pod: Pod, of: Callable[[Container], ResourceList], release: Release | None = None) -> ResourceList:
     """Containers and sidecars together, or the largest moment of the initialisation, whichever is more."""
+    stays = release is None or release.enabled("SidecarContainers")
     total: ResourceList = {}
     for container in pod.spec.containers:
         add_to(total, of(container))
@@ -100,7 +101,7 @@ def _aggregate(pod: Pod, of: Callable[[Container], ResourceList]) -> ResourceLis
     peak: ResourceList = {}
     for container in pod.spec.init_containers:
         own = of(container)
-        if container.restart_policy == "Always":
+        if stays and container.restart_policy == "Always":
             add_to(total, own)
             add_to(sidecars, own)
             raise_to(peak, sidecars)

@@ -65,6 +65,20 @@ GATES: dict[str, tuple[tuple[int, bool], ...]] = {
     "KitPreFilterNodeNames": ((24, _ON),),
     # a plugin whose PreScore has nothing to do is left out; before, topology spread gave 100 to every node then
     "KitPreScoreSkips": ((27, _ON),),
+    # a spread constraint with an empty selector counts no pods; before, it counted all of the namespace
+    "KitEmptySpreadSelectorCountsNobody": ((27, _ON),),
+    # a resource that the pod does not request is not looked at, even if the node has given out too much of it
+    "KitFitChecksOnlyRequested": ((27, _ON),),
+    # the score for free resources forgets the overhead
+    "KitFitScoreIgnoresOverhead": ((23, _ON), (24, _OFF)),
+    # one term that names no node rejects the pod, whatever the others say
+    "KitAnyConflictingTermRejects": ((24, _ON), (27, _OFF)),
+    # images of init containers count too
+    "KitImageLocalityCountsInit": ((28, _ON),),
+    # scoring counts the overhead's CPU in whole CPUs where it means thousandths, and forgets it elsewhere
+    "KitScoringRoundsOverhead": ((23, _ON), (27, _OFF)),
+    # PostFilter runs after a rejection by PreFilter too
+    "KitPostFilterAfterPreFilter": ((27, _ON),),
     # nodes that PreFilter left out have a status of their own, so that preemption leaves them out too
     "KitAbsentNodesHaveStatus": ((27, _ON),),
     # a Filter plugin that rejects a node does not keep the others from being asked about it
@@ -77,6 +91,11 @@ GATES: dict[str, tuple[tuple[int, bool], ...]] = {
 TEXTS: dict[str, tuple[tuple[int, str], ...]] = {
     # text: (minor version from which it is used, the text) ...
     "no_reasons": ((23, "0/{nodes} nodes are available: ."), (25, "0/{nodes} nodes are available:")),
+    "pre_filter_error": (
+        (23, "0/{nodes} nodes are available: {nodes} {reason}."),
+        (26, "0/{nodes} nodes are available: {reason}. {nodes} {reason}."),
+        (27, "0/{nodes} nodes are available: {reason}."),
+    ),
     "no_victims": (
         (23, "No victims found on node {node} for preemptor pod {pod}"),
         (24, "No preemption victims found for incoming pod"),

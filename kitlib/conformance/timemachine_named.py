@@ -7,6 +7,7 @@ from typing import Any
 from kitlib.api.release import Release
 from kitlib.conformance import scheduler_filter_score as cycle
 from kitlib.scheduler.decision import Decision
+from kitlib.scheduler.profile import DEFAULT_WEIGHTS
 from kitlib.scheduler.status import Code
 
 FILE = "timemachine_named"
@@ -36,7 +37,7 @@ def result(decision: Decision, release: Release) -> dict[str, Any]:
         return {"preEnqueue": {"plugin": gate.plugin, "code": gate.code.name, "reasons": list(gate.reasons)}}
     outcome = decision.filters
     assert outcome is not None
-    found: dict[str, Any] = {"feasible": sorted(decision.feasible)}
+    found: dict[str, Any] = {"feasible": sorted(decision.feasible), "rejected": {}}
     if not outcome.status.ok:
         status = outcome.status
         found["preFilter"] = {"plugin": status.plugin, "code": status.code.name, "reasons": list(status.reasons)}
@@ -69,8 +70,7 @@ def _scores(decision: Decision) -> dict[str, Any]:
     outcome = decision.scores
     assert outcome is not None
     order = sorted(range(len(outcome.rows)), key=lambda i: decision.nodes[outcome.rows[i]])
-    names = ("ImageLocality", "InterPodAffinity", "NodeAffinity", "NodeResourcesBalancedAllocation")
-    names += ("NodeResourcesFit", "PodTopologySpread", "TaintToleration", "VolumeBinding")
+    names = [*DEFAULT_WEIGHTS, "VolumeBinding"]
     weighted = {
         name: [int(outcome.normalized[name][i] * outcome.weights[name]) for i in order]
         if name in outcome.normalized
@@ -83,12 +83,10 @@ def _scores(decision: Decision) -> dict[str, Any]:
 
 def _failure(decision: Decision) -> dict[str, Any]:
     preemption = decision.preemption
-    assert preemption is not None
+    found: dict[str, Any] = {"fitErrorBeforePostFilter": decision.filter_message, "fitError": decision.message}
+    if preemption is None:
+        return found
     post: dict[str, Any] = {"code": preemption.code.name, "message": decision.post_filter_message}
     if preemption.best:
         post["nominated"] = sorted(preemption.best)
-    return {
-        "fitErrorBeforePostFilter": decision.filter_message,
-        "fitError": decision.message,
-        "postFilter": post,
-    }
+    return found | {"postFilter": post}

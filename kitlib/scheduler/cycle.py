@@ -232,7 +232,9 @@ def fit_error(nodes: int, reasons: Mapping[str, int], release: Release, pre_filt
         nodes: how many there are. reasons: reason -> nodes that have it.
         release: whose wording. pre_filter: what PreFilter said, where it rejected the pod.
     """
-    listed = [pre_filter] if pre_filter else sorted(f"{count} {reason}" for reason, count in reasons.items())
+    if pre_filter:
+        return release.text("pre_filter_error").format(nodes=nodes, reason=pre_filter)
+    listed = sorted(f"{count} {reason}" for reason, count in reasons.items())
     if not listed:
         return release.text("no_reasons").format(nodes=nodes)
     return f"0/{nodes} nodes are available: {', '.join(listed)}."

@@ -172,7 +172,8 @@ class Decision:
             return f"Pod {name} does not enter the queue: {self.gate.message}."
         assert self.filters is not None
         if not self.filters.status.ok:
-            return f"{self.filters.status.plugin} rejects pod {name} before looking at any node: {self.filters.status.message}."
+            status = self.filters.status
+            return f"{status.plugin} rejects pod {name} before looking at any node: {status.message}."
         lines = []
         feasible = self.feasible
         lines.append(f"Pod {name}: {len(feasible)} of {len(self.nodes)} nodes pass every filter.")

@@ -165,7 +165,8 @@ class NodePlugin(Plugin):
         bad = made[(made < 0) | (made > MAX_NODE_SCORE)]
         if len(bad):
             raise KitError(
-                f"plugin {self.name!r} returns an invalid score {bad[0]}, it should in the range of [0, {MAX_NODE_SCORE}]"
+                f"plugin {self.name!r} returns an invalid score {bad[0]}, "
+                f"it should in the range of [0, {MAX_NODE_SCORE}]"
             )
         return made
 

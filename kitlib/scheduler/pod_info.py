@@ -91,15 +91,37 @@ class PodInfo:
         return listed.get("cpu", 0), listed.get("memory", 0)
 
     @cached_property
+    def balanced(self) -> Amounts:
+        """What balanced allocation counts of an incoming pod: its requests, but for the overhead of older releases."""
+        if not self.release.enabled("KitScoringRoundsOverhead"):
+            return self.requests
+        listed = amounts(pod_requests(self.pod, exclude_overhead=True, release=self.release))
+        for name, quantity in self.pod.spec.overhead.items():
+            listed[name] = listed.get(name, 0) + quantity.value()
+        return listed
+
+    @cached_property
     def scored(self) -> tuple[int, int]:
         """The same of an incoming pod: there the containers count, not the pod-level requests.
 
         Source: noderesources calculatePodResourceRequest.
         """
+        rounds = self.release.enabled("KitScoringRoundsOverhead")
         listed = amounts(
-            pod_requests(self.pod, non_missing=_NON_MISSING, skip_pod_level=True, release=self.release)
+            pod_requests(
+                self.pod,
+                non_missing=_NON_MISSING,
+                skip_pod_level=True,
+                exclude_overhead=rounds,
+                release=self.release,
+            )
         )
-        return listed.get("cpu", 0), listed.get("memory", 0)
+        cpu, memory = listed.get("cpu", 0), listed.get("memory", 0)
+        if rounds and not self.release.enabled("KitFitScoreIgnoresOverhead"):
+            overhead = self.pod.spec.overhead
+            cpu += overhead["cpu"].value() if "cpu" in overhead else 0
+            memory += overhead["memory"].value() if "memory" in overhead else 0
+        return cpu, memory
 
     @cached_property
     def required_affinity(self) -> tuple[Term, ...]:

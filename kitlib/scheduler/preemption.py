@@ -200,15 +200,15 @@ def split_by_budgets(
 
 
 def _covers(budget: PodDisruptionBudget, selector: LabelSelectorMatcher, pod: Pod) -> bool:
-    """A budget with an empty selector covers nobody here; a pod that is being disrupted already is not counted again."""
+    """A budget with an empty selector covers nobody; a pod that is being disrupted is not counted again."""
     if budget.namespace != pod.namespace or selector.everything or not selector.matches(pod.metadata.labels):
         return False
     return pod.name not in budget.status.disrupted_pods
 
 
 def choose(candidates: list[Candidate]) -> list[str]:
-    """The best nodes: fewest violations, least important victims, smallest sum of priorities, fewest victims, and then those
-    whose most important victims started last. Several may be left; they are equal.
+    """The best nodes: fewest violations, least important victims, smallest sum of priorities, fewest victims, and then
+    those whose most important victims started last. Several may be left; they are equal.
 
     Source: pickOneNodeForPreemption.
     """

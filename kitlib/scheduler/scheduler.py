@@ -129,6 +129,8 @@ class Scheduler:
     def _post_filter(self, decision: Decision, info: PodInfo) -> None:
         """PostFilter: dynamic resources have nothing to give back, then preemption. Source: RunPostFilterPlugins."""
         assert decision.filters is not None
+        if not decision.filters.status.ok and not self.release.enabled("KitPostFilterAfterPreFilter"):
+            return
         claims = self.release.enabled("DynamicResourceAllocation")
         if not decision.filters.status.ok and claims:
             # its PostFilter looks for a state that PreFilter, which stopped early, has not written

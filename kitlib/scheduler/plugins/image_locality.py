@@ -26,7 +26,9 @@ class ImageLocality(Plugin):
 
     def score(self, state: Any, info: PodInfo, context: Context, rows: Rows) -> Scores:
         table = context.table
-        containers = [*info.pod.spec.init_containers, *info.pod.spec.containers]
+        containers = info.pod.spec.containers
+        if context.release.enabled("KitImageLocalityCountsInit"):
+            containers = [*info.pod.spec.init_containers, *containers]
         sums = np.zeros(len(table), np.int64)
         spread = table.image_spread()
         for container in containers:

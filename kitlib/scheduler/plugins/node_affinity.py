@@ -38,7 +38,8 @@ class NodeAffinity(Plugin):
             return PreFilterResult(SKIP)
         nodes = None
         if required and context.release.enabled("KitPreFilterNodeNames"):
-            nodes = _only_nodes(required.node_selector_terms)
+            strict = context.release.enabled("KitAnyConflictingTermRejects")
+            nodes = _only_nodes(required.node_selector_terms, strict=strict)
         if nodes is not None and not nodes:
             status = Status(Code.UnschedulableAndUnresolvable, (CONFLICT,), self.name)
             return PreFilterResult(status=status)
@@ -81,7 +82,7 @@ def required_matches(pod: Pod, context: Context, rows: Rows) -> NDArray[np.bool_
     return fits
 
 
-def _only_nodes(terms: list[NodeSelectorTerm]) -> frozenset[str] | None:
+def _only_nodes(terms: list[NodeSelectorTerm], *, strict: bool) -> frozenset[str] | None:
     """The names that the terms' `metadata.name` fields leave; None where a term leaves all. Source: PreFilter."""
     found: set[str] = set()
     for term in terms:
@@ -92,5 +93,7 @@ def _only_nodes(terms: list[NodeSelectorTerm]) -> frozenset[str] | None:
                 names = values if names is None else names & values
         if names is None:
             return None
+        if not names and strict:
+            return frozenset()
         found |= names
     return frozenset(found) if terms else None

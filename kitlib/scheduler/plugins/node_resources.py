@@ -49,6 +49,8 @@ class NodeResourcesFit(Plugin):
     def pre_filter(self, info: PodInfo, context: Context) -> PreFilterResult:
         wanted = {name: amount for name, amount in info.requests.items() if amount > 0 and not self._is_ignored(name)}
         ordered = {name: wanted[name] for name in NATIVE if name in wanted}
+        if wanted and not context.release.enabled("KitFitChecksOnlyRequested"):
+            ordered = {name: wanted.get(name, 0) for name in NATIVE}
         return PreFilterResult(ordered | {name: wanted[name] for name in sorted(wanted) if name not in ordered})
 
     def _is_ignored(self, name: str) -> bool:
@@ -77,7 +79,7 @@ class NodeResourcesFit(Plugin):
             signature |= short.astype(np.int64) << bit
         resolvable = context.release.enabled("KitFitUnresolvable")
         for number in np.unique(signature[bad]):
-            reasons = (TOO_MANY_PODS,) if number & 1 else ()
+            reasons: tuple[str, ...] = (TOO_MANY_PODS,) if number & 1 else ()
             reasons += tuple(f"Insufficient {name}" for bit, (name, _) in enumerate(lacking, 1) if number >> bit & 1)
             mask = bad & (signature == number)
             found.reject(mask & never if resolvable else mask & False, Code.UnschedulableAndUnresolvable, *reasons)
@@ -150,7 +152,7 @@ class NodeResourcesBalancedAllocation(Plugin):
             info.requests.get(name, 0) for name in self.resources
         ):
             return SKIP
-        return info.requests
+        return info.balanced
 
     def score(self, state: Any, info: PodInfo, context: Context, rows: Rows) -> Scores:
         after = ((1 - self._deviation(state, state, context, rows)) * MAX_NODE_SCORE).astype(np.int64)

@@ -225,7 +225,7 @@ def ready(
 
 
 def with_label_keys(selector: LabelSelector | None, keys: Sequence[str], pod: Pod) -> LabelSelector | None:
-    """The selector narrowed to the pod's own values of some labels; keys already there and labels it lacks are left out."""
+    """The selector narrowed to the pod's own values of some labels; labels that it lacks are left out."""
     if selector is None:
         return None
     present = {(r.key, tuple(r.values)) for r in selector.match_expressions if r.operator == "In"}
@@ -266,7 +266,7 @@ def _count(
 ) -> NDArray[np.int64]:
     """Matching pods of the pod's namespace by domain, on the rows that count. Source: countPodsMatchSelector."""
     counts = np.zeros(size, np.int64)
-    if one.selector.everything:
+    if one.selector.everything and context.release.enabled("KitEmptySpreadSelectorCountsNobody"):
         return counts  # an empty selector counts nobody, though the pod itself matches it
     namespace = pod.metadata.namespace
     for row in np.flatnonzero(there & (codes >= 0)):

@@ -1,0 +1,34 @@
+"""Cases of older releases on the random scenarios of scheduler_filter_score, which must stand in the same folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from kitlib.api.errors import KitError
+from kitlib.conformance.runner import read_cases
+from kitlib.conformance.timemachine_named import results
+
+FILE = "timemachine_random"
+INPUTS = frozenset({"case", "flavor"})
+_scenarios: list[dict[str, Any]] = []
+
+
+def prepare(path: Path) -> None:
+    """Read the scenarios that the cases refer to by their line.
+
+    Raises:
+        KitError: the file with them is not there.
+    """
+    ending = path.name.partition("timemachine_random")[2]
+    beside = path.with_name(path.name.replace("timemachine_random", "scheduler_filter_score"))
+    if not beside.exists():
+        beside = path.with_name(f"scheduler_filter_score{ending}")
+    if not beside.exists():
+        raise KitError(f"{path}: its scenarios stand in {beside.name}, which is not beside it")
+    _scenarios[:] = [case for _, case in read_cases(beside)]
+
+
+def check(case: dict[str, Any]) -> dict[str, Any]:
+    """One cycle for every release of the case."""
+    return {"results": results(case, _scenarios[case["case"]])}
