@@ -13,7 +13,6 @@ from typing import Any
 from kitlib.api.core import Pod
 from kitlib.api.release import Release
 from kitlib.scheduler.cycle import FilterOutcome, ScoreOutcome, count_reasons, fit_error
-from kitlib.scheduler.node_table import NodeTable
 from kitlib.scheduler.preemption import Preemption
 from kitlib.scheduler.status import Code, Status
 
@@ -238,8 +237,3 @@ class Decision:
                 ),
             }
         )
-
-
-def names_of(table: NodeTable) -> list[str]:
-    """The node names that a decision keeps: its own list, because the table goes on changing."""
-    return list(table.names)

@@ -9,7 +9,9 @@ Source: kube-scheduler framework NodeInfo, backend/cache.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +22,24 @@ from kitlib.api.release import Release
 from kitlib.scheduler.pod_info import HostPort, PodInfo, amounts
 
 Column = NDArray[np.int64]
+
+
+MAX_KEPT = 512
+"""Kinds of columns that are kept at once; beyond that all are forgotten and made anew."""
+
+
+@dataclass
+class Counted:
+    """A count by row that follows the pods."""
+
+    column: Column
+    matches: Callable[[PodInfo], int]
+
+    def count(self, info: PodInfo, sign: int) -> None:
+        """A pod has come (1) or gone (-1)."""
+        amount = self.matches(info)
+        if amount:
+            self.column[info.row] += sign * amount
 
 
 class NodeTable:
@@ -56,10 +76,22 @@ class NodeTable:
         self.changes = 0
         self._labels: dict[str, tuple[NDArray[np.int32], list[str]]] = {}
         self._taints: tuple[NDArray[np.int32], list[tuple[Taint, ...]]] | None = None
+        self._images: dict[str, dict[int, int]] | None = None
+        self._order: Column = np.zeros(0, np.int64)
+        self._log: list[int] = []
+        self._columns: dict[Hashable, tuple[int, tuple[NDArray[Any], ...]]] = {}
+        self._counted: dict[Hashable, Counted] = {}
         self._build(list(nodes))
 
     def __len__(self) -> int:
         return len(self.nodes)
+
+    def name_order(self) -> Column:
+        """Row -> its place among all names in alphabetical order."""
+        if len(self._order) != len(self):
+            self._order = np.empty(len(self), np.int64)
+            self._order[np.argsort(np.array(self.names, dtype=object), kind="stable")] = np.arange(len(self))
+        return self._order
 
     def _build(self, nodes: list[Node]) -> None:
         twice = len(nodes) - len({node.name for node in nodes})
@@ -82,7 +114,9 @@ class NodeTable:
 
     def _forget(self) -> None:
         self.changes += 1
-        self._labels, self._taints = {}, None
+        self._labels, self._taints, self._images = {}, None, None
+        self._order = np.zeros(0, np.int64)
+        self._log, self._columns, self._counted = [], {}, {}
 
     # ------------------------------------------------------------------------------------------------ nodes
 
@@ -130,6 +164,9 @@ class NodeTable:
                 self.allocatable.setdefault(name, np.zeros(len(self), np.int64))
             column[row] += sign * amount
         cpu, memory = info.non_zero
+        self._log.append(row)
+        for counted in self._counted.values():
+            counted.count(info, sign)
         self.non_zero_cpu[row] += sign * cpu
         self.non_zero_memory[row] += sign * memory
         self.pod_count[row] += sign
@@ -176,9 +213,53 @@ class NodeTable:
 
     def image_spread(self) -> dict[str, dict[int, int]]:
         """Image name -> row -> bytes. Source: cache imageStates."""
+        if self._images is not None:
+            return self._images
         found: dict[str, dict[int, int]] = defaultdict(dict)
         for row, node in enumerate(self.nodes):
             for image in node.status.images:
                 for name in image.names:
                     found[name][row] = image.size_bytes
+        self._images = found
         return found
+
+    # ------------------------------------------------------------------------------------------------ kept columns
+
+    def kept(self, key: Hashable, compute: Callable[[NDArray[np.int64]], tuple[NDArray[Any], ...]]) -> Any:
+        """Columns for all rows that depend on nothing but a row's pods and node: only rows that changed are computed anew.
+
+        Args:
+            key: what they depend on besides the row (a kind of pod).
+            compute: rows -> columns of these rows.
+
+        Returns:
+            The columns, which must not be changed.
+        """
+        found = self._columns.get(key)
+        if found is None:
+            if len(self._columns) >= MAX_KEPT:
+                self._columns.clear()
+            made = compute(np.arange(len(self), dtype=np.int64))
+        else:
+            position, made = found
+            if position < len(self._log):
+                rows = np.array(sorted(set(self._log[position:])), np.int64)
+                for column, part in zip(made, compute(rows), strict=True):
+                    column[rows] = part
+        self._columns[key] = len(self._log), made
+        return made
+
+    def counted(self, key: Hashable, matches: Callable[[PodInfo], int]) -> Column:
+        """How many pods (or how much of them) match, by row; kept up to date as pods come and go.
+
+        Args:
+            key: what is counted. matches: pod -> its part of the count, 0 for nothing.
+        """
+        found = self._counted.get(key)
+        if found is None:
+            if len(self._counted) >= MAX_KEPT:
+                self._counted.clear()
+            found = self._counted[key] = Counted(np.zeros(len(self), np.int64), matches)
+            for info in self.every_pod():
+                found.count(info, 1)
+        return found.column

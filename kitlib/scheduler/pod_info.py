@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from kitlib.api.core import Pod, PodAffinityTerm, ResourceList
 from kitlib.api.podresources import pod_requests
@@ -41,7 +42,7 @@ class Term:
     Source: framework AffinityTerm.Matches.
     """
 
-    __slots__ = ("namespace_selector", "namespaces", "selector", "topology_key", "weight")
+    __slots__ = ("key", "namespace_selector", "namespaces", "selector", "topology_key", "weight")
 
     def __init__(self, term: PodAffinityTerm, pod: Pod, weight: int = 0) -> None:
         self.selector = LabelSelectorMatcher(term.label_selector)
@@ -51,6 +52,7 @@ class Term:
         )
         own = not term.namespaces and term.namespace_selector is None
         self.namespaces = frozenset({pod.metadata.namespace} if own else term.namespaces)
+        self.key = (self.selector, self.namespace_selector, self.namespaces)
 
     def matches(self, pod: Pod, namespace_labels: Mapping[str, Mapping[str, str]]) -> bool:
         """Whether a pod is meant by the term."""
@@ -83,6 +85,11 @@ class PodInfo:
     def requests(self) -> Amounts:
         """Effective requests."""
         return amounts(pod_requests(self.pod, release=self.release))
+
+    @cached_property
+    def signature(self) -> tuple[Any, ...]:
+        """What the resource plugins look at: pods with the same signature get the same columns."""
+        return tuple(sorted(self.requests.items())), self.scored, tuple(sorted(self.balanced.items()))
 
     @cached_property
     def non_zero(self) -> tuple[int, int]:

@@ -18,7 +18,7 @@ from kitlib.api.policy import PodDisruptionBudget
 from kitlib.api.release import Release
 from kitlib.api.serialize import deepcopy
 from kitlib.scheduler.cycle import run_filters, run_scores
-from kitlib.scheduler.decision import Decision, names_of
+from kitlib.scheduler.decision import Decision
 from kitlib.scheduler.node_table import NodeTable
 from kitlib.scheduler.plugin import Context
 from kitlib.scheduler.pod_info import PodInfo
@@ -111,10 +111,10 @@ class Scheduler:
                 continue
             status = plugin.pre_enqueue(pod)
             if not status.ok:
-                return Decision(pod, names_of(self.table), self.release, gate=status)
+                return Decision(pod, self.table.names, self.release, gate=status)
         info = PodInfo(pod, self.release)
         outcome = run_filters(self.profile, info, self.context, self._nominated)
-        decision = Decision(pod, names_of(self.table), self.release, filters=outcome)
+        decision = Decision(pod, self.table.names, self.release, filters=outcome)
         rows = outcome.feasible
         if len(rows):
             decision.scores = run_scores(self.profile, info, self.context, rows)
@@ -140,8 +140,11 @@ class Scheduler:
         decision.preemption = preempt(self.profile, info, self.context, decision.filters, self._nominated)
 
     def _pick(self, decision: Decision) -> str:
-        best = decision.best
-        return self._random.choice(best) if self._random is not None else min(best)
+        assert decision.scores is not None
+        best = decision.scores.best
+        if self._random is not None:
+            return self.table.names[int(best[self._random.randrange(len(best))])]
+        return self.table.names[int(best[self.table.name_order()[best].argmin()])]
 
     def schedule(self, pod: Pod) -> Decision:
         """One cycle; a pod that fits stands on its node afterwards (a copy of it: the caller's is not changed)."""

@@ -58,6 +58,23 @@ class NodeResourcesFit(Plugin):
 
     def filter(self, state: Any, info: PodInfo, context: Context, rows: Rows) -> Verdicts:
         table = context.table
+
+        def short(some: Rows) -> tuple[NDArray[np.bool_]]:
+            found = table.pod_count[some] + 1 > table.allowed_pods[some]
+            for name, amount in state.items():
+                left = table.column(name, table.allocatable)[some] - table.column(name, table.requested)[some]
+                found = found | (amount > left)
+            return (found,)
+
+        bad = table.kept((self, "short", info.signature), short)[0][rows]
+        if not bad.any():
+            return Verdicts.passing(len(rows))
+        places = np.flatnonzero(bad)
+        return self._reasons(state, context, rows, places)
+
+    def _reasons(self, state: Amounts, context: Context, every: Rows, places: Rows) -> Verdicts:
+        """The verdicts, of which some are known to be rejections: which resources are short there."""
+        table, rows = context.table, every[places]
         full = table.pod_count[rows] + 1 > table.allowed_pods[rows]
         lacking: list[tuple[str, NDArray[np.bool_]]] = []
         never = np.zeros(len(rows), np.bool_)
@@ -67,12 +84,8 @@ class NodeResourcesFit(Plugin):
             if short.any():
                 lacking.append((name, short))
                 never |= amount > has
+        bad = np.ones(len(rows), np.bool_)
         found = Verdicts.passing(len(rows))
-        bad = full.copy()
-        for _, short in lacking:
-            bad |= short
-        if not bad.any():
-            return found
         # nodes with the same reasons are rejected together: the reasons are the bits of a number
         signature = full.astype(np.int64)
         for bit, (_, short) in enumerate(lacking, start=1):
@@ -84,12 +97,19 @@ class NodeResourcesFit(Plugin):
             mask = bad & (signature == number)
             found.reject(mask & never if resolvable else mask & False, Code.UnschedulableAndUnresolvable, *reasons)
             found.reject(mask, Code.Unschedulable, *reasons)
-        return found
+        whole = Verdicts.passing(len(every))
+        whole.codes[places], whole.which[places], whole.texts = found.codes, found.which, found.texts
+        return whole
 
     def pre_score(self, info: PodInfo, context: Context, rows: Rows) -> Any:
         return {name: _non_zero_request(info, name) for name, _ in self.resources}
 
     def score(self, state: Any, info: PodInfo, context: Context, rows: Rows) -> Scores:
+        key = (self, "score", info.signature)
+        found: Scores = context.table.kept(key, lambda some: (self._score(state, context, some),))[0][rows]
+        return found
+
+    def _score(self, state: Amounts, context: Context, rows: Rows) -> Scores:
         total, weights = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64)
         for name, weight in self.resources:
             if name not in NATIVE and not state[name]:
@@ -155,6 +175,11 @@ class NodeResourcesBalancedAllocation(Plugin):
         return info.balanced
 
     def score(self, state: Any, info: PodInfo, context: Context, rows: Rows) -> Scores:
+        key = (self, "score", info.signature)
+        found: Scores = context.table.kept(key, lambda some: (self._score(state, context, some),))[0][rows]
+        return found
+
+    def _score(self, state: Amounts, context: Context, rows: Rows) -> Scores:
         after = ((1 - self._deviation(state, state, context, rows)) * MAX_NODE_SCORE).astype(np.int64)
         if not context.release.enabled("KitBalancedComparesWithout"):
             return after

@@ -268,10 +268,13 @@ def _count(
     counts = np.zeros(size, np.int64)
     if one.selector.everything and context.release.enabled("KitEmptySpreadSelectorCountsNobody"):
         return counts  # an empty selector counts nobody, though the pod itself matches it
-    namespace = pod.metadata.namespace
-    for row in np.flatnonzero(there & (codes >= 0)):
-        for other in context.table.pods[row].values():
-            meta = other.pod.metadata
-            if meta.namespace == namespace and not other.terminating and one.selector.matches(meta.labels):
-                counts[codes[row]] += 1
+    namespace, selector = pod.metadata.namespace, one.selector
+
+    def matches(other: PodInfo) -> int:
+        meta = other.pod.metadata
+        return int(meta.namespace == namespace and not other.terminating and selector.matches(meta.labels))
+
+    matching = context.table.counted(("spread", namespace, selector), matches)
+    rows = np.flatnonzero(matching * there * (codes >= 0))
+    np.add.at(counts, codes[rows], matching[rows])
     return counts
