@@ -19,11 +19,12 @@ from numpy.typing import NDArray
 from kitlib.api.core import Node, Pod, Taint
 from kitlib.api.errors import KitError
 from kitlib.api.release import Release
-from kitlib.scheduler.pod_info import HostPort, PodInfo, amounts
+from kitlib.scheduler.pod_info import HostPort, PodInfo, Term, amounts
 
 Column = NDArray[np.int64]
 
 
+TERM_KINDS = ("required_affinity", "required_anti_affinity", "preferred_affinity", "preferred_anti_affinity")
 MAX_KEPT = 512
 """Kinds of columns that are kept at once; beyond that all are forgotten and made anew."""
 
@@ -72,7 +73,7 @@ class NodeTable:
         self.unschedulable: NDArray[np.bool_] = np.zeros(0, np.bool_)
         self.pods: list[dict[str, PodInfo]] = []
         self.ports: list[set[HostPort]] = []
-        self.with_affinity: dict[str, PodInfo] = {}
+        self._terms: dict[str, dict[Hashable, tuple[Term, Column]]] = {}
         self.changes = 0
         self._labels: dict[str, tuple[NDArray[np.int32], list[str]]] = {}
         self._taints: tuple[NDArray[np.int32], list[tuple[Taint, ...]]] | None = None
@@ -81,6 +82,7 @@ class NodeTable:
         self._log: list[int] = []
         self._columns: dict[Hashable, tuple[int, tuple[NDArray[Any], ...]]] = {}
         self._counted: dict[Hashable, Counted] = {}
+        self._remembered: dict[Hashable, tuple[int, dict[int, Any]]] = {}
         self._build(list(nodes))
 
     def __len__(self) -> int:
@@ -109,14 +111,14 @@ class NodeTable:
         self.pod_count = np.zeros(size, np.int64)
         self.unschedulable = np.array([node.spec.unschedulable for node in nodes], np.bool_)
         self.pods, self.ports = [{} for _ in nodes], [set() for _ in nodes]
-        self.with_affinity = {}
+        self._terms = {kind: {} for kind in TERM_KINDS}
         self._forget()
 
     def _forget(self) -> None:
         self.changes += 1
         self._labels, self._taints, self._images = {}, None, None
         self._order = np.zeros(0, np.int64)
-        self._log, self._columns, self._counted = [], {}, {}
+        self._log, self._columns, self._counted, self._remembered = [], {}, {}, {}
 
     # ------------------------------------------------------------------------------------------------ nodes
 
@@ -145,7 +147,7 @@ class NodeTable:
         self._count(info, 1)
         self.ports[info.row].update(info.host_ports)
         if info.has_affinity:
-            self.with_affinity[info.uid] = info
+            self._count_terms(info, 1)
 
     def remove(self, info: PodInfo) -> None:
         """Take a pod off its row."""
@@ -153,7 +155,8 @@ class NodeTable:
         self._count(info, -1)
         if info.host_ports:
             self.ports[info.row] = {p for other in self.pods[info.row].values() for p in other.host_ports}
-        self.with_affinity.pop(info.uid, None)
+        if info.has_affinity:
+            self._count_terms(info, -1)
 
     def _count(self, info: PodInfo, sign: int) -> None:
         row = info.row
@@ -226,7 +229,7 @@ class NodeTable:
     # ------------------------------------------------------------------------------------------------ kept columns
 
     def kept(self, key: Hashable, compute: Callable[[NDArray[np.int64]], tuple[NDArray[Any], ...]]) -> Any:
-        """Columns for all rows that depend on nothing but a row's pods and node: only rows that changed are computed anew.
+        """Columns that depend on nothing but a row's pods and node: only rows that changed are computed anew.
 
         Args:
             key: what they depend on besides the row (a kind of pod).
@@ -248,6 +251,33 @@ class NodeTable:
                     column[rows] = part
         self._columns[key] = len(self._log), made
         return made
+
+    def standing_terms(self, kind: str) -> Iterable[tuple[Term, Column]]:
+        """The different affinity terms of a kind among the pods that stand, each with its number of pods by row."""
+        return list(self._terms[kind].values())
+
+    def _count_terms(self, info: PodInfo, sign: int) -> None:
+        for kind in TERM_KINDS:
+            for term in getattr(info, kind):
+                key = (term.topology_key, term.weight, term.key)
+                known = self._terms[kind].get(key)
+                if known is None:
+                    known = self._terms[kind][key] = term, np.zeros(len(self), np.int64)
+                known[1][info.row] += sign
+
+    def remembered(self, key: Hashable) -> dict[int, Any]:
+        """Whatever somebody remembers about rows: row -> anything; rows that changed since are forgotten."""
+        found = self._remembered.get(key)
+        if found is None:
+            if len(self._remembered) >= MAX_KEPT:
+                self._remembered.clear()
+            kept: dict[int, Any] = {}
+        else:
+            position, kept = found
+            for row in self._log[position:]:
+                kept.pop(row, None)
+        self._remembered[key] = len(self._log), kept
+        return kept
 
     def counted(self, key: Hashable, matches: Callable[[PodInfo], int]) -> Column:
         """How many pods (or how much of them) match, by row; kept up to date as pods come and go.

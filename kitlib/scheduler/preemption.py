@@ -11,15 +11,19 @@ util.MoreImportantPod.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cached_property
+
+import numpy as np
 
 from kitlib.api.core import Pod
 from kitlib.api.policy import PodDisruptionBudget
 from kitlib.api.selectors import LabelSelectorMatcher
-from kitlib.scheduler.cycle import FilterOutcome, Nominated, fit_error, fits
+from kitlib.scheduler.cycle import FilterOutcome, Nominated, filters, fit_error, fits
 from kitlib.scheduler.plugin import Context
+from kitlib.scheduler.plugins.node_resources import TOO_MANY_PODS
 from kitlib.scheduler.pod_info import PodInfo
 from kitlib.scheduler.profile import Profile
 from kitlib.scheduler.status import Code, Status
@@ -43,6 +47,17 @@ class Candidate:
     node: str
     victims: tuple[PodInfo, ...]
     violations: int
+
+    @cached_property
+    def cost(self) -> tuple[float, ...]:
+        """What it would cost; the candidate with the smallest is chosen. Source: pickOneNodeForPreemption."""
+        return (
+            self.violations,
+            self.victims[0].priority,
+            sum(v.priority + MAX_INT32 + 1 for v in self.victims),
+            len(self.victims),
+            -_earliest_start(self.victims).timestamp(),
+        )
 
 
 @dataclass
@@ -84,18 +99,30 @@ def preempt(
         return Preemption(Code.Unschedulable, _message(context, refusal), eligible=False)
     table = context.table
     statuses: Counter[str] = Counter()
-    promising = [int(row) for row in outcome.rows if outcome.codes[row] == Code.Unschedulable]
+    promising = outcome.rows[outcome.codes[outcome.rows] == Code.Unschedulable]
     if outcome.narrowed is not None and not context.release.enabled("KitAbsentNodesHaveStatus"):
-        promising = sorted({*promising, *range(len(table))} - {int(row) for row in outcome.rows} | {*promising})
+        absent = np.setdiff1d(np.arange(len(table)), outcome.rows)
+        promising = np.union1d(promising, absent)
     statuses[NOT_HELPFUL] += len(table) - len(promising)
     candidates: dict[str, Candidate] = {}
     promised = None if context.release.enabled("KitPreemptionIgnoresNominated") else nominated
-    for row in promising:
-        found = victims_on(profile, info, context, row, outcome, promised)
+    by_resources = not promised and _only_resources_matter(profile, outcome)
+    known = table.remembered(("victims", info.signature, info.priority)) if by_resources else {}
+    enough, harmless = row_count(len(table)), False
+    for row in promising.tolist():
+        found = known.get(row)
+        if found is None:
+            if by_resources:
+                found = known[row] = victims_by_resources(info, context, row)
+            else:
+                found = victims_on(profile, info, context, row, outcome, promised)
         if isinstance(found, Status):
             statuses.update(found.reasons)
         else:
             candidates[found.node] = found
+            harmless = harmless or not found.violations
+            if harmless and len(candidates) >= enough:
+                break
     if not candidates:
         counted = {reason: count for reason, count in statuses.items() if count}
         return Preemption(Code.Unschedulable, _message(context, fit_error(len(table), counted, context.release)))
@@ -174,6 +201,51 @@ def victims_on(
             table.add(other, row)
 
 
+_NODE_ONLY = frozenset({"NodeUnschedulable", "NodeName", "TaintToleration", "NodeAffinity", "NodeResourcesFit"})
+
+
+def _only_resources_matter(profile: Profile, outcome: FilterOutcome) -> bool:
+    """Whether nothing that depends on other pods is in play but resources: then victims follow from sums alone."""
+    return outcome.narrowed is None and all(plugin.name in _NODE_ONLY for plugin in filters(profile, outcome))
+
+
+def victims_by_resources(info: PodInfo, context: Context, row: int) -> Candidate | Status:
+    """The victims on a node where nothing but resources is short; the same as `victims_on` finds, from sums.
+
+    Source: SelectVictimsOnNode.
+    """
+    table = context.table
+    lower = [other for other in table.pods[row].values() if other.priority < info.priority]
+    if not lower:
+        reason = context.release.text("no_victims").format(node=table.names[row], pod=info.pod.name)
+        return Status(Code.UnschedulableAndUnresolvable, (reason,))
+    wanted = {name: amount for name, amount in info.requests.items() if amount > 0}
+    left = {
+        name: int(table.column(name, table.allocatable)[row] - table.column(name, table.requested)[row]) - amount
+        for name, amount in wanted.items()
+    }
+    places = int(table.allowed_pods[row] - table.pod_count[row]) - 1 + len(lower)
+    for other in lower:
+        for name in wanted:
+            left[name] += other.requests.get(name, 0)
+    lacking = ((TOO_MANY_PODS,) if places < 0 else ()) + tuple(f"Insufficient {n}" for n in left if left[n] < 0)
+    if lacking:
+        return Status(Code.Unschedulable, lacking, "NodeResourcesFit")
+    violating, others = split_by_budgets(sorted(lower, key=importance), context.budgets)
+    victims: list[PodInfo] = []
+    violations = 0
+    for group, violates in ((violating, True), (others, False)):
+        for other in group:
+            if places > 0 and all(other.requests.get(name, 0) <= left[name] for name in wanted):
+                places -= 1
+                for name in wanted:
+                    left[name] -= other.requests.get(name, 0)
+            else:
+                victims.append(other)
+                violations += violates
+    return Candidate(row, table.names[row], tuple(sorted(victims, key=importance)), violations)
+
+
 def importance(info: PodInfo) -> tuple[int, datetime]:
     """Sort key: higher priority first, then who started earlier. Source: util.MoreImportantPod."""
     return -info.priority, info.pod.status.start_time or _NOW
@@ -212,21 +284,8 @@ def choose(candidates: list[Candidate]) -> list[str]:
 
     Source: pickOneNodeForPreemption.
     """
-    criteria: list[Callable[[Candidate], float]] = [
-        lambda c: c.violations,
-        lambda c: c.victims[0].priority,
-        lambda c: sum(v.priority + MAX_INT32 + 1 for v in c.victims),
-        lambda c: len(c.victims),
-        lambda c: -_earliest_start(c.victims).timestamp(),
-    ]
-    left = candidates
-    for criterion in criteria:
-        values = [criterion(c) for c in left]
-        least = min(values)
-        left = [c for c, value in zip(left, values, strict=True) if value == least]
-        if len(left) == 1:
-            break
-    return [c.node for c in left]
+    least = min(c.cost for c in candidates)
+    return [c.node for c in candidates if c.cost == least]
 
 
 def _earliest_start(victims: Sequence[PodInfo]) -> datetime:

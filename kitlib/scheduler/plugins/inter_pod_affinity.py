@@ -8,7 +8,6 @@ Source: plugins/interpodaffinity (filtering.go, scoring.go).
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -25,8 +24,8 @@ AFFINITY = "node(s) didn't match pod affinity rules"
 ANTI_AFFINITY = "node(s) didn't match pod anti-affinity rules"
 EXISTING = "node(s) didn't satisfy existing pods anti-affinity rules"
 HARD_WEIGHT = 1
-Places = dict[str, dict[int, int]]
-"""Topology key -> number of the label's value -> count."""
+Places = dict[str, NDArray[np.int64]]
+"""Topology key -> counts by the number of the label's value; the last place, for nodes without the label, stays 0."""
 
 
 @dataclass
@@ -53,23 +52,21 @@ class InterPodAffinity(Plugin):
     # ------------------------------------------------------------------------------------------------ Filter
 
     def pre_filter(self, info: PodInfo, context: Context) -> PreFilterResult:
-        existing: Places = defaultdict(lambda: defaultdict(int))
-        for other in context.table.with_affinity.values():
-            for term in other.required_anti_affinity:
-                if term.matches(info.pod, context.namespaces):
-                    _add(existing, context, term, other.row, 1)
-        affinity: Places = defaultdict(lambda: defaultdict(int))
-        anti: Places = defaultdict(lambda: defaultdict(int))
-        if info.required_affinity or info.required_anti_affinity:
-            for other in context.table.every_pod():
-                if _all_match(info.required_affinity, other, context):
-                    for term in info.required_affinity:
-                        _add(affinity, context, term, other.row, 1)
-                for term in info.required_anti_affinity:
-                    if term.matches(other.pod, context.namespaces):
-                        _add(anti, context, term, other.row, 1)
+        existing: Places = {}
+        for term, standing in _standing(context, "required_anti_affinity"):
+            if term.matches(info.pod, context.namespaces):
+                _add(existing, context, term, standing)
         if not existing and not info.required_affinity and not info.required_anti_affinity:
             return PreFilterResult(SKIP)
+        affinity: Places = {}
+        anti: Places = {}
+        if info.required_affinity:
+            liked = _matching_all(info.required_affinity, context)
+            if liked.any():
+                for term in info.required_affinity:
+                    _add(affinity, context, term, liked)
+        for term in info.required_anti_affinity:
+            _add(anti, context, term, _matching(term, context))
         return PreFilterResult(FilterState(existing, affinity, anti))
 
     def filter(self, state: FilterState, info: PodInfo, context: Context, rows: Rows) -> Verdicts:
@@ -82,7 +79,8 @@ class InterPodAffinity(Plugin):
                 labelled &= codes >= 0
                 near &= _counts(state.affinity, term.topology_key, codes) > 0
             # the first pod of a group that wants to be near itself may stand anywhere
-            first = not state.affinity and _all_match(info.required_affinity, info, context)
+            nobody = not any(counts.any() for counts in state.affinity.values())
+            first = nobody and _all_match(info.required_affinity, info, context)
             passes = labelled & (near | first)
             found.reject(~passes, Code.UnschedulableAndUnresolvable, AFFINITY)
         for places, reason in ((state.anti_affinity, ANTI_AFFINITY), (state.existing_anti, EXISTING)):
@@ -94,36 +92,22 @@ class InterPodAffinity(Plugin):
     # ------------------------------------------------------------------------------------------------ Score
 
     def pre_score(self, info: PodInfo, context: Context, rows: Rows) -> Any:
-        places: Places = defaultdict(lambda: defaultdict(int))
+        places: Places = {}
         wishes = info.preferred_affinity or info.preferred_anti_affinity
         if not wishes and self.ignore_existing:
             return SKIP
-        others: Iterable[PodInfo] = context.table.every_pod() if wishes else context.table.with_affinity.values()
-        for other in others:
-            for term in info.preferred_affinity:
-                if term.matches(other.pod, context.namespaces):
-                    _add(places, context, term, other.row, term.weight)
-            for term in info.preferred_anti_affinity:
-                if term.matches(other.pod, context.namespaces):
-                    _add(places, context, term, other.row, -term.weight)
-            if other.has_affinity:
-                self._add_existing(places, other, info, context)
-        return places if places else SKIP
-
-    def _add_existing(self, places: Places, other: PodInfo, info: PodInfo, context: Context) -> None:
-        """What a pod that stands there would like."""
-        if self.hard_weight > 0:
-            for term in other.required_affinity:
+        for terms, sign in ((info.preferred_affinity, 1), (info.preferred_anti_affinity, -1)):
+            for term in terms:
+                _add(places, context, term, sign * term.weight * _matching(term, context))
+        kinds = [("required_affinity", self.hard_weight)] if self.hard_weight else []
+        if not self.ignore_existing:
+            kinds += [("preferred_affinity", 0), ("preferred_anti_affinity", -1)]
+        for kind, weight in kinds:
+            for term, standing in _standing(context, kind):
                 if term.matches(info.pod, context.namespaces):
-                    _add(places, context, term, other.row, self.hard_weight)
-        if self.ignore_existing:
-            return
-        for term in other.preferred_affinity:
-            if term.matches(info.pod, context.namespaces):
-                _add(places, context, term, other.row, term.weight)
-        for term in other.preferred_anti_affinity:
-            if term.matches(info.pod, context.namespaces):
-                _add(places, context, term, other.row, -term.weight)
+                    factor = weight if weight > 0 else (term.weight if weight == 0 else -term.weight)
+                    _add(places, context, term, factor * standing)
+        return places if places else SKIP
 
     def score(self, state: Places, info: PodInfo, context: Context, rows: Rows) -> Scores:
         total = np.zeros(len(rows), np.int64)
@@ -144,18 +128,37 @@ def _all_match(terms: Iterable[Term], other: PodInfo, context: Context) -> bool:
     return bool(listed) and all(term.matches(other.pod, context.namespaces) for term in listed)
 
 
-def _add(places: Places, context: Context, term: Term, row: int, amount: int) -> None:
-    code = int(context.table.label(term.topology_key)[0][row])
-    if code >= 0:
-        places[term.topology_key][code] += amount
+def _matching(term: Term, context: Context) -> NDArray[np.int64]:
+    """How many pods of each row a term means."""
+    names = context.namespaces
+    return context.table.counted(("term", term.key), lambda other: int(term.matches(other.pod, names)))
+
+
+def _matching_all(terms: tuple[Term, ...], context: Context) -> NDArray[np.int64]:
+    """How many pods of each row all of the terms mean."""
+    if len(terms) == 1:
+        return _matching(terms[0], context)
+    key = ("terms", tuple(term.key for term in terms))
+    return context.table.counted(key, lambda other: int(_all_match(terms, other, context)))
+
+
+def _standing(context: Context, kind: str) -> Iterable[tuple[Term, NDArray[np.int64]]]:
+    """The different terms of a kind that standing pods have, each with how many pods of each row have it."""
+    return context.table.standing_terms(kind)
+
+
+def _add(places: Places, context: Context, term: Term, by_row: NDArray[np.int64]) -> None:
+    """Count by place what stands on the rows; a place that nothing stands in is not made."""
+    codes, values = context.table.label(term.topology_key)
+    rows = np.flatnonzero(by_row)
+    rows = rows[codes[rows] >= 0]
+    if not len(rows):
+        return
+    counts = places.setdefault(term.topology_key, np.zeros(len(values) + 1, np.int64))
+    np.add.at(counts, codes[rows], by_row[rows])
 
 
 def _counts(places: Places, key: str, codes: NDArray[np.int32]) -> NDArray[np.int64]:
     """The counts of the places that the rows stand in; 0 where the label is missing."""
     found = places.get(key)
-    if not found:
-        return np.zeros(len(codes), np.int64)
-    table = np.zeros(max(int(codes.max(initial=-1)), *found) + 2, np.int64)
-    for code, count in found.items():
-        table[code] = count
-    return table[codes]  # -1 reads the last place, which nothing is counted in
+    return np.zeros(len(codes), np.int64) if found is None else found[codes]
