@@ -65,7 +65,6 @@ class Cluster:
 
     # What the kinds of clusters do differently.
 
-    @property
     def now(self) -> datetime:
         """The cluster's own time."""
         return self.api.store.now()

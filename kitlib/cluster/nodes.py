@@ -18,11 +18,15 @@ from kitlib.api.core import Node, NodeSpec, ResourceList, Taint
 from kitlib.api.errors import KitError
 from kitlib.api.meta import ObjectMeta
 from kitlib.api.resource import Quantity, QuantityError
+from kitlib.kubelet.cgroup_tree import Version
 from kitlib.kubelet.machine import MachineInfo
 
 CPUS, MEMORY = 4, "8Gi"
 _MACHINE = ("swap", "huge_pages", "ephemeral_storage", "max_pid", "topology", "numa_memory", "page_size")
-_WORDS = {"name", "cpus", "memory", "labels", "annotations", "taints", "kubelet", "resources", "count", *_MACHINE}
+_WORDS = {
+    *("name", "cpus", "memory", "labels", "annotations", "taints", "kubelet", "resources", "count", "cgroup_version"),
+    *_MACHINE,
+}
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
@@ -36,6 +40,7 @@ class NodePlan:
         labels, annotations, taints: of the Node object.
         kubelet: the kubelet's settings: flags (a list), or a KubeletConfiguration (plain data, text or a path).
         resources: extended resources that it offers, `{"example.com/gpu": 2}`.
+        cgroup_version: of its kernel; None = as the cluster says.
     """
 
     name: str
@@ -45,6 +50,7 @@ class NodePlan:
     taints: tuple[Taint, ...] = ()
     kubelet: Any = ()
     resources: Mapping[str, int] = field(default_factory=dict)
+    cgroup_version: Version | None = None
 
     def node(self) -> Node:
         """The Node object as the kubelet registers it, without a status."""
@@ -127,6 +133,7 @@ def _one(spec: Any, number: int, common: Mapping[str, Any]) -> NodePlan:
         taints=tuple(parse_taint(taint, where) for taint in words.get("taints", ())),
         kubelet=words.get("kubelet", ()),
         resources=words.get("resources", {}),
+        cgroup_version=words.get("cgroup_version"),
     )
 
 

@@ -22,6 +22,7 @@ from kitlib.cluster.cluster import Cluster
 from kitlib.cluster.controllers import reconcile
 from kitlib.cluster.gate_manager import GateManager
 from kitlib.cluster.hollow import HollowNode
+from kitlib.cluster.live import LiveNode
 from kitlib.cluster.nodes import NodePlan, from_node, plan
 from kitlib.cluster.scheduling import ClusterScheduler
 from kitlib.cluster.still import StillNode
@@ -42,7 +43,8 @@ class SimulatedCluster(Cluster):
         release: the Kubernetes release, "1.36"; None = the newest.
         feature_gates: set on top of the release's defaults.
         seed: of UIDs, generated names, and the scheduler's choice between equal nodes; None takes the first by name.
-        kubelets: False makes hollow nodes: no kernel, no cgroups; for scheduling alone.
+        kubelets: False makes hollow nodes: no kernel, no cgroups; for scheduling alone. "still" makes nodes with cgroup
+            files, but without processes in them.
         cgroup_version: of the simulated kernels, 1 or 2.
         start: the date at which the cluster begins.
         tick: seconds between two looks at the cluster while time passes.
@@ -126,17 +128,18 @@ class SimulatedCluster(Cluster):
     def _add(self, one: NodePlan) -> None:
         machine = self._machine(one)
         self._machines[one.name] = machine
-        self.api.create(machine.register(self.now))
+        self.api.create(machine.register(self.now()))
 
     def _would_be(self, one: NodePlan) -> Node:
         """The Node object that a plan would become."""
-        node: Node = self._machine(one).register(self.now)
+        node: Node = self._machine(one).register(self.now())
         return node
 
     def _machine(self, one: NodePlan) -> Any:
         if not self._kubelets:
             return HollowNode(one)
-        return StillNode(one, self.release, self._version, self._record)
+        kind = StillNode if self._kubelets == "still" else LiveNode
+        return kind(one, self.release, one.cgroup_version or self._version, self._record)
 
     def _heard(self, event: WatchEvent) -> None:
         """Keep up with what the store says: which pods stand on which node, which nodes come and go."""

@@ -49,9 +49,12 @@ class StillNode:
         settings = KubeletSettings.read(plan.kubelet, release=release)
         self.config = NodeConfig(machine=plan.machine, settings=settings, release=release, name=plan.name)
         validate_node_allocatable(plan.machine.container_manager_capacity(), self.config.reservations)
-        self.kernel = SimulatedCgroupFS(version, plan.machine)
+        self.kernel = self._cgroups(version)
         self._desired = CgroupTree(version, settings.cgroup_driver)
         self._sync([])
+
+    def _cgroups(self, version: Version) -> SimulatedCgroupFS:
+        return SimulatedCgroupFS(version, self.plan.machine)
 
     def register(self, now: datetime) -> Node:
         """The Node object with capacity and allocatable as the kubelet publishes them."""
@@ -80,7 +83,8 @@ class StillNode:
     def _sync(self, pods: list[Pod]) -> None:
         wanted = desired_tree(self.config, pods, version=self.kernel.version)
         for path in sorted(set(self._desired) - set(wanted), key=len, reverse=True):
-            self.kernel.rmdir(path)
+            if self.kernel.exists(path):
+                self.kernel.rmdir(path)
         for path, cgroup in wanted.items():
             before = self._desired.get(path)
             if before is None:

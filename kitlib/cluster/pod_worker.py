@@ -1,0 +1,201 @@
+"""One pod on a simulated node: its containers are started in order, watched, restarted with back-off, and reported.
+
+Source: kubelet kuberuntime computePodActions, doBackOff; status/generate.go; getPhase.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from kitlib.api.core import Container, ContainerStatus, Pod, PodStatus
+from kitlib.api.meta import Condition
+from kitlib.kubelet.qos import is_restartable_init
+from kitlib.node.simulated.kernel import Exit
+
+FORGIVEN_AFTER = 600.0
+"""Seconds of running after which a container's failures are forgotten. Source: backOff's 2 × MaxContainerBackOff."""
+
+
+@dataclass
+class State:
+    """One container.
+
+    Attributes:
+        container: which. pid: of its process; 0 = it does not run. since: seconds, when it started.
+        restarts: so far. failures: since it last ran for long.
+        wait: seconds of back-off after its last end; not_before: when they are over.
+        running, ended, last: the states as the API shows them; {} = none.
+        problem: why it cannot start: reason and message.
+    """
+
+    container: Container
+    pid: int = 0
+    since: float = 0.0
+    restarts: int = 0
+    failures: int = 0
+    wait: float = 0.0
+    not_before: float = 0.0
+    running: dict[str, Any] = field(default_factory=dict)
+    ended: dict[str, Any] = field(default_factory=dict)
+    last: dict[str, Any] = field(default_factory=dict)
+    problem: tuple[str, str] = ("", "")
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether it has ended with code 0."""
+        return not self.pid and self.ended.get("exitCode") == 0
+
+    def started(self, pid: int, seconds: float, now: datetime) -> None:
+        """Its process runs."""
+        if self.ended:
+            self.last = {"terminated": self.ended}
+            self.restarts += 1
+        self.pid, self.since, self.ended, self.problem = pid, seconds, {}, ("", "")
+        self.running = {"startedAt": _text(now)}
+
+    def exited(self, gone: Exit, now: datetime, base: float, most: float) -> None:
+        """Its process is gone; the next start waits 0, 10, 20, 40, … seconds, at most 300."""
+        if gone.at - self.since >= FORGIVEN_AFTER:
+            self.failures = 0
+        wait = min(base * 2 ** (self.failures - 1), most) if self.failures else 0.0
+        self.failures += 1
+        self.wait, self.not_before = wait, gone.at + wait
+        reason = "OOMKilled" if gone.oom else "Completed" if gone.code == 0 else "Error"
+        self.ended = {"exitCode": gone.code, "reason": reason, **self.running, "finishedAt": _text(now)}
+        self.pid, self.running = 0, {}
+
+    def status(self, now: float, *, may_restart: bool) -> ContainerStatus:
+        """As the API shows it."""
+        state: dict[str, Any]
+        if self.pid:
+            state = {"running": self.running}
+        elif self.problem[0]:
+            state = {"waiting": {"reason": self.problem[0], "message": self.problem[1]}}
+        elif self.ended and may_restart and self.not_before > now:
+            left = f"back-off {self.wait:.0f}s restarting failed container={self.container.name}"
+            state = {"waiting": {"reason": "CrashLoopBackOff", "message": left}}
+        elif self.ended:
+            state = {"terminated": self.ended}
+        else:
+            state = {"waiting": {"reason": "PodInitializing"}}
+        waiting = "waiting" in state and bool(self.ended)
+        return ContainerStatus(
+            name=self.container.name,
+            image=self.container.image,
+            ready=bool(self.pid) or (self.succeeded and not may_restart),
+            started=bool(self.pid),
+            restart_count=self.restarts,
+            state=state,
+            last_state={"terminated": self.ended} if waiting else self.last,
+        )
+
+
+class PodWorker:
+    """A pod's containers.
+
+    Attributes:
+        pod: as it was last seen. inits, mains: their states, in the manifest's order.
+        final: the phase, reason and message that end it, where the kubelet ended it itself.
+    """
+
+    def __init__(self, pod: Pod, now: datetime) -> None:
+        self.pod, self.began = pod, now
+        self.inits = [State(container) for container in pod.spec.init_containers]
+        self.mains = [State(container) for container in pod.spec.containers]
+        self.final: tuple[str, str, str] | None = None
+
+    @property
+    def states(self) -> list[State]:
+        """All of them."""
+        return [*self.inits, *self.mains]
+
+    def of_pid(self, pid: int) -> State | None:
+        """The container of a process."""
+        return next((state for state in self.states if state.pid == pid), None)
+
+    def may_restart(self, state: State) -> bool:
+        """Whether the policy starts a container again that has ended so."""
+        policy = self.pod.spec.restart_policy
+        if is_restartable_init(state.container):
+            return True
+        if state in self.inits:
+            return policy != "Never" and not state.succeeded
+        return policy == "Always" or (policy == "OnFailure" and not state.succeeded)
+
+    def to_start(self, now: float) -> list[State]:
+        """The containers whose turn it is: init containers one by one, sidecars beside them, then all others."""
+        due: list[State] = []
+        if self.final is not None:
+            return due
+        for state in self.inits:
+            if is_restartable_init(state.container):
+                if self._is_due(state, now):
+                    due.append(state)
+                continue
+            if state.succeeded:
+                continue
+            if self._is_due(state, now):
+                due.append(state)
+            return due
+        return due + [state for state in self.mains if self._is_due(state, now)]
+
+    def _is_due(self, state: State, now: float) -> bool:
+        if state.pid or state.problem[0]:
+            return False
+        return not state.ended or (self.may_restart(state) and state.not_before <= now)
+
+    @property
+    def initialized(self) -> bool:
+        """Whether every init container has done its part."""
+        return all(bool(s.pid) if is_restartable_init(s.container) else s.succeeded for s in self.inits)
+
+    def phase(self) -> str:
+        """Source: kubelet getPhase."""
+        if self.final is not None:
+            return self.final[0]
+        failed_init = any(s.ended and not s.pid and not s.succeeded and not self.may_restart(s) for s in self.inits)
+        if failed_init:
+            return "Failed"
+        if not self.initialized and not any(s.pid or s.ended for s in self.mains):
+            return "Pending"
+        over = [s for s in self.mains if s.ended and not s.pid and not self.may_restart(s)]
+        if len(over) == len(self.mains):
+            return "Succeeded" if all(s.succeeded for s in over) else "Failed"
+        return "Running" if any(s.pid or s.ended for s in self.mains) else "Pending"
+
+    def status(self, standing: PodStatus, seconds: float, now: datetime) -> PodStatus:
+        """The pod's status as the kubelet reports it."""
+        phase = self.phase()
+        mains = [s.status(seconds, may_restart=self.may_restart(s)) for s in self.mains]
+        inits = [s.status(seconds, may_restart=self.may_restart(s)) for s in self.inits]
+        ready = phase == "Running" and all(s.ready for s in mains)
+        found = PodStatus(
+            phase=phase,
+            reason=self.final[1] if self.final else "",
+            message=self.final[2] if self.final else "",
+            start_time=standing.start_time or self.began,
+            qos_class=standing.qos_class,
+            container_statuses=mains,
+            init_container_statuses=inits,
+            resources=standing.resources,
+        )
+        ours = {
+            "PodReadyToStartContainers": phase in ("Pending", "Running"),
+            "Initialized": self.initialized,
+            "ContainersReady": ready,
+            "Ready": ready,
+        }
+        found.conditions = [c for c in standing.conditions if c.type not in ours]
+        before = {c.type: c for c in standing.conditions}
+        for kind, holds in ours.items():
+            value = "True" if holds else "False"
+            old = before.get(kind)
+            since = old.last_transition_time if old is not None and old.status == value else now
+            found.conditions.append(Condition(type=kind, status=value, last_transition_time=since))
+        return found
+
+
+def _text(now: datetime) -> str:
+    return now.strftime("%Y-%m-%dT%H:%M:%SZ")

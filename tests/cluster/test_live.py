@@ -1,0 +1,144 @@
+"""Pods that run on the simulated kernel: started in order, killed, restarted, evicted; files stay as desired."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from kitlib.api.errors import KitError
+from kitlib.cluster import Cluster
+from kitlib.cluster.simulated import SimulatedCluster
+
+
+def pod(name: str, workload: str = "", *, resources: dict[str, Any] | None = None, **spec: Any) -> dict[str, Any]:
+    notes = {"kitlib.dev/workload.c": workload} if workload else {}
+    container = {"name": "c", "image": "x", "resources": resources or {}}
+    meta = {"name": name, "annotations": notes}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": {"containers": [container], **spec}}
+
+
+def state(cluster: SimulatedCluster, name: str) -> tuple[str, str, int]:
+    """Phase, the container's state or its reason, restarts."""
+    found = cluster.pod(name)
+    one = found.status.container_statuses[0]
+    (kind, detail), *_ = one.state.items()
+    return found.status.phase, detail.get("reason", kind), one.restart_count
+
+
+def test_a_container_over_its_limit_is_killed_and_restarted_with_back_off() -> None:
+    cluster = Cluster.simulated(1)
+    cluster.apply(pod("hog", "5s memory=50Mi; memory=300Mi", resources={"limits": {"memory": "128Mi"}}))
+    assert state(cluster, "hog") == ("Running", "running", 0)
+    cluster.advance(5)
+    assert state(cluster, "hog") == ("Running", "running", 1)
+    last = cluster.pod("hog").status.container_statuses[0].last_state["terminated"]
+    assert (last["reason"], last["exitCode"]) == ("OOMKilled", 137)
+    cluster.advance(6)
+    assert state(cluster, "hog") == ("Running", "CrashLoopBackOff", 1)
+    cluster.advance(10)
+    assert state(cluster, "hog") == ("Running", "running", 2)
+    assert any("oom-killer" in line for line in cluster.node().kernel_log())
+    assert [e.reason for e in cluster.events("hog")][:3] == ["Scheduled", "Created", "Started"]
+
+
+def test_init_containers_come_first_and_a_job_succeeds() -> None:
+    cluster = Cluster.simulated(1)
+    init = {"name": "i", "image": "x", "command": ["sleep", "2"]}
+    made = pod("job", "5s cpu=1", restartPolicy="Never", initContainers=[init])
+    cluster.apply(made)
+    assert state(cluster, "job") == ("Pending", "PodInitializing", 0)
+    cluster.advance(3)
+    assert state(cluster, "job") == ("Running", "running", 0)
+    cluster.advance(5)
+    assert state(cluster, "job") == ("Succeeded", "Completed", 0)
+    assert cluster.node().differences() == []
+
+
+@pytest.mark.parametrize(
+    ("policy", "code", "phase"),
+    [("Never", 0, "Succeeded"), ("Never", 3, "Failed"), ("OnFailure", 0, "Succeeded"), ("Always", 0, "Running")],
+)
+def test_the_restart_policy_decides_what_an_end_means(policy: str, code: int, phase: str) -> None:
+    cluster = Cluster.simulated(1)
+    cluster.apply(pod("a", f"1s exit={code}", restartPolicy=policy))
+    cluster.advance(2)
+    assert cluster.pod("a").status.phase == phase
+
+
+def test_a_pod_that_the_node_has_no_room_for_is_rejected() -> None:
+    cluster = Cluster.simulated([{"cpus": 2}], scheduler=False)
+    made = [pod(n, nodeName="node-1", resources={"requests": {"cpu": "1500m"}}) for n in ("a", "b")]
+    cluster.apply(made)
+    assert cluster.pod("a").status.phase == "Running"
+    rejected = cluster.pod("b").status
+    assert (rejected.phase, rejected.reason) == ("Failed", "OutOfcpu")
+    assert "requested: 1500, used: 1500, capacity: 2000" in rejected.message
+
+
+def test_memory_pressure_evicts_who_uses_more_than_requested() -> None:
+    cluster = Cluster.simulated([{"memory": "1Gi", "kubelet": ["--eviction-hard=memory.available<200Mi"]}])
+    cluster.apply(pod("modest", "memory=300Mi", resources={"requests": {"memory": "320Mi"}}))
+    cluster.apply(pod("greedy", "20s memory=50Mi; memory=500Mi", resources={"requests": {"memory": "64Mi"}}))
+    cluster.advance(35)
+    evicted = cluster.pod("greedy").status
+    assert (evicted.phase, evicted.reason) == ("Failed", "Evicted")
+    assert evicted.message.startswith("The node was low on resource: memory. Threshold quantity: 200Mi, available: ")
+    assert cluster.pod("modest").status.phase == "Running"
+    cluster.advance(20)
+    taints = [t.key for t in cluster.nodes[0].spec.taints]
+    assert "node.kubernetes.io/memory-pressure" not in taints
+
+
+def test_class_cgroups_are_written_again_every_minute_and_others_are_not() -> None:
+    cluster = Cluster.simulated(1)
+    cluster.apply(pod("a", resources={"requests": {"cpu": "1"}}))
+    node = cluster.node()
+    burstable = next(c.path for c in node.tree().of_kind("qos") if "burstable" in c.path)
+    own = next(c.path for c in node.tree().of_kind("pod"))
+    node.write(burstable, "cpu.weight", "7")
+    node.write(own, "cpu.weight", "7")
+    assert len(node.differences()) == 2
+    cluster.advance(61)
+    assert [d.path for d in node.differences()] == [own]
+
+
+@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("driver", ["systemd", "cgroupfs"])
+def test_desired_equals_observed_for_two_hundred_random_pods(version: int, driver: str) -> None:
+    dice = random.Random(version)
+    machine = {"cpus": 64, "memory": "256Gi", "kubelet": [f"--cgroup-driver={driver}", "--max-pods=300"]}
+    cluster = Cluster.simulated([machine], cgroup_version=version)
+    made = []
+    for i in range(200):
+        amounts = {"cpu": f"{dice.randint(1, 300)}m", "memory": f"{dice.randint(4, 512)}Mi"}
+        some = dict(dice.sample(sorted(amounts.items()), dice.randint(0, 2)))
+        made.append(pod(f"p{i}", resources={"requests": some, "limits": some if dice.random() < 0.4 else {}}))
+    cluster.apply(made)
+    assert {p.status.phase for p in cluster.pods()} == {"Running"}
+    assert cluster.node().differences() == []
+    for i in range(0, 200, 3):
+        cluster.delete("pod", f"p{i}")
+    assert cluster.node().differences() == []
+    assert len(cluster.node().tree().of_kind("pod")) == len(cluster.pods())
+
+
+def test_a_killed_process_is_restarted_and_a_replay_does_the_same() -> None:
+    first = Cluster.simulated(2, seed=1)
+    first.apply([pod("a", "cpu=1"), pod("b", "3s memory=20Mi; exit=1", restartPolicy="OnFailure")])
+    first.advance(10)
+    first.node(first.pod("a").spec.node_name).signal("a", "c", 9)
+    first.advance(30)
+    assert first.pod("a").status.container_statuses[0].restart_count == 1
+    second = Cluster.simulated(2, seed=1)
+    second.replay(first.journal)
+    assert second.snapshot() == first.snapshot()
+    with pytest.raises(KitError, match="signal 1: 2, 9 or 15 is expected"):
+        first.node(first.pod("a").spec.node_name).signal("a", "c", 1)
+
+
+def test_a_workload_that_cannot_be_read_keeps_the_container_waiting() -> None:
+    cluster = Cluster.simulated(1)
+    cluster.apply(pod("a", "cpu=lots"))
+    assert state(cluster, "a")[1] == "CreateContainerConfigError"
