@@ -1,7 +1,9 @@
 """Examples that come with the kit: manifests and kubelet configurations, and the worked example as a whole.
 
-The worked example is a control plane node of 8 CPUs under the systemd driver, on cgroup v1, whose containerd still uses
-its own cgroupfs driver: that is why its containers stand below `system.slice/containerd.service`.
+The worked example (`worked_node`, `worked_pods`) is a control plane node of 8 CPUs under the systemd driver, on cgroup
+v1, whose containerd still uses its own cgroupfs driver: that is why its containers stand below
+`system.slice/containerd.service`. The other example (`qos_reserved_node`, `qos_reserved_pods`) shows
+`--qos-reserved=memory=100%`: 1G for pods, then 900M for the lower classes, then 700M for BestEffort.
 """
 
 from __future__ import annotations
@@ -67,3 +69,22 @@ def worked_pods(*, system: bool = True) -> list[Pod]:
 def replace_metadata(meta: ObjectMeta, name: str) -> ObjectMeta:
     """A pod's metadata from a template's."""
     return ObjectMeta(name=name, namespace="default", uid=UIDS[name], labels=dict(meta.labels))
+
+
+def qos_reserved_node() -> NodeConfig:
+    """1G of memory for pods, all of every request kept for those who made it."""
+    return NodeConfig(
+        name="small",
+        machine=MachineInfo.declare(2, "1G"),
+        settings=KubeletSettings.read(path("qos_reserved_kubelet")),
+    )
+
+
+def qos_reserved_pods() -> list[Pod]:
+    """A Guaranteed pod of 100M, then a Burstable one of 200M, in the order in which they come."""
+    made = []
+    for pod in load(path("qos_reserved")):
+        assert isinstance(pod, Pod)
+        pod.metadata.uid = pod.metadata.uid or f"{pod.name}-uid"
+        made.append(set_defaults(pod))
+    return made

@@ -17,6 +17,7 @@ from typing import Any
 
 from kitlib.api.core import Container, Pod
 from kitlib.api.release import Release
+from kitlib.api.resource import Quantity
 from kitlib.kubelet import reasons
 from kitlib.kubelet.cgroup_config import ResourceConfig, pod_totals, resource_config_for_list, resource_config_for_pod
 from kitlib.kubelet.cgroup_files import kubelet_files, runtime_files, unbounded_huge_pages, with_defaults
@@ -33,6 +34,7 @@ from kitlib.kubelet.cgroup_names import (
 from kitlib.kubelet.cgroup_tree import Cgroup, CgroupFile, CgroupTree, Version
 from kitlib.kubelet.container_config import ContainerContext, LinuxContainerResources, linux_container_resources
 from kitlib.kubelet.conversions import MIN_SHARES
+from kitlib.kubelet.cpuset import parse_cpus
 from kitlib.kubelet.machine import MachineInfo
 from kitlib.kubelet.memory_qos import TIERED_RESERVATION
 from kitlib.kubelet.node_allocatable import Reservations, node_status, pods_limit
@@ -83,10 +85,8 @@ class NodeConfig:
         s = self.settings
         system, kube = dict(s.system_reserved), dict(s.kube_reserved)
         if s.reserved_system_cpus:
-            from kitlib.api.resource import Quantity
-
             kube.pop("cpu", None)
-            system["cpu"] = Quantity.from_int(_count(s.reserved_system_cpus), "DecimalSI")
+            system["cpu"] = Quantity.from_int(len(parse_cpus(s.reserved_system_cpus)), "DecimalSI")
         return Reservations(kube, system, s.eviction_hard, "pods" in s.enforce_node_allocatable)
 
     def container_context(self, version: Version) -> ContainerContext:
@@ -167,6 +167,21 @@ class Desired:
                 title = f"reserved for {'system daemons' if which == 'system' else 'Kubernetes itself'}"
                 where = self.path(parse_path(path, self.driver))
                 made.append(Cgroup(where, "reserved", title, "kubelet", with_defaults(files, self.version)))
+        return made + self.daemon_level()
+
+    def daemon_level(self) -> list[Cgroup]:
+        """The cgroups of `--kubelet-cgroups` and `--system-cgroups`: made, but without limits.
+
+        The paths are taken as they are, whatever the driver. Source: kubelet cm.setupNode, newSystemCgroups.
+        """
+        made = []
+        for path, title in (
+            (self.settings.kubelet_cgroups, "the kubelet itself"),
+            (self.settings.system_cgroups, "processes of the system that stood in no cgroup"),
+        ):
+            if path and path != "/":
+                where = "/" + path.strip("/")
+                made.append(Cgroup(where, "daemon", title, "kubelet", with_defaults([], self.version)))
         return made
 
     def qos_level(self, pods: Sequence[Pod]) -> list[Cgroup]:
@@ -174,7 +189,8 @@ class Desired:
         if not self.settings.cgroups_per_qos:
             return []
         requests = qos_requests(pods, self.release)
-        percent = parse_qos_reserved(self.settings.qos_reserved).get("memory")
+        reserved = self.settings.qos_reserved if self.release.enabled("QOSReserved") else {}
+        percent = parse_qos_reserved(reserved).get("memory")
         allocatable = pods_limit(self.node.machine, self.node.reservations)["memory"].value()
         limits = qos_memory_limits(requests, allocatable, percent) if percent is not None else {}
         protected: dict[str, dict[str, str]] = {}
@@ -332,11 +348,3 @@ def _with_parents(cgroups: list[Cgroup], version: Version) -> list[Cgroup]:
             made.append(Cgroup(path, "system", "made by the system", files=with_defaults([], version)))
         made.append(cgroup)
     return made
-
-
-def _count(cpus: str) -> int:
-    total = 0
-    for part in cpus.split(","):
-        first, _, last = part.partition("-")
-        total += int(last or first) - int(first) + 1
-    return total

@@ -2,7 +2,7 @@
 
 A flag and its configuration field are one setting: `--kube-reserved cpu=500m` and `kubeReserved: {cpu: 500m}` both
 are `kube_reserved`. Where both are given the flag wins, as in the kubelet. What the kubelet refuses is refused with
-its own message (`validate.py` in this room).
+its own message (`settings_validation.py` in this room).
 
 Source: cmd/kubelet/app/options/options.go (AddKubeletConfigFlags), k8s.io/kubelet/config/v1beta1,
 pkg/kubelet/apis/config/v1beta1/defaults.go.
@@ -11,7 +11,6 @@ pkg/kubelet/apis/config/v1beta1/defaults.go.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
@@ -21,6 +20,8 @@ from kitlib.api.errors import KitError
 from kitlib.api.release import Release
 from kitlib.api.resource import Quantity, QuantityError
 from kitlib.kubelet.cgroup_names import Driver
+from kitlib.kubelet.durations import duration
+from kitlib.kubelet.settings_others import OTHER_FLAGS, OTHER_SWITCHES
 
 DEFAULT_EVICTION_HARD = {
     "memory.available": "100Mi",
@@ -71,7 +72,10 @@ class KubeletSettings:
         memory_swap_behavior: `memorySwap.swapBehavior`: "", "NoSwap" or "LimitedSwap".
         pod_pids_limit: `--pod-max-pids`; -1 = no limit of a pod's own.
         single_process_oom_kill: None = the kubelet's default (False on cgroup v2: the whole container is killed).
-        crash_loop_back_off_max: seconds; None = 300. back_off_base: seconds before the first restart.
+        crash_loop_back_off_max: seconds. back_off_base: seconds before the first restart.
+        fail_swap_on: refuse to start on a machine that has swap.
+        fail_cgroup_v1: refuse to start on cgroup v1. The kubelet's own default is True since 1.35; here it is False, so
+            that both versions can be compared.
         extra: settings that were given and that enforcement does not depend on.
     """
 
@@ -114,6 +118,8 @@ class KubeletSettings:
     single_process_oom_kill: bool | None = None
     crash_loop_back_off_max: float = 300
     back_off_base: float = 10
+    fail_swap_on: bool = True
+    fail_cgroup_v1: bool = False
     feature_gates: Mapping[str, bool] = field(default_factory=dict)
     extra: Mapping[str, Any] = field(default_factory=dict)
 
@@ -123,8 +129,7 @@ class KubeletSettings:
 
         Args:
             source: a list of flags (or one string of them), a mapping or YAML text with configuration fields, the
-            path
-                of such a file, or `KubeletSettings`.
+                path of such a file, or `KubeletSettings`.
             release: whose rules are applied.
 
         Raises:
@@ -172,7 +177,7 @@ def from_flags(flags: Sequence[str], base: KubeletSettings | None = None) -> Kub
             raise SettingsError([f"unknown command {flag}"])
         name, equals, value = flag.removeprefix("--").partition("=")
         if not equals:
-            takes_value = name not in _SWITCHES
+            takes_value = name not in _SWITCHES and name not in OTHER_SWITCHES
             if takes_value and not rest:
                 raise SettingsError([f"flag needs an argument: --{name}"])
             value = rest.pop(0) if takes_value else "true"
@@ -180,17 +185,21 @@ def from_flags(flags: Sequence[str], base: KubeletSettings | None = None) -> Kub
     configured = [value for name, value in given if name == "config"]
     made = from_configuration(_load_file(configured[-1])) if configured else (base or KubeletSettings())
     changes: dict[str, Any] = {}
+    extra = dict(made.extra)
     for name, value in given:
         if name == "config":
             continue
         attribute = _FLAGS.get(name)
         if attribute is None:
-            raise SettingsError([f"unknown flag: --{name}"])
+            if name not in OTHER_FLAGS and name not in OTHER_SWITCHES:
+                raise SettingsError([f"unknown flag: --{name}"])
+            extra[f"--{name}"] = value
+            continue
         try:
             changes[attribute] = _from_text(attribute, value)
         except (ValueError, QuantityError) as error:
             raise SettingsError([f'invalid argument "{value}" for "--{name}" flag: {error}']) from error
-    return replace(made, **changes)
+    return replace(made, **changes, extra=extra)
 
 
 def from_configuration(data: Mapping[str, Any]) -> KubeletSettings:
@@ -224,24 +233,6 @@ def from_configuration(data: Mapping[str, Any]) -> KubeletSettings:
     return KubeletSettings(**changes, extra=extra)
 
 
-def duration(text: str | int | float) -> float:
-    """Seconds of a Go duration: `1m30s`, `100ms`, `5m`.
-
-    Raises:
-        ValueError: for a text that is none.
-    """
-    if isinstance(text, int | float) and not isinstance(text, bool):
-        return float(text)
-    if text == "0":
-        return 0.0
-    parts = re.findall(r"([0-9]*\.?[0-9]+)(ns|us|µs|ms|s|m|h)", str(text))
-    if not parts or "".join(number + unit for number, unit in parts) != str(text).lstrip("+-"):
-        raise ValueError(f'time: invalid duration "{text}"')
-    seconds = sum(float(number) * _UNITS[unit] for number, unit in parts)
-    return -seconds if str(text).startswith("-") else seconds
-
-
-_UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 _NAMES = [f.name for f in fields(KubeletSettings) if f.name not in ("extra", "memory_swap_behavior", "back_off_base")]
 _CAMEL_EXCEPTIONS = {
     "cgroups_per_qos": "cgroupsPerQOS",
@@ -251,6 +242,7 @@ _CAMEL_EXCEPTIONS = {
     "single_process_oom_kill": "singleProcessOOMKill",
     "oom_score_adj": "oomScoreAdj",
     "qos_reserved": "qosReserved",
+    "fail_cgroup_v1": "failCgroupV1",
 }
 
 
@@ -270,12 +262,13 @@ _FLAG_EXCEPTIONS = {
     "memory_reservation_policy": "",
     "merge_default_eviction_settings": "",
     "single_process_oom_kill": "",
+    "fail_cgroup_v1": "",
     "crash_loop_back_off_max": "",
 }
 _FLAGS = {
     _FLAG_EXCEPTIONS.get(name, name.replace("_", "-")): name for name in _NAMES if _FLAG_EXCEPTIONS.get(name, "-")
 }
-_SWITCHES = ("cgroups-per-qos", "cpu-cfs-quota")
+_SWITCHES = ("cgroups-per-qos", "cpu-cfs-quota", "fail-swap-on")
 _RESOURCES = ("system_reserved", "kube_reserved")
 _LISTS = ("enforce_node_allocatable",)
 _DURATIONS = ("eviction_pressure_transition_period", "cpu_manager_reconcile_period", "crash_loop_back_off_max")
@@ -285,6 +278,8 @@ _BOOLEANS = (
     "cpu_cfs_quota",
     "single_process_oom_kill",
     "merge_default_eviction_settings",
+    "fail_swap_on",
+    "fail_cgroup_v1",
 )
 
 

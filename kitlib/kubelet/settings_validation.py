@@ -1,35 +1,31 @@
 """Which settings the kubelet refuses to start with, in its own words.
 
-Sources: pkg/kubelet/apis/config/validation (ValidateKubeletConfiguration, validateKubeletOSConfiguration,
-validateReservedMemoryConfiguration); eviction.ParseThresholdConfig; cm.ParseQOSReserved; the policies' constructors.
+What depends on the machine too is in `node_validation.py`.
+
+Sources: pkg/kubelet/apis/config/validation (ValidateKubeletConfiguration, validateReservedMemoryConfiguration); the
+kubelet's start (cmd/kubelet/app/server.go); eviction.ParseThresholdConfig; cm.ParseQOSReserved; the policies'
+constructors.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from kitlib.api.release import Release
-from kitlib.api.resource import Quantity, QuantityError
+from kitlib.kubelet.conversions import QUOTA_PERIOD
+from kitlib.kubelet.cpuset import parse_cpus
+from kitlib.kubelet.durations import go_string
+from kitlib.kubelet.eviction_thresholds import ThresholdError, parse_threshold_config
 from kitlib.kubelet.qos_cgroups import QosReservedError, parse_qos_reserved
-from kitlib.kubelet.settings import KubeletSettings, duration
+from kitlib.kubelet.settings import KubeletSettings
+from kitlib.kubelet.settings_options import policy_problems
 
 PODS, NONE = "pods", "none"
 SYSTEM, SYSTEM_COMPRESSIBLE = "system-reserved", "system-reserved-compressible"
 KUBE, KUBE_COMPRESSIBLE = "kube-reserved", "kube-reserved-compressible"
 TOPOLOGY_POLICIES = ("none", "best-effort", "restricted", "single-numa-node")
 RESERVABLE = ("cpu", "memory", "ephemeral-storage", "pid")
-SIGNALS = (
-    "memory.available",
-    "allocatableMemory.available",
-    "nodefs.available",
-    "nodefs.inodesFree",
-    "imagefs.available",
-    "imagefs.inodesFree",
-    "containerfs.available",
-    "containerfs.inodesFree",
-    "pid.available",
-)
+_CONFIGURATION = "invalid configuration: "
 _ENFORCE = "enforceNodeAllocatable (--enforce-node-allocatable)"
 
 
@@ -41,11 +37,19 @@ def validate(settings: KubeletSettings, release: Release) -> list[str]:
     """
     gates = settings.gates(release)
     return [
-        *_ranges(settings),
+        *_ranges(settings, gates),
         *_policies(settings),
+        *policy_problems(
+            settings.cpu_manager_policy,
+            settings.cpu_manager_policy_options,
+            settings.topology_manager_policy,
+            settings.topology_manager_policy_options,
+            gates,
+        ),
         *_swap(settings, gates),
         *_enforcement(settings),
         *_reserved_cpus(settings),
+        *_reserved_memory(settings),
         *_memory_qos(settings, gates),
         *_reservations(settings),
         *_qos_reserved(settings),
@@ -53,21 +57,29 @@ def validate(settings: KubeletSettings, release: Release) -> list[str]:
     ]
 
 
-def _ranges(s: KubeletSettings) -> Iterator[str]:
-    if not s.cgroups_per_qos and s.enforce_node_allocatable:
-        yield (
-            f"invalid configuration: {_ENFORCE} is not supported unless "
-            "cgroupsPerQOS (--cgroups-per-qos) is set to true"
-        )
+def _ranges(s: KubeletSettings, gates: Release) -> Iterator[str]:
     if s.system_cgroups and not s.cgroup_root:
         yield (
             "invalid configuration: systemCgroups (--system-cgroups) was specified and "
             "cgroupRoot (--cgroup-root) was not specified"
         )
-    if not 1_000 <= s.cpu_cfs_quota_period <= 1_000_000:
+    period = f"cpuCFSQuotaPeriod (--cpu-cfs-quota-period) {{{go_string(s.cpu_cfs_quota_period / 1e6)}}}"
+    if not gates.enabled("CustomCPUCFSQuotaPeriod"):
+        if s.cpu_cfs_quota_period != QUOTA_PERIOD:
+            yield f"invalid configuration: {period} requires feature gate CustomCPUCFSQuotaPeriod"
+    elif not 1_000 <= s.cpu_cfs_quota_period <= 1_000_000:
+        yield f"invalid configuration: {period} must be between 1ms and 1sec, inclusive"
+    limit = s.crash_loop_back_off_max
+    if gates.enabled("KubeletCrashLoopBackOffMax"):
+        if not 1 <= limit <= 300:
+            yield (
+                f"invalid configuration: CrashLoopBackOff.MaxContainerRestartPeriod (got: {limit:g} seconds) "
+                "must be set between 1s and 300s"
+            )
+    elif limit != 300:
         yield (
-            f"invalid configuration: cpuCFSQuotaPeriod (--cpu-cfs-quota-period) {_go_duration(s.cpu_cfs_quota_period)} "
-            "must be between 1ms and 1sec, inclusive"
+            "invalid configuration: FeatureGate KubeletCrashLoopBackOffMax not enabled, "
+            "CrashLoopBackOff.MaxContainerRestartPeriod must not be set"
         )
     if s.max_pods < 0:
         yield f"invalid configuration: maxPods (--max-pods) {s.max_pods} must not be a negative number"
@@ -116,18 +128,21 @@ def _enforcement(s: KubeletSettings) -> Iterator[str]:
     for whole, part in ((SYSTEM, SYSTEM_COMPRESSIBLE), (KUBE, KUBE_COMPRESSIBLE)):
         if whole in wanted and part in wanted:
             yield (f'invalid configuration: both "{whole}" and "{part}" cannot be specified together in {_ENFORCE}')
-    for value in wanted:
+    for value, seen in zip(wanted, _seen_before(wanted), strict=True):
+        if seen:
+            yield f'invalid configuration: duplicated enforcements "{value}" in {_ENFORCE}'
+            continue
         if value in (SYSTEM, SYSTEM_COMPRESSIBLE):
             if not s.system_reserved_cgroup:
                 yield (
                     "invalid configuration: systemReservedCgroup (--system-reserved-cgroup) must be specified when "
-                    f'"{SYSTEM}" or "{SYSTEM_COMPRESSIBLE}" contained in {_ENFORCE}'
+                    f'"{SYSTEM}" or "{SYSTEM_COMPRESSIBLE}" included in {_ENFORCE}'
                 )
         elif value in (KUBE, KUBE_COMPRESSIBLE):
             if not s.kube_reserved_cgroup:
                 yield (
                     "invalid configuration: kubeReservedCgroup (--kube-reserved-cgroup) must be specified when "
-                    f'"{KUBE}" or "{KUBE_COMPRESSIBLE}" contained in {_ENFORCE}'
+                    f'"{KUBE}" or "{KUBE_COMPRESSIBLE}" included in {_ENFORCE}'
                 )
         elif value == NONE:
             if len(wanted) > 1:
@@ -135,6 +150,7 @@ def _enforcement(s: KubeletSettings) -> Iterator[str]:
                     f"invalid configuration: {_ENFORCE} may not contain additional enforcements "
                     f'when "{NONE}" is specified'
                 )
+            continue
         elif value != PODS:
             yield (
                 f'invalid configuration: option "{value}" specified for {_ENFORCE}. Valid options are "{PODS}", '
@@ -156,11 +172,36 @@ def _reserved_cpus(s: KubeletSettings) -> Iterator[str]:
             "invalid configuration: can't use reservedSystemCPUs (--reserved-cpus) with systemReservedCgroup "
             "(--system-reserved-cgroup) or kubeReservedCgroup (--kube-reserved-cgroup)"
         )
-    if not re.fullmatch(r"[0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*", s.reserved_system_cpus):
+    try:
+        parse_cpus(s.reserved_system_cpus)
+    except ValueError as error:
         yield (
             "invalid configuration: unable to parse reservedSystemCPUs (--reserved-cpus) "
-            f"{s.reserved_system_cpus}, error: not a list of CPUs"
+            f"{s.reserved_system_cpus}, error: {error}"
         )
+
+
+def _reserved_memory(s: KubeletSettings) -> Iterator[str]:
+    """Source: validateReservedMemoryConfiguration."""
+    seen: set[tuple[int, str]] = set()
+    for one in s.reserved_memory:
+        for name, amount in one.limits.items():
+            if name != "memory" and not name.startswith("hugepages-"):
+                yield (
+                    f'invalid configuration: the limit type "{name}" for NUMA node {one.numa_node} is not supported, '
+                    "only [memory hugepages-<HugePageSize>] is accepted"
+                )
+            if amount.is_zero():
+                yield (
+                    f"invalid configuration: reserved memory may not be zero for NUMA node {one.numa_node} "
+                    f'and resource "{name}"'
+                )
+            if (one.numa_node, name) in seen:
+                yield (
+                    "invalid configuration: the reserved memory has a duplicate value for NUMA node "
+                    f'{one.numa_node} and resource "{name}"'
+                )
+            seen.add((one.numa_node, name))
 
 
 def _memory_qos(s: KubeletSettings, gates: Release) -> Iterator[str]:
@@ -173,70 +214,45 @@ def _memory_qos(s: KubeletSettings, gates: Release) -> Iterator[str]:
             f"invalid configuration: memoryThrottlingFactor {factor:g} "
             "must be greater than 0 and less than or equal to 1.0"
         )
-    if s.memory_reservation_policy not in ("None", "TieredReservation"):
+    policy = s.memory_reservation_policy
+    if policy == "TieredReservation" and not gates.enabled("MemoryQoS"):
+        yield f'{_CONFIGURATION}memoryReservationPolicy "{policy}" requires MemoryQoS feature gate to be enabled'
+    if policy not in ("None", "TieredReservation"):
         yield (
-            f'invalid configuration: memoryReservationPolicy "{s.memory_reservation_policy}" must be one of: '
-            '"None", "TieredReservation"'
+            f'{_CONFIGURATION}option "{policy}" specified for memoryReservationPolicy. Valid options are "None" or '
+            '"TieredReservation"'
         )
 
 
 def _reservations(s: KubeletSettings) -> Iterator[str]:
-    for reserved in (s.system_reserved, s.kube_reserved):
+    """Source: cmd/kubelet/app parseResourceList."""
+    for flag, reserved in (("kube-reserved", s.kube_reserved), ("system-reserved", s.system_reserved)):
         for name, quantity in reserved.items():
             if name not in RESERVABLE:
-                yield f'cannot reserve "{name}" resource'
+                yield f'--{flag} value failed to parse: cannot reserve "{name}" resource'
             elif quantity.sign() < 0:
-                yield f'resource quantity for "{name}" cannot be negative: {quantity}'
+                yield f'--{flag} value failed to parse: resource quantity for "{name}" cannot be negative: {quantity}'
 
 
 def _qos_reserved(s: KubeletSettings) -> Iterator[str]:
     try:
         parse_qos_reserved(s.qos_reserved)
     except QosReservedError as error:
-        yield str(error)
+        yield f"--qos-reserved value failed to parse: {error}"
 
 
 def _eviction(s: KubeletSettings) -> Iterator[str]:
-    for thresholds in (s.eviction_hard, s.eviction_soft):
-        for signal, text in thresholds.items():
-            if signal not in SIGNALS:
-                yield f"unsupported eviction signal {signal}"
-                continue
-            yield from _threshold(signal, text)
-    for signal in s.eviction_soft:
-        if signal not in s.eviction_soft_grace_period:
-            yield f"grace period must be specified for the soft eviction threshold {signal}"
-    for text in s.eviction_soft_grace_period.values():
-        try:
-            if duration(text) < 0:
-                yield f"invalid eviction grace period specified: {text}, must be a positive value"
-        except ValueError as error:
-            yield str(error)
-
-
-def _threshold(signal: str, text: str) -> Iterator[str]:
-    if text.endswith("%"):
-        number = text.removesuffix("%")
-        try:
-            percent = float(number)
-        except ValueError:
-            yield f'strconv.ParseFloat: parsing "{number}": invalid syntax'
-            return
-        if percent < 0:
-            yield f"eviction percentage threshold {signal} must be >= 0%: {text}"
-        elif percent > 100:
-            yield f"eviction percentage threshold {signal} must be <= 100%: {text}"
-        return
     try:
-        if Quantity(text).sign() < 0:
-            yield f"eviction threshold {signal} must be positive: {text}"
-    except QuantityError as error:
+        parse_threshold_config(
+            s.enforce_node_allocatable,
+            s.eviction_hard,
+            s.eviction_soft,
+            s.eviction_soft_grace_period,
+            s.eviction_minimum_reclaim,
+        )
+    except ThresholdError as error:
         yield str(error)
 
 
-def _go_duration(microseconds: int) -> str:
-    """`{100ms}`: how Go prints the field."""
-    seconds, rest = divmod(microseconds, 1_000_000)
-    if seconds:
-        return f"{{{seconds + rest / 1e6:g}s}}"
-    return f"{{{microseconds / 1000:g}ms}}" if microseconds >= 1000 else f"{{{microseconds}µs}}"
+def _seen_before(values: tuple[str, ...]) -> list[bool]:
+    return [value in values[:i] for i, value in enumerate(values)]

@@ -7,7 +7,7 @@ import pytest
 from kitlib.api.core import Pod
 from kitlib.api.defaults import set_defaults
 from kitlib.api.serialize import load
-from kitlib.examples import worked_node, worked_pods
+from kitlib.examples import qos_reserved_node, qos_reserved_pods, worked_node, worked_pods
 from kitlib.kubelet.desired import NodeConfig, desired_tree
 from kitlib.kubelet.machine import MachineInfo
 from kitlib.kubelet.settings import KubeletSettings
@@ -67,23 +67,26 @@ def test_every_written_value_says_why(tree):
 
 
 def test_qos_reserved_takes_900m_then_700m():
-    node = NodeConfig(
-        machine=MachineInfo.declare(1, 10**9),
-        settings=KubeletSettings.read("--qos-reserved=memory=100%"),
+    node, pods = qos_reserved_node(), qos_reserved_pods()
+    limits = []
+    for count in (0, 1, 2):
+        tree = desired_tree(node, pods[:count], version=1)
+        limits.append([tree[f"/kubepods/{qos}"]["memory.limit_in_bytes"].value for qos in ("burstable", "besteffort")])
+    assert limits == [["1000000000"] * 2, ["900000000", "900000000"], ["900000000", "700000000"]]
+
+
+def test_qos_reserved_does_nothing_without_its_feature_gate():
+    node = qos_reserved_node()
+    node = replace(node, settings=replace(node.settings, feature_gates={}))
+    assert desired_tree(node, qos_reserved_pods(), version=1)["/kubepods/burstable"]["memory.limit_in_bytes"].shown == (
+        UNLIMITED
     )
 
-    def pod(name, resources):
-        text = f"apiVersion: v1\nkind: Pod\nmetadata: {{name: {name}, uid: {name}}}\n"
-        text += f"spec: {{containers: [{{name: c, image: c, resources: {resources}}}]}}"
-        return set_defaults(load(text)[0])
 
-    first = pod("a", "{limits: {cpu: 100m, memory: 100M}}")
-    second = pod("b", "{requests: {memory: 200M}, limits: {memory: 200M}}")
-    limits = []
-    for pods in ([first], [first, second]):
-        tree = desired_tree(node, pods, version=1)
-        limits.append([tree[f"/kubepods/{qos}"]["memory.limit_in_bytes"].value for qos in ("burstable", "besteffort")])
-    assert limits == [["900000000", "900000000"], ["900000000", "700000000"]]
+def test_the_kubelets_own_cgroup_stands_below_the_reserved_one_without_limits(tree):
+    kubelet = tree["/kube.slice/kubelet"]
+    assert kubelet.kind == "daemon"
+    assert (kubelet["cpu.shares"].shown, kubelet["memory.limit_in_bytes"].shown) == ("1024", UNLIMITED)
 
 
 POD = """
@@ -121,9 +124,21 @@ CHANGES = [
     ("--cgroup-root=/all", "/all/kubepods/burstable/podu-1", "cpu.max", "100000 100000"),
     ("--cgroup-driver=systemd", "/kubepods.slice/kubepods-burstable.slice", "cpu.weight", "20"),
     ("--cpu-cfs-quota=false", "/kubepods/burstable/podu-1", "cpu.max", "max 100000"),
-    ("--cpu-cfs-quota-period=10ms", "/kubepods/burstable/podu-1", "cpu.max", "10000 10000"),
+    (
+        "--cpu-cfs-quota-period=10ms --feature-gates=CustomCPUCFSQuotaPeriod=true",
+        "/kubepods/burstable/podu-1",
+        "cpu.max",
+        "10000 10000",
+    ),
+    ("--system-cgroups=/sys/system --cgroup-root=/", "/sys/system", "cpu.weight", "100"),
+    ("--kubelet-cgroups=/kube/kubelet", "/kube/kubelet", "memory.max", "max"),
     ("--pod-max-pids=64", "/kubepods/burstable/podu-1", "pids.max", "64"),
-    ("--qos-reserved=memory=50%", "/kubepods/besteffort", "memory.max", str(8 * 2**30 - 32 * 2**20)),
+    (
+        "--qos-reserved=memory=50% --feature-gates=QOSReserved=true",
+        "/kubepods/besteffort",
+        "memory.max",
+        str(8 * 2**30 - 32 * 2**20),
+    ),
     ("--feature-gates=MemoryQoS=true", "container", "memory.high", str(127_504_384)),
 ]
 

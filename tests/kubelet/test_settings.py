@@ -2,8 +2,9 @@
 
 import pytest
 
+from kitlib.api.release import Release
 from kitlib.api.resource import Quantity
-from kitlib.kubelet.settings import KubeletSettings, SettingsError, duration
+from kitlib.kubelet.settings import KubeletSettings, SettingsError
 
 SAME = [
     ("--cgroups-per-qos=false --enforce-node-allocatable=", "cgroupsPerQOS: false\nenforceNodeAllocatable: []"),
@@ -28,7 +29,29 @@ SAME = [
     ("--memory-manager-policy=Static", "memoryManagerPolicy: Static"),
     ("--reserved-memory=0:memory=1Gi", "reservedMemory: [{numaNode: 0, limits: {memory: 1Gi}}]"),
     ("--cpu-cfs-quota=false", "cpuCFSQuota: false"),
-    ("--cpu-cfs-quota-period=10ms", "cpuCFSQuotaPeriod: 10ms"),
+    (
+        "--cpu-cfs-quota-period=10ms --feature-gates=CustomCPUCFSQuotaPeriod=true",
+        "cpuCFSQuotaPeriod: 10ms\nfeatureGates: {CustomCPUCFSQuotaPeriod: true}",
+    ),
+    (
+        "--cpu-manager-policy=static --cpu-manager-policy-options=full-pcpus-only=true",
+        "cpuManagerPolicy: static\ncpuManagerPolicyOptions: {full-pcpus-only: 'true'}",
+    ),
+    (
+        "--topology-manager-policy=restricted --topology-manager-policy-options=prefer-closest-numa-nodes=true "
+        "--topology-manager-scope=pod",
+        "topologyManagerPolicy: restricted\ntopologyManagerPolicyOptions: {prefer-closest-numa-nodes: 'true'}\n"
+        "topologyManagerScope: pod",
+    ),
+    ("--eviction-pressure-transition-period=30s", "evictionPressureTransitionPeriod: 30s"),
+    ("--eviction-max-pod-grace-period=10", "evictionMaxPodGracePeriod: 10"),
+    ("--fail-swap-on=false", "failSwapOn: false"),
+    ("--cpu-manager-reconcile-period=5s", "cpuManagerReconcilePeriod: 5s"),
+    ("--oom-score-adj=-900", "oomScoreAdj: -900"),
+    (
+        "--enforce-node-allocatable=pods,system-reserved --system-reserved-cgroup=/sys",
+        "enforceNodeAllocatable: [pods, system-reserved]\nsystemReservedCgroup: /sys",
+    ),
     ("--pod-max-pids=100", "podPidsLimit: 100"),
     ("--max-pods=20 --pods-per-core=2", "maxPods: 20\npodsPerCore: 2"),
     ("--feature-gates=MemoryQoS=true", "featureGates: {MemoryQoS: true}"),
@@ -52,7 +75,8 @@ def test_a_flag_wins_over_the_file(tmp_path):
 
 
 REFUSED = [
-    ("--cgroups-per-qos=false", "is not supported unless cgroupsPerQOS (--cgroups-per-qos) is set to true"),
+    ("--cgroups-per-qos=false", 'cgroupsPerQOS (--cgroups-per-qos) must be set to true when "pods" contained in'),
+    ("--enforce-node-allocatable=pods,pods", 'duplicated enforcements "pods" in enforceNodeAllocatable'),
     ("--system-cgroups=/sys", "systemCgroups (--system-cgroups) was specified and cgroupRoot (--cgroup-root) was not"),
     ("--enforce-node-allocatable=kube-reserved", "kubeReservedCgroup (--kube-reserved-cgroup) must be specified when"),
     ("--enforce-node-allocatable=system-reserved", "systemReservedCgroup (--system-reserved-cgroup) must be specified"),
@@ -63,12 +87,64 @@ REFUSED = [
         'both "kube-reserved" and "kube-reserved-compressible" cannot be specified together',
     ),
     ("--reserved-cpus=0 --kube-reserved-cgroup=/k", "can't use reservedSystemCPUs (--reserved-cpus) with"),
-    ("--reserved-cpus=first", "unable to parse reservedSystemCPUs (--reserved-cpus) first"),
-    ("--cpu-cfs-quota-period=2s", "cpuCFSQuotaPeriod (--cpu-cfs-quota-period) {2s} must be between 1ms and 1sec"),
+    (
+        "--reserved-cpus=first",
+        '(--reserved-cpus) first, error: strconv.Atoi: parsing "first": invalid syntax',
+    ),
+    ("--reserved-cpus=5-3", '(--reserved-cpus) 5-3, error: invalid range "5-3" (5 > 3)'),
+    ("--cpu-cfs-quota-period=10ms", "{10ms} requires feature gate CustomCPUCFSQuotaPeriod"),
+    (
+        "--cpu-cfs-quota-period=2s --feature-gates=CustomCPUCFSQuotaPeriod=true",
+        "cpuCFSQuotaPeriod (--cpu-cfs-quota-period) {2s} must be between 1ms and 1sec",
+    ),
+    ("--cpu-manager-policy-options=full-pcpus-only=true", "None policy: received unsupported options=map[full-pcpus-"),
+    (
+        "--cpu-manager-policy=static --cpu-manager-policy-options=no-such=true",
+        'unknown CPU Manager Policy option: "no-such"',
+    ),
+    (
+        "--cpu-manager-policy=static --cpu-manager-policy-options=align-by-socket=true",
+        'CPU Manager Policy Alpha-level Options not enabled, but option "align-by-socket" provided',
+    ),
+    (
+        "--cpu-manager-policy=static --feature-gates=CPUManagerPolicyAlphaOptions=true "
+        "--cpu-manager-policy-options=align-by-socket=true --topology-manager-policy=single-numa-node",
+        "Topolgy manager single-numa-node policy is incompatible with CPUManager align-by-socket policy option",
+    ),
+    (
+        "--cpu-manager-policy=static --cpu-manager-policy-options="
+        "prefer-align-cpus-by-uncorecache=true,distribute-cpus-across-numa=true",
+        "static policy options prefer-align-cpus-by-uncorecache and distribute-cpus-across-numa can not be used at",
+    ),
+    (
+        "--topology-manager-policy=restricted --topology-manager-policy-options=max-allowable-numa-nodes=4",
+        'the minimum value of "max-allowable-numa-nodes" should not be less than 8',
+    ),
+    (
+        "--topology-manager-policy=restricted --topology-manager-policy-options=prefer-closest-numa-nodes=maybe",
+        'bad value for option "prefer-closest-numa-nodes": strconv.ParseBool: parsing "maybe": invalid syntax',
+    ),
+    (
+        "--reserved-memory=0:cpu=1",
+        'the limit type "cpu" for NUMA node 0 is not supported, only [memory',
+    ),
+    ("--reserved-memory=0:memory=0", 'reserved memory may not be zero for NUMA node 0 and resource "memory"'),
+    ("--reserved-memory=0:memory=1Gi;0:memory=1Gi", "has a duplicate value for NUMA node 0 and resource"),
+    ("crashLoopBackOff: {maxContainerRestartPeriod: 10m}", "(got: 600 seconds) must be set between 1s and 300s"),
+    (
+        "memoryReservationPolicy: TieredReservation",
+        'memoryReservationPolicy "TieredReservation" requires MemoryQoS feature gate to be enabled',
+    ),
+    ("memoryReservationPolicy: Some", 'option "Some" specified for memoryReservationPolicy. Valid options are "None"'),
+    (
+        "--eviction-soft=memory.available<1Gi --eviction-soft-grace-period=memory.available=5",
+        'time: missing unit in duration "5"',
+    ),
+    ("--eviction-minimum-reclaim=memory.available=0%", "eviction percentage minimum reclaim memory.available must be"),
     ("--topology-manager-policy=strict", '"strict" must be one of: ["none" "best-effort" "restricted"'),
     ("--topology-manager-scope=node", '"node" must be one of: "container", or "pod"'),
     ("--cpu-manager-policy=dynamic", 'unknown policy: "dynamic"'),
-    ("--qos-reserved=cpu=50%", 'cannot reserve "cpu" resource'),
+    ("--qos-reserved=cpu=50%", '--qos-reserved value failed to parse: cannot reserve "cpu" resource'),
     ("--qos-reserved=memory=120%", "percentage must be between 0 and 100"),
     ("--kube-reserved=example.com/gpu=1", 'cannot reserve "example.com/gpu" resource'),
     ("--system-reserved=memory=-1Gi", 'resource quantity for "memory" cannot be negative'),
@@ -101,6 +177,26 @@ def test_every_problem_is_listed_at_once():
     assert len(caught.value.problems) == 2
 
 
-@pytest.mark.parametrize(("text", "seconds"), [("1m30s", 90), ("100ms", 0.1), ("5m", 300), ("0", 0), (7, 7)])
-def test_durations_are_gos(text, seconds):
-    assert duration(text) == pytest.approx(seconds)
+def test_a_real_command_line_can_be_pasted():
+    settings = KubeletSettings.read(
+        "--kubeconfig=/etc/kubernetes/kubelet.conf --v 2 --register-node --max-pods=20 --rotate-server-certificates"
+    )
+    assert settings.max_pods == 20
+    assert settings.extra == {
+        "--kubeconfig": "/etc/kubernetes/kubelet.conf",
+        "--v": "2",
+        "--register-node": "true",
+        "--rotate-server-certificates": "true",
+    }
+
+
+def test_without_enforcement_the_cgroups_may_be_left_out():
+    settings = KubeletSettings.read("--cgroups-per-qos=false --enforce-node-allocatable=none")
+    assert not settings.cgroups_per_qos
+
+
+def test_an_older_release_has_older_rules():
+    source = "crashLoopBackOff: {maxContainerRestartPeriod: 1m}"
+    assert KubeletSettings.read(source).crash_loop_back_off_max == 60
+    with pytest.raises(SettingsError, match="KubeletCrashLoopBackOffMax not enabled"):
+        KubeletSettings.read(source, release=Release("1.34"))

@@ -1,0 +1,47 @@
+"""Lists of CPUs as the kernel and the kubelet write them: `0-3,8` is the CPUs 0, 1, 2, 3 and 8.
+
+Source: k8s.io/utils/cpuset (Parse, CPUSet.String).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+
+def parse_cpus(text: str) -> frozenset[int]:
+    """The CPUs of a list; "" is none.
+
+    Raises:
+        ValueError: with the text of k8s.io/utils/cpuset.
+
+    Source: cpuset.Parse.
+    """
+    if not text:
+        return frozenset()
+    found: set[int] = set()
+    for part in text.split(","):
+        first, dash, last = part.partition("-")
+        start = _number(first)
+        end = _number(last) if dash else start
+        if start > end:
+            raise ValueError(f'invalid range "{part}" ({start} > {end})')
+        found.update(range(start, end + 1))
+    return frozenset(found)
+
+
+def format_cpus(cpus: Iterable[int]) -> str:
+    """The shortest list of these CPUs. Source: CPUSet.String."""
+    runs: list[list[int]] = []
+    for cpu in sorted(cpus):
+        if runs and runs[-1][1] == cpu - 1:
+            runs[-1][1] = cpu
+        else:
+            runs.append([cpu, cpu])
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
+
+
+def _number(text: str) -> int:
+    if not re.fullmatch(r"[+-]?[0-9]+", text):
+        raise ValueError(f'strconv.Atoi: parsing "{text}": invalid syntax')
+    return int(text)
