@@ -40,6 +40,7 @@ class APIServer:
     Attributes:
         store: what is kept; reading goes there directly.
         refusals: UID of a workload -> the situation in which its last pod was refused (see the ReplicaSet controller).
+        recorded: UID, reason and message of an event -> its name, so that one that repeats is counted.
         mutators: mutating webhooks for new pods; each changes the pod in place.
 
     Args:
@@ -54,6 +55,7 @@ class APIServer:
         self.release = release or Release.latest()
         self.store = Store(now, seed)
         self.refusals: dict[str, tuple[object, ...]] = {}
+        self.recorded: dict[tuple[str, str, str], str] = {}
         self.mutators: list[Callable[[Pod], None]] = []
         for name in NAMESPACES:
             labels = {"kubernetes.io/metadata.name": name}

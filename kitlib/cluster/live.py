@@ -101,12 +101,13 @@ class LiveNode(StillNode):
     def _admit(self, api: APIServer, pod: Pod) -> None:
         worker = self._workers[pod.metadata.uid] = PodWorker(pod, api.store.now())
         allocatable = self.register(api.store.now()).status.allocatable
-        others = [w.pod for w in self._workers.values() if w is not worker and w.phase() not in ("Succeeded", "Failed")]
-        asked = pod_requests(pod, release=self.config.gates)
-        for name in (*sorted(asked), "pods"):
+        requests = pod_requests(pod, release=self.config.gates)
+        worker.asked = {name: amount.milli_value() for name, amount in requests.items()}
+        worker.asked["pods"] = 1000
+        others = [w for w in self._workers.values() if w is not worker and w.phase() not in ("Succeeded", "Failed")]
+        for name, wanted in sorted(worker.asked.items()):
             most = allocatable[name].milli_value() if name in allocatable else 0
-            wanted = 1000 if name == "pods" else asked[name].milli_value()
-            used = 1000 * len(others) if name == "pods" else sum(_milli(other, name) for other in others)
+            used = sum(other.asked.get(name, 0) for other in others)
             if wanted and used + wanted > most:
                 scale = 1 if name == "cpu" else 1000
                 figures = f"requested: {wanted // scale}, used: {used // scale}, capacity: {most // scale}"
@@ -303,11 +304,6 @@ class LiveNode(StillNode):
     def _event(self, pod: Pod, kind: str, reason: str, message: str) -> None:
         if self._api is not None:
             record(self._api, pod, kind, reason, message)
-
-
-def _milli(pod: Pod, name: str) -> int:
-    amount = pod_requests(pod).get(name)
-    return amount.milli_value() if amount is not None else 0
 
 
 def _memory(pod: Pod) -> int:

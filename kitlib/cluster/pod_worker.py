@@ -98,6 +98,7 @@ class PodWorker:
     Attributes:
         pod: as it was last seen. inits, mains: their states, in the manifest's order.
         final: the phase, reason and message that end it, where the kubelet ended it itself.
+        asked: what it requests, in thousandths; the kubelet admits by it.
     """
 
     def __init__(self, pod: Pod, now: datetime) -> None:
@@ -105,6 +106,7 @@ class PodWorker:
         self.inits = [State(container) for container in pod.spec.init_containers]
         self.mains = [State(container) for container in pod.spec.containers]
         self.final: tuple[str, str, str] | None = None
+        self.asked: dict[str, int] = {}
 
     @property
     def states(self) -> list[State]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import json
 import statistics
 import time
@@ -95,13 +94,20 @@ def _apply(options: argparse.Namespace) -> list[Figure]:
 
 
 def _scheduler(options: argparse.Namespace) -> list[Figure]:
-    from kitlib.api.errors import KitError
+    from kitlib.scheduler import bench
 
-    if importlib.util.find_spec("kitlib.scheduler.bench") is None:
-        raise KitError("bench scheduler: this installation has no scheduler benchmark")
-    bench = importlib.import_module("kitlib.scheduler.bench")
-    found: list[Figure] = bench.figures(options.nodes, options.workload, options.runs)
-    return found
+    workloads, sizes = options.workload or bench.WORKLOADS, options.nodes or bench.SIZES
+    count = options.pods or bench.PODS
+    found = bench.run(workloads, sizes, runs=options.runs, pods=count)
+    return [
+        {
+            "what": f"scheduler {one.workload}, {one.nodes} nodes",
+            "pods": count,
+            "seconds": count / one.pods_per_second,
+            "per_second": one.pods_per_second,
+        }
+        for one in found
+    ]
 
 
 def _pod(number: int, node: str = "") -> dict[str, Any]:

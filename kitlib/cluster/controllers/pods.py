@@ -109,13 +109,12 @@ def _situation(api: APIServer, owner: KubeObject) -> tuple[object, ...]:
 def record(api: APIServer, about: KubeObject, kind: str, reason: str, message: str) -> None:
     """Write an event; one that repeats is counted. Source: client-go tools/record, EventAggregator by message."""
     namespace = about.namespace or "default"
-    for event in reversed(api.store.list(Event, namespace, copy=False)):
-        who = event.involved_object
-        if (who.uid, event.reason, event.message) == (about.metadata.uid, reason, message):
-            again = deepcopy(event)
-            again.count, again.last_timestamp = event.count + 1, api.store.now()
-            api.store.update(again)
-            return
+    key = (about.metadata.uid, reason, message)
+    standing = api.store.find(Event, api.recorded.get(key, ""), namespace)
+    if standing is not None:
+        standing.count, standing.last_timestamp = standing.count + 1, api.store.now()
+        api.store.update(standing)
+        return
     reference = ObjectReference(
         api_version=about.api_version,
         kind=about.kind,
@@ -133,6 +132,7 @@ def record(api: APIServer, about: KubeObject, kind: str, reason: str, message: s
         last_timestamp=api.store.now(),
     )
     api.store.create(made)
+    api.recorded[key] = made.name
 
 
 def first_to_go(pods: Iterable[Pod]) -> list[Pod]:
