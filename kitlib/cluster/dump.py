@@ -1,6 +1,6 @@
-"""A cluster as `kubectl get … -o yaml` printed it: objects to look at, and a scheduler that sees them.
+"""A cluster as `kubectl get … -o json` (or yaml) printed it: objects to look at, and a scheduler that sees them.
 
-kubectl get nodes,pods,namespaces,services,rs,sts,pdb,pc -A -o yaml | kitlib explain POD
+kubectl get nodes,pods,namespaces,services,rs,sts,pdb,pc -A -o json | kitlib explain POD
 """
 
 from __future__ import annotations

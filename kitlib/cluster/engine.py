@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+
 
 def engine_answers() -> tuple[bool, str]:
     """Ask the engine that the Docker SDK finds for its version.
@@ -9,6 +11,8 @@ def engine_answers() -> tuple[bool, str]:
     Returns:
         Whether one answers, and a sentence: which, or why not.
     """
+    if importlib.util.find_spec("kitlib.cluster.docker") is None:
+        return False, "this version of the kit has no real nodes yet"
     try:
         import docker
     except ImportError:
