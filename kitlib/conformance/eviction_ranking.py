@@ -1,4 +1,4 @@
-"""Cases of eviction: thresholds parsed and crossed, pods ranked for each kind of pressure, the evicted pod's message."""
+"""Cases of eviction: thresholds parsed and crossed, pods ranked for each pressure, the evicted pod's message."""
 
 from __future__ import annotations
 
