@@ -8,6 +8,8 @@ Source: kubelet syncPod, lifecycle predicate (GeneralPredicates), eviction manag
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from kitlib.api.core import Node, Pod
 from kitlib.api.errors import KitError, NotFound
 from kitlib.api.meta import Condition
@@ -288,6 +290,36 @@ class LiveNode(StillNode):
                         return self.machine.processes[state.pid]
         raise NotFound("processes", f"{namespace}/{pod}/{container}")
 
+    def proc(self, pod: str, container: str = "", namespace: str = "default") -> dict[str, str]:
+        """What /proc/PID of a container's process says: cgroup, oom_score, oom_score_adj, Cpus_allowed_list."""
+        process = self.process(pod, container, namespace)
+        if self.kernel.version == 2:
+            cgroups = f"0::{process.cgroup}\n"
+        else:
+            names = ("memory", "cpuset", "cpu,cpuacct", "pids", "hugetlb")
+            cgroups = "".join(f"{len(names) - i}:{name}:{process.cgroup}\n" for i, name in enumerate(names))
+        return {
+            "cgroup": cgroups,
+            "oom_score": str(self.machine.oom_score(process.pid)),
+            "oom_score_adj": str(process.oom_score_adj),
+            "Cpus_allowed_list": _ranges(self.kernel.effective_cpus(process.cgroup)),
+        }
+
+    def usages(self) -> dict[tuple[str, str], dict[str, tuple[float, int]]]:
+        """(namespace, pod) -> container -> CPUs that it gets now, and bytes of memory without page cache."""
+        found: dict[tuple[str, str], dict[str, tuple[float, int]]] = {}
+        for worker in self._workers.values():
+            running = {s.container.name: self.machine.processes[s.pid] for s in worker.states if s.pid}
+            if running:
+                key = (worker.pod.namespace, worker.pod.name)
+                found[key] = {name: (process.rate, process.memory) for name, process in running.items()}
+        return found
+
+    def total_usage(self) -> tuple[float, int]:
+        """CPUs and bytes of memory that all processes of the node use now, without page cache."""
+        processes = self.machine.processes.values()
+        return sum(p.rate for p in processes), sum(p.memory for p in processes)
+
     def usage(self, path: str) -> int:
         """Bytes of memory that a cgroup and those below it use."""
         return self.machine.usage(path)
@@ -304,6 +336,17 @@ class LiveNode(StillNode):
     def _event(self, pod: Pod, kind: str, reason: str, message: str) -> None:
         if self._api is not None:
             record(self._api, pod, kind, reason, message)
+
+
+def _ranges(numbers: Iterable[int]) -> str:
+    """`0-3,8`: how the kernel writes a set of processors."""
+    parts: list[list[int]] = []
+    for number in sorted(numbers):
+        if parts and parts[-1][1] == number - 1:
+            parts[-1][1] = number
+        else:
+            parts.append([number, number])
+    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in parts)
 
 
 def _memory(pod: Pod) -> int:

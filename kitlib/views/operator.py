@@ -1,0 +1,42 @@
+"""What an operator looks at, from a cluster: `kubectl describe node`, `kubectl top pod`, `kubectl top node`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kitlib.views.describe import describe_node
+from kitlib.views.top import PodUsage, Usage, pod_metrics, top_nodes, top_pods
+
+WINDOW = 15.0
+
+
+def describe(cluster: Any, node: str) -> str:
+    """`kubectl describe node NODE`."""
+    return describe_node(cluster.get("Node", node), cluster.list("Pod"), cluster.events(node), cluster.now())
+
+
+def top_pod(cluster: Any, *, containers: bool = False, namespaces: bool = False) -> str:
+    """`kubectl top pod`: what every container uses now."""
+    return top_pods(_pods(cluster), containers=containers, namespaces=namespaces)
+
+
+def top_node(cluster: Any) -> str:
+    """`kubectl top node`: what every node uses now, and its part of allocatable."""
+    rows = []
+    for node in cluster.list("Node"):
+        cpus, memory = cluster.node(node.name).total_usage()
+        rows.append((node, Usage(round(cpus * 1e9), memory)))
+    return top_nodes(rows)
+
+
+def metrics(cluster: Any) -> dict[str, Any]:
+    """The metrics API's PodMetricsList."""
+    return pod_metrics(_pods(cluster), at=cluster.now(), window_seconds=WINDOW)
+
+
+def _pods(cluster: Any) -> list[PodUsage]:
+    return [
+        PodUsage(namespace, name, {c: Usage(round(cpus * 1e9), memory) for c, (cpus, memory) in used.items()})
+        for node in cluster.list("Node")
+        for (namespace, name), used in cluster.node(node.name).usages().items()
+    ]

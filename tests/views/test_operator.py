@@ -1,0 +1,34 @@
+"""describe and top, from a running cluster."""
+
+from __future__ import annotations
+
+from kitlib.cluster import Cluster
+from kitlib.views.operator import describe, metrics, top_node, top_pod
+
+POD = """
+apiVersion: v1
+kind: Pod
+metadata: {name: a, annotations: {kitlib.dev/workload.c: "cpu=2 memory=64Mi"}}
+spec:
+  containers:
+  - {name: c, image: x, resources: {requests: {cpu: 250m, memory: 64Mi}, limits: {cpu: 500m, memory: 128Mi}}}
+"""
+
+
+def test_top_shows_what_the_quota_leaves_and_describe_what_is_allocated() -> None:
+    cluster = Cluster.simulated([{"name": "n", "cpus": 4, "memory": "8Gi"}])
+    cluster.apply(POD)
+    cluster.advance(5)
+    assert top_pod(cluster).splitlines()[1].split() == ["a", "500m", "64Mi"]
+    assert top_node(cluster).splitlines()[1].split()[:3] == ["n", "500m", "12%"]
+    assert metrics(cluster)["items"][0]["containers"][0]["usage"]["memory"] == "65536Ki"
+    text = describe(cluster, "n")
+    assert "default" in text and "250m (6%)" in text and "500m (12%)" in text
+
+
+def test_proc_files_tell_where_a_process_stands() -> None:
+    cluster = Cluster.simulated([{"name": "n", "cpus": 4, "cgroup_version": 1}])
+    cluster.apply(POD)
+    proc = cluster.node("n").proc("a")
+    assert "cpu,cpuacct:/kubepods/burstable/pod" in proc["cgroup"] and proc["Cpus_allowed_list"] == "0-3"
+    assert 3 <= int(proc["oom_score_adj"]) <= 999 and int(proc["oom_score"]) > 0
