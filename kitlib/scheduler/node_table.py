@@ -88,6 +88,10 @@ class NodeTable:
     def __len__(self) -> int:
         return len(self.nodes)
 
+    def every_row(self) -> Column:
+        """All row numbers."""
+        return np.arange(len(self), dtype=np.int64)
+
     def name_order(self) -> Column:
         """Row -> its place among all names in alphabetical order."""
         if len(self._order) != len(self):

@@ -23,7 +23,7 @@ from kitlib.api.policy import PodDisruptionBudget
 from kitlib.api.selectors import LabelSelectorMatcher
 from kitlib.scheduler.cycle import FilterOutcome, Nominated, filters, fit_error, fits
 from kitlib.scheduler.plugin import Context
-from kitlib.scheduler.plugins.node_resources import TOO_MANY_PODS
+from kitlib.scheduler.plugins.node_resources_fit import TOO_MANY_PODS
 from kitlib.scheduler.pod_info import PodInfo
 from kitlib.scheduler.profile import Profile
 from kitlib.scheduler.status import Code, Status

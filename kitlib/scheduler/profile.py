@@ -11,19 +11,18 @@ from typing import Any
 
 from kitlib.api.errors import KitError
 from kitlib.scheduler.plugin import Plugin
+from kitlib.scheduler.plugins.default_binder import DefaultBinder
 from kitlib.scheduler.plugins.image_locality import ImageLocality
 from kitlib.scheduler.plugins.inter_pod_affinity import InterPodAffinity
 from kitlib.scheduler.plugins.node_affinity import NodeAffinity
-from kitlib.scheduler.plugins.node_basics import (
-    DefaultBinder,
-    NodeName,
-    NodeUnschedulable,
-    PrioritySort,
-    SchedulingGates,
-)
+from kitlib.scheduler.plugins.node_name import NodeName
 from kitlib.scheduler.plugins.node_ports import NodePorts
-from kitlib.scheduler.plugins.node_resources import NodeResourcesBalancedAllocation, NodeResourcesFit
+from kitlib.scheduler.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
+from kitlib.scheduler.plugins.node_resources_fit import NodeResourcesFit
+from kitlib.scheduler.plugins.node_unschedulable import NodeUnschedulable
 from kitlib.scheduler.plugins.pod_topology_spread import PodTopologySpread
+from kitlib.scheduler.plugins.priority_sort import PrioritySort
+from kitlib.scheduler.plugins.scheduling_gates import SchedulingGates
 from kitlib.scheduler.plugins.taint_toleration import TaintToleration
 
 REGISTRY: dict[str, type[Plugin]] = {

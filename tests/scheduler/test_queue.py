@@ -6,7 +6,7 @@ from kitlib.api.core import Pod, PodSchedulingGate
 from kitlib.api.meta import ObjectMeta
 from kitlib.conformance.queue import HINTS
 from kitlib.scheduler.clock import VirtualClock
-from kitlib.scheduler.plugins.node_basics import SchedulingGates
+from kitlib.scheduler.plugins.scheduling_gates import SchedulingGates
 from kitlib.scheduler.queue import SchedulingQueue
 from kitlib.scheduler.queue_events import NODE_ADD, ClusterEvent
 

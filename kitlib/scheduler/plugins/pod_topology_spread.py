@@ -25,7 +25,6 @@ from kitlib.api.selectors import LabelSelectorMatcher, repels_scheduling, untole
 from kitlib.scheduler.plugin import MAX_NODE_SCORE, SKIP, Context, Plugin, PreFilterResult, Scores
 from kitlib.scheduler.plugins.default_selector import default_selector
 from kitlib.scheduler.plugins.node_affinity import required_matches
-from kitlib.scheduler.plugins.node_basics import every_row
 from kitlib.scheduler.pod_info import PodInfo
 from kitlib.scheduler.status import Code, Rows, Verdicts
 
@@ -109,7 +108,7 @@ class PodTopologySpread(Plugin):
         constraints = self.constraints(info.pod, context, "DoNotSchedule")
         if not constraints:
             return PreFilterResult(SKIP)
-        rows = every_row(len(context.table))
+        rows = context.table.every_row()
         eligible = _with_all_keys(constraints, context, rows)
         if not context.release.enabled("NodeInclusionPolicyInPodTopologySpread"):
             eligible &= _affinity(info.pod, context, rows)
@@ -148,7 +147,7 @@ class PodTopologySpread(Plugin):
             return ScoreState([], [], [], np.zeros(len(rows), np.bool_))
         need_all = bool(info.pod.spec.topology_spread_constraints) or not self.system_defaults
         table = context.table
-        every = every_row(len(table))
+        every = table.every_row()
         having = _with_all_keys(constraints, context, every)
         ignored = ~having[rows] if need_all else np.zeros(len(rows), np.bool_)
         feasible = rows[~ignored]

@@ -1,7 +1,7 @@
-"""NodeResourcesFit and NodeResourcesBalancedAllocation: what pods request against what nodes have to give.
+"""NodeResourcesFit: what pods request against what nodes have to give.
 
 Source: plugins/noderesources (fit.go, resource_allocation.go, least_allocated.go, most_allocated.go,
-requested_to_capacity_ratio.go, balanced_allocation.go).
+requested_to_capacity_ratio.go).
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 
 from kitlib.api.errors import KitError
 from kitlib.scheduler.node_table import Column
-from kitlib.scheduler.plugin import MAX_NODE_SCORE, SKIP, Context, Plugin, PreFilterResult, Scores
+from kitlib.scheduler.plugin import MAX_NODE_SCORE, Context, Plugin, PreFilterResult, Scores
 from kitlib.scheduler.pod_info import Amounts, PodInfo
 from kitlib.scheduler.status import Code, Rows, Verdicts
 
 TOO_MANY_PODS = "Too many pods"
 NATIVE = ("cpu", "memory", "ephemeral-storage")
 STRATEGIES = ("LeastAllocated", "MostAllocated", "RequestedToCapacityRatio")
-_DEFAULT_RESOURCES = ({"name": "cpu", "weight": 1}, {"name": "memory", "weight": 1})
+DEFAULT_RESOURCES = ({"name": "cpu", "weight": 1}, {"name": "memory", "weight": 1})
 
 
 class NodeResourcesFit(Plugin):
@@ -36,7 +36,7 @@ class NodeResourcesFit(Plugin):
         if self.strategy not in STRATEGIES:
             listed = ", ".join(f'"{name}"' for name in STRATEGIES)
             raise KitError(f'scoringStrategy.type: Unsupported value: "{self.strategy}": supported values: {listed}')
-        self.resources = _weights(strategy.get("resources") or _DEFAULT_RESOURCES)
+        self.resources = weights_of(strategy.get("resources") or DEFAULT_RESOURCES)
         shape = (strategy.get("requestedToCapacityRatio") or {}).get("shape") or []
         self.shape = [(int(point["utilization"]), int(point["score"]) * 10) for point in shape]
         if self.strategy == "RequestedToCapacityRatio" and not self.shape:
@@ -155,64 +155,7 @@ def _broken_line(shape: Sequence[tuple[int, int]], x: Column) -> Column:
     return made
 
 
-class NodeResourcesBalancedAllocation(Plugin):
-    """Score: the more evenly a node's resources would be used, the better.
-
-    With the pod on it, the deviation of the used fractions; compared, in newer releases, with the deviation without it.
-    """
-
-    name = "NodeResourcesBalancedAllocation"
-
-    def __init__(self, arguments: Mapping[str, Any] | None = None) -> None:
-        super().__init__(arguments)
-        self.resources = [name for name, _ in _weights(self.arguments.get("resources") or _DEFAULT_RESOURCES)]
-
-    def pre_score(self, info: PodInfo, context: Context, rows: Rows) -> Any:
-        if context.release.enabled("KitBalancedSkipsBestEffort") and not any(
-            info.requests.get(name, 0) for name in self.resources
-        ):
-            return SKIP
-        return info.balanced
-
-    def score(self, state: Any, info: PodInfo, context: Context, rows: Rows) -> Scores:
-        key = (self, "score", info.signature)
-        found: Scores = context.table.kept(key, lambda some: (self._score(state, context, some),))[0][rows]
-        return found
-
-    def _score(self, state: Amounts, context: Context, rows: Rows) -> Scores:
-        after = ((1 - self._deviation(state, state, context, rows)) * MAX_NODE_SCORE).astype(np.int64)
-        if not context.release.enabled("KitBalancedComparesWithout"):
-            return after
-        before = ((1 - self._deviation({}, state, context, rows)) * MAX_NODE_SCORE).astype(np.int64)
-        half = MAX_NODE_SCORE // 2
-        return half + (half + after - before) // 2
-
-    def _deviation(self, more: Amounts, asked_for: Amounts, context: Context, rows: Rows) -> NDArray[np.float64]:
-        """Standard deviation of the used fractions with `more` on the nodes; extended resources only if asked for."""
-        fractions: list[NDArray[np.float64]] = []
-        counted: list[NDArray[np.bool_]] = []
-        table = context.table
-        for name in self.resources:
-            if name not in NATIVE and not asked_for.get(name):
-                continue
-            has = table.column(name, table.allocatable)[rows]
-            asked = table.column(name, table.requested)[rows] + more.get(name, 0)
-            fractions.append(np.minimum(asked / np.maximum(has, 1), 1.0))
-            counted.append(has > 0)
-        if not fractions:
-            return np.zeros(len(rows))
-        values, there = np.array(fractions), np.array(counted)
-        count = there.sum(axis=0)
-        safe = np.maximum(count, 1)
-        mean = np.where(there, values, 0).sum(axis=0) / safe
-        spread = np.sqrt((np.where(there, values - mean, 0) ** 2).sum(axis=0) / safe)
-        if len(fractions) == 2:
-            two = np.abs(values[0] - values[1]) / 2
-            spread = np.where(count == 2, two, spread)
-        return np.where(count >= 2, spread, 0.0)
-
-
-def _weights(resources: Sequence[Mapping[str, Any]]) -> list[tuple[str, int]]:
+def weights_of(resources: Sequence[Mapping[str, Any]]) -> list[tuple[str, int]]:
     return [(one["name"], int(one.get("weight", 1) or 1)) for one in resources]
 
 

@@ -1,0 +1,29 @@
+"""NodeUnschedulable: cordoned nodes take no new pods.
+
+Source: plugins/nodeunschedulable.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kitlib.api.core import Taint
+from kitlib.api.selectors import tolerates_all
+from kitlib.scheduler.plugin import Context, Plugin
+from kitlib.scheduler.pod_info import PodInfo
+from kitlib.scheduler.status import Code, Rows, Verdicts
+
+UNSCHEDULABLE_TAINT = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
+
+
+class NodeUnschedulable(Plugin):
+    """Keeps pods away from nodes with `spec.unschedulable`, unless they tolerate the taint that goes with it."""
+
+    name = "NodeUnschedulable"
+
+    def filter(self, state: Any, info: PodInfo, context: Context, rows: Rows) -> Verdicts:
+        found = Verdicts.passing(len(rows))
+        closed = context.table.unschedulable[rows]
+        if closed.any() and not tolerates_all(info.pod.spec.tolerations, UNSCHEDULABLE_TAINT):
+            found.reject(closed, Code.UnschedulableAndUnresolvable, "node(s) were unschedulable")
+        return found
