@@ -7,12 +7,15 @@ from typing import Any
 from kitlib.api.meta import KubeObject
 from kitlib.cluster.cluster import Cluster
 from kitlib.kubelet.cgroup_tree import CgroupTree
+from kitlib.scheduler.decision import Decision
 from kitlib.views import objects
 from kitlib.views.cgroup_tree import TreeView
+from kitlib.views.decision import decision_html
 
 _LOOKS: tuple[tuple[type, Any, Any], ...] = (
     (CgroupTree, lambda tree: TreeView(tree)._repr_html_(), lambda tree: str(TreeView(tree))),
     (KubeObject, objects.object_html, objects.object_text),
+    (Decision, decision_html, lambda decision: decision.explain()),
     (Cluster, objects.cluster_html, objects.cluster_text),
 )
 
