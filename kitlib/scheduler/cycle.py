@@ -8,7 +8,7 @@ RunFilterPluginsWithNominatedPods), framework types.go (FitError).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kitlib.api.release import Release
+from kitlib.scheduler.extender import Extender, ExtenderError
 from kitlib.scheduler.plugin import SKIP, Context, Plugin, Scores
 from kitlib.scheduler.pod_info import PodInfo
 from kitlib.scheduler.profile import Profile
@@ -223,6 +224,56 @@ def run_scores(profile: Profile, info: PodInfo, context: Context, rows: Rows) ->
         outcome.weights[plugin.name] = weight
         outcome.total += scaled * weight
     return outcome
+
+
+EXTENDERS = "extenders"
+"""Under this name stand what extenders answered, beside the plugins' names."""
+
+
+def ask_extenders(extenders: Sequence[Extender], info: PodInfo, context: Context, outcome: FilterOutcome) -> None:
+    """Let extenders reject nodes that the plugins left. Source: findNodesThatPassExtenders.
+
+    Raises:
+        ExtenderError: one fails that is not ignorable.
+    """
+    for number, extender in enumerate(extenders):
+        rows = outcome.feasible
+        if not len(rows) or not extender.is_interested(info.pod):
+            continue
+        try:
+            answer = extender.filter(info.pod, [context.table.nodes[row] for row in rows])
+        except ExtenderError:
+            if extender.ignorable:
+                continue
+            raise
+        verdicts, left = Verdicts.passing(len(rows)), set(answer.nodes)
+        for place, row in enumerate(rows):
+            name = context.table.names[row]
+            if name not in left:
+                code = Code.UnschedulableAndUnresolvable if name in answer.unresolvable else Code.Unschedulable
+                reason = answer.unresolvable.get(name) or answer.failed.get(name) or "rejected by an extender"
+                verdicts.reject_row(place, code, (reason,))
+        plugin = EXTENDERS if not number else f"{EXTENDERS}-{number + 1}"
+        outcome.plugins.append(plugin)
+        outcome.verdicts[plugin] = rows, verdicts
+        outcome.codes[rows] = verdicts.codes
+        outcome.rejected_by[rows[verdicts.codes != 0]] = len(outcome.plugins) - 1
+
+
+def add_extender_scores(extenders: Sequence[Extender], info: PodInfo, context: Context, outcome: ScoreOutcome) -> None:
+    """Add extenders' scores to the total. An extender that fails adds nothing. Source: prioritizeNodes."""
+    for number, extender in enumerate(extenders):
+        if not extender.prioritize_verb or not extender.is_interested(info.pod):
+            continue
+        try:
+            found = extender.prioritize(info.pod, [context.table.nodes[row] for row in outcome.rows])
+        except ExtenderError:
+            continue
+        column = np.array([found.get(context.table.names[row], 0) for row in outcome.rows], np.int64)
+        name = EXTENDERS if not number else f"{EXTENDERS}-{number + 1}"
+        outcome.raw[name] = outcome.normalized[name] = column
+        outcome.weights[name] = 1
+        outcome.total = outcome.total + column
 
 
 def fit_error(nodes: int, reasons: Mapping[str, int], release: Release, pre_filter: str = "") -> str:

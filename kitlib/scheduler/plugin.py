@@ -25,6 +25,7 @@ from kitlib.api.release import Release
 from kitlib.scheduler.node_table import NodeTable
 from kitlib.scheduler.pod_info import PodInfo
 from kitlib.scheduler.status import SUCCESS, Code, Rows, Status, Verdicts
+from kitlib.scheduler.volumes import Volumes
 
 MAX_NODE_SCORE = 100
 Scores = NDArray[np.int64]
@@ -48,7 +49,7 @@ class Context:
         table: the nodes and their pods. release: whose behaviour is followed.
         namespaces: namespace -> its labels.
         services, replication_controllers, replica_sets, stateful_sets: by which pods are counted as belonging together.
-        budgets: PodDisruptionBudgets, for preemption.
+        budgets: PodDisruptionBudgets, for preemption. volumes: claims, volumes, classes and what CSI drivers say.
     """
 
     table: NodeTable
@@ -59,6 +60,7 @@ class Context:
     replica_sets: Sequence[ReplicaSet] = ()
     stateful_sets: Sequence[StatefulSet] = ()
     budgets: Sequence[PodDisruptionBudget] = ()
+    volumes: Volumes = field(default_factory=Volumes)
 
 
 @dataclass(frozen=True)

@@ -20,10 +20,14 @@ from kitlib.scheduler.plugins.node_ports import NodePorts
 from kitlib.scheduler.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
 from kitlib.scheduler.plugins.node_resources_fit import NodeResourcesFit
 from kitlib.scheduler.plugins.node_unschedulable import NodeUnschedulable
+from kitlib.scheduler.plugins.node_volume_limits import NodeVolumeLimits
 from kitlib.scheduler.plugins.pod_topology_spread import PodTopologySpread
 from kitlib.scheduler.plugins.priority_sort import PrioritySort
 from kitlib.scheduler.plugins.scheduling_gates import SchedulingGates
 from kitlib.scheduler.plugins.taint_toleration import TaintToleration
+from kitlib.scheduler.plugins.volume_binding import VolumeBinding
+from kitlib.scheduler.plugins.volume_restrictions import VolumeRestrictions
+from kitlib.scheduler.plugins.volume_zone import VolumeZone
 
 REGISTRY: dict[str, type[Plugin]] = {
     plugin.name: plugin
@@ -36,6 +40,10 @@ REGISTRY: dict[str, type[Plugin]] = {
         NodeAffinity,
         NodePorts,
         NodeResourcesFit,
+        VolumeRestrictions,
+        NodeVolumeLimits,
+        VolumeBinding,
+        VolumeZone,
         PodTopologySpread,
         InterPodAffinity,
         NodeResourcesBalancedAllocation,

@@ -17,14 +17,16 @@ from kitlib.api.core import Namespace, Node, Pod, ReplicationController, Service
 from kitlib.api.policy import PodDisruptionBudget
 from kitlib.api.release import Release
 from kitlib.api.serialize import deepcopy
-from kitlib.scheduler.cycle import run_filters, run_scores
+from kitlib.scheduler.cycle import add_extender_scores, ask_extenders, run_filters, run_scores
 from kitlib.scheduler.decision import Decision
+from kitlib.scheduler.extender import Extender
 from kitlib.scheduler.node_table import NodeTable
 from kitlib.scheduler.plugin import Context
 from kitlib.scheduler.pod_info import PodInfo
 from kitlib.scheduler.preemption import Preemption, preempt
 from kitlib.scheduler.profile import Profile
 from kitlib.scheduler.status import Code
+from kitlib.scheduler.volumes import Volumes
 
 
 class Scheduler:
@@ -37,6 +39,7 @@ class Scheduler:
         seed: of the choice between equal nodes; None takes the first by name.
         namespaces, services, replication_controllers, replica_sets, stateful_sets, budgets: what plugins look at.
         nominated: pods that preemption has promised a node (`status.nominatedNodeName`).
+        volumes: storage objects, in any order. extenders: asked after the plugins.
     """
 
     def __init__(
@@ -54,6 +57,8 @@ class Scheduler:
         stateful_sets: Sequence[StatefulSet] = (),
         budgets: Sequence[PodDisruptionBudget] = (),
         nominated: Iterable[Pod] = (),
+        volumes: Volumes | Iterable[object] = (),
+        extenders: Sequence[Extender] = (),
     ) -> None:
         self.release = Release(release) if isinstance(release, str) else (release or Release.latest())
         self.profile = profile or Profile.default()
@@ -69,7 +74,9 @@ class Scheduler:
             replica_sets,
             stateful_sets,
             budgets,
+            volumes if isinstance(volumes, Volumes) else Volumes.of(volumes),
         )
+        self.extenders = list(extenders)
         self._pods: dict[str, PodInfo] = {}
         self._nominated: dict[int, list[PodInfo]] = {}
         for pod in pods:
@@ -115,9 +122,11 @@ class Scheduler:
         info = PodInfo(pod, self.release)
         outcome = run_filters(self.profile, info, self.context, self._nominated)
         decision = Decision(pod, self.table.names, self.release, filters=outcome)
+        ask_extenders(self.extenders, info, self.context, outcome)
         rows = outcome.feasible
         if len(rows):
             decision.scores = run_scores(self.profile, info, self.context, rows)
+            add_extender_scores(self.extenders, info, self.context, decision.scores)
             decision.chosen = self._pick(decision)
         else:
             self._post_filter(decision, info)

@@ -1,0 +1,157 @@
+"""Extenders: somebody outside who may reject nodes, score them, or bind: an HTTP webhook, or a Python callable.
+
+An extender sees pods and nodes as JSON (`ExtenderArgs`), answers with the nodes that are left and why others are not,
+or with scores from 0 to 10, which are scaled to the plugins' 100 and weighted. It is asked after the Filter plugins,
+about the nodes that they left.
+
+Source: pkg/scheduler/extender.go, k8s.io/kube-scheduler/extender/v1.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from kitlib.api.core import Node, Pod
+from kitlib.api.errors import KitError
+from kitlib.api.podresources import pod_requests
+from kitlib.api.serialize import to_dict
+
+MAX_EXTENDER_PRIORITY = 10
+Call = Callable[[str, dict[str, Any]], Any]
+"""(verb, arguments as JSON data) -> the answer as JSON data."""
+
+
+class ExtenderError(KitError):
+    """An extender that cannot be reached, or that answers with an error."""
+
+
+@dataclass(frozen=True)
+class FilterAnswer:
+    """What is left: names of nodes; and why others were rejected, for now or for good."""
+
+    nodes: list[str]
+    failed: dict[str, str] = field(default_factory=dict)
+    unresolvable: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class Extender:
+    """One extender.
+
+    Attributes:
+        url: of the webhook; "" where `call` is given. call: a Python callable in its place.
+        filter_verb, prioritize_verb, preempt_verb, bind_verb: parts of the URL; "" = it does not do that.
+        weight: of its scores. ignorable: its failure does not fail the pod.
+        node_cache_capable: it knows the nodes, so only names are sent.
+        managed_resources: it is only asked about pods that request one of these; () = all.
+        timeout: seconds.
+    """
+
+    url: str = ""
+    call: Call | None = None
+    filter_verb: str = ""
+    prioritize_verb: str = ""
+    preempt_verb: str = ""
+    bind_verb: str = ""
+    weight: int = 1
+    ignorable: bool = False
+    node_cache_capable: bool = False
+    managed_resources: Sequence[str] = ()
+    timeout: float = 5.0
+
+    @classmethod
+    def from_configuration(cls, data: Mapping[str, Any]) -> Extender:
+        """One entry of a KubeSchedulerConfiguration's `extenders`.
+
+        Raises:
+            KitError: prioritizes with a weight that is not positive, or has no URL.
+        """
+        prioritizes = data.get("prioritizeVerb", "")
+        weight = int(data.get("weight", 1 if not prioritizes else 0))
+        if prioritizes and weight <= 0:
+            raise KitError(f"extenders.weight: Invalid value: {weight}: must have a positive weight applied to it")
+        if not data.get("urlPrefix"):
+            raise KitError("extenders.urlPrefix: Required value")
+        return cls(
+            url=data["urlPrefix"],
+            filter_verb=data.get("filterVerb", ""),
+            prioritize_verb=prioritizes,
+            preempt_verb=data.get("preemptVerb", ""),
+            bind_verb=data.get("bindVerb", ""),
+            weight=weight,
+            ignorable=bool(data.get("ignorable", False)),
+            node_cache_capable=bool(data.get("nodeCacheCapable", False)),
+            managed_resources=tuple(one["name"] for one in data.get("managedResources") or ()),
+        )
+
+    def is_interested(self, pod: Pod) -> bool:
+        """Whether the pod requests something that the extender manages."""
+        return not self.managed_resources or any(name in self.managed_resources for name in pod_requests(pod))
+
+    def filter(self, pod: Pod, nodes: Sequence[Node]) -> FilterAnswer:
+        """Which of the nodes are left.
+
+        Raises:
+            ExtenderError: it could not be asked, or answers with an error.
+        """
+        if not self.filter_verb:
+            return FilterAnswer([node.name for node in nodes])
+        answer = self._ask(self.filter_verb, self._arguments(pod, nodes)) or {}
+        if answer.get("error"):
+            raise ExtenderError(f"extender {self.name}: {answer['error']}")
+        if answer.get("nodenames") is not None:
+            left = list(answer["nodenames"])
+        elif answer.get("nodes") is not None:
+            left = [item["metadata"]["name"] for item in answer["nodes"].get("items") or ()]
+        else:
+            left = []
+        known = {node.name for node in nodes}
+        strange = [name for name in left if name not in known]
+        if strange:
+            raise ExtenderError(
+                f'extender "{self.name}" claims a filtered node "{strange[0]}" which is not found in the input'
+            )
+        return FilterAnswer(
+            left, dict(answer.get("failedNodes") or {}), dict(answer.get("failedAndUnresolvableNodes") or {})
+        )
+
+    def prioritize(self, pod: Pod, nodes: Sequence[Node]) -> dict[str, int]:
+        """Node -> score, scaled to 0..100 and weighted. Raises: ExtenderError."""
+        if not self.prioritize_verb:
+            return {}
+        answer = self._ask(self.prioritize_verb, self._arguments(pod, nodes)) or []
+        factor = self.weight * 100 // MAX_EXTENDER_PRIORITY
+        return {one["host"]: int(one["score"]) * factor for one in answer}
+
+    @property
+    def name(self) -> str:
+        """How messages name it."""
+        return self.url or getattr(self.call, "__name__", "callable")
+
+    def _arguments(self, pod: Pod, nodes: Sequence[Node]) -> dict[str, Any]:
+        arguments: dict[str, Any] = {"pod": to_dict(pod)}
+        if self.node_cache_capable:
+            return arguments | {"nodenames": [node.name for node in nodes]}
+        return arguments | {"nodes": {"items": [to_dict(node) for node in nodes]}}
+
+    def _ask(self, verb: str, arguments: dict[str, Any]) -> Any:
+        if self.call is not None:
+            try:
+                return self.call(verb, arguments)
+            except Exception as error:
+                raise ExtenderError(f"extender {self.name}: {type(error).__name__}: {error}") from error
+        import urllib.request
+
+        request = urllib.request.Request(
+            f"{self.url.rstrip('/')}/{verb}",
+            data=json.dumps(arguments).encode(),
+            headers={"Content-Type": "application/json"},
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=self.timeout) as answer:
+                return json.load(answer)
+        except (OSError, ValueError) as error:
+            raise ExtenderError(f"extender {self.name}/{verb}: {error}") from error

@@ -1,0 +1,77 @@
+"""VolumeRestrictions: disks that only one node or pod may use, and claims of access mode ReadWriteOncePod.
+
+Source: plugins/volumerestrictions.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kitlib.api.core import Pod, Volume
+from kitlib.scheduler.plugin import SKIP, Context, Plugin, PreFilterResult
+from kitlib.scheduler.pod_info import PodInfo
+from kitlib.scheduler.status import Code, Rows, Status, Verdicts
+from kitlib.scheduler.volumes import claim_names
+
+DISK_CONFLICT = "node(s) had no available disk"
+ONCE_POD = "node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode"
+
+
+class VolumeRestrictions(Plugin):
+    """Compares the pod's disks with those of the pods on each node."""
+
+    name = "VolumeRestrictions"
+
+    def pre_filter(self, info: PodInfo, context: Context) -> PreFilterResult:
+        disks = [volume for volume in info.pod.spec.volumes if _is_exclusive(volume)]
+        once: set[str] = set()
+        for name in claim_names(info.pod):
+            claim = context.volumes.claim(info.pod.namespace, name)
+            if claim is None:
+                reason = f'persistentvolumeclaim "{name}" not found'
+                return PreFilterResult(status=Status(Code.UnschedulableAndUnresolvable, (reason,), self.name))
+            if "ReadWriteOncePod" in claim.spec.access_modes:
+                once.add(name)
+        if not disks and not once:
+            return PreFilterResult(SKIP)
+        return PreFilterResult((disks, once))
+
+    def filter(self, state: Any, info: PodInfo, context: Context, rows: Rows) -> Verdicts:
+        disks, once = state
+        found = Verdicts.passing(len(rows))
+        for place, row in enumerate(rows):
+            others = [other.pod for other in context.table.pods[row].values()]
+            if any(_conflict(disk, other) for disk in disks for other in others):
+                found.reject_row(place, Code.Unschedulable, (DISK_CONFLICT,))
+            elif once and any(
+                other.namespace == info.pod.namespace and once & set(claim_names(other)) for other in others
+            ):
+                found.reject_row(place, Code.Unschedulable, (ONCE_POD,))
+        return found
+
+
+def _is_exclusive(volume: Volume) -> bool:
+    return any((volume.gce_persistent_disk, volume.aws_elastic_block_store, volume.iscsi, volume.rbd))
+
+
+def _conflict(volume: Volume, pod: Pod) -> bool:
+    """Whether a pod uses the same disk in a way that excludes others. Source: isVolumeConflict."""
+    return any(_same(volume, other) for other in pod.spec.volumes)
+
+
+def _same(one: Volume, other: Volume) -> bool:
+    if one.gce_persistent_disk and other.gce_persistent_disk:
+        a, b = one.gce_persistent_disk, other.gce_persistent_disk
+        return a.get("pdName") == b.get("pdName") and not (a.get("readOnly") and b.get("readOnly"))
+    if one.aws_elastic_block_store and other.aws_elastic_block_store:
+        return one.aws_elastic_block_store.get("volumeID") == other.aws_elastic_block_store.get("volumeID")
+    if one.iscsi and other.iscsi:
+        a, b = one.iscsi, other.iscsi
+        return a.get("iqn") == b.get("iqn") and not (a.get("readOnly") and b.get("readOnly"))
+    if one.rbd and other.rbd:
+        a, b = one.rbd, other.rbd
+        pools = (a.get("pool", "rbd"), b.get("pool", "rbd"))
+        shared = set(a.get("monitors") or ()) & set(b.get("monitors") or ())
+        same = bool(shared) and pools[0] == pools[1] and a.get("image") == b.get("image")
+        return same and not (a.get("readOnly") and b.get("readOnly"))
+    return False

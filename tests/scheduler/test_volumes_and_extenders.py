@@ -1,0 +1,178 @@
+"""Claims and volumes in the way of a pod, and extenders that have a word in it."""
+
+import pytest
+
+from kitlib.api.core import Node, Pod
+from kitlib.api.errors import KitError
+from kitlib.api.serialize import from_dict, load
+from kitlib.scheduler.extender import Extender, ExtenderError
+from kitlib.scheduler.scheduler import Scheduler
+
+ZONE = "topology.kubernetes.io/zone"
+
+
+def node(name, zone):
+    meta = {"name": name, "labels": {"kubernetes.io/hostname": name, ZONE: zone}}
+    return from_dict({"metadata": meta, "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "9"}}}, Node)
+
+
+NODES = [node("a", "z1"), node("b", "z2")]
+
+
+def pod(*claims, name="p", on="", **volume):
+    volumes = [{"name": f"v{i}", "persistentVolumeClaim": {"claimName": c}} for i, c in enumerate(claims)]
+    volumes += [{"name": "disk", **volume}] if volume else []
+    spec = {"containers": [{"name": "c"}], "volumes": volumes, "nodeName": on}
+    return from_dict({"metadata": {"name": name, "namespace": "default", "uid": name}, "spec": spec}, Pod)
+
+
+STORAGE = """
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {name: late}
+provisioner: csi.example.com
+volumeBindingMode: WaitForFirstConsumer
+---
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {name: local}
+provisioner: kubernetes.io/no-provisioner
+volumeBindingMode: WaitForFirstConsumer
+---
+apiVersion: v1
+kind: PersistentVolume
+metadata: {name: pv-b, labels: {topology.kubernetes.io/zone: z2}}
+spec:
+  capacity: {storage: 10Gi}
+  accessModes: [ReadWriteOnce]
+  csi: {driver: csi.example.com, volumeHandle: h1}
+  nodeAffinity:
+    required:
+      nodeSelectorTerms: [{matchExpressions: [{key: topology.kubernetes.io/zone, operator: In, values: [z2]}]}]
+---
+apiVersion: v1
+kind: PersistentVolume
+metadata: {name: pv-zone, labels: {topology.kubernetes.io/zone: z1__z3}}
+spec: {capacity: {storage: 1Gi}, accessModes: [ReadWriteOnce]}
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: bound, namespace: default}
+spec: {volumeName: pv-b, accessModes: [ReadWriteOnce]}
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: zoned, namespace: default}
+spec: {volumeName: pv-zone, accessModes: [ReadWriteOnce]}
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: immediate, namespace: default}
+spec: {accessModes: [ReadWriteOnce], storageClassName: none}
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: late, namespace: default}
+spec: {accessModes: [ReadWriteOnce], storageClassName: late, resources: {requests: {storage: 5Gi}}}
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: local, namespace: default}
+spec: {accessModes: [ReadWriteOnce], storageClassName: local, resources: {requests: {storage: 5Gi}}}
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: once, namespace: default}
+spec: {volumeName: pv-b, accessModes: [ReadWriteOncePod]}
+"""
+CAPACITY = """
+apiVersion: storage.k8s.io/v1
+kind: CSIDriver
+metadata: {name: csi.example.com}
+spec: {storageCapacity: true}
+---
+apiVersion: storage.k8s.io/v1
+kind: CSIStorageCapacity
+metadata: {name: c1, namespace: default}
+storageClassName: late
+capacity: 20Gi
+nodeTopology: {matchLabels: {topology.kubernetes.io/zone: z1}}
+"""
+LIMIT = """
+apiVersion: storage.k8s.io/v1
+kind: CSINode
+metadata: {name: b}
+spec: {drivers: [{name: csi.example.com, nodeID: b, allocatable: {count: 0}}]}
+"""
+
+CASES = [
+    # claims, extra objects, feasible, reason on the others (or of all)
+    (["bound"], "", ["b"], "node(s) didn't match PersistentVolume's node affinity"),
+    (["zoned"], "", ["a"], "node(s) had no available volume zone"),
+    (["immediate"], "", [], "pod has unbound immediate PersistentVolumeClaims"),
+    (["missing"], "", [], 'persistentvolumeclaim "missing" not found'),
+    (["late"], "", ["a", "b"], ""),
+    (["late"], CAPACITY, ["a"], "node(s) did not have enough free storage"),
+    (["local"], "", [], "node(s) didn't find available persistent volumes to bind"),
+    (["bound"], LIMIT, [], "node(s) exceed max volume count"),
+]
+
+
+@pytest.mark.parametrize(("claims", "more", "feasible", "reason"), CASES)
+def test_volumes_decide_where_a_pod_can_run(claims, more, feasible, reason):
+    objects = load(STORAGE) + (load(more) if more else [])
+    decision = Scheduler(NODES, volumes=objects).explain(pod(*claims))
+    assert decision.feasible == feasible
+    if reason:
+        assert reason in {r for n in ("a", "b") for r in decision.reasons_of(n)}
+
+
+def test_a_claim_for_one_pod_only_keeps_others_off():
+    standing = pod("once", name="first", on="b")
+    decision = Scheduler(NODES, [standing], volumes=load(STORAGE)).explain(pod("once", name="second"))
+    assert "node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode" in (
+        decision.reasons_of("b")
+    )
+
+
+def test_a_disk_is_used_by_one_node_at_a_time():
+    disk = {"awsElasticBlockStore": {"volumeID": "v1"}}
+    decision = Scheduler(NODES, [pod(name="first", on="a", **disk)]).explain(pod(**disk))
+    assert decision.reasons_of("a") == ["node(s) had no available disk"]
+
+
+def answers(verb, arguments):
+    if verb == "filter":
+        return {"nodenames": ["b"], "failedNodes": {"a": "no licence"}}
+    return [{"host": "b", "score": 7}]
+
+
+def test_an_extender_filters_and_scores():
+    extender = Extender(call=answers, filter_verb="filter", prioritize_verb="prioritize", weight=2)
+    decision = Scheduler(NODES, extenders=[extender]).explain(pod())
+    assert decision.feasible == ["b"]
+    assert decision.reasons_of("a") == ["no licence"]
+    assert decision.scores.normalized["extenders"].tolist() == [140]
+
+
+def test_an_extender_that_fails_fails_the_pod_unless_it_is_ignorable():
+    def broken(verb, arguments):
+        raise ValueError("down")
+
+    with pytest.raises(ExtenderError, match="down"):
+        Scheduler(NODES, extenders=[Extender(call=broken, filter_verb="filter")]).explain(pod())
+    tolerant = Extender(call=broken, filter_verb="filter", ignorable=True)
+    assert len(Scheduler(NODES, extenders=[tolerant]).explain(pod()).feasible) == 2
+
+
+def test_an_extender_is_asked_only_about_what_it_manages():
+    extender = Extender(call=answers, filter_verb="filter", managed_resources=["example.com/gpu"])
+    assert len(Scheduler(NODES, extenders=[extender]).explain(pod()).feasible) == 2
+
+
+@pytest.mark.parametrize(
+    "data", [{"urlPrefix": "http://x", "prioritizeVerb": "p", "weight": 0}, {"filterVerb": "filter"}]
+)
+def test_a_wrong_extender_is_refused(data):
+    with pytest.raises(KitError):
+        Extender.from_configuration(data)
