@@ -18,19 +18,20 @@ from kitlib.api.release import Release
 from kitlib.api.serialize import deepcopy
 from kitlib.cluster.apiserver import APIServer
 from kitlib.cluster.controllers.pods import record
+from kitlib.cluster.eviction import EVERY, EvictionManager
 from kitlib.cluster.nodes import NodePlan
 from kitlib.cluster.pod_worker import PodWorker
 from kitlib.cluster.still import Record, StillNode
 from kitlib.kubelet.cgroup_tree import Version
 from kitlib.kubelet.desired import Desired, container_id
-from kitlib.kubelet.node_allocatable import threshold_quantity
+from kitlib.kubelet.eviction_ranking import ContainerStats, PodStats
+from kitlib.kubelet.eviction_thresholds import Observation
 from kitlib.kubelet.oom_score import container_oom_score_adjust
 from kitlib.node.simulated.cgroupfs import SimulatedCgroupFS
 from kitlib.node.simulated.kernel import Kernel, Process
 from kitlib.node.simulated.workloads import FOREVER, Phase, Workload, WorkloadError, workload_of
 
 QOS_EVERY = 60.0
-WATCH_EVERY = 10.0
 PAUSE = Workload((Phase(FOREVER, memory=256 * 1024),), name="pause")
 PAUSE_SCORE = -998
 DAEMONS = {"kubelet": 64 * 2**20, "containerd": 48 * 2**20}
@@ -52,8 +53,8 @@ class LiveNode(StillNode):
         self._workers: dict[str, PodWorker] = {}
         self._pauses: dict[str, int] = {}
         self._api: APIServer | None = None
-        self._next_qos, self._next_watch = QOS_EVERY, WATCH_EVERY
-        self._pressure = False
+        self._next_qos, self._next_watch = QOS_EVERY, EVERY
+        self._eviction = EvictionManager(self.config.settings, self.config.gates)
         for name, memory in DAEMONS.items():
             self.machine.spawn(Workload((Phase(FOREVER, memory=memory),), name=name), "/", DAEMON_SCORE)
 
@@ -95,7 +96,7 @@ class LiveNode(StillNode):
             self._next_qos += QOS_EVERY
             self._write_qos()
         if self.machine.now >= self._next_watch:
-            self._next_watch = self.machine.now + WATCH_EVERY
+            self._next_watch = self.machine.now + EVERY
             changed |= self._watch_memory()
         if changed or any(worker.to_start(self.machine.now) for worker in self._workers.values()):
             self._work()
@@ -218,44 +219,34 @@ class LiveNode(StillNode):
     # Eviction.
 
     def _watch_memory(self) -> bool:
-        """Evict one pod where less memory is left than the hard threshold allows. Source: managerImpl.synchronize."""
-        text = self.config.settings.eviction_hard.get("memory.available")
-        if text is None:
-            return False
-        capacity = self.plan.machine.capacity()["memory"]
-        threshold = threshold_quantity(text, capacity)
+        """Let the eviction manager look; whether it evicted a pod."""
         working = sum(process.memory for process in self.machine.processes.values())
-        available = capacity.value() - working
-        under = available < threshold.value()
-        if under != self._pressure:
-            self._pressure = under
-            self._condition("MemoryPressure", under)
-        if not under:
-            return False
+        seen = {"memory.available": Observation(self.plan.machine.memory - working, self.plan.machine.memory)}
+        kubepods = next(iter(self._desired.of_kind("kubepods")), None)
+        limit = self.machine.limit(kubepods.path) if kubepods is not None else None
         running = [w for w in self._workers.values() if any(state.pid for state in w.states)]
-        victim = min(running, key=self._eviction_rank, default=None)
-        if victim is None:
+        if limit is not None:
+            used = sum(self._used(worker) for worker in running)
+            seen["allocatableMemory.available"] = Observation(limit - used, limit)
+        stats = {w.pod.metadata.uid: self._stats(w) for w in running}
+        before = self._eviction.pressure
+        found = self._eviction.look(self.machine.now, seen, [w.pod for w in running], stats)
+        if self._eviction.pressure != before:
+            self._condition("MemoryPressure", self._eviction.pressure)
+        if found is None:
             return False
-        used, asked = self._used(victim), _memory(victim.pod)
-        message = (
-            f"The node was low on resource: memory. Threshold quantity: {text}, available: {available // 1024}Ki. "
-            f"Container {victim.mains[0].container.name} was using {used // 1024}Ki, request is "
-            f"{pod_requests(victim.pod).get('memory', 0)}, has larger consumption of memory. "
-        )
-        if used <= asked:
-            message = message.partition("Container ")[0]
-        victim.final = ("Failed", "Evicted", message)
-        self._event(victim.pod, "Warning", "Evicted", message)
+        pod, message = found
+        self._workers[pod.metadata.uid].final = ("Failed", "Evicted", message)
+        self._event(pod, "Warning", "Evicted", message)
         return True
 
-    def _eviction_rank(self, worker: PodWorker) -> tuple[bool, int, int]:
-        """First who uses more than requested, then by priority, then by how much more. Source: rankMemoryPressure."""
-        used, asked = self._used(worker), _memory(worker.pod)
-        return not used > asked, worker.pod.spec.priority or 0, -(used - asked)
-
     def _used(self, worker: PodWorker) -> int:
-        pids = {state.pid for state in worker.states}
-        return sum(p.memory for pid, p in self.machine.processes.items() if pid in pids)
+        return sum(self.machine.processes[state.pid].memory for state in worker.states if state.pid)
+
+    def _stats(self, worker: PodWorker) -> PodStats:
+        running = [(state.container.name, self.machine.processes[state.pid]) for state in worker.states if state.pid]
+        containers = tuple(ContainerStats(name, memory=process.memory) for name, process in running)
+        return PodStats(memory=sum(p.memory for _, p in running), processes=len(running), containers=containers)
 
     def _condition(self, kind: str, holds: bool) -> None:
         assert self._api is not None
@@ -347,8 +338,3 @@ def _ranges(numbers: Iterable[int]) -> str:
         else:
             parts.append([number, number])
     return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in parts)
-
-
-def _memory(pod: Pod) -> int:
-    amount = pod_requests(pod).get("memory")
-    return amount.value() if amount is not None else 0

@@ -86,9 +86,21 @@ def test_memory_pressure_evicts_who_uses_more_than_requested() -> None:
     assert (evicted.phase, evicted.reason) == ("Failed", "Evicted")
     assert evicted.message.startswith("The node was low on resource: memory. Threshold quantity: 200Mi, available: ")
     assert cluster.pod("modest").status.phase == "Running"
-    cluster.advance(20)
-    taints = [t.key for t in cluster.nodes[0].spec.taints]
-    assert "node.kubernetes.io/memory-pressure" not in taints
+    cluster.advance(200)
+    assert [t.key for t in cluster.nodes[0].spec.taints] == ["node.kubernetes.io/memory-pressure"]
+    cluster.advance(120)
+    assert cluster.nodes[0].spec.taints == []
+
+
+def test_a_soft_threshold_waits_for_its_grace_period() -> None:
+    flags = ["--eviction-hard=memory.available<50Mi", "--eviction-soft=memory.available<400Mi"]
+    flags.append("--eviction-soft-grace-period=memory.available=60s")
+    cluster = Cluster.simulated([{"memory": "1Gi", "kubelet": flags}])
+    cluster.apply(pod("greedy", "memory=600Mi", resources={"requests": {"memory": "64Mi"}}))
+    cluster.advance(50)
+    assert cluster.pod("greedy").status.phase == "Running"
+    cluster.advance(40)
+    assert cluster.pod("greedy").status.reason == "Evicted"
 
 
 def test_class_cgroups_are_written_again_every_minute_and_others_are_not() -> None:
