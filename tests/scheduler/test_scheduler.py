@@ -13,6 +13,7 @@ from kitlib.api.serialize import from_dict, load
 from kitlib.scheduler.plugin import NodePlugin
 from kitlib.scheduler.profile import Profile
 from kitlib.scheduler.scheduler import Scheduler
+from kitlib.scheduler.stepper import Stepper
 
 ZONE = "topology.kubernetes.io/zone"
 
@@ -237,3 +238,20 @@ def test_what_is_kept_between_cycles_is_what_would_be_computed_anew(actions):
 def test_a_manifest_from_kubectl_is_enough(tmp_path):
     objects = load("kind: Pod\napiVersion: v1\nmetadata: {name: p}\nspec: {containers: [{name: c}]}")
     assert Scheduler([node("a")]).explain(objects[0]).chosen == "a"
+
+
+def test_a_cycle_can_be_walked_forwards_and_back(three):
+    stepper = Stepper(Scheduler(three).explain(pod("p", "1")))
+    points = [step.point for step in stepper.steps]
+    assert points == sorted(points, key=["PreFilter", "Filter", "Score", "Bind"].index)
+    first = stepper.current
+    assert stepper.forward() is not first and stepper.back() is first and stepper.back() is first
+    taint = next(step for step in stepper.steps if (step.point, step.plugin) == ("Filter", "TaintToleration"))
+    assert taint.text == "rejects b: node(s) had untolerated taint(s)" and taint.left == ("a", "c")
+    assert stepper.steps[-1].text == "the pod goes to a"
+
+
+def test_a_failed_cycle_ends_with_preemption():
+    low = pod("low", "4", on="a", priority=0)
+    stepper = Stepper(Scheduler([node("a")], [low]).explain(pod("high", "2", priority=9)))
+    assert stepper.steps[-1].text == "nominates a; default/low must go"

@@ -1,0 +1,115 @@
+"""A cycle to be walked through: one step an extension point and plugin, forwards and back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kitlib.scheduler.decision import Decision
+from kitlib.scheduler.plugin import SKIP
+from kitlib.scheduler.status import Code
+
+
+@dataclass(frozen=True)
+class Step:
+    """One thing that happened.
+
+    Attributes:
+        point: the extension point. plugin: who was asked; "" = the framework.
+        text: what came of it.
+        left: names of the nodes that are still in the game after it.
+    """
+
+    point: str
+    plugin: str
+    text: str
+    left: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.point:<12} {self.plugin:<32} {self.text}"
+
+
+def steps(decision: Decision) -> list[Step]:
+    """Everything that happened in a cycle, in order."""
+    every = tuple(decision.nodes)
+    if decision.gate is not None:
+        return [Step("PreEnqueue", decision.gate.plugin, decision.gate.message, ())]
+    outcome = decision.filters
+    assert outcome is not None
+    made: list[Step] = []
+    left = every
+    for name, state in outcome.states.items():
+        text = "nothing to do for this pod: left out" if state is SKIP else "looked at the pod"
+        if outcome.narrowed is not None and name in outcome.narrowed[1]:
+            left = tuple(node for node in left if node in outcome.narrowed[0])
+            text = f"only {', '.join(sorted(outcome.narrowed[0]))} come into question"
+        made.append(Step("PreFilter", name, text, left))
+    if not outcome.status.ok:
+        return [*made, Step("PreFilter", outcome.status.plugin, outcome.status.message, ()), *_after_failure(decision)]
+    for name in outcome.plugins:
+        rows, verdicts = outcome.verdicts[name]
+        bad = [decision.nodes[row] for row in rows[verdicts.codes != 0]]
+        left = tuple(node for node in left if node not in set(bad))
+        said = "; ".join(", ".join(reasons) for reasons in verdicts.texts[1:])
+        text = f"rejects {', '.join(bad)}: {said}" if bad else f"{len(rows)} nodes pass"
+        made.append(Step("Filter", name, text, left))
+    if not left:
+        return made + _after_failure(decision)
+    return made + _scoring(decision, left)
+
+
+def _after_failure(decision: Decision) -> list[Step]:
+    if decision.preemption is None:
+        return []
+    if decision.preemption.code is Code.Success:
+        victims = ", ".join(pod.key for pod in decision.victims)
+        text = f"nominates {decision.nominated}; {victims} must go"
+    else:
+        text = decision.post_filter_message
+    return [Step("PostFilter", "DefaultPreemption", text, ())]
+
+
+def _scoring(decision: Decision, left: tuple[str, ...]) -> list[Step]:
+    made: list[Step] = []
+    scores = decision.scores
+    if scores is not None and len(scores.rows) > 1:
+        for name, normalized in scores.normalized.items():
+            top = [decision.nodes[row] for row in scores.rows[normalized == normalized.max()]]
+            raw = scores.raw[name]
+            span = f"raw {int(raw.min())} to {int(raw.max())}, weight {scores.weights[name]}"
+            text = f"{span}; best for {', '.join(top[:3])}"
+            made.append(Step("Score", name, text, left))
+        total = int(np.max(scores.total))
+        made.append(Step("Score", "", f"highest total {total}: {', '.join(decision.best)}", tuple(decision.best)))
+    return [*made, Step("Bind", "DefaultBinder", f"the pod goes to {decision.chosen}", (decision.chosen,))]
+
+
+class Stepper:
+    """Walks through a decision.
+
+    Args:
+        decision: of one cycle.
+    """
+
+    def __init__(self, decision: Decision) -> None:
+        self.steps = steps(decision)
+        self.position = 0
+
+    @property
+    def current(self) -> Step:
+        """The step that one stands at."""
+        return self.steps[self.position]
+
+    def forward(self) -> Step:
+        """One step on; the last one stays the last."""
+        self.position = min(self.position + 1, len(self.steps) - 1)
+        return self.current
+
+    def back(self) -> Step:
+        """One step back; the first one stays the first."""
+        self.position = max(self.position - 1, 0)
+        return self.current
+
+    def __str__(self) -> str:
+        return "\n".join(f"{'>' if i == self.position else ' '} {step}" for i, step in enumerate(self.steps))
