@@ -38,6 +38,7 @@ class FilterOutcome:
         plugins: names of the Filter plugins that ran. verdicts: plugin -> (rows asked about, answers).
         states: plugin -> what its PreFilter made; SKIP = left out.
         single: rows whose answer was found one by one, because pods are nominated there.
+        sample: the only rows of those that go on to scoring, where a percentage of nodes is enough; None = all.
     """
 
     status: Status
@@ -49,11 +50,13 @@ class FilterOutcome:
     verdicts: dict[str, tuple[Rows, Verdicts]] = field(default_factory=dict)
     states: dict[str, Any] = field(default_factory=dict)
     single: dict[int, list[Status]] = field(default_factory=dict)
+    sample: Rows | None = None
 
     @property
     def feasible(self) -> Rows:
         """Rows that pass everything."""
-        return self.rows[self.codes[self.rows] == 0] if self.status.ok else self.rows[:0]
+        rows = self.rows if self.sample is None else self.sample
+        return rows[self.codes[rows] == 0] if self.status.ok else rows[:0]
 
     def statuses(self, row: int) -> list[Status]:
         """Why a row was rejected: one answer, or several where the release asks every plugin. [] = it passes."""
@@ -224,6 +227,34 @@ def run_scores(profile: Profile, info: PodInfo, context: Context, rows: Rows) ->
         outcome.weights[plugin.name] = weight
         outcome.total += scaled * weight
     return outcome
+
+
+MIN_FEASIBLE = 100
+"""At least so many nodes are looked for, whatever the percentage. Source: minFeasibleNodesToFind."""
+
+
+def take_sample(percentage: int, outcome: FilterOutcome, start: int) -> int:
+    """Stop at the first feasible nodes that make up the percentage, beginning at `start` and going round.
+
+    Args:
+        percentage: `percentageOfNodesToScore`; 0 or 100 = all. outcome: of Filter; gets the sample.
+        start: place in the outcome's rows.
+
+    Returns:
+        How many nodes were looked at; the next cycle begins after them.
+
+    Source: schedule_one.go numFeasibleNodesToFind, findNodesThatPassFilters.
+    """
+    size = len(outcome.rows)
+    wanted = max(size * percentage // 100, MIN_FEASIBLE)
+    if not 0 < percentage < 100 or size < MIN_FEASIBLE or wanted >= size or not outcome.status.ok:
+        return size
+    turned = np.roll(outcome.rows, -(start % size))
+    passing = np.flatnonzero(outcome.codes[turned] == 0)
+    if len(passing) <= wanted:
+        return size
+    outcome.sample = np.sort(turned[passing[:wanted]])
+    return int(passing[wanted - 1]) + 1
 
 
 EXTENDERS = "extenders"

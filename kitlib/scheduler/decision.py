@@ -12,6 +12,7 @@ from typing import Any
 
 from kitlib.api.core import Pod
 from kitlib.api.release import Release
+from kitlib.scheduler.binding import Binding
 from kitlib.scheduler.cycle import FilterOutcome, ScoreOutcome, count_reasons, fit_error
 from kitlib.scheduler.preemption import Preemption
 from kitlib.scheduler.status import Code, Status
@@ -29,7 +30,8 @@ class Decision:
         gate: what PreEnqueue said, where it stopped the pod. filters: PreFilter and Filter; None after a gate.
         scores: of the feasible nodes; None where there are none.
         preemption: PostFilter's answer; None where it was not needed.
-        chosen: the node; "" = none.
+        chosen: the node; "" = none. binding: what came after the choice, where the pod was to be placed.
+        looked_at: how many nodes were looked at.
     """
 
     pod: Pod
@@ -41,6 +43,8 @@ class Decision:
     preemption: Preemption | None = None
     chosen: str = ""
     pre_post_filter: str = ""
+    binding: Binding | None = None
+    looked_at: int = 0
 
     @property
     def feasible(self) -> list[str]:
@@ -104,6 +108,8 @@ class Decision:
         """The FailedScheduling message; "" where the pod fits."""
         if self.gate is not None:
             return self.gate.message
+        if self.binding is not None and not self.binding.status.ok:
+            return self.binding.status.message
         first = self.filter_message
         if not first:
             return ""

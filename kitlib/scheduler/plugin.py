@@ -132,6 +132,13 @@ class Plugin:
     def post_bind(self, info: PodInfo, node: Node) -> None:
         """The pod is bound."""
 
+    def bind(self, info: PodInfo, node: Node) -> Status:
+        """Bind the pod; Code.Skip leaves it to the next plugin."""
+        return Status(Code.Skip)
+
+    def post_filter(self) -> None:
+        """Makes room for a pod that fits nowhere: `DefaultPreemption` takes part here."""
+
     def takes_part(self, point: str) -> bool:
         """Whether the plugin overrides a method of this base."""
         return getattr(type(self), point) is not getattr(Plugin, point)

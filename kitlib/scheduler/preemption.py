@@ -23,6 +23,7 @@ from kitlib.api.policy import PodDisruptionBudget
 from kitlib.api.selectors import LabelSelectorMatcher
 from kitlib.scheduler.cycle import FilterOutcome, Nominated, filters, fit_error, fits
 from kitlib.scheduler.plugin import Context
+from kitlib.scheduler.plugins.default_preemption import DefaultPreemption
 from kitlib.scheduler.plugins.node_resources_fit import TOO_MANY_PODS
 from kitlib.scheduler.pod_info import PodInfo
 from kitlib.scheduler.profile import Profile
@@ -30,7 +31,6 @@ from kitlib.scheduler.status import Code, Status
 
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
 MAX_INT32 = 2**31 - 1
-MIN_PERCENTAGE, MIN_ABSOLUTE = 10, 100
 _NOW = datetime(9999, 1, 1, tzinfo=UTC)
 
 
@@ -108,7 +108,8 @@ def preempt(
     promised = None if context.release.enabled("KitPreemptionIgnoresNominated") else nominated
     by_resources = not promised and _only_resources_matter(profile, outcome)
     known = table.remembered(("victims", info.signature, info.priority)) if by_resources else {}
-    enough, harmless = row_count(len(table)), False
+    plugin = profile.post_filter()
+    enough, harmless = (plugin or DefaultPreemption()).enough(len(table)), False
     for row in promising.tolist():
         found = known.get(row)
         if found is None:
@@ -292,8 +293,3 @@ def _earliest_start(victims: Sequence[PodInfo]) -> datetime:
     """The earliest start among the most important of them. Source: util.GetEarliestPodStartTime."""
     highest = max(v.priority for v in victims)
     return min(v.pod.status.start_time or _NOW for v in victims if v.priority == highest)
-
-
-def row_count(size: int) -> int:
-    """How many candidates a large cluster looks for. Source: calculateNumCandidates."""
-    return int(min(max(size * MIN_PERCENTAGE // 100, MIN_ABSOLUTE), size))

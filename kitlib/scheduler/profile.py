@@ -12,6 +12,7 @@ from typing import Any
 from kitlib.api.errors import KitError
 from kitlib.scheduler.plugin import Plugin
 from kitlib.scheduler.plugins.default_binder import DefaultBinder
+from kitlib.scheduler.plugins.default_preemption import DefaultPreemption
 from kitlib.scheduler.plugins.image_locality import ImageLocality
 from kitlib.scheduler.plugins.inter_pod_affinity import InterPodAffinity
 from kitlib.scheduler.plugins.node_affinity import NodeAffinity
@@ -46,6 +47,7 @@ REGISTRY: dict[str, type[Plugin]] = {
         VolumeZone,
         PodTopologySpread,
         InterPodAffinity,
+        DefaultPreemption,
         NodeResourcesBalancedAllocation,
         ImageLocality,
         DefaultBinder,
@@ -63,6 +65,21 @@ DEFAULT_WEIGHTS = {
     "ImageLocality": 1,
 }
 DEFAULT_SCHEDULER = "default-scheduler"
+POINTS = {
+    "preEnqueue": "pre_enqueue",
+    "queueSort": "queue_sort",
+    "preFilter": "pre_filter",
+    "filter": "filter",
+    "postFilter": "post_filter",
+    "preScore": "pre_score",
+    "score": "score",
+    "reserve": "reserve",
+    "permit": "permit",
+    "preBind": "pre_bind",
+    "bind": "bind",
+    "postBind": "post_bind",
+}
+"""Extension points as a configuration names them, and as `Plugin` does; `multiPoint` stands for all."""
 
 
 @dataclass
@@ -72,12 +89,17 @@ class Profile:
     Attributes:
         name: `schedulerName`. plugins: in the order in which they run. weights: of the Score plugins.
         percentage: `percentageOfNodesToScore`; 0 = all.
+        points: extension point -> names enabled there by name; they override or join those enabled for all points.
+        off: extension point -> names disabled there. everywhere: names enabled for all points; None = all plugins.
     """
 
     plugins: list[Plugin]
     weights: dict[str, int] = field(default_factory=lambda: dict(DEFAULT_WEIGHTS))
     name: str = DEFAULT_SCHEDULER
     percentage: int = 0
+    points: dict[str, list[str]] = field(default_factory=dict)
+    off: dict[str, set[str]] = field(default_factory=dict)
+    everywhere: frozenset[str] | None = None
 
     @classmethod
     def default(cls, **arguments: Mapping[str, Any]) -> Profile:
@@ -110,7 +132,12 @@ class Profile:
                 raise KitError(f'pluginConfig[{i}]: Duplicate value: "{one["name"]}"')
             arguments[one["name"]] = one.get("args") or {}
         order, weights = list(REGISTRY), dict(DEFAULT_WEIGHTS)
+        points: dict[str, list[str]] = {}
+        off: dict[str, set[str]] = {}
+        alone: list[str] = []
         for point, sets in (data.get("plugins") or {}).items():
+            if point != "multiPoint" and point not in POINTS:
+                raise KitError(f"plugins.{point}: unknown field")
             for one in (sets or {}).get("disabled") or ():
                 names = list(order) if one["name"] == "*" else [one["name"]]
                 for name in names:
@@ -118,13 +145,21 @@ class Profile:
                         raise KitError(f'plugins.{point}.disabled: Invalid value: "{name}": unknown plugin')
                     if point == "multiPoint":
                         order = [other for other in order if other != name]
+                    else:
+                        off.setdefault(POINTS[point], set()).add(name)
                     weights.pop(name, None) if point in ("multiPoint", "score") else None
             for one in (sets or {}).get("enabled") or ():
                 name, weight = one["name"], one.get("weight")
                 if name not in known:
                     raise KitError(f'plugins.{point}.enabled: Invalid value: "{name}": unknown plugin')
-                if name not in order:
-                    order.append(name)
+                if point == "multiPoint":
+                    if name not in order:
+                        order.append(name)
+                else:
+                    if name in points.get(POINTS[point], ()):
+                        raise KitError(f'plugins.{point}.enabled: plugin "{name}" already registered as "{name}"')
+                    points.setdefault(POINTS[point], []).append(name)
+                    alone.append(name)
                 if point in ("multiPoint", "score"):
                     if weight is not None and not 0 <= int(weight) <= 2**31 - 1:
                         raise KitError(f"plugins.{point}.enabled[{name}].weight: Invalid value: {weight}")
@@ -133,10 +168,58 @@ class Profile:
         own_percentage = data.get("percentageOfNodesToScore", percentage) or 0
         if not 0 <= int(own_percentage) <= 100:
             raise KitError(f"percentageOfNodesToScore: Invalid value: {own_percentage}: not in valid range [0-100]")
-        plugins = [known[name](arguments.get(name)) for name in order]
-        return cls(plugins, weights, data.get("schedulerName", DEFAULT_SCHEDULER), int(own_percentage))
+        every = list(dict.fromkeys([*order, *alone]))
+        plugins = [known[name](arguments.get(name)) for name in every]
+        name = data.get("schedulerName", DEFAULT_SCHEDULER)
+        return cls(plugins, weights, name, int(own_percentage), points, off, frozenset(order))
+
+    @classmethod
+    def load(cls, configuration: Mapping[str, Any], *, own: Sequence[type[Plugin]] = ()) -> dict[str, Profile]:
+        """All profiles of a KubeSchedulerConfiguration, by scheduler name.
+
+        Args:
+            configuration: the document, as a mapping. own: plugins of the user's.
+
+        Raises:
+            KitError: for another kind, or two profiles of one name.
+
+        Source: apis/config/validation ValidateKubeSchedulerConfiguration.
+        """
+        kind = configuration.get("kind", "KubeSchedulerConfiguration")
+        if kind != "KubeSchedulerConfiguration":
+            raise KitError(f'kind: Invalid value: "{kind}": expected KubeSchedulerConfiguration')
+        percentage = int(configuration.get("percentageOfNodesToScore") or 0)
+        found: dict[str, Profile] = {}
+        for i, one in enumerate(configuration.get("profiles") or [{}]):
+            made = cls.from_configuration(one, own=own, percentage=percentage)
+            if made.name in found:
+                raise KitError(f'profiles[{i}].schedulerName: Duplicate value: "{made.name}"')
+            found[made.name] = made
+        return found
 
     def at(self, point: str) -> list[Plugin]:
         """The plugins that take part at an extension point."""
         found = [plugin for plugin in self.plugins if plugin.takes_part(point)]
+        if self.everywhere is not None:
+            found = self._ordered(point, found)
         return [plugin for plugin in found if self.weights.get(plugin.name)] if point == "score" else found
+
+    def _ordered(self, point: str, found: list[Plugin]) -> list[Plugin]:
+        """What is enabled by name at a point and for all points comes first, then the rest for all points, then those
+        enabled only there. Source: framework runtime expandMultiPointPlugins."""
+        assert self.everywhere is not None
+        # a Filter or Score asks for its own state, so its Pre point follows where it is enabled by itself
+        named = self.points.get(point) or self.points.get(point.removeprefix("pre_"), [])
+        places = {name: i for i, name in enumerate(named)}
+        first = sorted((p for p in found if p.name in places), key=lambda p: places[p.name])
+        override = [p for p in first if p.name in self.everywhere]
+        off = self.off.get(point, set())
+        rest = [p for p in found if p.name in self.everywhere and p.name not in off and p.name not in places]
+        return [*override, *rest, *(p for p in first if p.name not in self.everywhere)]
+
+    def post_filter(self) -> DefaultPreemption | None:
+        """The plugin that preempts; None = it is disabled."""
+        for plugin in self.at("post_filter"):
+            if isinstance(plugin, DefaultPreemption):
+                return plugin
+        return None

@@ -14,18 +14,20 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from kitlib.api.apps import ReplicaSet, StatefulSet
 from kitlib.api.core import Namespace, Node, Pod, ReplicationController, Service
+from kitlib.api.errors import KitError
 from kitlib.api.policy import PodDisruptionBudget
 from kitlib.api.release import Release
 from kitlib.api.serialize import deepcopy
-from kitlib.scheduler.cycle import add_extender_scores, ask_extenders, run_filters, run_scores
+from kitlib.scheduler.binding import Binding, bind, reserve_and_permit, unreserve
+from kitlib.scheduler.cycle import add_extender_scores, ask_extenders, run_filters, run_scores, take_sample
 from kitlib.scheduler.decision import Decision
 from kitlib.scheduler.extender import Extender
 from kitlib.scheduler.node_table import NodeTable
 from kitlib.scheduler.plugin import Context
 from kitlib.scheduler.pod_info import PodInfo
 from kitlib.scheduler.preemption import Preemption, preempt
-from kitlib.scheduler.profile import Profile
-from kitlib.scheduler.status import Code
+from kitlib.scheduler.profile import DEFAULT_SCHEDULER, Profile
+from kitlib.scheduler.status import Code, Status
 from kitlib.scheduler.volumes import Volumes
 
 
@@ -35,7 +37,8 @@ class Scheduler:
     Args:
         nodes: in the order in which equal ones are preferred when there is no seed.
         pods: that stand on nodes; others are ignored.
-        release: whose behaviour is followed. profile: plugins and weights; None = the defaults.
+        release: whose behaviour is followed. profile: plugins and weights, or several by `schedulerName` (a pod that
+            names none of them is refused); None = the defaults.
         seed: of the choice between equal nodes; None takes the first by name.
         namespaces, services, replication_controllers, replica_sets, stateful_sets, budgets: what plugins look at.
         nominated: pods that preemption has promised a node (`status.nominatedNodeName`).
@@ -48,7 +51,7 @@ class Scheduler:
         pods: Iterable[Pod] = (),
         *,
         release: Release | str | None = None,
-        profile: Profile | None = None,
+        profile: Profile | Mapping[str, Profile] | None = None,
         seed: int | None = None,
         namespaces: Iterable[Namespace] | Mapping[str, Mapping[str, str]] = (),
         services: Sequence[Service] = (),
@@ -61,7 +64,11 @@ class Scheduler:
         extenders: Sequence[Extender] = (),
     ) -> None:
         self.release = Release(release) if isinstance(release, str) else (release or Release.latest())
-        self.profile = profile or Profile.default()
+        one = profile if isinstance(profile, Profile) else None if profile else Profile.default()
+        self.profiles = {one.name: one} if one else dict(profile)  # type: ignore[arg-type]
+        self._only = one
+        self._start = 0
+        self._held: dict[str, tuple[Profile, Binding, Decision]] = {}
         self.table = NodeTable(nodes, self.release)
         self._random = random.Random(seed) if seed is not None else None
         labels = namespaces if isinstance(namespaces, Mapping) else {n.name: n.metadata.labels for n in namespaces}
@@ -103,6 +110,41 @@ class Scheduler:
         self.table.set_nodes(nodes)
         self._pods = {info.uid: info for info in self.table.every_pod()}
 
+    def add_node(self, node: Node) -> None:
+        """A node has come.
+
+        Raises:
+            KitError: there is one of that name.
+        """
+        self.set_nodes([*self.table.nodes, node])
+
+    def update_node(self, node: Node) -> None:
+        """A node has changed; one that was not known is added."""
+        known = node.name in self.table.index
+        self.set_nodes([node if n.name == node.name else n for n in self.table.nodes] + ([] if known else [node]))
+
+    def remove_node(self, node: Node | str) -> None:
+        """A node is gone, and what stood on it."""
+        name = node if isinstance(node, str) else node.name
+        self.set_nodes([other for other in self.table.nodes if other.name != name])
+
+    @property
+    def profile(self) -> Profile:
+        """The profile, or the first of several."""
+        return self._only or next(iter(self.profiles.values()))
+
+    def profile_of(self, pod: Pod) -> Profile:
+        """The profile that a pod asks for by `schedulerName`; a scheduler with a single one takes every pod.
+
+        Raises:
+            KitError: there is none of that name.
+        """
+        name = pod.spec.scheduler_name or DEFAULT_SCHEDULER
+        found = self._only or self.profiles.get(name)
+        if found is None:
+            raise KitError(f"pod {pod.key}: profile not found for scheduler name {name!r}")
+        return found
+
     def nominate(self, pod: Pod, node: str) -> None:
         """A pod is promised a node."""
         row = self.table.index.get(node)
@@ -113,29 +155,31 @@ class Scheduler:
 
     def explain(self, pod: Pod) -> Decision:
         """One cycle for a pod; nothing is changed."""
-        for plugin in self.profile.at("pre_enqueue"):
+        profile = self.profile_of(pod)
+        for plugin in profile.at("pre_enqueue"):
             if self._gated(plugin.name):
                 continue
             status = plugin.pre_enqueue(pod)
             if not status.ok:
                 return Decision(pod, self.table.names, self.release, gate=status)
         info = PodInfo(pod, self.release)
-        outcome = run_filters(self.profile, info, self.context, self._nominated)
+        outcome = run_filters(profile, info, self.context, self._nominated)
         decision = Decision(pod, self.table.names, self.release, filters=outcome)
+        decision.looked_at = take_sample(profile.percentage, outcome, self._start)
         ask_extenders(self.extenders, info, self.context, outcome)
         rows = outcome.feasible
         if len(rows):
-            decision.scores = run_scores(self.profile, info, self.context, rows)
+            decision.scores = run_scores(profile, info, self.context, rows)
             add_extender_scores(self.extenders, info, self.context, decision.scores)
             decision.chosen = self._pick(decision)
         else:
-            self._post_filter(decision, info)
+            self._post_filter(decision, info, profile)
         return decision
 
     def _gated(self, plugin: str) -> bool:
         return plugin == "SchedulingGates" and not self.release.enabled("PodSchedulingReadiness")
 
-    def _post_filter(self, decision: Decision, info: PodInfo) -> None:
+    def _post_filter(self, decision: Decision, info: PodInfo, profile: Profile) -> None:
         """PostFilter: dynamic resources have nothing to give back, then preemption. Source: RunPostFilterPlugins."""
         assert decision.filters is not None
         if not decision.filters.status.ok and not self.release.enabled("KitPostFilterAfterPreFilter"):
@@ -146,7 +190,11 @@ class Scheduler:
             decision.preemption = Preemption(Code.Error, "not found")
             return
         decision.pre_post_filter = "no new claims to deallocate" if claims else ""
-        decision.preemption = preempt(self.profile, info, self.context, decision.filters, self._nominated)
+        if profile.post_filter() is None:
+            if claims:
+                decision.preemption = Preemption(Code.Unschedulable, eligible=False)
+            return
+        decision.preemption = preempt(profile, info, self.context, decision.filters, self._nominated)
 
     def _pick(self, decision: Decision) -> str:
         assert decision.scores is not None
@@ -156,10 +204,69 @@ class Scheduler:
         return self.table.names[int(best[self.table.name_order()[best].argmin()])]
 
     def schedule(self, pod: Pod) -> Decision:
-        """One cycle; a pod that fits stands on its node afterwards (a copy of it: the caller's is not changed)."""
+        """One cycle; a pod that fits stands on its node afterwards (a copy of it: the caller's is not changed).
+
+        Reserve, Permit, PreBind, Bind and PostBind follow the choice. A pod that one of them refuses is taken away
+        again; one that Permit lets wait keeps its place until `allow` or `reject`.
+        """
         decision = self.explain(pod)
+        if len(self.table):
+            self._start = (self._start + decision.looked_at) % len(self.table)
         if decision.chosen:
             placed = deepcopy(pod)
             placed.spec.node_name = decision.chosen
             self.add_pod(placed)
+            info = self._pods[placed.metadata.uid or placed.key]
+            profile = self.profile_of(pod)
+            decision.binding = Binding(info, self.table.nodes[info.row])
+            reserve_and_permit(profile, decision.binding)
+            if decision.binding.waits:
+                self._held[info.uid] = profile, decision.binding, decision
+            elif decision.binding.status.ok:
+                self._bind(profile, decision.binding, decision)
+            else:
+                self._give_up(decision)
         return decision
+
+    @property
+    def waiting(self) -> list[Pod]:
+        """Pods that Permit plugins hold."""
+        return [binding.info.pod for _, binding, _ in self._held.values()]
+
+    def allow(self, pod: Pod) -> Decision:
+        """Let a pod go on that Permit held.
+
+        Raises:
+            KitError: it does not wait.
+        """
+        profile, binding, decision = self._take_held(pod)
+        self._bind(profile, binding, decision)
+        return decision
+
+    def reject(self, pod: Pod, reason: str = "rejected while waiting on permit") -> Decision:
+        """Refuse a pod that Permit held; it loses its place.
+
+        Raises:
+            KitError: it does not wait.
+        """
+        profile, binding, decision = self._take_held(pod)
+        binding.status = Status(Code.Unschedulable, (reason,), binding.status.plugin)
+        unreserve(profile, binding)
+        self._give_up(decision)
+        return decision
+
+    def _take_held(self, pod: Pod) -> tuple[Profile, Binding, Decision]:
+        found = self._held.pop(pod.metadata.uid or pod.key, None)
+        if found is None:
+            raise KitError(f"pod {pod.key}: does not wait for a permit")
+        return found
+
+    def _bind(self, profile: Profile, binding: Binding, decision: Decision) -> None:
+        bind(profile, binding)
+        if not binding.status.ok:
+            self._give_up(decision)
+
+    def _give_up(self, decision: Decision) -> None:
+        assert decision.binding is not None
+        self.remove_pod(decision.binding.info.pod)
+        decision.chosen = ""
