@@ -298,14 +298,7 @@ def profiles(configuration: Profile | Mapping[str, Any] | None, own: tuple[Any, 
         return {configuration.name: configuration}
     if not isinstance(configuration, Mapping):
         raise KitError("scheduler: a Profile or a KubeSchedulerConfiguration (a mapping) is expected")
-    percentage = int(configuration.get("percentageOfNodesToScore") or 0)
-    found: dict[str, Profile] = {}
-    for i, one in enumerate(configuration.get("profiles") or [{}]):
-        profile = Profile.from_configuration(one, own=own, percentage=percentage)
-        if profile.name in found:
-            raise KitError(f'profiles[{i}].schedulerName: Duplicate value: "{profile.name}"')
-        found[profile.name] = profile
-    return found
+    return Profile.load(configuration, own=own)
 
 
 def _same(before: Pod, now: Pod) -> bool:

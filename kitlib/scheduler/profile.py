@@ -208,8 +208,8 @@ class Profile:
         """What is enabled by name at a point and for all points comes first, then the rest for all points, then those
         enabled only there. Source: framework runtime expandMultiPointPlugins."""
         assert self.everywhere is not None
-        # a Filter or Score asks for its own state, so its Pre point follows where it is enabled by itself
-        named = self.points.get(point) or self.points.get(point.removeprefix("pre_"), [])
+        # a Filter asks for the state that its PreFilter made, so that follows where it is enabled by itself
+        named = self.points.get(point) or (self.points.get("filter", []) if point == "pre_filter" else [])
         places = {name: i for i, name in enumerate(named)}
         first = sorted((p for p in found if p.name in places), key=lambda p: places[p.name])
         override = [p for p in first if p.name in self.everywhere]

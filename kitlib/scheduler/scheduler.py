@@ -107,7 +107,10 @@ class Scheduler:
 
     def set_nodes(self, nodes: Iterable[Node]) -> None:
         """Nodes were added, changed or removed."""
+        promised = {self.table.names[row]: pods for row, pods in self._nominated.items()}
         self.table.set_nodes(nodes)
+        index = self.table.index
+        self._nominated = {index[name]: pods for name, pods in promised.items() if name in index}
         self._pods = {info.uid: info for info in self.table.every_pod()}
 
     def add_node(self, node: Node) -> None:
@@ -150,6 +153,12 @@ class Scheduler:
         row = self.table.index.get(node)
         if row is not None:
             self._nominated.setdefault(row, []).append(PodInfo(pod, self.release))
+
+    def forget_nomination(self, pod: Pod) -> None:
+        """A pod is promised nothing any more: it is placed, or gone."""
+        uid = pod.metadata.uid or pod.key
+        left = {row: [o for o in pods if o.uid != uid] for row, pods in self._nominated.items()}
+        self._nominated = {row: pods for row, pods in left.items() if pods}
 
     # ------------------------------------------------------------------------------------------------ deciding
 
@@ -216,6 +225,8 @@ class Scheduler:
             placed = deepcopy(pod)
             placed.spec.node_name = decision.chosen
             self.add_pod(placed)
+            if self._nominated:
+                self.forget_nomination(pod)
             info = self._pods[placed.metadata.uid or placed.key]
             profile = self.profile_of(pod)
             decision.binding = Binding(info, self.table.nodes[info.row])

@@ -1,0 +1,218 @@
+"""What follows the choice of a node, and profiles: several of them, plugins by extension point, their arguments."""
+
+import pytest
+
+from kitlib.api.core import Node, Pod
+from kitlib.api.errors import KitError
+from kitlib.api.serialize import from_dict
+from kitlib.scheduler.plugin import NodePlugin, Plugin
+from kitlib.scheduler.profile import Profile
+from kitlib.scheduler.scheduler import Scheduler
+from kitlib.scheduler.status import SUCCESS, Code, Status
+
+
+def node(name, cpu="4", **labels):
+    meta = {"name": name, "labels": {"kubernetes.io/hostname": name, **labels}}
+    allocatable = {"cpu": cpu, "memory": "8Gi", "pods": "110"}
+    return from_dict({"metadata": meta, "status": {"allocatable": allocatable}}, Node)
+
+
+def pod(name, cpu="100m", *, on="", priority=None, scheduler=""):
+    container = {"name": "c", "resources": {"requests": {"cpu": cpu, "memory": "64Mi"}}}
+    meta = {"name": name, "namespace": "default", "uid": name}
+    made = from_dict({"metadata": meta, "spec": {"containers": [container]}}, Pod)
+    made.spec.node_name, made.spec.priority, made.spec.scheduler_name = on, priority, scheduler
+    return made
+
+
+def profile(*own, **data):
+    enabled = [{"name": plugin.name} for plugin in own]
+    return Profile.from_configuration({"plugins": {"multiPoint": {"enabled": enabled}}, **data}, own=own)
+
+
+class Recorder(Plugin):
+    name = "Recorder"
+
+    def _say(self, point):
+        if self.arguments.get("refuse") == point:
+            return Status(Code.Unschedulable, (f"no at {point}",))
+        return SUCCESS
+
+    def reserve(self, info, node):
+        return self._say("Reserve")
+
+    def unreserve(self, info, node):
+        """It is written down by the binding cycle."""
+
+    def permit(self, info, node):
+        if self.arguments.get("refuse") == "wait":
+            return Status(Code.Wait, ("wait for the others",))
+        return self._say("Permit")
+
+    def pre_bind(self, info, node):
+        return self._say("PreBind")
+
+    def bind(self, info, node):
+        return self._say("Bind")
+
+    def post_bind(self, info, node):
+        """It is written down by the binding cycle."""
+
+
+def recording(refuse=""):
+    return profile(Recorder, pluginConfig=[{"name": "Recorder", "args": {"refuse": refuse}}])
+
+
+def points(decision, plugin="Recorder"):
+    return [point for point, name, _ in decision.binding.asked if name == plugin]
+
+
+def test_a_placed_pod_passes_every_point_of_the_binding_cycle():
+    decision = Scheduler([node("a")], profile=recording()).schedule(pod("p"))
+    assert decision.chosen == "a" and decision.binding.status.ok
+    # DefaultBinder stands before the own plugin and binds; the second Bind plugin is not asked
+    assert points(decision) == ["Reserve", "Permit", "PreBind", "PostBind"]
+    assert points(decision, "DefaultBinder") == ["Bind"]
+
+
+@pytest.mark.parametrize("point", ["Reserve", "Permit", "PreBind"])
+def test_a_pod_that_is_refused_on_the_way_loses_its_place(point):
+    scheduler = Scheduler([node("a")], profile=recording(point))
+    decision = scheduler.schedule(pod("p"))
+    assert decision.chosen == "" and decision.message == f"no at {point}"
+    assert points(decision)[-1] == "Unreserve"
+    assert scheduler.table.requested["cpu"].sum() == 0
+
+
+def test_an_own_bind_plugin_comes_first_where_it_is_enabled_at_bind():
+    bind = {"disabled": [{"name": "DefaultBinder"}], "enabled": [{"name": "Recorder"}]}
+    own = Profile.from_configuration({"plugins": {"bind": bind}}, own=[Recorder])
+    decision = Scheduler([node("a")], profile=own).schedule(pod("p"))
+    assert points(decision) == ["Bind"], "enabled at bind, it takes part nowhere else"
+
+
+def test_without_a_bind_plugin_nothing_is_bound():
+    own = Profile.from_configuration({"plugins": {"bind": {"disabled": [{"name": "*"}]}}})
+    decision = Scheduler([node("a")], profile=own).schedule(pod("p"))
+    assert decision.chosen == "" and decision.message == "no plugin binds the pod"
+
+
+def test_a_pod_that_permit_holds_keeps_its_place_until_it_is_allowed_or_rejected():
+    scheduler = Scheduler([node("a", "1")], profile=recording("wait"))
+    first, second = pod("first", "800m"), pod("second", "800m")
+    assert scheduler.schedule(first).binding.waits
+    assert [p.name for p in scheduler.waiting] == ["first"]
+    assert not scheduler.schedule(second).chosen
+    assert scheduler.reject(first).chosen == ""
+    assert scheduler.schedule(second).binding.waits
+    assert scheduler.allow(second).binding.status.ok
+    assert scheduler.waiting == []
+    with pytest.raises(KitError, match="does not wait"):
+        scheduler.allow(second)
+
+
+class OnlyB(NodePlugin):
+    name = "OnlyB"
+
+    def filter_node(self, pod, node, pods):
+        return None if node.name == "b" else "not b"
+
+
+def test_every_pod_is_decided_by_the_profile_that_it_names():
+    both = Profile.load(
+        {
+            "kind": "KubeSchedulerConfiguration",
+            "profiles": [
+                {"schedulerName": "default-scheduler"},
+                {"schedulerName": "to-b", "plugins": {"filter": {"enabled": [{"name": "OnlyB"}]}}},
+            ],
+        },
+        own=[OnlyB],
+    )
+    scheduler = Scheduler([node("a"), node("b")], profile=both)
+    assert scheduler.explain(pod("p")).feasible == ["a", "b"]
+    assert scheduler.explain(pod("p", scheduler="to-b")).feasible == ["b"]
+    with pytest.raises(KitError, match="profile not found for scheduler name 'other'"):
+        scheduler.explain(pod("p", scheduler="other"))
+
+
+def test_two_profiles_of_one_name_are_refused():
+    with pytest.raises(KitError, match=r"profiles\[1\].schedulerName: Duplicate value"):
+        Profile.load({"profiles": [{}, {}]})
+
+
+def test_a_plugin_can_be_disabled_at_one_point_only():
+    data = {"plugins": {"filter": {"disabled": [{"name": "NodeResourcesFit"}]}}}
+    decision = Scheduler([node("a", "1")], profile=Profile.from_configuration(data)).explain(pod("p", "2"))
+    assert decision.feasible == ["a"]
+    assert "NodeResourcesFit" in decision.scores.raw
+
+
+def test_an_unknown_extension_point_is_refused():
+    with pytest.raises(KitError, match="unknown field"):
+        Profile.from_configuration({"plugins": {"filters": {}}})
+
+
+def test_without_default_preemption_nobody_has_to_go():
+    off = Profile.from_configuration({"plugins": {"postFilter": {"disabled": [{"name": "DefaultPreemption"}]}}})
+    standing = [pod("low", "4", on="a", priority=0)]
+    decision = Scheduler([node("a")], standing, profile=off).explain(pod("high", "2", priority=9))
+    assert not decision.nominated and "preemption" not in decision.message
+
+
+@pytest.mark.parametrize(
+    ("args", "problem"),
+    [
+        ({"minCandidateNodesPercentage": 101}, "not in valid range"),
+        ({"minCandidateNodesAbsolute": -1}, "not in valid range"),
+        ({"minCandidateNodesPercentage": 0, "minCandidateNodesAbsolute": 0}, "cannot both be zero"),
+    ],
+)
+def test_wrong_arguments_of_preemption_are_refused(args, problem):
+    with pytest.raises(KitError, match=problem):
+        Profile.default(DefaultPreemption=args)
+
+
+def test_preemption_looks_at_no_more_candidates_than_it_is_told():
+    few = Profile.default(DefaultPreemption={"minCandidateNodesPercentage": 0, "minCandidateNodesAbsolute": 2})
+    nodes = [node(f"n{i}") for i in range(5)]
+    standing = [pod(f"low{i}", "4", on=f"n{i}", priority=0) for i in range(5)]
+    assert len(Scheduler(nodes, standing, profile=few).explain(pod("high", "2", priority=9)).preemption.candidates) == 2
+
+
+def test_a_percentage_of_nodes_is_enough_and_the_next_pod_begins_after_them():
+    some = Profile.from_configuration({"percentageOfNodesToScore": 50})
+    nodes = [node(f"n{i:03d}") for i in range(300)]
+    scheduler = Scheduler(nodes, profile=some)
+    first = scheduler.schedule(pod("p0"))
+    assert first.feasible == [f"n{i:03d}" for i in range(150)]
+    assert scheduler.schedule(pod("p1")).feasible == [f"n{i:03d}" for i in range(150, 300)]
+
+
+def test_below_a_hundred_nodes_the_percentage_has_no_effect():
+    some = Profile.from_configuration({"percentageOfNodesToScore": 5})
+    assert len(Scheduler([node(f"n{i}") for i in range(99)], profile=some).explain(pod("p")).feasible) == 99
+
+
+def test_nodes_come_change_and_go():
+    scheduler = Scheduler([node("a", "1")], [pod("x", "1", on="a")])
+    assert not scheduler.explain(pod("p", "1")).chosen
+    scheduler.update_node(node("a", "2"))
+    assert scheduler.explain(pod("p", "1")).chosen == "a"
+    scheduler.add_node(node("b"))
+    scheduler.remove_node("a")
+    assert scheduler.explain(pod("p", "1")).feasible == ["b"]
+    with pytest.raises(KitError, match="more than once"):
+        scheduler.add_node(node("b"))
+
+
+def test_a_promise_follows_its_node_and_ends_when_the_pod_is_placed():
+    scheduler = Scheduler([node("a"), node("b", "1")])
+    promised = pod("promised", "1", priority=5)
+    scheduler.nominate(promised, "b")
+    assert scheduler.explain(pod("p", "1")).feasible == ["a"]
+    scheduler.remove_node("a")
+    assert scheduler.explain(pod("p", "1")).feasible == []
+    assert scheduler.schedule(promised).chosen == "b"
+    scheduler.remove_pod(promised)
+    assert scheduler.explain(pod("p", "1")).feasible == ["b"]
