@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kitlib.api.core import Pod
 from kitlib.api.release import Release
@@ -16,6 +16,9 @@ from kitlib.scheduler.binding import Binding
 from kitlib.scheduler.cycle import FilterOutcome, ScoreOutcome, count_reasons, fit_error
 from kitlib.scheduler.preemption import Preemption
 from kitlib.scheduler.status import Code, Status
+
+if TYPE_CHECKING:
+    from kitlib.scheduler.stepper import Stepper
 
 MAX_MESSAGE = 1024
 """Events are cut off there. Source: schedule_one.go truncateMessage."""
@@ -130,6 +133,13 @@ class Decision:
         return sorted(found)
 
     # ------------------------------------------------------------------------------------------------ to look at
+
+    @property
+    def steps(self) -> Stepper:
+        """The cycle to be walked through, forwards and back."""
+        from kitlib.scheduler.stepper import Stepper
+
+        return Stepper(self)
 
     def filter_rows(self) -> list[dict[str, str]]:
         """Plain rows: node, plugin, code, reasons; only what was asked."""

@@ -82,7 +82,19 @@ def _scoring(decision: Decision, left: tuple[str, ...]) -> list[Step]:
             made.append(Step("Score", name, text, left))
         total = int(np.max(scores.total))
         made.append(Step("Score", "", f"highest total {total}: {', '.join(decision.best)}", tuple(decision.best)))
-    return [*made, Step("Bind", "DefaultBinder", f"the pod goes to {decision.chosen}", (decision.chosen,))]
+    return [*made, *_binding(decision)]
+
+
+def _binding(decision: Decision) -> list[Step]:
+    """Reserve to PostBind where the pod was to be placed; a cycle that only explains ends with the choice."""
+    if decision.binding is None:
+        return [Step("Bind", "DefaultBinder", f"the pod goes to {decision.chosen}", (decision.chosen,))]
+    node = decision.binding.node.name
+    made = []
+    for point, plugin, status in decision.binding.asked:
+        text = f"the pod goes to {node}" if point == "Bind" and status.ok else status.message or f"agrees to {node}"
+        made.append(Step(point, plugin, text, (node,)))
+    return made
 
 
 class Stepper:

@@ -1,6 +1,8 @@
 """What follows the choice of a node, and profiles: several of them, plugins by extension point, their arguments."""
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from kitlib.api.core import Node, Pod
 from kitlib.api.errors import KitError
@@ -216,3 +218,34 @@ def test_a_promise_follows_its_node_and_ends_when_the_pod_is_placed():
     assert scheduler.schedule(promised).chosen == "b"
     scheduler.remove_pod(promised)
     assert scheduler.explain(pod("p", "1")).feasible == ["b"]
+
+
+def test_the_steps_of_a_placed_pod_go_on_to_the_end_of_the_binding_cycle():
+    steps = Scheduler([node("a")], profile=recording()).schedule(pod("p")).steps
+    said = [(step.point, step.plugin) for step in steps.steps if step.point in ("Permit", "Bind", "PostBind")]
+    assert said == [("Permit", "Recorder"), ("Bind", "DefaultBinder"), ("PostBind", "Recorder")]
+
+
+def test_a_decision_stays_as_it_was_when_the_cluster_goes_on():
+    scheduler = Scheduler([node("a"), node("b")])
+    first = scheduler.schedule(pod("p0", "1"))
+    before = first.score_frame().copy(), first.filter_frame().copy()
+    for i in range(1, 8):
+        scheduler.schedule(pod(f"p{i}", "1"))
+    assert first.score_frame().equals(before[0]) and first.filter_frame().equals(before[1])
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.integers(1, 4), st.integers(0, 1)), max_size=6),
+    st.integers(0, 4),
+    st.integers(1, 10),
+)
+def test_less_important_pods_stay_only_where_their_going_would_not_help(standing, priority, cpu):
+    pods = [pod(f"s{i}", str(c), on=f"n{n}", priority=p) for i, (p, c, n) in enumerate(standing)]
+    nodes = [node("n0", "8"), node("n1", "8")]
+    wanted = pod("new", str(cpu), priority=priority)
+    decision = Scheduler(nodes, pods).explain(wanted)
+    if not decision.chosen and not decision.nominated:
+        important = [p for p in pods if p.spec.priority >= priority]
+        assert not Scheduler(nodes, important).explain(wanted).feasible
