@@ -100,6 +100,7 @@ class Profile:
     points: dict[str, list[str]] = field(default_factory=dict)
     off: dict[str, set[str]] = field(default_factory=dict)
     everywhere: frozenset[str] | None = None
+    _at: dict[str, tuple[list[Plugin], list[Plugin]]] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def default(cls, **arguments: Mapping[str, Any]) -> Profile:
@@ -199,9 +200,14 @@ class Profile:
 
     def at(self, point: str) -> list[Plugin]:
         """The plugins that take part at an extension point."""
-        found = [plugin for plugin in self.plugins if plugin.takes_part(point)]
-        if self.everywhere is not None:
-            found = self._ordered(point, found)
+        known = self._at.get(point)
+        if known is not None and known[0] == self.plugins:
+            found = known[1]
+        else:
+            found = [plugin for plugin in self.plugins if plugin.takes_part(point)]
+            if self.everywhere is not None:
+                found = self._ordered(point, found)
+            self._at[point] = list(self.plugins), found
         return [plugin for plugin in found if self.weights.get(plugin.name)] if point == "score" else found
 
     def _ordered(self, point: str, found: list[Plugin]) -> list[Plugin]:
