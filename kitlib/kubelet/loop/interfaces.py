@@ -1,0 +1,165 @@
+"""What the kubelet drives, as interfaces: cgroup files, a container runtime, and somebody who listens to its reports.
+
+The same kubelet runs on the simulated kernel (`kitlib.node.simulated`) and inside a node container on a real one
+(`kitlib.node.real`), because it sees nothing but these.
+
+Source: the kubelet's cm.CgroupManager, CRI RuntimeService, status.Manager and record.EventRecorder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple, Protocol
+
+from kitlib.api.core import Container, Pod, PodStatus
+from kitlib.api.errors import KitError
+from kitlib.api.meta import Condition
+from kitlib.kubelet.cgroup_names import Driver
+from kitlib.kubelet.cgroup_tree import Cgroup, CgroupFile, CgroupTree, Version
+from kitlib.kubelet.eviction_thresholds import Observation
+
+
+class CgroupFS(Protocol):
+    """A cgroup file system; paths are those of the node (`/kubepods.slice/…`), whatever hierarchy holds them."""
+
+    version: Version
+
+    def exists(self, path: str) -> bool:
+        """Whether there is such a cgroup."""
+        ...
+
+    def makedirs(self, path: str) -> None:
+        """Make a cgroup and those above it, with all controllers; nothing where it exists."""
+        ...
+
+    def rmdir(self, path: str) -> None:
+        """Remove a cgroup that has no processes and no children."""
+        ...
+
+    def children(self, path: str) -> list[str]:
+        """The paths of the cgroups directly below."""
+        ...
+
+    def read(self, path: str, file: str) -> str:
+        """A file's content without the last line's end."""
+        ...
+
+    def write(self, path: str, file: str, value: str) -> None:
+        """Write a file.
+
+        Raises:
+            KitError: with path, file, value and the kernel's errno, where it refuses.
+        """
+        ...
+
+    def tree(self, driver: Driver, like: CgroupTree | None = None) -> CgroupTree:
+        """What the files say; with `like`, only its cgroups and files where they exist, and what stands beside them."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ended:
+    """A container's process has ended.
+
+    Attributes:
+        id: the container's. at: seconds on the node's clock. code: 0 to 255; 137 where it was killed.
+        oom: by the OOM killer. message: what the status shows beside it.
+    """
+
+    id: str
+    at: float
+    code: int
+    oom: bool = False
+    message: str = ""
+
+
+class Usage(NamedTuple):
+    """What a container uses: CPUs now, bytes of memory (working set), processes, bytes of anonymous memory."""
+
+    cpus: float = 0.0
+    memory: int = 0
+    processes: int = 0
+    anonymous: int = 0
+
+
+class ContainerProblem(KitError):
+    """A container cannot be started.
+
+    Args:
+        reason: as `kubectl get pods` shows it, `CreateContainerError`. message: what is wrong.
+    """
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason, self.message = reason, message
+
+
+class ContainerRuntime(Protocol):
+    """Starts and ends containers; it makes their cgroups with the files that it is told, and removes them.
+
+    A container's id is `kitlib.kubelet.desired.container_id(pod UID, container name)`; the pause container's name is "".
+    """
+
+    def run_sandbox(self, pod: Pod, identity: str, cgroup: Cgroup, oom_score_adj: int) -> None:
+        """Start a pod's pause container."""
+        ...
+
+    def start(
+        self, pod: Pod, container: Container, identity: str, cgroup: Cgroup, oom_score_adj: int, env: Mapping[str, str]
+    ) -> None:
+        """Start a container in its cgroup; one that has ended under the same id is started anew.
+
+        Raises:
+            ContainerProblem: where it cannot be started.
+        """
+        ...
+
+    def update(self, identity: str, cgroup: Cgroup, files: Sequence[CgroupFile]) -> None:
+        """Write these files of a running container's cgroup (in-place resize, CPU manager)."""
+        ...
+
+    def stop(self, identity: str, grace: float = 0.0) -> None:
+        """End a container and remove its cgroup; nothing where there is none. It is not reported by `ended`."""
+        ...
+
+    def ended(self) -> list[Ended]:
+        """The containers that have ended by themselves since the last call, in that order."""
+        ...
+
+    def usage(self, identity: str) -> Usage:
+        """What a container uses; nothing where it does not run."""
+        ...
+
+    def signals(self) -> Mapping[str, Observation]:
+        """The eviction signals that the machine itself shows: memory.available, pid.available, nodefs.available, …."""
+        ...
+
+    def pid(self, identity: str) -> int:
+        """The container's first process; 0 where it does not run."""
+        ...
+
+
+class Reports(Protocol):
+    """Who hears what the kubelet has done: the API server, directly or over a stream."""
+
+    def now(self) -> datetime:
+        """The date that goes into statuses."""
+        ...
+
+    def event(self, about: Pod | None, kind: str, reason: str, message: str) -> None:
+        """A Kubernetes event about a pod, or (None) about the node; kind is Normal or Warning."""
+        ...
+
+    def status(self, pod: Pod, status: PodStatus) -> None:
+        """A pod's status has changed."""
+        ...
+
+    def gone(self, pod: Pod) -> None:
+        """A pod that was to be deleted has ended: the object may go."""
+        ...
+
+    def condition(self, condition: Condition) -> None:
+        """A condition of the node has changed."""
+        ...
