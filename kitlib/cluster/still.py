@@ -47,14 +47,20 @@ class StillNode:
     def __init__(self, plan: NodePlan, release: Release, version: Version, record: Record) -> None:
         self.plan, self.name, self._record = plan, plan.name, record
         settings = KubeletSettings.read(plan.kubelet, release=release)
-        self.config = NodeConfig(machine=plan.machine, settings=settings, release=release, name=plan.name)
+        self.config = NodeConfig(
+            machine=plan.machine, settings=settings, release=release, name=plan.name, resources=plan.resources
+        )
         validate_node_allocatable(plan.machine.container_manager_capacity(), self.config.reservations)
         self.kernel = self._cgroups(version)
         self._desired = CgroupTree(version, settings.cgroup_driver)
-        self._sync([])
+        self._set_up()
 
     def _cgroups(self, version: Version) -> SimulatedCgroupFS:
         return SimulatedCgroupFS(version, self.plan.machine)
+
+    def _set_up(self) -> None:
+        """Make the node's own cgroups."""
+        self._sync([])
 
     def register(self, now: datetime) -> Node:
         """The Node object with capacity and allocatable as the kubelet publishes them."""
@@ -103,11 +109,12 @@ class StillNode:
 
     def tree(self) -> CgroupTree:
         """The tree read back from the files, with the desired tree's titles and reasons."""
-        return described(self.kernel.tree(self._desired.driver, like=self._desired), self._desired)
+        wanted = self.desired()
+        return described(self.kernel.tree(wanted.driver, like=wanted), wanted)
 
     def differences(self) -> list[Difference]:
         """Where the files show something else than the kubelet wants."""
-        return self._desired.diff(self.tree())
+        return self.desired().diff(self.tree())
 
     def read(self, path: str, file: str) -> str:
         """The content of a cgroup file."""

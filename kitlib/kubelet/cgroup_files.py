@@ -9,7 +9,7 @@ the kernel's Documentation/admin-guide/cgroup-v1 and cgroup-v2.rst for the defau
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from kitlib.kubelet.cgroup_config import UNLIMITED, ResourceConfig
 from kitlib.kubelet.cgroup_names import Runtime
@@ -129,6 +129,23 @@ def with_defaults(files: Sequence[CgroupFile], version: Version, *, root: bool =
         name: found.pop(name, CgroupFile(name, value, DEFAULT, written=False)) for name, value in defaults.items()
     }
     return ordered | found
+
+
+def memory_order(files: Sequence[CgroupFile], read: Callable[[str], str]) -> list[CgroupFile]:
+    """The files in an order that the kernel takes: on v1 the limit may never be above memory and swap together.
+
+    Args:
+        files: to be written into one cgroup. read: a file's name -> what it says now.
+
+    Source: kernel admin-guide/cgroup-v1/memory.rst; runc's memory controller (setMemoryAndSwap).
+    """
+    both = next((file for file in files if file.name == "memory.memsw.limit_in_bytes"), None)
+    if both is None:
+        return list(files)
+    rises = both.value == "-1" or int(both.value) > int(read(both.name))
+    if not rises:
+        return list(files)
+    return sorted(files, key=lambda file: file is not both)
 
 
 def unbounded_huge_pages(sizes: Sequence[int], version: Version) -> list[CgroupFile]:

@@ -63,6 +63,7 @@ class NodeConfig:
         runtime: the container runtime's side of names and weights.
         release: whose rules hold; the settings' feature gates come on top.
         name: of the node.
+        resources: extended resources that it offers, `{"example.com/gpu": 2}`.
     """
 
     machine: MachineInfo
@@ -70,6 +71,7 @@ class NodeConfig:
     runtime: Runtime = field(default_factory=Runtime)
     release: Release = field(default_factory=Release.latest)
     name: str = "node"
+    resources: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def gates(self) -> Release:

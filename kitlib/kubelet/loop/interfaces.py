@@ -99,7 +99,7 @@ class ContainerProblem(KitError):
 class ContainerRuntime(Protocol):
     """Starts and ends containers; it makes their cgroups with the files that it is told, and removes them.
 
-    A container's id is `kitlib.kubelet.desired.container_id(pod UID, container name)`; the pause container's name is "".
+    A container's id is `kitlib.kubelet.desired.container_id(pod UID, its name)`; a pause container's name is "".
     """
 
     def run_sandbox(self, pod: Pod, identity: str, cgroup: Cgroup, oom_score_adj: int) -> None:
@@ -121,7 +121,10 @@ class ContainerRuntime(Protocol):
         ...
 
     def stop(self, identity: str, grace: float = 0.0) -> None:
-        """End a container and remove its cgroup; nothing where there is none. It is not reported by `ended`."""
+        """Have a container end, within `grace` seconds, and its cgroup removed; nothing where there is none.
+
+        It returns at once; `pid` is 0 when the container has gone. `ended` does not report it.
+        """
         ...
 
     def ended(self) -> list[Ended]:

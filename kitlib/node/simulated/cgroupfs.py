@@ -12,9 +12,11 @@ from __future__ import annotations
 import errno
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 
+from kitlib.kubelet.cgroup_files import memory_order
 from kitlib.kubelet.cgroup_names import Driver
-from kitlib.kubelet.cgroup_tree import UNLIMITED_V1, CgroupFile, CgroupTree, Version, controller_of
+from kitlib.kubelet.cgroup_tree import UNLIMITED_V1, CgroupTree, Version, controller_of
 from kitlib.kubelet.machine import MachineInfo, huge_page_unit
 from kitlib.node.simulated import rules
 from kitlib.node.simulated.rules import CgroupError, Refused
@@ -246,17 +248,8 @@ class SimulatedCgroupFS:
         for path, cgroup in tree.items():
             self.makedirs(path)
             files = [file for file in cgroup.values() if file.written]
-            for file in self._in_order(path, files):
+            for file in memory_order(files, partial(self.read, path)):
                 self.write(path, file.name, file.value)
-
-    def _in_order(self, path: str, files: list[CgroupFile]) -> list[CgroupFile]:
-        """v1: raising a limit, memsw comes first; lowering it, the limit does."""
-        names = {file.name: file for file in files}
-        if "memory.memsw.limit_in_bytes" not in names:
-            return files
-        now = int(self.read(path, "memory.memsw.limit_in_bytes"))
-        rising = int(names["memory.memsw.limit_in_bytes"].value) > now
-        return sorted(files, key=lambda file: (file.name != "memory.memsw.limit_in_bytes") if rising else 0)
 
     def tree(self, driver: Driver, like: CgroupTree | None = None) -> CgroupTree:
         """The tree as its files show it.

@@ -1,4 +1,4 @@
-"""One pod on a simulated node: its containers are started in order, watched, restarted with back-off, and reported.
+"""One pod on a node: its containers are started in order, watched, restarted with back-off, and reported.
 
 Source: kubelet kuberuntime computePodActions, doBackOff; status/generate.go; getPhase.
 """
@@ -11,8 +11,9 @@ from typing import Any
 
 from kitlib.api.core import Container, ContainerStatus, Pod, PodStatus
 from kitlib.api.meta import Condition
+from kitlib.kubelet.desired import container_id
+from kitlib.kubelet.loop.interfaces import Ended
 from kitlib.kubelet.qos import is_restartable_init
-from kitlib.node.simulated.kernel import Exit
 
 FORGIVEN_AFTER = 600.0
 """Seconds of running after which a container's failures are forgotten. Source: backOff's 2 × MaxContainerBackOff."""
@@ -23,7 +24,7 @@ class State:
     """One container.
 
     Attributes:
-        container: which. pid: of its process; 0 = it does not run. since: seconds, when it started.
+        container: which. id: its name in the runtime. alive: whether it runs. since: seconds, when it started.
         restarts: so far. failures: since it last ran for long.
         wait: seconds of back-off after its last end; not_before: when they are over.
         running, ended, last: the states as the API shows them; {} = none.
@@ -31,7 +32,8 @@ class State:
     """
 
     container: Container
-    pid: int = 0
+    id: str
+    alive: bool = False
     since: float = 0.0
     restarts: int = 0
     failures: int = 0
@@ -45,18 +47,18 @@ class State:
     @property
     def succeeded(self) -> bool:
         """Whether it has ended with code 0."""
-        return not self.pid and self.ended.get("exitCode") == 0
+        return not self.alive and self.ended.get("exitCode") == 0
 
-    def started(self, pid: int, seconds: float, now: datetime) -> None:
-        """Its process runs."""
+    def started(self, seconds: float, now: datetime) -> None:
+        """It runs."""
         if self.ended:
             self.last = {"terminated": self.ended}
             self.restarts += 1
-        self.pid, self.since, self.ended, self.problem = pid, seconds, {}, ("", "")
+        self.alive, self.since, self.ended, self.problem = True, seconds, {}, ("", "")
         self.running = {"startedAt": _text(now)}
 
-    def exited(self, gone: Exit, now: datetime, base: float, most: float) -> None:
-        """Its process is gone; the next start waits 0, 10, 20, 40, … seconds, at most 300."""
+    def exited(self, gone: Ended, now: datetime, base: float, most: float) -> None:
+        """It has ended; the next start waits 0, 10, 20, 40, … seconds, at most 300."""
         if gone.at - self.since >= FORGIVEN_AFTER:
             self.failures = 0
         wait = min(base * 2 ** (self.failures - 1), most) if self.failures else 0.0
@@ -64,12 +66,14 @@ class State:
         self.wait, self.not_before = wait, gone.at + wait
         reason = "OOMKilled" if gone.oom else "Completed" if gone.code == 0 else "Error"
         self.ended = {"exitCode": gone.code, "reason": reason, **self.running, "finishedAt": _text(now)}
-        self.pid, self.running = 0, {}
+        if gone.message:
+            self.ended["message"] = gone.message
+        self.alive, self.running = False, {}
 
     def status(self, now: float, *, may_restart: bool) -> ContainerStatus:
         """As the API shows it."""
         state: dict[str, Any]
-        if self.pid:
+        if self.alive:
             state = {"running": self.running}
         elif self.problem[0]:
             state = {"waiting": {"reason": self.problem[0], "message": self.problem[1]}}
@@ -84,8 +88,8 @@ class State:
         return ContainerStatus(
             name=self.container.name,
             image=self.container.image,
-            ready=bool(self.pid) or (self.succeeded and not may_restart),
-            started=bool(self.pid),
+            ready=bool(self.alive) or (self.succeeded and not may_restart),
+            started=bool(self.alive),
             restart_count=self.restarts,
             state=state,
             last_state={"terminated": self.ended} if waiting else self.last,
@@ -98,13 +102,17 @@ class PodWorker:
     Attributes:
         pod: as it was last seen. inits, mains: their states, in the manifest's order.
         final: the phase, reason and message that end it, where the kubelet ended it itself.
+        leaving: whether it is being deleted. standing: the status that was reported last.
         asked: what it requests, in thousandths; the kubelet admits by it.
     """
 
     def __init__(self, pod: Pod, now: datetime) -> None:
-        self.pod, self.began = pod, now
-        self.inits = [State(container) for container in pod.spec.init_containers]
-        self.mains = [State(container) for container in pod.spec.containers]
+        self.pod, self.began, self.standing = pod, now, pod.status
+        uid = pod.metadata.uid
+        self.sandbox = container_id(uid, "")
+        self.inits = [State(c, container_id(uid, c.name)) for c in pod.spec.init_containers]
+        self.mains = [State(c, container_id(uid, c.name)) for c in pod.spec.containers]
+        self.leaving = False
         self.final: tuple[str, str, str] | None = None
         self.asked: dict[str, int] = {}
 
@@ -113,9 +121,16 @@ class PodWorker:
         """All of them."""
         return [*self.inits, *self.mains]
 
-    def of_pid(self, pid: int) -> State | None:
-        """The container of a process."""
-        return next((state for state in self.states if state.pid == pid), None)
+    def of_id(self, identity: str) -> State | None:
+        """The container with that id."""
+        return next((state for state in self.states if state.id == identity), None)
+
+    def update(self, pod: Pod) -> None:
+        """The manifest has changed: what the containers may use, the time of deletion, the status."""
+        self.pod, self.standing = pod, pod.status
+        given = {c.name: c for c in (*pod.spec.init_containers, *pod.spec.containers)}
+        for state in self.states:
+            state.container = given.get(state.container.name, state.container)
 
     def may_restart(self, state: State) -> bool:
         """Whether the policy starts a container again that has ended so."""
@@ -129,7 +144,7 @@ class PodWorker:
     def to_start(self, now: float) -> list[State]:
         """The containers whose turn it is: init containers one by one, sidecars beside them, then all others."""
         due: list[State] = []
-        if self.final is not None:
+        if self.final is not None or self.leaving:
             return due
         for state in self.inits:
             if is_restartable_init(state.container):
@@ -144,32 +159,32 @@ class PodWorker:
         return due + [state for state in self.mains if self._is_due(state, now)]
 
     def _is_due(self, state: State, now: float) -> bool:
-        if state.pid or state.problem[0]:
+        if state.alive or state.problem[0]:
             return False
         return not state.ended or (self.may_restart(state) and state.not_before <= now)
 
     @property
     def initialized(self) -> bool:
         """Whether every init container has done its part."""
-        return all(bool(s.pid) if is_restartable_init(s.container) else s.succeeded for s in self.inits)
+        return all(bool(s.alive) if is_restartable_init(s.container) else s.succeeded for s in self.inits)
 
     def phase(self) -> str:
         """Source: kubelet getPhase."""
         if self.final is not None:
             return self.final[0]
-        failed_init = any(s.ended and not s.pid and not s.succeeded and not self.may_restart(s) for s in self.inits)
+        failed_init = any(s.ended and not s.alive and not s.succeeded and not self.may_restart(s) for s in self.inits)
         if failed_init:
             return "Failed"
-        if not self.initialized and not any(s.pid or s.ended for s in self.mains):
+        if not self.initialized and not any(s.alive or s.ended for s in self.mains):
             return "Pending"
-        over = [s for s in self.mains if s.ended and not s.pid and not self.may_restart(s)]
+        over = [s for s in self.mains if s.ended and not s.alive and not self.may_restart(s)]
         if len(over) == len(self.mains):
             return "Succeeded" if all(s.succeeded for s in over) else "Failed"
-        return "Running" if any(s.pid or s.ended for s in self.mains) else "Pending"
+        return "Running" if any(s.alive or s.ended for s in self.mains) else "Pending"
 
-    def status(self, standing: PodStatus, seconds: float, now: datetime) -> PodStatus:
+    def status(self, seconds: float, now: datetime) -> PodStatus:
         """The pod's status as the kubelet reports it."""
-        phase = self.phase()
+        phase, standing = self.phase(), self.standing
         mains = [s.status(seconds, may_restart=self.may_restart(s)) for s in self.mains]
         inits = [s.status(seconds, may_restart=self.may_restart(s)) for s in self.inits]
         ready = phase == "Running" and all(s.ready for s in mains)

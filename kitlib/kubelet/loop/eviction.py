@@ -1,4 +1,4 @@
-"""The eviction manager of a live node: watches memory, reports pressure, and picks the pod that has to go.
+"""The eviction manager: watches memory, reports pressure, and picks the pod that has to go.
 
 A hard threshold evicts at once, a soft one when it has been crossed for its grace period; the node's condition stays
 for the transition period after the last crossing. What is decided by rule stands in `kitlib.kubelet`; here is only its

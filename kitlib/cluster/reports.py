@@ -1,0 +1,62 @@
+"""What a kubelet reports, written into the object store: statuses, events, conditions, pods that have ended."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from kitlib.api.core import Node, Pod, PodStatus
+from kitlib.api.meta import Condition
+from kitlib.api.serialize import deepcopy
+from kitlib.cluster.apiserver import APIServer
+from kitlib.cluster.controllers.pods import record
+
+
+class StoreReports:
+    """Implements `kitlib.kubelet.loop.interfaces.Reports` for the node of that name.
+
+    Before the node is registered there is nobody to hear anything: `api` is set with the first pods.
+    """
+
+    def __init__(self, node: str, now: datetime) -> None:
+        self.node, self._start = node, now
+        self.api: APIServer | None = None
+
+    def now(self) -> datetime:
+        """The cluster's date."""
+        return self.api.store.now() if self.api is not None else self._start
+
+    def event(self, about: Pod | None, kind: str, reason: str, message: str) -> None:
+        """Record an event about a pod, or about the node."""
+        if self.api is not None:
+            record(self.api, about if about is not None else self._node(self.api), kind, reason, message)
+
+    def status(self, pod: Pod, status: PodStatus) -> None:
+        """Write a pod's status, unless another pod has its name by now."""
+        standing = self._standing(pod)
+        if standing is not None and self.api is not None:
+            changed = deepcopy(standing)
+            changed.status = status
+            self.api.update_status(changed)
+
+    def gone(self, pod: Pod) -> None:
+        """The object goes."""
+        if self._standing(pod) is not None and self.api is not None:
+            self.api.delete(Pod, pod.name, pod.namespace, grace=0)
+
+    def condition(self, condition: Condition) -> None:
+        """Write a condition of the node in place of the one of the same type."""
+        if self.api is None:
+            return
+        node = self._node(self.api)
+        node.status.conditions = [*(c for c in node.status.conditions if c.type != condition.type), condition]
+        self.api.update_status(node)
+
+    def _node(self, api: APIServer) -> Node:
+        found: Node = api.store.get(Node, self.node)
+        return found
+
+    def _standing(self, pod: Pod) -> Pod | None:
+        if self.api is None:
+            return None
+        standing: Pod | None = self.api.store.find(Pod, pod.name, pod.namespace, copy=False)
+        return standing if standing is not None and standing.metadata.uid == pod.metadata.uid else None
