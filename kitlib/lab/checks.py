@@ -15,6 +15,7 @@ from kitlib.api.core import Node, Pod
 from kitlib.api.errors import KitError, NotFound
 from kitlib.api.meta import KubeObject
 from kitlib.api.serialize import deepcopy
+from kitlib.kubelet.cpuset import parse_cpus
 
 CheckFunction = Callable[["Facts"], None]
 ObservedFunction = Callable[[Any], Any]
@@ -156,6 +157,20 @@ class Facts:
                 return value
         raise Wrong(f"no cgroup of pod {pod.key} with {file}", "the pod to run on a node", "look at the pod's status")
 
+    def allowed_cpus(self, name: str, container: str = "", namespace: str = "default") -> frozenset[int]:
+        """The CPUs that a container's process may run on (Cpus_allowed_list of /proc/PID/status).
+
+        Raises:
+            Wrong: the container does not run.
+        """
+        pod = self.pod(name, namespace)
+        try:
+            text = self._cluster.node(pod.spec.node_name).proc(name, container, namespace)["Cpus_allowed_list"]
+        except NotFound:
+            raise Wrong(f"pod {pod.key} has no process", "a running container", "look at the pod's status") from None
+        self._note("Cpus_allowed_list", pod.key, text)
+        return parse_cpus(text)
+
     def kernel_log(self, node: str) -> list[str]:
         """The node's kernel log."""
         lines = [str(line) for line in self._cluster.node(node).kernel_log()]
@@ -172,12 +187,9 @@ class Facts:
         self._note("oom_score_adj", pod.key, found)
         return found
 
-    def cpu_usage(self, name: str, seconds: float = 10, namespace: str = "default") -> float:
-        """Milli-CPU that the pod used per second over its last `seconds`, from its cgroup's own counter."""
-        pod = self.pod(name, namespace)
-        found = float(self._cluster.node(pod.spec.node_name).cpu_usage(pod.metadata.uid, seconds))
-        self._note("cpu usage", pod.key, found)
-        return found
+    def is_from_setup(self, pod: Pod) -> bool:
+        """Whether a pod is the very one that the learner found, not one of the same name that came later."""
+        return pod.metadata.creation_timestamp == self._cluster.clock.start
 
     def seconds_running(self, name: str, namespace: str = "default") -> float:
         """How long the youngest container of a pod has run; 0 where one does not run."""
@@ -200,9 +212,17 @@ class Facts:
 
     def decision_for(self, pod: Pod, *, release: str = "") -> Any:
         """The same for a pod that need not be on the cluster."""
-        found = self._cluster.explain(pod, release=release or None)
+        found = self._cluster.explain(pod) if not release else self._asked_of(release, pod)
         self._note("decision", pod.key, found.message or f"fits {len(found.feasible)} nodes")
         return found
+
+    def _asked_of(self, release: str, pod: Pod) -> Any:
+        """What another release's scheduler would decide here."""
+        from kitlib.scheduler.scheduler import Scheduler
+
+        others = [p for p in self._cluster.list("Pod") if p.metadata.uid != pod.metadata.uid]
+        namespaces = self._cluster.list("Namespace")
+        return Scheduler(self._cluster.list("Node"), others, release=release, namespaces=namespaces).explain(pod)
 
     # ---- saying what is wrong
 
@@ -221,6 +241,22 @@ class Experiment(Facts):
     def let_pass(self, seconds: float) -> None:
         """Let the cluster run for so long."""
         self._cluster.advance(seconds)
+
+    def cpu_usage(self, name: str, seconds: float = 10, namespace: str = "default") -> float:
+        """Milli-CPU that a pod uses per second over the next `seconds`, from its cgroup's own counter."""
+        before = self._cpu_seconds(name, namespace)
+        self.let_pass(seconds)
+        found = (self._cpu_seconds(name, namespace) - before) / seconds * 1000
+        self._note("cpu usage", f"{namespace}/{name}", found)
+        return round(found, 1)
+
+    def _cpu_seconds(self, name: str, namespace: str) -> float:
+        pod = self.pod(name, namespace)
+        node = self._cluster.node(pod.spec.node_name)
+        path = next(c.path for c in node.tree().of_pod(pod.metadata.uid) if c.kind == "pod")
+        if node.tree().version == 1:
+            return int(node.read(path, "cpuacct.usage")) / 1e9
+        return int(dict(line.split() for line in node.read(path, "cpu.stat").splitlines())["usage_usec"]) / 1e6
 
     def write_cgroup(self, pod: Pod, file: str, value: str) -> None:
         """Write a file of a pod's own cgroup by hand."""

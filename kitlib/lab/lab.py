@@ -20,6 +20,7 @@ from kitlib.lab.grader import Grade, TaskResult, grade_apart, prepare
 from kitlib.lab.launch import course_source
 from kitlib.lab.prediction import Answer, Prediction, Verdict
 from kitlib.lab.progress import Progress
+from kitlib.views.notebook import register
 
 
 class Graded:
@@ -87,6 +88,7 @@ class Lab:
             for p in self._folder.definition.predictions
         }
         self.cluster = prepare(self._folder)
+        register()
 
     @property
     def title(self) -> str:
@@ -161,6 +163,10 @@ class Lab:
         from kitlib.views import tree_view
 
         return tree_view(self._node(node).tree())
+
+    def explain(self, pod: str, namespace: str = "default") -> Any:
+        """What the scheduler would decide about a pod now: every plugin's verdict on every node, and the message."""
+        return self.cluster.explain(pod, namespace)
 
     def events(self, reason: str = "") -> Any:
         """The cluster's events as a frame, all or those of one reason."""

@@ -1,0 +1,64 @@
+"""big takes what is left, and what is left is computed as the kubelet does."""
+
+from kitlib.api.podresources import pod_requests
+from kitlib.lab import Checks, Facts
+
+checks = Checks()
+SLACK = 64 * 2**20
+
+
+def left(facts: Facts, resource: str) -> int:
+    """Allocatable of node-1 minus what agent requests; bytes, or milli-CPU."""
+    node = next(node for node in facts.nodes() if node.metadata.name == "node-1")
+    total, agent = node.status.allocatable[resource], pod_requests(facts.pod("agent"))[resource]
+    return (total - agent).milli_value() if resource == "cpu" else (total - agent).value()
+
+
+@checks.check("fits")
+def fits(facts: Facts) -> None:
+    pod = facts.pod("big")
+    requested = pod_requests(pod).get("memory")
+    facts.expect(
+        requested is not None, found="no memory request", expected="a request", hint="big must ask for its memory"
+    )
+    available, asked = left(facts, "memory"), requested.value()
+    facts.expect(
+        asked <= available,
+        found=f"big asks for {asked // 2**20} MiB, {available // 2**20} are left",
+        expected="a request that fits",
+        hint="subtract the reservations, the eviction threshold and the agent from 8192 MiB",
+        credit=0.25,
+    )
+    facts.expect(
+        asked >= available - SLACK,
+        found=f"big asks for {asked // 2**20} MiB of {available // 2**20}",
+        expected="within 64 MiB of all",
+        hint="it fits, but there is more: what did you subtract twice?",
+        credit=0.5,
+    )
+    facts.expect(
+        pod.status.phase == "Running",
+        found=f"big is {pod.status.phase or 'pending'}",
+        expected="running",
+        hint="memory fits; does the CPU? then lab.cluster.advance(10)",
+        credit=0.75,
+    )
+
+
+@checks.check("cpu")
+def cpu(facts: Facts) -> None:
+    requested = pod_requests(facts.pod("big")).get("cpu")
+    asked, available = (requested.milli_value() if requested else 0), left(facts, "cpu")
+    facts.expect(
+        asked == available,
+        found=f"{asked}m of CPU",
+        expected=f"all that is left ({'less' if asked > available else 'more'} than that)",
+        hint="eviction thresholds take memory, not CPU",
+        credit=0.5 if abs(asked - available) <= 100 else 0.0,
+    )
+
+
+@checks.observed("allocatable", at_start=True)
+def allocatable(facts: Facts) -> float:
+    node = next(node for node in facts.nodes() if node.metadata.name == "node-1")
+    return node.status.allocatable["memory"].value() / 2**20

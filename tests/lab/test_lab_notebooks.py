@@ -1,0 +1,35 @@
+"""Every lab's notebook runs from top to bottom as the learner finds it: nothing in it is missing from the kit."""
+
+import ast
+import json
+from pathlib import Path
+
+import pytest
+
+LABS = Path(__file__).parents[2] / "labs"
+NOTEBOOKS = sorted(LABS.glob("*/lab.ipynb"))
+
+
+def run(source: str, names: dict[str, object]) -> object:
+    """A cell's code; the value of its last expression, which a notebook would show."""
+    tree = ast.parse(source)
+    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    exec(compile(tree, "<cell>", "exec"), names)
+    return eval(compile(ast.Expression(last.value), "<cell>", "eval"), names) if isinstance(last, ast.Expr) else None
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.parent.name)
+def test_the_notebook_runs_as_it_is(notebook: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("KITLIB_PROGRESS", str(tmp_path / "progress.jsonl"))
+    names: dict[str, object] = {}
+    for cell in json.loads(notebook.read_text())["cells"]:
+        if cell["cell_type"] == "code":
+            shown = run("".join(cell["source"]), names)
+            assert shown is None or repr(shown)
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.parent.name)
+def test_the_notebook_carries_no_results(notebook: Path) -> None:
+    for cell in json.loads(notebook.read_text())["cells"]:
+        assert not cell.get("outputs")
+        assert cell.get("execution_count") is None
