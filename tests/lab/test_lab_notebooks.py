@@ -20,7 +20,7 @@ def run(source: str, names: dict[str, object]) -> object:
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.parent.name)
 def test_the_notebook_runs_as_it_is(notebook: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("KITLIB_PROGRESS", str(tmp_path / "progress.jsonl"))
+    monkeypatch.setenv("KITLIB_PROGRESS", str(tmp_path))
     names: dict[str, object] = {}
     for cell in json.loads(notebook.read_text())["cells"]:
         if cell["cell_type"] == "code":
