@@ -12,6 +12,7 @@ opencontainers/cgroups ConvertCPUSharesToCgroupV2Value.
 from __future__ import annotations
 
 import math
+import struct
 
 MIN_SHARES = 2
 """The kernel's least cpu.shares; also what "no CPU requested" means."""
@@ -127,3 +128,21 @@ def quota_to_milli_cpu(quota: int, period: int) -> int:
         return 0
     milli = abs(quota) * MILLI_PER_CPU // period
     return milli if quota >= 0 else -milli
+
+
+def percent_as_float32(percent: float) -> float:
+    """A percentage as the kubelet keeps it: a 32-bit float of a 32-bit float divided by 100.
+
+    A division in 64 bits that is rounded to 32 is exact, so no library of 32-bit arithmetic is needed.
+
+    Source: kubelet eviction.parsePercentage.
+    """
+    return _float32(_float32(percent) / 100)
+
+
+def _float32(value: float) -> float:
+    try:
+        found: float = struct.unpack("f", struct.pack("f", value))[0]
+    except OverflowError:
+        return math.inf
+    return found

@@ -15,10 +15,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-import numpy as np
-
 from kitlib.api.errors import KitError
 from kitlib.api.resource import Quantity, QuantityError
+from kitlib.kubelet.conversions import percent_as_float32
 from kitlib.kubelet.durations import duration
 
 MEMORY, ALLOCATABLE_MEMORY = "memory.available", "allocatableMemory.available"
@@ -219,4 +218,4 @@ def _percentage(text: str) -> float:
     number = text.rstrip("%")
     if not _FLOAT.fullmatch(number):
         raise ThresholdError(f'strconv.ParseFloat: parsing "{number}": invalid syntax')
-    return float(np.float32(np.float32(float(number)) / np.float32(100)))
+    return percent_as_float32(float(number))

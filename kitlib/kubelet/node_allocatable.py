@@ -17,12 +17,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from kitlib.api.core import ResourceList
 from kitlib.api.errors import KitError
 from kitlib.api.resource import Quantity
 from kitlib.kubelet.cgroup_config import ResourceConfig, resource_config_for_list
+from kitlib.kubelet.conversions import percent_as_float32
 from kitlib.kubelet.machine import MachineInfo
 
 SIGNAL_RESOURCES = {"memory.available": "memory", "nodefs.available": "ephemeral-storage"}
@@ -74,8 +73,7 @@ def threshold_quantity(threshold: str, capacity: Quantity) -> Quantity:
     found = _PERCENT.fullmatch(threshold)
     if found is None:
         return Quantity(threshold)
-    share = np.float32(np.float32(found[1]) / np.float32(100))
-    return Quantity.from_int(int(float(capacity.value()) * float(share)), "BinarySI")
+    return Quantity.from_int(int(float(capacity.value()) * percent_as_float32(float(found[1]))), "BinarySI")
 
 
 def node_allocatable_absolute(capacity: ResourceList, reserved: Reservations) -> ResourceList:
