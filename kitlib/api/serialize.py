@@ -21,7 +21,7 @@ from typing import IO, Any, NamedTuple, TypeVar
 
 import msgspec
 
-from kitlib.api import apps, core, policy
+from kitlib.api import apps, core, serialize_fast, policy
 from kitlib.api.errors import ManifestError
 from kitlib.api.meta import KubeObject, KubeStruct
 from kitlib.api.resource import Quantity, QuantityError
@@ -115,6 +115,10 @@ def _documents(text: str | bytes, file: str) -> Iterator[Any]:
             return
         except msgspec.DecodeError:
             pass  # flow-style YAML begins like JSON
+    quickly = serialize_fast.documents(text)
+    if quickly is not None:
+        yield from quickly
+        return
     import yaml
 
     number = 0

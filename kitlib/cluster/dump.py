@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, TypeVar
 
 from kitlib.api.apps import ReplicaSet, StatefulSet
@@ -20,6 +21,7 @@ from kitlib.api.release import Release
 from kitlib.api.serialize import Source, deepcopy, load
 from kitlib.cluster.priority import admit_priority, system_priority_classes
 from kitlib.scheduler.decision import Decision
+from kitlib.scheduler.pod_info import PodInfo
 from kitlib.scheduler.profile import Profile
 from kitlib.scheduler.scheduler import Scheduler
 
@@ -100,6 +102,14 @@ class Dump:
             raise KitError(f"which pod? {', '.join(pod.key for pod in found)}")
         return found[0]
 
+    @cached_property
+    def _standing(self) -> list[PodInfo]:
+        """The pods on nodes, with what every scheduler asks of them; each way out that is tried needs a scheduler."""
+        found = [PodInfo(pod, self.release) for pod in self.pods if pod.spec.node_name]
+        for info in found:
+            _ = info.requests, info.non_zero
+        return found
+
     def scheduler(self, nodes: Iterable[Node] | None = None, without: Pod | None = None) -> Scheduler:
         """A scheduler that sees the cluster.
 
@@ -109,7 +119,7 @@ class Dump:
         pods = self.pods
         return Scheduler(
             self.nodes if nodes is None else nodes,
-            [pod for pod in pods if pod.spec.node_name and pod is not without],
+            [info for info in self._standing if info.pod is not without],
             release=self.release,
             profile=self.profile,
             namespaces=self.of(Namespace),

@@ -8,6 +8,7 @@ Source: kube-scheduler framework NodeInfo, backend/cache.
 
 from __future__ import annotations
 
+import copy
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
@@ -136,11 +137,11 @@ class NodeTable:
 
     # ------------------------------------------------------------------------------------------------ pods
 
-    def add_pod(self, pod: Pod) -> PodInfo | None:
+    def add_pod(self, pod: Pod | PodInfo) -> PodInfo | None:
         """Put a pod on the node that it names; None where there is no such node, or the pod has ended."""
-        if pod.spec.node_name not in self.index or pod.status.phase in ("Succeeded", "Failed"):
+        info = copy.copy(pod) if isinstance(pod, PodInfo) else PodInfo(pod, self.release)
+        if info.pod.spec.node_name not in self.index or info.pod.status.phase in ("Succeeded", "Failed"):
             return None
-        info = PodInfo(pod, self.release)
         self.add(info)
         return info
 

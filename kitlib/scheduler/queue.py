@@ -72,7 +72,7 @@ class SchedulingQueue:
         self._clock, self.backoff = clock, backoff or Backoff(aligned=pop_from_backoff)
         self._registrations = {name: list(events) for name, events in (registrations or {}).items()}
         self._pre_enqueue, self._pop_from_backoff = pre_enqueue, pop_from_backoff
-        self._max_in_pool_ms = max_in_pool_ms
+        self.max_in_pool_ms = max_in_pool_ms
         self._active = PodHeap(priority_sort_key)
         self._waiting = PodHeap(self._backoff_key)
         self._waiting_after_error = PodHeap(self._backoff_key)
@@ -246,7 +246,7 @@ class SchedulingQueue:
     def flush_unschedulable(self) -> list[QueuedPod]:
         """Pods that have been in the pool for five minutes are tried again; the real scheduler looks every 30 s."""
         now = self._clock.now_ms()
-        late = [info for info in self._pool.values() if now - info.timestamp_ms > self._max_in_pool_ms]
+        late = [info for info in self._pool.values() if now - info.timestamp_ms > self.max_in_pool_ms]
         if not late:
             return []
         moved = self._move(late, UNSCHEDULABLE_TIMEOUT)

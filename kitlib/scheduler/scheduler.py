@@ -12,6 +12,8 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Mapping, Sequence
 
+import numpy as np
+
 from kitlib.api.apps import ReplicaSet, StatefulSet
 from kitlib.api.core import Namespace, Node, Pod, ReplicationController, Service
 from kitlib.api.errors import KitError
@@ -19,7 +21,14 @@ from kitlib.api.policy import PodDisruptionBudget
 from kitlib.api.release import Release
 from kitlib.api.serialize import deepcopy
 from kitlib.scheduler.binding import Binding, bind, reserve_and_permit, unreserve
-from kitlib.scheduler.cycle import add_extender_scores, ask_extenders, run_filters, run_scores, take_sample
+from kitlib.scheduler.cycle import (
+    FilterOutcome,
+    add_extender_scores,
+    ask_extenders,
+    run_filters,
+    run_scores,
+    take_sample,
+)
 from kitlib.scheduler.decision import Decision
 from kitlib.scheduler.extender import Extender
 from kitlib.scheduler.node_table import NodeTable
@@ -27,7 +36,7 @@ from kitlib.scheduler.plugin import Context
 from kitlib.scheduler.pod_info import PodInfo
 from kitlib.scheduler.preemption import Preemption, preempt
 from kitlib.scheduler.profile import DEFAULT_SCHEDULER, Profile
-from kitlib.scheduler.status import Code, Status
+from kitlib.scheduler.status import SUCCESS, Code, Status
 from kitlib.scheduler.volumes import Volumes
 
 
@@ -36,7 +45,7 @@ class Scheduler:
 
     Args:
         nodes: in the order in which equal ones are preferred when there is no seed.
-        pods: that stand on nodes; others are ignored.
+        pods: that stand on nodes; others are ignored. What has been computed of a `PodInfo` is not computed again.
         release: whose behaviour is followed. profile: plugins and weights, or several by `schedulerName` (a pod that
             names none of them is refused); None = the defaults.
         seed: of the choice between equal nodes; None takes the first by name.
@@ -48,7 +57,7 @@ class Scheduler:
     def __init__(
         self,
         nodes: Iterable[Node],
-        pods: Iterable[Pod] = (),
+        pods: Iterable[Pod | PodInfo] = (),
         *,
         release: Release | str | None = None,
         profile: Profile | Mapping[str, Profile] | None = None,
@@ -93,7 +102,7 @@ class Scheduler:
 
     # ------------------------------------------------------------------------------------------------ the view
 
-    def add_pod(self, pod: Pod) -> None:
+    def add_pod(self, pod: Pod | PodInfo) -> None:
         """A pod stands on its node."""
         info = self.table.add_pod(pod)
         if info is not None:
@@ -165,16 +174,14 @@ class Scheduler:
     def explain(self, pod: Pod) -> Decision:
         """One cycle for a pod; nothing is changed."""
         profile = self.profile_of(pod)
-        for plugin in profile.at("pre_enqueue"):
-            if self._gated(plugin.name):
-                continue
-            status = plugin.pre_enqueue(pod)
-            if not status.ok:
-                return Decision(pod, self.table.names, self.release, gate=status)
+        gate = self.pre_enqueue(pod)
+        if not gate.ok:
+            return Decision(pod, self.table.names, self.release, gate=gate)
         info = PodInfo(pod, self.release)
         outcome = run_filters(profile, info, self.context, self._nominated)
         decision = Decision(pod, self.table.names, self.release, filters=outcome)
-        decision.looked_at = take_sample(profile.percentage, outcome, self._start)
+        if not self._keep_to_nominated(pod, outcome):
+            decision.looked_at = take_sample(profile.percentage, outcome, self._start)
         ask_extenders(self.extenders, info, self.context, outcome)
         rows = outcome.feasible
         if len(rows):
@@ -184,6 +191,27 @@ class Scheduler:
         else:
             self._post_filter(decision, info, profile)
         return decision
+
+    def pre_enqueue(self, pod: Pod) -> Status:
+        """Whether the pod may enter the queue: the first plugin's refusal, or success."""
+        for plugin in self.profile_of(pod).at("pre_enqueue"):
+            if self._gated(plugin.name):
+                continue
+            status = plugin.pre_enqueue(pod)
+            if not status.ok:
+                return status
+        return SUCCESS
+
+    def _keep_to_nominated(self, pod: Pod, outcome: FilterOutcome) -> bool:
+        """A pod that fits on the node that preemption promised it goes there; no other node is looked at.
+
+        Source: schedule_one.go evaluateNominatedNode (PreferNominatedNode).
+        """
+        row = self.table.index.get(pod.status.nominated_node_name, -1)
+        if row < 0 or row not in outcome.feasible:
+            return False
+        outcome.sample = np.array([row], np.int64)
+        return True
 
     def _gated(self, plugin: str) -> bool:
         return plugin == "SchedulingGates" and not self.release.enabled("PodSchedulingReadiness")
