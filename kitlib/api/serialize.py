@@ -21,7 +21,7 @@ from typing import IO, Any, NamedTuple, TypeVar
 
 import msgspec
 
-from kitlib.api import apps, core, serialize_fast, policy
+from kitlib.api import apps, core, policy, serialize_fast
 from kitlib.api.errors import ManifestError
 from kitlib.api.meta import KubeObject, KubeStruct
 from kitlib.api.resource import Quantity, QuantityError
