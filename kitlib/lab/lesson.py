@@ -16,6 +16,7 @@ from typing import Any
 from kitlib.api.errors import KitError
 from kitlib.lab.prediction import Answer, Prediction, Verdict
 from kitlib.lab.progress import Progress
+from kitlib.views.notebook import register
 
 KERNELS = ("auto", "docker", "simulated")
 _open: weakref.WeakSet[Any] = weakref.WeakSet()
@@ -50,15 +51,18 @@ class Lesson:
     Args:
         name: the notebook's number and name; predictions are kept under it.
         nodes: "auto", "docker" or "simulated"; "" takes KITLIB_NODES.
+        because: why the notebook itself chooses `nodes`; "" = a choice made by hand.
         progress: where predictions are kept.
 
     Attributes:
         kernel: "docker" or "simulated". why: why this one.
     """
 
-    def __init__(self, name: str, nodes: str = "", *, progress: Progress | None = None) -> None:
+    def __init__(self, name: str, nodes: str = "", *, because: str = "", progress: Progress | None = None) -> None:
         self.name = name
         self.kernel, self.why = choose_kernel(nodes)
+        self.why = because or self.why
+        register()
         self._progress = progress or Progress()
         self._questions: dict[str, Prediction] = {}
         self._cluster: Any = None
