@@ -208,13 +208,16 @@ class SchedulingQueue:
 
     # ------------------------------------------------------------------------------------------------ events and time
 
-    def move_all(self, event: ClusterEvent, old: Any = None, new: Any = None) -> list[QueuedPod]:
+    def move_all(self, event: ClusterEvent, old: Any = None, new: Any = None, *, besides: str = "") -> list[QueuedPod]:
         """Something has happened: pods that it may help leave the pool.
+
+        Args:
+            besides: key of a pod that stays where it is, because the event is of its own making.
 
         Returns:
             The pods that moved. Source: MoveAllToActiveOrBackoffQueue.
         """
-        moved = self._move(list(self._pool.values()), event, old, new)
+        moved = self._move([info for info in self._pool.values() if info.key != besides], event, old, new)
         self.in_flight.note(event, old, new)
         return moved
 

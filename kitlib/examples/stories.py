@@ -1,0 +1,36 @@
+"""The scheduler's stories as scenarios: spreading with node affinity, minDomains, gates, quotas, requests and limits.
+
+    stories()                        # their names
+    story("affinity-and-skew").decide("1.23").explain()
+
+Each is a file of plain data in `stories/`; see `kitlib.scheduler.scenario.Scenario.of`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kitlib.api.errors import KitError
+from kitlib.api.serialize import load_data
+from kitlib.scheduler.scenario import Scenario
+
+FOLDER = Path(__file__).parent / "stories"
+
+
+def stories() -> dict[str, str]:
+    """Name -> title of every story, in the order in which they are told."""
+    return {name: story(name).title for name in sorted(path.stem for path in FOLDER.glob("*.yaml"))}
+
+
+def story(name: str) -> Scenario:
+    """A story by its name, with or without its number.
+
+    Raises:
+        KitError: there is none; the message lists those that there are.
+    """
+    for path in sorted(FOLDER.glob("*.yaml")):
+        if name in (path.stem, path.stem.partition("-")[2]):
+            data = load_data(path.read_text(encoding="utf-8"), path.name)
+            return Scenario.of({"name": path.stem, **data})
+    known = ", ".join(path.stem.partition("-")[2] for path in sorted(FOLDER.glob("*.yaml")))
+    raise KitError(f"no story {name!r}; there are: {known}")

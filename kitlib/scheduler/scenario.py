@@ -1,0 +1,233 @@
+"""A scenario: nodes, pods that stand on them or wait, and the pod in question; decided under any release.
+
+    story = Scenario.of({"nodes": [{"name": "a", "cpu": 4}], "pods": [{"name": "p", "cpu": 1}]})
+    story.decide("1.24").explain()
+
+It is written as plain data: whole manifests, or short entries for what most scenarios need (see `Scenario.of`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from kitlib.api.apps import ReplicaSet, StatefulSet
+from kitlib.api.core import Namespace, Node, Pod, ReplicationController, Service
+from kitlib.api.defaults import set_defaults
+from kitlib.api.errors import KitError, NotFound
+from kitlib.api.policy import PodDisruptionBudget
+from kitlib.api.release import Release
+from kitlib.api.serialize import deepcopy, from_dict
+from kitlib.scheduler.decision import Decision
+from kitlib.scheduler.driver import Driver
+from kitlib.scheduler.profile import Profile
+from kitlib.scheduler.scheduler import Scheduler
+
+ZONE = "topology.kubernetes.io/zone"
+_NODE = {"name", "zone", "cpu", "memory", "pods", "labels", "taints", "unschedulable", "allocatable", "images"}
+_POD = {"name", "namespace", "node", "cpu", "memory", "labels", "priority", "requests", "spec", "start", "nominated"}
+_LISTS: dict[str, type[Any]] = {
+    "namespaces": Namespace,
+    "services": Service,
+    "replication_controllers": ReplicationController,
+    "replica_sets": ReplicaSet,
+    "stateful_sets": StatefulSet,
+    "budgets": PodDisruptionBudget,
+}
+_FIELDS = {"name", "title", "text", "source", "nodes", "pods", "pod", "gates", "later", *_LISTS}
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """Objects and a question.
+
+    Attributes:
+        nodes, pods: objects; pods without a node wait, in this order.
+        pod: name of the pod in question; "" = the first that waits.
+        name, title, text, source: for people. gates: feature gates set on top of every release that knows them.
+        later: nodes that are not there yet (an autoscaler's).
+        others: keyword arguments of `Scheduler` (`services`, `budgets`, …).
+    """
+
+    nodes: Sequence[Node]
+    pods: Sequence[Pod] = ()
+    pod: str = ""
+    name: str = ""
+    title: str = ""
+    text: str = ""
+    source: str = ""
+    gates: Mapping[str, bool] = field(default_factory=dict)
+    later: Sequence[Node] = ()
+    others: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, data: Mapping[str, Any]) -> Scenario:
+        """A scenario from plain data.
+
+        Args:
+            data: `nodes`, `pods` and the other attributes. A node or a pod is a manifest, or in short:
+                node `{name, zone, cpu, memory, pods, labels, taints, unschedulable, allocatable, images}`,
+                pod `{name, namespace, node, cpu, memory, requests, labels, priority, start, nominated, spec}`.
+
+        Raises:
+            KitError: for a field that there is not, or an object that cannot be read.
+        """
+        _known("scenario", data, _FIELDS)
+        others = {
+            name: [from_dict(dict(one), kind) for one in data[name]] for name, kind in _LISTS.items() if data.get(name)
+        }
+        return cls(
+            nodes=[node_of(one) for one in data.get("nodes") or ()],
+            pods=[pod_of(one) for one in data.get("pods") or ()],
+            pod=data.get("pod", ""),
+            name=data.get("name", ""),
+            title=data.get("title", ""),
+            text=data.get("text", ""),
+            source=data.get("source", ""),
+            gates=dict(data.get("gates") or {}),
+            later=[node_of(one) for one in data.get("later") or ()],
+            others=others,
+        )
+
+    @property
+    def waiting(self) -> list[Pod]:
+        """Pods without a node, in order."""
+        return [pod for pod in self.pods if not pod.spec.node_name]
+
+    @property
+    def question(self) -> Pod:
+        """The pod in question.
+
+        Raises:
+            NotFound: there is none of that name. KitError: no pod waits.
+        """
+        if not self.pod:
+            if not self.waiting:
+                raise KitError(f"scenario {self.name or self.title!r}: no pod waits for a node")
+            return self.waiting[0]
+        for pod in self.pods:
+            if self.pod in (pod.name, pod.key):
+                return pod
+        raise NotFound("pods", self.pod)
+
+    def of_pod(self, pod: str) -> Scenario:
+        """The same with another pod in question."""
+        return replace(self, pod=pod)
+
+    def release(self, release: Release | str | None = None, gates: Mapping[str, bool] | None = None) -> Release:
+        """A release with the scenario's gates (those that it knows) and others on top; a `Release` has its own."""
+        if isinstance(release, Release):
+            return release.with_gates(gates) if gates else release
+        found = Release(release) if release is not None else Release.latest()
+        mine = {gate: value for gate, value in self.gates.items() if found.knows(gate)}
+        return found.with_gates({**mine, **(gates or {})}) if mine or gates else found
+
+    def scheduler(
+        self,
+        release: Release | str | None = None,
+        *,
+        gates: Mapping[str, bool] | None = None,
+        profile: Profile | None = None,
+        pods: Iterable[Pod] | None = None,
+    ) -> Scheduler:
+        """A scheduler that sees the placed pods.
+
+        Args:
+            pods: in place of the scenario's own.
+        """
+        seen = list(self.pods if pods is None else pods)
+        return Scheduler(
+            self.nodes,
+            [pod for pod in seen if pod.spec.node_name],
+            release=self.release(release, gates),
+            profile=profile,
+            nominated=[pod for pod in seen if pod.status.nominated_node_name and not pod.spec.node_name],
+            **self.others,  # type: ignore[arg-type]
+        )
+
+    def decide(
+        self,
+        release: Release | str | None = None,
+        *,
+        gates: Mapping[str, bool] | None = None,
+        profile: Profile | None = None,
+    ) -> Decision:
+        """One cycle for the pod in question; pods that wait before it are placed first, as far as they fit."""
+        scheduler = self.scheduler(release, gates=gates, profile=profile)
+        question = self.question
+        for pod in self.waiting:
+            if pod is question:
+                break
+            scheduler.schedule(pod)
+        return scheduler.explain(deepcopy(question))
+
+    def driver(
+        self, release: Release | str | None = None, *, gates: Mapping[str, bool] | None = None, **settings: Any
+    ) -> Driver:
+        """A scheduler with its queue, all waiting pods added."""
+        return Driver(self.nodes, self.pods, release=self.release(release, gates), **{**self.others, **settings})
+
+
+def node_of(data: Mapping[str, Any]) -> Node:
+    """A node from a manifest or a short entry."""
+    if "metadata" in data:
+        made = from_dict(dict(data), Node)
+    else:
+        _known(f"node {data.get('name', '')!r}", data, _NODE)
+        name = _name(data, "node")
+        labels = {"kubernetes.io/hostname": name, **({ZONE: data["zone"]} if data.get("zone") else {})}
+        amounts = {"cpu": data.get("cpu", 4), "memory": data.get("memory", "16Gi"), "pods": data.get("pods", 110)}
+        made = from_dict(
+            {
+                "metadata": {"name": name, "labels": {**labels, **(data.get("labels") or {})}},
+                "spec": {"taints": data.get("taints") or [], "unschedulable": bool(data.get("unschedulable"))},
+                "status": {
+                    "allocatable": _texts({**amounts, **(data.get("allocatable") or {})}),
+                    "images": data.get("images") or [],
+                },
+            },
+            Node,
+        )
+    return made
+
+
+def pod_of(data: Mapping[str, Any]) -> Pod:
+    """A pod from a manifest or a short entry, with its defaults."""
+    if "metadata" in data:
+        made: Pod = from_dict(dict(data), Pod)
+    else:
+        _known(f"pod {data.get('name', '')!r}", data, _POD)
+        name, spec = _name(data, "pod"), dict(data.get("spec") or {})
+        requests = {**{key: data[key] for key in ("cpu", "memory") if key in data}, **(data.get("requests") or {})}
+        container = {"name": "app", "image": "app:1", "resources": {"requests": _texts(requests)}}
+        spec.setdefault("containers", [container])
+        spec.setdefault("priority", data.get("priority", 0))
+        if data.get("node"):
+            spec["nodeName"] = data["node"]
+        status = {"startTime": data["start"]} if data.get("start") else {}
+        if data.get("nominated"):
+            status["nominatedNodeName"] = data["nominated"]
+        meta = {"name": name, "namespace": data.get("namespace", "default"), "labels": data.get("labels") or {}}
+        made = from_dict({"metadata": meta, "spec": spec, "status": status}, Pod)
+    made.metadata.namespace = made.metadata.namespace or "default"
+    made.metadata.uid = made.metadata.uid or (
+        made.name if made.metadata.namespace == "default" else made.key.replace("/", "-")
+    )
+    return set_defaults(made)
+
+
+def _texts(amounts: Mapping[str, Any]) -> dict[str, str]:
+    return {name: str(amount) for name, amount in amounts.items()}
+
+
+def _name(data: Mapping[str, Any], kind: str) -> str:
+    if not data.get("name"):
+        raise KitError(f"{kind}: name: Required value")
+    return str(data["name"])
+
+
+def _known(what: str, data: Mapping[str, Any], fields: set[str]) -> None:
+    unknown = sorted(set(data) - fields)
+    if unknown:
+        raise KitError(f"{what}: unknown field {unknown[0]!r}; there are: {', '.join(sorted(fields))}")

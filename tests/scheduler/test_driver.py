@@ -1,0 +1,218 @@
+"""The scheduler at work on a clock: queues, events that wake pods, preemption over two cycles."""
+
+import pytest
+
+from kitlib.api.core import PodSchedulingGate
+from kitlib.api.errors import AlreadyExists, NotFound
+from kitlib.api.serialize import deepcopy
+from kitlib.scheduler.driver import Driver
+from kitlib.scheduler.plugin import Plugin
+from kitlib.scheduler.profile import Profile
+from kitlib.scheduler.scenario import node_of, pod_of
+from kitlib.scheduler.status import Code, Status
+
+WAIT = {"activeQ": [], "backoffQ": [], "unschedulable": [], "gated": []}
+
+
+def driver(nodes=({"name": "n", "cpu": 1},), pods=(), **settings):
+    return Driver([node_of(one) for one in nodes], [pod_of(one) for one in pods], **settings)
+
+
+def said(driver, reason):
+    return [entry.pod for entry in driver.log if entry.reason == reason]
+
+
+def test_the_most_important_pod_goes_first_and_equals_in_their_order():
+    pods = [{"name": "a"}, {"name": "b"}, {"name": "vip", "priority": 9}]
+    work = driver(pods=pods)
+    assert work.waiting()["activeQ"] == ["vip", "a", "b"]
+    assert [decision.pod.name for decision in work.run()] == ["vip", "a", "b"]
+    assert work.waiting() == WAIT
+
+
+def test_a_step_is_a_cycle_or_time_passing_and_ends():
+    work = driver(pods=[{"name": "a", "cpu": 1}])
+    assert work.step() == "default/a: goes to n"
+    assert work.step() == ""
+    assert work.clock.now_ms() == 0
+
+
+def test_a_refused_pod_waits_until_room_is_made():
+    work = driver(pods=[{"name": "first", "node": "n", "cpu": 1}, {"name": "second", "cpu": 1}])
+    work.run(10)
+    assert work.waiting()["unschedulable"] == ["second"]
+    work.delete_pod("first")
+    assert said(work, "AssignedPodDelete") == ["default/first"]
+    work.run(10)
+    assert work.pod("second").spec.node_name == "n"
+
+
+@pytest.mark.parametrize(
+    ("release", "queue"),
+    [("1.36", "unschedulable"), ("1.31", "backoffQ")],
+    ids=["a hint dismisses the event", "without hints every registered event counts"],
+)
+def test_queueing_hints_decide_whether_an_event_wakes_a_pod(release, queue):
+    work = driver(pods=[{"name": "big", "cpu": 3}], release=release)
+    work.run(0)
+    work.add_node(node_of({"name": "small", "cpu": 2}))
+    assert work.waiting()[queue] == ["big"]
+
+
+def test_a_larger_node_wakes_a_pod_that_was_too_large():
+    work = driver(pods=[{"name": "big", "cpu": 3}])
+    work.run(0)
+    work.update_node(node_of({"name": "n", "cpu": 4}))
+    work.run(5)
+    assert work.pod("big").spec.node_name == "n"
+
+
+def test_a_taint_that_goes_wakes_a_pod():
+    taint = {"key": "k", "effect": "NoSchedule"}
+    work = driver([{"name": "n", "taints": [taint]}], [{"name": "p"}])
+    work.run(0)
+    work.update_node(node_of({"name": "n", "labels": {"other": "label"}, "taints": [taint]}))
+    assert work.waiting()["unschedulable"] == ["p"]
+    work.update_node(node_of({"name": "n"}))
+    work.run(5)
+    assert work.pod("p").spec.node_name == "n"
+
+
+def test_a_pod_that_tolerates_now_is_tried_again():
+    work = driver([{"name": "n", "taints": [{"key": "k", "effect": "NoSchedule"}]}], [{"name": "p"}])
+    work.run(0)
+    changed = pod_of({"name": "p", "spec": {"tolerations": [{"key": "k", "operator": "Exists"}]}})
+    work.update_pod(changed)
+    work.run(5)
+    assert work.pod("p").spec.node_name == "n"
+
+
+def test_the_neighbour_that_an_affinity_asks_for_wakes_a_pod():
+    affinity = {
+        "podAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": [
+                {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "db"}}}
+            ]
+        }
+    }
+    work = driver(pods=[{"name": "web", "spec": {"affinity": affinity}}])
+    work.run(0)
+    work.add_pod(pod_of({"name": "other", "node": "n", "labels": {"app": "cache"}}))
+    assert work.waiting()["unschedulable"] == ["web"]
+    work.add_pod(pod_of({"name": "db", "node": "n", "labels": {"app": "db"}}))
+    work.run(5)
+    assert work.pod("web").spec.node_name == "n"
+
+
+def test_after_five_minutes_a_pod_is_tried_although_nothing_has_happened():
+    work = driver(pods=[{"name": "big", "cpu": 3}])
+    assert len(work.run(329)) == 1
+    assert len(work.run(2)) == 1
+    assert said(work, "UnschedulableTimeout") == ["default/big"]
+
+
+def test_backoff_ends_by_the_clock_where_nothing_is_taken_early():
+    work = driver(pods=[{"name": "big", "cpu": 3}], release="1.30")
+    work.run(0)
+    work.add_node(node_of({"name": "other", "cpu": 1}))
+    assert work.waiting()["backoffQ"] == ["big"]
+    work.pass_time(0.9)
+    assert work.waiting()["backoffQ"] == ["big"]
+    work.pass_time(0.1)
+    assert (work.waiting()["activeQ"], said(work, "BackoffComplete")) == (["big"], ["default/big"])
+
+
+def test_preemption_takes_two_cycles_and_holds_the_room_in_between():
+    pods = [{"name": "low", "node": "n", "cpu": 1}, {"name": "vip", "cpu": 1, "priority": 9}]
+    work = driver(pods=pods, exit_after_s=5)
+    first = work.cycle()
+    assert (first.nominated, [pod.name for pod in first.victims]) == ("n", ["low"])
+    assert work.pod("vip").status.nominated_node_name == "n"
+    victim = work.pod("low")
+    assert victim.metadata.deletion_timestamp is not None
+    assert [c.reason for c in victim.status.conditions if c.type == "DisruptionTarget"] == ["PreemptionByScheduler"]
+    work.add_pod(pod_of({"name": "sneaky", "cpu": 1}))
+    work.run(4.9)
+    assert "default/low" in work.pods
+    work.run(10)
+    assert (work.pod("vip").spec.node_name, work.pod("vip").status.nominated_node_name) == ("n", "")
+    assert work.waiting()["unschedulable"] == ["sneaky"]
+
+
+def test_a_victim_without_grace_is_gone_at_once():
+    low = {"name": "low", "node": "n", "cpu": 1, "spec": None}
+    low["spec"] = {"terminationGracePeriodSeconds": 0}
+    work = driver(pods=[low, {"name": "vip", "cpu": 1, "priority": 9}], exit_after_s=5)
+    work.cycle()
+    assert "default/low" not in work.pods
+
+
+def test_a_gated_pod_enters_when_its_last_gate_goes():
+    gated = {"name": "p", "spec": {"schedulingGates": [{"name": "a.io/x"}, {"name": "a.io/y"}]}}
+    work = driver(pods=[gated], release="1.30")
+    assert (work.run(60), work.waiting()["gated"]) == ([], ["p"])
+    for left in ([PodSchedulingGate(name="a.io/y")], []):
+        changed = deepcopy(work.pod("p"))
+        changed.spec.scheduling_gates = left
+        work.update_pod(changed)
+        assert work.waiting()["activeQ"] == ([] if left else ["p"])
+    work.run()
+    assert said(work, "FailedScheduling") == []
+    assert work.pod("p").spec.node_name == "n"
+
+
+def test_a_removed_node_takes_its_pods_along():
+    work = driver([{"name": "n"}, {"name": "m"}], [{"name": "p", "node": "n"}])
+    work.remove_node("n")
+    assert work.pods == {}
+    work.add_pod(pod_of({"name": "q"}))
+    work.run()
+    assert work.pod("q").spec.node_name == "m"
+
+
+class Hold(Plugin):
+    name = "Hold"
+
+    def permit(self, info, node):
+        return Status(Code.Wait, ("wait for the others",))
+
+
+@pytest.mark.parametrize("bound", [True, False], ids=["allowed", "refused"])
+def test_a_permit_plugin_holds_a_pod_until_it_is_allowed_or_refused(bound):
+    own = Profile.from_configuration({"plugins": {"multiPoint": {"enabled": [{"name": "Hold"}]}}}, own=[Hold])
+    work = driver(pods=[{"name": "p"}], profile=own)
+    work.cycle()
+    assert said(work, "WaitingOnPermit") == ["default/p"]
+    if bound:
+        work.allow("p")
+        assert work.pod("p").spec.node_name == "n"
+    else:
+        work.reject("p", "changed my mind")
+        assert work.waiting()["unschedulable"] == ["p"]
+        assert work.log[-2].message == "changed my mind"
+
+
+def test_mistakes_are_named():
+    work = driver(pods=[{"name": "p"}])
+    with pytest.raises(AlreadyExists):
+        work.add_pod(pod_of({"name": "p"}))
+    for call in (lambda: work.pod("q"), lambda: work.delete_pod("q"), lambda: work.remove_node("q")):
+        with pytest.raises(NotFound):
+            call()
+
+
+def test_the_callers_objects_are_left_alone():
+    pod = pod_of({"name": "p", "cpu": 9})
+    work = Driver([node_of({"name": "n"})], [pod])
+    work.run(5)
+    assert (pod.spec.node_name, pod.status.conditions) == ("", [])
+    assert [c.message for c in work.pod("p").status.conditions] == [work.decisions["default/p"].message]
+
+
+def test_the_same_events_give_the_same_log():
+    def play():
+        work = driver(pods=[{"name": f"p{i}", "cpu": "300m", "priority": i % 3} for i in range(6)], seed=3)
+        work.run(20)
+        return [str(entry) for entry in work.log]
+
+    assert play() == play()
