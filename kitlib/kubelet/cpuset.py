@@ -33,7 +33,7 @@ def parse_cpus(text: str) -> frozenset[int]:
 def format_cpus(cpus: Iterable[int]) -> str:
     """The shortest list of these CPUs. Source: CPUSet.String."""
     runs: list[list[int]] = []
-    for cpu in sorted(cpus):
+    for cpu in sorted(set(cpus)):
         if runs and runs[-1][1] == cpu - 1:
             runs[-1][1] = cpu
         else:

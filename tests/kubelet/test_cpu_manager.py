@@ -1,0 +1,237 @@
+"""The CPU manager: document 003's log, properties of every allocation, the state file."""
+
+from __future__ import annotations
+
+import contextlib
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kitlib.api.core import Pod
+from kitlib.api.defaults import set_defaults
+from kitlib.api.release import Release
+from kitlib.api.serialize import from_dict
+from kitlib.kubelet.cpu_manager import CPUManagerError, CPUState, CPUTopology, SMTAlignmentError, StaticPolicy
+from kitlib.kubelet.cpu_manager.checkpoint import checksum, dump_state, load_state
+from kitlib.kubelet.cpuset import format_cpus, parse_cpus
+from kitlib.kubelet.machine import CPU
+
+ALPHA = Release.latest().with_gates({"CPUManagerPolicyAlphaOptions": True})
+
+
+def machine(sockets: int = 1, nodes: int = 1, cores: int = 4, threads: int = 2, caches: int = 1) -> CPUTopology:
+    """Sibling threads are numbered after all cores, as in document 003."""
+    total = sockets * nodes * cores
+    return CPUTopology(
+        CPU(t * total + core, core, core // (nodes * cores), core // cores, core // max(cores // caches, 1))
+        for t in range(threads)
+        for core in range(total)
+    )
+
+
+def pod(uid: str, *cpus: str, init: tuple[str, ...] = (), always: bool = False) -> Pod:
+    def container(name: str, amount: str) -> dict[str, object]:
+        limits = {"cpu": amount, "memory": "64Mi"}
+        return {"name": name, "image": "x", "resources": {"limits": limits}}
+
+    inits = [container(f"i{i}", amount) for i, amount in enumerate(init)]
+    if always:
+        inits = [{**one, "restartPolicy": "Always"} for one in inits]
+    manifest = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": uid, "uid": uid},
+        "spec": {"containers": [container(f"c{i}", a) for i, a in enumerate(cpus)], "initContainers": inits},
+    }
+    return set_defaults(from_dict(manifest, Pod))
+
+
+def give(policy: StaticPolicy, made: Pod) -> list[str]:
+    """Allocate for all containers; "" = shares."""
+    shown = []
+    for container in (*made.spec.init_containers, *made.spec.containers):
+        cpus = policy.allocate(made, container)
+        shown.append("" if cpus is None else format_cpus(cpus))
+    return shown
+
+
+def test_document_003_a_pod_of_sixteen_cpus_gets_a_whole_free_numa_node() -> None:
+    topology = CPUTopology(
+        CPU(t * 32 + core, core, core // 16, core // 8, core // 8) for t in (0, 1) for core in range(32)
+    )
+    first = pod("earlier", "12")
+    policy = StaticPolicy(topology, 1, [0])
+    policy.state.default -= parse_cpus("1-6,33-38")
+    policy.state.assignments["earlier"] = {"c0": parse_cpus("1-6,33-38")}
+    assert format_cpus(policy.state.default) == "0,7-32,39-63"
+    assert policy.exclusive_cpus(first, first.spec.containers[0]) == 12
+    assert give(policy, pod("pod-2", "16")) == ["8-15,40-47"]
+    assert format_cpus(policy.state.default) == "0,7,16-32,39,48-63"
+
+
+@pytest.mark.parametrize(
+    ("options", "wanted", "expected"),
+    [
+        ({}, "2", "1,5"),
+        ({}, "3", "1,4-5"),
+        ({"full-pcpus-only": "true"}, "2", "1,5"),
+        ({"distribute-cpus-across-cores": "true"}, "2", "1-2"),
+        ({"strict-cpu-reservation": "true"}, "3", "1,4-5"),
+    ],
+)
+def test_an_option_changes_which_cpus_are_taken(options: dict[str, str], wanted: str, expected: str) -> None:
+    policy = StaticPolicy(machine(), 1, [0], options, release=ALPHA)
+    assert give(policy, pod("p", wanted)) == [expected]
+    assert (0 in policy.state.default) is ("strict-cpu-reservation" not in options)
+
+
+def test_a_request_is_spread_evenly_over_numa_nodes_where_the_option_says_so() -> None:
+    topology = machine(sockets=2, cores=4, threads=1)
+    packed = StaticPolicy(topology, 0)
+    spread = StaticPolicy(topology, 0, options={"distribute-cpus-across-numa": "true"})
+    assert give(packed, pod("p", "6")) == ["0-5"]
+    assert give(spread, pod("p", "6")) == ["0-2,4-6"]
+
+
+def test_a_cache_that_can_hold_the_request_is_preferred_to_whole_cores_from_two() -> None:
+    topology = machine(cores=8, threads=2, caches=2)
+    options = {"prefer-align-cpus-by-uncorecache": "true"}
+    plain, aligned = StaticPolicy(topology, 2), StaticPolicy(topology, 2, options=options)
+    for policy in (plain, aligned):
+        assert format_cpus(policy.reserved) == "0,8"
+    assert give(plain, pod("p", "8")) == ["1-4,9-12"]
+    assert give(aligned, pod("p", "8")) == ["4-7,12-15"]
+
+
+def test_only_whole_cpus_of_guaranteed_pods_are_exclusive() -> None:
+    policy = StaticPolicy(machine(), 1)
+    burstable = pod("b", "2")
+    del burstable.spec.containers[0].resources.limits["memory"]
+    burstable.spec.containers[0].resources.requests.pop("memory")
+    assert give(policy, pod("half", "1500m")) == [""]
+    assert give(policy, burstable) == [""]
+    assert give(policy, pod("mixed", "1", "500m")) == ["4", ""]
+
+
+def test_init_containers_leave_their_cpus_to_the_next_sidecars_keep_them() -> None:
+    policy = StaticPolicy(machine(), 0)
+    init, main = give(policy, pod("p", "2", init=("4",)))
+    assert parse_cpus(main) < parse_cpus(init)
+    policy = StaticPolicy(machine(), 0)
+    sidecar, main = give(policy, pod("p", "2", init=("4",), always=True))
+    assert not parse_cpus(main) & parse_cpus(sidecar)
+
+
+def test_a_refused_request_changes_nothing() -> None:
+    policy = StaticPolicy(machine(), 1, options={"full-pcpus-only": "true"})
+    before = policy.state.default
+    with pytest.raises(SMTAlignmentError, match="requested 3 cpus not multiple cpus per core = 2"):
+        give(policy, pod("odd", "3"))
+    with pytest.raises(SMTAlignmentError, match="available physical CPUs = 6, requested CPUs = 8"):
+        give(policy, pod("big", "8"))
+    with pytest.raises(CPUManagerError, match="requested=8, available=7"):
+        give(StaticPolicy(machine(), 1), pod("big", "8"))
+    assert policy.state.default == before and not policy.state.assignments
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"full-pcpus-only": "maybe"}, "strconv.ParseBool"),
+        ({"align-by-socket": "true"}, "number of sockets are more than number of NUMA"),
+        (
+            {"prefer-align-cpus-by-uncorecache": "true", "distribute-cpus-across-cores": "true"},
+            "can not be used at the same time",
+        ),
+    ],
+)
+def test_options_that_cannot_be_are_refused(options: dict[str, str], message: str) -> None:
+    sockets = CPUTopology(CPU(i, i, i // 2, 0, 0) for i in range(4))
+    with pytest.raises(CPUManagerError, match=message):
+        StaticPolicy(sockets, 0, options=options, release=ALPHA)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.sampled_from([(1, 1, 4, 2), (2, 1, 4, 2), (2, 2, 3, 2), (2, 4, 2, 1)]),
+    st.sampled_from([{}, {"full-pcpus-only": "true"}, {"distribute-cpus-across-numa": "true"}]),
+    st.lists(st.tuples(st.booleans(), st.integers(1, 6)), max_size=12),
+)
+def test_sets_are_disjoint_never_reserved_and_all_cpus_are_somewhere(
+    shape: tuple[int, int, int, int], options: dict[str, str], steps: list[tuple[bool, int]]
+) -> None:
+    topology = machine(*shape)
+    policy = StaticPolicy(topology, 2, options=options)
+    for number, (comes, count) in enumerate(steps):
+        if comes:
+            with contextlib.suppress(CPUManagerError):
+                give(policy, pod(f"p{number}", str(count)))
+        elif policy.state.assignments:
+            policy.remove(next(iter(policy.state.assignments)), "c0")
+        sets = [cpus for containers in policy.state.assignments.values() for cpus in containers.values()]
+        held = frozenset().union(*sets)
+        assert sum(map(len, sets)) == len(held)
+        assert not held & policy.reserved
+        assert held | policy.state.default == topology.ids
+        assert not held & policy.state.default
+        for uid, containers in policy.state.assignments.items():
+            assert all(len(cpus) > 0 for cpus in containers.values()), uid
+    for uid in list(policy.state.assignments):
+        policy.remove(uid, "c0")
+    assert policy.state.default == topology.ids
+
+
+def test_hints_name_every_set_of_nodes_and_prefer_the_smallest() -> None:
+    policy = StaticPolicy(machine(sockets=2, cores=2, threads=2), 1)
+    small, large = pod("s", "2"), pod("l", "6")
+    assert [str(h) for h in policy.hints(small, small.spec.containers[0]) or ()] == [
+        "[0] true",
+        "[1] true",
+        "[0 1] false",
+    ]
+    assert [str(h) for h in policy.hints(large, large.spec.containers[0]) or ()] == ["[0 1] true"]
+    shared = pod("b", "500m")
+    assert policy.hints(shared, shared.spec.containers[0]) is None
+
+
+# Checksums that the kubelet's own tests hold (pkg/kubelet/cm/cpumanager/state).
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        ('{"policyName":"none","defaultCPUSet":"4-6"}', 657950972),
+        (
+            '{"policyName":"static","defaultCPUSet":"7-9","entries":{"pod":{"container1":"4-6","container2":"1-3"}}}',
+            1420829534,
+        ),
+    ],
+)
+def test_the_state_file_has_the_kubelets_checksum(data: str, expected: int) -> None:
+    assert checksum(data) == expected
+
+
+def test_a_restarted_kubelet_finds_its_state_again() -> None:
+    policy = StaticPolicy(machine(), 1)
+    give(policy, pod("p", "2"))
+    text = dump_state("static", policy.state)
+    assert '"checksum"' in text
+    again = StaticPolicy(machine(), 1, state=load_state(text, "static"))
+    assert again.state == policy.state
+    with pytest.raises(CPUManagerError, match='configured policy "none" differs from state checkpoint policy "static"'):
+        load_state(text, "none")
+    with pytest.raises(CPUManagerError, match="checkpoint is corrupted"):
+        load_state(text.replace("static", "atatic"), "static")
+
+
+@pytest.mark.parametrize(
+    ("state", "message"),
+    [
+        (CPUState(parse_cpus("1-7")), "not all reserved cpus"),
+        (CPUState(parse_cpus("0-6")), "doesn't match with CPUs in state"),
+        (CPUState(parse_cpus("0-7"), {"p": {"c": parse_cpus("3")}}), "overlaps with default cpuset"),
+        (CPUState(frozenset(), {"p": {"c": parse_cpus("3")}}), "default cpuset cannot be empty"),
+    ],
+)
+def test_a_state_that_does_not_fit_the_machine_stops_the_kubelet(state: CPUState, message: str) -> None:
+    with pytest.raises(CPUManagerError, match=message):
+        StaticPolicy(machine(), 1, state=state)
