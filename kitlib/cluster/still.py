@@ -24,7 +24,8 @@ from kitlib.cluster.hollow import running
 from kitlib.cluster.nodes import NodePlan
 from kitlib.kubelet.cgroup_tree import Cgroup, CgroupTree, Difference, Version
 from kitlib.kubelet.desired import NodeConfig, desired_tree
-from kitlib.kubelet.node_allocatable import node_status, validate_node_allocatable
+from kitlib.kubelet.node_allocatable import node_status
+from kitlib.kubelet.node_validation import check_node
 from kitlib.kubelet.settings import KubeletSettings
 from kitlib.node.simulated.cgroupfs import SimulatedCgroupFS
 
@@ -40,6 +41,9 @@ class StillNode:
         version: of its cgroups.
         record: called with every write by hand, for the journal.
 
+    Raises:
+        SettingsError: where the kubelet would not start on this machine; with its messages.
+
     Attributes:
         config: what the kubelet works with. kernel: the cgroup file system.
     """
@@ -50,7 +54,7 @@ class StillNode:
         self.config = NodeConfig(
             machine=plan.machine, settings=settings, release=release, name=plan.name, resources=plan.resources
         )
-        validate_node_allocatable(plan.machine.container_manager_capacity(), self.config.reservations)
+        check_node(self.config, version)
         self.kernel = self._cgroups(version)
         self._desired = CgroupTree(version, settings.cgroup_driver)
         self._set_up()

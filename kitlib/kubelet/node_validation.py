@@ -20,6 +20,7 @@ from kitlib.kubelet.node_allocatable import (
     node_allocatable_reservation,
     validate_node_allocatable,
 )
+from kitlib.kubelet.settings import SettingsError
 from kitlib.kubelet.settings_options import is_on
 
 if TYPE_CHECKING:
@@ -36,6 +37,17 @@ def node_problems(node: NodeConfig, version: Version = 2) -> list[str]:
     if missing:
         return missing  # the kubelet stops here, and the other figures rest on these CPUs
     return [*_system(node, version), *_allocatable(node), *_cpu_manager(node), *_memory_manager(node)]
+
+
+def check_node(node: NodeConfig, version: Version = 2) -> None:
+    """Refuse to start where `node_problems` finds something.
+
+    Raises:
+        SettingsError: with the kubelet's messages.
+    """
+    problems = node_problems(node, version)
+    if problems:
+        raise SettingsError(problems)
 
 
 def _system(node: NodeConfig, version: Version) -> Iterator[str]:

@@ -25,6 +25,7 @@ from kitlib.kubelet.loop.eviction import EVERY, EvictionManager
 from kitlib.kubelet.loop.interfaces import CgroupFS, ContainerProblem, ContainerRuntime, Ended, Reports
 from kitlib.kubelet.loop.pod_worker import PodWorker, State
 from kitlib.kubelet.node_allocatable import node_status
+from kitlib.kubelet.node_validation import check_node
 from kitlib.kubelet.oom_score import SANDBOX_OOM_SCORE_ADJ, container_oom_score_adjust
 
 QOS_EVERY = 60.0
@@ -48,6 +49,7 @@ class Kubelet:
         wanted: the cgroups that it wants now, containers that run included.
 
     Raises:
+        SettingsError: where it would not start on this machine.
         KitError: where the kernel refuses a node-level cgroup.
     """
 
@@ -60,6 +62,7 @@ class Kubelet:
         clock: Callable[[], float],
     ) -> None:
         self.config, self.cgroups, self.runtime, self.reports, self.clock = config, cgroups, runtime, reports, clock
+        check_node(config, cgroups.version)
         self.rules = Desired(config, cgroups.version)
         self.wanted = CgroupTree(cgroups.version, config.settings.cgroup_driver)
         self._workers: dict[str, PodWorker] = {}
