@@ -5,6 +5,7 @@ import pytest
 from kitlib.kubelet.machine import MachineInfo
 from kitlib.node.simulated.cpu import water_fill
 from kitlib.node.simulated.kernel import Kernel
+from kitlib.node.simulated.rules import CgroupError
 from kitlib.node.simulated.workloads import FOREVER, Phase, Workload, command_workload, declared_workload
 
 MI = 2**20
@@ -153,3 +154,17 @@ def test_a_declared_curve_is_read():
 def test_a_curve_that_cannot_be_read_is_refused(text):
     with pytest.raises(ValueError):
         declared_workload(text)
+
+
+def test_a_limit_set_below_what_is_in_use_kills_on_v2_and_is_refused_on_v1():
+    k = kernel(version=2)
+    k.spawn(eats(150), "/pods/a")
+    k.cgroups.write("/pods/a", "memory.max", str(100 * MI))
+    k.advance(1)
+    assert [(gone.code, gone.oom) for gone in k.exits()] == [(137, True)]
+    k = kernel(version=1)
+    k.spawn(eats(150), "/pods/a")
+    with pytest.raises(CgroupError, match="EBUSY"):
+        k.cgroups.write("/pods/a", "memory.limit_in_bytes", str(100 * MI))
+    k.advance(1)
+    assert k.exits() == []

@@ -162,6 +162,7 @@ class Kernel:
     def advance(self, seconds: float) -> None:
         """Let time pass."""
         end = self.now + seconds
+        self._hold_limits()
         while True:
             self._divide()
             upcoming = min((p.phase_ends for p in self.processes.values()), default=float("inf"))
@@ -296,6 +297,18 @@ class Kernel:
             if (limit := self.limit(path)) is not None
         ]
         return max(min(rooms, default=phase.cache), 0)
+
+    def _hold_limits(self) -> None:
+        """v2: a limit that was set below what is in use reclaims, then kills (v1 refuses such a limit).
+
+        Source: mm/memcontrol.c memory_max_write.
+        """
+        if self.version == 1 or self._seen == self.cgroups.changed:
+            return
+        for path in dict.fromkeys(above for process in self.processes.values() for above in _upwards(process.cgroup)):
+            while self._exceeds(path) and not self._reclaim(path):
+                if not self._out_of_memory(path, next(self._below(path))):
+                    break
 
     def _exceeds(self, path: str) -> bool:
         limit = self.limit(path)
