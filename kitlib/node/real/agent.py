@@ -1,0 +1,219 @@
+"""The agent of a node: the kubelet, driven by what the owner asks, by the clock and by containers that end.
+
+One loop without threads: it waits for the owner's lines, for the end of a child, for output of containers and for the
+next moment at which something is due. The kubelet is the same as on the simulated kernel; here its cgroups are the
+kernel's and its containers are crun's. What it reports goes to the owner as it happens.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import sys
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Any
+
+from kitlib.api.core import Pod, PodStatus
+from kitlib.api.errors import KitError
+from kitlib.api.meta import Condition
+from kitlib.api.serialize import from_dict, to_dict
+from kitlib.kubelet.loop.kubelet import Kubelet
+from kitlib.node.real import mounts, protocol
+from kitlib.node.real.cgroupfs import RealCgroupFS
+from kitlib.node.real.looking import Looking
+from kitlib.node.real.runtime import CrunRuntime
+
+TICK = 0.5
+"""Seconds between two looks of the kubelet while nothing happens."""
+AGENT_SCORE = -999
+"""The agent's oom_score_adj, as the kubelet's own; where the host refuses it, 0."""
+_CHUNK = 1 << 16
+
+
+class Owner:
+    """Who holds the node's streams; implements `kitlib.kubelet.loop.interfaces.Reports`."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def send(self, message: Mapping[str, Any]) -> None:
+        """Write one message; the owner reads all the time, so this waits for nobody."""
+        left = memoryview(protocol.encode(message))
+        while left:
+            left = left[os.write(self._descriptor, left) :]
+
+    def now(self) -> datetime:
+        """The host's date."""
+        return datetime.now(UTC)
+
+    def event(self, about: Pod | None, kind: str, reason: str, message: str) -> None:
+        """An event about a pod or the node."""
+        self.send({"report": "event", "pod": _key(about), "kind": kind, "reason": reason, "message": message})
+
+    def status(self, pod: Pod, status: PodStatus) -> None:
+        """A pod's status has changed."""
+        self.send({"report": "status", "pod": _key(pod), "status": to_dict(Pod(status=status)).get("status", {})})
+
+    def gone(self, pod: Pod) -> None:
+        """A pod that was to be deleted has ended."""
+        self.send({"report": "gone", "pod": _key(pod)})
+
+    def condition(self, condition: Condition) -> None:
+        """A condition of the node has changed."""
+        self.send({"report": "condition", "condition": to_dict(condition)})
+
+
+class Agent:
+    """What runs in a node container.
+
+    Args:
+        reads, writes: descriptors of the owner's requests and of the answers.
+    """
+
+    def __init__(self, reads: int, writes: int) -> None:
+        self._reads, self._owner = reads, Owner(writes)
+        self._began = time.monotonic()
+        self._rest = b""
+        self._kubelet: Kubelet | None = None
+        self._runtime: CrunRuntime | None = None
+        self._looking: Looking | None = None
+        self._ends, self._wakes = os.pipe()
+        for descriptor in (self._ends, self._wakes):
+            os.set_blocking(descriptor, False)
+        self._does: dict[str, Callable[..., Any]] = {"start": self._start, "sync": self._sync}
+
+    def clock(self) -> float:
+        """Seconds since the agent began."""
+        return time.monotonic() - self._began
+
+    def run(self) -> int:
+        """Serve until the owner has gone."""
+        signal.set_wakeup_fd(self._wakes, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        next_tick = 0.0
+        while True:
+            waits = select.poll()
+            waits.register(self._reads, select.POLLIN)
+            waits.register(self._ends, select.POLLIN)
+            outputs = set(self._runtime.outputs()) if self._runtime is not None else set()
+            for descriptor in outputs:
+                waits.register(descriptor, select.POLLIN)
+            due = min(next_tick, self._next_due())
+            happened = [d for d, _ in waits.poll(max(0.0, min(due - self.clock(), 60.0)) * 1000)]
+            look = self.clock() >= due
+            for descriptor in happened:
+                if descriptor == self._reads:
+                    if not self._hear():
+                        return 0
+                elif descriptor == self._ends:
+                    with suppress(BlockingIOError):
+                        os.read(self._ends, _CHUNK)
+                    look = True
+                elif self._runtime is not None and descriptor in outputs:
+                    self._runtime.drain(descriptor)
+            if self._looking is not None:
+                self._looking.sample(self._owner.send)
+            if look:
+                self._look()
+                next_tick = self.clock() + TICK
+
+    def _next_due(self) -> float:
+        if self._runtime is None or self._looking is None:
+            return float("inf")
+        return min(self._runtime.next_kill(), self._looking.next_sample())
+
+    def _look(self) -> None:
+        """Let the kubelet see what has happened; what goes wrong is told, and the next look tries again."""
+        if self._kubelet is None:
+            return
+        try:
+            self._kubelet.tick()
+        except (KitError, OSError) as error:
+            self._owner.event(None, "Warning", "KubeletError", f"{type(error).__name__}: {error}"[:500])
+
+    def _hear(self) -> bool:
+        """Take the owner's lines and answer each; False where the owner has gone."""
+        piece = os.read(self._reads, _CHUNK)
+        if not piece:
+            return False
+        *lines, self._rest = (self._rest + piece).split(b"\n")
+        for line in lines:
+            self._answer(line)
+        return True
+
+    def _answer(self, line: bytes) -> None:
+        number = 0
+        try:
+            asked = protocol.decode(line)
+            number, what = int(asked.pop("id", 0)), str(asked.pop("do", ""))
+            if what not in self._does:
+                raise KitError(f"{what!r}: this node knows {', '.join(sorted(self._does))}")
+            answer: dict[str, Any] = {"id": number, "ok": self._does[what](**asked)}
+        except Exception as error:  # whatever it is, the node goes on and the owner hears of it
+            answer = {"id": number, "error": protocol.error_to_data(error)}
+        self._owner.send(answer)
+
+    def _start(self, version: int, config: Mapping[str, Any]) -> dict[str, Any]:
+        """Make the tree ours and the kubelet; what this node may do, and what not."""
+        if version != protocol.VERSION:
+            raise KitError(f"the image speaks version {protocol.VERSION}, the kit {version}: kitlib image build")
+        if self._kubelet is not None:
+            raise KitError("this node has been started already")
+        wanted = protocol.config_from_data(config)
+        cgroups = RealCgroupFS()
+        cgroups.prepare()
+        lowest = _lowest_score()
+        mounts.be_subreaper()
+        runtime = CrunRuntime(cgroups, wanted.machine, self.clock, lowest_score=lowest, note=self._note)
+        self._kubelet = Kubelet(wanted, cgroups, runtime, self._owner, self.clock)
+        self._runtime = runtime
+        self._looking = Looking(self._kubelet, cgroups, runtime, self.clock)
+        self._does |= self._looking.requests()
+        missing = [] if lowest < 0 else [f"oom_score_adj below {lowest} is refused here (no CAP_SYS_RESOURCE)"]
+        return {
+            "version": cgroups.version,
+            "controllers": cgroups.controllers,
+            "lowest_score": lowest,
+            "kernel": os.uname().release,
+            "cpus": sorted(os.sched_getaffinity(0)),
+            "limits": missing,
+            "seconds": self.clock(),
+        }
+
+    def _sync(self, pods: list[dict[str, Any]]) -> None:
+        """Which pods are bound here."""
+        if self._kubelet is None:
+            raise KitError("this node has not been started")
+        self._kubelet.sync([from_dict(pod, Pod) for pod in pods])
+
+    def _note(self, pod: Pod, text: str) -> None:
+        self._owner.event(pod, "Normal", "StandsIn", text)
+
+
+def _key(pod: Pod | None) -> list[str]:
+    return [] if pod is None else [pod.namespace, pod.name, pod.metadata.uid]
+
+
+def _lowest_score() -> int:
+    """Give the agent the kubelet's score; the lowest that this node may set: -1000, or 0 where that is refused."""
+    try:
+        with open("/proc/self/oom_score_adj", "w") as file:
+            file.write(str(AGENT_SCORE))
+    except PermissionError:
+        return 0
+    return -1000
+
+
+def main() -> int:
+    """Take standard input and output for the owner; what anybody prints goes to standard error."""
+    writes = os.dup(1)
+    os.dup2(2, 1)
+    return Agent(0, writes).run()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

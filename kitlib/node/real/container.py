@@ -1,0 +1,186 @@
+"""A node's container: made with the smallest privilege that can own a cgroup tree, gone as soon as its owner is.
+
+It has no network, no volumes, no devices of the host, a read-only root and limits of its own. What the engine refuses
+is left out at the next try, and said. The container lives on the stream that its owner holds (`StdinOnce`, auto-remove
+and the watchdog in `boot.py`); labels name the owner, so that what was created and never started is found and removed.
+
+Source: Docker Engine API ContainerCreate, ContainerAttach; capabilities(7).
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from kitlib.api.errors import KitError
+from kitlib.kubelet.machine import MachineInfo
+from kitlib.node.real.link import Link
+
+Privilege = Literal["least", "full"]
+LABEL, OWNER = "dev.kitlib.node", "dev.kitlib.owner"
+NEEDED = (
+    *("SYS_ADMIN", "CHOWN", "DAC_OVERRIDE", "FOWNER", "KILL", "SETGID", "SETUID", "SETPCAP", "SYS_CHROOT", "MKNOD"),
+    *("SYS_PTRACE",),
+)
+"""SYS_ADMIN owns cgroups and mounts, SYS_PTRACE lets containers join their pod's namespaces, the rest is crun's."""
+WISHED = ("SYS_RESOURCE", "SYSLOG")
+"""Scores below 0, and the kernel's log: nodes do without where the engine has none to give."""
+OVERHEAD = 96 * 2**20
+"""Bytes that the agent, the runtime and what is kept in memory may use on top of what pods may."""
+PIDS_OVERHEAD = 64
+MAX_PID = 4096
+_REFUSED = ("caps", "capabilit", "operation not permitted")
+_GONE_WITHIN = 5.0
+
+
+@dataclass
+class NodeContainer:
+    """A container that runs a node's agent.
+
+    Attributes:
+        client: of the engine. id: of the container. link: the stream. lacking: capabilities that were refused.
+    """
+
+    client: Any
+    id: str
+    link: Link
+    lacking: tuple[str, ...] = ()
+    limits: list[str] = field(default_factory=list)
+
+    def close(self) -> None:
+        """End the node; returns when nothing of it is left, or after some seconds by force."""
+        self.link.close()
+        deadline = time.monotonic() + _GONE_WITHIN
+        while time.monotonic() < deadline:
+            if not exists(self.client, self.id):
+                return
+            time.sleep(0.01)
+        with suppress(Exception):  # it may go in this very moment
+            self.client.api.remove_container(self.id, force=True)
+
+
+def exists(client: Any, identity: str) -> bool:
+    """Whether the engine knows that container."""
+    from docker.errors import NotFound
+
+    try:
+        client.api.inspect_container(identity)
+    except NotFound:
+        return False
+    return True
+
+
+def start(
+    client: Any,
+    image: str,
+    name: str,
+    machine: MachineInfo,
+    *,
+    privilege: Privilege = "least",
+    cpuset: str = "",
+    lacking: tuple[str, ...] = (),
+) -> NodeContainer:
+    """Start a node.
+
+    Args:
+        client, image: the engine and what runs. name: of the node. machine: what it may use.
+        privilege: "least", or "full" for the engine's `--privileged`.
+        cpuset: processors that it may use; "" = all. lacking: capabilities known to be refused.
+
+    Raises:
+        KitError: where the engine refuses, in its words.
+    """
+    from docker.errors import APIError
+
+    for without in _ladder(lacking):
+        limits: list[str] = []
+        made = ""
+        try:
+            host = _host_config(client, machine, privilege, cpuset, without)
+            made = client.api.create_container(
+                image,
+                name=f"kitlib-{name}-{os.urandom(4).hex()}",
+                hostname=name[:63],
+                stdin_open=True,
+                labels={LABEL: name, OWNER: owner()},
+                host_config=host,
+                network_disabled=True,
+            )["Id"]
+            stream = client.api.attach_socket(
+                made, params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1, "logs": 0}
+            )
+            link = Link(name, stream)
+            client.api.start(made)
+        except APIError as error:
+            if made:
+                with suppress(APIError):
+                    client.api.remove_container(made, force=True)
+            text = str(error.explanation or error)
+            if privilege == "full" or not any(word in text.lower() for word in _REFUSED) or without == WISHED:
+                raise KitError(f"node {name}: the engine refused to start it: {text}") from error
+            continue
+        return NodeContainer(client, made, link, without, limits)
+    raise KitError(f"node {name}: the engine refused to start it")
+
+
+def _ladder(lacking: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """What is left out, from nothing to all that is only wished for."""
+    steps: list[tuple[str, ...]] = [(), ("SYS_RESOURCE",), ("SYSLOG",), WISHED]
+    return [step for step in steps if set(lacking) <= set(step)]
+
+
+def _host_config(client: Any, machine: MachineInfo, privilege: Privilege, cpuset: str, without: tuple[str, ...]) -> Any:
+    rights: dict[str, Any] = {"privileged": True}
+    if privilege == "least":
+        granted = [*NEEDED, *(name for name in WISHED if name not in without)]
+        rights = {
+            "cap_drop": ["ALL"],
+            "cap_add": granted,
+            "security_opt": ["seccomp=unconfined", "apparmor=unconfined"],
+        }
+    memory = machine.memory + machine.swap + OVERHEAD
+    return client.api.create_host_config(
+        **rights,
+        cgroupns="private",
+        network_mode="none",
+        ipc_mode="private",
+        auto_remove=True,
+        read_only=True,
+        tmpfs={"/run": "rw,exec,mode=755,size=50%", "/tmp": "rw,mode=1777,size=16m"},
+        mem_limit=memory,
+        memswap_limit=memory,
+        pids_limit=machine.max_pid + PIDS_OVERHEAD if machine.max_pid else None,
+        cpuset_cpus=cpuset or None,
+        log_config={"Type": "none", "Config": {}},
+    )
+
+
+def owner() -> str:
+    """This process, so that what it leaves behind can be told from what belongs to others."""
+    return f"{platform.node()}:{os.getpid()}"
+
+
+def sweep(client: Any) -> list[str]:
+    """Remove nodes that were created but never started, and whose owner on this machine has gone; their ids."""
+    removed = []
+    for found in client.api.containers(all=True, filters={"label": LABEL, "status": "created"}):
+        host, _, pid = found.get("Labels", {}).get(OWNER, "").rpartition(":")
+        if host == platform.node() and pid.isdigit() and int(pid) != os.getpid() and not _runs(int(pid)):
+            with suppress(Exception):  # somebody else sweeps too
+                client.api.remove_container(found["Id"], force=True)
+                removed.append(str(found["Id"]))
+    return removed
+
+
+def _runs(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True

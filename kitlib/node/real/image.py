@@ -1,0 +1,245 @@
+"""The image of a node: built on the user's machine, from Debian or any base, or from a root file system given by hand.
+
+Two layers of work: a base with Python, crun and stress-ng, which needs a network once, and the kit's own library on
+top of it, which needs none and takes a second. The image's name carries a hash of the library, so a changed library is
+never run in an old image. `save` and `load` carry both to a room without internet.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import io
+import os
+import tarfile
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from kitlib.api.errors import KitError
+
+BASE = "kitlib-base"
+NAME = "kitlib-node"
+LABEL = "dev.kitlib.image"
+DEBIAN = "debian:bookworm-slim"
+PACKAGE = Path(__file__).resolve().parents[2]
+ROOMS = ("api", "kubelet", "node")
+"""The parts of the kit that run in a node."""
+_LINE = 100
+
+Tell = Callable[[str], None]
+
+
+class ImageError(KitError):
+    """An image cannot be built, saved or loaded."""
+
+
+def sources() -> Iterator[tuple[str, Path]]:
+    """Every file of the kit that an image carries: its name there, and where it stands here."""
+    yield "kitlib/__init__.py", PACKAGE / "__init__.py"
+    for room in ROOMS:
+        for path in sorted((PACKAGE / room).rglob("*.py")):
+            yield f"kitlib/{path.relative_to(PACKAGE).as_posix()}", path
+
+
+def fingerprint() -> str:
+    """A hash of the Dockerfile and of every file that the image carries."""
+    whole = hashlib.sha256(dockerfile())
+    for name, path in sources():
+        whole.update(f"\0{name}\0".encode())
+        whole.update(path.read_bytes())
+    return whole.hexdigest()[:12]
+
+
+def dockerfile() -> bytes:
+    """How a node's image is made."""
+    return (PACKAGE / "node" / "real" / "Dockerfile").read_bytes()
+
+
+def tag() -> str:
+    """The name of the image for this very library."""
+    return f"{NAME}:{fingerprint()}"
+
+
+def context(base: str) -> bytes:
+    """What the engine needs to build: the Dockerfile and the library, as a tar archive."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        _add(archive, "Dockerfile", dockerfile().replace(f"BASE={DEBIAN}".encode(), f"BASE={base}".encode()))
+        for name, path in sources():
+            _add(archive, f"site/{name}", path.read_bytes())
+        for name, path in _msgspec():
+            _add(archive, f"site/{name}", path.read_bytes())
+    return buffer.getvalue()
+
+
+def _add(archive: tarfile.TarFile, name: str, content: bytes) -> None:
+    info = tarfile.TarInfo(name)
+    info.size, info.mode = len(content), 0o644
+    archive.addfile(info, io.BytesIO(content))
+
+
+def _msgspec() -> Iterator[tuple[str, Path]]:
+    """This machine's own msgspec: where it does not fit the image's Python, the build fetches another."""
+    found = importlib.util.find_spec("msgspec")
+    if found is None or not found.submodule_search_locations:
+        return
+    place = Path(next(iter(found.submodule_search_locations)))
+    for path in sorted(place.rglob("*")):
+        if path.is_file() and path.suffix in (".py", ".so"):
+            yield f"msgspec/{path.relative_to(place).as_posix()}", path
+
+
+def have(client: Any, name: str) -> bool:
+    """Whether the engine has an image of that name."""
+    from docker.errors import ImageNotFound
+
+    try:
+        client.images.get(name)
+    except ImageNotFound:
+        return False
+    return True
+
+
+def ready(client: Any) -> bool:
+    """Whether a node can be started without fetching anything: the image is there, or what it is made from."""
+    return have(client, tag()) or have(client, f"{BASE}:latest")
+
+
+def ensure(client: Any, tell: Tell = lambda text: None) -> str:
+    """The image's name; it is built where it is not there.
+
+    Raises:
+        ImageError: where it cannot be built.
+    """
+    name = tag()
+    if not have(client, name):
+        build(client, tell=tell)
+    return name
+
+
+def build(
+    client: Any, *, base: str = "", root: str | os.PathLike[str] | None = None, tell: Tell = lambda text: None
+) -> str:
+    """Build the image.
+
+    Args:
+        client: of the engine.
+        base: an image to build on; "" = the one that was prepared before, else Debian.
+        root: a tar archive with a root file system, or a directory with one; it becomes the base.
+        tell: called with every line that the engine says.
+
+    Returns:
+        The image's name.
+
+    Raises:
+        ImageError: with the engine's last words.
+    """
+    if root is not None:
+        if base:
+            raise ImageError("image: a base or a root file system can be given, not both")
+        base = _import(client, Path(root))
+    elif not base:
+        base = f"{BASE}:latest" if have(client, f"{BASE}:latest") else DEBIAN
+    name = tag()
+    if base != f"{BASE}:latest":
+        _run_build(client, context(base), f"{BASE}:latest", tell, "packages")
+        base = f"{BASE}:latest"  # it serves the next library too, without a network
+    _run_build(client, context(base), name, tell)
+    return name
+
+
+def _run_build(client: Any, archive: bytes, name: str, tell: Tell, target: str = "node") -> None:
+    from docker.errors import DockerException
+
+    last: list[str] = []
+    try:
+        said = client.api.build(
+            fileobj=io.BytesIO(archive),
+            custom_context=True,
+            tag=name,
+            target=target,
+            rm=True,
+            forcerm=True,
+            decode=True,
+            labels={LABEL: name},
+        )
+        for piece in said:
+            text = str(piece.get("stream") or piece.get("error") or piece.get("status") or "").strip()
+            if text:
+                last = [*last[-7:], text]
+                tell(text[:_LINE])
+            if "error" in piece:
+                raise ImageError(f"image {name}: {' / '.join(last)[-600:]}{_hint(text)}")
+    except DockerException as error:
+        raise ImageError(f"image {name}: the engine refused to build: {error}") from error
+
+
+def _hint(text: str) -> str:
+    """What to do where the base could not be fetched."""
+    words = ("pull", "manifest", "lookup", "registry", "no such host", "Could not resolve", "dial tcp")
+    if any(word in text for word in words):
+        return ". Without a network: kitlib image build --root ROOT.tar, or kitlib image load FILE"
+    return ""
+
+
+def _import(client: Any, root: Path) -> str:
+    """Make a base of a root file system."""
+    from docker.errors import DockerException
+
+    if not root.exists():
+        raise ImageError(f"{root}: there is no such root file system")
+    if not root.is_dir():
+        with root.open("rb") as given:
+            return _import_tar(client, given, DockerException)
+    with tempfile.TemporaryFile() as packed:
+        with tarfile.open(fileobj=packed, mode="w") as archive:
+            archive.add(root, arcname=".", filter=_plain_file)
+        packed.seek(0)
+        return _import_tar(client, packed, DockerException)
+
+
+def _plain_file(info: tarfile.TarInfo) -> tarfile.TarInfo | None:
+    """Devices, caches and documents stay behind: the engine makes /dev itself."""
+    name = info.name.removeprefix("./")
+    left = ("var/cache/apt/", "var/lib/apt/lists/", "usr/share/doc/", "usr/share/man/", "usr/share/locale/", "proc/")
+    return None if info.ischr() or info.isblk() or info.isfifo() or name.startswith(left) else info
+
+
+def _import_tar(client: Any, archive: IO[bytes], problem: type[Exception]) -> str:
+    try:
+        client.api.import_image_from_data(archive, repository=BASE, tag="latest")
+    except problem as error:
+        raise ImageError(f"the root file system cannot be imported: {error}") from error
+    if not have(client, f"{BASE}:latest"):
+        raise ImageError("the root file system cannot be imported: is it a tar archive of one?")
+    return f"{BASE}:latest"
+
+
+def save(client: Any, file: str | os.PathLike[str]) -> int:
+    """Write image and base to a file; bytes that were written."""
+    name = ensure(client)
+    names = [name, *([f"{BASE}:latest"] if have(client, f"{BASE}:latest") else [])]
+    size = 0
+    with open(file, "wb") as target:
+        for piece in client.api.get_image(names):
+            size += target.write(piece)
+    return size
+
+
+def load(client: Any, file: str | os.PathLike[str]) -> list[str]:
+    """Take in what `save` wrote; the names of the images."""
+    from docker.errors import DockerException
+
+    try:
+        with open(file, "rb") as source:
+            images = client.images.load(source)
+    except OSError as error:
+        raise ImageError(f"{file}: {error.strerror}") from error
+    except DockerException as error:
+        raise ImageError(f"{file}: the engine does not take it: {error}") from error
+    names = sorted({name for image in images for name in image.tags})
+    if not any(name.partition(":")[0].endswith((NAME, BASE)) for name in names):
+        raise ImageError(f"{file}: holds {', '.join(names) or 'no image'}, none of the kit's")
+    return names

@@ -1,0 +1,174 @@
+"""The owner's end of a node's streams: requests with answers, and reports as they come.
+
+A thread reads all the time, so that a node never waits for its owner; it only sorts what comes. Reports wait in a queue
+until the owner's own thread takes them: nothing of the cluster is touched from two threads.
+"""
+
+from __future__ import annotations
+
+import itertools
+import queue
+import threading
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from kitlib.api.errors import KitError
+from kitlib.node.real import protocol
+
+TIMEOUT = 60.0
+"""Seconds after which a node that does not answer counts as stuck."""
+_STDOUT, _STDERR = 1, 2
+_HEADER = 8
+_CHUNK = 1 << 16
+_SAID_LAST = 40
+
+
+class NodeGone(KitError):
+    """The node's container has ended, or does not answer any more."""
+
+
+class Link:
+    """A stream to one node.
+
+    Args:
+        name: of the node, for messages. stream: of `attach_socket`, with standard output and error in frames.
+
+    Attributes:
+        reports: what the node has told and nobody has taken yet. errors: the last lines of its standard error.
+    """
+
+    def __init__(self, name: str, stream: Any) -> None:
+        self.name = name
+        self._stream, self._socket = stream, getattr(stream, "_sock", stream)
+        with suppress(AttributeError, OSError):
+            self._socket.settimeout(None)
+        self.reports: deque[dict[str, Any]] = deque()
+        self.errors: deque[str] = deque(maxlen=_SAID_LAST)
+        self._numbers = itertools.count(1)
+        self._waiting: dict[int, queue.SimpleQueue[dict[str, Any] | None]] = {}
+        self._watches: dict[int, Callable[[float, list[Any]], None]] = {}
+        self._lock = threading.Lock()
+        self._ended = threading.Event()
+        self._reader = threading.Thread(target=self._read, name=f"kitlib-{name}", daemon=True)
+        self._reader.start()
+
+    @property
+    def alive(self) -> bool:
+        """Whether the node is still there."""
+        return not self._ended.is_set()
+
+    def ask(self, do: str, *, timeout: float = TIMEOUT, **about: Any) -> Any:
+        """Send a request and wait for its answer.
+
+        Raises:
+            NodeGone: where the node has ended or does not answer. KitError: what the node refuses.
+        """
+        return self.answer(self.send(do, **about), timeout)
+
+    def send(self, do: str, **about: Any) -> int:
+        """Send a request; its number, for `answer`."""
+        number = next(self._numbers)
+        self._waiting[number] = queue.SimpleQueue()
+        line = protocol.encode({"id": number, "do": do, **about})
+        try:
+            with self._lock:
+                self._socket.sendall(line)
+        except OSError as error:
+            self._waiting.pop(number, None)
+            raise self._gone() from error
+        if self._ended.is_set():
+            self._waiting[number].put(None)
+        return number
+
+    def answer(self, number: int, timeout: float = TIMEOUT) -> Any:
+        """Wait for the answer to a request that was sent."""
+        try:
+            found = self._waiting[number].get(timeout=timeout)
+        except queue.Empty:
+            raise NodeGone(f"node {self.name}: no answer within {timeout:g} s") from None
+        finally:
+            self._waiting.pop(number, None)
+        if found is None:
+            raise self._gone()
+        if "error" in found:
+            raise protocol.error_from_data(found["error"], self.name)
+        return found.get("ok")
+
+    def watch(self, files: list[tuple[str, str]], hz: float, heard: Callable[[float, list[Any]], None]) -> int:
+        """Have files sampled; `heard` is called on the reader's thread with seconds and values."""
+        number = next(self._numbers)
+        self._watches[number] = heard
+        try:
+            self.ask("watch", number=number, files=[list(one) for one in files], hz=hz)
+        except KitError:
+            self._watches.pop(number, None)
+            raise
+        return number
+
+    def unwatch(self, number: int) -> None:
+        """No more samples."""
+        if self._watches.pop(number, None) is not None and self.alive:
+            self.ask("unwatch", number=number)
+
+    def close(self) -> None:
+        """Let go: the node ends by itself."""
+        import socket
+
+        with suppress(OSError, AttributeError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+        with suppress(OSError):
+            self._stream.close()
+        with suppress(OSError):
+            self._socket.close()
+
+    def _gone(self) -> NodeGone:
+        said = " / ".join(self.errors)[-600:]
+        return NodeGone(f"node {self.name} has ended{f': {said}' if said else ''}")
+
+    # The reader's thread.
+
+    def _read(self) -> None:
+        raw, rest = bytearray(), b""
+        try:
+            while True:
+                piece = self._socket.recv(_CHUNK)
+                if not piece:
+                    return
+                raw += piece
+                while len(raw) >= _HEADER:
+                    size = int.from_bytes(raw[4:_HEADER], "big")
+                    if len(raw) < _HEADER + size:
+                        break
+                    kind, body = raw[0], bytes(raw[_HEADER : _HEADER + size])
+                    del raw[: _HEADER + size]
+                    if kind == _STDERR:
+                        self.errors.extend(body.decode(errors="replace").splitlines())
+                    elif kind == _STDOUT:
+                        *lines, rest = (rest + body).split(b"\n")
+                        for line in lines:
+                            self._take(line)
+        except (OSError, ValueError):
+            return
+        finally:
+            self._ended.set()
+            for waiting in list(self._waiting.values()):
+                waiting.put(None)
+
+    def _take(self, line: bytes) -> None:
+        try:
+            message = protocol.decode(line)
+        except KitError as error:
+            self.errors.append(str(error))
+            return
+        if "report" in message:
+            self.reports.append(message)
+        elif "watch" in message:
+            heard = self._watches.get(message["watch"])
+            if heard is not None:
+                heard(message["at"], message["values"])
+        else:
+            waiting = self._waiting.get(message.get("id", 0))
+            if waiting is not None:
+                waiting.put(message)

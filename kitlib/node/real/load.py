@@ -1,0 +1,79 @@
+"""A process that follows a declared workload: phases of CPU use and memory, then an exit code.
+
+It runs inside a pod and imports nothing of the kit: `python3 -I -S load.py '[[10, 0.5, 104857600], [null, 1, 0]]' 0`.
+Each phase is seconds (null = for ever), CPUs, and bytes of memory that are touched and kept. More than one CPU takes
+more than one process; a part of a CPU is busy for that part of every 10 ms.
+"""
+
+import json
+import mmap
+import os
+import sys
+import time
+
+PERIOD = 0.01
+OWN = 6 * 1024 * 1024
+"""Bytes that the interpreter itself takes; a phase's memory counts them in."""
+
+
+def main(text: str, code: int) -> int:
+    """Go through the phases."""
+    began = time.monotonic()
+    kept: list[mmap.mmap] = []
+    due = 0.0
+    for seconds, cpus, memory in json.loads(text):
+        held = OWN + sum(len(block) for block in kept)
+        if memory > held + mmap.PAGESIZE:
+            kept.append(_touched(memory - held))
+        while kept and memory < OWN + sum(len(block) for block in kept) - mmap.PAGESIZE:
+            kept.pop().close()
+        end = float("inf") if seconds is None else began + due + seconds
+        due += seconds or 0.0
+        _work(cpus, end)
+    return code
+
+
+def _touched(size: int) -> mmap.mmap:
+    block = mmap.mmap(-1, max(size, mmap.PAGESIZE))
+    for at in range(0, len(block), mmap.PAGESIZE):
+        block[at] = 1
+    return block
+
+
+def _work(cpus: float, end: float) -> None:
+    helpers = []
+    while cpus > 1:
+        child = os.fork()
+        if child == 0:
+            _burn(1.0, end)
+            os._exit(0)
+        helpers.append(child)
+        cpus -= 1
+    if cpus > 0:
+        _burn(cpus, end)
+    elif end == float("inf"):
+        while True:
+            time.sleep(3600)
+    else:
+        time.sleep(max(0.0, end - time.monotonic()))
+    for child in helpers:
+        os.waitpid(child, 0)
+
+
+def _burn(share: float, end: float) -> None:
+    while True:
+        now = time.monotonic()
+        if now >= end:
+            return
+        if share >= 1:
+            busy = min(end, now + 1.0)
+        else:
+            busy = now + PERIOD * share
+        while time.monotonic() < busy:
+            pass
+        if share < 1:
+            time.sleep(max(0.0, now + PERIOD - time.monotonic()))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], int(sys.argv[2])))

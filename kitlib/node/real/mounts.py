@@ -1,0 +1,95 @@
+"""Mounts of the agent's container: which cgroup hierarchies there are, how they become writable, where pods get a root.
+
+mount(2) is called directly: a `mount` process for each of a dozen hierarchies would take longer than all the rest of a
+node's start.
+
+Source: proc(5) mountinfo; mount(2), MS_REMOUNT with MS_BIND.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+
+from kitlib.api.errors import KitError
+from kitlib.kubelet.cgroup_tree import MOUNT
+
+MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT, MS_BIND, MS_REC = 1, 2, 4, 8, 32, 4096, 16384
+PR_SET_CHILD_SUBREAPER = 36
+_NAMES = ("cpuset", "cpu", "cpuacct", "memory", "hugetlb", "pids", "freezer", "devices", "blkio", "net_cls", "net_prio")
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def cgroup_hierarchies(text: str = "") -> dict[str, str]:
+    """Controller -> mount point on v1, named hierarchies as `name=systemd`; {"": mount} on v2.
+
+    Args:
+        text: of a mountinfo file; "" = this process's own.
+
+    Raises:
+        KitError: where no cgroup file system is mounted at its usual place.
+    """
+    if not text:
+        with open("/proc/self/mountinfo") as file:
+            text = file.read()
+    found: dict[str, str] = {}
+    unified = ""
+    for line in text.splitlines():
+        before, _, after = line.partition(" - ")
+        place = before.split()[4]
+        kind, _, options = after.split(" ", 2)
+        if not place.startswith(MOUNT):
+            continue
+        if kind == "cgroup2" and place == MOUNT:
+            unified = place
+        elif kind == "cgroup":
+            for option in options.split(","):
+                if option in _NAMES or option.startswith("name="):
+                    found[option] = place
+    if unified:
+        return {"": unified}
+    if "memory" in found or "cpu" in found:
+        return dict(sorted(found.items()))
+    raise KitError(f"no cgroup file system at {MOUNT}: the engine gave this node none")
+
+
+def make_writable(place: str) -> None:
+    """Remount a mount of ours without its read-only flag; nothing where it is writable.
+
+    Raises:
+        KitError: where the kernel refuses.
+    """
+    if os.access(place, os.W_OK) and not os.statvfs(place).f_flag & os.ST_RDONLY:
+        return
+    _mount("none", place, "", MS_REMOUNT | MS_BIND | MS_NOSUID | MS_NODEV | MS_NOEXEC)
+
+
+def bind_root(place: str) -> None:
+    """Bind the node's root file system, without what is mounted on it, to `place`, read-only: the root of pods."""
+    os.makedirs(place, exist_ok=True)
+    _mount("/", place, "", MS_BIND)
+    _mount("none", place, "", MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV)
+
+
+def be_subreaper() -> None:
+    """Have containers' first processes become children of this process when the runtime that started them exits."""
+    _libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def _mount(source: str, place: str, kind: str, flags: int) -> None:
+    if _libc.mount(source.encode(), place.encode(), kind.encode(), flags, None) != 0:
+        number = ctypes.get_errno()
+        raise KitError(f"mount {place}: {os.strerror(number)}: this node may not own a cgroup tree (CAP_SYS_ADMIN?)")
+
+
+def kernel_log() -> tuple[list[str], str]:
+    """The kernel's messages, oldest first, and why they cannot be read ("" where they can)."""
+    size = _libc.klogctl(10, None, 0)
+    if size < 0:
+        return [], os.strerror(ctypes.get_errno())
+    buffer = ctypes.create_string_buffer(size)
+    length = _libc.klogctl(3, buffer, size)
+    if length < 0:
+        return [], os.strerror(ctypes.get_errno())
+    return buffer.raw[:length].decode(errors="replace").splitlines(), ""

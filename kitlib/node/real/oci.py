@@ -1,0 +1,197 @@
+"""What the OCI runtime is told about a container: the bundle's config.json, made of a manifest and cgroup files.
+
+Pods run with less than the node: no capability, no new privileges, never as root, a read-only root, a fresh /proc with
+the usual paths masked, no /sys, a /dev of their own, no network beside the loopback device. Cgroup values go through
+the runtime, as containerd hands them over: as `resources` on v1, as `unified` files on v2.
+
+Source: opencontainers/runtime-spec config.md, config-linux.md;
+containerd internal/cri/server container_create_linux.go.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from kitlib.api.core import Container, Pod
+from kitlib.kubelet.cgroup_tree import CgroupFile, Version
+from kitlib.node.simulated.workloads import ANNOTATION, FOREVER, Workload, declared_workload
+
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+NOBODY = 65534
+LOAD = os.path.join(os.path.dirname(os.path.abspath(__file__)), "load.py")
+MASKED = (
+    *("/proc/acpi", "/proc/asound", "/proc/kcore", "/proc/keys", "/proc/latency_stats", "/proc/timer_list"),
+    *("/proc/timer_stats", "/proc/sched_debug", "/proc/scsi", "/proc/sysrq-trigger"),
+)
+READ_ONLY = ("/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys")
+PAUSE = ["/usr/bin/sleep", "infinity"]
+_TMPFS = ["nosuid", "nodev", "mode=1777"]
+
+
+def command(pod: Pod, container: Container) -> tuple[list[str], list[str]]:
+    """What runs in a container, and what the user should know about it.
+
+    The declared workload, else the manifest's command and args; a container without either would run its image's own
+    program, which is not there: it idles.
+
+    Raises:
+        WorkloadError: for an annotation that cannot be read.
+    """
+    notes = [f'Image "{container.image}" is not pulled: the node\'s own root file system stands in for it']
+    declared = pod.metadata.annotations.get(ANNOTATION + container.name)
+    if declared is not None:
+        workload = declared_workload(declared, f"{pod.key}: metadata.annotations[{ANNOTATION}{container.name}]")
+        if any(phase.cache for phase in workload.phases):
+            notes.append("cache= of the declared workload is left out: a pod has no disk here")
+        return load_command(workload), notes
+    words = [*container.command, *container.args]
+    if words:
+        return words, notes
+    notes.append("The image's own program is not there: the container idles")
+    return list(PAUSE), notes
+
+
+def load_command(workload: Workload) -> list[str]:
+    """A process that follows a declared workload."""
+    phases = [[None if p.seconds == FOREVER else p.seconds, p.cpus, p.memory] for p in workload.phases]
+    return [sys.executable or "/usr/bin/python3", "-I", "-S", LOAD, json.dumps(phases), str(workload.exit_code)]
+
+
+def bundle(
+    *,
+    root: str,
+    arguments: list[str],
+    cgroup: str,
+    files: Iterable[CgroupFile],
+    version: Version,
+    oom_score_adj: int,
+    hostname: str,
+    environment: Mapping[str, str],
+    user: int = NOBODY,
+    directory: str = "/",
+    join: Mapping[str, str] | None = None,
+    mounts: Iterable[Mapping[str, Any]] = (),
+) -> dict[str, Any]:
+    """The config.json of one container.
+
+    Args:
+        root: path of its root file system. arguments: the program and what it is told. cgroup: its path.
+        files: of its cgroup; only written ones count. version: of cgroups.
+        oom_score_adj: of its processes. hostname: the pod's name. environment: variables.
+        user: uid and gid, never 0. directory: in which it starts.
+        join: kind of namespace -> path of one that exists (the pause container's); others are made anew.
+        mounts: volumes, on top of the usual ones.
+    """
+    joined = dict(join or {})
+    namespaces = []
+    for kind in ("pid", "mount", "ipc", "uts", "cgroup"):
+        namespaces.append({"type": kind, "path": joined[kind]} if kind in joined else {"type": kind})
+    return {
+        "ociVersion": "1.0.2",
+        "process": {
+            "terminal": False,
+            "user": {"uid": user, "gid": user},
+            "args": arguments,
+            "env": [f"{name}={value}" for name, value in {"PATH": PATH, "HOME": "/tmp", **environment}.items()],
+            "cwd": directory,
+            "capabilities": {kind: [] for kind in ("bounding", "effective", "inheritable", "permitted", "ambient")},
+            "noNewPrivileges": True,
+            "oomScoreAdj": oom_score_adj,
+        },
+        "root": {"path": root, "readonly": True},
+        **({} if "uts" in joined else {"hostname": hostname[:63]}),
+        "mounts": [
+            {
+                "destination": "/proc",
+                "type": "proc",
+                "source": "proc",
+                "options": ["nosuid", "noexec", "nodev"],
+            },
+            {
+                "destination": "/dev",
+                "type": "tmpfs",
+                "source": "tmpfs",
+                "options": ["nosuid", "strictatime", "mode=755", "size=64k"],
+            },
+            {
+                "destination": "/dev/shm",
+                "type": "tmpfs",
+                "source": "shm",
+                "options": ["nosuid", "noexec", "nodev", "mode=1777", "size=64m"],
+            },
+            {"destination": "/tmp", "type": "tmpfs", "source": "tmpfs", "options": _TMPFS},
+            {"destination": "/run", "type": "tmpfs", "source": "tmpfs", "options": [*_TMPFS, "size=1m"]},
+            *mounts,
+        ],
+        "linux": {
+            "namespaces": namespaces,
+            "cgroupsPath": cgroup,
+            "resources": resources(files, version),
+            "maskedPaths": list(MASKED),
+            "readonlyPaths": list(READ_ONLY),
+        },
+    }
+
+
+def resources(files: Iterable[CgroupFile], version: Version) -> dict[str, Any]:
+    """Cgroup files as the runtime takes them; those that nobody writes are left out."""
+    written = {file.name: file.value for file in files if file.written}
+    if version == 2:
+        return {"unified": written} if written else {}
+    made: dict[str, Any] = {}
+    cpu: dict[str, Any] = {
+        key: int(written[name])
+        for name, key in (("cpu.shares", "shares"), ("cpu.cfs_quota_us", "quota"), ("cpu.cfs_period_us", "period"))
+        if name in written
+    }
+    cpu |= {key: written[f"cpuset.{key}"] for key in ("cpus", "mems") if f"cpuset.{key}" in written}
+    if cpu:
+        made["cpu"] = cpu
+    memory = {
+        key: int(written[name])
+        for name, key in (("memory.limit_in_bytes", "limit"), ("memory.memsw.limit_in_bytes", "swap"))
+        if name in written
+    }
+    if memory:
+        made["memory"] = memory
+    if "pids.max" in written:
+        made["pids"] = {"limit": -1 if written["pids.max"] == "max" else int(written["pids.max"])}
+    huge = [
+        {"pageSize": name.split(".")[1], "limit": int(value)}
+        for name, value in written.items()
+        if name.startswith("hugetlb.")
+    ]
+    if huge:
+        made["hugepageLimits"] = huge
+    return made
+
+
+def user_of(pod: Pod, container: Container) -> tuple[int, list[str]]:
+    """The user that a container runs as, and a note where the manifest asks for root."""
+    for context in (container.security_context, pod.spec.security_context):
+        wanted = (context or {}).get("runAsUser")
+        if wanted is not None:
+            if int(wanted) == 0:
+                return NOBODY, ["runAsUser: 0 is not granted: nobody is root on this node"]
+            return int(wanted), []
+    return NOBODY, []
+
+
+def volumes(pod: Pod, container: Container, directory: str) -> tuple[list[dict[str, Any]], list[str]]:
+    """Mounts of a container's volumes: emptyDir is kept in memory below `directory`; others are not there."""
+    kinds = {volume.name: volume for volume in pod.spec.volumes}
+    made: list[dict[str, Any]] = []
+    notes: list[str] = []
+    for mount in container.volume_mounts:
+        volume = kinds.get(mount.name)
+        if volume is None or volume.empty_dir is None:
+            notes.append(f"volume {mount.name!r}: only emptyDir exists on this node")
+            continue
+        options = ["bind", "nosuid", "nodev", "ro" if mount.read_only else "rw"]
+        source = f"{directory}/{mount.name}"
+        made.append({"destination": mount.mount_path, "type": "bind", "source": source, "options": options})
+    return made, notes

@@ -1,0 +1,404 @@
+"""The container runtime on a real node: crun starts and ends containers, the kernel says how they ended and why.
+
+The agent is the subreaper of its container, so the first process of every container is its child once crun has gone,
+and waiting for it gives the exit code. Whether the OOM killer was at work says the counter of the container's own
+cgroup, read after the process has ended and before the cgroup is removed.
+
+Source: containerd internal/cri/server (StartContainer, StopContainer, handleContainerExit);
+OCI runtime-spec runtime.md.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from kitlib.api.core import Container, Pod
+from kitlib.api.errors import KitError
+from kitlib.kubelet.cgroup_tree import Cgroup, CgroupFile
+from kitlib.kubelet.eviction_thresholds import Observation
+from kitlib.kubelet.loop.interfaces import ContainerProblem, Ended, Usage
+from kitlib.kubelet.machine import MachineInfo
+from kitlib.node.real import mounts, oci
+from kitlib.node.real.cgroupfs import RealCgroupFS
+from kitlib.node.simulated.workloads import WorkloadError
+
+STATE = "/run/kitlib"
+LOG_KEPT = 64 * 1024
+"""Bytes of a container's output that are kept."""
+_RATE_WINDOW = 0.1
+"""Seconds: the shortest time over which a rate of CPU use is computed."""
+
+
+@dataclass
+class Running:
+    """A container that was started.
+
+    Attributes:
+        id: its own. cgroup: path. pid: of its first process.
+        kill_at: seconds, when it is killed; inf = it was not asked to end.
+        ours: the kubelet asked it to end, so its end is no news. output: the read end of its output, or -1.
+    """
+
+    id: str
+    cgroup: str
+    pid: int
+    name: str = ""
+    kill_at: float = float("inf")
+    ours: bool = False
+    output: int = -1
+    score: int = 0
+    sampled: tuple[float, float] = (0.0, 0.0)
+    rate: float = 0.0
+    log: deque[bytes] = field(default_factory=deque)
+    kept: int = 0
+
+
+class CrunRuntime:
+    """Implements `kitlib.kubelet.loop.interfaces.ContainerRuntime` with crun.
+
+    Args:
+        cgroups: of this node. machine: as it was declared. clock: seconds.
+        lowest_score: the lowest oom_score_adj that this node may set: -1000, or 0 without CAP_SYS_RESOURCE.
+        note: called with a pod and a sentence that its user should read.
+
+    Attributes:
+        containers: id -> what runs. refused: id -> the oom_score_adj that the host refused.
+    """
+
+    def __init__(
+        self,
+        cgroups: RealCgroupFS,
+        machine: MachineInfo,
+        clock: Callable[[], float],
+        *,
+        lowest_score: int = -1000,
+        note: Callable[[Pod, str], None] = lambda pod, text: None,
+    ) -> None:
+        self.cgroups, self.machine, self.clock = cgroups, machine, clock
+        self.lowest_score, self._note = lowest_score, note
+        self.containers: dict[str, Running] = {}
+        self.refused: dict[str, int] = {}
+        self._pids: dict[int, Running] = {}
+        self._ended: list[Ended] = []
+        self._root = f"{STATE}/root"
+        self._logs: dict[str, bytes] = {}
+        mounts.bind_root(self._root)
+
+    # What the kubelet asks for.
+
+    def run_sandbox(self, pod: Pod, identity: str, cgroup: Cgroup, oom_score_adj: int) -> None:
+        """Start a pod's pause container: it owns the namespaces that the pod's containers share."""
+        config = oci.bundle(
+            root=self._root,
+            arguments=list(oci.PAUSE),
+            cgroup=cgroup.path,
+            files=cgroup.values(),
+            version=self.cgroups.version,
+            oom_score_adj=self._score(identity, oom_score_adj),
+            hostname=pod.name,
+            environment={},
+        )
+        self._run(identity, config, cgroup.path, "pause", output=-1)
+
+    def start(
+        self, pod: Pod, container: Container, identity: str, cgroup: Cgroup, oom_score_adj: int, env: Mapping[str, str]
+    ) -> None:
+        """Start a container in its cgroup.
+
+        Raises:
+            ContainerProblem: for a manifest that cannot be followed, or with what crun says.
+        """
+        try:
+            arguments, notes = oci.command(pod, container)
+        except WorkloadError as error:
+            raise ContainerProblem("CreateContainerConfigError", str(error)) from error
+        user, more = oci.user_of(pod, container)
+        places, missing = oci.volumes(pod, container, self._volumes(pod))
+        for text in (*notes, *more, *missing):
+            self._note(pod, text)
+        given = {variable.name: variable.value for variable in container.env}
+        reads, writes = os.pipe()
+        config = oci.bundle(
+            root=self._root,
+            arguments=arguments,
+            cgroup=cgroup.path,
+            files=cgroup.values(),
+            version=self.cgroups.version,
+            oom_score_adj=self._score(identity, oom_score_adj),
+            hostname=pod.name,
+            environment={"HOSTNAME": pod.name, **given, **env},
+            user=user,
+            directory=container.working_dir or "/",
+            join=self._namespaces(pod),
+            mounts=places,
+        )
+        try:
+            self._run(identity, config, cgroup.path, container.name, output=writes)
+        except KitError as error:
+            os.close(reads)
+            raise ContainerProblem("CreateContainerError", str(error)) from error
+        finally:
+            os.close(writes)
+        os.set_blocking(reads, False)
+        self.containers[identity].output = reads
+
+    def update(self, identity: str, cgroup: Cgroup, files: Sequence[CgroupFile]) -> None:
+        """Write these files of a running container's cgroup."""
+        for file in files:
+            self.cgroups.write(cgroup.path, file.name, file.value)
+
+    def stop(self, identity: str, grace: float = 0.0) -> None:
+        """Ask a container to end, kill it after `grace` seconds; nothing where there is none."""
+        running = self.containers.get(identity)
+        if running is None:
+            return
+        running.ours = True
+        if grace > 0:
+            running.kill_at = min(running.kill_at, self.clock() + grace)
+            self._signal(running, signal.SIGTERM)
+        else:
+            running.kill_at = self.clock()
+            self._signal(running, signal.SIGKILL)
+            self._await(running)
+
+    def ended(self) -> list[Ended]:
+        """The containers that have ended by themselves since the last call."""
+        self.reap()
+        found, self._ended = self._ended, []
+        return found
+
+    def usage(self, identity: str) -> Usage:
+        """What a container uses: CPUs since the last look, its working set, processes, anonymous memory."""
+        running = self.containers.get(identity)
+        if running is None:
+            return Usage()
+        memory, anonymous, _ = self.memory(running.cgroup)
+        with suppress(KitError, ValueError):
+            return Usage(self._rate(running), memory, int(self.cgroups.read(running.cgroup, "pids.current")), anonymous)
+        return Usage(running.rate, memory, 0, anonymous)
+
+    def signals(self) -> Mapping[str, Observation]:
+        """memory.available and pid.available of this node: what it was given, less what its cgroup uses."""
+        whole = self.machine.memory
+        working, _, _ = self.memory("/")
+        found = {"memory.available": Observation(max(0, whole - working), whole)}
+        if self.machine.max_pid:
+            with suppress(KitError, ValueError):
+                used = int(self.cgroups.read("/", "pids.current"))
+                found["pid.available"] = Observation(self.machine.max_pid - used, self.machine.max_pid)
+        return found
+
+    def pid(self, identity: str) -> int:
+        """The container's first process; 0 where it does not run."""
+        running = self.containers.get(identity)
+        return running.pid if running is not None else 0
+
+    # What the agent's loop needs.
+
+    def next_kill(self) -> float:
+        """Seconds on the clock: when the next grace period is over; infinite where nothing is to be killed."""
+        return min((one.kill_at for one in self.containers.values()), default=float("inf"))
+
+    def reap(self) -> None:
+        """Kill what is due, and take note of every child that has ended."""
+        now = self.clock()
+        for one in list(self.containers.values()):
+            if one.kill_at <= now:
+                self._signal(one, signal.SIGKILL)
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            running = self._pids.get(pid)
+            if running is not None:
+                self._gone(running, status)
+
+    def drain(self, descriptor: int) -> None:
+        """Take a container's output, at most what fits a pipe, so that one that writes without end stops none."""
+        running = next((one for one in self.containers.values() if one.output == descriptor), None)
+        if running is None:
+            return
+        try:
+            piece = os.read(descriptor, LOG_KEPT)
+        except BlockingIOError:
+            return
+        except OSError:
+            piece = b""
+        if not piece:
+            self._close(running)
+            return
+        running.log.append(piece)
+        running.kept += len(piece)
+        while running.kept - len(running.log[0]) > LOG_KEPT:
+            running.kept -= len(running.log.popleft())
+
+    def outputs(self) -> list[int]:
+        """The descriptors that containers write to."""
+        return [one.output for one in self.containers.values() if one.output >= 0]
+
+    def logs(self, identity: str) -> bytes:
+        """The last of a container's output; of the one before where it does not run."""
+        running = self.containers.get(identity)
+        return b"".join(running.log) if running is not None else self._logs.get(identity, b"")
+
+    def memory(self, path: str) -> tuple[int, int, int]:
+        """Bytes that a cgroup uses: the working set, anonymous memory, everything.
+
+        Source: cadvisor setMemoryStats: the working set is the usage without the inactive file cache.
+        """
+        v1 = self.cgroups.version == 1
+        try:
+            usage = int(self.cgroups.read(path, "memory.usage_in_bytes" if v1 else "memory.current"))
+            stat = dict(line.split() for line in self.cgroups.read(path, "memory.stat").splitlines())
+        except (KitError, ValueError):
+            return 0, 0, 0
+        inactive = int(stat.get("total_inactive_file" if v1 else "inactive_file", 0))
+        anonymous = int(stat.get("total_rss" if v1 else "anon", 0))
+        return max(0, usage - inactive), anonymous, usage
+
+    # How it is done.
+
+    def _run(self, identity: str, config: dict[str, object], cgroup: str, name: str, output: int) -> None:
+        """`crun run --detach`: create and start in one. What an earlier container of this id left is cleared first."""
+        directory = f"{STATE}/bundles/{identity}"
+        os.makedirs(directory, exist_ok=True)
+        with open(f"{directory}/config.json", "w") as file:
+            json.dump(config, file)
+        log, pid_file = f"{directory}/log", f"{directory}/pid"
+        target = output if output >= 0 else subprocess.DEVNULL
+        words = ["/usr/bin/crun", f"--root={STATE}/crun", f"--log={log}", "--cgroup-manager=cgroupfs"]
+        try:
+            found = subprocess.run(
+                [*words, "run", "--detach", f"--bundle={directory}", f"--pid-file={pid_file}", identity],
+                stdin=subprocess.DEVNULL,
+                stdout=target,
+                stderr=target,
+                check=False,
+            )
+        except OSError as error:  # no process id left for crun itself
+            raise KitError(f"crun: {error.strerror}") from error
+        if found.returncode != 0:
+            said = _read(log) or f"crun ended with {found.returncode}"
+            self._delete(identity)
+            raise KitError(said[-500:])
+        with open(pid_file) as file:
+            pid = int(file.read())
+        running = Running(identity, cgroup, pid, name)
+        running.sampled = (self.clock(), 0.0)
+        self.containers[identity] = self._pids[pid] = running
+
+    def _gone(self, running: Running, status: int) -> None:
+        oom = self.cgroups.oom_kills(running.cgroup) > 0
+        code = os.waitstatus_to_exitcode(status)
+        while running.output >= 0 and self._more(running):
+            pass
+        self._close(running)
+        self._logs[running.id] = b"".join(running.log)
+        del self.containers[running.id], self._pids[running.pid]
+        self._delete(running.id)
+        if not running.ours:
+            shown = 128 - code if code < 0 else code
+            self._ended.append(Ended(id=running.id, at=self.clock(), code=shown, oom=oom and shown == 137))
+
+    def _more(self, running: Running) -> bool:
+        before = running.kept
+        self.drain(running.output)
+        return running.output >= 0 and running.kept != before and running.kept < LOG_KEPT
+
+    def _delete(self, identity: str) -> None:
+        """Remove what the runtime keeps of a container, its cgroup and its bundle."""
+        with suppress(OSError):
+            subprocess.run(
+                ["/usr/bin/crun", f"--root={STATE}/crun", "delete", "--force", identity],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                check=False,
+            )
+        shutil.rmtree(f"{STATE}/bundles/{identity}", ignore_errors=True)
+
+    def _await(self, running: Running) -> None:
+        """A killed process is gone at once as a rule; then its cgroup can be removed in the same turn."""
+        deadline = self.clock() + 0.05
+        while running.id in self.containers and self.clock() < deadline:
+            try:
+                pid, status = os.waitpid(running.pid, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid:
+                self._gone(running, status)
+                return
+            os.sched_yield()
+
+    def _signal(self, running: Running, number: int) -> None:
+        with suppress(ProcessLookupError):
+            os.kill(running.pid, number)
+
+    def _close(self, running: Running) -> None:
+        if running.output >= 0:
+            os.close(running.output)
+            running.output = -1
+
+    def _score(self, identity: str, wanted: int) -> int:
+        """The oom_score_adj that the host lets us set; what it refuses is remembered, to be shown."""
+        if wanted < self.lowest_score:
+            self.refused[identity] = wanted
+            return self.lowest_score
+        self.refused.pop(identity, None)
+        return wanted
+
+    def _namespaces(self, pod: Pod) -> dict[str, str]:
+        from kitlib.kubelet.desired import container_id
+
+        sandbox = self.containers.get(container_id(pod.metadata.uid, ""))
+        if sandbox is None:
+            return {}
+        shared = ["ipc", "uts"]
+        return {kind: f"/proc/{sandbox.pid}/ns/{kind}" for kind in shared}
+
+    def _volumes(self, pod: Pod) -> str:
+        """The directory of a pod's emptyDirs, which live as long as the pod."""
+        directory = f"{STATE}/volumes/{pod.metadata.uid}"
+        for volume in pod.spec.volumes:
+            if volume.empty_dir is not None:
+                os.makedirs(f"{directory}/{volume.name}", exist_ok=True)
+                os.chmod(f"{directory}/{volume.name}", 0o777)
+        return directory
+
+    def forget(self, pod: Pod) -> None:
+        """A pod has gone: its volumes too."""
+        shutil.rmtree(f"{STATE}/volumes/{pod.metadata.uid}", ignore_errors=True)
+
+    def _rate(self, running: Running) -> float:
+        now, used = self.clock(), self.cpu_seconds(running.cgroup)
+        then, before = running.sampled
+        if now - then >= _RATE_WINDOW:
+            running.rate = max(0.0, (used - before) / (now - then))
+            running.sampled = (now, used)
+        return running.rate
+
+    def cpu_seconds(self, path: str) -> float:
+        """Seconds of CPU time that a cgroup has used."""
+        if self.cgroups.version == 1:
+            return int(self.cgroups.read(path, "cpuacct.usage")) / 1e9
+        stat = dict(line.split() for line in self.cgroups.read(path, "cpu.stat").splitlines())
+        return int(stat["usage_usec"]) / 1e6
+
+
+def _read(path: str) -> str:
+    try:
+        with open(path) as file:
+            return file.read().strip()
+    except OSError:
+        return ""
