@@ -204,7 +204,7 @@ class SimulatedCluster(Cluster):
                     self.scheduler.sync()
                 for name, machine in list(self._machines.items()):
                     pods = self._by_node.get(name)
-                    if pods:
+                    if pods is not None:  # empty, once the last pod has gone: its containers must end
                         machine.sync(self.api, list(pods.values()))
                 if self.api.store.version == before:
                     break
