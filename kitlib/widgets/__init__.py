@@ -1,0 +1,38 @@
+"""The course's widgets, by name; a widget's module is imported when the widget is first used.
+
+    from kitlib.widgets import PodBuilder
+    PodBuilder()
+
+Each is made of controls, a picture, one sentence and the table behind it; see `kitlib.widgets.base`.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+WIDGETS = {
+    "CgroupTreeExplorer": "cgroup_tree",
+    "CgroupWatch": "cgroup_watch",
+    "CpuMap": "cpu_map",
+    "EvictionGauge": "eviction_gauge",
+    "NodeBar": "node_bar",
+    "OomArena": "oom_arena",
+    "PodBuilder": "pod_builder",
+    "SharesRace": "shares_race",
+    "SideBySide": "side_by_side",
+    "Timeline": "timeline",
+}
+"""Widget -> the module of this room that it stands in."""
+
+__all__ = ["WIDGETS", *WIDGETS]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in WIDGETS:
+        raise AttributeError(f"kitlib.widgets has no {name}; there are: {', '.join(sorted(WIDGETS))}")
+    return getattr(import_module(f"kitlib.widgets.{WIDGETS[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *WIDGETS])

@@ -1,4 +1,4 @@
-"""What all widgets share: controls above, a plotly figure, one sentence, the table behind it, and an orderly end.
+"""What all widgets share: controls above, a picture, one sentence, the table behind it, and an orderly end.
 
 A widget file holds its controls, one `chart()` that turns the controls' values into a `kitlib.charts.Chart` by calling
 the pure rooms, and its layout; everything that a learner can see or hear beyond that (live region, table, still
@@ -8,6 +8,7 @@ picture, error text, closing when the cell is run again) is done here once.
 from __future__ import annotations
 
 import html
+import threading
 import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -17,8 +18,17 @@ import plotly.graph_objects as go
 
 from kitlib.api.errors import KitError
 from kitlib.charts.base import Chart
+from kitlib.widgets.access import Access
+from kitlib.widgets.field import Field, labelled
+from kitlib.widgets.picture import repaint
+from kitlib.widgets.ticker import Ticker
 
-_by_cell: weakref.WeakValueDictionary[str, KitWidget] = weakref.WeakValueDictionary()
+__all__ = ["Field", "KitWidget", "Ticker", "labelled", "repaint"]
+
+_turn = threading.RLock()
+"""One control at a time: the page's messages may arrive in a thread of their own, beside a running cell."""
+_made_by: dict[str, tuple[str, weakref.WeakSet[KitWidget]]] = {}
+"""Cell -> (which run of it, the widgets that it made)."""
 
 
 class KitWidget(ipw.VBox):
@@ -28,24 +38,36 @@ class KitWidget(ipw.VBox):
     calls `refresh`; a `KitError` or `ValueError` raised by `chart()` is shown as a sentence beside the controls, and
     the last good picture stays.
 
+    Args:
+        controls: from top to bottom.
+        picture: shown in place of a plotly figure; then `paint(chart)` must bring it up to date.
+        table_open: whether the table is seen without opening it first.
+
     Attributes:
         title: the widget's name, read by screen readers.
     """
 
     title = "widget"
 
-    def __init__(self, controls: Iterable[ipw.Widget]) -> None:
+    def __init__(
+        self, controls: Iterable[ipw.Widget], *, picture: ipw.Widget | None = None, table_open: bool = False
+    ) -> None:
         self._controls = list(controls)
         self._chart: Chart | None = None
         self._closers: list[Callable[[], None]] = []
-        self._picture = go.FigureWidget()
-        self._message = ipw.HTML()
-        self._sentence = ipw.HTML()
-        self._table = ipw.HTML()
-        details = ipw.Accordion(children=[self._table], titles=("The table behind the picture",), selected_index=None)
-        super().__init__([*self._controls, self._message, self._picture, self._sentence, details])
+        self._picture = picture if picture is not None else go.FigureWidget()
+        self._message, self._sentence, self._table = ipw.HTML(), ipw.HTML(), ipw.HTML()
+        for part, name in ((self._message, "say"), (self._sentence, "sentence"), (self._table, "table")):
+            part.add_class(f"kitlib-{name}")
+        self._access = Access(title=self.title)
+        self._details = ipw.Accordion(
+            children=[self._table],
+            titles=("The table behind the picture",),
+            selected_index=0 if table_open else None,
+        )
+        super().__init__([*self._controls, self._message, self._picture, self._sentence, self._details, self._access])
         self.add_class("kitlib-widget")
-        self._close_the_widget_this_cell_made_before()
+        self._close_what_this_cell_made_before()
 
     # ---- for subclasses
 
@@ -53,33 +75,69 @@ class KitWidget(ipw.VBox):
         """The chart for the controls' present values."""
         raise TypeError(f"{type(self).__name__} does not say what it shows: it must define chart()")
 
+    def paint(self, chart: Chart) -> None:
+        """Bring the picture to what `chart` shows."""
+        if isinstance(self._picture, go.FigureWidget):
+            repaint(self._picture, chart.figure())
+
     def on_close(self, closer: Callable[[], None]) -> None:
         """Register something to end (a node's stream, a timer) when the widget closes or its cell runs again."""
         self._closers.append(closer)
+
+    def ticker(self, action: Callable[[], None], seconds: float) -> Ticker:
+        """Something that is done again and again while it is on; ends with the widget, errors become sentences."""
+
+        def failed(error: Exception) -> None:
+            self.say(str(error) if isinstance(error, KitError | ValueError) else f"{type(error).__name__}: {error}")
+
+        made = Ticker(action, seconds, failed)
+        self.on_close(made.stop)
+        return made
+
+    def button(self, name: str, action: Callable[[], None], help_text: str = "", icon: str = "") -> ipw.Button:
+        """A button that does `action`, then shows the picture anew; what goes wrong is said beside the controls."""
+        made = ipw.Button(description=name, tooltip=help_text or name, icon=icon, layout={"width": "max-content"})
+        made.on_click(lambda _: self.act(action))
+        return made
+
+    def act(self, action: Callable[[], None]) -> None:
+        """Do something on the learner's behalf, then refresh."""
+        with _turn:
+            try:
+                action()
+            except (KitError, ValueError) as error:
+                self.wrong(error)
+                return
+            self.refresh()
+
+    def wrong(self, error: Exception) -> None:
+        """Say what is wrong; a widget with fields says it beside the right one."""
+        self.say(str(error))
 
     # ---- what the learner sees
 
     def refresh(self, _change: Any = None) -> None:
         """Compute the chart anew and show it; on bad input say what is wrong and keep the last picture."""
-        try:
-            chart = self.chart()
-        except (KitError, ValueError) as error:
-            self.say(str(error))
-            return
-        self.say("")
-        self.show(chart)
+        with _turn:
+            try:
+                chart = self.chart()
+            except (KitError, ValueError) as error:
+                self.wrong(error)
+                return
+            self.say("")
+            self.show(chart)
 
     def show(self, chart: Chart) -> None:
-        """Put `chart` on the screen: changed traces only, then the sentence and the table."""
+        """Put `chart` on the screen: what has changed in the picture, then the sentence and the table."""
         self._chart = chart
-        repaint(self._picture, chart.figure())
+        self.paint(chart)
         self._sentence.value = f'<p role="status" aria-live="polite">{html.escape(chart.sentence)}</p>'
         self._table.value = chart.table_html()
+        self._access.sentence = chart.sentence
 
     def say(self, problem: str) -> None:
         """Show a problem beside the controls, or clear it with an empty string."""
-        text = f'<p role="alert" style="border-left:3px solid #D55E00;padding-left:.6em">{html.escape(problem)}</p>'
-        self._message.value = text if problem else ""
+        self._message.value = f'<p role="alert">{html.escape(problem)}</p>' if problem else ""
 
     @property
     def sentence(self) -> str:
@@ -119,49 +177,28 @@ class KitWidget(ipw.VBox):
             self._closers.pop()()
         super().close()
 
-    def _close_the_widget_this_cell_made_before(self) -> None:
-        cell = _executing_cell()
+    def _close_what_this_cell_made_before(self) -> None:
+        cell, run = _executing_cell()
         if not cell:
             return
-        key = f"{cell}/{type(self).__name__}"
-        before = _by_cell.get(key)
-        if before is not None:
-            before.close()
-        _by_cell[key] = self
+        before = _made_by.get(cell)
+        if before is None or before[0] != run:
+            for widget in list(before[1]) if before else ():
+                widget.close()
+            before = _made_by[cell] = (run, weakref.WeakSet())
+        before[1].add(self)
 
 
-def repaint(picture: go.FigureWidget, figure: go.Figure) -> None:
-    """Bring `picture` to what `figure` shows with one message to the page: traces in place where their kinds agree."""
-    new = figure.to_plotly_json()
-    same = [t.type for t in picture.data] == [t["type"] for t in new["data"]]
-    with picture.batch_update():
-        if not same:
-            picture.data = []
-            picture.add_traces(list(figure.data))
-        else:
-            for old, trace in zip(picture.data, new["data"], strict=True):
-                old.update(trace, overwrite=False)
-        picture.layout.update(figure.layout.to_plotly_json(), overwrite=False)
-
-
-def labelled(widget: ipw.Widget, name: str, help_text: str = "") -> ipw.Widget:
-    """Give a control its visible name, and its tooltip for those who hover or use a screen reader."""
-    widget.description = name
-    if hasattr(widget, "tooltip"):
-        widget.tooltip = help_text or name
-    widget.style.description_width = "initial"
-    return widget
-
-
-def _executing_cell() -> str:
-    """The id of the notebook cell being run; empty outside a notebook."""
+def _executing_cell() -> tuple[str, str]:
+    """The notebook cell being run and which run of it this is; empty outside a notebook."""
     try:
-        from IPython import get_ipython
+        from IPython.core.getipython import get_ipython
     except ImportError:
-        return ""
-    shell = get_ipython()
-    kernel = getattr(shell, "kernel", None)
+        return "", ""
+    kernel = getattr(get_ipython(), "kernel", None)
     if kernel is None:
-        return ""
+        return "", ""
     parent = kernel.get_parent("shell") or {}
-    return str(parent.get("metadata", {}).get("cellId", ""))
+    if parent.get("header", {}).get("msg_type") != "execute_request":
+        return "", ""
+    return str(parent.get("metadata", {}).get("cellId", "")), str(parent["header"].get("msg_id", ""))

@@ -1,0 +1,54 @@
+"""A control with its visible name, and beside it room for what is wrong with its value."""
+
+from __future__ import annotations
+
+import html
+from typing import Any
+
+import ipywidgets as ipw
+
+
+def labelled(widget: ipw.Widget, name: str, help_text: str = "") -> ipw.Widget:
+    """Give a control its visible name, and its tooltip for those who hover or use a screen reader."""
+    widget.description = name
+    if hasattr(widget, "tooltip"):
+        widget.tooltip = help_text or name
+    if hasattr(widget, "style") and hasattr(widget.style, "description_width"):
+        widget.style.description_width = "initial"
+    return widget
+
+
+class Field(ipw.HBox):
+    """A control and its message.
+
+    Args:
+        control: the input itself; None of its own behaviour changes.
+        name: shown before it.
+        help_text: shown when hovering.
+        more: further controls of the same value, a slider beside a text.
+    """
+
+    def __init__(self, control: ipw.Widget, name: str, help_text: str = "", more: tuple[ipw.Widget, ...] = ()) -> None:
+        self.control = labelled(control, name, help_text)
+        self._note = ipw.HTML()
+        self._note.add_class("kitlib-note")
+        super().__init__([self.control, *more, self._note], tooltip=help_text or name)
+        self.add_class("kitlib-field")
+        self.add_class("kitlib-row")
+
+    @property
+    def problem(self) -> str:
+        """What is wrong with the value; "" where nothing is."""
+        return self._problem
+
+    _problem = ""
+
+    def say(self, problem: str) -> None:
+        """Show what is wrong beside the control, or clear it with an empty text."""
+        self._problem = problem
+        self._note.value = f'<p role="alert">{html.escape(problem)}</p>' if problem else ""
+
+    @property
+    def value(self) -> Any:
+        """The control's value."""
+        return self.control.value

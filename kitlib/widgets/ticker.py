@@ -1,0 +1,85 @@
+"""Something that a widget does again and again while it is on: reading files, letting time pass.
+
+It runs in the notebook kernel's own event loop, never in a thread of its own, because widgets may be updated from there
+only. A beat that comes too late is left out, so a slow page or a busy kernel never builds up a queue.
+
+Source: ipykernel issue 1450, ipywidgets issue 4001 (widgets updated from other threads).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from kitlib.api.errors import KitError
+
+
+class Ticker:
+    """Calls `action` every `seconds` once it has been started.
+
+    Args:
+        action: what to do; an exception ends the ticker and is handed to `failed`.
+        seconds: between two beats.
+        failed: hears of an exception.
+
+    Attributes:
+        beats: how many there were. missed: how many were left out because their time had passed.
+    """
+
+    def __init__(self, action: Callable[[], None], seconds: float, failed: Callable[[Exception], None]) -> None:
+        self.action, self.seconds, self._failed = action, seconds, failed
+        self.beats = self.missed = 0
+        self._task: asyncio.Task[None] | None = None
+        self._wanted = False
+        try:
+            self._loop: asyncio.AbstractEventLoop | None = asyncio.get_running_loop()
+        except RuntimeError:
+            self._loop = None
+
+    @property
+    def running(self) -> bool:
+        """Whether it beats."""
+        return self._wanted
+
+    def start(self) -> None:
+        """Begin; nothing where it beats already.
+
+        Raises:
+            KitError: outside a notebook (there is no event loop).
+        """
+        if self._wanted:
+            return
+        if self._loop is None or self._loop.is_closed():
+            try:
+                self._loop = asyncio.get_running_loop()
+            except RuntimeError:
+                raise KitError("nothing can run by itself here: there is no event loop outside a notebook") from None
+        self._wanted = True
+        self._loop.call_soon_threadsafe(self._begin)
+
+    def stop(self) -> None:
+        """End; the present beat is the last one."""
+        self._wanted = False
+
+    def _begin(self) -> None:
+        if self._wanted and self._loop is not None and (self._task is None or self._task.done()):
+            self._task = self._loop.create_task(self._run())
+
+    async def _run(self) -> None:
+        assert self._loop is not None
+        due = self._loop.time()
+        while self._wanted:
+            try:
+                self.action()
+            except Exception as error:
+                self._wanted = False
+                self._failed(error)
+                return
+            self.beats += 1
+            due += self.seconds
+            late = self._loop.time() - due
+            if late > 0:
+                skipped = int(late / self.seconds) + 1
+                self.missed += skipped
+                due += skipped * self.seconds
+            await asyncio.sleep(max(0.0, due - self._loop.time()))
