@@ -1,0 +1,120 @@
+"""Build a pod in a form or in YAML, and see as you type its QoS class and every cgroup file that it will get.
+
+What is shown is the kubelet's own arithmetic (`kitlib.kubelet.desired`) on a node of your choice: its release, driver
+and cgroup version can be switched. The last line of each container is its oom_score_adj, which stands in /proc.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import ipywidgets as ipw
+
+from kitlib.api.core import Pod
+from kitlib.api.release import RELEASES, Release
+from kitlib.charts.base import Chart
+from kitlib.charts.pod_resources import pod_resources_chart
+from kitlib.kubelet.desired import NodeConfig, desired_tree, running_containers
+from kitlib.kubelet.machine import MachineInfo
+from kitlib.kubelet.oom_score import container_oom_score_adjust
+from kitlib.kubelet.qos import get_pod_qos
+from kitlib.widgets.base import KitWidget, labelled
+from kitlib.widgets.pod_form import PodForm
+
+MACHINE = MachineInfo.declare(4, "8Gi")
+
+
+class PodBuilder(KitWidget):
+    """A pod in form and YAML, its class and its cgroup files.
+
+    Args:
+        manifest: the pod to begin with: YAML, a path, or a Pod.
+        node: a node of a cluster, or a `NodeConfig`; None = 4 CPUs and 8Gi.
+        release: "1.36"; None = the node's.
+
+    Attributes:
+        form: the two sides; `form.pod` is the pod.
+    """
+
+    title = "Pod builder"
+
+    def __init__(self, manifest: Any = None, node: Any = None, release: str | None = None) -> None:
+        config = node if isinstance(node, NodeConfig) else getattr(node, "config", None) or NodeConfig(machine=MACHINE)
+        self._config: NodeConfig = config
+        version = getattr(getattr(node, "kernel", None), "version", 2)
+        named = str(release or config.release)
+        self.release = labelled(
+            ipw.Dropdown(options=list(RELEASES), value=named if named in RELEASES else str(Release.latest())),
+            "Kubernetes",
+        )
+        self.version = labelled(ipw.Dropdown(options=[("v2", 2), ("v1", 1)], value=version), "cgroups")
+        self.driver = labelled(
+            ipw.Dropdown(options=["systemd", "cgroupfs"], value=config.settings.cgroup_driver), "driver"
+        )
+        for control in (self.release, self.version, self.driver):
+            control.layout.width = "13em"
+            control.observe(self.refresh, "value")
+        choices = ipw.HBox([self.release, self.version, self.driver])
+        choices.add_class("kitlib-row")
+        self.form = PodForm(manifest)
+        super().__init__([self.form, choices], table_open=True)
+        self.form._changed = self.refresh
+        self.refresh()
+
+    @property
+    def pod(self) -> Pod:
+        """The last good pod."""
+        return self.form.pod
+
+    @property
+    def qos(self) -> str:
+        """The pod's class."""
+        return get_pod_qos(self.pod, self._node.gates)
+
+    @property
+    def _node(self) -> NodeConfig:
+        return replace(self._config, release=Release(self.release.value))
+
+    def chart(self) -> Chart:
+        return pod_files_chart(self._node, self.pod, self.version.value, self.driver.value)
+
+
+def pod_files_chart(node: NodeConfig, pod: Pod, version: Any, driver: Any) -> Chart:
+    """What a pod asks for, and the files that follow from it on that node."""
+    tree = desired_tree(node, [pod], version=version, driver=driver)
+    files = [
+        {"cgroup": cgroup.title, "file": file.name, "value": file.shown, "why": file.reason}
+        for cgroup in tree.of_pod(pod.metadata.uid)
+        for file in cgroup.values()
+        if file.written
+    ]
+    for container in running_containers(pod):
+        score = container_oom_score_adjust(pod, container, node.machine.memory, node.gates)
+        files.append(
+            {
+                "cgroup": f"container {container.name}",
+                "file": "/proc/PID/oom_score_adj",
+                "value": str(score),
+                "why": "from the QoS class, and for Burstable from the memory request's part of the machine",
+            }
+        )
+    containers = [
+        {
+            "name": c.name,
+            **{
+                f"{resource}_{what[:-1]}": _amount(getattr(c.resources, what).get(resource), resource)
+                for resource in ("cpu", "memory")
+                for what in ("requests", "limits")
+            },
+        }
+        for c in (*pod.spec.init_containers, *pod.spec.containers)
+    ]
+    return pod_resources_chart(containers, files, qos=get_pod_qos(pod, node.gates))
+
+
+def _amount(quantity: Any, resource: str) -> int | None:
+    if quantity is None:
+        return None
+    amount: int = quantity.milli_value() if resource == "cpu" else quantity.value()
+    return amount

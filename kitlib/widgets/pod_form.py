@@ -1,0 +1,256 @@
+"""A pod as a form and as YAML, always the same pod in both; what is wrong is said beside the field it belongs to.
+
+Whatever is typed on one side appears on the other at once. Text that cannot be read, or a pod that the API server would
+refuse, keeps the last good pod: `form.pod`.
+
+Source: the fields and messages are those of `kitlib.api` (validation.ValidatePodCreate).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import html
+import io
+import uuid
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import ipywidgets as ipw
+
+from kitlib.api.core import Pod
+from kitlib.api.defaults import set_defaults
+from kitlib.api.errors import KitError, ManifestError
+from kitlib.api.serialize import deepcopy, from_dict, load, to_dict, to_yaml
+from kitlib.api.validation import validate_pod_create
+from kitlib.widgets.container_row import KINDS, ContainerRow
+from kitlib.widgets.field import Field
+
+EXAMPLE = """\
+apiVersion: v1
+kind: Pod
+metadata:
+  name: web
+spec:
+  containers:
+  - name: app
+    image: registry.k8s.io/pause:3.10
+    resources:
+      requests:
+        cpu: 250m
+        memory: 128Mi
+      limits:
+        cpu: "1"
+        memory: 256Mi
+"""
+
+
+class PodForm(ipw.VBox):
+    """Form and YAML of one pod.
+
+    Args:
+        manifest: YAML, a path, or a Pod; None = a small example.
+        changed: called when there is another good pod.
+
+    Attributes:
+        pod: the last pod that the API server would accept, defaulted, with a UID.
+        problems: (field, text) of what is wrong now.
+    """
+
+    def __init__(self, manifest: Any = None, changed: Callable[[], None] = lambda: None) -> None:
+        self._changed, self._busy = changed, False
+        self.problems: list[tuple[str, str]] = []
+        self.pod = Pod()
+        self._name = Field(ipw.Text(layout={"width": "24em"}), "pod name", "metadata.name")
+        self._name.control.observe(self._form_changed, "value")
+        self._rows: list[ContainerRow] = []
+        self._list = ipw.VBox()
+        self._add = ipw.Button(description="Add a container", icon="plus", layout={"width": "max-content"})
+        self._add.on_click(lambda _: self._add_container())
+        self._yaml = ipw.Textarea(rows=17, layout={"width": "100%"}, continuous_update=True)
+        self._yaml.add_class("kitlib-mono")
+        self._yaml_field = Field(self._yaml, "", "the pod as YAML")
+        self._yaml_field.add_class("kitlib-yaml")
+        self._yaml.layout.flex = "1 1 20em"
+        self._yaml.observe(self._yaml_changed, "value")
+        self._rest = ipw.HTML()
+        self._rest.add_class("kitlib-note")
+        form = ipw.VBox([self._name, self._list, self._add], layout={"flex": "3 1 34em", "min_width": "20em"})
+        text = ipw.VBox([self._yaml_field, self._rest], layout={"flex": "2 1 24em", "min_width": "18em"})
+        both = ipw.HBox([form, text])
+        both.add_class("kitlib-row")
+        super().__init__([both])
+        self.yaml = self._text_of(manifest)
+
+    @staticmethod
+    def _text_of(manifest: Any) -> str:
+        if manifest is None:
+            return EXAMPLE
+        if isinstance(manifest, Pod):
+            return to_yaml(manifest)
+        if isinstance(manifest, str) and "\n" in manifest:
+            return manifest
+        return to_yaml(load(manifest)[0])
+
+    @property
+    def yaml(self) -> str:
+        """The YAML side; setting it is typing it."""
+        return str(self._yaml.value)
+
+    @yaml.setter
+    def yaml(self, text: str) -> None:
+        self._yaml.value = text
+
+    @property
+    def rows(self) -> list[ContainerRow]:
+        """The form's containers: init containers first, as they stand in the pod."""
+        return self._rows
+
+    # ---- from YAML to the form
+
+    def _yaml_changed(self, _change: Any) -> None:
+        if self._busy:
+            return
+        with self._quiet():
+            try:
+                objects = load(io.StringIO(self._yaml.value), strict=True)
+                if len(objects) != 1 or not isinstance(objects[0], Pod):
+                    kinds = ", ".join(o.kind for o in objects) or "nothing"
+                    raise KitError(f"one Pod is expected here, found {kinds}")
+            except KitError as error:
+                self._refuse(error)
+                return
+            self._fill(objects[0])
+        self._check(objects[0])
+
+    def _fill(self, pod: Pod) -> None:
+        """Show a pod in the form; rows are kept where their number is the same, so that nobody loses the focus."""
+        self._name.control.value = pod.metadata.name
+        wanted = [("initContainers", c) for c in pod.spec.init_containers]
+        wanted += [("containers", c) for c in pod.spec.containers]
+        while len(self._rows) > len(wanted):
+            self._rows.pop()
+        while len(self._rows) < len(wanted):
+            self._rows.append(ContainerRow(self._form_changed, self._remove_container))
+        if tuple(self._list.children) != tuple(self._rows):
+            self._list.children = tuple(self._rows)
+        for row, (where, container) in zip(self._rows, wanted, strict=True):
+            row.fill(where, to_dict(container))
+
+    # ---- from the form to YAML
+
+    def _form_changed(self, _change: Any = None) -> None:
+        if self._busy:
+            return
+        with self._quiet():
+            data = self._data()
+            try:
+                pod = from_dict(data, Pod)
+            except KitError as error:
+                self._refuse(error)
+                return
+            self._yaml.value = to_yaml(pod)
+        self._check(pod)
+
+    def _data(self) -> dict[str, Any]:
+        """The pod of the YAML side with the form's values put in; where the YAML cannot be read, the last good one."""
+        try:
+            objects = load(io.StringIO(self._yaml.value), strict=True)
+            base = to_dict(objects[0]) if objects and isinstance(objects[0], Pod) else to_dict(self.pod)
+        except KitError:
+            base = to_dict(self._plain())
+        base.setdefault("metadata", {})["name"] = self._name.control.value.strip()
+        spec = base.setdefault("spec", {})
+        for where in ("initContainers", "containers"):
+            spec.pop(where, None)
+        for row in self._rows:
+            spec.setdefault(row.place, []).append(row.data())
+        return base
+
+    def _plain(self) -> Pod:
+        """The last good pod without what defaulting has added."""
+        return Pod(metadata=self.pod.metadata, spec=self.pod.spec)
+
+    def _add_container(self) -> None:
+        names = {row.name.control.value for row in self._rows}
+        number = next(i for i in range(1, 1000) if f"container-{i}" not in names)
+        row = ContainerRow(self._form_changed, self._remove_container)
+        row.fill("containers", {"name": f"container-{number}", "image": "registry.k8s.io/pause:3.10"})
+        self._rows.append(row)
+        self._list.children = tuple(self._rows)
+        self._form_changed()
+
+    def _remove_container(self, row: ContainerRow) -> None:
+        self._rows.remove(row)
+        self._list.children = tuple(self._rows)
+        self._form_changed()
+
+    # ---- what is wrong
+
+    def _refuse(self, error: KitError) -> None:
+        field = error.field if isinstance(error, ManifestError) else ""
+        text = error.problem if isinstance(error, ManifestError) else str(error)
+        self.problems = [(field, text)]
+        self._say()
+
+    def _check(self, pod: Pod) -> None:
+        whole = set_defaults(deepcopy(pod))
+        whole.metadata.namespace = whole.metadata.namespace or "default"
+        whole.metadata.uid = whole.metadata.uid or str(uuid.uuid5(uuid.NAMESPACE_DNS, whole.key))
+        errors = validate_pod_create(whole)
+        self.problems = [(e.field, str(e).removeprefix(f"{e.field}: ")) for e in errors]
+        self._say()
+        if not errors:
+            self.pod = whole
+            self._changed()
+
+    def _say(self) -> None:
+        """Put every problem beside its field; those without a field below the YAML."""
+        beside: dict[Field, list[str]] = {}
+        rest = []
+        fields = self._fields()
+        for path, text in self.problems:
+            field = _nearest(fields, path, text)
+            if field is None:
+                rest.append(f"{path}: {text}" if path else text)
+            else:
+                beside.setdefault(field, []).append(text)
+        for field in fields.values():
+            field.say("; ".join(beside.get(field, [])))
+        self._rest.value = "".join(f'<p role="alert">{html.escape(text)}</p>' for text in rest)
+        self._yaml_field.remove_class("kitlib-wrong")
+        if rest:
+            self._yaml_field.add_class("kitlib-wrong")
+
+    def _fields(self) -> dict[str, Field]:
+        """Path in the manifest -> the form's field."""
+        found = {"metadata.name": self._name}
+        numbers = {"initContainers": 0, "containers": 0}
+        for row in self._rows:
+            path = f"spec.{row.place}[{numbers[row.place]}]"
+            numbers[row.place] += 1
+            for name, field in row.fields().items():
+                found[f"{path}.{name}"] = field
+        return found
+
+    @contextlib.contextmanager
+    def _quiet(self) -> Iterator[None]:
+        """While one side is being filled its changes are not the learner's."""
+        self._busy = True
+        try:
+            yield
+        finally:
+            self._busy = False
+
+
+def _nearest(fields: dict[str, Field], path: str, text: str) -> Field | None:
+    """The field of a path; of `resources.requests` the one whose resource the text names."""
+    if path in fields:
+        return fields[path]
+    below = {name: field for name, field in fields.items() if path and name.startswith(path + "[")}
+    for name, field in below.items():
+        if name.rpartition("[")[2].rstrip("]") in text:
+            return field
+    return next(iter(below.values()), None)
+
+
+__all__ = ["EXAMPLE", "KINDS", "PodForm"]

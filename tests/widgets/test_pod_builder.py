@@ -1,0 +1,144 @@
+"""The pod builder: form and YAML are one pod, messages stand beside their field, files are the kubelet's."""
+
+import pytest
+
+from kitlib.api.serialize import load
+from kitlib.kubelet.desired import NodeConfig, desired_tree
+from kitlib.kubelet.machine import MachineInfo
+from kitlib.widgets import PodBuilder
+from kitlib.widgets.pod_form import EXAMPLE
+
+
+@pytest.fixture
+def builder():
+    return PodBuilder()
+
+
+def amount(builder, what, resource, row=0):
+    return builder.form.rows[row].amounts[(what, resource)]
+
+
+def test_what_is_typed_in_the_form_stands_in_the_yaml(builder):
+    amount(builder, "requests", "cpu").amount = "500m"
+    amount(builder, "limits", "memory").amount = "1Gi"
+    pod = load(builder.form.yaml)[0]
+    assert str(pod.spec.containers[0].resources.requests["cpu"]) == "500m"
+    assert str(pod.spec.containers[0].resources.limits["memory"]) == "1Gi"
+    assert pod.spec.containers[0].image == "registry.k8s.io/pause:3.10"
+
+
+def test_what_is_typed_as_yaml_stands_in_the_form(builder):
+    builder.form.yaml = EXAMPLE.replace("cpu: 250m", "cpu: 700m").replace("name: app", "name: server")
+    assert amount(builder, "requests", "cpu").amount == "700m"
+    assert amount(builder, "requests", "cpu").slider.value == "500m"
+    assert builder.form.rows[0].name.value == "server"
+    assert "server" in builder.frame().cgroup.str.cat()
+
+
+def test_the_slider_sets_the_text_and_follows_it(builder):
+    field = amount(builder, "requests", "cpu")
+    field.slider.value = "100m"
+    assert field.amount == "100m" and "cpu: 100m" in builder.form.yaml
+    field.slider.value = "not set"
+    assert field.amount == ""
+    assert "cpu" not in load(builder.form.yaml)[0].spec.containers[0].resources.requests
+
+
+@pytest.mark.parametrize(
+    ("amounts", "qos"),
+    [
+        ({}, "BestEffort"),
+        ({("requests", "cpu"): "100m"}, "Burstable"),
+        ({("limits", "cpu"): "1", ("limits", "memory"): "1Gi"}, "Guaranteed"),
+    ],
+)
+def test_the_class_follows_the_amounts(builder, amounts, qos):
+    for what in ("requests", "limits"):
+        for resource in ("cpu", "memory"):
+            amount(builder, what, resource).amount = ""
+    for (what, resource), text in amounts.items():
+        amount(builder, what, resource).amount = text
+    assert builder.qos == qos
+    assert builder.sentence.startswith(f"QoS class {qos}")
+
+
+@pytest.mark.parametrize(("version", "file"), [(1, "cpu.shares"), (2, "cpu.weight")])
+def test_the_files_are_those_of_the_kubelets_rules(builder, version, file):
+    builder.version.value = version
+    node = NodeConfig(machine=MachineInfo.declare(4, "8Gi"))
+    tree = desired_tree(node, [builder.pod], version=version)
+    frame = builder.frame()
+    for cgroup in tree.of_pod(builder.pod.metadata.uid):
+        mine = frame[frame.cgroup == cgroup.title]
+        assert dict(zip(mine.file, mine.value, strict=True)).get(file) == cgroup[file].shown
+
+
+@pytest.mark.parametrize(
+    ("what", "resource", "text", "message"),
+    [
+        ("requests", "cpu", "abc", "quantities must match the regular expression"),
+        ("requests", "cpu", "2", "must be less than or equal to cpu limit of 1"),
+        ("requests", "memory", "-1", "must be greater than or equal to 0"),
+        ("requests", "memory", "1Gi", "must be less than or equal to memory limit of 256Mi"),
+    ],
+)
+def test_a_problem_is_said_beside_its_own_field_and_the_last_good_pod_stays(builder, what, resource, text, message):
+    before = builder.sentence
+    amount(builder, what, resource).amount = text
+    assert message in amount(builder, what, resource).problem
+    others = [f.problem for key, f in builder.form.rows[0].amounts.items() if key != (what, resource)]
+    assert others == ["", "", ""]
+    assert builder.sentence == before
+    amount(builder, what, resource).amount = ""
+    assert builder.form.problems == []
+
+
+def test_a_bad_name_is_said_beside_the_name(builder):
+    builder.form._name.control.value = "Web_1"
+    assert "RFC 1123" in builder.form._name.problem
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a: [", "not YAML"),
+        ("", "found nothing"),
+        ("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: x}\n", "one Pod is expected here, found Deployment"),
+        (EXAMPLE.replace("cpu: 250m", "cpuu: 1"), "cpuu"),
+        (EXAMPLE.replace("containers:", "contaners:"), "unknown field"),
+    ],
+)
+def test_yaml_that_is_no_pod_is_explained_and_the_last_good_pod_stays(builder, text, message):
+    before = builder.pod
+    builder.form.yaml = text
+    said = builder.form._rest.value + "".join(f.problem for f in builder.form._fields().values())
+    assert message in said
+    assert builder.pod is before
+    builder.form.yaml = EXAMPLE
+    assert builder.form._rest.value == ""
+
+
+def test_containers_come_and_go_and_sidecars_count_as_running(builder):
+    builder.form._add.click()
+    row = builder.form.rows[-1]
+    row.amounts[("requests", "memory")].amount = "64Mi"
+    row.kind.control.value = "sidecar"
+    assert load(builder.form.yaml)[0].spec.init_containers[0].restart_policy == "Always"
+    assert "container container-1" in set(builder.frame().cgroup)
+    row.kind.control.value = "init container"
+    assert "container container-1" not in set(builder.frame().cgroup)
+    builder.form._remove_container(row)
+    assert not load(builder.form.yaml)[0].spec.init_containers
+
+
+def test_fields_that_the_form_does_not_know_are_kept(builder):
+    builder.form.yaml = EXAMPLE.replace("spec:", "spec:\n  priorityClassName: high\n  nodeSelector: {disk: ssd}", 1)
+    amount(builder, "requests", "cpu").amount = "300m"
+    pod = load(builder.form.yaml)[0]
+    assert (pod.spec.priority_class_name, pod.spec.node_selector) == ("high", {"disk": "ssd"})
+
+
+def test_oom_score_adj_is_shown_for_every_container(builder):
+    frame = builder.frame()
+    row = frame[frame.file == "/proc/PID/oom_score_adj"].iloc[0]
+    assert row.value == "985"  # 1000 - 1000 * 128Mi / 8Gi, in whole numbers
