@@ -15,7 +15,8 @@ def oom_ranking(rows: Sequence[Row], *, killed: str = "") -> Chart:
     """One bar a process, the worst on top; the first is the predicted victim.
 
     Args:
-        rows: {"name", "qos", "memory_bytes", "oom_score_adj", "badness"} in any order; badness in pages.
+        rows: {"name", "qos", "memory_bytes", "oom_score_adj", "badness"} in any order; badness in pages; qos "node" =
+            a process of no pod.
         killed: the process the kernel really killed, marked where it is known.
     """
     ranked = sorted(rows, key=lambda row: -float(row["badness"]))
@@ -23,8 +24,9 @@ def oom_ranking(rows: Sequence[Row], *, killed: str = "") -> Chart:
     if not ranked:
         sentence = "No process is running, so nothing can be killed."
     else:
-        sentence = f"{ranked[0]['name']} has the highest badness and is killed first."
+        sentence = f"{ranked[0]['name']} has the highest badness: it would be killed first."
         if killed:
+            sentence = f"{ranked[0]['name']} has the highest badness and is killed first."
             right = "as predicted" if killed == ranked[0]["name"] else "which was not the prediction"
             sentence += f" The kernel killed {killed}, {right}."
 
@@ -32,7 +34,7 @@ def oom_ranking(rows: Sequence[Row], *, killed: str = "") -> Chart:
         import plotly.graph_objects as go
 
         figure = go.Figure()
-        for qos, color in QOS_COLORS.items():
+        for qos, color in {**QOS_COLORS, "node": GREY}.items():
             mine = [row for row in ranked if row["qos"] == qos]
             if mine:
                 figure.add_bar(
@@ -41,12 +43,20 @@ def oom_ranking(rows: Sequence[Row], *, killed: str = "") -> Chart:
                     customdata=[[row["memory_bytes"], row["oom_score_adj"]] for row in mine],
                     orientation="h",
                     name=qos,
-                    text=["victim" if row is ranked[0] else "" for row in mine],
-                    marker={"color": color, "pattern": {"shape": QOS_PATTERNS[qos], "fgcolor": GREY}},
+                    text=[_mark(row, ranked[0], killed) for row in mine],
+                    marker={"color": color, "pattern": {"shape": QOS_PATTERNS.get(qos, "."), "fgcolor": GREY}},
                     hovertemplate="%{y}: %{x:,} pages; %{customdata[0]:,} bytes, adj %{customdata[1]}",
                 )
+        figure.update_layout(height=max(280, 130 + 26 * len(ranked)))
         figure.update_yaxes(categoryorder="array", categoryarray=[row["name"] for row in reversed(ranked)])
         figure.update_xaxes(title={"text": "badness in pages"})
         return figure
 
     return Chart("Who dies first", sentence, columns, draw)
+
+
+def _mark(row: Row, first: Row, killed: str) -> str:
+    """Written on a bar: the victim, predicted or killed."""
+    if killed:
+        return "killed" if row["name"] == killed else ""
+    return "victim" if row is first else ""

@@ -1,0 +1,172 @@
+"""Fill a node's memory pod by pod: the ranking moves, the predicted victim is marked, then the kernel really kills.
+
+The prediction is made before the pod starts (`kitlib.cluster.forecast`); what happened is read from the kernel's log.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ipywidgets as ipw
+
+from kitlib.api.core import Pod
+from kitlib.api.defaults import set_defaults
+from kitlib.api.errors import KitError
+from kitlib.api.serialize import from_dict
+from kitlib.charts.base import Chart
+from kitlib.charts.oom_ranking import oom_ranking
+from kitlib.cluster.cluster import Cluster
+from kitlib.cluster.forecast import Forecast, forecast, kills_in
+from kitlib.cluster.looking import name_of_path
+from kitlib.kubelet.qos import QOS_CLASSES
+from kitlib.widgets.base import KitWidget, labelled
+from kitlib.widgets.container_row import AmountField
+
+LABEL = "kitlib.dev/arena"
+_PLACES = {"requests": "resources.requests", "uses": "kitlib.dev/workload.app"}
+"""Field -> what an error about it names."""
+
+
+class OomArena(KitWidget):
+    """Pods compete for a node's memory.
+
+    Args:
+        cluster: None = a simulated one with a single node of 1Gi.
+        node: its name; may be left out where there is only one.
+        image: of the pods; on real nodes one that has stress-ng.
+
+    Attributes:
+        history: (predicted victims, killed) of every pod that was added.
+    """
+
+    title = "OOM arena"
+
+    def __init__(self, cluster: Any = None, node: str = "", image: str = "registry.k8s.io/pause:3.10") -> None:
+        self.cluster = cluster if cluster is not None else Cluster.simulated(1, cpus=2, memory="1Gi")
+        self.node, self._image = self.cluster.node(node), image
+        self.history: list[tuple[tuple[str, ...], tuple[str, ...]]] = []
+        self._number = 0
+        self._after_kill: tuple[Forecast, str] | None = None
+        self.qos = labelled(ipw.Dropdown(options=list(QOS_CLASSES), value="BestEffort"), "QoS class")
+        self.request = AmountField("requests", "memory", "memory request; of a Guaranteed pod also its limit")
+        self.uses = AmountField("uses", "memory", "memory that its process takes")
+        self.request.amount, self.uses.amount = "128Mi", "100Mi"
+        self.qos.observe(self._changed, "value")
+        self.request.control.observe(self._changed, "value")
+        self.uses.control.observe(self._changed, "value")
+        self.add = self.button("Add the pod", self._add, "start it on the node now", "plus")
+        self.wait = self.button("Wait 10 s", lambda: self._wait(10), "let time pass: killed containers start again")
+        self.clear = self.button("Remove all", self._clear, "delete the pods of this arena", "trash")
+        self._forecast = ipw.HTML()
+        self._forecast.add_class("kitlib-sentence")
+        first, second = ipw.HBox([self.qos, self.request, self.uses]), ipw.HBox([self.add, self.wait, self.clear])
+        first.add_class("kitlib-row")
+        super().__init__([first, second, self._forecast])
+        self.refresh()
+
+    # ---- what the learner does
+
+    def _changed(self, _change: Any) -> None:
+        self._after_kill = None
+        self.refresh()
+
+    def _add(self) -> None:
+        pod, before = self._pod(), len(self.node.kernel_log())
+        expected = self._expected(pod)
+        self.cluster.apply(pod)
+        self._number += 1
+        self._look(expected, before)
+        made = self.cluster.pod(pod.name)
+        if made.status.phase == "Failed" and not self._after_kill:
+            raise KitError(f"{pod.name}: {made.status.message or made.status.reason}")
+
+    def _look(self, expected: Forecast, before: int) -> None:
+        """Read from the kernel's log whom it killed."""
+        tree, pods = self.node.desired(), self.cluster.pods()
+        kills = kills_in(self.node.kernel_log()[before:])
+        killed = tuple(dict.fromkeys(name_of_path(path, pods, tree) for _, path in kills))
+        self.history.append((expected.victims, killed))
+        self._after_kill = (expected, killed[0]) if killed else None
+
+    def _wait(self, seconds: float) -> None:
+        self._after_kill = None
+        self.cluster.advance(seconds)
+
+    def _clear(self) -> None:
+        self._after_kill = None
+        for pod in self.cluster.pods(selector={LABEL: self.title.replace(" ", "-")}):
+            self.cluster.delete("Pod", pod.name, pod.namespace, grace=0)
+
+    # ---- what is shown
+
+    def _pod(self) -> Pod:
+        """The pod that the controls describe."""
+        qos, uses = self.qos.value, self.uses.amount
+        if not uses:
+            raise KitError("uses: say how much memory the pod's process takes, 100Mi")
+        amounts = {"memory": self.request.amount, "cpu": "10m"}
+        if qos != "BestEffort" and not self.request.amount:
+            raise KitError(f"requests: a {qos} pod requests something; only BestEffort pods request nothing")
+        resources = {
+            "Guaranteed": {"requests": amounts, "limits": amounts},
+            "Burstable": {"requests": amounts},
+            "BestEffort": {},
+        }[qos]
+        name = f"{qos.lower()}-{self._number + 1}"
+        data = {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {
+                "name": name,
+                "namespace": "default",
+                "labels": {LABEL: self.title.replace(" ", "-")},
+                "annotations": {"kitlib.dev/workload.app": f"memory={uses}"},
+            },
+            "spec": {
+                "nodeName": self.node.name,
+                "containers": [{"name": "app", "image": self._image, "resources": resources}],
+            },
+        }
+        pod: Pod = set_defaults(from_dict(data, Pod))
+        return pod
+
+    def _expected(self, pod: Pod) -> Forecast:
+        coming = set_defaults(from_dict({"apiVersion": "v1", "kind": "Pod"}, Pod))
+        coming.metadata, coming.spec = pod.metadata, pod.spec
+        coming.metadata.uid = coming.metadata.uid or "the-pod-that-comes"
+        there = [p for p in self.cluster.pods() if p.spec.node_name == self.node.name]
+        found = forecast(self.node, there, coming)
+        coming.metadata.uid = ""
+        return found
+
+    def chart(self) -> Chart:
+        for field in (self.request, self.uses):
+            field.say("")
+        if self._after_kill is not None:
+            shown, killed = self._after_kill
+            self._say_forecast("")
+            return oom_ranking(shown.rows, killed=killed)
+        expected = self._expected(self._pod())
+        if expected.where:
+            whose = "the machine" if expected.where == "/" else self._name_of(expected.where)
+            text = f"With this pod the memory of {whose} is exceeded; predicted victim: {', '.join(expected.victims)}."
+        else:
+            text = "With this pod everything still fits; nobody is killed."
+        self._say_forecast(text)
+        return oom_ranking(expected.rows)
+
+    def _name_of(self, path: str) -> str:
+        cgroup = self.node.desired().get(path)
+        return cgroup.title if cgroup is not None else "the pod itself (its limit)"
+
+    def _say_forecast(self, text: str) -> None:
+        self._forecast.value = f"<p><b>Forecast:</b> {text}</p>" if text else ""
+
+    def wrong(self, error: Exception) -> None:
+        """Beside the amount that the error names, else beside the controls."""
+        text = str(error)
+        for name, field in (("requests", self.request), ("uses", self.uses)):
+            mine = text.startswith(f"{name}:") or _PLACES[name] in text
+            field.say(text if mine else "")
+        shown = any(field.problem for field in (self.request, self.uses))
+        self.say("" if shown else text)

@@ -1,0 +1,90 @@
+"""The OOM arena: the forecast is made before, the kill is read from the kernel's log, and they agree."""
+
+import pytest
+
+from kitlib.cluster import Cluster
+from kitlib.widgets import OomArena
+
+
+@pytest.fixture
+def arena():
+    return OomArena()
+
+
+def put(arena, qos, request, uses):
+    arena.qos.value, arena.request.amount, arena.uses.amount = qos, request, uses
+
+
+def test_while_everything_fits_nobody_is_killed(arena):
+    put(arena, "Burstable", "100Mi", "200Mi")
+    assert "everything still fits" in arena._forecast.value
+    arena.add.click()
+    assert arena.history == [((), ())]
+    assert "burstable-2/app" in set(arena.frame().name)
+
+
+@pytest.mark.parametrize(
+    ("pods", "victim"),
+    [
+        # the last pod takes the memory, but the one that requested nothing dies
+        ([("BestEffort", "", "400Mi"), ("Guaranteed", "600Mi", "590Mi")], "besteffort-1/app"),
+        # a large request protects against a small one
+        ([("Burstable", "400Mi", "400Mi"), ("Burstable", "10Mi", "550Mi")], "burstable-2/app"),
+        # a limit of one's own comes before the machine
+        ([("BestEffort", "", "100Mi"), ("Guaranteed", "200Mi", "250Mi")], "guaranteed-2/app"),
+    ],
+)
+def test_the_forecast_is_what_the_kernel_does(arena, pods, victim):
+    for qos, request, uses in pods:
+        put(arena, qos, request, uses)
+        arena.add.click()
+    assert arena.history[-1] == ((victim,), (victim,))
+    assert f"The kernel killed {victim}, as predicted" in arena.sentence
+    assert any("Killed process" in line for line in arena.node.kernel_log())
+
+
+def test_the_ranking_moves_with_the_amount_that_the_pod_would_take(arena):
+    put(arena, "BestEffort", "", "50Mi")
+    arena.add.click()
+    put(arena, "BestEffort", "", "20Mi")
+    assert list(arena.frame().name)[:2] == ["besteffort-1/app", "besteffort-2/app"]
+    arena.uses.amount = "80Mi"
+    assert list(arena.frame().name)[:2] == ["besteffort-2/app", "besteffort-1/app"]
+    daemons = arena.frame().set_index("name").loc[["kubelet", "containerd"]]
+    assert (daemons.badness < 0).all()
+
+
+@pytest.mark.parametrize(
+    ("field", "text", "message"),
+    [
+        ("uses", "7xx", "quantities must match"),
+        ("uses", "", "say how much memory"),
+        ("request", "abc", "quantities must match"),
+        ("request", "", "a Burstable pod requests something"),
+    ],
+)
+def test_a_bad_amount_is_said_beside_its_field(arena, field, text, message):
+    arena.qos.value = "Burstable"
+    getattr(arena, field).amount = text
+    assert message in getattr(arena, field).problem
+    assert arena.problem == ""
+    arena.add.click()
+    assert arena.history == []
+    getattr(arena, field).amount = "50Mi"
+    assert getattr(arena, field).problem == ""
+
+
+def test_a_pod_that_the_kubelet_rejects_is_a_sentence(arena):
+    put(arena, "Guaranteed", "10Gi", "10Mi")
+    arena.add.click()
+    assert "Node didn&#x27;t have enough resource: memory" in arena.problem
+
+
+def test_removing_all_leaves_nothing_of_the_arena_behind():
+    with Cluster.simulated(1, cpus=2, memory="1Gi") as cluster:
+        arena = OomArena(cluster)
+        put(arena, "BestEffort", "", "10Mi")
+        arena.add.click()
+        arena.wait.click()
+        arena.clear.click()
+        assert not cluster.pods()
