@@ -36,7 +36,7 @@ class HollowNode:
         settings = KubeletSettings.read(self.plan.kubelet or ["--eviction-hard="])
         reserved = Reservations(settings.kube_reserved, settings.system_reserved, settings.eviction_hard)
         found = node_status(self.plan.machine, reserved, settings.max_pods, settings.pods_per_core)
-        offered = {name: Quantity.from_int(n, "DecimalSI") for name, n in self.plan.resources.items()}
+        offered = {name: Quantity.from_int(n, "DecimalSI") for name, n in self.plan.offered.items()}
         node.status.capacity = {**found.capacity, **offered}
         node.status.allocatable = {**found.allocatable, **offered}
         node.status.conditions = [

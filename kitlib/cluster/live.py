@@ -91,8 +91,9 @@ class LiveNode(StillNode):
         raise NotFound("processes", f"{namespace}/{pod}/{container}")
 
     def proc(self, pod: str, container: str = "", namespace: str = "default") -> dict[str, str]:
-        """What /proc/PID of a container's process says: cgroup, oom_score, oom_score_adj, Cpus_allowed_list."""
-        process = self.process(pod, container, namespace)
+        """What /proc/PID of a container's process says: cgroup, oom_score(_adj), Cpus_allowed_list, environ."""
+        state = self._running(pod, container, namespace)
+        process = self.machine.processes[self.runtime.pid(state.id)]
         if self.kernel.version == 2:
             cgroups = f"0::{process.cgroup}\n"
         else:
@@ -103,6 +104,7 @@ class LiveNode(StillNode):
             "oom_score": str(self.machine.oom_score(process.pid)),
             "oom_score_adj": str(process.oom_score_adj),
             "Cpus_allowed_list": _ranges(self.kernel.effective_cpus(process.cgroup)),
+            "environ": "".join(f"{name}={value}\n" for name, value in self.runtime.environment(state.id).items()),
         }
 
     def usages(self) -> dict[tuple[str, str], dict[str, tuple[float, int]]]:

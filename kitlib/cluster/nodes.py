@@ -3,6 +3,7 @@
     Cluster.simulated(3)
     Cluster.simulated([{"name": "a", "cpus": 4, "memory": "8Gi", "labels": {"zone": "a"},
                         "taints": ["gpu=yes:NoSchedule"], "kubelet": ["--kube-reserved=cpu=500m,memory=100Mi"]}])
+    Cluster.simulated([{"topology": {"sockets": 2, "numa": 2, "cores": 8}, "memory": "64Gi"}])    # 64 processors
     Cluster.simulated(load("nodes.yaml"))
 
 A Node manifest describes a machine by its capacity; where its allocatable is smaller, the difference is reserved.
@@ -19,12 +20,17 @@ from kitlib.api.errors import KitError
 from kitlib.api.meta import ObjectMeta
 from kitlib.api.resource import Quantity, QuantityError
 from kitlib.kubelet.cgroup_tree import Version
-from kitlib.kubelet.machine import MachineInfo
+from kitlib.kubelet.device_manager import DevicePlugin
+from kitlib.kubelet.machine import MachineInfo, grouped
 
 CPUS, MEMORY = 4, "8Gi"
-_MACHINE = ("swap", "huge_pages", "ephemeral_storage", "max_pid", "topology", "numa_memory", "page_size")
+_MACHINE = (
+    *("swap", "huge_pages", "ephemeral_storage", "max_pid", "topology", "numa_memory", "numa_distances"),
+    "page_size",
+)
 _WORDS = {
-    *("name", "cpus", "memory", "labels", "annotations", "taints", "kubelet", "resources", "count", "cgroup_version"),
+    *("name", "cpus", "memory", "labels", "annotations", "taints", "kubelet", "resources", "devices", "count"),
+    "cgroup_version",
     *_MACHINE,
 }
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
@@ -40,6 +46,7 @@ class NodePlan:
         labels, annotations, taints: of the Node object.
         kubelet: the kubelet's settings: flags (a list), or a KubeletConfiguration (plain data, text or a path).
         resources: extended resources that it offers, `{"example.com/gpu": 2}`.
+        devices: extended resources with devices: `{"example.com/gpu": {"gpu-0": 0, "gpu-1": 1}}`, id -> NUMA node.
         cgroup_version: of its kernel; None = as the cluster says.
     """
 
@@ -50,7 +57,18 @@ class NodePlan:
     taints: tuple[Taint, ...] = ()
     kubelet: Any = ()
     resources: Mapping[str, int] = field(default_factory=dict)
+    devices: Mapping[str, Mapping[str, int | None]] = field(default_factory=dict)
     cgroup_version: Version | None = None
+
+    @property
+    def offered(self) -> dict[str, int]:
+        """Extended resources -> how many."""
+        return {**self.resources, **{name: len(devices) for name, devices in self.devices.items()}}
+
+    @property
+    def plugins(self) -> tuple[DevicePlugin, ...]:
+        """The devices, as the kubelet's device manager takes them."""
+        return tuple(DevicePlugin(name, dict(devices)) for name, devices in self.devices.items())
 
     def node(self) -> Node:
         """The Node object as the kubelet registers it, without a status."""
@@ -118,8 +136,10 @@ def _one(spec: Any, number: int, common: Mapping[str, Any]) -> NodePlan:
     words = {**common, **spec}
     words["labels"] = {**common.get("labels", {}), **spec.get("labels", {})}
     try:
+        if isinstance(words.get("topology"), Mapping):
+            words["topology"] = grouped(**words["topology"])
         machine = MachineInfo.declare(
-            words.get("cpus", CPUS),
+            words.get("cpus", len(words.get("topology", ())) or CPUS),
             words.get("memory", MEMORY),
             **{word: words[word] for word in _MACHINE if word in words},
         )
@@ -133,6 +153,7 @@ def _one(spec: Any, number: int, common: Mapping[str, Any]) -> NodePlan:
         taints=tuple(parse_taint(taint, where) for taint in words.get("taints", ())),
         kubelet=words.get("kubelet", ()),
         resources=words.get("resources", {}),
+        devices=words.get("devices", {}),
         cgroup_version=words.get("cgroup_version"),
     )
 

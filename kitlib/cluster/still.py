@@ -26,10 +26,13 @@ from kitlib.kubelet.cgroup_tree import Cgroup, CgroupTree, Difference, Version
 from kitlib.kubelet.desired import NodeConfig, desired_tree
 from kitlib.kubelet.node_allocatable import node_status
 from kitlib.kubelet.node_validation import check_node
+from kitlib.kubelet.resource_managers import ResourceManagers
 from kitlib.kubelet.settings import KubeletSettings
+from kitlib.kubelet.topology_manager import AdmissionProblem
 from kitlib.node.simulated.cgroupfs import SimulatedCgroupFS
 
 Record = Callable[..., None]
+ENDED = ("Succeeded", "Failed")
 
 
 class StillNode:
@@ -52,11 +55,18 @@ class StillNode:
         self.plan, self.name, self._record = plan, plan.name, record
         settings = KubeletSettings.read(plan.kubelet, release=release)
         self.config = NodeConfig(
-            machine=plan.machine, settings=settings, release=release, name=plan.name, resources=plan.resources
+            machine=plan.machine,
+            settings=settings,
+            release=release,
+            name=plan.name,
+            resources=plan.resources,
+            devices=plan.plugins,
         )
         check_node(self.config, version)
         self.kernel = self._cgroups(version)
         self._desired = CgroupTree(version, settings.cgroup_driver)
+        self._managers = ResourceManagers(self.config)
+        self._admitted: dict[str, Pod] = {}
         self._set_up()
 
     def _cgroups(self, version: Version) -> SimulatedCgroupFS:
@@ -68,21 +78,14 @@ class StillNode:
 
     def register(self, now: datetime) -> Node:
         """The Node object with capacity and allocatable as the kubelet publishes them."""
-        node = self.plan.node()
-        settings = self.config.settings
-        found = node_status(self.plan.machine, self.config.reservations, settings.max_pods, settings.pods_per_core)
-        offered = {name: Quantity.from_int(n, "DecimalSI") for name, n in self.plan.resources.items()}
-        node.status.capacity = {**found.capacity, **offered}
-        node.status.allocatable = {**found.allocatable, **offered}
-        ready = Condition(type="Ready", status="True", reason="KubeletReady", last_transition_time=now)
-        node.status.conditions = [ready]
-        return node
+        return node_object(self.plan, self.config, now)
 
     def sync(self, api: APIServer, pods: list[Pod]) -> None:
         """Bring the cgroups in line with the pods that are bound here."""
         leaving = [pod for pod in pods if pod.metadata.deletion_timestamp is not None]
         staying = [pod for pod in pods if pod.metadata.deletion_timestamp is None]
-        self._sync([pod for pod in staying if pod.status.phase not in ("Succeeded", "Failed")])
+        self._admit(api, [pod for pod in staying if pod.status.phase not in ENDED])
+        self._sync([pod for pod in staying if pod.status.phase not in ENDED])
         for pod in leaving:
             api.delete(Pod, pod.name, pod.namespace)
         for pod in staying:
@@ -90,8 +93,26 @@ class StillNode:
                 running(pod, api.store.now())
                 api.update_status(pod)
 
+    def _admit(self, api: APIServer, pods: list[Pod]) -> None:
+        """New pods get CPUs, memory and devices, or are refused; those that are gone give theirs back."""
+        known = {pod.metadata.uid for pod in pods}
+        for uid in set(self._admitted) - known:
+            self._managers.release(self._admitted.pop(uid))
+        for pod in pods:
+            if pod.metadata.uid in self._admitted:
+                continue
+            try:
+                self._managers.admit(pod)
+            except AdmissionProblem as problem:
+                pod.status.phase, pod.status.reason = "Failed", problem.reason
+                pod.status.message = f"Pod was rejected: {problem.message}"
+                api.update_status(pod)
+            else:
+                self._admitted[pod.metadata.uid] = pod
+
     def _sync(self, pods: list[Pod]) -> None:
-        wanted = desired_tree(self.config, pods, version=self.kernel.version)
+        assigned = self._managers.assignments(pods)
+        wanted = desired_tree(self.config, pods, version=self.kernel.version, assigned=assigned)
         for path in sorted(set(self._desired) - set(wanted), key=len, reverse=True):
             if self.kernel.exists(path):
                 self.kernel.rmdir(path)
@@ -135,6 +156,19 @@ class StillNode:
 
     def __getattr__(self, name: str) -> object:
         raise KitError(f"node {self.name!r} is still: nothing runs on it, so it has no {name}")
+
+
+def node_object(plan: NodePlan, config: NodeConfig, now: datetime) -> Node:
+    """The Node object with capacity and allocatable as the kubelet publishes them."""
+    node = plan.node()
+    settings = config.settings
+    found = node_status(plan.machine, config.reservations, settings.max_pods, settings.pods_per_core)
+    offered = {name: Quantity.from_int(n, "DecimalSI") for name, n in plan.offered.items()}
+    node.status.capacity = {**found.capacity, **offered}
+    node.status.allocatable = {**found.allocatable, **offered}
+    ready = Condition(type="Ready", status="True", reason="KubeletReady", last_transition_time=now)
+    node.status.conditions = [ready]
+    return node
 
 
 def described(observed: CgroupTree, desired: CgroupTree) -> CgroupTree:

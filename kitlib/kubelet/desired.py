@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from kitlib.api.core import Container, Pod
 from kitlib.api.release import Release
@@ -35,6 +35,7 @@ from kitlib.kubelet.cgroup_tree import Cgroup, CgroupFile, CgroupTree, Version
 from kitlib.kubelet.container_config import ContainerContext, LinuxContainerResources, linux_container_resources
 from kitlib.kubelet.conversions import MIN_SHARES
 from kitlib.kubelet.cpuset import parse_cpus
+from kitlib.kubelet.device_manager import DevicePlugin
 from kitlib.kubelet.machine import MachineInfo
 from kitlib.kubelet.memory_qos import TIERED_RESERVATION
 from kitlib.kubelet.node_allocatable import Reservations, node_status, pods_limit
@@ -49,8 +50,23 @@ from kitlib.kubelet.qos_cgroups import (
 )
 from kitlib.kubelet.settings import KubeletSettings
 
-ExclusiveCPUs = Mapping[tuple[str, str], str]
-"""(pod UID, container) -> CPUs that only this container may use, `2-3`."""
+
+class Assigned(NamedTuple):
+    """What the resource managers gave a container.
+
+    Attributes:
+        cpus: where it may run, `2-3`; "" = anywhere. exclusive: nobody else may run there.
+        mems: NUMA nodes its memory comes from; "" = any.
+    """
+
+    cpus: str = ""
+    exclusive: bool = False
+    mems: str = ""
+
+
+NOTHING_ASSIGNED = Assigned()
+Assignments = Mapping[tuple[str, str], Assigned]
+"""(pod UID, container) -> what it was given; all containers of the node, where a manager is at work."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +80,7 @@ class NodeConfig:
         release: whose rules hold; the settings' feature gates come on top.
         name: of the node.
         resources: extended resources that it offers, `{"example.com/gpu": 2}`.
+        devices: extended resources with devices behind them.
     """
 
     machine: MachineInfo
@@ -72,6 +89,12 @@ class NodeConfig:
     release: Release = field(default_factory=Release.latest)
     name: str = "node"
     resources: Mapping[str, int] = field(default_factory=dict)
+    devices: tuple[DevicePlugin, ...] = ()
+
+    @property
+    def offered(self) -> dict[str, int]:
+        """Extended resources -> how many."""
+        return {**self.resources, **{plugin.resource: len(plugin.devices) for plugin in self.devices}}
 
     @property
     def gates(self) -> Release:
@@ -222,16 +245,21 @@ class Desired:
             return ""
         return self.path(pod_cgroup_name(self.kubepods, get_pod_qos(pod, self.release), pod.metadata.uid))
 
-    def pod_level(self, pod: Pod) -> list[Cgroup]:
-        """The pod's own cgroup; [] where pods have none."""
+    def pod_level(self, pod: Pod, assigned: Assignments | None = None) -> list[Cgroup]:
+        """The pod's own cgroup; [] where pods have none.
+
+        A pod with exclusive CPUs has no quota, where the release does so. Source: EnsureExists, PodHasExclusiveCPUs.
+        """
         path = self.pod_path(pod)
         if not path:
             return []
         totals = pod_totals(pod, self.release)
         pids = self.settings.pod_pids_limit
+        owns = any(one.exclusive for key, one in (assigned or {}).items() if key[0] == pod.metadata.uid)
+        unquoted = owns and self.release.enabled("DisableCPUQuotaWithExclusiveCPUs")
         config = resource_config_for_pod(
             totals,
-            enforce_cpu_limits=self.settings.cpu_cfs_quota,
+            enforce_cpu_limits=self.settings.cpu_cfs_quota and not unquoted,
             cpu_period=self.settings.cpu_cfs_quota_period,
             memory_reservation=self._tiered,
             pids_limit=pids if pids > 0 else None,
@@ -253,19 +281,23 @@ class Desired:
             )
         ]
 
-    def container_resources(self, pod: Pod, container: Container, cpus: str = "") -> LinuxContainerResources:
-        """What the runtime is told about a container; `cpus` are its own."""
-        found = linux_container_resources(pod, container, self.context, exclusive_cpus=bool(cpus))
-        return replace(found, cpuset_cpus=cpus) if cpus else found
+    def container_resources(
+        self, pod: Pod, container: Container, given: Assigned = NOTHING_ASSIGNED
+    ) -> LinuxContainerResources:
+        """What the runtime is told about a container. Source: internalContainerLifecycle.PreCreateContainer."""
+        found = linux_container_resources(pod, container, self.context, exclusive_cpus=given.exclusive)
+        return replace(found, cpuset_cpus=given.cpus, cpuset_mems=given.mems)
 
-    def container_level(self, pod: Pod, container: Container, identity: str, cpus: str = "") -> Cgroup:
+    def container_level(
+        self, pod: Pod, container: Container, identity: str, given: Assigned = NOTHING_ASSIGNED
+    ) -> Cgroup:
         """A container's cgroup.
 
         Args:
-            pod: it belongs to. container: which. identity: its id. cpus: exclusive ones.
+            pod: it belongs to. container: which. identity: its id. given: by the resource managers.
         """
-        resources = self.container_resources(pod, container, cpus)
-        why = reasons.container(container, resources, self.node.runtime)
+        resources = self.container_resources(pod, container, given)
+        why = reasons.container(container, resources, self.node.runtime, exclusive=given.exclusive)
         files = runtime_files(resources, self.version, self.node.runtime, why=why)
         return self._runtime_cgroup(pod, identity, "container", f"container {container.name}", files, container.name)
 
@@ -298,7 +330,7 @@ def desired_tree(
     *,
     version: Version = 2,
     driver: Driver | None = None,
-    exclusive: ExclusiveCPUs | None = None,
+    assigned: Assignments | None = None,
     ids: Callable[[str, str], str] = container_id,
 ) -> CgroupTree:
     """Every cgroup that the kubelet and its runtime make for these pods, parents before children.
@@ -308,7 +340,7 @@ def desired_tree(
         pods: that run on the node, defaulted; ended ones are left out.
         version: cgroup version, 1 or 2.
         driver: in place of the settings' own.
-        exclusive: CPUs that containers have for themselves.
+        assigned: what the resource managers gave the containers.
         ids: (pod UID, container name; "" = the pause container) -> the container's id.
 
     Returns:
@@ -327,11 +359,11 @@ def desired_tree(
     for pod in active:
         by_class[get_pod_qos(pod, rules.release)].append(pod)
     for pod in [pod for some in by_class.values() for pod in some]:
-        cgroups += rules.pod_level(pod)
+        cgroups += rules.pod_level(pod, assigned)
         cgroups.append(rules.sandbox_level(pod, ids(pod.metadata.uid, "")))
         for container in running_containers(pod):
-            cpus = (exclusive or {}).get((pod.metadata.uid, container.name), "")
-            cgroups.append(rules.container_level(pod, container, ids(pod.metadata.uid, container.name), cpus))
+            given = (assigned or {}).get((pod.metadata.uid, container.name), NOTHING_ASSIGNED)
+            cgroups.append(rules.container_level(pod, container, ids(pod.metadata.uid, container.name), given))
     return CgroupTree(version, rules.driver, _with_parents(cgroups, version))
 
 

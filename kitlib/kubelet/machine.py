@@ -33,6 +33,27 @@ class CPU(NamedTuple):
     uncore_cache: int
 
 
+def grouped(
+    sockets: int = 1, numa: int = 1, cores: int = 1, threads: int = 2, *, caches: int = 1, siblings: str = "apart"
+) -> tuple[CPU, ...]:
+    """The processors of a regular machine.
+
+    Args:
+        sockets: how many. numa: NUMA nodes in each. cores: in each NUMA node. threads: of each core.
+        caches: last-level caches in each NUMA node.
+        siblings: "apart" numbers the second threads after all first ones (most servers), "next" side by side.
+    """
+    total = sockets * numa * cores
+    made = []
+    for core in range(total):
+        node = core // cores
+        cache = node * caches + (core % cores) * caches // cores
+        for thread in range(threads):
+            number = core * threads + thread if siblings == "next" else thread * total + core
+            made.append(CPU(number, core, node // numa, node, cache))
+    return tuple(sorted(made))
+
+
 @dataclass(frozen=True, slots=True)
 class HugePages:
     """A pool of preallocated huge pages.
@@ -62,8 +83,10 @@ class MachineInfo:
         huge_pages: the pools of huge pages; their memory is part of `memory`.
         ephemeral_storage: bytes of the file system that holds /var/lib/kubelet; 0 = unknown.
         max_pid: how many process ids there are; 0 = unknown.
-        topology: one entry a processor; empty means one socket, one NUMA node, one thread a core.
+        topology: one entry a processor (`grouped` makes them); empty means one socket, one NUMA node, one thread a
+            core.
         numa_memory: bytes of RAM of each NUMA node; empty means all memory on node 0.
+        numa_distances: NUMA node -> its distances to all nodes; empty means 10 to itself and 20 to any other.
         page_size: bytes of an ordinary page.
     """
 
@@ -75,6 +98,7 @@ class MachineInfo:
     max_pid: int = 0
     topology: tuple[CPU, ...] = ()
     numa_memory: dict[int, int] = field(default_factory=dict)
+    numa_distances: dict[int, tuple[int, ...]] = field(default_factory=dict)
     page_size: int = PAGE_SIZE
 
     def __post_init__(self) -> None:

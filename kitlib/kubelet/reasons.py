@@ -103,8 +103,10 @@ def pod(totals: PodTotals, period: int) -> Why:
     }
 
 
-def container(declared: Container, resources: LinuxContainerResources, runtime: Runtime) -> Why:
-    """Of a container's cgroup."""
+def container(
+    declared: Container, resources: LinuxContainerResources, runtime: Runtime, *, exclusive: bool = False
+) -> Why:
+    """Of a container's cgroup; `exclusive` where it has CPUs of its own."""
     source = "kubelet kuberuntime calculateLinuxResources"
     request, limit = declared.resources.requests.get("cpu"), declared.resources.limits.get("cpu")
     curve = "1 + (shares − 2) × 9999 / 262142"
@@ -121,7 +123,10 @@ def container(declared: Container, resources: LinuxContainerResources, runtime: 
         "quota": Reason("limited to {0} of CPU: × {1} µs / 1000", limit, resources.cpu_period, source=_QUOTA),
         "memory": Reason("limits.memory {0}", declared.resources.limits.get("memory") or "of the pod", source=source),
         "hugepages": Reason("limits of huge pages; 0 where none are asked for", source=source),
-        "cpuset": Reason("CPUs of its own, from the CPU manager", source="kubelet cpumanager staticPolicy.Allocate"),
+        "cpuset": Reason(
+            "CPUs of its own" if exclusive else "the CPUs that no container has for itself",
+            source=f"kubelet cpumanager {'staticPolicy.Allocate' if exclusive else 'reconcileState'}",
+        ),
         "memory.high": Reason("request + throttling factor × (limit − request), in whole pages", source="KEP-2570"),
         "memory.min": Reason("the container's memory request, never reclaimed", source="KEP-2570"),
         "memory.low": Reason("the container's memory request, reclaimed last", source="KEP-2570"),

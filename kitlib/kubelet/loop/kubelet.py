@@ -18,7 +18,7 @@ from kitlib.api.meta import Condition
 from kitlib.api.podresources import pod_requests
 from kitlib.kubelet.cgroup_files import memory_order
 from kitlib.kubelet.cgroup_tree import Cgroup, CgroupFile, CgroupTree
-from kitlib.kubelet.desired import Desired, NodeConfig, container_id, desired_tree
+from kitlib.kubelet.desired import NOTHING_ASSIGNED, Desired, NodeConfig, container_id, desired_tree
 from kitlib.kubelet.eviction_ranking import ContainerStats, PodStats
 from kitlib.kubelet.eviction_thresholds import Observation
 from kitlib.kubelet.loop.eviction import EVERY, EvictionManager
@@ -27,6 +27,9 @@ from kitlib.kubelet.loop.pod_worker import PodWorker, State
 from kitlib.kubelet.node_allocatable import node_status
 from kitlib.kubelet.node_validation import check_node
 from kitlib.kubelet.oom_score import SANDBOX_OOM_SCORE_ADJ, container_oom_score_adjust
+from kitlib.kubelet.resource_managers import ResourceManagers
+from kitlib.kubelet.timeline import Timeline
+from kitlib.kubelet.topology_manager import AdmissionProblem
 
 QOS_EVERY = 60.0
 """Seconds between two writings of the class cgroups. Source: kubelet periodicQOSCgroupUpdateInterval."""
@@ -60,10 +63,13 @@ class Kubelet:
         runtime: ContainerRuntime,
         reports: Reports,
         clock: Callable[[], float],
+        checkpoint: str = "",
     ) -> None:
         self.config, self.cgroups, self.runtime, self.reports, self.clock = config, cgroups, runtime, reports, clock
         check_node(config, cgroups.version)
         self.rules = Desired(config, cgroups.version)
+        self.managers = ResourceManagers(config, checkpoint)
+        self.timeline = Timeline(clock)
         self.wanted = CgroupTree(cgroups.version, config.settings.cgroup_driver)
         self._workers: dict[str, PodWorker] = {}
         self._sandboxes: set[str] = set()
@@ -128,6 +134,16 @@ class Kubelet:
         worker = self._workers[pod.metadata.uid] = PodWorker(pod, self.reports.now())
         for state in worker.states:
             self._ids[state.id] = (worker, state)
+        try:
+            self.managers.admit(pod)
+        except AdmissionProblem as problem:
+            self._reject(worker, problem.reason, problem.message)
+            return
+        for container in (*pod.spec.init_containers, *pod.spec.containers):
+            given = self.managers.assigned(pod.metadata.uid, container.name)
+            if given.exclusive:
+                about = f"{pod.name}/{container.name}"
+                self.timeline.note("cpumanager", "allocating CPUs to", about, given.cpus, "staticPolicy.Allocate")
         settings = self.config.settings
         offered = node_status(self.config.machine, self.config.reservations, settings.max_pods, settings.pods_per_core)
         requests = pod_requests(pod, release=self.config.gates)
@@ -135,18 +151,23 @@ class Kubelet:
         worker.asked["pods"] = 1000
         others = [w for w in self._workers.values() if w is not worker and w.phase() not in _ENDED]
         for name, wanted in sorted(worker.asked.items()):
-            if name in self.config.resources:
-                most = self.config.resources[name] * 1000
+            if name in self.config.offered:
+                most = self.config.offered[name] * 1000
             else:
                 most = offered.allocatable[name].milli_value() if name in offered.allocatable else 0
             used = sum(other.asked.get(name, 0) for other in others)
             if wanted and used + wanted > most:
                 scale = 1 if name == "cpu" else 1000
                 figures = f"requested: {wanted // scale}, used: {used // scale}, capacity: {most // scale}"
-                text = f"Node didn't have enough resource: {name}, {figures}"
-                worker.final = ("Failed", f"OutOf{name}", f"Pod was rejected: {text}")
-                self.reports.event(pod, "Warning", f"OutOf{name}", text)
+                self._reject(worker, f"OutOf{name}", f"Node didn't have enough resource: {name}, {figures}")
                 return
+
+    def _reject(self, worker: PodWorker, reason: str, message: str) -> None:
+        """The pod fails without having started. Source: kubelet rejectPod."""
+        self.managers.release(worker.pod)
+        worker.final = ("Failed", reason, f"Pod was rejected: {message}")
+        self.reports.event(worker.pod, "Warning", reason, message)
+        self.timeline.note("kubelet", "rejecting pod", worker.pod.key, message, "rejectPod")
 
     # What goes out.
 
@@ -156,6 +177,7 @@ class Kubelet:
             for worker in self.workers:
                 if worker.phase() in _ENDED:
                     self._stop(worker, grace=0.0)
+                    self.managers.release(worker.pod)
             self._write()
             for worker in self.workers:
                 if not worker.leaving and worker.phase() not in _ENDED:
@@ -181,10 +203,12 @@ class Kubelet:
             self._sandboxes.add(worker.sandbox)
         for state in due:
             container = state.container
-            cgroup = self.rules.container_level(pod, container, state.id)
+            given = self.managers.assigned(pod.metadata.uid, container.name)
+            cgroup = self.rules.container_level(pod, container, state.id, given)
+            env = self.managers.environment(pod.metadata.uid, container.name)
             score = container_oom_score_adjust(pod, container, self.config.machine.memory, self.config.gates)
             try:
-                self.runtime.start(pod, container, state.id, cgroup, score, {})
+                self.runtime.start(pod, container, state.id, cgroup, score, env)
             except ContainerProblem as error:
                 state.problem = (error.reason, error.message)
                 self.reports.event(pod, "Warning", "Failed", f"Error: {error.message}")
@@ -192,6 +216,8 @@ class Kubelet:
             state.started(self.clock(), self.reports.now())
             self.reports.event(pod, "Normal", "Created", f"Created container: {container.name}")
             self.reports.event(pod, "Normal", "Started", f"Started container {container.name}")
+            if given.cpus:
+                self._note_cpus(pod.name, container.name, given.cpus)
 
     def _collect(self) -> bool:
         """Take note of containers that have ended; whether there were any."""
@@ -234,6 +260,7 @@ class Kubelet:
         path = self.rules.pod_path(worker.pod)
         if path and path in self._written:
             return
+        self.managers.release(worker.pod)
         del self._workers[worker.pod.metadata.uid]
         for state in worker.states:
             self._ids.pop(state.id, None)
@@ -250,14 +277,18 @@ class Kubelet:
     def desired(self) -> CgroupTree:
         """The cgroups that should be there now: those of the node, the classes, the pods, and what runs in them."""
         active = [w for w in self._workers.values() if not w.leaving and w.phase() not in _ENDED]
-        tree = desired_tree(self.config, [w.pod for w in active], version=self.cgroups.version)
+        assigned = self.managers.assignments(w.pod for w in active)
+        tree = desired_tree(self.config, [w.pod for w in active], version=self.cgroups.version, assigned=assigned)
         alive = {(w.pod.metadata.uid, "") for w in active if w.sandbox in self._sandboxes}
         alive |= {(w.pod.metadata.uid, s.container.name) for w in active for s in w.states if s.alive}
         cgroups = [c for c in tree.values() if c.writer != "runtime" or (c.uid, c.container) in alive]
         for worker in active:
             for state in worker.inits:
-                own = self.rules.container_level(worker.pod, state.container, state.id) if state.alive else None
-                if own is not None and own.path not in tree:
+                if not state.alive:
+                    continue
+                given = assigned.get((worker.pod.metadata.uid, state.container.name), NOTHING_ASSIGNED)
+                own = self.rules.container_level(worker.pod, state.container, state.id, given)
+                if own.path not in tree:
                     cgroups.append(own)
         return CgroupTree(tree.version, tree.driver, cgroups)
 
@@ -294,9 +325,15 @@ class Kubelet:
         ordered = memory_order(files, lambda name: self.cgroups.read(cgroup.path, name))
         if cgroup.writer == "runtime":
             self.runtime.update(container_id(cgroup.uid, cgroup.container), cgroup, ordered)
+            for file in ordered:
+                if file.name == "cpuset.cpus":
+                    self._note_cpus(cgroup.pod.rpartition("/")[2], cgroup.container, file.value)
             return
         for file in ordered:
             self.cgroups.write(cgroup.path, file.name, file.value)
+
+    def _note_cpus(self, pod: str, container: str, cpus: str) -> None:
+        self.timeline.note("cpumanager", "updating container", f"{pod}/{container}", cpus, "reconcileState")
 
     def _remove(self, cgroup: Cgroup) -> bool:
         """Remove a cgroup; False where it must be tried again because something in it still ends."""

@@ -31,6 +31,7 @@ class SimulatedRuntime:
         self._pids: dict[str, int] = {}
         self._names: dict[int, str] = {}
         self._paths: dict[str, str] = {}
+        self._environments: dict[str, dict[str, str]] = {}
 
     def run_sandbox(self, pod: Pod, identity: str, cgroup: Cgroup, oom_score_adj: int) -> None:
         """Start a pod's pause container."""
@@ -52,6 +53,11 @@ class SimulatedRuntime:
             self._spawn(workload, identity, cgroup, oom_score_adj)
         except CgroupError as error:
             raise ContainerProblem("CreateContainerError", str(error)) from error
+        self._environments[identity] = {one.name: one.value for one in container.env if one.value} | dict(env)
+
+    def environment(self, identity: str) -> Mapping[str, str]:
+        """The environment of a running container: its manifest's variables, and those of its devices."""
+        return self._environments.get(identity, {})
 
     def _spawn(self, workload: Workload, identity: str, cgroup: Cgroup, oom_score_adj: int) -> None:
         self.kernel.cgroups.makedirs(cgroup.path)
@@ -108,6 +114,6 @@ class SimulatedRuntime:
 
     def _remove(self, identity: str) -> None:
         path = self._paths.pop(identity, "")
+        self._environments.pop(identity, None)
         if path and self.kernel.cgroups.exists(path):
             self.kernel.cgroups.rmdir(path)
-            self.kernel.counters.pop(path, None)
