@@ -54,11 +54,11 @@ class Difference:
         """What differs and why, in one sentence."""
         old, new = self.before.release.name, self.after.release.name
         if self.same_decision:
-            same = f"{old} and {new} decide alike: {_fate(self.after)}"
+            same = f"{old} and {new} decide alike: {fate(self.after)}"
             more = " Points or reasons differ." if self.nodes else ""
             more = more or (" Only the message is worded differently." if _message_differs(self) else "")
             return f"{same}.{more}{self._because()}"
-        return f"{old}: {_fate(self.before)}; {new}: {_fate(self.after)}.{self._because()}"
+        return f"{old}: {fate(self.before)}; {new}: {fate(self.after)}.{self._because()}"
 
     def _because(self) -> str:
         named = list(self.gates) or list(self.together)
@@ -139,7 +139,8 @@ def choice(decision: Decision) -> Outcome:
     return decision.gate is not None, tuple(decision.best), decision.nominated, tuple(v.key for v in decision.victims)
 
 
-def _fate(decision: Decision) -> str:
+def fate(decision: Decision) -> str:
+    """What becomes of the pod, in a clause."""
     if decision.gate is not None:
         return "the pod is gated"
     if decision.best:

@@ -66,7 +66,7 @@ def _after_failure(decision: Decision) -> list[Step]:
         victims = ", ".join(pod.key for pod in decision.victims)
         text = f"nominates {decision.nominated}; {victims} must go"
     else:
-        text = decision.post_filter_message
+        text = decision.post_filter_message or "preemption does not help; this release does not say why"
     return [Step("PostFilter", "DefaultPreemption", text, ())]
 
 

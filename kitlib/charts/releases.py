@@ -1,0 +1,78 @@
+"""One scenario under several releases: nodes down, releases across, whether the pod may go there and goes there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from kitlib.charts.base import Chart
+from kitlib.charts.style import BLUE, GREEN, ORANGE
+
+_LEVELS = {"rejected": 0, "passes": 1, "best": 2, "victims": 3}
+_MARKS = {"rejected": "✗", "passes": "✓", "best": "★", "victims": "⚔"}
+_GREY = "rgba(128,128,128,0.15)"
+
+
+def release_board(
+    nodes: Sequence[str],
+    releases: Sequence[str],
+    verdicts: Mapping[tuple[str, str], tuple[str, str]],
+    *,
+    current: str = "",
+    sentence: str = "",
+) -> Chart:
+    """A mark in every cell: ✗ rejected, ✓ passes, ★ the pod goes there, ⚔ others must leave for it.
+
+    Args:
+        nodes: node names, in the order to show. releases: in their order.
+        verdicts: (node, release) -> (`rejected`, `passes`, `best` or `victims`, the reason or score).
+        current: the release that is framed; "" = none.
+        sentence: what it shows; "" = where each release sends the pod.
+    """
+    cells = [[verdicts[node, release] for release in releases] for node in nodes]
+
+    def draw():
+        import plotly.graph_objects as go
+
+        figure = go.Figure()
+        figure.add_heatmap(
+            x=list(releases),
+            y=list(nodes),
+            z=[[_LEVELS[level] for level, _ in row] for row in cells],
+            text=[[_MARKS[level] for level, _ in row] for row in cells],
+            customdata=[[text for _, text in row] for row in cells],
+            texttemplate="%{text}",
+            hovertemplate="%{y} in %{x}: %{customdata}<extra></extra>",
+            zmin=0,
+            zmax=3,
+            showscale=False,
+            xgap=2,
+            ygap=2,
+            colorscale=[
+                [0, _GREY],
+                [0.32, _GREY],
+                [0.33, BLUE],
+                [0.65, BLUE],
+                [0.66, GREEN],
+                [0.99, GREEN],
+                [1, ORANGE],
+            ],
+        )
+        if current in releases:
+            place = list(releases).index(current)
+            line = {"color": ORANGE, "width": 3}
+            figure.add_shape(
+                type="rect", x0=place - 0.5, x1=place + 0.5, y0=-0.5, y1=len(nodes) - 0.5, line=line, layer="above"
+            )
+        figure.update_xaxes(type="category", title={"text": "release"}, showgrid=False)
+        figure.update_yaxes(autorange="reversed", showgrid=False)
+        figure.update_layout(height=170 + 30 * len(nodes))
+        return figure
+
+    if not sentence:
+        went = [(r, [n for n in nodes if verdicts[n, r][0] == "best"]) for r in releases]
+        sentence = "; ".join(f"{release}: {', '.join(found) or 'no node'}" for release, found in went) + "."
+    flat = [(node, release, *verdicts[node, release]) for release in releases for node in nodes]
+    names = ("node", "release", "outcome", "why")
+    return Chart(
+        "Where each release sends the pod", sentence, {n: [r[i] for r in flat] for i, n in enumerate(names)}, draw
+    )

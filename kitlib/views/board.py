@@ -1,0 +1,102 @@
+"""A Decision as a board: nodes down, Filter and Score plugins across, in every cell a mark and the words behind it.
+
+With a step of the cycle, only what was known by then is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kitlib.scheduler.compare import verdict
+from kitlib.scheduler.decision import Decision
+from kitlib.scheduler.stepper import Step
+from kitlib.views.decision import MOST_NODES, shown_nodes
+
+Cell = tuple[str, str, str]
+"""(what stands in the cell, the words behind it, its kind: ok, no, hard, score, best or none)"""
+
+
+@dataclass(frozen=True)
+class Board:
+    """A table for eyes, screen readers and keyboards alike."""
+
+    rows: Sequence[str]
+    columns: Sequence[str]
+    cells: Sequence[Sequence[Cell]]
+
+
+def decision_board(decision: Decision, known: Sequence[Step] | None = None, most: int = MOST_NODES) -> Board:
+    """The board of a cycle.
+
+    Args:
+        known: the steps done so far; None = the whole cycle. most: nodes shown.
+    """
+    nodes = shown_nodes(decision, most)
+    filters, scored = _columns(decision)
+    seen = None if known is None else {(step.point, step.plugin) for step in known}
+    verdicts = {(row["node"], row["plugin"]): row for row in decision.filter_rows()}
+    places = {decision.nodes[row]: i for i, row in enumerate(decision.scores.rows)} if decision.scores else {}
+
+    def filtered(node: str, plugin: str) -> Cell:
+        row = verdicts.get((node, plugin))
+        if seen is not None and ("Filter", plugin) not in seen:
+            return "", f"{plugin} has not been asked yet", "none"
+        if row is None:
+            return "", f"{plugin} is not asked about {node} any more", "none"
+        if not row["reasons"]:
+            return "✓", f"{plugin}: {node} passes", "ok"
+        hard = row["code"] == "UnschedulableAndUnresolvable"
+        more = "; preemption would not help" if hard else ""
+        return ("✗✗" if hard else "✗"), f"{plugin}: {row['reasons']}{more}", "hard" if hard else "no"
+
+    def score(node: str, plugin: str) -> Cell:
+        if seen is not None and ("Score", plugin) not in seen:
+            return "", "not scored yet", "none"
+        place = places.get(node)
+        if place is None or decision.scores is None:
+            return "", f"{node} is not feasible: nothing is scored", "none"
+        if not plugin:
+            kind = "best" if node in decision.best else "score"
+            star = " ★" if kind == "best" else ""
+            return f"{int(decision.scores.total[place])}{star}", f"{node}: the sum of all weighted scores", kind
+        raw, normal = int(decision.scores.raw[plugin][place]), int(decision.scores.normalized[plugin][place])
+        weight = decision.scores.weights[plugin]
+        said = f"{plugin}: raw {raw}, normalized {normal}, times weight {weight} is {normal * weight}"
+        return str(normal * weight), said, "score"
+
+    cells = [[filtered(n, p) for p in filters] + [score(n, p) for p in scored] for n in nodes]
+    return Board(nodes, [*filters, *(f"{p} (score)" if p else "total" for p in scored)], cells)
+
+
+def _columns(decision: Decision) -> tuple[list[str], list[str]]:
+    filters = list(decision.filters.plugins) if decision.filters is not None else []
+    scored = [*decision.scores.normalized, ""] if decision.scores is not None else []
+    return filters, scored
+
+
+def outcome_of(decision: Decision, node: str) -> tuple[str, str]:
+    """One node's fate for a chart of releases: (`rejected`, `passes`, `best` or `victims`, why)."""
+    if node == decision.nominated:
+        gone = ", ".join(pod.key for pod in decision.victims)
+        return "victims", f"{gone} must leave; {verdict(decision, node)}"
+    if node in decision.best:
+        return "best", verdict(decision, node)
+    return ("passes" if node in decision.feasible else "rejected"), verdict(decision, node)
+
+
+def candidate_rows(decision: Decision) -> list[dict[str, object]]:
+    """What preemption would cost on each node, the cheapest first."""
+    if decision.preemption is None:
+        return []
+    ordered = sorted(decision.preemption.candidates.values(), key=lambda one: one.cost)
+    return [
+        {
+            "node": one.node,
+            "victims": [victim.pod.name for victim in one.victims],
+            "highest_priority": one.victims[0].priority,
+            "sum_of_priorities": sum(victim.priority for victim in one.victims),
+            "pdb_violations": one.violations,
+        }
+        for one in ordered
+    ]

@@ -1,0 +1,23 @@
+"""What a scheduler on its clock has done, as a table that is also read out: time, kind, reason, object, message."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+from kitlib.scheduler.driver import Happening
+
+
+def log_html(log: Sequence[Happening], most: int = 30) -> str:
+    """The last happenings, the newest at the bottom."""
+    head = "".join(f'<th scope="col">{name}</th>' for name in ("s", "kind", "reason", "object", "message"))
+    rows = "".join(
+        f"<tr><td>{one.time_ms / 1000:g}</td><td>{escape(one.kind)}</td><td>{escape(one.reason)}</td>"
+        f"<td>{escape(one.pod)}</td><td>{escape(one.message)}</td></tr>"
+        for one in log[-most:]
+    )
+    earlier = f" (the last {most} of {len(log)})" if len(log) > most else ""
+    return (
+        f'<table role="log" aria-label="What happened"><caption>What happened{earlier}</caption>'
+        f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+    )
