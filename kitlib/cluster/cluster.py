@@ -7,7 +7,6 @@ does stands in the `journal` and can be done again with `replay`.
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from types import TracebackType
@@ -60,8 +59,6 @@ class Cluster:
     @staticmethod
     def docker(nodes: Any = 1, **settings: Any) -> DockerCluster:
         """A cluster of real kernels in disposable containers; see `DockerCluster`."""
-        if importlib.util.find_spec("kitlib.cluster.docker") is None:
-            raise KitError("this version of the kit has no real nodes yet: use Cluster.simulated()")
         from kitlib.cluster.docker import DockerCluster
 
         return DockerCluster(nodes, **settings)

@@ -1,28 +1,27 @@
-"""Whether a container engine answers on this machine, and if not, why."""
+"""Whether real nodes can be started on this machine right now, and if not, why."""
 
 from __future__ import annotations
 
-import importlib.util
-
 
 def engine_answers() -> tuple[bool, str]:
-    """Ask the engine that the Docker SDK finds for its version.
+    """Ask the engine for its version, and whether it has what a node is made from; nothing is built or fetched.
 
     Returns:
-        Whether one answers, and a sentence: which, or why not.
+        Whether real nodes can start at once, and a sentence: on which engine, or why not.
     """
-    if importlib.util.find_spec("kitlib.cluster.docker") is None:
-        return False, "this version of the kit has no real nodes yet"
+    from kitlib.api.errors import KitError
+    from kitlib.node.real import engine, image
+
     try:
-        import docker
-    except ImportError:
-        return False, "the docker package is not installed (pip install 'kitlib[docker]')"
+        client = engine.connect()
+    except KitError as error:
+        return False, str(error)
     try:
-        client = docker.from_env(timeout=5)
-        try:
-            version = client.version()
-        finally:
-            client.close()
+        version = client.version().get("Version", "?")
+        if not image.ready(client):
+            return False, f"engine {version} answers, but the nodes' image is not there yet: kitlib image build"
     except Exception as error:  # the SDK passes on errors of requests, urllib3 and the socket layer
-        return False, f"no container engine answers: {str(error).splitlines()[0][:160]}"
-    return True, f"engine {version.get('Version', '?')} answers"
+        return False, f"the container engine fails: {str(error).splitlines()[0][:160]}"
+    finally:
+        client.close()
+    return True, f"engine {version} answers"

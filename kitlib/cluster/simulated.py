@@ -77,7 +77,7 @@ class SimulatedCluster(Cluster):
             followed = followed.with_gates(feature_gates)
         if tick <= 0:
             raise KitError(f"tick: {tick!r} must be greater than 0 seconds")
-        self.clock = VirtualClock(start)
+        self.clock = self._clock(start)
         super().__init__(APIServer(self.clock.now, seed or 0, followed), followed)
         self._tick, self._kubelets, self._common = tick, kubelets, common
         self._version = cgroup_version
@@ -99,6 +99,10 @@ class SimulatedCluster(Cluster):
             for one in plan(nodes, **common):
                 self._add(one)
         self.settle()
+
+    def _clock(self, start: datetime) -> Any:
+        """The clock that scheduler and statuses go by."""
+        return VirtualClock(start)
 
     # Nodes.
 

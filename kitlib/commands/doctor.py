@@ -72,10 +72,8 @@ def examine(*, engine: bool = True) -> list[Finding]:
         engine: whether to try to reach a container engine.
     """
     findings = [_python(), _kit(), *(_extra(what) for what in EXTRAS), _cgroups(), _capabilities(), _memory()]
-    answered = _engine() if engine else None
-    if answered is not None:
-        findings.append(answered)
-    return [*findings, _verdict(findings, answered)]
+    answered = _engine() if engine else []
+    return [*findings, *answered, _verdict(findings, answered)]
 
 
 def _python() -> Finding:
@@ -149,37 +147,49 @@ def _memory() -> Finding:
     return Finding("machine", "ok" if total >= 2 else "limited", f"{os.cpu_count()} CPUs, {total:.1f} GiB of memory")
 
 
-def _engine() -> Finding:
+def _engine() -> list[Finding]:
+    """The engine, what nodes are made from, and whether its host keeps something from them."""
     advice = "start Docker or Podman, or use the simulated kernel: Cluster.simulated()"
     if not _has("docker"):
-        return Finding(
-            "container engine", "missing", "the docker package is not installed", "pip install 'kitlib[docker]'"
-        )
-    import docker
+        text = "the docker package is not installed"
+        return [Finding("container engine", "missing", text, "pip install 'kitlib[docker]'")]
+    from kitlib.api.errors import KitError
+    from kitlib.node.real import engine, image
 
     try:
-        client = docker.from_env(timeout=5)
-        try:
-            info = client.info()
-        finally:
-            client.close()
+        client = engine.connect()
+    except KitError as error:
+        return [Finding("container engine", "missing", str(error)[:300], advice)]
+    try:
+        info = client.info()
+        found = [
+            Finding(
+                "container engine",
+                "ok",
+                f"{info.get('ServerVersion', '?')} on {info.get('OperatingSystem', '?')}, "
+                f"cgroup v{info.get('CgroupVersion', '1')}, driver {info.get('CgroupDriver', '?')}",
+            )
+        ]
+        if image.have(client, image.tag()):
+            found.append(Finding("image of a node", "ok", image.tag()))
+        elif image.ready(client):
+            found.append(Finding("image of a node", "ok", "its base is there; the rest is built when it is needed"))
+        else:
+            hint = "kitlib image build, or without a network: kitlib image load FILE"
+            found.append(Finding("image of a node", "missing", "not built yet", hint))
+        return found
     except Exception as error:  # the SDK passes on errors of requests, urllib3 and the socket layer
-        reason = str(error).splitlines()[0][:160]
-        return Finding("container engine", "missing", f"none answers: {reason}", advice)
-    return Finding(
-        "container engine",
-        "ok",
-        f"{info.get('ServerVersion', '?')} on {info.get('OperatingSystem', '?')}, "
-        f"cgroup v{info.get('CgroupVersion', '1')}, driver {info.get('CgroupDriver', '?')}",
-    )
+        return [Finding("container engine", "missing", f"it fails: {str(error).splitlines()[0][:160]}", advice)]
+    finally:
+        client.close()
 
 
-def _verdict(findings: list[Finding], engine: Finding | None) -> Finding:
+def _verdict(findings: list[Finding], engine: list[Finding]) -> Finding:
     works = ["the simulated kernel", "kitlib demo", "kitlib conformance"]
     by_subject = {f.subject: f for f in findings}
     if by_subject["notebooks and widgets"].state == "ok":
         works.append("notebooks")
-    if engine is not None and engine.state == "ok":
+    if engine and all(found.state == "ok" for found in engine):
         works.append("real nodes")
     return Finding("works here", "ok", ", ".join(works))
 

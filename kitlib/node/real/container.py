@@ -13,7 +13,7 @@ import os
 import platform
 import time
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from kitlib.api.errors import KitError
@@ -49,7 +49,6 @@ class NodeContainer:
     id: str
     link: Link
     lacking: tuple[str, ...] = ()
-    limits: list[str] = field(default_factory=list)
 
     def close(self) -> None:
         """End the node; returns when nothing of it is left, or after some seconds by force."""
@@ -83,6 +82,7 @@ def start(
     privilege: Privilege = "least",
     cpuset: str = "",
     lacking: tuple[str, ...] = (),
+    most_memory: int = 0,
 ) -> NodeContainer:
     """Start a node.
 
@@ -90,6 +90,7 @@ def start(
         client, image: the engine and what runs. name: of the node. machine: what it may use.
         privilege: "least", or "full" for the engine's `--privileged`.
         cpuset: processors that it may use; "" = all. lacking: capabilities known to be refused.
+        most_memory: bytes that the container may use at most, whatever the machine has; 0 = no such bound.
 
     Raises:
         KitError: where the engine refuses, in its words.
@@ -97,10 +98,9 @@ def start(
     from docker.errors import APIError
 
     for without in _ladder(lacking):
-        limits: list[str] = []
         made = ""
         try:
-            host = _host_config(client, machine, privilege, cpuset, without)
+            host = _host_config(client, machine, privilege, cpuset, without, most_memory)
             made = client.api.create_container(
                 image,
                 name=f"kitlib-{name}-{os.urandom(4).hex()}",
@@ -123,7 +123,7 @@ def start(
             if privilege == "full" or not any(word in text.lower() for word in _REFUSED) or without == WISHED:
                 raise KitError(f"node {name}: the engine refused to start it: {text}") from error
             continue
-        return NodeContainer(client, made, link, without, limits)
+        return NodeContainer(client, made, link, without)
     raise KitError(f"node {name}: the engine refused to start it")
 
 
@@ -133,7 +133,9 @@ def _ladder(lacking: tuple[str, ...]) -> list[tuple[str, ...]]:
     return [step for step in steps if set(lacking) <= set(step)]
 
 
-def _host_config(client: Any, machine: MachineInfo, privilege: Privilege, cpuset: str, without: tuple[str, ...]) -> Any:
+def _host_config(
+    client: Any, machine: MachineInfo, privilege: Privilege, cpuset: str, without: tuple[str, ...], most_memory: int
+) -> Any:
     rights: dict[str, Any] = {"privileged": True}
     if privilege == "least":
         granted = [*NEEDED, *(name for name in WISHED if name not in without)]
@@ -142,7 +144,9 @@ def _host_config(client: Any, machine: MachineInfo, privilege: Privilege, cpuset
             "cap_add": granted,
             "security_opt": ["seccomp=unconfined", "apparmor=unconfined"],
         }
-    memory = machine.memory + machine.swap + OVERHEAD
+    memory = machine.memory + OVERHEAD
+    if most_memory:
+        memory = min(memory, most_memory)
     return client.api.create_host_config(
         **rights,
         cgroupns="private",
@@ -152,7 +156,7 @@ def _host_config(client: Any, machine: MachineInfo, privilege: Privilege, cpuset
         read_only=True,
         tmpfs={"/run": "rw,exec,mode=755,size=50%", "/tmp": "rw,mode=1777,size=16m"},
         mem_limit=memory,
-        memswap_limit=memory,
+        memswap_limit=memory + machine.swap,
         pids_limit=machine.max_pid + PIDS_OVERHEAD if machine.max_pid else None,
         cpuset_cpus=cpuset or None,
         log_config={"Type": "none", "Config": {}},

@@ -14,6 +14,7 @@ import os
 import tarfile
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -147,7 +148,19 @@ def build(
         _run_build(client, context(base), f"{BASE}:latest", tell, "packages")
         base = f"{BASE}:latest"  # it serves the next library too, without a network
     _run_build(client, context(base), name, tell)
+    _forget_older(client, name)
     return name
+
+
+def _forget_older(client: Any, name: str) -> None:
+    """Images of this kit's earlier sources go; those that still run stay."""
+    from docker.errors import DockerException
+
+    for old in client.images.list(NAME):
+        for standing in old.tags:
+            if standing != name and standing.startswith(f"{NAME}:"):
+                with suppress(DockerException):
+                    client.images.remove(standing)
 
 
 def _run_build(client: Any, archive: bytes, name: str, tell: Tell, target: str = "node") -> None:
@@ -222,8 +235,11 @@ def save(client: Any, file: str | os.PathLike[str]) -> int:
     name = ensure(client)
     names = [name, *([f"{BASE}:latest"] if have(client, f"{BASE}:latest") else [])]
     size = 0
-    with open(file, "wb") as target:
-        for piece in client.api.get_image(names):
+    # the SDK's own method takes one image only; together they share their layers
+    where = f"{client.api.base_url}/images/get"
+    with open(file, "wb") as target, client.api.get(where, params={"names": names}, stream=True) as answer:
+        answer.raise_for_status()
+        for piece in answer.iter_content(1 << 20):
             size += target.write(piece)
     return size
 

@@ -235,5 +235,6 @@ def proc(pid: int) -> dict[str, Any] | None:
         "oom_score_adj": int(said["oom_score_adj"]),
         "cpus": status.get("Cpus_allowed_list", "").strip(),
         "rss": int(status.get("VmRSS", "0 kB").split()[0]) * 1024,
+        "page_tables": int(status.get("VmPTE", "0 kB").split()[0]) * 1024,
         "command": " ".join(word.decode(errors="replace") for word in words)[:200],
     }

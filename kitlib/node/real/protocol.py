@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from kitlib.api.errors import KitError, NotFound
+from kitlib.api.meta import Condition
 from kitlib.api.release import Release
 from kitlib.api.resource import Quantity
 from kitlib.kubelet.cgroup_tree import Cgroup, CgroupFile, CgroupTree, Reason, Version
@@ -71,6 +72,11 @@ def config_to_data(config: NodeConfig) -> Any:
 def config_from_data(data: Any) -> NodeConfig:
     """The configuration back."""
     return msgspec.convert(data, NodeConfig, dec_hook=_made)
+
+
+def condition_from_data(data: Any) -> Condition:
+    """A condition that was sent as `to_dict` writes it."""
+    return msgspec.convert(data, Condition, dec_hook=_made)
 
 
 def tree_to_data(tree: CgroupTree) -> dict[str, Any]:

@@ -136,7 +136,7 @@ class CrunRuntime:
             hostname=pod.name,
             environment={"HOSTNAME": pod.name, **given, **env},
             user=user,
-            directory=container.working_dir or "/",
+            directory=container.working_dir or "/tmp",
             join=self._namespaces(pod),
             mounts=places,
         )

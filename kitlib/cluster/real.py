@@ -1,0 +1,406 @@
+"""Real nodes: the kubelet on a real kernel, in a container; here is its owner's side, with the same face as `LiveNode`.
+
+The node works by itself: it restarts containers, evicts, writes its class cgroups again every minute. What it reports
+waits until the cluster takes it, and is then written into the object store.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from kitlib.api.core import Node, Pod
+from kitlib.api.errors import KitError, NotFound
+from kitlib.api.meta import Condition, ObjectMeta
+from kitlib.api.release import Release
+from kitlib.api.serialize import from_dict, to_dict
+from kitlib.cluster.apiserver import APIServer
+from kitlib.cluster.nodes import NodePlan
+from kitlib.cluster.reports import StoreReports
+from kitlib.cluster.still import Record, described, node_object
+from kitlib.cluster.watching import FileWatch
+from kitlib.kubelet.cgroup_names import Driver
+from kitlib.kubelet.cgroup_tree import Cgroup, CgroupTree, Difference, Version
+from kitlib.kubelet.desired import NodeConfig
+from kitlib.kubelet.node_validation import check_node
+from kitlib.kubelet.settings import KubeletSettings
+from kitlib.node.real import protocol
+from kitlib.node.real.container import MAX_PID, NodeContainer
+from kitlib.node.real.link import Link, NodeGone
+
+_SIGNALS = range(1, 65)
+
+
+@dataclass(frozen=True)
+class RealProcess:
+    """A process on a real node, as /proc shows it.
+
+    Attributes:
+        pid: in the node's own pid namespace. name: its command. cgroup: path.
+        memory: bytes that are resident. page_tables: bytes. oom_score, oom_score_adj: now. cpus: that it may use.
+        namespace, pod, container: whose; container "" = the pause container.
+        first: whether it is the container's first.
+        rate: CPUs that the container gets; only its first process carries it.
+    """
+
+    pid: int
+    name: str
+    cgroup: str
+    memory: int
+    page_tables: int
+    oom_score: int
+    oom_score_adj: int
+    cpus: str
+    namespace: str
+    pod: str
+    container: str
+    first: bool
+    rate: float = 0.0
+
+
+def config_of(plan: NodePlan, release: Release) -> NodeConfig:
+    """What the kubelet of a real node works with.
+
+    Raises:
+        KitError: for settings that a kubelet would not start with, or that a node in a container cannot follow.
+    """
+    machine = plan.machine if plan.machine.max_pid else replace(plan.machine, max_pid=MAX_PID)
+    settings = KubeletSettings.read(plan.kubelet, release=release)
+    return NodeConfig(
+        machine=machine,
+        settings=settings,
+        release=release,
+        name=plan.name,
+        resources=plan.resources,
+        devices=plan.plugins,
+    )
+
+
+class RemoteCgroupFS:
+    """A node's cgroup file system, for reading and for writing by hand (`kitlib.kubelet.loop.interfaces.CgroupFS`)."""
+
+    def __init__(self, link: Link, version: Version) -> None:
+        self._link, self.version = link, version
+
+    def exists(self, path: str) -> bool:
+        """Whether there is such a cgroup."""
+        return bool(self._link.ask("exists", path=path))
+
+    def makedirs(self, path: str) -> None:
+        """Make a cgroup and those above it."""
+        self._link.ask("makedirs", path=path)
+
+    mkdir = makedirs
+
+    def rmdir(self, path: str) -> None:
+        """Remove a cgroup."""
+        self._link.ask("rmdir", path=path)
+
+    def children(self, path: str) -> list[str]:
+        """The paths of the cgroups directly below."""
+        return list(self._link.ask("children", path=path))
+
+    def read(self, path: str, file: str) -> str:
+        """A file's content without the last line's end."""
+        return str(self._link.ask("read", path=path, file=file))
+
+    def write(self, path: str, file: str, value: str) -> None:
+        """Write a file; KitError with the kernel's errno where it refuses."""
+        self._link.ask("write", path=path, file=file, value=str(value))
+
+    def tree(self, driver: Driver, like: CgroupTree | None = None) -> CgroupTree:
+        """What the files say, those that the node's kubelet has an opinion about."""
+        return protocol.tree_from_data(self._link.ask("tree"))
+
+
+class RealNode:
+    """One node of `Cluster.docker`.
+
+    Args:
+        plan, config: what was asked for. container: that runs. record: for the journal.
+        notes: what is different from the machine that was asked for.
+
+    Attributes:
+        fidelity: sentences: where this node cannot be what it should. facts: what the node said of itself.
+    """
+
+    def __init__(
+        self, plan: NodePlan, config: NodeConfig, container: NodeContainer, record: Record, notes: Sequence[str] = ()
+    ) -> None:
+        self.plan, self.config, self.name, self.container, self._record = plan, config, plan.name, container, record
+        self.link = container.link
+        self.facts: Mapping[str, Any] = self.link.ask(
+            "start", version=protocol.VERSION, config=protocol.config_to_data(config)
+        )
+        version: Version = self.facts["version"]
+        check_node(config, version)
+        self.kernel = RemoteCgroupFS(self.link, version)
+        self.fidelity = [*notes, *self.facts["limits"]]
+        if config.settings.cgroup_driver == "systemd":
+            self.fidelity.append("the slices' names and values are systemd's, but no systemd runs in the node")
+        self._reports = StoreReports(plan.name, datetime.now(UTC))
+        self._sent: dict[str, bytes] = {}
+        self._lost = False
+        self._used: tuple[float, float] = (0.0, 0.0)
+        self._root = {name: self.read("/", name) for name in self.desired()["/"] if self._has("/", name)}
+
+    def _has(self, path: str, file: str) -> bool:
+        try:
+            self.read(path, file)
+        except KitError:
+            return False
+        return True
+
+    def __repr__(self) -> str:
+        return f"<RealNode {self.name}: cgroup v{self.kernel.version}, {'up' if self.link.alive else 'gone'}>"
+
+    # What the cluster does with it.
+
+    def register(self, now: datetime) -> Node:
+        """The Node object with capacity and allocatable as the kubelet publishes them."""
+        node = node_object(self.plan, self.config, now)
+        node.status.node_info = {
+            **(node.status.node_info or {}),
+            "kernelVersion": self.facts["kernel"],
+            "containerRuntimeVersion": "crun://1",
+        }
+        return node
+
+    def sync(self, api: APIServer, pods: list[Pod]) -> None:
+        """Tell the node which pods are bound to it, where that has changed, and take what it reports."""
+        self._reports.api = api
+        if self._lost:
+            return
+        now = {pod.metadata.uid: _signature(pod) for pod in pods}
+        if now != self._sent:
+            self._sent = now
+            try:
+                self.link.ask("sync", pods=[to_dict(pod) for pod in pods])
+            except NodeGone:
+                self.lose(api)
+        self.take(api)
+
+    def take(self, api: APIServer) -> bool:
+        """Write what the node has reported into the store; whether there was anything."""
+        self._reports.api = api
+        some = False
+        while self.link.reports:
+            some = True
+            self._heard(api, self.link.reports.popleft())
+        if not self.link.alive and not self._lost:
+            self.lose(api)
+            some = True
+        return some
+
+    def _heard(self, api: APIServer, report: Mapping[str, Any]) -> None:
+        kind = report["report"]
+        pod = _named(report["pod"]) if report.get("pod") else None
+        if kind == "event":
+            about = self._standing(api, pod) if pod is not None else None
+            if about is not None or pod is None:
+                self._reports.event(about, report["kind"], report["reason"], report["message"])
+        elif kind == "condition":
+            self._reports.condition(protocol.condition_from_data(report["condition"]))
+        elif pod is not None and kind == "gone":
+            self._reports.gone(pod)
+        elif pod is not None and kind == "status":
+            standing = self._standing(api, pod)
+            if standing is not None:
+                told: Pod = from_dict({"metadata": {"name": pod.name}, "status": report["status"]}, Pod)
+                ours = {c.type for c in told.status.conditions}
+                told.status.conditions += [c for c in standing.status.conditions if c.type not in ours]
+                told.status.qos_class = standing.status.qos_class
+                known = self._sent.get(pod.metadata.uid) == _signature(standing)
+                self._reports.status(pod, told.status)
+                after = self._standing(api, pod)
+                if known and after is not None:  # the node knows what it said itself
+                    self._sent[pod.metadata.uid] = _signature(after)
+
+    @staticmethod
+    def _standing(api: APIServer, pod: Pod) -> Pod | None:
+        found: Pod | None = api.store.find(Pod, pod.name, pod.namespace)
+        return found if found is not None and found.metadata.uid == pod.metadata.uid else None
+
+    def lose(self, api: APIServer) -> None:
+        """The node is gone: its Node object says so, as the node lifecycle controller writes it."""
+        from kitlib.api.core import Taint
+        from kitlib.cluster.controllers.pods import record
+
+        self._lost = True
+        node: Node | None = api.store.find(Node, self.name, "")
+        if node is None:
+            return
+        unknown = Condition(
+            type="Ready",
+            status="Unknown",
+            reason="NodeStatusUnknown",
+            message="Kubelet stopped posting node status.",
+            last_transition_time=api.store.now(),
+        )
+        node.status.conditions = [*(c for c in node.status.conditions if c.type != "Ready"), unknown]
+        api.update_status(node)
+        standing: Node = api.store.get(Node, self.name, "")
+        for effect in ("NoSchedule", "NoExecute"):
+            standing.spec.taints.append(Taint(key="node.kubernetes.io/unreachable", effect=effect))
+        api.update(standing)
+        record(api, standing, "Normal", "NodeNotReady", f"Node {self.name} status is now: NodeNotReady")
+
+    def advance(self, seconds: float) -> None:
+        """Time passes by itself."""
+
+    def close(self) -> None:
+        """End the node; nothing of it is left."""
+        self.container.close()
+
+    # Cgroups.
+
+    def desired(self) -> CgroupTree:
+        """The tree that the kubelet wants, with the reason for every value; the root is what the engine gave."""
+        tree = protocol.tree_from_data(self.link.ask("desired"))
+        given = getattr(self, "_root", {})
+        return CgroupTree(tree.version, tree.driver, (_as_given(c, given) for c in tree.values()))
+
+    def tree(self) -> CgroupTree:
+        """The tree read back from the files, with the desired tree's titles and reasons."""
+        wanted = self.desired()
+        return described(self.kernel.tree(wanted.driver), wanted)
+
+    def differences(self) -> list[Difference]:
+        """Where the files show something else than the kubelet wants."""
+        return self.desired().diff(self.tree())
+
+    def read(self, path: str, file: str) -> str:
+        """The content of a cgroup file."""
+        return self.kernel.read(path, file)
+
+    def write(self, path: str, file: str, value: str) -> None:
+        """Write a cgroup file by hand.
+
+        Raises:
+            KitError: where the kernel refuses it.
+        """
+        self.kernel.write(path, file, str(value))
+        self._record("write", node=self.name, path=path, file=file, value=str(value))
+
+    def usage(self, path: str) -> int:
+        """Bytes of memory that a cgroup and those below it use, without inactive page cache."""
+        return int(self.link.ask("usage", path=path))
+
+    def watch(self, files: Sequence[tuple[str, str]], hz: float = 10.0) -> FileWatch:
+        """Sample files up to 50 times a second; see `FileWatch`.
+
+        Args:
+            files: (path of the cgroup, file) of each.
+            hz: samples a second.
+        """
+        return FileWatch(self.link, files, hz)
+
+    # Processes.
+
+    def processes(self) -> list[RealProcess]:
+        """What `ps` shows of the containers, oldest first."""
+        rates = {(n, p, c): cpus for n, p, c, cpus, _ in self.link.ask("usages")}
+        return [
+            RealProcess(
+                pid=one["pid"],
+                name=one["command"],
+                cgroup=one["path"],
+                memory=one["rss"],
+                page_tables=one["page_tables"],
+                oom_score=one["oom_score"],
+                oom_score_adj=one["oom_score_adj"],
+                cpus=one["cpus"],
+                namespace=one["namespace"],
+                pod=one["pod"],
+                container=one["container"],
+                first=one["first"],
+                rate=rates.get((one["namespace"], one["pod"], one["container"]), 0.0) if one["first"] else 0.0,
+            )
+            for one in self.link.ask("processes")
+        ]
+
+    def process(self, pod: str, container: str = "", namespace: str = "default") -> RealProcess:
+        """The first process of a container.
+
+        Raises:
+            NotFound: where it does not run.
+        """
+        for one in self.processes():
+            ours = (one.pod, one.namespace) == (pod, namespace) and one.first and one.container
+            if ours and container in ("", one.container):
+                return one
+        raise NotFound("processes", f"{namespace}/{pod}/{container}")
+
+    def proc(self, pod: str, container: str = "", namespace: str = "default") -> dict[str, str]:
+        """What /proc/PID of a container's process says: cgroup, oom_score, oom_score_adj, Cpus_allowed_list."""
+        pid = self.process(pod, container, namespace).pid
+        for one in self.link.ask("processes"):
+            if one["pid"] == pid:
+                return {
+                    "cgroup": one["cgroup"],
+                    "oom_score": str(one["oom_score"]),
+                    "oom_score_adj": str(one["oom_score_adj"]),
+                    "Cpus_allowed_list": one["cpus"],
+                }
+        raise NotFound("processes", f"{namespace}/{pod}/{container}")
+
+    def refused_scores(self) -> dict[tuple[str, str, str], int]:
+        """(namespace, pod, container) -> the oom_score_adj that the kubelet wanted and the host refused."""
+        found = self.link.ask("scores")
+        return {(o["namespace"], o["pod"], o["container"]): o["refused"] for o in found if o["refused"] is not None}
+
+    def usages(self) -> dict[tuple[str, str], dict[str, tuple[float, int]]]:
+        """(namespace, pod) -> container -> CPUs that it gets now, and bytes of memory."""
+        found: dict[tuple[str, str], dict[str, tuple[float, int]]] = {}
+        for namespace, pod, container, cpus, memory in self.link.ask("usages"):
+            found.setdefault((namespace, pod), {})[container] = (cpus, memory)
+        return found
+
+    def total_usage(self) -> tuple[float, int]:
+        """CPUs that the node has used since the last call, and bytes of memory that it uses now."""
+        seconds, memory = self.link.ask("total_usage")
+        now = time.monotonic()
+        then, before = self._used
+        self._used = (now, seconds)
+        rate = (seconds - before) / (now - then) if then and now > then else 0.0
+        return max(0.0, rate), int(memory)
+
+    def logs(self, pod: str, container: str = "", namespace: str = "default") -> str:
+        """The last of a container's output."""
+        return str(self.link.ask("logs", namespace=namespace, pod=pod, container=container))
+
+    def signal(self, pod: str, container: str, signal: int = 9, namespace: str = "default") -> None:
+        """Send a signal to a container's first process, as `kill` inside the node does."""
+        if signal not in _SIGNALS:
+            raise KitError(f"signal {signal}: a number from 1 to 64 is expected")
+        self.link.ask("signal", namespace=namespace, pod=pod, container=container, number=signal)
+        self._record("signal", node=self.name, pod=pod, container=container, signal=signal)
+
+    def kernel_log(self) -> list[str]:
+        """What the kernel wrote about the OOM killer; where it may not be read, the line says so."""
+        found = self.link.ask("kernel_log")
+        return list(found["lines"]) if not found["why"] else [f"the kernel's log cannot be read: {found['why']}"]
+
+
+def _named(key: Sequence[str]) -> Pod:
+    namespace, name, uid = key
+    return Pod(metadata=ObjectMeta(name=name, namespace=namespace, uid=uid))
+
+
+def _signature(pod: Pod) -> bytes:
+    """What a node must hear about: everything but the version."""
+    data = to_dict(pod)
+    data.get("metadata", {}).pop("resourceVersion", None)
+    return json.dumps(data, sort_keys=True, default=str).encode()
+
+
+def _as_given(cgroup: Cgroup, given: Mapping[str, str]) -> Cgroup:
+    """The node's own root: nobody in the node sets its files, the engine did."""
+    if cgroup.kind != "root" or not given:
+        return cgroup
+    files = {n: f if f.written else f._replace(value=given.get(n, f.value)) for n, f in cgroup.files.items()}
+    return replace(cgroup, files=files)

@@ -1,0 +1,69 @@
+"""Files of a real node, sampled many times a second, as a growing table."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+
+from kitlib.node.real.link import Link
+
+KEPT = 100_000
+"""Samples that are remembered."""
+
+
+class Sample(NamedTuple):
+    """Seconds on the node's clock, and the content of each file; None where there was none."""
+
+    at: float
+    values: tuple[str | None, ...]
+
+
+class FileWatch:
+    """Samples of files from now on; `close` it, or use it in a `with` block.
+
+    Args:
+        link: to the node. files: (path of the cgroup, file) of each. hz: samples a second.
+    """
+
+    def __init__(self, link: Link, files: Sequence[tuple[str, str]], hz: float) -> None:
+        self.files, self.hz, self._link = [(path, file) for path, file in files], hz, link
+        self._samples: deque[Sample] = deque(maxlen=KEPT)
+        self._number = link.watch(self.files, hz, self._heard)
+
+    def _heard(self, at: float, values: list[Any]) -> None:
+        self._samples.append(Sample(at, tuple(values)))
+
+    @property
+    def samples(self) -> list[Sample]:
+        """What has come so far, oldest first."""
+        return list(self._samples)
+
+    def frame(self) -> Any:
+        """The samples as a pandas DataFrame: seconds as index, a column a file; whole numbers become numbers."""
+        import pandas
+
+        samples = self.samples
+        columns = [f"{path}/{file}" for path, file in self.files]
+        rows = [[_number(value) for value in sample.values] for sample in samples]
+        index = pandas.Index([sample.at for sample in samples], name="seconds")
+        return pandas.DataFrame(rows, columns=columns, index=index)
+
+    def close(self) -> None:
+        """No more samples."""
+        self._link.unwatch(self._number)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _number(text: str | None) -> Any:
+    if text is None:
+        return None
+    return int(text) if text.strip().lstrip("-").isdigit() else text
