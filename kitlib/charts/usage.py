@@ -29,7 +29,7 @@ def usage_chart(
     limits = dict(limits or {})
     last = {name: next((v for v in reversed(values) if v is not None), None) for name, values in series.items()}
     said = ", ".join(f"{name} {value:,.6g} {unit}" for name, value in last.items() if value is not None)
-    over = [name for name, value in last.items() if name in limits and value is not None and value >= limits[name]]
+    over = [name for name, value in last.items() if name in limits and value is not None and value >= 0.995 * limits[name]]
 
     def draw():
         import plotly.graph_objects as go

@@ -48,6 +48,7 @@ class KitWidget(ipw.VBox):
     """
 
     title = "widget"
+    _closers: list[Callable[[], None]] = []
 
     def __init__(
         self, controls: Iterable[ipw.Widget], *, picture: ipw.Widget | None = None, table_open: bool = False
@@ -79,6 +80,10 @@ class KitWidget(ipw.VBox):
         """Bring the picture to what `chart` shows."""
         if isinstance(self._picture, go.FigureWidget):
             repaint(self._picture, chart.figure())
+
+    def table(self, chart: Chart) -> str:
+        """The table behind the picture, as HTML."""
+        return chart.table_html()
 
     def on_close(self, closer: Callable[[], None]) -> None:
         """Register something to end (a node's stream, a timer) when the widget closes or its cell runs again."""
@@ -132,7 +137,7 @@ class KitWidget(ipw.VBox):
         self._chart = chart
         self.paint(chart)
         self._sentence.value = f'<p role="status" aria-live="polite">{html.escape(chart.sentence)}</p>'
-        self._table.value = chart.table_html()
+        self._table.value = self.table(chart)
         self._access.sentence = chart.sentence
 
     def say(self, problem: str) -> None:

@@ -1,0 +1,20 @@
+"""What runs in the page: scripts and one style sheet, sent to the browser as they stand in this folder."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+_FOLDER = Path(__file__).parent
+
+
+def text(name: str) -> str:
+    """A file of this folder."""
+    return (_FOLDER / name).read_text(encoding="utf-8")
+
+
+def script(name: str, **constants: Any) -> str:
+    """A script of this folder, with constants that it finds under their names."""
+    given = "".join(f"const {key} = {json.dumps(value)};\n" for key, value in constants.items())
+    return given + text(name)

@@ -1,0 +1,59 @@
+let next = 0;
+function idOf(node) { return node.id || (node.id = "kitlib-" + ++next); }
+function mend(root, model) {
+  root.setAttribute("role", "group");
+  root.setAttribute("aria-label", model.get("title"));
+  for (const slider of root.querySelectorAll(".widget-slider, .widget-hslider, .widget-vslider")) {
+    const label = slider.querySelector(".widget-label"), readout = slider.querySelector(".widget-readout");
+    const name = label?.textContent || slider.getAttribute("title") || slider.querySelector("[title]")?.title;
+    for (const handle of slider.querySelectorAll("[role=slider]")) {
+      if (name && handle.getAttribute("aria-label") !== name) handle.setAttribute("aria-label", name);
+      const text = readout?.textContent;
+      if (text && handle.getAttribute("aria-valuetext") !== text) handle.setAttribute("aria-valuetext", text);
+    }
+    if (readout && name) readout.setAttribute("aria-label", name + ", value");
+  }
+  for (const plot of root.querySelectorAll(".js-plotly-plot, .kitlib-canvas")) {
+    if (plot.closest(".kitlib-widget") !== root) continue;
+    plot.setAttribute("role", "img");
+    plot.setAttribute("aria-label", model.get("sentence"));
+  }
+  for (const field of root.querySelectorAll(".kitlib-field")) {
+    const note = field.querySelector(".kitlib-note"), wrong = !!note?.textContent.trim();
+    const hidden = field.querySelector(":scope > .kitlib-hidden");
+    for (const control of field.querySelectorAll("input, select, textarea, [role=slider]")) {
+      const label = control.id && root.querySelector(`label[for="${control.id}"]`);
+      const named = control.getAttribute("aria-label") || label?.textContent;
+      if (!named && field.title) control.setAttribute("aria-label", field.title);
+      control.setAttribute("aria-invalid", String(wrong));
+      if (wrong) control.setAttribute("aria-describedby", idOf(note));
+      else control.removeAttribute("aria-describedby");
+    }
+  }
+}
+export default {
+  render({ model, el }) {
+    el.classList.add("kitlib-access");
+    if (!document.getElementById("kitlib-style")) {
+      const sheet = document.createElement("style");
+      sheet.id = "kitlib-style";
+      sheet.textContent = STYLE;
+      document.head.append(sheet);
+    }
+    let due = 0, watcher = null, stopped = false;
+    const soon = (root) => {
+      if (!due) due = setTimeout(() => { due = 0; if (!stopped) mend(root, model); }, 60);
+    };
+    const start = () => {
+      if (stopped) return;
+      const root = el.closest(".kitlib-widget");
+      if (!root) return void setTimeout(start, 30);
+      watcher = new MutationObserver(() => soon(root));
+      watcher.observe(root, { childList: true, subtree: true });
+      model.on("change:sentence", () => soon(root));
+      mend(root, model);
+    };
+    start();
+    return () => { stopped = true; watcher?.disconnect(); };
+  },
+};

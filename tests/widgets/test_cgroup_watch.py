@@ -1,0 +1,127 @@
+"""The live watch: readings against limits, bounded memory, pause, and the page's word on what it has drawn."""
+
+import asyncio
+
+import pytest
+
+from kitlib.api.errors import KitError
+from kitlib.cluster import Cluster
+from kitlib.widgets import CgroupWatch
+from kitlib.widgets.live_picture import KEPT, LivePicture
+
+POD = """
+apiVersion: v1
+kind: Pod
+metadata: {name: busy, annotations: {kitlib.dev/workload.app: "1s memory=50Mi cpu=2; memory=150Mi cpu=2"}}
+spec:
+  containers:
+  - {name: app, image: x, resources: {limits: {cpu: 500m, memory: 200Mi}}}
+"""
+
+
+@pytest.fixture
+def cluster():
+    with Cluster.simulated(1, cpus=2) as made:
+        made.apply(POD)
+        yield made
+
+
+async def run(watch, readings):
+    watch.play.value = True
+    while len(watch.live.samples) < readings:
+        await asyncio.sleep(0.01)
+    watch.play.value = False
+
+
+def test_lines_grow_while_it_runs_and_stand_still_when_paused(cluster):
+    async def main():
+        watch = CgroupWatch(cluster, rate=10)
+        watch.speed.value = 5
+        watch._beat.seconds = 0.01  # the test does not wait for the clock
+        await run(watch, 8)
+        stood = len(watch.live.samples)
+        await asyncio.sleep(0.05)
+        assert len(watch.live.samples) == stood
+        return watch
+
+    watch = asyncio.run(main())
+    used = list(watch.frame()["busy/app"])
+    assert used[0] == 50 * 2**20 and used[-1] == 150 * 2**20
+    assert watch.live.limits == {"busy/app": 200 * 2**20}
+    assert watch.frame().seconds.is_monotonic_increasing
+    assert "busy/app" in watch.sentence
+
+
+@pytest.mark.parametrize(("metric", "last"), [("cpu", 0.5), ("throttled", 100)])
+def test_rates_are_read_from_counters(cluster, metric, last):
+    async def main():
+        watch = CgroupWatch(cluster, metric=metric)
+        watch._beat.seconds = 0.01
+        await run(watch, 12)
+        return watch
+
+    watch = asyncio.run(main())
+    assert watch.frame()["busy/app"].iloc[-1] == pytest.approx(last, rel=0.01)
+    assert ("At the limit: busy/app" in watch.sentence) == (metric == "cpu")
+
+
+def test_a_pod_that_comes_while_watching_gets_a_line_of_its_own(cluster):
+    watch = CgroupWatch(cluster)
+    cluster.apply(POD.replace("busy", "second"))
+    watch.sample()
+    assert watch.live.names == ["busy/app", "second/app"]
+    assert watch.frame()["second/app"].isna().tolist() == [True, False]
+    cluster.delete("Pod", "busy", grace=0)
+    watch.sample()
+    assert watch.frame()["busy/app"].isna().iloc[-1]
+
+
+def test_what_is_kept_and_what_the_table_shows_is_bounded(cluster):
+    watch = CgroupWatch(cluster)
+    for second in range(KEPT + 50):
+        watch.live.add(second, [1.0])
+    assert len(watch.live.samples) == KEPT
+    watch.refresh()
+    assert watch._table.value.count("<tr>") == 11
+
+
+def test_the_page_tells_how_far_behind_it_is():
+    picture = LivePicture()
+    picture.reset(["a"])
+    for second in range(5):
+        picture.add(second, [1.0])
+    assert picture.behind == 5
+    picture._heard(picture, {"kind": "drawn", "seq": 4}, [])
+    assert picture.behind == 1
+
+
+def test_a_page_that_is_opened_later_gets_all_samples(monkeypatch):
+    picture = LivePicture()
+    picture.reset(["a"])
+    picture.add(1.0, [5.0])
+    sent = []
+    monkeypatch.setattr(picture, "send", lambda message: sent.append(message))
+    picture._heard(picture, {"kind": "history?"}, [])
+    assert sent == [{"kind": "history", "samples": [[1.0, [5.0]]], "seq": 1}]
+
+
+def test_closing_ends_the_reading(cluster):
+    async def main():
+        watch = CgroupWatch(cluster, start=True)
+        await asyncio.sleep(0.02)
+        watch.close()
+        assert not watch._beat.running
+
+    asyncio.run(main())
+
+
+def test_outside_a_notebook_starting_says_why_it_cannot(cluster):
+    watch = CgroupWatch(cluster, start=True)
+    assert "no event loop outside a notebook" in watch.problem
+    assert watch.play.value is False
+
+
+@pytest.mark.parametrize("rate", [0, 11])
+def test_a_rate_that_is_too_high_is_refused(cluster, rate):
+    with pytest.raises(KitError, match="between 0 and 10 readings a second"):
+        CgroupWatch(cluster, rate=rate)
