@@ -128,8 +128,8 @@ def test_oom_score_is_what_proc_shows():
         ("sleep 10", Phase(10, 0, MI), True),
         ("sleep infinity", Phase(FOREVER, 0, MI), False),
         ("md5sum /dev/urandom", Phase(FOREVER, 1, 3 * MI), False),
-        ("stress-ng --cpu 2 --timeout 5s", Phase(5, 2, 3 * MI), True),
-        ("stress-ng --vm 1 --vm-bytes 60M --vm-keep", Phase(FOREVER, 1, 63 * MI), False),
+        ("stress-ng --cpu 2 --timeout 5s", Phase(5, 2, 3 * MI, pids=3), True),
+        ("stress-ng --vm 1 --vm-bytes 60M --vm-keep", Phase(FOREVER, 1, 63 * MI, pids=3), False),
         ("nginx", Phase(FOREVER, 0, 3 * MI), False),
     ],
 )

@@ -16,9 +16,10 @@ from functools import partial
 
 from kitlib.kubelet.cgroup_files import memory_order
 from kitlib.kubelet.cgroup_names import Driver
-from kitlib.kubelet.cgroup_tree import UNLIMITED_V1, CgroupTree, Version, controller_of
-from kitlib.kubelet.machine import MachineInfo, huge_page_unit
+from kitlib.kubelet.cgroup_tree import CgroupTree, Version, controller_of
+from kitlib.kubelet.machine import MachineInfo
 from kitlib.node.simulated import rules
+from kitlib.node.simulated.initial_files import initial_files
 from kitlib.node.simulated.rules import CgroupError, Refused
 
 CONTROLLERS = ("cpuset", "cpu", "memory", "hugetlb", "pids")
@@ -26,10 +27,14 @@ READ_ONLY = frozenset(
     {
         "cgroup.controllers",
         "cgroup.events",
+        "cpu.pressure",
         "cpu.stat",
         "cpuset.cpus.effective",
+        "io.pressure",
         "memory.current",
         "memory.events",
+        "memory.events.local",
+        "memory.max_usage_in_bytes",
         "memory.peak",
         "memory.pressure",
         "memory.stat",
@@ -37,6 +42,8 @@ READ_ONLY = frozenset(
         "memory.failcnt",
         "memory.oom_control",
         "pids.current",
+        "pids.events",
+        "pids.peak",
         "cpuacct.usage",
     }
 )
@@ -65,10 +72,17 @@ class SimulatedCgroupFS:
     def __init__(self, version: Version, machine: MachineInfo, statistics: Statistics | None = None) -> None:
         self.version, self.machine = version, machine
         self._statistics = statistics
-        self._root_files = self._initial(root=True)
+        self._root_files = initial_files(version, machine, root=True)
         self._directories: dict[str, Directory] = {"/": Directory(dict(self._root_files))}
-        self.changed = 0
-        """Counts writes, makings and removals: whoever caches something of the tree looks at it."""
+        self._place: dict[int, str] = {}
+        self._touched: set[str] = set()
+        self._effective: dict[str, frozenset[int]] = {}
+        self.on_attach: Callable[[int, str], None] | None = None
+        """Called when a process has been moved by hand: its id, and the cgroup it stands in now."""
+        self.on_remove: Callable[[str], None] | None = None
+        """Called when a cgroup has been removed."""
+        self.on_limit: Callable[[str, str], None] | None = None
+        """Called when a limit of memory has been written: the cgroup, the file."""
 
     # ------------------------------------------------------------------------------------------------ directories
 
@@ -103,8 +117,7 @@ class SimulatedCgroupFS:
         if parent not in self._directories:
             raise CgroupError(errno.ENOENT, path)
         self._directories[parent].children.add(name)
-        self._directories[path] = Directory(self._initial(root=False))
-        self.changed += 1
+        self._directories[path] = Directory(initial_files(self.version, self.machine, root=False))
 
     def makedirs(self, path: str) -> None:
         """Make a cgroup and those above it that are missing; on v2 controllers are handed down on the way.
@@ -144,7 +157,9 @@ class SimulatedCgroupFS:
         parent, _, name = path.rpartition("/")
         self._directories[parent or "/"].children.discard(name)
         del self._directories[path]
-        self.changed += 1
+        self._effective.pop(path, None)
+        if self.on_remove is not None:
+            self.on_remove(path)
 
     # ------------------------------------------------------------------------------------------------ files
 
@@ -176,9 +191,19 @@ class SimulatedCgroupFS:
         if file in READ_ONLY:
             found = self._statistics(path, file) if self._statistics else None
             return "0" if found is None else found
-        if file not in directory.files or file not in self.files(path):
+        if file not in directory.files or not self.has(path, file):
             raise CgroupError(errno.ENOENT, path, file)
         return directory.files[file]
+
+    def setting(self, path: str, file: str) -> str:
+        """The value of a setting that the cgroup has."""
+        return self._directories[path].files[file]
+
+    def has(self, path: str, file: str) -> bool:
+        """Whether the controller of a setting is at work in the cgroup."""
+        if self.version == 1 or path == "/" or file.startswith("cgroup."):
+            return True
+        return controller_of(file) in self._at(_parent(path)).files["cgroup.subtree_control"].split()
 
     def write(self, path: str, file: str, value: str) -> None:
         """Write a file.
@@ -192,34 +217,53 @@ class SimulatedCgroupFS:
             return
         if file in READ_ONLY:
             raise CgroupError(errno.EACCES, path, file, value, "the file is read-only")
-        if file not in directory.files or file not in self.files(path):
+        if file not in directory.files or not self.has(path, file):
             raise CgroupError(errno.ENOENT, path, file)
         try:
             directory.files[file] = self._kept(path, directory, file, value)
         except Refused as refused:
             raise CgroupError(refused.number, path, file, value.strip(), refused.why) from None
-        self.changed += 1
+        self._touch(path, file)
+
+    def _touch(self, path: str, file: str) -> None:
+        """Note that a setting of the CPU scheduler has changed, and what depends on it."""
+        if file in ("cpuset.cpus", "cgroup.subtree_control"):
+            self._effective.clear()
+            inside = path.rstrip("/") + "/"
+            self._touched.update(one for one in self._directories if one == path or one.startswith(inside))
+        elif file.startswith("cpu."):
+            self._touched.add(path)
+        elif file in ("memory.max", "memory.high") and self.on_limit is not None:
+            self.on_limit(path, file)
+
+    def drain(self) -> list[str]:
+        """The cgroups whose weight, quota or cpuset may have changed since the last call."""
+        found = [path for path in self._touched if path in self._directories]
+        self._touched.clear()
+        return found
 
     def attach(self, path: str, pid: int) -> None:
-        """Move a process into a cgroup.
+        """Move a process into a cgroup; pids.max does not keep it out, it only limits forks.
 
         Raises:
-            CgroupError: EBUSY on v2 where the cgroup hands controllers down; EAGAIN where pids.max is reached.
+            CgroupError: EBUSY on v2 where the cgroup hands controllers down; ENOSPC on v1 without CPUs.
         """
         directory = self._at(path)
         if self.version == 2 and path != "/" and directory.files["cgroup.subtree_control"]:
             raise CgroupError(errno.EBUSY, path, "cgroup.procs", str(pid), "it hands controllers down to its children")
         if self.version == 1 and not self.effective_cpus(path):
             raise CgroupError(errno.ENOSPC, path, "tasks", str(pid), "cpuset.cpus is empty")
-        for other in self._directories.values():
-            other.procs.discard(pid)
+        self.detach(pid)
         directory.procs.add(pid)
-        self.changed += 1
+        self._place[pid] = path
+        if self.on_attach is not None:
+            self.on_attach(pid, path)
 
     def detach(self, pid: int) -> None:
         """A process has ended."""
-        for directory in self._directories.values():
-            directory.procs.discard(pid)
+        place = self._directories.get(self._place.pop(pid, ""))
+        if place is not None:
+            place.procs.discard(pid)
 
     def procs(self, path: str) -> set[int]:
         """The processes in a cgroup itself."""
@@ -227,9 +271,14 @@ class SimulatedCgroupFS:
 
     def effective_cpus(self, path: str) -> frozenset[int]:
         """The CPUs that its processes may run on: v2 takes the parent's where nothing is set, v1 has none then."""
-        every = frozenset(range(self.machine.cores))
+        found = self._effective.get(path)
+        if found is None:
+            found = self._effective[path] = self._compute_cpus(path)
+        return found
+
+    def _compute_cpus(self, path: str) -> frozenset[int]:
         if path == "/":
-            return every
+            return frozenset(range(self.machine.cores))
         directory = self._at(path)
         own = rules.cpu_list(directory.files.get("cpuset.cpus", ""), self.machine.cores)[1]
         if self.version == 1:
@@ -371,44 +420,6 @@ class SimulatedCgroupFS:
         return " ".join(name for name in CONTROLLERS if name in enabled)
 
     # ------------------------------------------------------------------------------------------------ the rest
-
-    def _initial(self, *, root: bool) -> dict[str, str]:
-        sizes = [huge_page_unit(size) for size in self.machine.huge_page_sizes]
-        every = rules.format_cpus(frozenset(range(self.machine.cores)))
-        if self.version == 1:
-            unlimited = str(UNLIMITED_V1)
-            files = {
-                "cpu.shares": "1024",
-                "cpu.cfs_period_us": "100000",
-                "cpu.cfs_quota_us": "-1",
-                "memory.limit_in_bytes": unlimited,
-                "memory.memsw.limit_in_bytes": unlimited,
-                "memory.soft_limit_in_bytes": unlimited,
-                "cpuset.cpus": every,
-                "cpuset.mems": "0",
-            }
-            if not root:
-                files["pids.max"] = "max"
-            return files | {
-                f"hugetlb.{unit}.limit_in_bytes": rules.hugetlb(f"hugetlb.{unit}.x", "-1", 1) for unit in sizes
-            }
-        files = {"cgroup.subtree_control": ""}
-        if root:
-            return files
-        return files | {
-            "cpu.weight": "100",
-            "cpu.max": "max 100000",
-            "memory.min": "0",
-            "memory.low": "0",
-            "memory.high": "max",
-            "memory.max": "max",
-            "memory.swap.max": "max",
-            "memory.oom.group": "0",
-            "pids.max": "max",
-            "cpuset.cpus": "",
-            "cpuset.mems": "",
-            **{f"hugetlb.{unit}.max": "max" for unit in sizes},
-        }
 
     def _at(self, path: str) -> Directory:
         found = self._directories.get(path)

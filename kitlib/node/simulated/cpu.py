@@ -2,66 +2,307 @@
 
 At each cgroup its children and its own processes share what the cgroup has, in proportion to their weights; what one
 does not want (or may not use: its quota, its cpuset) goes to the others, again by weight. This is what CFS and EEVDF
-tend to over a few periods.
+tend to over a few periods. Where cpusets differ, processors that the same cgroups may use are divided together, those
+that the fewest may use first.
 
-Source: Documentation/scheduler/sched-design-CFS, sched-bwc; kernel/sched/fair.c (calc_group_shares).
+Only what has changed is computed anew: a cgroup whose part and whose wishes are as before keeps its figures.
+
+Sources: Documentation/scheduler/sched-design-CFS, sched-bwc; kernel/sched/fair.c (calc_group_shares, throttle_cfs_rq);
+kernel/sched/psi.c (tasks that wait for a processor, throttled ones too).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+
+from kitlib.node.simulated.cgroupfs import SimulatedCgroupFS
+from kitlib.node.simulated.pressure import Pressure
 
 TASK_WEIGHT = 1024.0
 EPSILON = 1e-9
+_INFINITE = float("inf")
 
 
-@dataclass
+@dataclass(eq=False, slots=True)
 class Group:
     """One cgroup as the CPU scheduler sees it.
 
     Attributes:
         weight: cpu.shares, or cpu.weight scaled to the same measure.
-        limit: CPUs that it may use at most: its quota and its cpuset; infinite = none.
-        tasks: process id -> CPUs that the process would like to use.
-        children: the cgroups below.
-        wanted: CPUs that everything in it would like to use; set by `measure`.
-        got: CPUs that it gets; set by `share_out`.
+        quota: CPUs that cpu.max gives; period: seconds of one period. cpus: what its processes may run on.
+        tasks: process id -> CPUs that the process would like to use. rates: what it gets.
+        active: the cgroups below in which somebody wants something.
+        raw: CPUs that all processes in it would like to use; wanted: with the limits below respected, its own not;
+            wish: with its own limit too; got: CPUs that it gets.
+        idle: share of the time in which none of its processes runs.
+        seconds, periods, throttled, throttled_seconds: what it has counted until `since`.
     """
 
     path: str
+    parent: Group | None
+    depth: int
     weight: float = TASK_WEIGHT
-    limit: float = float("inf")
+    quota: float = _INFINITE
+    period: float = 0.1
+    cpus: frozenset[int] = frozenset()
     tasks: dict[int, float] = field(default_factory=dict)
-    children: list[Group] = field(default_factory=list)
+    rates: dict[int, float] = field(default_factory=dict)
+    active: dict[str, Group] = field(default_factory=dict)
+    raw: float = 0.0
     wanted: float = 0.0
+    wish: float = 0.0
     got: float = 0.0
+    idle: float = 1.0
+    stale: bool = True
+    since: float = 0.0
+    seconds: float = 0.0
+    periods: float = 0.0
+    throttled: float = 0.0
+    throttled_seconds: float = 0.0
+    pressure: Pressure | None = None
+
+    @property
+    def limit(self) -> float:
+        """CPUs that it may use at most."""
+        return min(self.quota, float(len(self.cpus)))
+
+    @property
+    def is_throttled(self) -> bool:
+        """Whether its quota holds it back."""
+        return self.wanted > self.quota + EPSILON and self.got >= self.quota - EPSILON
+
+    def settle(self, now: float) -> None:
+        """Count the time since the last call, in which nothing has changed."""
+        passed = now - self.since
+        self.since = now
+        if passed <= 0 or self.wanted <= 0:
+            return
+        self.seconds += self.got * passed
+        if self.quota != _INFINITE:
+            periods = passed / self.period
+            self.periods += periods
+            if self.is_throttled:
+                self.throttled += periods
+                # each busy thread waits for the rest of the period once the quota is used up
+                self.throttled_seconds += passed * (self.wanted - self.quota)
 
 
-def measure(group: Group) -> float:
-    """How much a cgroup would use, its own limit and those below respected; fills `wanted` everywhere.
+class Scheduler:
+    """Divides a machine's processors.
 
-    `wanted` keeps what it would like without its own limit: the difference is what its quota throttles.
+    Args:
+        cgroups: whose files rule. cores: how many processors there are.
+        changed: called with a process id and its new rate, before it holds.
     """
-    total = sum(group.tasks.values()) + sum(measure(child) for child in group.children)
-    group.wanted = total
-    return min(total, group.limit)
 
+    def __init__(self, cgroups: SimulatedCgroupFS, cores: int, changed: Callable[[int, float], None]) -> None:
+        self._cgroups, self._cores, self._changed = cgroups, cores, changed
+        self._groups: dict[str, Group] = {}
+        self._dirty: set[Group] = set()
+        self._busy: dict[Group, frozenset[int]] = {}
+        self._split = False
 
-def share_out(group: Group, cpus: float, rates: dict[int, float]) -> None:
-    """Divide `cpus` among a cgroup's processes and children; fills `got` and each process's rate."""
-    group.got = min(cpus, group.limit, group.wanted)
-    wishes: list[tuple[float, float, Any]] = [
-        (TASK_WEIGHT * max(want, 1.0), want, pid) for pid, want in group.tasks.items()
-    ]
-    wishes += [(child.weight, min(child.wanted, child.limit), child) for child in group.children]
-    shares = water_fill([(weight, want) for weight, want, _ in wishes], group.got)
-    for (_, _, who), amount in zip(wishes, shares, strict=True):
-        if isinstance(who, Group):
-            share_out(who, amount, rates)
+    def group(self, path: str) -> Group:
+        """A cgroup's figures; it is taken up where it was not known."""
+        found = self._groups.get(path)
+        if found is None:
+            parent = None if path == "/" else self.group(path.rpartition("/")[0] or "/")
+            found = self._groups[path] = Group(path, parent, 0 if parent is None else parent.depth + 1)
+            self._read(found)
+        return found
+
+    def want(self, path: str, pid: int, cpus: float) -> None:
+        """A process would like to use so many CPUs from now on; 0 = none."""
+        group = self.group(path)
+        if cpus:
+            group.tasks[pid] = cpus
+        elif group.tasks.pop(pid, None) is None:
+            return
+        if group.tasks:
+            self._busy[group] = group.cpus
         else:
-            rates[who] = amount
+            self._busy.pop(group, None)
+        self._dirty.add(group)
+
+    def forget(self, path: str, now: float) -> None:
+        """A cgroup has been removed."""
+        group = self._groups.pop(path, None)
+        if group is not None:
+            self._busy.pop(group, None)
+            self._dirty.discard(group)
+            if group.parent is not None and group.parent.active.pop(path, None) is not None:
+                self._dirty.add(group.parent)
+
+    def divide(self, now: float) -> None:
+        """Compute everybody's rate anew, as far as anything has changed."""
+        for path in self._cgroups.drain():
+            group = self._groups.get(path)
+            if group is not None:
+                group.settle(now)
+                self._read(group)
+                self._dirty.add(group)
+        if not self._dirty:
+            return
+        self._measure(now)
+        masks = set(self._busy.values())
+        root = self.group("/")
+        split = len(masks) > 1
+        if split:
+            self._divide_split(root, masks, now)
+        else:
+            if self._split:
+                self._make_all_stale()
+            # processors that nobody may use are of no use to anybody
+            self._share(root, min(float(len(next(iter(masks)))) if masks else 0.0, root.wish), now)
+        self._split = split
+
+    def _read(self, group: Group) -> None:
+        """Weight, quota and cpuset from the files."""
+        cgroups, path = self._cgroups, group.path
+        group.cpus = cgroups.effective_cpus(path)
+        if group in self._busy:
+            self._busy[group] = group.cpus
+        if path == "/":
+            return
+        if cgroups.version == 1:
+            quota, period = int(cgroups.read(path, "cpu.cfs_quota_us")), int(cgroups.read(path, "cpu.cfs_period_us"))
+            group.weight = float(cgroups.read(path, "cpu.shares"))
+            group.quota, group.period = quota / period if quota > 0 else _INFINITE, period / 1e6
+        elif "cpu" in cgroups.controllers(path):
+            limit, period_text = cgroups.read(path, "cpu.max").split()
+            group.weight = float(cgroups.read(path, "cpu.weight")) * TASK_WEIGHT / 100
+            group.period = int(period_text) / 1e6
+            group.quota = _INFINITE if limit == "max" else int(limit) / int(period_text)
+        else:
+            group.weight, group.quota = TASK_WEIGHT, _INFINITE
+
+    def _measure(self, now: float) -> None:
+        """What everybody wishes, from below; only above what has changed."""
+        by_depth: dict[int, set[Group]] = {}
+        for group in self._dirty:
+            by_depth.setdefault(group.depth, set()).add(group)
+        self._dirty = set()
+        depth = max(by_depth, default=-1)
+        while depth >= 0:
+            for group in by_depth.get(depth, ()):
+                group.settle(now)
+                own = sum(group.tasks.values())
+                group.wanted = own + sum(child.wish for child in group.active.values())
+                group.raw = own + sum(child.raw for child in group.active.values())
+                group.wish = min(group.wanted, group.quota, float(len(group.cpus)))
+                group.stale = True
+                parent = group.parent
+                if parent is not None:
+                    if group.wanted > 0:
+                        parent.active[group.path] = group
+                    elif parent.active.pop(group.path, None) is not None:
+                        self._share(group, 0.0, now)
+                    by_depth.setdefault(depth - 1, set()).add(parent)
+            depth -= 1
+
+    def _make_all_stale(self) -> None:
+        for group in self._groups.values():
+            group.stale = True
+
+    def _share(self, group: Group, amount: float, now: float) -> None:
+        """Divide `amount`, no more than the group's wish, among its processes and children."""
+        if not group.stale and abs(amount - group.got) < EPSILON:
+            return
+        tasks = list(group.tasks.items())
+        children = list(group.active.values())
+        wishes = [(TASK_WEIGHT * (want if want > 1.0 else 1.0), want) for _, want in tasks]
+        wishes += [(child.weight, child.wish) for child in children]
+        given = water_fill(wishes, amount)
+        group.settle(now)
+        for (pid, _), rate in zip(tasks, given, strict=False):
+            self._changed(pid, rate)
+        for child, part in zip(children, given[len(tasks) :], strict=True):
+            self._share(child, part, now)
+        group.rates = {pid: rate for (pid, _), rate in zip(tasks, given, strict=False)}
+        group.got, group.stale = amount, False
+        self._press(group, now)
+
+    def _press(self, group: Group, now: float) -> None:
+        """How much of the time somebody waits, and everybody."""
+        idle = 1.0
+        for rate in group.rates.values():
+            idle *= max(1.0 - rate, 0.0)
+        for child in group.active.values():
+            idle *= child.idle
+        if group.is_throttled:
+            idle = max(idle, 1.0 - group.quota / group.wanted)
+        group.idle = idle
+        some = min(max(group.raw - group.got, 0.0), 1.0)
+        if some < EPSILON and group.pressure is None:
+            return
+        if group.pressure is None:
+            group.pressure = Pressure(now)
+        # the machine as a whole always runs somebody else while somebody waits
+        group.pressure.set(now, some, 0.0 if group.parent is None else min(idle, some))
+
+    def _divide_split(self, root: Group, masks: set[frozenset[int]], now: float) -> None:
+        """The same where cpusets differ: one set of equal processors after another."""
+        atoms: dict[frozenset[frozenset[int]], int] = {}
+        for cpu in range(self._cores):
+            users = frozenset(mask for mask in masks if cpu in mask)
+            if users:
+                atoms[users] = atoms.get(users, 0) + 1
+        got: dict[Group, float] = {}
+        rates: dict[int, float] = {}
+        for users, cpus in sorted(atoms.items(), key=lambda item: len(item[0])):
+            left: dict[Group, float] = {}
+            self._left(root, users, got, rates, left)
+            self._give(root, min(float(cpus), left.get(root, 0.0)), users, got, rates, left)
+        self._settle_split(root, got, rates, now)
+
+    def _left(
+        self,
+        group: Group,
+        users: frozenset[frozenset[int]],
+        got: dict[Group, float],
+        rates: dict[int, float],
+        left: dict[Group, float],
+    ) -> float:
+        """What a group still wishes of some processors; fills `left`."""
+        total = 0.0
+        if group.tasks and group.cpus in users:
+            total = sum(want - rates.get(pid, 0.0) for pid, want in group.tasks.items())
+        total += sum(self._left(child, users, got, rates, left) for child in group.active.values())
+        left[group] = max(min(total, group.limit - got.get(group, 0.0)), 0.0)
+        return left[group]
+
+    def _give(
+        self,
+        group: Group,
+        amount: float,
+        users: frozenset[frozenset[int]],
+        got: dict[Group, float],
+        rates: dict[int, float],
+        left: dict[Group, float],
+    ) -> None:
+        if amount <= EPSILON:
+            return
+        got[group] = got.get(group, 0.0) + amount
+        tasks = list(group.tasks.items()) if group.cpus in users else []
+        children = list(group.active.values())
+        wishes = [(TASK_WEIGHT * max(want, 1.0), want - rates.get(pid, 0.0)) for pid, want in tasks]
+        wishes += [(child.weight, left[child]) for child in children]
+        given = water_fill(wishes, amount)
+        for (pid, _), part in zip(tasks, given, strict=False):
+            rates[pid] = rates.get(pid, 0.0) + part
+        for child, part in zip(children, given[len(tasks) :], strict=True):
+            self._give(child, part, users, got, rates, left)
+
+    def _settle_split(self, group: Group, got: dict[Group, float], rates: dict[int, float], now: float) -> None:
+        group.settle(now)
+        for pid in group.tasks:
+            self._changed(pid, rates.get(pid, 0.0))
+        group.rates = {pid: rates.get(pid, 0.0) for pid in group.tasks}
+        for child in group.active.values():
+            self._settle_split(child, got, rates, now)
+        group.got, group.stale = got.get(group, 0.0), True
+        self._press(group, now)
 
 
 def water_fill(wishes: Sequence[tuple[float, float]], amount: float) -> list[float]:
@@ -74,57 +315,23 @@ def water_fill(wishes: Sequence[tuple[float, float]], amount: float) -> list[flo
     Returns:
         What each gets; the sum is `amount`, or all that was wanted.
     """
+    if sum(want for _, want in wishes) <= amount + EPSILON:
+        return [want for _, want in wishes]
     given = [0.0] * len(wishes)
-    hungry = [i for i, (weight, want) in enumerate(wishes) if want > EPSILON and weight > 0]
+    hungry = sorted(
+        (i for i, (weight, want) in enumerate(wishes) if want > EPSILON and weight > 0),
+        key=lambda i: wishes[i][1] / wishes[i][0],
+    )
+    total = sum(wishes[i][0] for i in hungry)
     left = amount
-    while hungry and left > EPSILON:
-        total = sum(wishes[i][0] for i in hungry)
-        full = [i for i in hungry if wishes[i][1] - given[i] <= left * wishes[i][0] / total + EPSILON]
-        if not full:
-            for i in hungry:
-                given[i] += left * wishes[i][0] / total
+    for place, i in enumerate(hungry):
+        weight, want = wishes[i]
+        if want * total > left * weight:  # from here on nobody gets all that is wanted
+            level = left / total
+            for other in hungry[place:]:
+                given[other] = wishes[other][0] * level
             break
-        for i in full:
-            left -= wishes[i][1] - given[i]
-            given[i] = wishes[i][1]
-        hungry = [i for i in hungry if i not in set(full)]
+        given[i] = want
+        left -= want
+        total -= weight
     return given
-
-
-def build(
-    paths: Sequence[str],
-    read: Callable[[str, str], str],
-    tasks: Mapping[str, Mapping[int, float]],
-    cpus_of: Callable[[str], int],
-    version: int,
-) -> Group:
-    """The hierarchy from the files.
-
-    Args:
-        paths: every cgroup, parents first. read: (path, file) -> content.
-        tasks: path -> process id -> wanted CPUs. cpus_of: how many CPUs a cgroup's cpuset has.
-        version: 1 or 2.
-    """
-    groups: dict[str, Group] = {}
-    for path in paths:
-        group = Group(path, tasks=dict(tasks.get(path, {})))
-        group.limit = float(cpus_of(path))
-        if path != "/":
-            group.weight, quota = _figures(path, read, version)
-            group.limit = min(group.limit, quota)
-            groups[path.rpartition("/")[0] or "/"].children.append(group)
-        groups[path] = group
-    return groups["/"]
-
-
-def _figures(path: str, read: Callable[[str, str], str], version: int) -> tuple[float, float]:
-    """Weight (1024 = one default cgroup) and quota in CPUs."""
-    if version == 1:
-        quota, period = int(read(path, "cpu.cfs_quota_us")), int(read(path, "cpu.cfs_period_us"))
-        return float(read(path, "cpu.shares")), quota / period if quota > 0 else float("inf")
-    try:
-        weight = float(read(path, "cpu.weight")) * TASK_WEIGHT / 100
-        limit, period_text = read(path, "cpu.max").split()
-    except OSError:  # the parent does not hand the cpu controller down
-        return TASK_WEIGHT, float("inf")
-    return weight, float("inf") if limit == "max" else int(limit) / int(period_text)

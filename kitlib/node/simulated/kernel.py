@@ -2,91 +2,35 @@
 
 Time moves from one change to the next: between two changes every process has a constant rate, so long quiet stretches
 cost nothing. Memory is taken at once when a phase of a workload begins; if a limit is in the way, page cache of that
-cgroup is given back first, then the OOM killer chooses.
+cgroup is given back first, then the OOM killer chooses. Above `memory.high` a process grows slowly instead.
 
-Sources: mm/memcontrol.c (try_charge_memcg, mem_cgroup_out_of_memory), mm/oom_kill.c; see also `cpu.py` and `oom.py`.
+Sources: mm/memcontrol.c (try_charge_memcg, mem_cgroup_out_of_memory), mm/oom_kill.c, kernel/cgroup/pids.c; see also
+`cpu.py`, `memory.py`, `oom.py` and `pressure.py`.
 """
 
 from __future__ import annotations
 
+import heapq
 import itertools
 from collections import defaultdict
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 
-from kitlib.kubelet.cgroup_tree import UNLIMITED_V1, Version
+from kitlib.kubelet.cgroup_tree import Version
 from kitlib.kubelet.machine import MachineInfo
-from kitlib.node.simulated import cpu, oom
+from kitlib.node.simulated import oom
+from kitlib.node.simulated.allocation import Allocation
 from kitlib.node.simulated.cgroupfs import SimulatedCgroupFS
-from kitlib.node.simulated.workloads import Phase, Workload
+from kitlib.node.simulated.cpu import Scheduler
+from kitlib.node.simulated.memory import Ledger, pids_below, upwards
+from kitlib.node.simulated.pressure import Pressure
+from kitlib.node.simulated.process import Exit, Process
+from kitlib.node.simulated.stalls import Stalls
+from kitlib.node.simulated.statistics import statistic
+from kitlib.node.simulated.workloads import FOREVER, Workload
 
 SIGKILL = 9
-TABLES = 512
-"""A page of page tables maps so many pages."""
-
-
-@dataclass
-class Process:
-    """One process.
-
-    Attributes:
-        pid, name, cgroup: which. oom_score_adj: set at its start.
-        workload: what it does. phase: which part of it is on, `phase_ends` when the next begins (seconds since boot).
-        memory, cache: bytes charged. cpu_seconds: used so far. rate: CPUs that it gets now.
-        started: seconds since boot.
-    """
-
-    pid: int
-    name: str
-    cgroup: str
-    oom_score_adj: int
-    workload: Workload
-    started: float
-    phase: int = -1
-    phase_ends: float = 0.0
-    memory: int = 0
-    cache: int = 0
-    cpu_seconds: float = 0.0
-    rate: float = 0.0
-
-    @property
-    def wants(self) -> Phase:
-        """The phase that is on."""
-        return self.workload.phases[self.phase]
-
-    @property
-    def page_tables(self) -> int:
-        """Bytes of page tables."""
-        return (1 + self.memory // (oom.PAGE * TABLES)) * oom.PAGE
-
-
-@dataclass(frozen=True)
-class Exit:
-    """A process has ended.
-
-    Attributes:
-        at: seconds since boot. process: as it was.
-        code: its exit code; 137 where it was killed. oom: by the OOM killer.
-    """
-
-    at: float
-    process: Process
-    code: int
-    oom: bool = False
-
-
-@dataclass
-class Counters:
-    """What a cgroup has counted."""
-
-    cpu_seconds: float = 0.0
-    periods: float = 0.0
-    throttled: float = 0.0
-    throttled_seconds: float = 0.0
-    oom: int = 0
-    oom_kill: int = 0
-    failures: int = 0
-    peak: int = 0
+GROWING = 1.0
+"""Seconds between two looks at processes that memory.high slows down."""
 
 
 class Kernel:
@@ -97,22 +41,26 @@ class Kernel:
         version: of its cgroups.
 
     Attributes:
-        cgroups: the file system.
+        cgroups: the file system. memory: what is charged to whom. scheduler: who gets which CPUs.
         now: seconds since boot. log: what dmesg shows.
     """
 
     def __init__(self, machine: MachineInfo, version: Version) -> None:
         self.machine, self.version = machine, version
-        self.cgroups = SimulatedCgroupFS(version, machine, self._statistic)
+        self.cgroups = SimulatedCgroupFS(version, machine, lambda path, file: statistic(self, path, file))
+        self.cgroups.on_remove, self.cgroups.on_attach = self._removed, self._moved
+        self.memory: Ledger = Ledger(self.cgroups, machine.memory)
+        self.scheduler = Scheduler(self.cgroups, machine.cores, self._run_at)
         self.now = 0.0
         self.log: list[str] = []
         self.processes: dict[int, Process] = {}
-        self.counters: dict[str, Counters] = defaultdict(Counters)
+        self._tasks: dict[str, int] = defaultdict(int)
         self._pids = itertools.count(1000)
         self._exits: list[Exit] = []
-        self._seen = -1
-        self._busy: list[cpu.Group] = []
-        self._limited: list[tuple[cpu.Group, float]] = []
+        self._due: list[tuple[float, int, int]] = []
+        self._stalls = Stalls(self)
+        self._allocation = Allocation(self, self.memory, self._stalls)
+        self.cgroups.on_limit = self._allocation.hold_limit
 
     # ------------------------------------------------------------------------------------------------ processes
 
@@ -124,17 +72,19 @@ class Kernel:
         """
         pid = next(self._pids)
         self.cgroups.attach(cgroup, pid)
-        process = Process(pid, name or workload.name, cgroup, oom_score_adj, workload, self.now)
+        process = Process(
+            self, pid, name or workload.name, cgroup, oom_score_adj, workload, self.now, cgroup, since=self.now
+        )
         self.processes[pid] = process
+        self._count_tasks(cgroup, 1)
         self._enter(process, 0)
-        self._seen = -1
         return pid
 
     def kill(self, pid: int, code: int = 128 + SIGKILL) -> None:
         """End a process; nothing where there is none."""
         process = self.processes.get(pid)
         if process is not None:
-            self._end(process, code)
+            self.end(process, code)
 
     def exits(self) -> list[Exit]:
         """What has ended since the last call."""
@@ -151,268 +101,160 @@ class Kernel:
         """/proc/PID/oom_score."""
         return oom.oom_score(self.candidate(self.processes[pid]), self.machine.memory // oom.PAGE)
 
-    def _end(self, process: Process, code: int, *, killed: bool = False) -> None:
+    def processes_in(self, path: str) -> int:
+        """How many process ids a cgroup and those below it have."""
+        return self._tasks.get(path, 0)
+
+    def below(self, path: str) -> Iterator[Process]:
+        """The processes of a cgroup and those below it."""
+        if path == "/":
+            yield from list(self.processes.values())
+            return
+        for pid in pids_below(self.cgroups, path):
+            yield self.processes[pid]
+
+    def end(self, process: Process, code: int, *, killed_at: str = "") -> None:
+        """A process ends; `killed_at`: by the OOM killer, because this cgroup's limit was reached."""
+        process.run_at(0.0)
         self.processes.pop(process.pid, None)
+        self.scheduler.want(process.cgroup, process.pid, 0.0)
+        was = process.memory, process.cache
+        self.memory.hold(process, 0, 0)
+        process.memory, process.cache = was
+        self._count_tasks(process.cgroup, -process.tasks)
         self.cgroups.detach(process.pid)
-        self._exits.append(Exit(self.now, process, code, killed))
-        self._seen = -1
+        self._stalls.moved(process.pid)
+        self._exits.append(Exit(self.now, process, code, bool(killed_at), killed_at))
+
+    def _moved(self, pid: int, path: str) -> None:
+        """A process was written into another cgroup: its memory stays charged where it is until it takes new memory."""
+        process = self.processes.get(pid)
+        if process is None or process.cgroup == path:
+            return
+        wanted = process.wants.cpus
+        self.scheduler.want(process.cgroup, pid, 0.0)
+        self._count_tasks(process.cgroup, -process.tasks)
+        process.cgroup = path
+        self._count_tasks(path, process.tasks)
+        self.scheduler.want(path, pid, 0.0 if process.missing else wanted)
+        self._stalls.moved(pid)
+
+    def _removed(self, path: str) -> None:
+        self.scheduler.forget(path, self.now)
+        self.memory.forget(path)
+        self._tasks.pop(path, None)
+        self._stalls.forget(path)
+        parent = path.rpartition("/")[0] or "/"
+        for process in self.processes.values():
+            if process.charged == path:
+                process.charged = parent
+
+    def _run_at(self, pid: int, rate: float) -> None:
+        self.processes[pid].run_at(rate)
 
     # ------------------------------------------------------------------------------------------------ time
 
     def advance(self, seconds: float) -> None:
         """Let time pass."""
         end = self.now + seconds
-        self._hold_limits()
         while True:
-            self._divide()
-            upcoming = min((p.phase_ends for p in self.processes.values()), default=float("inf"))
-            until = min(end, max(upcoming, self.now))
-            self._run(until - self.now)
-            self.now = until
-            changing = [p for p in self.processes.values() if p.phase_ends <= self.now]
+            self.scheduler.divide(self.now)
+            self._stalls.press()
+            growing = any(process.missing for process in self._stalls.waiting)
+            upcoming = self._due[0][0] if self._due else FOREVER
+            until = min(end, max(upcoming, self.now), self.now + GROWING if growing else FOREVER)
+            passed, self.now = until - self.now, until
+            if growing and passed > 0:
+                self._allocation.grow(passed)
+            changing = self._phases_over()
             for process in changing:
                 if process.pid in self.processes:
                     self._next_phase(process)
             if not changing and self.now >= end:
+                self.scheduler.divide(self.now)
+                self._stalls.press()
                 return
+
+    def _phases_over(self) -> list[Process]:
+        found = []
+        while self._due and self._due[0][0] <= self.now:
+            _, pid, phase = heapq.heappop(self._due)
+            process = self.processes.get(pid)
+            if process is not None and process.phase == phase:
+                found.append(process)
+        return found
 
     def _next_phase(self, process: Process) -> None:
         if process.phase + 1 < len(process.workload.phases):
             self._enter(process, process.phase + 1)
         else:
-            self._end(process, process.workload.exit_code)
+            self.end(process, process.workload.exit_code)
 
     def _enter(self, process: Process, number: int) -> None:
         process.phase = number
         phase = process.wants
         process.phase_ends = self.now + phase.seconds
-        self._seen = -1
-        self._charge(process, phase)
+        if phase.seconds != FOREVER:
+            heapq.heappush(self._due, (process.phase_ends, process.pid, number))
+        self._fork(process, phase.pids)
+        self._allocation.charge(process, phase)
+        if process.pid in self.processes:
+            self.scheduler.want(process.cgroup, process.pid, 0.0 if process.missing else phase.cpus)
+            if not phase.cpus or process.missing:
+                process.run_at(0.0)
 
-    def _divide(self) -> None:
-        """Compute everybody's rate anew, if anything has changed."""
-        if self._seen == self.cgroups.changed:
-            return
-        self._seen = self.cgroups.changed
-        tasks: dict[str, dict[int, float]] = {}
-        for process in self.processes.values():
-            if process.wants.cpus:
-                tasks.setdefault(process.cgroup, {})[process.pid] = process.wants.cpus
-            process.rate = 0.0
-        self._busy, self._limited = [], []
-        if not tasks:
-            return
-        needed = {above for path in tasks for above in _upwards(path)}
-        paths = sorted(needed, key=lambda path: path.count("/") if path != "/" else -1)
-        cgroups = self.cgroups
-        root = cpu.build(paths, cgroups.read, tasks, lambda path: len(cgroups.effective_cpus(path)), self.version)
-        cpu.measure(root)
-        rates: dict[int, float] = {}
-        cpu.share_out(root, float(self.machine.cores), rates)
-        for pid, rate in rates.items():
-            self.processes[pid].rate = rate
-        stack = [root]
-        while stack:
-            group = stack.pop()
-            self._busy.append(group)
-            stack += group.children
-            quota = self._quota(group.path)
-            if quota is not None and group.wanted > 0:
-                self._limited.append((group, quota))
+    # ------------------------------------------------------------------------------------------------ process ids
 
-    def _quota(self, path: str) -> float | None:
+    def _count_tasks(self, path: str, more: int) -> None:
+        for above in upwards(path):
+            self._tasks[above] += more
+            if more > 0:
+                counted = self.memory.counters[above]
+                counted.most_processes = max(counted.most_processes, self._tasks[above])
+
+    def _fork(self, process: Process, wanted: int) -> None:
+        """Become so many processes; pids.max may refuse some. Source: pids_can_fork."""
+        more = wanted - process.tasks
+        if more > 0:
+            rooms = [
+                (room, path) for path in upwards(process.cgroup) if (room := self._room_for_tasks(path)) is not None
+            ]
+            room, full = min(rooms, default=(more, ""))
+            if room < more:
+                counted = self.memory.counters[full]
+                if not counted.forks_refused:
+                    self.say(f"cgroup: fork rejected by pids controller in {full}")
+                counted.forks_refused += more - max(room, 0)
+                more = max(room, 0)
+        process.tasks += more
+        self._count_tasks(process.cgroup, more)
+
+    def _room_for_tasks(self, path: str) -> int | None:
         if path == "/":
+            return self.machine.max_pid - self._tasks["/"] if self.machine.max_pid else None
+        if not self.cgroups.has(path, "pids.max"):
             return None
-        if self.version == 1:
-            quota = int(self.cgroups.read(path, "cpu.cfs_quota_us"))
-            return quota / int(self.cgroups.read(path, "cpu.cfs_period_us")) if quota > 0 else None
-        if "cpu" not in self.cgroups.controllers(path):
-            return None
-        limit, period = self.cgroups.read(path, "cpu.max").split()
-        return None if limit == "max" else int(limit) / int(period)
-
-    def _period(self, path: str) -> float:
-        text = self.cgroups.read(path, "cpu.cfs_period_us" if self.version == 1 else "cpu.max")
-        return int(text.split()[-1]) / 1e6
-
-    def _run(self, seconds: float) -> None:
-        if seconds <= 0:
-            return
-        for process in self.processes.values():
-            if process.rate:
-                process.cpu_seconds += process.rate * seconds
-        for group in self._busy:
-            self.counters[group.path].cpu_seconds += group.got * seconds
-        for group, quota in self._limited:
-            counted = self.counters[group.path]
-            periods = seconds / self._period(group.path)
-            counted.periods += periods
-            if group.wanted > quota + cpu.EPSILON and group.got >= quota - cpu.EPSILON:
-                counted.throttled += periods
-                # each busy thread waits for the rest of the period once the quota is used up
-                counted.throttled_seconds += seconds * (group.wanted - quota)
+        text = self.cgroups.setting(path, "pids.max")
+        return None if text == "max" else int(text) - self._tasks[path]
 
     # ------------------------------------------------------------------------------------------------ memory
 
     def usage(self, path: str) -> int:
         """Bytes charged to a cgroup and all below."""
-        return sum(p.memory + p.cache for p in self._below(path))
-
-    def _below(self, path: str) -> Iterator[Process]:
-        if path == "/":
-            yield from self.processes.values()
-            return
-        inside = path + "/"
-        for process in self.processes.values():
-            if process.cgroup == path or process.cgroup.startswith(inside):
-                yield process
+        return self.memory.usage(path)
 
     def limit(self, path: str) -> int | None:
         """Bytes that a cgroup may use; None = no limit. The root's is the machine's memory."""
-        if path == "/":
-            return self.machine.memory
-        file = "memory.limit_in_bytes" if self.version == 1 else "memory.max"
-        if "memory" not in self.cgroups.controllers(path):
-            return None
-        text = self.cgroups.read(path, file)
-        return None if text in ("max", str(UNLIMITED_V1)) else int(text)
+        return self.memory.limit(path)
 
-    def _charge(self, process: Process, phase: Phase) -> None:
-        """Take a phase's memory, cgroup by cgroup upwards; the first limit in the way calls the OOM killer."""
-        process.memory, process.cache = phase.memory, min(phase.cache, self._room_for_cache(process, phase))
-        while process.pid in self.processes:
-            full = next((path for path in _upwards(process.cgroup) if self._exceeds(path)), None)
-            if full is None:
-                break
-            if not self._reclaim(full) and not self._out_of_memory(full, process):
-                break
-        for path in _upwards(process.cgroup):
-            counted = self.counters[path]
-            counted.peak = max(counted.peak, self.usage(path))
+    def say(self, line: str) -> None:
+        """Write a line into the kernel's log."""
+        self.log.append(f"[{self.now:12.6f}] {line}")
 
-    def _room_for_cache(self, process: Process, phase: Phase) -> int:
-        rooms = [
-            limit - self.usage(path) + process.cache
-            for path in _upwards(process.cgroup)
-            if (limit := self.limit(path)) is not None
-        ]
-        return max(min(rooms, default=phase.cache), 0)
+    # ------------------------------------------------------------------------------------------------ pressure
 
-    def _hold_limits(self) -> None:
-        """v2: a limit that was set below what is in use reclaims, then kills (v1 refuses such a limit).
-
-        Source: mm/memcontrol.c memory_max_write.
-        """
-        if self.version == 1 or self._seen == self.cgroups.changed:
-            return
-        for path in dict.fromkeys(above for process in self.processes.values() for above in _upwards(process.cgroup)):
-            while self._exceeds(path) and not self._reclaim(path):
-                if not self._out_of_memory(path, next(self._below(path))):
-                    break
-
-    def _exceeds(self, path: str) -> bool:
-        limit = self.limit(path)
-        return limit is not None and self.usage(path) > limit
-
-    def _reclaim(self, path: str) -> bool:
-        """Give page cache back until the limit holds; whether that was enough."""
-        limit = self.limit(path)
-        assert limit is not None
-        excess = self.usage(path) - limit
-        for process in sorted(self._below(path), key=lambda p: -p.cache):
-            given = min(process.cache, excess)
-            process.cache -= given
-            excess -= given
-        return excess <= 0
-
-    def _out_of_memory(self, path: str, invoker: Process) -> bool:
-        """Kill one process, or its whole cgroup with memory.oom.group; whether anybody could be killed."""
-        limit = self.limit(path)
-        assert limit is not None
-        candidates = [self.candidate(p) for p in self._below(path)]
-        victim = oom.choose(candidates, min(limit, self.machine.memory) // oom.PAGE)
-        where = "" if path == "/" else path
-        self.counters[path].oom += 1
-        self.counters[path].failures += 1
-        if victim is None:
-            self.log.append(f"[{self.now:12.6f}] Out of memory and no killable processes...")
-            return False
-        self.log += oom.log_lines(
-            self.now, victim, where, invoker=invoker.name, limit=limit, usage=self.usage(path), table=candidates
-        )
-        for one in self._group_of(victim, path):
-            for above in _upwards(one.cgroup):
-                self.counters[above].oom_kill += 1
-            self._end(one, 128 + SIGKILL, killed=True)
-        return True
-
-    def _group_of(self, victim: oom.Candidate, path: str) -> list[Process]:
-        """The victim, or everything below the highest cgroup with memory.oom.group between it and `path`."""
-        highest = None
-        if self.version == 2:
-            for above in _upwards(victim.cgroup):
-                if above == "/" or not (above == path or above.startswith(path.rstrip("/") + "/")):
-                    break
-                if self.cgroups.read(above, "memory.oom.group") == "1":
-                    highest = above
-        if highest is None:
-            return [self.processes[victim.pid]]
-        lines = f"Tasks in {highest} are going to be killed due to memory.oom.group set"
-        self.log.append(f"[{self.now:12.6f}] {lines}")
-        return list(self._below(highest))
-
-    # ------------------------------------------------------------------------------------------------ counters
-
-    def _statistic(self, path: str, file: str) -> str | None:
-        answer = _STATISTICS.get(file)
-        return answer(self, path) if answer is not None else None
-
-
-def _upwards(path: str) -> Iterator[str]:
-    """A cgroup and those above it, up to the root."""
-    while path != "/":
-        yield path
-        path = path.rpartition("/")[0] or "/"
-    yield "/"
-
-
-def _cpu_stat(kernel: Kernel, path: str) -> str:
-    c = kernel.counters[path]
-    periods, throttled = int(c.periods + 1e-6), int(c.throttled + 1e-6)
-    if kernel.version == 1:
-        return f"nr_periods {periods}\nnr_throttled {throttled}\nthrottled_time {int(c.throttled_seconds * 1e9)}"
-    used = int(c.cpu_seconds * 1e6)
-    return (
-        f"usage_usec {used}\nuser_usec {used}\nsystem_usec 0\nnr_periods {periods}\nnr_throttled {throttled}\n"
-        f"throttled_usec {int(c.throttled_seconds * 1e6)}"
-    )
-
-
-def _memory_stat(kernel: Kernel, path: str) -> str:
-    anon = sum(p.memory for p in kernel._below(path))
-    cache = sum(p.cache for p in kernel._below(path))
-    if kernel.version == 1:
-        return f"cache {cache}\nrss {anon}\ntotal_cache {cache}\ntotal_rss {anon}\ntotal_inactive_file {cache}"
-    return f"anon {anon}\nfile {cache}\ninactive_file {cache}\nactive_file 0"
-
-
-def _memory_events(kernel: Kernel, path: str) -> str:
-    c = kernel.counters[path]
-    return f"low 0\nhigh 0\nmax {c.failures}\noom {c.oom}\noom_kill {c.oom_kill}\noom_group_kill 0"
-
-
-_STATISTICS: dict[str, Callable[[Kernel, str], str]] = {
-    "cpu.stat": _cpu_stat,
-    "cpuacct.usage": lambda kernel, path: str(int(kernel.counters[path].cpu_seconds * 1e9)),
-    "memory.current": lambda kernel, path: str(kernel.usage(path)),
-    "memory.usage_in_bytes": lambda kernel, path: str(kernel.usage(path)),
-    "memory.unreclaimable": lambda kernel, path: str(sum(p.memory for p in kernel._below(path))),
-    "memory.peak": lambda kernel, path: str(kernel.counters[path].peak),
-    "memory.failcnt": lambda kernel, path: str(kernel.counters[path].failures),
-    "memory.stat": _memory_stat,
-    "memory.events": _memory_events,
-    "memory.oom_control": lambda kernel, path: (
-        f"oom_kill_disable 0\nunder_oom 0\noom_kill {kernel.counters[path].oom_kill}"
-    ),
-    "pids.current": lambda kernel, path: str(sum(1 for _ in kernel._below(path))),
-}
+    def pressure(self, resource: str, path: str = "/") -> Pressure | None:
+        """The stall figures of a cgroup, "/" = the machine: of cpu, memory or io. None = nobody ever waited."""
+        if resource == "cpu":
+            return self.scheduler.group(path).pressure
+        return self._stalls.pressure(resource, path)

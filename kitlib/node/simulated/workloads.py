@@ -5,7 +5,9 @@ the options that matter here, and `sh -c` with several of them one after another
 with little memory, like a server without requests; it never ends by itself.
 
 Or a curve can be declared: the annotation `kitlib.dev/workload.<container>` holds phases, `10s cpu=0.5 memory=100Mi;
-cpu=1` (the last one without a duration goes on for ever; `exit=3` ends the process with that code).
+cpu=1` (the last one without a duration goes on for ever; `exit=3` ends the process with that code). Besides cpu= and
+memory= a phase may say cache= (page cache), pids= (processes and threads), disk=, logs=, volume= (bytes written to the
+container's own layer, its log, the pod's local volumes) and inodes= (files made).
 """
 
 from __future__ import annotations
@@ -39,12 +41,20 @@ class Phase(NamedTuple):
         cpus: CPUs that it would use if nobody were in its way (threads that are always busy).
         memory: bytes that it touches and keeps.
         cache: bytes of page cache that it fills; they can be given back.
+        pids: how many processes and threads it is, itself included.
+        disk, logs, volume: bytes that it has written to its own layer, its log, and the pod's local volumes.
+        inodes: files that it has made.
     """
 
     seconds: float
     cpus: float = 0.0
     memory: int = IDLE_MEMORY
     cache: int = 0
+    pids: int = 1
+    disk: int = 0
+    logs: int = 0
+    volume: int = 0
+    inodes: int = 0
 
 
 class Workload(NamedTuple):
@@ -88,12 +98,16 @@ def declared_workload(text: str, where: str = "workload") -> Workload:
                     seconds = _seconds(name)
                 elif name == "cpu":
                     values["cpus"] = Quantity(value).milli_value() / 1000
-                elif name in ("memory", "cache"):
+                elif name in ("memory", "cache", "disk", "logs", "volume"):
                     values[name] = Quantity(value).value()
+                elif name in ("pids", "inodes"):
+                    values[name] = _count(value, 1 if name == "pids" else 0)
                 elif name == "exit":
                     exit_code = int(value)
                 else:
-                    raise ValueError("known are a duration, cpu=, memory=, cache= and exit=")
+                    raise ValueError(
+                        "known are a duration, cpu=, memory=, cache=, pids=, disk=, logs=, volume=, inodes=, exit="
+                    )
             except (ValueError, QuantityError) as error:
                 raise WorkloadError(f"{where}: Invalid value: {word!r}: {error}") from None
         before = Phase(**{**values, "seconds": seconds})
@@ -101,6 +115,13 @@ def declared_workload(text: str, where: str = "workload") -> Workload:
     if any(phase.seconds == FOREVER for phase in phases[:-1]):
         raise WorkloadError(f"{where}: only the last phase may have no duration")
     return Workload(tuple(phases), exit_code)
+
+
+def _count(text: str, least: int) -> int:
+    number = Quantity(text).value()
+    if number < least:
+        raise ValueError(f"must be at least {least}")
+    return number
 
 
 def command_workload(command: Sequence[str]) -> Workload:
@@ -173,6 +194,8 @@ def _together(several: Sequence[Workload]) -> Workload:
                 sum(p.cpus for p in parts),
                 sum(p.memory for p in parts),
                 sum(p.cache for p in parts),
+                sum(p.pids for p in parts),
+                *(sum(getattr(p, name) for p in parts) for name in ("disk", "logs", "volume", "inodes")),
             )
         )
         start = mark
@@ -192,23 +215,26 @@ def _at(one: Workload, moment: float) -> Phase:
         if moment < start + phase.seconds:
             return phase
         start += phase.seconds
-    return Phase(0.0, memory=0)
+    return Phase(0.0, memory=0, pids=0)
 
 
 def _stress(words: Sequence[str]) -> Workload:
     """stress-ng: --cpu N [--cpu-load P], --vm N --vm-bytes B, --timeout T; long and short options."""
     options = _options(words)
-    cpus = _number(options.get("cpu", "0")) * _number(options.get("cpu-load", "100")) / 100
-    memory, cache = IDLE_MEMORY, 0
+    busy = _number(options.get("cpu", "0"))
+    cpus = busy * _number(options.get("cpu-load", "100")) / 100
+    memory, cache, disk = IDLE_MEMORY, 0, 0
     workers = _number(options.get("vm", "0"))
     if workers:
         memory += int(_bytes(options.get("vm-bytes", "256m")))
         cpus += 0.0 if "vm-hang" in options else workers
     if "hdd" in options:
-        cache = int(_bytes(options.get("hdd-bytes", "1g")))
+        cache = disk = int(_bytes(options.get("hdd-bytes", "1g")))
         cpus += _number(options["hdd"]) * 0.2
     seconds = _seconds(options["timeout"]) if "timeout" in options else FOREVER
-    return Workload((Phase(seconds or FOREVER, cpus, memory, cache),), name="stress-ng")
+    # the parent, one process a worker, and for memory one more that may be killed in its place
+    pids = 1 + int(busy + 2 * workers + _number(options.get("hdd", "0")) + _number(options.get("fork", "0")) * 2)
+    return Workload((Phase(seconds or FOREVER, cpus, memory, cache, pids, disk),), name="stress-ng")
 
 
 _SHORT = {"-c": "cpu", "-l": "cpu-load", "-m": "vm", "-t": "timeout", "-d": "hdd"}

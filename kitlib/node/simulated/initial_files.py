@@ -1,0 +1,48 @@
+"""What a new cgroup's files hold before anybody writes them.
+
+Sources: Documentation/admin-guide/cgroup-v1, cgroup-v2.rst (the defaults that each file's paragraph names).
+"""
+
+from __future__ import annotations
+
+from kitlib.kubelet.cgroup_tree import UNLIMITED_V1, Version
+from kitlib.kubelet.machine import MachineInfo, huge_page_unit
+from kitlib.node.simulated import rules
+
+
+def initial_files(version: Version, machine: MachineInfo, *, root: bool) -> dict[str, str]:
+    """The settings of a cgroup that has just been made, or of the root."""
+    sizes = [huge_page_unit(size) for size in machine.huge_page_sizes]
+    every = rules.format_cpus(frozenset(range(machine.cores)))
+    if version == 1:
+        unlimited = str(UNLIMITED_V1)
+        files = {
+            "cpu.shares": "1024",
+            "cpu.cfs_period_us": "100000",
+            "cpu.cfs_quota_us": "-1",
+            "memory.limit_in_bytes": unlimited,
+            "memory.memsw.limit_in_bytes": unlimited,
+            "memory.soft_limit_in_bytes": unlimited,
+            "cpuset.cpus": every,
+            "cpuset.mems": "0",
+        }
+        if not root:
+            files["pids.max"] = "max"
+        return files | {f"hugetlb.{unit}.limit_in_bytes": rules.hugetlb(f"hugetlb.{unit}.x", "-1", 1) for unit in sizes}
+    files = {"cgroup.subtree_control": ""}
+    if root:
+        return files
+    return files | {
+        "cpu.weight": "100",
+        "cpu.max": "max 100000",
+        "memory.min": "0",
+        "memory.low": "0",
+        "memory.high": "max",
+        "memory.max": "max",
+        "memory.swap.max": "max",
+        "memory.oom.group": "0",
+        "pids.max": "max",
+        "cpuset.cpus": "",
+        "cpuset.mems": "",
+        **{f"hugetlb.{unit}.max": "max" for unit in sizes},
+    }

@@ -1,0 +1,96 @@
+"""A process of the simulated kernel, and how it ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from kitlib.node.simulated import oom
+from kitlib.node.simulated.workloads import Phase, Workload
+
+TABLES = 512
+"""A page of page tables maps so many pages."""
+
+
+class Clock(Protocol):
+    """What knows the time: the kernel."""
+
+    now: float
+
+
+@dataclass(eq=False)
+class Process:
+    """One process, with its children and threads.
+
+    Attributes:
+        clock: seconds since boot. pid, name, cgroup: which. oom_score_adj: set at its start.
+        workload: what it does. phase: which part of it is on, `phase_ends` when the next begins (seconds since boot).
+        memory, cache: bytes charged, to the cgroup `charged`. missing: bytes that memory.high keeps from it for now.
+        tasks: how many process ids it has, itself included.
+        cpu_seconds: used so far. rate: CPUs that it gets now.
+        started: seconds since boot.
+    """
+
+    clock: Clock
+    pid: int
+    name: str
+    cgroup: str
+    oom_score_adj: int
+    workload: Workload
+    started: float
+    charged: str = ""
+    phase: int = -1
+    phase_ends: float = 0.0
+    memory: int = 0
+    cache: int = 0
+    missing: int = 0
+    tasks: int = 1
+    rate: float = 0.0
+    used: float = 0.0
+    since: float = 0.0
+
+    @property
+    def wants(self) -> Phase:
+        """The phase that is on."""
+        return self.workload.phases[self.phase]
+
+    @property
+    def cpu_seconds(self) -> float:
+        """Seconds of CPU time that it has used."""
+        return self.used + self.rate * (self.clock.now - self.since)
+
+    def run_at(self, rate: float) -> None:
+        """From now on it gets so many CPUs."""
+        self.used = self.cpu_seconds
+        self.since, self.rate = self.clock.now, rate
+
+    @property
+    def stall(self) -> tuple[float, float]:
+        """The share of the time that it waits for memory, and for the disk: what is not in its page cache is read."""
+        if self.missing:
+            return 1.0, 0.0
+        cache = self.wants.cache
+        lacking = 1.0 - self.cache / cache if cache > self.cache else 0.0
+        return lacking, lacking
+
+    @property
+    def page_tables(self) -> int:
+        """Bytes of page tables."""
+        return (1 + self.memory // (oom.PAGE * TABLES)) * oom.PAGE
+
+
+@dataclass(frozen=True)
+class Exit:
+    """A process has ended.
+
+    Attributes:
+        at: seconds since boot. process: as it was.
+        code: its exit code; 137 where it was killed. oom: by the OOM killer; where: the cgroup whose limit was reached,
+            "/" = the machine's memory.
+    """
+
+    at: float
+    process: Process
+    code: int
+    oom: bool = False
+    where: str = ""

@@ -1,0 +1,90 @@
+"""What the read-only files of a cgroup show: counters, usage, events, pressure.
+
+Sources: Documentation/admin-guide/cgroup-v2.rst, cgroup-v1/memory.rst; kernel/cgroup/pids.c.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from kitlib.node.simulated.pressure import NOTHING
+
+if TYPE_CHECKING:
+    from kitlib.node.simulated.kernel import Kernel
+
+
+def statistic(kernel: Kernel, path: str, file: str) -> str | None:
+    """The content of a read-only file; None where nothing is known of it."""
+    answer = _ANSWERS.get(file)
+    return answer(kernel, path) if answer is not None else None
+
+
+def _cpu_stat(kernel: Kernel, path: str) -> str:
+    group = kernel.scheduler.group(path)
+    group.settle(kernel.now)
+    periods, throttled = int(group.periods + 1e-6), int(group.throttled + 1e-6)
+    if kernel.version == 1:
+        nanoseconds = int(group.throttled_seconds * 1e9)
+        return f"nr_periods {periods}\nnr_throttled {throttled}\nthrottled_time {nanoseconds}"
+    used = int(group.seconds * 1e6)
+    return (
+        f"usage_usec {used}\nuser_usec {used}\nsystem_usec 0\nnr_periods {periods}\nnr_throttled {throttled}\n"
+        f"throttled_usec {int(group.throttled_seconds * 1e6)}\nnr_bursts 0\nburst_usec 0"
+    )
+
+
+def _cpu_usage(kernel: Kernel, path: str) -> str:
+    group = kernel.scheduler.group(path)
+    group.settle(kernel.now)
+    return str(int(group.seconds * 1e9))
+
+
+def _memory_stat(kernel: Kernel, path: str) -> str:
+    anonymous, cache = kernel.memory.anonymous(path), kernel.memory.cache(path)
+    if kernel.version == 1:
+        return (
+            f"cache {cache}\nrss {anonymous}\ninactive_file {cache}\nactive_file 0\n"
+            f"total_cache {cache}\ntotal_rss {anonymous}\ntotal_inactive_file {cache}\ntotal_active_file 0"
+        )
+    return (
+        f"anon {anonymous}\nfile {cache}\ninactive_anon 0\nactive_anon {anonymous}\n"
+        f"inactive_file {cache}\nactive_file 0"
+    )
+
+
+def _memory_events(kernel: Kernel, path: str) -> str:
+    c = kernel.memory.counters[path]
+    names = ("low", "high", "max", "oom", "oom_kill", "oom_group_kill")
+    return "\n".join(f"{name} {getattr(c, name)}" for name in names)
+
+
+def _pressure(resource: str) -> Callable[[Kernel, str], str]:
+    def show(kernel: Kernel, path: str) -> str:
+        found = kernel.pressure(resource, path)
+        return found.show(kernel.now) if found is not None else NOTHING
+
+    return show
+
+
+_ANSWERS: dict[str, Callable[[Kernel, str], str]] = {
+    "cpu.stat": _cpu_stat,
+    "cpuacct.usage": _cpu_usage,
+    "memory.current": lambda kernel, path: str(kernel.memory.usage(path)),
+    "memory.usage_in_bytes": lambda kernel, path: str(kernel.memory.usage(path)),
+    "memory.unreclaimable": lambda kernel, path: str(kernel.memory.anonymous(path)),
+    "memory.peak": lambda kernel, path: str(kernel.memory.counters[path].peak),
+    "memory.max_usage_in_bytes": lambda kernel, path: str(kernel.memory.counters[path].peak),
+    "memory.failcnt": lambda kernel, path: str(kernel.memory.counters[path].failures),
+    "memory.stat": _memory_stat,
+    "memory.events": _memory_events,
+    "memory.oom_control": lambda kernel, path: (
+        f"oom_kill_disable 0\nunder_oom 0\noom_kill {kernel.memory.counters[path].oom_kill}"
+    ),
+    "pids.current": lambda kernel, path: str(kernel.processes_in(path)),
+    "pids.peak": lambda kernel, path: str(kernel.memory.counters[path].most_processes),
+    "pids.events": lambda kernel, path: f"max {kernel.memory.counters[path].forks_refused}",
+    "cpu.pressure": _pressure("cpu"),
+    "memory.pressure": _pressure("memory"),
+    "io.pressure": _pressure("io"),
+}
