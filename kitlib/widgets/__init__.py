@@ -16,11 +16,18 @@ WIDGETS = {
     "CgroupWatch": "cgroup_watch",
     "CpuMap": "cpu_map",
     "EvictionGauge": "eviction_gauge",
+    "ExplainBoard": "explain_board",
     "NodeBar": "node_bar",
     "OomArena": "oom_arena",
     "PodBuilder": "pod_builder",
+    "PreemptionStage": "preemption_stage",
+    "QueueTheatre": "queue_theatre",
+    "ReleaseDifference": "release_difference",
+    "ReleaseSwitch": "release_switch",
+    "SchedulerBoard": "scheduler_board",
     "SharesRace": "shares_race",
     "SideBySide": "side_by_side",
+    "SpreadExplorer": "spread_explorer",
     "Timeline": "timeline",
 }
 """Widget -> the module of this room that it stands in."""

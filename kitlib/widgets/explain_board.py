@@ -1,0 +1,180 @@
+"""Your own cluster: paste or load what kubectl printed, pick a pending pod, see why it waits and what would help.
+
+ExplainBoard()
+ExplainBoard("cluster.yaml")
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import ipywidgets as ipw
+
+from kitlib.api.errors import KitError
+from kitlib.api.release import RELEASES, Release
+from kitlib.charts.base import Chart
+from kitlib.charts.scheduler_board import filter_board
+from kitlib.cluster.dump import Dump
+from kitlib.cluster.redact import Redactor
+from kitlib.cluster.remedies import remedies
+from kitlib.scheduler.decision import Decision
+from kitlib.views.board import decision_board
+from kitlib.views.decision import shown_nodes
+from kitlib.widgets.base import KitWidget, labelled
+from kitlib.widgets.grid import Grid
+
+COMMAND = "kubectl get nodes,pods,ns,svc,rs,sts,pdb,pc -A -o yaml"
+
+
+class ExplainBoard(KitWidget):
+    """A dump, a pod, the board of its cycle, and the smallest changes that let it in.
+
+    Args:
+        source: what kubectl printed: a Dump, a path, the text; None = to be pasted or loaded.
+        pod: `name` or `namespace/name`; "" = the first that waits. release: whose scheduler is asked.
+    """
+
+    title = "Explain board"
+
+    def __init__(
+        self, source: Dump | Path | str | None = None, pod: str = "", *, release: Release | str | None = None
+    ) -> None:
+        self._dump: Dump | None = None
+        self._decision: Decision | None = None
+        self._setting = False
+        followed = Release(release).name if release is not None else Release.latest().name
+        self.text = ipw.Textarea(placeholder=f"the output of: {COMMAND}", layout={"width": "98%", "height": "9em"})
+        self.text.add_class("kitlib-mono")
+        labelled(self.text, "", "what kubectl printed")
+        self.file = ipw.FileUpload(accept=".yaml,.yml,.json", multiple=False, description="Load a file")
+        self.read = self.button("Read the text", self._read_text, "read what was pasted", "check")
+        self.pod = labelled(ipw.Dropdown(options=[], layout={"width": "30em"}), "pod")
+        self.release = labelled(ipw.Dropdown(options=RELEASES, value=followed, layout={"width": "11em"}), "release")
+        self.redact = labelled(ipw.Checkbox(False, indent=False, layout={"width": "10em"}), "hide names")
+        self.helps = self.button("What would help?", self._find_remedies, "the smallest changes", "magic")
+        self.count = self.button("How many more fit?", self._count, icon="calculator")
+        self.grid = Grid(
+            "Nodes and plugins", help="Arrow keys walk through the cells; the line above tells the reason."
+        )
+        self._answer = ipw.HTML()
+        self._input = ipw.Accordion(
+            children=[ipw.VBox([self.text, ipw.HBox([self.read, self.file])])],
+            titles=("What kubectl printed",),
+            selected_index=0 if source is None else None,
+        )
+        choice = ipw.HBox([self.pod, self.release, self.redact])
+        buttons = ipw.HBox([self.helps, self.count])
+        for row in (choice, buttons):
+            row.add_class("kitlib-row")
+        super().__init__([self._input, choice], picture=ipw.VBox([self.grid, buttons, self._answer]))
+        self.file.observe(lambda change: self.act(lambda: self._read_file(change["new"])), "value")
+        for control in (self.pod, self.release, self.redact):
+            control.observe(self._chosen, "value")
+        if source is None:
+            self.refresh()
+        else:
+            self.act(lambda: self._take(source if isinstance(source, Dump) else Dump.read(source), pod))
+
+    # ---- what the learner does
+
+    def _read_text(self) -> None:
+        if not self.text.value.strip():
+            raise ValueError(f"paste what this prints: {COMMAND}")
+        self._take(Dump.read(self.text.value))
+
+    def _read_file(self, files: Any) -> None:
+        for one in files:
+            self._take(Dump.read(bytes(one["content"])))
+
+    def _take(self, dump: Dump, pod: str = "") -> None:
+        if not dump.pods:
+            raise KitError("there is no Pod in it")
+        first = dump.pod(pod) if pod else (dump.pending or dump.pods)[0]
+        listed = [*dump.pending, *([] if first in dump.pending else [first])]
+        self._dump = dump
+        self._setting = True
+        try:
+            self.pod.options = [one.key for one in listed]
+            self.pod.value = first.key
+        finally:
+            self._setting = False
+        self._answer.value = ""
+
+    def _chosen(self, _change: Any) -> None:
+        if not self._setting:
+            self._answer.value = ""
+            self.refresh()
+
+    @property
+    def dump(self) -> Dump:
+        """What was read.
+
+        Raises:
+            KitError: nothing yet.
+        """
+        if self._dump is None:
+            raise KitError("nothing was read yet: paste or load what kubectl printed")
+        return replace(self._dump, release=Release(self.release.value))
+
+    @property
+    def decision(self) -> Decision | None:
+        """What the scheduler decides about the pod."""
+        return self._decision
+
+    def _find_remedies(self) -> None:
+        dump, hide = self.dump, self._hide()
+        pod = dump.pod(self.pod.value)
+        if dump.explain(pod).chosen:
+            self._tell("It fits as it is: nothing needs to change.")
+            return
+        found = remedies(dump, pod)
+        if not found:
+            self._tell("No change of up to three steps was found that lets it in.")
+            return
+        items = "".join(f"<li>{html.escape(hide(str(one)))}</li>" for one in found)
+        self._answer.value = f'<div role="status"><p>The smallest changes, each tried:</p><ul>{items}</ul></div>'
+
+    def _count(self) -> None:
+        dump, hide = self.dump, self._hide()
+        placed, stop = dump.how_many(dump.pod(self.pod.value))
+        where = ", ".join(f"{hide(node)} {number}" for node, number in sorted(placed.items(), key=lambda x: -x[1]))
+        then = f" Then: {hide(stop.message)}" if stop is not None and stop.message else ""
+        self._tell(f"{sum(placed.values())} more fit{': ' + where if where else ''}.{then}")
+
+    def _tell(self, text: str) -> None:
+        self._answer.value = f'<p role="status">{html.escape(text)}</p>'
+
+    def _hide(self) -> Callable[[str], str]:
+        return Redactor(self.dump.objects).text if self.redact.value else str
+
+    # ---- what the learner sees
+
+    def chart(self) -> Chart:
+        if self._dump is None:
+            self.grid.fill([], [], [])
+            return Chart("Filters", f"Paste or load what this prints: {COMMAND}", {"node": []}, _nothing)
+        dump, hide = self.dump, self._hide()
+        decision = self._decision = dump.explain(dump.pod(self.pod.value))
+        board = decision_board(decision)
+        cells = [[(text, hide(words), kind) for text, words, kind in row] for row in board.cells]
+        self.grid.fill([hide(node) for node in board.rows], board.columns, cells)
+        rows = decision.filter_rows()
+        plugins = list(dict.fromkeys(row["plugin"] for row in rows))
+        verdicts = {(hide(r["node"]), r["plugin"]): (r["code"], hide(r["reasons"])) for r in rows}
+        chart = filter_board([hide(node) for node in shown_nodes(decision)], plugins, verdicts)
+        words = " ".join(line.strip() for line in decision.explain().splitlines())
+        event = f" The event says: {decision.message}" if decision.message else ""
+        return replace(chart, sentence=hide(words + event))
+
+    def paint(self, chart: Chart) -> None:
+        """The board is the picture; a plotly figure is made where `figure()` asks for one."""
+
+
+def _nothing() -> Any:
+    import plotly.graph_objects as go
+
+    return go.Figure()

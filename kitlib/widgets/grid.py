@@ -1,0 +1,97 @@
+"""A table of cells that is walked with the arrow keys and clicked: every cell has its mark and the words behind it.
+
+Enter or a click presses a cell, + and - ask for one more or one less, m (or dragging) moves from one cell to another;
+further letters are those of the widget. The words behind the cell that one stands on are read out in a status line.
+
+Source: WAI-ARIA authoring practices, grid pattern.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import anywidget
+import traitlets
+
+from kitlib.views.board import Board
+
+_HERE = Path(__file__).parent / "page"
+
+
+class Act(NamedTuple):
+    """What the learner did.
+
+    Attributes:
+        what: `press`, `more`, `less`, `move` or `key`. row, column: where. to: where a move ends. key: which letter.
+    """
+
+    what: str
+    row: int
+    column: int
+    to: tuple[int, int] | None = None
+    key: str = ""
+
+
+class Grid(anywidget.AnyWidget):
+    """The table.
+
+    Args:
+        label: its name for screen readers. help: one line below it. on_act: hears what the learner does.
+        movable: whether cells can be dragged. letters: further keys that the widget wants.
+    """
+
+    _esm = (_HERE / "grid.js").read_text(encoding="utf-8")
+    _css = (_HERE / "grid.css").read_text(encoding="utf-8")
+    label = traitlets.Unicode().tag(sync=True)
+    help = traitlets.Unicode().tag(sync=True)
+    letters = traitlets.Unicode().tag(sync=True)
+    rows = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    columns = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    cells: traitlets.List[list[list[str]]] = traitlets.List().tag(sync=True)
+    selected = traitlets.List(traitlets.Int(), default_value=[0, 0]).tag(sync=True)
+    movable = traitlets.Bool(False).tag(sync=True)
+
+    def __init__(
+        self,
+        label: str,
+        *,
+        help: str = "",
+        on_act: Callable[[Act], None] | None = None,
+        movable: bool = False,
+        letters: str = "",
+    ) -> None:
+        super().__init__(label=label, help=help, movable=movable, letters=letters)
+        self._on_act = on_act
+        self.on_msg(self._heard)
+
+    def fill(self, rows: Sequence[str], columns: Sequence[str], cells: Sequence[Sequence[Sequence[str]]]) -> None:
+        """Show other cells: (text, words behind it, kind) each."""
+        with self.hold_sync():
+            self.rows, self.columns = list(rows), list(columns)
+            self.cells = [[list(cell) for cell in row] for row in cells]
+
+    def show(self, board: Board) -> None:
+        """Show a board."""
+        self.fill(board.rows, board.columns, board.cells)
+
+    def hint(self, row: int, column: int) -> str:
+        """The words behind a cell."""
+        return str(self.cells[row][column][1])
+
+    def act(self, what: str, row: int, column: int, to: tuple[int, int] | None = None, key: str = "") -> None:
+        """Do what a learner does in the page."""
+        self.selected = [row, column]
+        if self._on_act is not None and row < len(self.rows) and column < len(self.columns):
+            self._on_act(Act(what, row, column, to, key))
+
+    def _heard(self, _widget: Any, content: dict[str, Any], _buffers: Any) -> None:
+        to = content.get("to")
+        self.act(
+            str(content.get("act", "")),
+            int(content.get("row", 0)),
+            int(content.get("column", 0)),
+            (int(to[0]), int(to[1])) if to else None,
+            str(content.get("key") or ""),
+        )

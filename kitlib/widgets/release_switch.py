@@ -1,0 +1,92 @@
+"""One scenario under every release: a slider, what each release decides, and what changed from the one before.
+
+ReleaseSwitch("affinity-and-skew")
+"""
+
+from __future__ import annotations
+
+import html
+from functools import lru_cache
+from typing import Any
+
+import ipywidgets as ipw
+
+from kitlib.api.release import GATES, RELEASES, Release
+from kitlib.charts.base import Chart
+from kitlib.charts.releases import release_board
+from kitlib.scheduler.compare import compare, fate
+from kitlib.scheduler.decision import Decision
+from kitlib.scheduler.scenario import Scenario
+from kitlib.views.board import outcome_of
+from kitlib.widgets.base import KitWidget, labelled
+from kitlib.widgets.scenarios import ScenarioPicker
+
+
+class ReleaseSwitch(KitWidget):
+    """Nodes down, releases across; the release that one stands at is framed and told in words.
+
+    Args:
+        scenario: a Scenario, a story's name, or None to pick a story.
+        release: that one stands at first.
+    """
+
+    title = "Release switch"
+
+    def __init__(self, scenario: Scenario | str | None = None, *, release: Release | str | None = None) -> None:
+        self._picker = ScenarioPicker(scenario)
+        self.story = self._picker.control
+        first = Release(release).name if release is not None else RELEASES[1]
+        self.release = labelled(
+            ipw.SelectionSlider(options=RELEASES, value=first, layout={"width": "30em"}), "release", "kube-scheduler"
+        )
+        self._story, self._gates = ipw.HTML(), ipw.HTML()
+        self._decide = lru_cache(maxsize=64)(self._decided)
+        self.story.observe(self._other_story, "value")
+        self.release.observe(self.refresh, "value")
+        super().__init__([self.story, self._story, self.release, self._gates])
+        self.refresh()
+
+    @property
+    def scenario(self) -> Scenario:
+        """What is decided."""
+        return self._picker.scenario
+
+    @property
+    def decision(self) -> Decision:
+        """The decision of the release that one stands at."""
+        return self._decide(self.release.value)
+
+    def _decided(self, release: str) -> Decision:
+        return self.scenario.decide(release)
+
+    def _other_story(self, _change: Any) -> None:
+        self._decide.cache_clear()
+        self.refresh()
+
+    def chart(self) -> Chart:
+        now = self.release.value
+        scenario = self.scenario
+        made = {release: self._decide(release) for release in RELEASES}
+        nodes = made[now].nodes
+        verdicts = {(node, release): outcome_of(made[release], node) for node in nodes for release in RELEASES}
+        place = RELEASES.index(now)
+        words = [f"{now}: {fate(made[now])}."]
+        if made[now].message:
+            words.append(f"The message: {made[now].message}")
+        if place:
+            words.append(compare(scenario, RELEASES[place - 1], now).sentence())
+        self._story.value = f"<p>{html.escape(scenario.text)}</p>" if scenario.text else ""
+        self._gates.value = _gates_html(place)
+        return release_board(nodes, RELEASES, verdicts, current=now, sentence=" ".join(words))
+
+
+def _gates_html(place: int) -> str:
+    """The feature gates of the kit whose value is another than in the release before."""
+    if not place:
+        return "<p>The oldest release that the kit follows.</p>"
+    before, now = Release(RELEASES[place - 1]), Release(RELEASES[place])
+    changed = [gate for gate in GATES if before.enabled(gate) != now.enabled(gate) and not gate.startswith("Kit")]
+    if not changed:
+        return f"<p>No feature gate that the kit knows has another default in {now} than in {before}.</p>"
+    listed = ", ".join(f"{html.escape(gate)} {'on' if now.enabled(gate) else 'off'}" for gate in changed)
+    return f"<p>Gates with another default than in {before}: {listed}.</p>"

@@ -1,0 +1,49 @@
+"""The scenario that a widget shows: one that is given, a story by its name, or one that the learner picks."""
+
+from __future__ import annotations
+
+import ipywidgets as ipw
+
+from kitlib.api.errors import KitError
+from kitlib.examples.stories import stories, story
+from kitlib.scheduler.scenario import Scenario
+from kitlib.widgets.base import labelled
+
+
+def scenario_of(given: Scenario | str) -> Scenario:
+    """A scenario, or a story by its name.
+
+    Raises:
+        KitError: for anything else.
+    """
+    if isinstance(given, Scenario):
+        return given
+    if isinstance(given, str):
+        return story(given)
+    raise KitError(f"scenario: Invalid value: {type(given).__name__}: a Scenario or the name of a story is expected")
+
+
+class ScenarioPicker:
+    """What is shown, and a control to change it.
+
+    Args:
+        given: a Scenario (then there is nothing to pick), a story's name, or None for the first story.
+    """
+
+    def __init__(self, given: Scenario | str | None) -> None:
+        self._given = given if isinstance(given, Scenario) else None
+        names = stories()
+        first = story(given).name if isinstance(given, str) else next(iter(names))
+        options = [(title, name) for name, title in names.items()]
+        self.control = labelled(
+            ipw.Dropdown(options=options, value=first, layout={"width": "38em"}), "story", "what is shown"
+        )
+        if given is not None and not isinstance(given, str | Scenario):
+            scenario_of(given)
+        if self._given is not None:
+            self.control.layout.display = "none"
+
+    @property
+    def scenario(self) -> Scenario:
+        """What is shown now."""
+        return self._given if self._given is not None else story(self.control.value)

@@ -1,0 +1,180 @@
+"""One scheduling cycle as a board: nodes down, plugins across; walk it step by step, forwards and back.
+
+SchedulerBoard("affinity-and-skew", release="1.23")
+SchedulerBoard(cluster.explain(pod))
+"""
+
+from __future__ import annotations
+
+import html
+from dataclasses import replace
+from typing import Any
+
+import ipywidgets as ipw
+import plotly.graph_objects as go
+
+from kitlib.api.release import RELEASES, Release
+from kitlib.charts.base import Chart
+from kitlib.charts.preemption import preemption_chart
+from kitlib.charts.scheduler_board import filter_board, score_bars
+from kitlib.scheduler.decision import Decision
+from kitlib.scheduler.scenario import Scenario
+from kitlib.scheduler.stepper import Stepper
+from kitlib.views.board import candidate_rows, decision_board
+from kitlib.views.decision import decision_html, shown_nodes
+from kitlib.widgets.base import KitWidget, labelled, repaint
+from kitlib.widgets.grid import Act, Grid
+from kitlib.widgets.scenarios import ScenarioPicker
+
+HELP = "Arrow keys walk through the cells; the line above says what stands behind the one that you are on."
+
+
+class SchedulerBoard(KitWidget):
+    """Every plugin's verdict on every node, then the scores as bars.
+
+    Args:
+        shown: a Decision, a Scenario, a story's name, or None to pick a story.
+        release: of a scenario; a Decision has its own.
+    """
+
+    title = "Scheduler board"
+
+    def __init__(self, shown: Decision | Scenario | str | None = None, *, release: Release | str | None = None) -> None:
+        self._fixed = shown if isinstance(shown, Decision) else None
+        self._picker = ScenarioPicker(None if isinstance(shown, Decision) else shown)
+        self.story = self._picker.control
+        followed = Release(release) if release is not None else Release.latest()
+        self.release = labelled(
+            ipw.Dropdown(options=RELEASES, value=followed.name, layout={"width": "11em"}), "release"
+        )
+        self.pod = labelled(ipw.Dropdown(options=[], layout={"width": "20em"}), "pod")
+        self.step = labelled(ipw.IntSlider(0, min=0, max=0, layout={"width": "26em"}), "step", "of the cycle")
+        self.back = self.button("Back", lambda: self._walk("back"), "one step back", "step-backward")
+        self.forward = self.button("Forward", lambda: self._walk("forward"), "one step on", "step-forward")
+        self.grid = Grid("Nodes and plugins", help=HELP, on_act=self._heard)
+        self._bars, self._setting = go.FigureWidget(), False
+        walk = ipw.HBox([self.back, self.step, self.forward])
+        choice = ipw.HBox([self.release, self.pod])
+        for row in (walk, choice):
+            row.add_class("kitlib-row")
+        if self._fixed is not None:
+            self.story.layout.display = choice.layout.display = "none"
+        self._told = ipw.HTML()
+        super().__init__([self.story, self._told, choice, walk, self.grid], picture=ipw.VBox([self._bars]))
+        self._list_pods()
+        self._begin()
+        self.story.observe(self._other_story, "value")
+        self.release.observe(self._begin, "value")
+        self.pod.observe(self._begin, "value")
+        self.step.observe(self._slid, "value")
+
+    # ---- what the learner does
+
+    def _list_pods(self) -> None:
+        if self._fixed is not None:
+            return
+        scenario = self._picker.scenario
+        self._setting = True
+        try:
+            self.pod.options = [pod.name for pod in scenario.waiting]
+            self.pod.value = scenario.question.name
+        finally:
+            self._setting = False
+        self._told.value = f"<p>{html.escape(scenario.text)}</p>" if scenario.text else ""
+
+    def _other_story(self, _change: Any) -> None:
+        self._list_pods()
+        self._begin()
+
+    def _begin(self, _change: Any = None) -> None:
+        """Decide, and stand at the end of the cycle."""
+        if self._setting:
+            return
+        self.act(self._decide)
+
+    def _decide(self) -> None:
+        self.decision = self._fixed or self._picker.scenario.of_pod(self.pod.value).decide(self.release.value)
+        self._steps = self.decision.steps
+        last = len(self._steps.steps) - 1
+        self._steps.position = last
+        self._setting = True
+        try:
+            self.step.max = last
+            self.step.value = last
+        finally:
+            self._setting = False
+
+    def _walk(self, way: str) -> None:
+        getattr(self._steps, way)()
+        self._setting = True
+        try:
+            self.step.value = self._steps.position
+        finally:
+            self._setting = False
+
+    def _slid(self, _change: Any) -> None:
+        if not self._setting:
+            self._steps.position = self.step.value
+            self.refresh()
+
+    def _heard(self, act: Act) -> None:
+        self.grid.selected = [act.row, act.column]
+
+    @property
+    def reason(self) -> str:
+        """The words behind the cell that one stands on."""
+        row, column = self.grid.selected
+        return self.grid.hint(row, column)
+
+    # ---- what the learner sees
+
+    def chart(self) -> Chart:
+        decision, steps = self.decision, self._steps
+        known = steps.steps[: steps.position + 1]
+        self.grid.show(decision_board(decision, known))
+        self.back.disabled = steps.position == 0
+        self.forward.disabled = steps.position == len(steps.steps) - 1
+        chart = self._picture_of(decision, steps)
+        step = steps.current
+        who = f"{step.point} {step.plugin}".strip()
+        words = [f"Step {steps.position + 1} of {len(steps.steps)}, {who}: {step.text.rstrip('.')}."]
+        if steps.position == len(steps.steps) - 1:
+            words.append(decision.message if decision.message else chart.sentence)
+        return replace(chart, sentence=" ".join(words))
+
+    def _picture_of(self, decision: Decision, steps: Stepper) -> Chart:
+        """Bars while there are scores, candidates where preemption was tried, otherwise the filters."""
+        known = {(step.point, step.plugin) for step in steps.steps[: steps.position + 1]}
+        nodes = shown_nodes(decision)
+        scored = decision.scores
+        self._bare = False
+        if scored is not None and any(point == "Score" for point, _ in known):
+            places = {decision.nodes[row]: i for i, row in enumerate(scored.rows)}
+            shown = [node for node in nodes if node in places]
+            weighted = {
+                name: [int(normal[places[node]]) * scored.weights[name] for node in shown]
+                for name, normal in scored.normalized.items()
+                if ("Score", name) in known
+            }
+            return score_bars(shown, weighted, decision.best)
+        if decision.preemption is not None and decision.preemption.candidates and _done(steps):
+            return preemption_chart(candidate_rows(decision), decision.nominated)
+        self._bare = True
+        rows = [row for row in decision.filter_rows() if ("Filter", row["plugin"]) in known]
+        plugins = list(dict.fromkeys(row["plugin"] for row in rows))
+        return filter_board(nodes, plugins, {(r["node"], r["plugin"]): (r["code"], r["reasons"]) for r in rows})
+
+    def paint(self, chart: Chart) -> None:
+        """The board itself is the picture of the filters; bars come below it."""
+        self._picture.layout.display = "none" if self._bare else ""
+        if not self._bare:
+            repaint(self._bars, chart.figure())
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
+        bundle = super()._repr_mimebundle_(**options)
+        bundle["text/html"] = decision_html(self.decision)
+        return bundle
+
+
+def _done(steps: Stepper) -> bool:
+    return steps.position == len(steps.steps) - 1

@@ -1,0 +1,92 @@
+"""The explain board without a page: a dump is pasted or loaded, a pod explained, remedies found, names hidden."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from kitlib.api.serialize import to_yaml
+from kitlib.cluster.dump import Dump
+from kitlib.examples.stories import story
+from kitlib.widgets.explain_board import ExplainBoard
+
+
+@pytest.fixture
+def text():
+    told = story("affinity-side-effect")
+    return to_yaml([*told.nodes, *told.pods])
+
+
+def test_a_pasted_dump_is_explained(text):
+    board = ExplainBoard()
+    assert "Paste or load" in board.sentence
+    board.text.value = text
+    board.read.click()
+    assert board.problem == ""
+    assert board.pod.value == "default/test"
+    assert "0 of 4 nodes pass every filter" in board.sentence and "The event says: 0/4 nodes" in board.sentence
+    assert board.grid.rows == ["worker", "worker2", "worker3", "worker4"]
+
+
+def test_what_would_help_is_tried(text):
+    board = ExplainBoard(Dump.read(text))
+    board.helps.click()
+    assert "raise maxSkew of topology.kubernetes.io/zone to 2: it goes to worker" in board._answer.value
+    board.release.value = "1.23"
+    assert board._answer.value == ""
+    board.helps.click()
+    assert "It fits as it is" in board._answer.value
+
+
+def test_how_many_more_fit(text):
+    board = ExplainBoard(text, release="1.23")
+    board.count.click()
+    assert "more fit: worker" in board._answer.value and "Then: 0/4 nodes" in board._answer.value
+
+
+def test_names_are_hidden(text):
+    board = ExplainBoard(text)
+    board.redact.value = True
+    board.helps.click()
+    shown = board.sentence + str(board.grid.rows) + str(board.grid.cells) + board._answer.value + str(board.frame())
+    assert "worker" not in shown
+    assert "topology.kubernetes.io/zone" in shown
+
+
+def test_a_file_is_loaded(text):
+    board = ExplainBoard()
+    now = datetime(2026, 1, 5, tzinfo=UTC)
+    loaded = {"name": "x.yaml", "type": "", "size": len(text), "content": text.encode(), "last_modified": now}
+    board.file.value = (loaded,)
+    assert board.pod.value == "default/test"
+
+
+@pytest.mark.parametrize(
+    ("pasted", "problem"),
+    [
+        ("", "paste what this prints: kubectl get nodes"),
+        ("a: b", "not a Kubernetes object"),
+        ("apiVersion: v1\nkind: Pod\nmetadata: {name: p}\n", "there is no Node in it"),
+        ("apiVersion: v1\nkind: Node\nmetadata: {name: n}\n", "there is no Pod in it"),
+        ("{", "document 1"),
+    ],
+)
+def test_what_cannot_be_read_is_said(pasted, problem):
+    board = ExplainBoard()
+    board.text.value = pasted
+    board.read.click()
+    assert problem in board.problem
+    assert "Paste or load" in board.sentence
+
+
+def test_without_a_dump_the_buttons_say_so():
+    board = ExplainBoard()
+    board.helps.click()
+    assert "nothing was read yet" in board.problem
+
+
+def test_another_pod_and_its_figure(text):
+    board = ExplainBoard(text, "pod1")
+    assert list(board.pod.options) == ["default/test", "default/pod1"]
+    assert "pod default/pod1" in board.sentence.lower()
+    assert board.figure().data[0].type == "heatmap"
+    assert "<svg" in board._repr_mimebundle_()["text/html"]

@@ -1,0 +1,72 @@
+"""The preemption stage without a page: who must leave, the promise, the second cycle."""
+
+import pytest
+
+from kitlib.widgets.preemption_stage import PreemptionStage
+
+
+def kinds(stage):
+    return {cell[0].split("\n")[0]: cell[2] for row in stage.grid.cells for cell in row if cell[2] != "absent"}
+
+
+def test_two_cycles_and_the_promise_between_them():
+    stage = PreemptionStage(release="1.24")
+    assert kinds(stage)["batch-3"] == "victim" and kinds(stage)["urgent"] == "promised"
+    assert "removing default/batch-3 makes room on n3" in stage.sentence
+    stage.step.click()
+    assert stage.sentence == "At 5 s: 5 s: may help default/urgent."
+    stage.step.click()
+    assert kinds(stage)["urgent"] == "new" and "batch-3" not in kinds(stage)
+    stage.back.click()
+    assert kinds(stage)["urgent"] == "promised"
+    stage.again.click()
+    assert kinds(stage)["batch-3"] == "victim"
+
+
+def test_a_budget_makes_another_node_cheaper():
+    stage = PreemptionStage()
+    stage.budget.value = "batch"
+    assert stage.frame()["node"].iloc[0] == "n2"
+    assert dict(zip(stage.frame()["node"], stage.frame()["pdb_violations"], strict=True))["n3"] == 1
+    assert kinds(stage)["web-3"] == "victim"
+
+
+def test_a_pod_that_is_not_more_important_stays_pending():
+    stage = PreemptionStage()
+    stage.priority.value = 5
+    assert "Nothing can be preempted" in stage.sentence
+    assert "victim" not in kinds(stage).values()
+    assert stage.frame().empty
+    stage.priority.value = 50
+    assert kinds(stage)["batch-3"] == "victim"
+
+
+def test_a_pod_that_never_preempts():
+    stage = PreemptionStage()
+    stage.policy.value = "Never"
+    assert "not eligible due to preemptionPolicy=Never" in stage.sentence
+
+
+@pytest.mark.parametrize(
+    ("cpu", "problem"),
+    [("much", "quantities must match the regular expression"), ("-1", "must be greater than or equal to 0")],
+)
+def test_bad_input_is_said_beside_the_field(cpu, problem):
+    stage = PreemptionStage()
+    before = stage.sentence
+    stage.cpu.control.value = cpu
+    assert problem in stage.cpu.problem and problem in stage.problem
+    assert stage.sentence == before
+    stage.cpu.control.value = "2"
+    assert (stage.cpu.problem, stage.problem) == ("", "")
+    assert stage.frame()["victims"].iloc[0].count(",") == 1
+
+
+@pytest.mark.parametrize("name", ["preemption-never", "preemption-messages", "nomination-lost"])
+def test_other_stories_play_to_their_end(name):
+    stage = PreemptionStage(name, release="1.24")
+    for _ in range(6):
+        stage.step.click()
+        assert stage.problem == ""
+    assert 'role="log"' in stage._log.value
+    assert "text/html" in stage._repr_mimebundle_()

@@ -1,0 +1,118 @@
+"""The queue theatre without a page: queues, clock, pods and nodes that come and go, back and forth."""
+
+import html
+
+import pytest
+
+from kitlib.widgets.queue_theatre import QueueTheatre
+
+
+def queues(theatre):
+    return {
+        name: [cell[0] for cell in row if cell[2] != "absent"]
+        for name, row in zip(theatre.grid.rows, theatre.grid.cells, strict=True)
+    }
+
+
+def test_the_play_from_the_start():
+    theatre = QueueTheatre(release="1.36")
+    assert queues(theatre) == {
+        "activeQ": ["urgent", "small", "large"],
+        "backoffQ": [],
+        "unschedulable": [],
+        "gated": ["not-ready"],
+        "node-1": [],
+        "node-2": [],
+    }
+    for _ in range(3):
+        theatre.step.click()
+    assert queues(theatre)["unschedulable"] == ["large"]
+    assert "Insufficient cpu" in theatre.grid.hint(2, 0)
+    theatre.node.click()
+    assert queues(theatre)["unschedulable"] == [] and "node node-3 joins" in theatre.sentence
+    theatre.minute.click()
+    assert queues(theatre)["node-3"] == ["large"]
+    assert "At 60 s" in theatre.sentence
+
+
+def test_without_early_pops_a_pod_backs_off_by_the_clock():
+    theatre = QueueTheatre(release="1.30")
+    for _ in range(3):
+        theatre.step.click()
+    theatre.node.click()
+    assert queues(theatre)["backoffQ"] == ["large"]
+    theatre.step.click()
+    assert queues(theatre)["activeQ"] == ["large"]
+
+
+def test_gates_go_and_the_pod_enters():
+    theatre = QueueTheatre("gates", release="1.26")
+    assert queues(theatre)["gated"] == ["test-pod"]
+    theatre.minute.click()
+    assert queues(theatre)["gated"] == ["test-pod"] and theatre.frame()["gated"].iloc[-1] == "test-pod"
+    theatre.ungate.click()
+    assert queues(theatre)["activeQ"] == ["test-pod"]
+    theatre.step.click()
+    assert queues(theatre)["n1"] == ["test-pod"]
+    theatre.release.value = "1.25"
+    assert queues(theatre)["activeQ"] == ["test-pod"]
+
+
+def test_one_walks_back_and_plays_on_differently():
+    theatre = QueueTheatre()
+    theatre.step.click()
+    theatre.step.click()
+    theatre.back.click()
+    theatre.delete.click()
+    assert len(theatre.frame()) == 3
+    while not theatre.back.disabled:
+        theatre.back.click()
+    assert queues(theatre)["activeQ"] == ["urgent", "small", "large"]
+    theatre.step.click()
+    theatre.again.click()
+    assert len(theatre.frame()) == 1
+
+
+def test_new_pods_with_priority_and_gates():
+    theatre = QueueTheatre()
+    theatre.priority.value = 1000
+    theatre.add.click()
+    assert queues(theatre)["activeQ"][0] == "pod-1"
+    theatre.gated.value = True
+    theatre.add.click()
+    assert queues(theatre)["gated"][-1].startswith("pod-")
+
+
+@pytest.mark.parametrize(
+    ("name", "cpu", "problem"),
+    [
+        ("Not A Name", "1", "metadata.name: Invalid value"),
+        ("", "1", "name: Required value"),
+        ("fine", "much", "quantities must match the regular expression"),
+        ("fine", "-2", "must be greater than or equal to 0"),
+        ("small", "1", 'pods "small" already exists'),
+    ],
+)
+def test_bad_input_is_said_and_nothing_happens(name, cpu, problem):
+    theatre = QueueTheatre()
+    before = queues(theatre)
+    theatre.name.control.value, theatre.cpu.control.value = name, cpu
+    theatre.add.click()
+    assert problem in html.unescape(theatre.problem)
+    assert queues(theatre) == before
+    theatre.name.control.value, theatre.cpu.control.value = "good", "1"
+    theatre.add.click()
+    assert theatre.problem == "" and "good" in queues(theatre)["activeQ"]
+
+
+def test_with_no_pod_there_is_nothing_to_delete():
+    theatre = QueueTheatre()
+    for _ in range(4):
+        theatre.delete.click()
+    theatre.delete.click()
+    assert "there is no pod to choose" in theatre.problem
+
+
+def test_it_has_a_still_picture():
+    bundle = QueueTheatre()._repr_mimebundle_()
+    assert "<svg" in bundle["text/html"] and "activeQ" in bundle["text/plain"]

@@ -1,0 +1,89 @@
+"""The scheduler board without a page: cells with reasons, a cycle walked forwards and back."""
+
+import pytest
+
+from kitlib.api.errors import KitError
+from kitlib.examples.stories import stories, story
+from kitlib.scheduler.scenario import Scenario
+from kitlib.widgets.scheduler_board import SchedulerBoard
+
+
+def test_a_cell_tells_the_reason():
+    board = SchedulerBoard("affinity-and-skew", release="1.36")
+    column = board.grid.columns.index("NodeResourcesFit")
+    board.grid.act("press", 0, column)
+    assert board.reason == "NodeResourcesFit: Insufficient cpu"
+
+
+def test_the_cycle_is_walked_back_and_forward():
+    board = SchedulerBoard("rounded-scores")
+    end = board.sentence
+    assert board.forward.disabled and not board.back.disabled
+    assert board.figure().data[0].type == "bar"
+    while not board.back.disabled:
+        board.back.click()
+    assert board.step.value == 0
+    assert board.sentence.startswith("Step 1 of")
+    assert {cell[0] for row in board.grid.cells for cell in row} == {""}
+    board.step.value = board.step.max
+    assert board.sentence == end
+
+
+def test_bars_grow_with_every_score_plugin():
+    board = SchedulerBoard("rounded-scores", release="1.24")
+    seen = []
+    while not board.back.disabled:
+        seen.append(len(board.figure().data))
+        board.back.click()
+    assert max(seen) > 3 and seen[-1] == 1  # the heat map of the filters comes last
+
+
+def test_preemption_shows_its_candidates():
+    board = SchedulerBoard("preemption")
+    assert list(board.frame()["node"]) == ["n3", "n2", "n1"]
+    assert "nominates n3; default/batch-3 must go" in board.sentence
+
+
+@pytest.mark.parametrize("name", stories())
+@pytest.mark.parametrize("release", ["1.23", "1.26", "1.36"])
+def test_every_story_can_be_walked_from_end_to_end(name, release):
+    board = SchedulerBoard(name, release=release)
+    for place in range(board.step.max + 1):
+        board.step.value = place
+        assert board.problem == ""
+        assert ".." not in board.sentence.replace("for scheduling..", "").replace("pod..", "").replace("Never..", "")
+    assert "kit-decision" in board._repr_mimebundle_()["text/html"]
+
+
+def test_another_story_another_pod_another_release():
+    board = SchedulerBoard()
+    board.story.value = "11-requests-decide"
+    assert list(board.pod.options) == ["may-use-8", "asks-3", "asks-nothing"]
+    assert board.pod.value == "asks-3" and "Insufficient cpu" in board.sentence
+    board.pod.value = "may-use-8"
+    assert "goes to n1" in board.sentence
+    board.story.value = "10-gates"
+    board.release.value = "1.26"
+    assert "waiting for scheduling gates" in board.sentence
+    board.release.value = "1.25"
+    assert "goes to n1" in board.sentence
+
+
+def test_a_decision_of_ones_own_is_shown_as_it_is():
+    decision = story("affinity-and-skew").decide("1.24")
+    board = SchedulerBoard(decision)
+    assert board.decision is decision
+    assert board.story.layout.display == "none"
+
+
+def test_a_large_cluster_shows_the_nodes_that_matter():
+    nodes = [{"name": f"n{i:03}", "cpu": 1 if i else 8} for i in range(300)]
+    board = SchedulerBoard(Scenario.of({"nodes": nodes, "pods": [{"name": "p", "cpu": 4}]}))
+    assert len(board.grid.rows) <= 60 and board.grid.rows[0] == "n000"
+
+
+def test_what_is_no_scenario_is_refused():
+    with pytest.raises(KitError, match="a Scenario or the name of a story is expected"):
+        SchedulerBoard(42)
+    with pytest.raises(KitError, match="no pod waits for a node"):
+        SchedulerBoard(Scenario.of({"nodes": [{"name": "n"}], "pods": [{"name": "p", "node": "n"}]}))

@@ -1,0 +1,117 @@
+"""The spread explorer without a page: controls move the cluster, the picture and the words follow."""
+
+import pytest
+
+from kitlib.api.errors import KitError
+from kitlib.widgets.spread_explorer import SpreadExplorer
+
+
+def test_the_documents_example_turns_with_the_release_switch():
+    explorer = SpreadExplorer("affinity-and-skew", release="1.23")
+    assert "The constraint allows zone1 (maxSkew 1). In 1.23 it stays pending" in explorer.sentence
+    explorer.release.value = "1.24"
+    assert explorer.sentence == "The constraint allows zone2 (maxSkew 1). 1.24 puts it on worker4."
+    assert list(explorer.frame()["counted"]) == [2, 1]
+    assert explorer.grid.cells[1][1][2] == "best"
+
+
+def test_steps_place_pods_and_are_undone_and_redone():
+    explorer = SpreadExplorer(zones=2, nodes=2)
+    assert explorer.undo.disabled and explorer.redo.disabled
+    for _ in range(3):
+        explorer.step.click()
+    assert sum(map(sum, explorer.state.counts())) == 3
+    explorer.undo.click()
+    assert sum(map(sum, explorer.state.counts())) == 2
+    assert not explorer.redo.disabled
+    explorer.redo.click()
+    assert sum(map(sum, explorer.state.counts())) == 3
+    explorer.clear.click()
+    assert explorer.state.placed == ()
+
+
+def test_the_board_adds_removes_moves_and_marks():
+    explorer = SpreadExplorer(zones=2, nodes=1)
+    explorer.grid.act("more", 0, 0)
+    explorer.grid.act("press", 0, 0)
+    explorer.grid.act("move", 0, 0, (1, 0))
+    assert explorer.state.counts() == [[1], [1]]
+    explorer.grid.act("less", 0, 0)
+    assert explorer.state.counts() == [[0], [1]]
+    for letter in "xtf":
+        explorer.grid.act("key", 0, 0, key=letter)
+    assert explorer.state.marks("zone1-1") == ["excluded by node affinity", "tainted", "full"]
+    assert explorer.grid.cells[0][0][0] == "⊘☣▮"
+    assert "1.36 puts it on zone2-1" in explorer.sentence
+
+
+def test_min_domains_makes_the_third_pod_wait():
+    explorer = SpreadExplorer("min-domains", release="1.24")
+    explorer.step.click()
+    explorer.step.click()
+    assert "stays pending" not in explorer.sentence  # without the alpha gate 1.24 does not look at it
+    assert "does not look at minDomains" in explorer.sentence
+    explorer.release.value = "1.27"
+    assert "The constraint allows no domain" in explorer.sentence
+    explorer.zones.value = 3
+    assert "1.27 puts it on zone3-1" not in explorer.problem
+
+
+@pytest.mark.parametrize(
+    ("control", "value", "problem"),
+    [
+        ("max_skew", 0, "maxSkew: Invalid value: 0: must be greater than zero"),
+        ("min_domains", "many", "must be a whole number"),
+        ("min_domains", "-1", "minDomains: Invalid value: -1: must be greater than zero"),
+    ],
+)
+def test_bad_input_is_said_and_the_last_picture_stays(control, value, problem):
+    explorer = SpreadExplorer(zones=2, nodes=1)
+    before = explorer.sentence
+    getattr(explorer, control).value = value
+    assert problem in explorer.problem
+    assert explorer.sentence == before
+    explorer.undo.click()
+    getattr(explorer, control).value = 2 if control == "max_skew" else ""
+    assert explorer.problem == ""
+
+
+def test_min_domains_needs_do_not_schedule():
+    explorer = SpreadExplorer(zones=2, nodes=1)
+    explorer.min_domains.value = "2"
+    explorer.when_unsatisfiable.value = "ScheduleAnyway"
+    assert "can only use minDomains if whenUnsatisfiable=DoNotSchedule" in explorer.problem
+
+
+def test_removing_where_nobody_stands_is_said():
+    explorer = SpreadExplorer(zones=1, nodes=1)
+    explorer.grid.act("less", 0, 0)
+    assert "no matching pod stands there" in explorer.problem
+
+
+def test_undo_brings_the_controls_back_too():
+    explorer = SpreadExplorer(zones=3, nodes=2)
+    explorer.zones.value = 2
+    explorer.min_domains.value = "4"
+    explorer.release.value = "1.25"
+    for _ in range(3):
+        explorer.undo.click()
+    assert (explorer.zones.value, explorer.min_domains.value, explorer.release.value) == (3, "", "1.36")
+    assert explorer.problem == ""
+
+
+def test_it_has_a_frame_a_figure_and_a_still_picture():
+    explorer = SpreadExplorer(zones=5, nodes=40)
+    explorer.step.click()
+    assert list(explorer.frame().columns) == ["domain", "pods", "counted", "skew", "allowed"]
+    assert len(explorer.figure().data) >= 2
+    bundle = explorer._repr_mimebundle_()
+    assert "<svg" in bundle["text/html"] and explorer.sentence in bundle["text/plain"]
+    assert len(explorer.grid.cells) == 5 and len(explorer.grid.cells[0]) == 40
+
+
+def test_what_is_no_scenario_is_refused():
+    with pytest.raises(KitError, match="no story 'nothing'"):
+        SpreadExplorer("nothing")
+    with pytest.raises(KitError, match="topologySpreadConstraints: Required value"):
+        SpreadExplorer("preemption")
