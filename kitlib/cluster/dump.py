@@ -1,6 +1,6 @@
 """A cluster as `kubectl get … -o json` (or yaml) printed it: objects to look at, and a scheduler that sees them.
 
-kubectl get nodes,pods,namespaces,services,rs,sts,pdb,pc -A -o json | kitlib explain POD
+kubectl get nodes,pods,ns,svc,rs,sts,pdb,pc,pvc,pv,sc,csinodes -A -o json | kitlib explain POD
 """
 
 from __future__ import annotations
@@ -12,11 +12,19 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from kitlib.api.apps import ReplicaSet, StatefulSet
-from kitlib.api.core import Namespace, Node, Pod, ReplicationController, Service
+from kitlib.api.core import (
+    Namespace,
+    Node,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    Pod,
+    ReplicationController,
+    Service,
+)
 from kitlib.api.defaults import set_defaults
 from kitlib.api.errors import KitError, NotFound
 from kitlib.api.meta import KubeObject
-from kitlib.api.policy import PodDisruptionBudget, PriorityClass
+from kitlib.api.policy import PodDisruptionBudget, PriorityClass, StorageClass
 from kitlib.api.release import Release
 from kitlib.api.serialize import Source, deepcopy, load
 from kitlib.cluster.priority import admit_priority, system_priority_classes
@@ -34,11 +42,13 @@ class Dump:
 
     Attributes:
         objects: all of them. release: whose scheduler is asked. profile: its plugins; None = the defaults.
+        left_out: what the answer does not take into account, in words; "" = nothing.
     """
 
     objects: Sequence[KubeObject]
     release: Release = field(default_factory=Release.latest)
     profile: Profile | None = None
+    left_out: str = ""
 
     @classmethod
     def read(cls, *sources: Source, release: Release | str | None = None, profile: Profile | None = None) -> Dump:
@@ -56,7 +66,32 @@ class Dump:
         made = cls(objects, Release(release) if release is not None else Release.latest(), profile)
         if not made.nodes:
             raise KitError("there is no Node in it: kubectl get nodes,pods -A -o yaml prints what is needed")
+        made._leave_out_volumes()
         return made
+
+    def _leave_out_volumes(self) -> None:
+        """Where the objects behind the pods' claims were not printed, nothing can be said about them.
+
+        Without this every pod with a claim would be refused because its claim "is not found".
+        """
+        claims = self.of(PersistentVolumeClaim)
+        bound = [claim for claim in claims if claim.spec.volume_name]
+        classes = [claim for claim in claims if not claim.spec.volume_name and claim.spec.storage_class_name]
+        missing = [
+            kind
+            for kind, absent in (
+                ("persistentvolumeclaims", not claims),
+                ("persistentvolumes", bound and not self.of(PersistentVolume)),
+                ("storageclasses", classes and not self.of(StorageClass)),
+            )
+            if absent
+        ]
+        users = [pod for pod in self.pods if any(v.persistent_volume_claim or v.ephemeral for v in pod.spec.volumes)]
+        if not missing or not users:
+            return
+        for pod in users:
+            pod.spec.volumes = [v for v in pod.spec.volumes if not (v.persistent_volume_claim or v.ephemeral)]
+        self.left_out = f"the pods' volume claims: there are no {', '.join(missing)} in what was read"
 
     def of(self, kind: type[T]) -> list[T]:
         """All objects of a type."""
@@ -128,6 +163,7 @@ class Dump:
             replica_sets=self.of(ReplicaSet),
             stateful_sets=self.of(StatefulSet),
             budgets=self.of(PodDisruptionBudget),
+            volumes=self.objects,
             nominated=[p for p in pods if p.status.nominated_node_name and not p.spec.node_name and p is not without],
         )
 
@@ -161,7 +197,8 @@ def unbound(pod: Pod) -> Pod:
 
 
 _COUNT = re.compile(
-    r"(\d+)/(\d+) nodes are available: (.*?)(?:\. preemption: (?:\d+/\d+ nodes are available: )?(.*))?$"
+    r"(\d+)/(\d+) nodes are available: (.*?)"
+    r"(?:\. (?:[^.]*, )?preemption: (?:\d+/\d+ nodes are available: )?(.*))?$"  # other PostFilter plugins speak first
 )
 _REASON = re.compile(r"(\d+) (.+)")
 

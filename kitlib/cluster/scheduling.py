@@ -23,12 +23,16 @@ from kitlib.cluster.controllers.pods import record
 from kitlib.cluster.store import WatchEvent
 from kitlib.scheduler.backoff import Backoff
 from kitlib.scheduler.decision import Decision
+from kitlib.scheduler.extender import Extender
 from kitlib.scheduler.profile import DEFAULT_SCHEDULER, Profile
 from kitlib.scheduler.scheduler import Scheduler
 
 FLUSH_AFTER = 300.0
 """Seconds after which a pod is tried although nothing happened. Source: podMaxInUnschedulablePodsDuration."""
 _LOOKED_AT = ("Namespace", "Service", "ReplicationController", "ReplicaSet", "StatefulSet", "PodDisruptionBudget")
+_STORAGE = (
+    *("PersistentVolumeClaim", "PersistentVolume", "StorageClass", "CSINode", "CSIDriver", "CSIStorageCapacity"),
+)
 _LABELS_MATTER = ("Namespace", "Service", "PodDisruptionBudget")
 _NEEDS_NEIGHBOURS = {"InterPodAffinity", "PodTopologySpread"}
 
@@ -47,6 +51,8 @@ class Waiting:
     tried_at: float = 0.0
     moved: bool = True
     rejected_by: frozenset[str] = frozenset()
+    held: bool = False
+    patient: bool = False
 
 
 class ClusterScheduler:
@@ -75,6 +81,9 @@ class ClusterScheduler:
     ) -> None:
         self._api, self._release, self._seed, self._seconds = api, release, seed, seconds
         self._profiles = profiles(configuration, own)
+        asked = configuration.get("extenders") if isinstance(configuration, Mapping) else None
+        self._extenders = [Extender.from_configuration(one) for one in asked or ()]
+        self._held: dict[str, tuple[Scheduler, Pod]] = {}
         self._early = release.enabled("SchedulerPopFromBackoffQ")
         self._backoff = Backoff(aligned=self._early)
         self._views: dict[str, Scheduler] = {}
@@ -104,6 +113,9 @@ class ClusterScheduler:
             self._move()
         elif obj.kind in _LOOKED_AT and (event.type != "MODIFIED" or obj.kind in _LABELS_MATTER):
             self._views.clear()
+        elif obj.kind in _STORAGE:
+            self._views.clear()
+            self._move()
 
     def _pod(self, change: str, pod: Pod) -> None:
         uid = pod.metadata.uid
@@ -124,6 +136,7 @@ class ClusterScheduler:
                 view.add_pod(pod)
             self._move(lambda waiting: bool(waiting.rejected_by & _NEEDS_NEIGHBOURS))
         if change == "DELETED":
+            self._let_go(uid)
             self._waiting.pop(uid, None)
             self.decisions.pop(uid, None)
         elif not pod.spec.node_name and pod.metadata.deletion_timestamp is None:
@@ -163,7 +176,7 @@ class ClusterScheduler:
         backing_off: list[tuple[float, int, int, Pod]] = []
         now = self._seconds()
         for uid, waiting in self._waiting.items():
-            if not waiting.moved and now - waiting.tried_at < FLUSH_AFTER:
+            if waiting.held or (not waiting.moved and now - waiting.tried_at < FLUSH_AFTER):
                 continue
             pod = self._find(uid)
             if pod is None or pod.spec.scheduler_name not in self._profiles or self._is_gated(pod):
@@ -171,6 +184,8 @@ class ClusterScheduler:
             rank = (-(pod.spec.priority or 0), waiting.order)
             expires = self._backoff.expires_ms(waiting.attempts, int(waiting.tried_at * 1000))
             if self._backoff.is_waiting(expires, int(now * 1000)):
+                if waiting.patient:
+                    continue
                 backing_off.append((float(expires or 0), *rank, pod))
             else:
                 active.append((*rank, pod))
@@ -194,14 +209,69 @@ class ClusterScheduler:
         uid = pod.metadata.uid
         waiting = self._waiting[uid]
         waiting.attempts += 1
-        waiting.tried_at, waiting.moved = self._seconds(), False
-        decision = self.view(pod.spec.scheduler_name).explain(deepcopy(pod))
-        self.decisions[uid] = decision
+        waiting.tried_at, waiting.moved, waiting.patient = self._seconds(), False, False
+        view = self.view(pod.spec.scheduler_name)
+        decision = view.schedule(deepcopy(pod))
+        self._answer(pod, view, decision)
+
+    def _answer(self, pod: Pod, view: Scheduler, decision: Decision) -> None:
+        """What follows from a cycle: the pod is bound, held by a Permit plugin, or waits."""
+        self.decisions[pod.metadata.uid] = decision
+        waiting = self._waiting[pod.metadata.uid]
+        binding = decision.binding
+        if decision.chosen and binding is not None and binding.waits:
+            waiting.held = True
+            self._held[pod.metadata.uid] = view, binding.info.pod
+            for other in self._views.values():
+                if other is not view:
+                    other.add_pod(binding.info.pod)
+            return
+        waiting.held = False
         if decision.chosen:
+            view.remove_pod(pod)  # the copy that the cycle assumed gives way to the bound pod
             self._bind(pod, decision.chosen)
             return
-        waiting.rejected_by = frozenset(decision.unschedulable_plugins)
+        refused_by = decision.unschedulable_plugins if binding is None else [binding.status.plugin]
+        waiting.rejected_by = frozenset(refused_by)
+        if binding is not None:
+            # The place that it held is free again, for others; cycles take no time here, so that two pods which are
+            # both refused would make way for each other for ever if they did not sit out their back-off.
+            for neighbour in self._waiting.values():
+                if neighbour is not waiting:
+                    neighbour.moved = neighbour.patient = True
         self._failed(pod, decision)
+
+    def allow(self, pod: Pod) -> None:
+        """Let a pod go on that a Permit plugin holds.
+
+        Raises:
+            KitError: none does.
+        """
+        view, _ = self._take_held(pod)
+        self._answer(pod, view, view.allow(pod))
+
+    def reject(self, pod: Pod, reason: str = "rejected while waiting on permit") -> None:
+        """Refuse a pod that a Permit plugin holds: it loses its place and waits again.
+
+        Raises:
+            KitError: none does.
+        """
+        view, _ = self._take_held(pod)
+        self._answer(pod, view, view.reject(pod, reason))
+
+    def _take_held(self, pod: Pod) -> tuple[Scheduler, Pod]:
+        found = self._held.get(pod.metadata.uid)
+        if found is None:
+            raise KitError(f"pod {pod.key}: no Permit plugin holds it")
+        self._let_go(pod.metadata.uid, besides=found[0])
+        return found
+
+    def _let_go(self, uid: str, besides: Scheduler | None = None) -> None:
+        """A held pod's place is free again in every view."""
+        held = self._held.pop(uid, None)
+        for view in self._views.values() if held is not None else ():
+            if held is not None and view is not besides:
+                view.remove_pod(held[1])
 
     def _bind(self, pod: Pod, node: str) -> None:
         bound = self._api.bind(pod.name, pod.namespace, node)
@@ -246,7 +316,9 @@ class ClusterScheduler:
     def view(self, name: str = DEFAULT_SCHEDULER) -> Scheduler:
         """A profile's scheduler with the cluster as it stands."""
         if name not in self._views:
-            self._views[name] = self._make(name, self._api.store.list(Node, copy=False))
+            made = self._views[name] = self._make(name, self._api.store.list(Node, copy=False))
+            for _, assumed in self._held.values():
+                made.add_pod(assumed)
         return self._views[name]
 
     def _make(self, name: str, nodes: list[Node], but: str = "") -> Scheduler:
@@ -264,6 +336,8 @@ class ClusterScheduler:
             replica_sets=store.list("ReplicaSet", copy=False),
             stateful_sets=store.list("StatefulSet", copy=False),
             budgets=store.list("PodDisruptionBudget", copy=False),
+            volumes=[obj for kind in _STORAGE for obj in store.list(kind, copy=False)],
+            extenders=self._extenders,
             nominated=[pod for pod in pods if pod.status.nominated_node_name and not pod.spec.node_name],
         )
 

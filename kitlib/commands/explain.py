@@ -18,8 +18,8 @@ def add(commands: Any) -> None:
         "explain",
         help="explain why a pod is pending, and what would help",
         description="Read what kubectl printed and explain what the scheduler decides about a pod: "
-        "kubectl get nodes,pods,ns,svc,rs,sts,pdb,pc -A -o json | kitlib explain POD. YAML is read too, "
-        "large files quickly after pip install 'kitlib[fast]'. "
+        "kubectl get nodes,pods,ns,svc,rs,sts,pdb,pc,pvc,pv,sc,csinodes -A -o json | kitlib explain POD. "
+        "YAML is read too, large files quickly after pip install 'kitlib[fast]'. "
         "Exit code 0: the pod fits (or the message was read); 1: it does not; 2: bad input.",
     )
     made.add_argument("pod", nargs="?", default="", help="NAME or NAMESPACE/NAME; may be left out where one pod waits")
@@ -71,6 +71,7 @@ def _explain(dump: Dump, pod: Pod, hide: Callable[[str], str], options: argparse
             "nodes": {name: decision.reasons_of(name) for name in decision.nodes},
             "victims": [victim.key for victim in decision.victims],
             "remedies": [{"changes": [c.text for c in one.changes], "node": one.node} for one in helps],
+            "leftOut": dump.left_out,
         }
         print(hide(json.dumps(answer, indent=2, ensure_ascii=False)))
     else:
@@ -83,6 +84,8 @@ def _explain(dump: Dump, pod: Pod, hide: Callable[[str], str], options: argparse
                 print(hide(f"  - {one}"))
         elif not decision.chosen and not options.no_remedies:
             print("\nNo change of up to three steps was found that lets it in.")
+        if dump.left_out:
+            print(hide(f"\nNot taken into account: {dump.left_out}."))
     return 0 if decision.chosen else 1
 
 

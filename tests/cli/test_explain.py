@@ -147,3 +147,21 @@ def test_bad_input_is_said_in_words(
     monkeypatch.setattr("sys.stdin", io.StringIO(text()))
     assert cli.main(["explain", *arguments]) == 2
     assert words in capsys.readouterr().err
+
+
+CLAIM = ", volumes: [{name: d, persistentVolumeClaim: {claimName: data}}]"
+
+
+def test_claims_that_were_not_printed_are_left_out_and_the_answer_says_so(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code, out = run(capsys, monkeypatch, more=CLAIM)
+    assert code == 1 and "Insufficient cpu" in out and "not found" not in out
+    assert "Not taken into account: the pods' volume claims: there are no persistentvolumeclaims" in out
+
+
+def test_a_claim_that_is_missing_among_others_is_a_reason() -> None:
+    other = "- {apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: other, namespace: default}, spec: {}}\n"
+    dump = Dump.read(text(CLAIM) + other)
+    assert 'persistentvolumeclaim "data" not found' in dump.explain(dump.pod()).message
+    assert not dump.left_out

@@ -4,9 +4,32 @@ from __future__ import annotations
 
 import pytest
 
+from kitlib.api.core import Node
 from kitlib.api.errors import KitError
 from kitlib.cluster import Cluster
 from kitlib.cluster.simulated import SimulatedCluster
+from kitlib.scheduler.plugin import Plugin
+from kitlib.scheduler.pod_info import PodInfo
+from kitlib.scheduler.status import SUCCESS, Code, Status
+
+ZONE = "topology.kubernetes.io/zone"
+VOLUME = """
+apiVersion: v1
+kind: PersistentVolume
+metadata: {name: disk}
+spec:
+  capacity: {storage: 1Gi}
+  accessModes: [ReadWriteOnce]
+  nodeAffinity:
+    required:
+      nodeSelectorTerms: [{matchExpressions: [{key: topology.kubernetes.io/zone, operator: In, values: [z2]}]}]
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: data, annotations: {pv.kubernetes.io/bind-completed: "yes"}}
+spec: {volumeName: disk, accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
+status: {phase: Bound}
+"""
 
 POD = """
 apiVersion: v1
@@ -177,3 +200,64 @@ def test_an_autoscaler_does_not_add_a_node_that_would_not_help() -> None:
     assert len(cluster.nodes) == 2 and any(e.reason == "NotTriggerScaleUp" for e in cluster.events("big"))
     with pytest.raises(KitError, match="autoscaler: "):
         hollow(autoscaler={"zone": 1})
+
+
+class Doorkeeper(Plugin):
+    """Lets nobody in on its own."""
+
+    name = "Doorkeeper"
+
+    def permit(self, info: PodInfo, node: Node) -> Status:
+        return Status(Code.Wait, ("wait for the others",))
+
+
+class NoReservation(Plugin):
+    name = "NoReservation"
+    refuses = True
+
+    def reserve(self, info: PodInfo, node: Node) -> Status:
+        return Status(Code.Unschedulable, ("nothing left to reserve",)) if type(self).refuses else SUCCESS
+
+
+def with_plugin(plugin: type[Plugin], **settings: object) -> SimulatedCluster:
+    profile = {"plugins": {"multiPoint": {"enabled": [{"name": plugin.name}]}}}
+    configuration = {"kind": "KubeSchedulerConfiguration", "profiles": [profile]}
+    return hollow(1, scheduler=configuration, plugins=[plugin], **settings)
+
+
+def test_a_pod_that_permit_holds_keeps_its_place_until_it_is_allowed_or_rejected() -> None:
+    cluster = with_plugin(Doorkeeper)
+    held, other = cluster.apply([pod("held", "3"), pod("other", "3")])
+    assert held.status.phase == other.status.phase == "Pending"
+    assert cluster.decision("held").chosen == "node-1"
+    assert "Insufficient cpu" in cluster.decision("other").message
+    cluster.scheduler.reject(held)
+    cluster.advance(20)
+    assert {cluster.decision(name).chosen for name in ("held", "other")} == {"node-1", ""}
+    first = next(p for p in cluster.pods() if cluster.decision(p.name).chosen)
+    cluster.scheduler.allow(first)
+    cluster.advance(1)
+    assert cluster.pod(first.name).status.phase == "Running"
+    with pytest.raises(KitError, match="no Permit plugin holds it"):
+        cluster.scheduler.allow(first)
+
+
+def test_what_an_own_plugin_refuses_to_reserve_is_free_again() -> None:
+    cluster = with_plugin(NoReservation)
+    (waiting,) = cluster.apply(pod("a", "3"))
+    assert waiting.status.phase == "Pending"
+    assert "nothing left to reserve" in cluster.decision("a").message
+    NoReservation.refuses = False
+    cluster.advance(310)
+    assert cluster.pod("a").spec.node_name == "node-1"
+
+
+def test_a_pod_waits_for_its_claim_and_goes_where_its_volume_is() -> None:
+    cluster = hollow([{"name": "a", "labels": {ZONE: "z1"}}, {"name": "b", "labels": {ZONE: "z2"}}])
+    with_claim = pod("db").replace("spec:", "spec:\n  volumes: [{name: d, persistentVolumeClaim: {claimName: data}}]")
+    (waiting,) = cluster.apply(with_claim)
+    assert 'persistentvolumeclaim "data" not found' in cluster.decision("db").message
+    cluster.apply(VOLUME)
+    cluster.advance(10)
+    assert cluster.pod("db").spec.node_name == "b"
+    assert waiting.status.phase == "Pending"
