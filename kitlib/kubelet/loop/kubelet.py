@@ -93,23 +93,29 @@ class Kubelet:
             pods: all of them, defaulted; one with a deletion timestamp is ended, and reported as gone.
         """
         known = {pod.metadata.uid for pod in pods}
+        new = [pod for pod in pods if pod.metadata.uid not in self._workers]
         for worker in self.workers:
             if worker.pod.metadata.uid not in known:
                 self._leave(worker, grace=0.0)
         for pod in pods:
-            known_worker = self._workers.get(pod.metadata.uid)
-            if known_worker is not None:
-                known_worker.update(pod)
-            elif pod.metadata.deletion_timestamp is not None:
-                self.reports.gone(pod)
-            elif pod.status.phase not in _ENDED:
-                self._admit(pod)
+            if pod.metadata.uid in self._workers:
+                self._workers[pod.metadata.uid].update(pod)
         for worker in self.workers:
             if worker.pod.metadata.deletion_timestamp is not None and not worker.leaving:
                 names = [state.container.name for state in worker.states if state.alive]
                 for name in names:
                     self.reports.event(worker.pod, "Normal", "Killing", f"Stopping container {name}")
                 self._leave(worker, grace=float(worker.pod.metadata.deletion_grace_period_seconds or 0))
+        leaving = [worker for worker in self.workers if worker.leaving]
+        if leaving and new:  # what has ended makes room before the new ones ask for it
+            self._write()
+            for worker in leaving:
+                self._bury(worker)
+        for pod in new:
+            if pod.metadata.deletion_timestamp is not None:
+                self.reports.gone(pod)
+            elif pod.status.phase not in _ENDED:
+                self._admit(pod)
         self._work()
 
     def tick(self) -> None:
