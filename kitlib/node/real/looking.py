@@ -149,7 +149,7 @@ class Looking:
     def _state(self, namespace: str, pod: str, container: str) -> State:
         for worker in self.kubelet.workers:
             if (worker.pod.namespace, worker.pod.name) == (namespace, pod):
-                for state in worker.states:
+                for state in (*worker.mains, *worker.inits):  # without a name it is the first of the pod's own
                     if container in ("", state.container.name):
                         return state
         raise NotFound("containers", f"{namespace}/{pod}/{container}")

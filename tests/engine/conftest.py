@@ -1,0 +1,56 @@
+"""Real nodes on this machine's container engine: everything here is marked `docker`.
+
+Without an engine the tests are skipped with the reason; with KITLIB_REQUIRE=docker that is a failure.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kitlib.cluster import Cluster, engine_answers
+from kitlib.cluster.docker import DockerCluster
+
+HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if HERE in item.path.parents:
+            item.add_marker(pytest.mark.docker)
+
+
+@pytest.fixture(scope="session")
+def engine() -> str:
+    answers, why = engine_answers()
+    if not answers:
+        if "docker" in os.environ.get("KITLIB_REQUIRE", "").split(","):
+            pytest.fail(f"KITLIB_REQUIRE names docker: {why}")
+        pytest.skip(why)
+    return why
+
+
+@pytest.fixture
+def start(engine: str) -> Iterator[Callable[..., DockerCluster]]:
+    """Make clusters that end with the test."""
+    made: list[DockerCluster] = []
+
+    def begin(nodes: Any = 1, **settings: Any) -> DockerCluster:
+        settings = {"cpus": 2, "memory": "1Gi", **settings}
+        made.append(Cluster.docker(nodes, **settings))
+        return made[-1]
+
+    yield begin
+    for one in made:
+        one.close()
+
+
+@pytest.fixture(scope="module")
+def shared(engine: str) -> Iterator[DockerCluster]:
+    """One cluster for the tests of a module that only add pods of their own."""
+    with Cluster.docker(1, cpus=2, memory="2Gi") as cluster:
+        yield cluster

@@ -1,0 +1,48 @@
+"""Pods for the tests of real nodes, and what they use and say."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from kitlib.cluster.docker import DockerCluster
+
+
+def pod(
+    command: str | list[str] = "sleep 1000",
+    *,
+    name: str = "",
+    workload: str = "",
+    requests: dict[str, str] | None = None,
+    limits: dict[str, str] | None = None,
+    **spec: Any,
+) -> dict[str, Any]:
+    """A pod of one container `c` that goes at once when it is deleted."""
+    words = ["sh", "-c", command] if isinstance(command, str) else command
+    resources = {k: v for k, v in (("requests", requests), ("limits", limits)) if v}
+    notes = {"kitlib.dev/workload.c": workload} if workload else {}
+    meta = {"name": name or f"p-{uuid.uuid4().hex[:8]}", "annotations": notes}
+    container: dict[str, Any] = {"name": "c", "image": "busybox", "resources": resources}
+    if not workload:
+        container["command"] = words
+    spec = {"containers": [container], "terminationGracePeriodSeconds": 0, **spec}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec}
+
+
+def cpu_seconds(cluster: DockerCluster, name: str) -> float:
+    """CPU time that a pod has used."""
+    node = cluster.node(cluster.pod(name).spec.node_name)
+    path = next(c.path for c in node.desired().of_pod(cluster.pod(name).metadata.uid) if c.kind == "pod")
+    if node.kernel.version == 1:
+        return int(node.read(path, "cpuacct.usage")) / 1e9
+    return int(dict(line.split() for line in node.read(path, "cpu.stat").splitlines())["usage_usec"]) / 1e6
+
+
+def state(cluster: DockerCluster, name: str) -> tuple[str, str, int]:
+    """Phase, the container's state or its reason, restarts."""
+    found = cluster.pod(name)
+    if not found.status.container_statuses:
+        return found.status.phase, "", 0
+    one = found.status.container_statuses[0]
+    (kind, detail), *_ = one.state.items()
+    return found.status.phase, detail.get("reason", kind), one.restart_count

@@ -1,0 +1,261 @@
+"""A node goes with its owner, whatever happens to the owner; and what goes wrong is told in words."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kitlib.api.errors import KitError
+from kitlib.cluster import Cluster
+from kitlib.cluster.docker import DockerCluster
+from kitlib.node.real import container, engine, image
+from kitlib.node.real.link import NodeGone
+from tests.engine.helpers import pod, state
+
+ROOT = Path(__file__).parents[2]
+OWNER = """
+import sys, time
+from kitlib.cluster import Cluster
+from tests.engine.helpers import pod
+cluster = Cluster.docker(int(sys.argv[1]), cpus=2, memory="512Mi")
+print("up", flush=True)
+for number in range(4):
+    cluster.apply(pod("while :; do :; done" if number % 2 else "sleep 1000", limits={"cpu": "50m", "memory": "32Mi"}))
+print("running", flush=True)
+time.sleep(1000)
+"""
+
+
+class Traces:
+    """What this machine holds of nodes."""
+
+    def __init__(self) -> None:
+        client = engine.connect()
+        try:
+            found = client.api.containers(all=True, filters={"label": container.LABEL})
+        finally:
+            client.close()
+        self.containers = sorted(one["Id"] for one in found)
+        places = [
+            Path("/sys/fs/cgroup/memory/docker"),
+            Path("/sys/fs/cgroup/docker"),
+            Path("/sys/fs/cgroup/system.slice"),
+        ]
+        self.cgroups = sorted(str(p) for place in places if place.is_dir() for p in place.rglob("*") if p.is_dir())
+        self.mounts = sorted(
+            line.split()[1] for line in Path("/proc/mounts").read_text().splitlines() if "overlay" in line
+        )
+        self.processes = sorted(_agents())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Traces) and vars(self) == vars(other)
+
+    def __repr__(self) -> str:
+        return str({name: len(found) for name, found in vars(self).items()})
+
+
+def _agents() -> Iterator[str]:
+    """Processes of nodes, by their command line: agents, containers' programs, crun."""
+    for place in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = place.read_bytes()
+        except OSError:
+            continue
+        if b"/opt/kitlib/" in words or words.startswith(b"/usr/bin/crun"):
+            yield place.parent.name
+
+
+def settle_to(before: Traces, seconds: float) -> Traces:
+    """Wait until this machine is as it was."""
+    deadline = time.monotonic() + seconds
+    while True:
+        now = Traces()
+        if now == before or time.monotonic() > deadline:
+            return now
+        time.sleep(0.05)
+
+
+def owner(nodes: int = 1) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", OWNER, str(nodes)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT, env=environment)
+
+
+def test_a_killed_owner_leaves_nothing_wherever_it_was(engine: str) -> None:
+    dice = random.Random(7)
+    before = Traces()
+    runs = int(os.environ.get("KITLIB_KILLS", "12"))
+    for number in range(runs):
+        process = owner(1 + number % 2)
+        assert process.stdout is not None
+        if number % 3 == 0:
+            time.sleep(dice.uniform(0.1, 1.0))  # at any moment, also while the container is being made
+        else:
+            assert process.stdout.readline() == "up\n"
+            time.sleep(dice.uniform(0, 0.3))
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        process.stdout.close()
+    container.sweep(_client())
+    assert settle_to(before, 5) == before
+
+
+def _client() -> Any:
+    return engine.connect()
+
+
+def test_a_stopped_agent_does_not_keep_the_node(engine: str) -> None:
+    before = Traces()
+    process = owner()
+    assert process.stdout is not None
+    while process.stdout.readline() != "running\n":
+        assert process.poll() is None
+    ours = set(_agents()) - set(before.processes)
+    for pid in ours:
+        if _is_agent(pid):
+            os.kill(int(pid), signal.SIGSTOP)
+    process.kill()
+    process.wait()
+    process.stdout.close()
+    assert settle_to(before, 5) == before
+
+
+def _is_agent(pid: str) -> bool:
+    """Not the watchdog: its parent is no process of the node."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False
+    inner = next((line.split()[-1] for line in status.splitlines() if line.startswith("NSpid")), "")
+    return inner != "1"
+
+
+def test_close_leaves_nothing_and_an_error_while_starting_neither(engine: str) -> None:
+    before = Traces()
+    cluster = Cluster.docker(3, cpus=2, memory="256Mi")
+    for _ in range(6):
+        cluster.apply(pod(limits={"cpu": "50m", "memory": "16Mi"}))
+    assert len(Traces().containers) == len(before.containers) + 3
+    cluster.close()
+    cluster.close()
+    assert settle_to(before, 1) == before
+    with pytest.raises(KitError, match="cgroup"):
+        Cluster.docker(2, kubelet=["--cgroups-per-qos=false"])
+    assert settle_to(before, 1) == before
+
+
+def test_a_container_that_was_created_and_never_started_is_swept(engine: str) -> None:
+    client = _client()
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    host = container.owner().rpartition(":")[0]
+    made = client.api.create_container(
+        image.ensure(client), labels={container.LABEL: "x", container.OWNER: f"{host}:{gone.pid}"}
+    )["Id"]
+    mine = client.api.create_container(
+        image.ensure(client), labels={container.LABEL: "y", container.OWNER: container.owner()}
+    )["Id"]
+    assert container.sweep(client) == [made]
+    client.api.remove_container(mine)
+    client.close()
+
+
+def test_a_node_that_dies_is_not_ready_and_the_others_go_on(start: Callable[..., DockerCluster]) -> None:
+    cluster = start(2, memory="256Mi")
+    cluster.apply(pod(name="a"))
+    where = cluster.pod("a").spec.node_name
+    other = next(n.name for n in cluster.nodes if n.name != where)
+    node = cluster.node(where)
+    client = _client()
+    client.api.kill(node.container.id)
+    client.close()
+    cluster.wait(lambda c: not node.link.alive, 5)
+    ready = {n.name: next(k.status for k in n.status.conditions if k.type == "Ready") for n in cluster.nodes}
+    assert ready == {where: "Unknown", other: "True"}
+    with pytest.raises(NodeGone, match=f"node {where} has ended"):
+        node.tree()
+    cluster.apply(pod(name="b"))
+    assert (cluster.pod("b").spec.node_name, cluster.pod("b").status.phase) == (other, "Running")
+
+
+def test_a_pod_that_forks_without_end_stops_at_its_own_limit(start: Callable[..., DockerCluster]) -> None:
+    cluster = start(1, memory="512Mi", kubelet=["--pod-max-pids=64"])
+    bomb = "f() { f | f & }; f; while :; do sleep 1; done"
+    cluster.apply(pod(bomb, name="bomb", limits={"cpu": "200m", "memory": "64Mi"}))
+    cluster.apply(pod(name="calm"))
+    node = cluster.node()
+    path = next(c.path for c in node.desired().of_pod(cluster.pod("bomb").metadata.uid) if c.kind == "pod")
+    cluster.advance(2)
+    assert int(node.read(path, "pids.current")) <= 64
+    assert state(cluster, "calm") == ("Running", "running", 0)
+    cluster.delete("Pod", "bomb", grace=0)
+    cluster.wait(lambda c: not node.kernel.exists(path), 20)
+
+
+def test_forks_without_a_limit_end_at_the_nodes_and_the_node_answers(start: Callable[..., DockerCluster]) -> None:
+    cluster = start(1, memory="512Mi", max_pid=300)
+    cluster.apply(pod("f() { f | f & }; f; while :; do sleep 1; done", name="bomb", limits={"cpu": "200m"}))
+    cluster.advance(2)
+    node = cluster.node()
+    kubepods = next(c.path for c in node.desired().of_kind("kubepods"))
+    assert int(node.read(kubepods, "pids.current")) <= 300
+    assert node.link.alive
+    cluster.delete("Pod", "bomb", grace=0)
+    cluster.wait(lambda c: not c.pods() and not node.processes(), 20)
+
+
+def test_pods_that_eat_memory_end_at_the_nodes_limit_and_the_agent_lives(start: Callable[..., DockerCluster]) -> None:
+    cluster = start(1, memory="256Mi", kubelet=["--eviction-hard="])
+    for number in range(3):
+        cluster.apply(pod(name=f"eater{number}", workload="memory=200Mi"))
+    cluster.wait(lambda c: sum(p.status.container_statuses[0].restart_count for p in c.pods()) >= 2, 30)
+    reasons = {p.status.container_statuses[0].last_state.get("terminated", {}).get("reason") for p in cluster.pods()}
+    assert "OOMKilled" in reasons
+    node = cluster.node()
+    assert node.link.alive
+    assert [str(d) for d in node.differences()] == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"privilege": "some"}, "neither 'least' nor 'full'"),
+        ({"image": "kitlib-node:no-such-image"}, "no-such-image"),
+        ({"colour": "red"}, "colour"),
+        ({"memory": "many"}, "quantities must match"),
+        ({"kubelet": ["--eviction-hard=memory.available<many"]}, "quantities must match"),
+    ],
+)
+def test_bad_input_is_an_error_in_words_and_starts_nothing(engine: str, asked: dict[str, object], message: str) -> None:
+    before = Traces()
+    with pytest.raises(KitError, match=message):
+        Cluster.docker(1, **asked)  # type: ignore[arg-type]
+    assert settle_to(before, 1) == before
+
+
+def test_a_command_that_is_not_there_is_the_pods_problem_only(start: Callable[..., DockerCluster]) -> None:
+    cluster = start(1)
+    cluster.apply(pod(["/no/such/program"], name="wrong"))
+    cluster.apply(pod(name="right"))
+    waiting = cluster.pod("wrong").status.container_statuses[0].state["waiting"]
+    assert waiting["reason"] == "CreateContainerError"
+    assert "/no/such/program" in waiting["message"] or "not found" in waiting["message"].lower()
+    assert state(cluster, "right") == ("Running", "running", 0)
+    assert any("not pulled" in e.message for e in cluster.events("right"))
+
+
+def test_no_engine_where_the_environment_points(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCKER_HOST", "unix:///no/such/socket")
+    with pytest.raises(
+        KitError, match=r"no container engine answers: DOCKER_HOST=unix:///no/such/socket: no such file"
+    ):
+        Cluster.docker()

@@ -1,0 +1,145 @@
+"""The kernel enforces what the files say: CPU is throttled and shared out, memory kills, restarts wait longer."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from kitlib.cluster.docker import DockerCluster
+from tests.engine.helpers import cpu_seconds, pod, state
+
+MEASURED = 3.0
+
+
+def rates(cluster: DockerCluster, names: list[str], seconds: float = MEASURED) -> list[float]:
+    """CPUs that pods get, over some seconds."""
+    began, before = time.monotonic(), [cpu_seconds(cluster, name) for name in names]
+    time.sleep(seconds)
+    after = [cpu_seconds(cluster, name) for name in names]
+    passed = time.monotonic() - began
+    return [(b - a) / passed for a, b in zip(before, after, strict=True)]
+
+
+def test_a_limit_of_500m_holds_a_busy_loop_at_half_a_cpu(start: Callable[..., DockerCluster]) -> None:
+    cluster = start(1)
+    cluster.apply(pod(["md5sum", "/dev/urandom"], name="busy", limits={"cpu": "500m", "memory": "64Mi"}))
+    time.sleep(0.5)
+    (rate,) = rates(cluster, ["busy"])
+    assert rate == pytest.approx(0.5, abs=0.02)
+    node = cluster.node()
+    path = next(c.path for c in node.desired().of_kind("container"))
+    stat = dict(line.split() for line in node.read(path, "cpu.stat").splitlines())
+    assert int(stat["nr_throttled"]) > 10
+
+
+def test_shares_512_to_1024_on_one_cpu_divide_it_one_to_two(start: Callable[..., DockerCluster]) -> None:
+    cluster = start(1, cpus=1, memory="512Mi", kubelet=["--max-pods=10"])
+    cluster.apply(pod(["md5sum", "/dev/urandom"], name="one", requests={"cpu": "300m"}))
+    cluster.apply(pod(["md5sum", "/dev/urandom"], name="two", requests={"cpu": "600m"}))
+    time.sleep(0.5)
+    one, two = rates(cluster, ["one", "two"], 5.0)
+    expected = 2.0 if cluster.node().kernel.version == 1 else 23 / 12
+    assert two / one == pytest.approx(expected, rel=0.05)
+
+
+def test_a_container_over_its_limit_is_oom_killed_and_restarted_and_its_neighbour_lives(
+    start: Callable[..., DockerCluster],
+) -> None:
+    cluster = start(1)
+    cluster.apply(pod(name="neighbour", limits={"memory": "64Mi"}))
+    cluster.apply(pod(name="hog", workload="0.3s memory=20Mi; memory=200Mi", limits={"memory": "64Mi"}))
+    cluster.wait(lambda c: state(c, "hog")[2] >= 1, 15)
+    cluster.wait(lambda c: state(c, "hog")[1] == "CrashLoopBackOff", 15)
+    one = cluster.pod("hog").status.container_statuses[0]
+    last = one.last_state["terminated"]
+    assert (last["reason"], last["exitCode"]) == ("OOMKilled", 137)
+    assert state(cluster, "neighbour") == ("Running", "running", 0)
+    assert "BackOff" in [e.reason for e in cluster.events("hog")]
+    cluster.wait(lambda c: state(c, "hog")[2] >= 2, 20)  # ten seconds later
+
+
+def test_exit_codes_and_policies_decide_what_becomes_of_a_pod(start: Callable[..., DockerCluster]) -> None:
+    cluster = start(1)
+    cluster.apply(pod("exit 0", name="good", restartPolicy="Never"))
+    cluster.apply(pod("exit 3", name="bad", restartPolicy="Never"))
+    cluster.apply(pod("kill -9 $$", name="shot", restartPolicy="Never"))
+    cluster.wait(lambda c: {p.status.phase for p in c.pods()} <= {"Succeeded", "Failed"}, 10)
+    assert state(cluster, "good") == ("Succeeded", "Completed", 0)
+    assert cluster.pod("bad").status.container_statuses[0].state["terminated"]["exitCode"] == 3
+    assert cluster.pod("good").status.phase == "Succeeded"
+
+
+def test_init_containers_run_one_by_one_before_the_others(start: Callable[..., DockerCluster]) -> None:
+    cluster = start(1)
+    made = pod("cat /data/said; sleep 1000", name="staged")
+    mount = [{"name": "data", "mountPath": "/data"}]
+    made["spec"]["volumes"] = [{"name": "data", "emptyDir": {}}]
+    made["spec"]["containers"][0]["volumeMounts"] = mount
+    made["spec"]["initContainers"] = [
+        {"name": f"i{n}", "image": "x", "command": ["sh", "-c", f"echo {n} >> /data/said"], "volumeMounts": mount}
+        for n in (1, 2)
+    ]
+    cluster.apply(made)
+    cluster.wait(lambda c: state(c, "staged")[:2] == ("Running", "running"), 10)
+    cluster.wait(lambda c: c.node().logs("staged") == "1\n2\n", 5)
+
+
+def test_a_deleted_pod_gets_its_grace_period_and_then_goes(start: Callable[..., DockerCluster]) -> None:
+    cluster = start(1)
+    polite = "trap 'echo bye; exit 0' TERM; while :; do sleep 0.05; done"
+    cluster.apply(pod(polite, name="polite", terminationGracePeriodSeconds=20))
+    cluster.apply(pod("trap '' TERM; while :; do sleep 0.05; done", name="deaf", terminationGracePeriodSeconds=1))
+    time.sleep(0.3)
+    began = time.monotonic()
+    cluster.delete("Pod", "polite")
+    cluster.delete("Pod", "deaf")
+    assert cluster.pod("deaf").metadata.deletion_timestamp is not None
+    cluster.wait(lambda c: "polite" not in [p.name for p in c.pods()], 10)
+    assert time.monotonic() - began < 5
+    cluster.wait(lambda c: not c.pods(), 10)
+    assert time.monotonic() - began >= 0.9
+    assert cluster.node().processes() == []
+
+
+def test_what_proc_says_about_a_container_is_what_the_kubelet_wanted(start: Callable[..., DockerCluster]) -> None:
+    cluster = start(1, memory="1Gi")
+    cluster.apply(pod(name="be"))
+    cluster.apply(pod(name="bu", requests={"memory": "256Mi"}))
+    cluster.apply(pod(name="gu", limits={"cpu": "100m", "memory": "128Mi"}))
+    node = cluster.node()
+    assert node.proc("be")["oom_score_adj"] == "1000"
+    assert node.proc("bu")["oom_score_adj"] == "750"
+    lowest = node.facts["lowest_score"]
+    assert node.proc("gu")["oom_score_adj"] == str(max(-997, lowest))
+    if lowest > -997:
+        assert node.refused_scores()[("default", "gu", "c")] == -997
+        assert any("oom_score_adj" in text for text in node.fidelity)
+    scores = {name: int(node.proc(name)["oom_score"]) for name in ("be", "bu", "gu")}
+    assert scores["be"] > scores["bu"] > scores["gu"]
+
+
+def test_the_scheduler_places_pods_by_what_the_nodes_offer(start: Callable[..., DockerCluster]) -> None:
+    cluster = start(2, cpus=1, memory="512Mi")
+    for number in range(2):
+        cluster.apply(pod(name=f"p{number}", requests={"cpu": "600m"}))
+    assert sorted(p.spec.node_name for p in cluster.pods()) == ["node-1", "node-2"]
+    cluster.apply(pod(name="too-much", requests={"cpu": "600m"}))
+    assert cluster.pod("too-much").status.phase == "Pending"
+    assert "Insufficient cpu" in cluster.events("too-much")[-1].message
+    cluster.delete("Pod", "p0", grace=0)
+    cluster.wait(lambda c: c.pod("too-much").status.phase == "Running", 20)
+
+
+def test_a_deployment_has_its_pods_on_real_nodes(start: Callable[..., DockerCluster]) -> None:
+    cluster = start(2)
+    template = {"metadata": {"labels": {"app": "w"}}, "spec": pod(name="x")["spec"]}
+    spec = {"replicas": 4, "selector": {"matchLabels": {"app": "w"}}, "template": template}
+    cluster.apply({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "w"}, "spec": spec})
+    cluster.wait(lambda c: sum(p.status.phase == "Running" for p in c.pods()) == 4, 10)
+    victim = cluster.pods()[0]
+    cluster.node(victim.spec.node_name).signal(victim.name, "c", 9)
+    cluster.wait(lambda c: c.pod(victim.name).status.container_statuses[0].restart_count == 1, 10)
+    cluster.delete(cluster.pods()[1], grace=0)
+    cluster.wait(lambda c: sum(p.status.phase == "Running" for p in c.pods()) == 4, 10)
