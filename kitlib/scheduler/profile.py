@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kitlib.api.errors import KitError
+from kitlib.scheduler.arguments import argument_problems
 from kitlib.scheduler.plugin import Plugin
 from kitlib.scheduler.plugins.default_binder import DefaultBinder
 from kitlib.scheduler.plugins.default_preemption import DefaultPreemption
@@ -131,7 +132,11 @@ class Profile:
                 raise KitError(f'pluginConfig[{i}].name: Invalid value: "{one.get("name")}": unknown plugin')
             if one["name"] in arguments:
                 raise KitError(f'pluginConfig[{i}]: Duplicate value: "{one["name"]}"')
-            arguments[one["name"]] = one.get("args") or {}
+            given = one.get("args") or {}
+            problems = argument_problems(one["name"], given, f"pluginConfig[{i}].args")
+            if problems:
+                raise KitError(problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]")
+            arguments[one["name"]] = given
         order, weights = list(REGISTRY), dict(DEFAULT_WEIGHTS)
         points: dict[str, list[str]] = {}
         off: dict[str, set[str]] = {}
@@ -162,12 +167,13 @@ class Profile:
                     points.setdefault(POINTS[point], []).append(name)
                     alone.append(name)
                 if point in ("multiPoint", "score"):
-                    if weight is not None and not 0 <= int(weight) <= 2**31 - 1:
-                        raise KitError(f"plugins.{point}.enabled[{name}].weight: Invalid value: {weight}")
+                    if weight is not None and not _is_weight(weight):
+                        where = f"plugins.{point}.enabled[{name}].weight"
+                        raise KitError(f"{where}: Invalid value: {weight!r}: a whole number from 0 to {2**31 - 1}")
                     if known[name]().takes_part("score"):
                         weights[name] = int(weight or weights.get(name) or 1)
         own_percentage = data.get("percentageOfNodesToScore", percentage) or 0
-        if not 0 <= int(own_percentage) <= 100:
+        if not _is_weight(own_percentage) or own_percentage > 100:
             raise KitError(f"percentageOfNodesToScore: Invalid value: {own_percentage}: not in valid range [0-100]")
         every = list(dict.fromkeys([*order, *alone]))
         plugins = [known[name](arguments.get(name)) for name in every]
@@ -229,3 +235,7 @@ class Profile:
             if isinstance(plugin, DefaultPreemption):
                 return plugin
         return None
+
+
+def _is_weight(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 2**31 - 1

@@ -249,3 +249,87 @@ def test_less_important_pods_stay_only_where_their_going_would_not_help(standing
     if not decision.chosen and not decision.nominated:
         important = [p for p in pods if p.spec.priority >= priority]
         assert not Scheduler(nodes, important).explain(wanted).feasible
+
+
+def with_arguments(plugin, **arguments):
+    return Profile.from_configuration({"pluginConfig": [{"name": plugin, "args": arguments}]})
+
+
+@pytest.mark.parametrize(
+    ("plugin", "arguments", "message"),
+    [
+        (
+            "PodTopologySpread",
+            {"defaultConstraints": [{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway"}]},
+            'pluginConfig[0].args.defaultingType: Invalid value: "System": when .defaultConstraints are not empty',
+        ),
+        (
+            "PodTopologySpread",
+            {"defaultingType": "List", "defaultConstraints": [{"topologyKey": "", "whenUnsatisfiable": "Never"}]},
+            "[pluginConfig[0].args.defaultConstraints[0].maxSkew: Invalid value: 0: not in valid range (0, inf), "
+            "pluginConfig[0].args.defaultConstraints[0].topologyKey: Required value: can not be empty, "
+            'pluginConfig[0].args.defaultConstraints[0].whenUnsatisfiable: Unsupported value: "Never": supported '
+            'values: "DoNotSchedule", "ScheduleAnyway"]',
+        ),
+        (
+            "InterPodAffinity",
+            {"hardPodAffinityWeight": 101},
+            "pluginConfig[0].args.hardPodAffinityWeight: Invalid value: 101: not in valid range [0, 100]",
+        ),
+        (
+            "NodeResourcesFit",
+            {"scoringStrategy": {"type": "Best"}},
+            'pluginConfig[0].args.scoringStrategy.type: Unsupported value: "Best": supported values: '
+            '"LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"',
+        ),
+        (
+            "NodeResourcesFit",
+            {"scoringStrategy": {"resources": [{"name": "cpu", "weight": 0}]}},
+            "pluginConfig[0].args.scoringStrategy.resources[0].weight: Invalid value: 0: resource weight of cpu not in "
+            "valid range (0, 100]",
+        ),
+        (
+            "NodeResourcesFit",
+            {
+                "scoringStrategy": {
+                    "type": "RequestedToCapacityRatio",
+                    "requestedToCapacityRatio": {
+                        "shape": [{"utilization": 50, "score": 0}, {"utilization": 50, "score": 9}]
+                    },
+                }
+            },
+            "pluginConfig[0].args.scoringStrategy.requestedToCapacityRatio.shape[1].utilization: Invalid value: 50: "
+            "values must be sorted in increasing order",
+        ),
+        ("NodeAffinity", {"added": {}}, 'pluginConfig[0].args: strict decoding error: unknown field "added"'),
+        (
+            "DefaultPreemption",
+            {"minCandidateNodesPercentage": "ten"},
+            'pluginConfig[0].args.minCandidateNodesPercentage: Invalid value: "ten": a whole number is expected',
+        ),
+    ],
+)
+def test_wrong_arguments_are_refused_with_the_schedulers_words(plugin, arguments, message):
+    with pytest.raises(KitError) as caught:
+        with_arguments(plugin, **arguments)
+    assert str(caught.value) == message
+
+
+def test_a_weight_that_is_no_number_is_refused():
+    score = {"enabled": [{"name": "ImageLocality", "weight": "much"}]}
+    with pytest.raises(KitError, match=r"plugins.score.enabled\[ImageLocality\].weight: Invalid value: 'much'"):
+        Profile.from_configuration({"plugins": {"score": score}})
+
+
+def test_an_added_affinity_holds_for_every_pod_of_the_profile():
+    def term(value):
+        return {"matchExpressions": [{"key": "disk", "operator": "In", "values": [value]}]}
+
+    added = {
+        "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term("ssd"), term("nvme")]},
+        "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 5, "preference": term("nvme")}],
+    }
+    nodes = [node("a", disk="hdd"), node("b", disk="ssd"), node("c", disk="nvme")]
+    decision = Scheduler(nodes, profile=with_arguments("NodeAffinity", addedAffinity=added)).explain(pod("p"))
+    assert decision.reasons_of("a") == ["node(s) didn't match scheduler-enforced node affinity"]
+    assert (decision.feasible, decision.chosen) == (["b", "c"], "c")

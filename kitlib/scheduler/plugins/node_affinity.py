@@ -5,6 +5,7 @@ Source: plugins/nodeaffinity; component-helpers scheduling/corev1/nodeaffinity.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,14 @@ from numpy.typing import NDArray
 
 from kitlib.api.core import Node, NodeSelectorTerm, Pod
 from kitlib.api.core import NodeAffinity as Affinity
-from kitlib.api.selectors import matches_required_node_affinity, matches_term
+from kitlib.api.selectors import matches_node_selector, matches_required_node_affinity, matches_term
+from kitlib.api.serialize import from_dict
 from kitlib.scheduler.plugin import SKIP, Context, Plugin, PreFilterResult, Scores, default_normalize
 from kitlib.scheduler.pod_info import PodInfo
 from kitlib.scheduler.status import Code, Rows, Status, Verdicts
 
 NO_MATCH = "node(s) didn't match Pod's node affinity/selector"
+ENFORCED = "node(s) didn't match scheduler-enforced node affinity"
 CONFLICT = "pod affinity terms conflict"
 
 
@@ -27,14 +30,26 @@ def node_affinity_of(pod: Pod) -> Affinity | None:
 
 
 class NodeAffinity(Plugin):
-    """Judges nodes by their labels and names."""
+    """Judges nodes by their labels and names.
+
+    Args:
+        arguments: addedAffinity: a node affinity that every pod of the profile has besides its own.
+    """
 
     name = "NodeAffinity"
+
+    def __init__(self, arguments: Mapping[str, Any] | None = None) -> None:
+        super().__init__(arguments)
+        added = self.arguments.get("addedAffinity")
+        self.added: Affinity | None = None
+        if added:
+            pod = from_dict({"metadata": {"name": "x"}, "spec": {"affinity": {"nodeAffinity": dict(added)}}}, Pod)
+            self.added = node_affinity_of(pod)
 
     def pre_filter(self, info: PodInfo, context: Context) -> PreFilterResult:
         affinity = node_affinity_of(info.pod)
         required = affinity.required if affinity else None
-        if required is None and not info.pod.spec.node_selector:
+        if required is None and not info.pod.spec.node_selector and not (self.added and self.added.required):
             return PreFilterResult(SKIP)
         nodes = None
         if required and context.release.enabled("KitPreFilterNodeNames"):
@@ -47,15 +62,21 @@ class NodeAffinity(Plugin):
 
     def filter(self, state: Any, info: PodInfo, context: Context, rows: Rows) -> Verdicts:
         found = Verdicts.passing(len(rows))
+        if self.added is not None and self.added.required is not None:
+            nodes = context.table.nodes
+            allowed = np.array([matches_node_selector(self.added.required, nodes[row]) for row in rows], np.bool_)
+            found.reject(~allowed, Code.UnschedulableAndUnresolvable, ENFORCED)
         fits = required_matches(info.pod, context, rows)
         found.reject(~fits, Code.UnschedulableAndUnresolvable, NO_MATCH)
         return found
 
     def pre_score(self, info: PodInfo, context: Context, rows: Rows) -> Any:
-        affinity = node_affinity_of(info.pod)
-        if affinity is None or not affinity.preferred:
-            return SKIP
-        return [(p.weight, p.preference) for p in affinity.preferred if p.weight]
+        terms = [
+            (p.weight, p.preference)
+            for affinity in (self.added, node_affinity_of(info.pod))
+            for p in (affinity.preferred if affinity else ())
+        ]
+        return [term for term in terms if term[0]] if terms else SKIP
 
     def score(self, state: Any, info: PodInfo, context: Context, rows: Rows) -> Scores:
         table = context.table
