@@ -44,7 +44,7 @@ def pod_resources_chart(containers: Sequence[Row], files: Sequence[Row], *, qos:
                 )
         figure.update_yaxes(autorange="reversed")
         figure.update_xaxes(rangemode="tozero")
-        figure.update_layout(barmode="group", height=200 + 50 * len(names), legend={"orientation": "h", "y": -0.2})
+        figure.update_layout(barmode="group", bargap=0.3, height=190 + 46 * len(names), legend={"orientation": "h", "y": -0.2})
         return figure
 
     columns = {name: [row[name] for row in files] for name in ("cgroup", "file", "value", "why")}

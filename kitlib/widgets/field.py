@@ -32,7 +32,7 @@ class Field(ipw.HBox):
         self.control = labelled(control, name, help_text)
         self._note = ipw.HTML()
         self._note.add_class("kitlib-note")
-        super().__init__([self.control, *more, self._note], tooltip=help_text or name)
+        super().__init__([self.control, *more, self._note])
         self.add_class("kitlib-field")
         self.add_class("kitlib-row")
 

@@ -1,13 +1,15 @@
 """A real JupyterLab and a real Chromium: `open_cells(code, ...)` shows code cells, runs them and returns the page.
 
 The browser is the operating system's own (`chromium`, or what KITLIB_CHROMIUM names). Screenshots go to
-KITLIB_ARTIFACTS (default `artifacts/` in the checkout, which git ignores).
+KITLIB_ARTIFACTS (default `artifacts/browser/` in the checkout, which git ignores). Every test has a kernel of its own,
+which ends with the test; what the page's console calls an error fails the test.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -24,6 +26,7 @@ _FLAGS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--disable-quic",
     "--no-first-run",
 ]
 
@@ -40,7 +43,7 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture(scope="session")
 def artifacts() -> Path:
-    folder = Path(os.environ.get("KITLIB_ARTIFACTS", Path(__file__).parents[2] / "artifacts"))
+    folder = Path(os.environ.get("KITLIB_ARTIFACTS", Path(__file__).parents[2] / "artifacts" / "browser"))
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 
@@ -95,6 +98,7 @@ def jupyter(tmp_path_factory):
             "--ServerApp.password=",
             f"--ServerApp.root_dir={folder}",
             "--LabApp.news_url=",
+            "--ServerApp.disable_check_xsrf=True",
         ],
         env=environment,
         stdin=subprocess.DEVNULL,
@@ -125,11 +129,16 @@ def open_cells(browser, jupyter, artifacts, request):
     address, folder = jupyter
     pages = []
 
-    def open_cells(*cells: str, theme: str = "JupyterLab Light", wait: float = 60):
-        name = request.node.name.replace("[", "_").replace("]", "").replace("/", "_") + ".ipynb"
+    def open_cells(*cells: str, dark: bool = False, wait: float = 90, width: int = 1400, height: int = 1300):
+        name = f"{_file_name(request)}-{len(pages)}.ipynb"
         (folder / name).write_text(json.dumps(_notebook(cells)))
-        page = browser.new_page(viewport={"width": 1400, "height": 1300}, reduced_motion="reduce")
+        page = browser.new_page(viewport={"width": width, "height": height}, reduced_motion="reduce")
         pages.append(page)
+        page.set_default_timeout(20_000)
+        page.problems = []
+        page.on("pageerror", lambda error: page.problems.append(str(error)))
+        if dark:
+            _use_theme(folder, "JupyterLab Dark")
         page.goto(f"{address}/lab/tree/{name}?reset", wait_until="domcontentloaded")
         page.wait_for_selector(".jp-NotebookPanel .jp-Cell", timeout=wait * 1000)
         page.wait_for_selector(".jp-Notebook-ExecutionIndicator[data-status='idle']", timeout=wait * 1000)
@@ -152,8 +161,28 @@ def open_cells(browser, jupyter, artifacts, request):
 
     yield open_cells
     for index, page in enumerate(pages):
-        page.screenshot(path=str(artifacts / f"{request.node.name}-{index}.png"), full_page=False)
+        page.screenshot(path=str(artifacts / f"{_file_name(request)}-{index}.png"), full_page=False)
         page.close()
+    _use_theme(folder, "JupyterLab Light")
+    for session in json.loads(_ask(f"{address}/api/sessions")):
+        _ask(f"{address}/api/sessions/{session['id']}", "DELETE")
+    problems = [problem for page in pages for problem in page.problems]
+    assert not problems, problems
+
+
+def _file_name(request) -> str:
+    """Where a test and what it shows are kept: its file, class and name."""
+    return re.sub(r"[^\w.-]+", "_", request.node.nodeid.rpartition("/")[2].replace(".py", "")).strip("_")[:120]
+
+
+def _ask(address: str, method: str = "GET") -> bytes:
+    with urllib.request.urlopen(urllib.request.Request(address, method=method), timeout=20) as answer:
+        return answer.read()
+
+
+def _use_theme(folder: Path, theme: str) -> None:
+    settings = folder / ".settings" / "@jupyterlab" / "apputils-extension"
+    (settings / "themes.jupyterlab-settings").write_text(json.dumps({"theme": theme}))
 
 
 def _notebook(cells) -> dict:

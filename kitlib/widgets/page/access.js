@@ -20,11 +20,11 @@ function mend(root, model) {
   }
   for (const field of root.querySelectorAll(".kitlib-field")) {
     const note = field.querySelector(".kitlib-note"), wrong = !!note?.textContent.trim();
-    const hidden = field.querySelector(":scope > .kitlib-hidden");
     for (const control of field.querySelectorAll("input, select, textarea, [role=slider]")) {
       const label = control.id && root.querySelector(`label[for="${control.id}"]`);
       const named = control.getAttribute("aria-label") || label?.textContent;
-      if (!named && field.title) control.setAttribute("aria-label", field.title);
+      const title = control.title || control.closest("[title]")?.title;
+      if (!named && title) control.setAttribute("aria-label", title);
       control.setAttribute("aria-invalid", String(wrong));
       if (wrong) control.setAttribute("aria-describedby", idOf(note));
       else control.removeAttribute("aria-describedby");

@@ -1,0 +1,245 @@
+"""The widgets of the kubelet's side in a real page: driven by keyboard and mouse, checked by what the page shows."""
+
+import re
+
+import pytest
+
+CLUSTER = """
+from kitlib.cluster import Cluster
+POD = '''
+apiVersion: v1
+kind: Pod
+metadata: {name: NAME, annotations: {kitlib.dev/workload.app: "cpu=2 memory=MEMORY"}}
+spec:
+  containers:
+  - {name: app, image: x, resources: {requests: {cpu: 250m}, limits: {cpu: LIMIT, memory: 400Mi}}}
+'''
+cluster = Cluster.simulated(1, cpus=4, memory="4Gi")
+for name, memory, limit in (("web", "100Mi", "500m"), ("db", "300Mi", "1")):
+    cluster.apply(POD.replace("NAME", name).replace("MEMORY", memory).replace("LIMIT", limit))
+"""
+
+
+def widget(page):
+    page.wait_for_selector(".kitlib-widget [role=status]")
+    return page.locator(".kitlib-widget").first
+
+
+def sentence(page):
+    return page.locator(".kitlib-widget .kitlib-sentence [role=status]").last.inner_text()
+
+
+def wait_for_sentence(page, part):
+    page.wait_for_function(
+        "part => [...document.querySelectorAll('.kitlib-sentence')].some(s => s.innerText.includes(part))",
+        arg=part,
+    )
+
+
+def type_into(page, box, text):
+    box.click()
+    box.fill(text)
+
+
+def check_names(page):
+    """Everything that can be used has a name for a screen reader, and every picture its sentence."""
+    nameless = page.evaluate(
+        """() => [...document.querySelectorAll('.kitlib-widget :is(input, select, textarea, button, [role=slider])')]
+            .filter(e => e.offsetParent !== null)
+            .filter(e => !(e.getAttribute('aria-label') || e.title || e.innerText?.trim() ||
+                           (e.id && document.querySelector(`label[for="${e.id}"]`)?.innerText.trim()) ||
+                           e.closest('label')?.innerText.trim() || e.closest('[title]')?.title))
+            .map(e => e.outerHTML.slice(0, 120))"""
+    )
+    assert nameless == []
+    pictures = page.locator(".kitlib-widget .js-plotly-plot, .kitlib-widget canvas.kitlib-canvas")
+    for picture in pictures.all():
+        assert picture.get_attribute("role") == "img"
+        assert len(picture.get_attribute("aria-label") or "") > 10
+
+
+class TestPodBuilder:
+    CODE = "from kitlib.widgets import PodBuilder\nbuilder = PodBuilder()\nbuilder"
+
+    def test_typing_in_the_form_changes_yaml_files_and_class(self, open_cells):
+        page = open_cells(self.CODE)
+        box = widget(page)
+        page.wait_for_selector(".js-plotly-plot .bars")
+        assert "QoS class Burstable" in sentence(page)
+        type_into(page, box.get_by_label("cpu request", exact=True), "1")
+        type_into(page, box.get_by_label("memory request", exact=True), "256Mi")
+        wait_for_sentence(page, "QoS class Guaranteed")
+        assert "cpu: '1'" in box.locator("textarea").input_value()
+        row = box.locator(".kitlib-table tr", has_text="cpu.weight").first
+        assert row.locator("td").nth(2).inner_text() == "39"
+        check_names(page)
+
+    def test_a_slider_moved_by_keyboard_changes_the_picture(self, open_cells):
+        page = open_cells(self.CODE)
+        box = widget(page)
+        page.wait_for_selector(".js-plotly-plot .bars")
+        handle = box.get_by_role("slider", name="cpu request, slider")
+        handle.focus()
+        handle.press("ArrowRight")
+        page.wait_for_function("() => document.querySelector('.js-plotly-plot').data[0].x[0] === 300")
+        assert box.get_by_label("cpu request", exact=True).input_value() == "300m"
+
+    def test_a_problem_stands_beside_its_field_and_goes_away(self, open_cells):
+        page = open_cells(self.CODE)
+        box = widget(page)
+        field = box.get_by_label("memory request", exact=True)
+        type_into(page, field, "2Gi")
+        page.wait_for_selector(".kitlib-field [role=alert]")
+        alert = box.locator(".kitlib-field", has=page.locator("[role=alert]")).first
+        assert "must be less than or equal to memory limit of 256Mi" in alert.inner_text()
+        page.wait_for_function("() => document.querySelector('.kitlib-field input[aria-invalid=true]')")
+        assert "Traceback" not in page.content()
+        type_into(page, field, "64Mi")
+        page.wait_for_function("() => !document.querySelector('.kitlib-field [role=alert]')")
+
+    def test_yaml_that_cannot_be_read_is_explained(self, open_cells):
+        page = open_cells(self.CODE)
+        box = widget(page)
+        type_into(page, box.locator("textarea"), "a: [")
+        page.wait_for_selector(".kitlib-note [role=alert]")
+        assert "not YAML" in box.locator(".kitlib-note [role=alert]").first.inner_text()
+
+    def test_it_looks_right_in_the_dark_theme(self, open_cells):
+        page = open_cells(self.CODE, dark=True)
+        page.wait_for_selector(".js-plotly-plot .bars")
+        assert page.evaluate("() => document.body.dataset.jpThemeLight") == "false"
+
+
+class TestOomArena:
+    CODE = "from kitlib.widgets import OomArena\narena = OomArena()\narena"
+
+    def test_pods_are_added_until_the_kernel_kills_whom_was_predicted(self, open_cells):
+        page = open_cells(self.CODE)
+        box = widget(page)
+        page.wait_for_selector(".js-plotly-plot .bars")
+        type_into(page, box.get_by_label("uses", exact=True), "400Mi")
+        box.get_by_role("button", name="Add the pod").click()
+        page.wait_for_function("() => document.querySelector('.js-plotly-plot').data.some(t => t.y.length > 1)")
+        type_into(page, box.get_by_label("uses", exact=True), "600Mi")
+        page.wait_for_function("() => document.body.innerText.includes('predicted victim: besteffort-2/app')")
+        box.get_by_role("button", name="Add the pod").click()
+        wait_for_sentence(page, "The kernel killed besteffort-2/app, as predicted")
+        check_names(page)
+
+    def test_an_amount_that_is_none_is_said_beside_the_field(self, open_cells):
+        page = open_cells(self.CODE)
+        box = widget(page)
+        type_into(page, box.get_by_label("uses", exact=True), "plenty")
+        page.wait_for_selector(".kitlib-field [role=alert]")
+        assert "quantities must match" in box.locator(".kitlib-field [role=alert]").first.inner_text()
+
+
+class TestCgroupTree:
+    CODE = CLUSTER + "from kitlib.widgets import CgroupTreeExplorer\nCgroupTreeExplorer(cluster, controller='cpu')"
+
+    def test_a_value_written_by_hand_flashes_and_is_marked(self, open_cells):
+        page = open_cells(self.CODE)
+        box = widget(page)
+        page.wait_for_selector(".kit-tree tr[data-file='cpu.weight']")
+        box.get_by_label("cgroup", exact=True).select_option(label="/kubepods/burstable")
+        box.get_by_label("file", exact=True).select_option("cpu.weight")
+        type_into(page, box.get_by_label("value", exact=True), "500")
+        box.get_by_role("button", name="Write").click()
+        page.wait_for_selector(".kit-tree tr.d[data-path='/kubepods/burstable']")
+        row = box.locator(".kit-tree tr.d")
+        assert "≠ 500" in row.inner_text()
+        assert row.locator(".kitlib-flash").count() == 1
+        wait_for_sentence(page, "1 value differs")
+        check_names(page)
+
+    def test_branches_close_by_keyboard_and_stay_closed_when_values_change(self, open_cells):
+        page = open_cells(self.CODE)
+        box = widget(page)
+        summary = box.locator(".kit-tree summary", has_text="besteffort").first
+        summary.focus()
+        summary.press("Enter")
+        page.wait_for_function("() => document.querySelectorAll('.kit-tree details:not([open])').length === 1")
+        box.get_by_role("button", name="Read again").click()
+        page.wait_for_timeout(400)
+        assert page.locator(".kit-tree details:not([open])").count() == 1
+
+    def test_what_the_kernel_refuses_is_said_beside_the_value(self, open_cells):
+        page = open_cells(self.CODE)
+        box = widget(page)
+        box.get_by_label("cgroup", exact=True).select_option(label="web/app")
+        box.get_by_label("file", exact=True).select_option("cpu.weight")
+        type_into(page, box.get_by_label("value", exact=True), "lots")
+        box.get_by_role("button", name="Write").click()
+        page.wait_for_selector(".kitlib-field [role=alert]")
+        assert "EINVAL" in box.locator(".kitlib-field [role=alert]").inner_text()
+
+    def test_live_reading_shows_a_pod_that_comes(self, open_cells):
+        page = open_cells(self.CODE, "cluster.advance(0)")
+        box = widget(page)
+        box.get_by_role("button", name="Live").click()
+        page.wait_for_timeout(1500)
+        box.get_by_role("button", name="Live").click()
+        assert "the same, file by file" in sentence(page)
+
+
+class TestCgroupWatch:
+    CODE = CLUSTER + "from kitlib.widgets import CgroupWatch\nwatch = CgroupWatch(cluster, start=True)\nwatch"
+
+    def samples(self, page):
+        return int(page.locator("canvas.kitlib-canvas").first.get_attribute("data-samples") or 0)
+
+    def test_lines_grow_pause_and_go_on(self, open_cells):
+        page = open_cells(self.CODE)
+        box = widget(page)
+        page.wait_for_function("() => Number(document.querySelector('canvas.kitlib-canvas')?.dataset.samples) > 15")
+        box.get_by_role("button", name="Pause").click()
+        page.wait_for_timeout(500)
+        stood = self.samples(page)
+        page.wait_for_timeout(800)
+        assert self.samples(page) == stood
+        wait_for_sentence(page, "web/app 1.04858e+08 bytes")
+        box.get_by_role("button", name="Start").click()
+        page.wait_for_function(
+            f"() => Number(document.querySelector('canvas.kitlib-canvas').dataset.samples) > {stood + 5}"
+        )
+        check_names(page)
+
+    def test_the_picture_zooms_and_pauses_by_keyboard(self, open_cells):
+        page = open_cells(self.CODE)
+        widget(page)
+        page.wait_for_function("() => Number(document.querySelector('canvas.kitlib-canvas')?.dataset.samples) > 5")
+        canvas = page.locator("canvas.kitlib-canvas").first
+        canvas.focus()
+        canvas.press(" ")
+        page.wait_for_function("() => document.querySelector('canvas.kitlib-canvas').dataset.paused === 'true'")
+        canvas.press("+")
+        canvas.press("ArrowLeft")
+        canvas.press("Home")
+        page.wait_for_function("() => document.querySelector('canvas.kitlib-canvas').dataset.paused === 'false'")
+
+    def test_running_the_cell_again_ends_the_stream_of_before(self, open_cells):
+        page = open_cells(
+            self.CODE.replace("watch = ", "before = globals().get('watch')\nwatch = "),
+            "print('running' if before and before._beat.running else 'ended')",
+        )
+        page.wait_for_function("() => Number(document.querySelector('canvas.kitlib-canvas')?.dataset.samples) > 3")
+        page.get_by_role("menuitem", name="Run", exact=True).click()
+        page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
+        page.wait_for_function(
+            "() => [...document.querySelectorAll('.jp-InputArea-prompt')].some(p => /\\[4\\]/.test(p.textContent))"
+        )
+        assert page.locator(".jp-OutputArea-output pre").last.inner_text().strip() == "ended"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [TestPodBuilder.CODE, TestOomArena.CODE, TestCgroupTree.CODE, TestCgroupWatch.CODE],
+    ids=["pod_builder", "oom_arena", "cgroup_tree", "cgroup_watch"],
+)
+def test_a_notebook_that_is_saved_carries_a_still_picture(open_cells, code):
+    page = open_cells(
+        code.replace(", start=True", "") + "\n",
+        "shown = In[1].strip().splitlines()[-1]\nbundle = eval(shown)._repr_mimebundle_()\n"
+        "print('text/html', '<svg' in bundle['text/html'] or '<details' in bundle['text/html'])",
+    )
+    assert re.search(r"text/html True", page.locator(".jp-OutputArea-output pre").last.inner_text())
