@@ -148,6 +148,8 @@ def resources(files: Iterable[CgroupFile], version: Version) -> dict[str, Any]:
         for name, key in (("cpu.shares", "shares"), ("cpu.cfs_quota_us", "quota"), ("cpu.cfs_period_us", "period"))
         if name in written
     }
+    if cpu.get("quota", 0) < 0:
+        del cpu["quota"]  # none is what a new cgroup has, and crun writes -1 without its sign
     cpu |= {key: written[f"cpuset.{key}"] for key in ("cpus", "mems") if f"cpuset.{key}" in written}
     if cpu:
         made["cpu"] = cpu
