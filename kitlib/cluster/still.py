@@ -16,7 +16,6 @@ from datetime import datetime
 
 from kitlib.api.core import Node, Pod
 from kitlib.api.errors import KitError
-from kitlib.api.meta import Condition
 from kitlib.api.release import Release
 from kitlib.api.resource import Quantity
 from kitlib.cluster.apiserver import APIServer
@@ -25,6 +24,7 @@ from kitlib.cluster.nodes import NodePlan
 from kitlib.kubelet.cgroup_tree import Cgroup, CgroupTree, Difference, Version
 from kitlib.kubelet.desired import NodeConfig, desired_tree
 from kitlib.kubelet.node_allocatable import node_status
+from kitlib.kubelet.node_conditions import first_conditions
 from kitlib.kubelet.node_validation import check_node
 from kitlib.kubelet.resource_managers import ResourceManagers
 from kitlib.kubelet.settings import KubeletSettings
@@ -166,8 +166,7 @@ def node_object(plan: NodePlan, config: NodeConfig, now: datetime) -> Node:
     offered = {name: Quantity.from_int(n, "DecimalSI") for name, n in plan.offered.items()}
     node.status.capacity = {**found.capacity, **offered}
     node.status.allocatable = {**found.allocatable, **offered}
-    ready = Condition(type="Ready", status="True", reason="KubeletReady", last_transition_time=now)
-    node.status.conditions = [ready]
+    node.status.conditions = first_conditions(now)
     return node
 
 

@@ -364,10 +364,10 @@ def desired_tree(
         for container in running_containers(pod):
             given = (assigned or {}).get((pod.metadata.uid, container.name), NOTHING_ASSIGNED)
             cgroups.append(rules.container_level(pod, container, ids(pod.metadata.uid, container.name), given))
-    return CgroupTree(version, rules.driver, _with_parents(cgroups, version))
+    return CgroupTree(version, rules.driver, with_parents(cgroups, version))
 
 
-def _with_parents(cgroups: list[Cgroup], version: Version) -> list[Cgroup]:
+def with_parents(cgroups: list[Cgroup], version: Version) -> list[Cgroup]:
     """The same with the directories above them that others made, `system.slice`, each before what is in it."""
     known = {cgroup.path for cgroup in cgroups}
     made: list[Cgroup] = []

@@ -63,13 +63,14 @@ class PodStats:
     Attributes:
         memory: working set in bytes. processes: how many. Both None = not measured.
         containers: in the order of the summary.
-        volumes: bytes in local volumes.
+        volumes: bytes in local volumes. inodes: files of all of it.
     """
 
     memory: int | None = None
     processes: int | None = None
     containers: Sequence[ContainerStats] = field(default_factory=tuple)
     volumes: int = 0
+    inodes: int = 0
 
     def disk(self, *, rootfs: bool = True, logs: bool = True, volumes: bool = True) -> int:
         """Bytes on disk of the parts that are measured. Source: kubelet eviction.podDiskUsage."""
@@ -144,6 +145,11 @@ def rank_disk_pressure(
         return found.disk(rootfs=rootfs, logs=logs, volumes=volumes)
 
     return _rank(pods, lambda pod: _against_request(pod, stats, EPHEMERAL_STORAGE, used, release))
+
+
+def rank_inode_pressure(pods: Iterable[Pod], stats: Stats, release: Release | None = None) -> list[list[Pod]]:
+    """The same for files; nobody can request any. Source: kubelet eviction.rankDiskPressureFunc (resourceInodes)."""
+    return _rank(pods, lambda pod: _against_request(pod, stats, "inodes", lambda s: s.inodes, release))
 
 
 def eviction_message(

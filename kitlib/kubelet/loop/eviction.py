@@ -1,76 +1,209 @@
-"""The eviction manager: watches memory, reports pressure, and picks the pod that has to go.
+"""The eviction manager: watches memory, disk and process ids, reports pressure, and picks the pod that has to go.
 
 A hard threshold evicts at once, a soft one when it has been crossed for its grace period; the node's condition stays
-for the transition period after the last crossing. What is decided by rule stands in `kitlib.kubelet`; here is only its
-state.
+for the transition period after the last crossing. One pod goes at a time, memory comes before all else, and critical
+pods stay. Beside the thresholds a pod goes when it has written more than its own limits of ephemeral storage allow.
+What is decided by rule stands in `kitlib.kubelet`; here is its state.
 
-Source: kubelet eviction managerImpl.synchronize (nodeConditionsLastObservedAt, thresholdsMetGracePeriod).
+Source: kubelet eviction managerImpl.synchronize, evictPod, Admit, localStorageEviction, byEvictionPriority,
+buildSignalToRankFunc.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from kitlib.api.core import Pod
+from kitlib.api.core import Pod, Taint
+from kitlib.api.podresources import pod_limits
 from kitlib.api.release import Release
-from kitlib.kubelet.eviction_ranking import PodStats, eviction_message, rank_memory_pressure
-from kitlib.kubelet.eviction_thresholds import Observation, Threshold, parse_threshold_config, thresholds_met
+from kitlib.api.resource import Quantity
+from kitlib.api.selectors import tolerates_all
+from kitlib.kubelet.eviction_ranking import (
+    SIGNAL_RESOURCES,
+    PodStats,
+    eviction_message,
+    rank_disk_pressure,
+    rank_inode_pressure,
+    rank_memory_pressure,
+    rank_pid_pressure,
+)
+from kitlib.kubelet.eviction_thresholds import (
+    NODE_CONDITIONS,
+    Observation,
+    Threshold,
+    parse_threshold_config,
+    thresholds_met,
+)
+from kitlib.kubelet.node_conditions import PRESSURES
+from kitlib.kubelet.qos import get_pod_qos, is_critical_pod
 from kitlib.kubelet.settings import KubeletSettings
 
 EVERY = 10.0
 """Seconds between two looks. Source: kubelet evictionMonitoringPeriod."""
+IMMEDIATE_GRACE = 1.0
+"""Seconds that a pod gets to end where a hard threshold is crossed. Source: immediateEvictionGracePeriodSeconds."""
 _MEMORY = ("memory.available", "allocatableMemory.available")
+_EPHEMERAL = "ephemeral-storage"
+
+
+@dataclass(frozen=True)
+class Eviction:
+    """A pod that has to go.
+
+    Attributes:
+        pod: which. message: its status shows. annotations: of the event. grace: seconds that it gets to end.
+        resource: what was short; "" where it only exceeded a limit of its own.
+    """
+
+    pod: Pod
+    message: str
+    grace: float
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    resource: str = ""
 
 
 class EvictionManager:
-    """Memory eviction of one node.
+    """Eviction on one node.
 
     Args:
         settings: the kubelet's. release: whose rules hold.
+
+    Attributes:
+        conditions: the pressures that the node reports now.
+        reclaiming: what it tried to get more of at the last look; "" = nothing.
 
     Raises:
         ThresholdError: with the kubelet's text.
     """
 
     def __init__(self, settings: KubeletSettings, release: Release) -> None:
-        found = parse_threshold_config(
+        self._thresholds = parse_threshold_config(
             settings.enforce_node_allocatable,
             settings.eviction_hard,
             settings.eviction_soft,
             settings.eviction_soft_grace_period,
             settings.eviction_minimum_reclaim,
         )
-        self._thresholds = [threshold for threshold in found if threshold.signal in _MEMORY]
-        self._transition, self._release = settings.eviction_pressure_transition_period, release
+        self._settings, self._release = settings, release
         self._since: dict[Threshold, float] = {}
-        self._last_crossed: float | None = None
+        self._last_seen: dict[str, float] = {}
         self._evicting: list[Threshold] = []
-        self.pressure = False
+        self.conditions: tuple[str, ...] = ()
+        self.reclaiming = ""
 
     def look(
-        self, now: float, observations: Mapping[str, Observation], pods: Sequence[Pod], stats: Mapping[str, PodStats]
-    ) -> tuple[Pod, str] | None:
+        self,
+        now: float,
+        observations: Mapping[str, Observation],
+        pods: Sequence[Pod],
+        stats: Callable[[], Mapping[str, PodStats]],
+    ) -> Eviction | None:
         """One look at the machine.
 
         Args:
-            now: seconds. observations: what the memory signals show.
-            pods: that run. stats: pod UID -> what it uses.
+            now: seconds. observations: what the signals show. pods: that run.
+            stats: asked for what they use, by pod UID, where that matters.
 
         Returns:
-            The pod to evict and its message, or None. `pressure` is the node's condition afterwards.
+            The pod to evict, or None. `conditions` are the node's afterwards.
         """
         crossed = thresholds_met(self._thresholds, observations)
         going_on = thresholds_met(self._evicting, observations, min_reclaim=True)
         crossed += [threshold for threshold in going_on if threshold not in crossed]
         self._since = {threshold: self._since.get(threshold, now) for threshold in crossed}
-        if crossed:
-            self._last_crossed = now
-        recently = self._last_crossed is not None and now - self._last_crossed < self._transition
-        self.pressure = bool(crossed) or recently
+        for threshold in crossed:
+            self._last_seen[NODE_CONDITIONS[threshold.signal]] = now
+        period = self._settings.eviction_pressure_transition_period
+        held = {name for name, last in self._last_seen.items() if last == now or now - last < period}
+        self.conditions = tuple(name for name in PRESSURES if name in held)
         self._evicting = [t for t in crossed if now - self._since[t] >= t.grace_period]
-        if not self._evicting or not pods:
-            return None
-        victim = rank_memory_pressure(pods, dict(stats), self._release)[0][0]
-        usage = stats.get(victim.metadata.uid)
-        message, _ = eviction_message("memory", victim, usage, self._evicting, dict(observations), self._release)
-        return victim, message
+        self.reclaiming = ""
+        own = self._over_its_own_limits(pods, stats)
+        if own is not None or not self._evicting:
+            return own
+        threshold = min(self._evicting, key=lambda t: t.signal not in _MEMORY)
+        resource = self.reclaiming = SIGNAL_RESOURCES[threshold.signal]
+        known = stats()
+        for pod in self._ranked(threshold.signal, pods, known):
+            if is_critical_pod(pod):
+                continue
+            message, annotations = eviction_message(
+                resource, pod, known.get(pod.metadata.uid), self._evicting, observations, self._release
+            )
+            return Eviction(pod, message, self._grace(threshold, pod), annotations, resource)
+        return None
+
+    def admit(self, pod: Pod) -> str:
+        """Why a new pod is refused while the node is under pressure; "" = it is admitted. Source: Admit."""
+        if not self.conditions or is_critical_pod(pod):
+            return ""
+        if self.conditions == ("MemoryPressure",):
+            if get_pod_qos(pod, self._release) != "BestEffort":
+                return ""
+            taint = Taint(key="node.kubernetes.io/memory-pressure", effect="NoSchedule")
+            if tolerates_all(pod.spec.tolerations, taint):
+                return ""
+        return f"The node had condition: [{' '.join(self.conditions)}]. "
+
+    def _grace(self, threshold: Threshold, pod: Pod) -> float:
+        if threshold.hard:
+            return IMMEDIATE_GRACE
+        most = float(self._settings.eviction_max_pod_grace_period)
+        own = pod.spec.termination_grace_period_seconds
+        return most if own is None else min(most, float(own))
+
+    def _ranked(self, signal: str, pods: Sequence[Pod], stats: Mapping[str, PodStats]) -> list[Pod]:
+        """Who goes first. Where images and containers share the node's disk, all that a pod wrote counts."""
+        if signal in _MEMORY:
+            groups = rank_memory_pressure(pods, stats, self._release)
+        elif signal == "pid.available":
+            groups = rank_pid_pressure(pods, stats)
+        elif signal.endswith("inodesFree"):
+            groups = rank_inode_pressure(pods, stats, self._release)
+        else:
+            groups = rank_disk_pressure(pods, stats, release=self._release)
+        return [pod for group in groups for pod in group]
+
+    def _over_its_own_limits(self, pods: Sequence[Pod], stats: Callable[[], Mapping[str, PodStats]]) -> Eviction | None:
+        """A pod that wrote more than a volume's size limit, its containers' limits together, or one of them.
+
+        Source: kubelet emptyDirLimitEviction, podEphemeralStorageLimitEviction, containerEphemeralStorageLimitEviction.
+        """
+        for pod in pods:
+            if not _has_storage_limit(pod):
+                continue
+            known = stats().get(pod.metadata.uid)
+            message = _storage_message(pod, known, self._release) if known is not None else ""
+            if message:
+                return Eviction(pod, message, IMMEDIATE_GRACE)
+        return None
+
+
+def _has_storage_limit(pod: Pod) -> bool:
+    if any(volume.empty_dir and volume.empty_dir.get("sizeLimit") for volume in pod.spec.volumes):
+        return True
+    return any(_EPHEMERAL in container.resources.limits for container in pod.spec.containers)
+
+
+def _storage_message(pod: Pod, stats: PodStats, release: Release) -> str:
+    """What is said of a pod that exceeds its limits of ephemeral storage; "" = it does not."""
+    limited = [
+        (volume.name, Quantity(str(volume.empty_dir["sizeLimit"])))
+        for volume in pod.spec.volumes
+        if volume.empty_dir and volume.empty_dir.get("sizeLimit") and volume.empty_dir.get("medium") != "Memory"
+    ]
+    if limited:
+        # the volumes' bytes are known together: the first one that they would not fit in is named
+        name, size = min(limited, key=lambda pair: pair[1].value())
+        if stats.volumes > size.value() > 0:
+            return f'Usage of EmptyDir volume "{name}" exceeds the limit "{size}". '
+    whole = pod_limits(pod, release=release).get(_EPHEMERAL)
+    if whole is not None and stats.disk() > whole.value():
+        return f"Pod ephemeral local storage usage exceeds the total limit of containers {whole}. "
+    limits = {c.name: c.resources.limits[_EPHEMERAL] for c in pod.spec.containers if _EPHEMERAL in c.resources.limits}
+    for one in stats.containers:
+        limit = limits.get(one.name)
+        if limit is not None and limit.value() and (one.rootfs or 0) + (one.logs or 0) > limit.value():
+            return f'Container {one.name} exceeded its local ephemeral storage limit "{limit}". '
+    return ""

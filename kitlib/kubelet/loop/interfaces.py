@@ -76,12 +76,21 @@ class Ended:
 
 
 class Usage(NamedTuple):
-    """What a container uses: CPUs now, bytes of memory (working set), processes, bytes of anonymous memory."""
+    """What a container uses.
+
+    Attributes:
+        cpus: now. memory: bytes, the working set. processes: how many. anonymous: bytes of memory without page cache.
+        rootfs, logs, volumes: bytes written to its own layer, its log, and the pod's local volumes. inodes: files.
+    """
 
     cpus: float = 0.0
     memory: int = 0
     processes: int = 0
     anonymous: int = 0
+    rootfs: int = 0
+    logs: int = 0
+    volumes: int = 0
+    inodes: int = 0
 
 
 class ContainerProblem(KitError):

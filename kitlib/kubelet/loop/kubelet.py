@@ -10,20 +10,17 @@ qosContainerManagerImpl.Start and UpdateCgroups, podContainerManagerImpl.EnsureE
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from kitlib.api.core import Pod
-from kitlib.api.errors import KitError
-from kitlib.api.meta import Condition
 from kitlib.api.podresources import pod_requests
-from kitlib.kubelet.cgroup_files import memory_order
-from kitlib.kubelet.cgroup_tree import Cgroup, CgroupFile, CgroupTree
-from kitlib.kubelet.desired import NOTHING_ASSIGNED, Desired, NodeConfig, container_id, desired_tree
-from kitlib.kubelet.eviction_ranking import ContainerStats, PodStats
-from kitlib.kubelet.eviction_thresholds import Observation
-from kitlib.kubelet.loop.eviction import EVERY, EvictionManager
+from kitlib.kubelet.cgroup_tree import CgroupTree
+from kitlib.kubelet.desired import Desired, NodeConfig
+from kitlib.kubelet.loop.cgroups import CgroupManager
+from kitlib.kubelet.loop.eviction import EVERY
 from kitlib.kubelet.loop.interfaces import CgroupFS, ContainerProblem, ContainerRuntime, Ended, Reports
-from kitlib.kubelet.loop.pod_worker import PodWorker, State
+from kitlib.kubelet.loop.pod_worker import OVER, PodWorker, State
+from kitlib.kubelet.loop.watcher import Watcher
 from kitlib.kubelet.node_allocatable import node_status
 from kitlib.kubelet.node_validation import check_node
 from kitlib.kubelet.oom_score import SANDBOX_OOM_SCORE_ADJ, container_oom_score_adjust
@@ -35,7 +32,6 @@ QOS_EVERY = 60.0
 """Seconds between two writings of the class cgroups. Source: kubelet periodicQOSCgroupUpdateInterval."""
 HOUSEKEEPING = 2.0
 """Seconds between two looks for cgroups that nobody owns. Source: kubelet housekeepingPeriod."""
-_ENDED = ("Succeeded", "Failed")
 _STARTS = 20
 """Rounds of starting within one sync: a container may die at once, and the next one's turn comes."""
 
@@ -49,7 +45,8 @@ class Kubelet:
         clock: seconds on the node's clock.
 
     Attributes:
-        wanted: the cgroups that it wants now, containers that run included.
+        managers: who has which CPUs, memory nodes and devices. watcher: looks after pressure.
+        timeline: what it did and why.
 
     Raises:
         SettingsError: where it would not start on this machine.
@@ -70,14 +67,22 @@ class Kubelet:
         self.rules = Desired(config, cgroups.version)
         self.managers = ResourceManagers(config, checkpoint)
         self.timeline = Timeline(clock)
-        self.wanted = CgroupTree(cgroups.version, config.settings.cgroup_driver)
         self._workers: dict[str, PodWorker] = {}
-        self._sandboxes: set[str] = set()
         self._ids: dict[str, tuple[PodWorker, State]] = {}
-        self._written: dict[str, Cgroup] = {}
-        self._eviction = EvictionManager(config.settings, config.gates)
+        self._restless: dict[str, PodWorker] = {}
+        self._asked: dict[str, int] = {}
+        settings = config.settings
+        offered = node_status(config.machine, config.reservations, settings.max_pods, settings.pods_per_core)
+        self._allocatable = {name: amount.milli_value() for name, amount in offered.allocatable.items()}
+        self._allocatable |= {name: amount * 1000 for name, amount in config.offered.items()}
+        self._cgroups = CgroupManager(self.rules, self.managers, cgroups, runtime, self.timeline)
+        self.watcher = Watcher(config, cgroups, runtime, self._cgroups, reports, self.timeline)
         self._next_qos, self._next_watch, self._next_cleaning = QOS_EVERY, EVERY, HOUSEKEEPING
-        self._write()
+
+    @property
+    def wanted(self) -> CgroupTree:
+        """The cgroups that should be there now: those of the node, the classes, the pods, and what runs in them."""
+        return self._cgroups.tree()
 
     @property
     def workers(self) -> Sequence[PodWorker]:
@@ -98,8 +103,10 @@ class Kubelet:
             if worker.pod.metadata.uid not in known:
                 self._leave(worker, grace=0.0)
         for pod in pods:
-            if pod.metadata.uid in self._workers:
-                self._workers[pod.metadata.uid].update(pod)
+            known_worker = self._workers.get(pod.metadata.uid)
+            if known_worker is not None and known_worker.pod is not pod:
+                known_worker.update(pod)
+                self._stir(known_worker)
         for worker in self.workers:
             if worker.pod.metadata.deletion_timestamp is not None and not worker.leaving:
                 names = [state.container.name for state in worker.states if state.alive]
@@ -108,13 +115,13 @@ class Kubelet:
                 self._leave(worker, grace=float(worker.pod.metadata.deletion_grace_period_seconds or 0))
         leaving = [worker for worker in self.workers if worker.leaving]
         if leaving and new:  # what has ended makes room before the new ones ask for it
-            self._write()
+            self._write(leaving)
             for worker in leaving:
                 self._bury(worker)
         for pod in new:
             if pod.metadata.deletion_timestamp is not None:
                 self.reports.gone(pod)
-            elif pod.status.phase not in _ENDED:
+            elif pod.status.phase not in OVER:
                 self._admit(pod)
         self._work()
 
@@ -124,22 +131,27 @@ class Kubelet:
         now = self.clock()
         if now >= self._next_qos:
             self._next_qos = now + QOS_EVERY
-            self._write_qos()
+            self._cgroups.rewrite_classes()
         if now >= self._next_watch:
             self._next_watch = now + EVERY
             changed |= self._watch()
         if now >= self._next_cleaning:
             self._next_cleaning = now + HOUSEKEEPING
-            self._clean_up()
-        waiting = any(worker.leaving or worker.to_start(now) for worker in self._workers.values())
+            self._cgroups.clean_up()
+        waiting = any(worker.leaving or worker.to_start(now) for worker in self._restless.values())
         if changed or waiting:
             self._work()
 
     def _admit(self, pod: Pod) -> None:
         """Take a pod in, or reject it for good. Source: kubelet canAdmitPod, lifecycle generalFilter."""
         worker = self._workers[pod.metadata.uid] = PodWorker(pod, self.reports.now())
+        self._stir(worker)
         for state in worker.states:
             self._ids[state.id] = (worker, state)
+        refused = self.watcher.eviction.admit(pod)
+        if refused:
+            self._reject(worker, "Evicted", refused)
+            return
         try:
             self.managers.admit(pod)
         except AdmissionProblem as problem:
@@ -150,23 +162,30 @@ class Kubelet:
             if given.exclusive:
                 about = f"{pod.name}/{container.name}"
                 self.timeline.note("cpumanager", "allocating CPUs to", about, given.cpus, "staticPolicy.Allocate")
-        settings = self.config.settings
-        offered = node_status(self.config.machine, self.config.reservations, settings.max_pods, settings.pods_per_core)
         requests = pod_requests(pod, release=self.config.gates)
         worker.asked = {name: amount.milli_value() for name, amount in requests.items()}
         worker.asked["pods"] = 1000
-        others = [w for w in self._workers.values() if w is not worker and w.phase() not in _ENDED]
         for name, wanted in sorted(worker.asked.items()):
-            if name in self.config.offered:
-                most = self.config.offered[name] * 1000
-            else:
-                most = offered.allocatable[name].milli_value() if name in offered.allocatable else 0
-            used = sum(other.asked.get(name, 0) for other in others)
+            most, used = self._allocatable.get(name, 0), self._asked.get(name, 0)
             if wanted and used + wanted > most:
                 scale = 1 if name == "cpu" else 1000
                 figures = f"requested: {wanted // scale}, used: {used // scale}, capacity: {most // scale}"
                 self._reject(worker, f"OutOf{name}", f"Node didn't have enough resource: {name}, {figures}")
                 return
+        self._count(worker, 1)
+        self.timeline.note("kubelet", "admitting pod", pod.key, "", "HandlePodAdditions")
+
+    def _count(self, worker: PodWorker, sign: int) -> None:
+        """A pod's requests count from its admission until it is over."""
+        if worker.counted == (sign > 0):
+            return
+        worker.counted = sign > 0
+        for name, amount in worker.asked.items():
+            self._asked[name] = self._asked.get(name, 0) + sign * amount
+
+    def _stir(self, worker: PodWorker) -> None:
+        """Something has happened to a pod: it is looked at again."""
+        self._restless[worker.pod.metadata.uid] = worker
 
     def _reject(self, worker: PodWorker, reason: str, message: str) -> None:
         """The pod fails without having started. Source: kubelet rejectPod."""
@@ -178,24 +197,33 @@ class Kubelet:
     # What goes out.
 
     def _work(self) -> None:
-        """Cgroups first, then containers, then what the API server is told."""
+        """Cgroups first, then containers, then what the API server is told; of the pods to which something happened."""
+        touched: dict[str, PodWorker] = {}
         for _ in range(_STARTS):
-            for worker in self.workers:
-                if worker.phase() in _ENDED:
-                    self._stop(worker, grace=0.0)
+            touched |= self._restless
+            for worker in self._restless.values():
+                if worker.phase() in OVER:
+                    self._stop(worker, worker.grace)
                     self.managers.release(worker.pod)
-            self._write()
-            for worker in self.workers:
-                if not worker.leaving and worker.phase() not in _ENDED:
+                    self._count(worker, -1)
+            self._write(self._restless.values())
+            for worker in self._restless.values():
+                if not worker.leaving and worker.phase() not in OVER:
                     self._start(worker)
             if not self._collect():
                 break
-        self._write()
-        for worker in self.workers:
+        self._write(touched.values())
+        for worker in touched.values():
             if worker.leaving:
                 self._bury(worker)
             else:
                 self._report(worker)
+        self._restless = {uid: worker for uid, worker in self._restless.items() if not worker.settled}
+
+    def _write(self, touched: Iterable[PodWorker]) -> None:
+        """Bring the cgroups in line; where CPUs are given out, one pod's change may concern all others."""
+        everybody = self._workers.values()
+        self._cgroups.write(everybody, list(touched) if self.managers.idle else list(everybody))
 
     def _start(self, worker: PodWorker) -> None:
         """Start what is due: the pause container first. Source: kuberuntime SyncPod."""
@@ -203,10 +231,10 @@ class Kubelet:
         due = worker.to_start(self.clock())
         if not due:
             return
-        if worker.sandbox not in self._sandboxes:
+        if not worker.has_sandbox:
             cgroup = self.rules.sandbox_level(pod, worker.sandbox)
             self.runtime.run_sandbox(pod, worker.sandbox, cgroup, SANDBOX_OOM_SCORE_ADJ)
-            self._sandboxes.add(worker.sandbox)
+            worker.has_sandbox = True
         for state in due:
             container = state.container
             given = self.managers.assigned(pod.metadata.uid, container.name)
@@ -222,8 +250,10 @@ class Kubelet:
             state.started(self.clock(), self.reports.now())
             self.reports.event(pod, "Normal", "Created", f"Created container: {container.name}")
             self.reports.event(pod, "Normal", "Started", f"Started container {container.name}")
+            what = f"oom_score_adj {score}" + (f", restart {state.restarts}" if state.restarts else "")
+            self.timeline.note("kubelet", "starting container", f"{pod.key}/{container.name}", what, "startContainer")
             if given.cpus:
-                self._note_cpus(pod.name, container.name, given.cpus)
+                self._cgroups.note_cpus(pod.name, container.name, given.cpus)
 
     def _collect(self) -> bool:
         """Take note of containers that have ended; whether there were any."""
@@ -237,8 +267,11 @@ class Kubelet:
         if found is None:
             return
         worker, state = found
+        self._stir(worker)
         settings = self.config.settings
         state.exited(gone, self.reports.now(), settings.back_off_base, settings.crash_loop_back_off_max)
+        ending = f"exit code {gone.code}" + (", killed: out of memory" if gone.oom else "")
+        self.timeline.note("PLEG", "container ended", f"{worker.pod.key}/{state.container.name}", ending, "relist")
         if worker.may_restart(state) and state.not_before > self.clock():
             pod, name = worker.pod, state.container.name
             where = f"{pod.name}_{pod.namespace}({pod.metadata.uid})"
@@ -250,13 +283,16 @@ class Kubelet:
         for state in worker.states:
             if state.alive:
                 self.runtime.stop(state.id, grace)
-                state.alive = False
-        if worker.sandbox in self._sandboxes:
+                state.stopped(self.reports.now(), grace)
+                about = f"{worker.pod.key}/{state.container.name}"
+                self.timeline.note("kubelet", "stopping container", about, f"grace {grace:g} s", "killContainer")
+        if worker.has_sandbox:
             self.runtime.stop(worker.sandbox, 0.0)
-            self._sandboxes.discard(worker.sandbox)
+            worker.has_sandbox = False
 
     def _leave(self, worker: PodWorker, grace: float) -> None:
         worker.leaving = True
+        self._stir(worker)
         self._stop(worker, grace)
 
     def _bury(self, worker: PodWorker) -> None:
@@ -264,10 +300,12 @@ class Kubelet:
         if any(self.runtime.pid(identity) for identity in (worker.sandbox, *(s.id for s in worker.states))):
             return
         path = self.rules.pod_path(worker.pod)
-        if path and path in self._written:
+        if path and self._cgroups.stands(path):
             return
         self.managers.release(worker.pod)
+        self._count(worker, -1)
         del self._workers[worker.pod.metadata.uid]
+        self._restless.pop(worker.pod.metadata.uid, None)
         for state in worker.states:
             self._ids.pop(state.id, None)
         self.reports.gone(worker.pod)
@@ -278,159 +316,22 @@ class Kubelet:
             worker.standing = status
             self.reports.status(worker.pod, status)
 
-    # Cgroups.
-
-    def desired(self) -> CgroupTree:
-        """The cgroups that should be there now: those of the node, the classes, the pods, and what runs in them."""
-        active = [w for w in self._workers.values() if not w.leaving and w.phase() not in _ENDED]
-        assigned = self.managers.assignments(w.pod for w in active)
-        tree = desired_tree(self.config, [w.pod for w in active], version=self.cgroups.version, assigned=assigned)
-        alive = {(w.pod.metadata.uid, "") for w in active if w.sandbox in self._sandboxes}
-        alive |= {(w.pod.metadata.uid, s.container.name) for w in active for s in w.states if s.alive}
-        cgroups = [c for c in tree.values() if c.writer != "runtime" or (c.uid, c.container) in alive]
-        for worker in active:
-            for state in worker.inits:
-                if not state.alive:
-                    continue
-                given = assigned.get((worker.pod.metadata.uid, state.container.name), NOTHING_ASSIGNED)
-                own = self.rules.container_level(worker.pod, state.container, state.id, given)
-                if own.path not in tree:
-                    cgroups.append(own)
-        return CgroupTree(tree.version, tree.driver, cgroups)
-
-    def _write(self) -> None:
-        """Make what is missing, write what has changed, remove what is not wanted any more."""
-        self.wanted = self.desired()
-        before = self._written
-        pods = {path for path, cgroup in self.wanted.items() if cgroup.kind == "pod"}
-        others = pods != {path for path, cgroup in before.items() if cgroup.kind == "pod"}
-        for path in sorted(set(before) - set(self.wanted), key=len, reverse=True):
-            if self._remove(before[path]):
-                del before[path]
-        later = []
-        for path, cgroup in self.wanted.items():
-            standing = before.get(path)
-            # the classes' values depend on all pods, so they are written whenever a pod comes or goes
-            everything = standing is None or (others and cgroup.kind in ("qos", "kubepods"))
-            if standing is None and cgroup.writer != "runtime":
-                self.cgroups.makedirs(path)
-            if standing is not None or cgroup.writer != "runtime":
-                files = _changed(cgroup, None if everything else standing)
-                # what falls is written from below: v1 lets no child have a larger quota than its parent
-                if standing is not None and any(_falls(file, standing) for file in files):
-                    later.append((cgroup, files))
-                else:
-                    self._put(cgroup, files)
-            before[path] = cgroup
-        for cgroup, files in reversed(later):
-            self._put(cgroup, files)
-
-    def _put(self, cgroup: Cgroup, files: Sequence[CgroupFile]) -> None:
-        if not files:
-            return
-        ordered = memory_order(files, lambda name: self.cgroups.read(cgroup.path, name))
-        if cgroup.writer == "runtime":
-            self.runtime.update(container_id(cgroup.uid, cgroup.container), cgroup, ordered)
-            for file in ordered:
-                if file.name == "cpuset.cpus":
-                    self._note_cpus(cgroup.pod.rpartition("/")[2], cgroup.container, file.value)
-            return
-        for file in ordered:
-            self.cgroups.write(cgroup.path, file.name, file.value)
-
-    def _note_cpus(self, pod: str, container: str, cpus: str) -> None:
-        self.timeline.note("cpumanager", "updating container", f"{pod}/{container}", cpus, "reconcileState")
-
-    def _remove(self, cgroup: Cgroup) -> bool:
-        """Remove a cgroup; False where it must be tried again because something in it still ends."""
-        if cgroup.writer == "runtime" or not self.cgroups.exists(cgroup.path):
-            return True
-        try:
-            self.cgroups.rmdir(cgroup.path)
-        except KitError:
-            return False
-        return True
-
-    def _write_qos(self) -> None:
-        """Every minute the class cgroups get their values again, whoever has changed them. Source: UpdateCgroups."""
-        for cgroup in self.wanted.values():
-            if cgroup.kind == "qos":
-                self._put(cgroup, _changed(cgroup, None))
-
-    def _clean_up(self) -> None:
-        """Remove pod cgroups that belong to no pod. Source: kubelet cleanupOrphanedPodCgroups."""
-        for parent in [c.path for c in self.wanted.values() if c.kind in ("kubepods", "qos")]:
-            for path in self.cgroups.children(parent):
-                name = path.rpartition("/")[2]
-                if path not in self._written and (name.startswith("pod") or "-pod" in name):
-                    self._remove_all(path)
-
-    def _remove_all(self, path: str) -> None:
-        for child in self.cgroups.children(path):
-            self._remove_all(child)
-        try:
-            self.cgroups.rmdir(path)
-        except KitError:
-            return  # a process is still in it: the next round tries again
-
     # Eviction.
 
     def _watch(self) -> bool:
         """Let the eviction manager look; whether it evicted a pod."""
-        seen = dict(self.runtime.signals())
-        running = [w for w in self._workers.values() if any(state.alive for state in w.states)]
-        stats = {w.pod.metadata.uid: self._stats(w) for w in running}
-        limit = self._kubepods_limit()
-        if limit is not None:
-            used = sum(stat.memory or 0 for stat in stats.values())
-            seen["allocatableMemory.available"] = Observation(limit - used, limit)
-        before = self._eviction.pressure
-        found = self._eviction.look(self.clock(), seen, [w.pod for w in running], stats)
-        if self._eviction.pressure != before:
-            self._condition("MemoryPressure", self._eviction.pressure)
+        found = self.watcher.look(self.clock(), self._workers.values())
         if found is None:
             return False
-        pod, message = found
-        self._workers[pod.metadata.uid].final = ("Failed", "Evicted", message)
-        self.reports.event(pod, "Warning", "Evicted", message)
+        worker = self._workers[found.pod.metadata.uid]
+        worker.final = ("Failed", "Evicted", found.message)
+        worker.disruption, worker.grace = found.message, found.grace
+        self._stir(worker)
+        self.reports.event(worker.pod, "Warning", "Evicted", found.message)
         return True
 
-    def _kubepods_limit(self) -> int | None:
-        """Bytes that all pods together may use, as the kernel has it."""
-        for cgroup in self.wanted.of_kind("kubepods"):
-            name = "memory.max" if self.cgroups.version == 2 else "memory.limit_in_bytes"
-            text = self.cgroups.read(cgroup.path, name) if name in cgroup else "max"
-            return int(text) if text != "max" and int(text) < 2**62 else None
-        return None
-
-    def _stats(self, worker: PodWorker) -> PodStats:
-        used = {state.container.name: self.runtime.usage(state.id) for state in worker.states if state.alive}
-        containers = tuple(ContainerStats(name, memory=usage.memory) for name, usage in used.items())
-        return PodStats(
-            memory=sum(usage.memory for usage in used.values()),
-            processes=sum(usage.processes for usage in used.values()),
-            containers=containers,
-        )
-
-    def _condition(self, kind: str, holds: bool) -> None:
-        reason = f"KubeletHas{'Insufficient' if holds else 'Sufficient'}Memory"
-        now = self.reports.now()
-        value = "True" if holds else "False"
-        self.reports.condition(Condition(type=kind, status=value, reason=reason, last_transition_time=now))
-        self.reports.event(None, "Normal", f"NodeHas{'Insufficient' if holds else 'Sufficient'}Memory", reason)
-
-
-def _changed(cgroup: Cgroup, before: Cgroup | None) -> list[CgroupFile]:
-    """The files of a cgroup that somebody writes and whose value is another than before."""
-    files = [file for file in cgroup.values() if file.written]
-    if before is None:
-        return files
-    return [file for file in files if file.name not in before or before[file.name].value != file.value]
-
-
-def _falls(file: CgroupFile, before: Cgroup) -> bool:
-    """Whether a quota becomes smaller."""
-    if file.name != "cpu.cfs_quota_us" or file.name not in before:
-        return False
-    old, new = int(before[file.name].value), int(file.value)
-    return new > 0 and (old < 0 or new < old)
+    def system_out_of_memory(self, process: str, pid: int) -> None:
+        """The machine as a whole ran out of memory and the kernel killed a process. Source: oomwatcher.Start."""
+        text = f"System OOM encountered, victim process: {process}, pid: {pid}"
+        self.reports.event(None, "Warning", "SystemOOM", text)
+        self.timeline.note("oomWatcher", "system OOM killed", process, f"pid {pid}", "oomwatcher.Start")

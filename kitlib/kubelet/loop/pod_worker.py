@@ -15,6 +15,9 @@ from kitlib.kubelet.desired import container_id
 from kitlib.kubelet.loop.interfaces import Ended
 from kitlib.kubelet.qos import is_restartable_init
 
+OVER = ("Succeeded", "Failed")
+"""Phases of a pod that has ended."""
+DISRUPTION = "DisruptionTarget"
 FORGIVEN_AFTER = 600.0
 """Seconds of running after which a container's failures are forgotten. Source: backOff's 2 × MaxContainerBackOff."""
 
@@ -70,6 +73,12 @@ class State:
             self.ended["message"] = gone.message
         self.alive, self.running = False, {}
 
+    def stopped(self, now: datetime, grace: float) -> None:
+        """The kubelet has ended it: in its own time where it was given some, else it was killed."""
+        code = 143 if grace > 1 else 137
+        self.ended = {"exitCode": code, "reason": "Error", **self.running, "finishedAt": _text(now)}
+        self.alive, self.running = False, {}
+
     def status(self, now: float, *, may_restart: bool) -> ContainerStatus:
         """As the API shows it."""
         state: dict[str, Any]
@@ -101,9 +110,12 @@ class PodWorker:
 
     Attributes:
         pod: as it was last seen. inits, mains: their states, in the manifest's order.
-        final: the phase, reason and message that end it, where the kubelet ended it itself.
+        final: the phase, reason and message that end it, where the kubelet ended it itself; disruption: the message of
+            its condition DisruptionTarget; grace: seconds that its containers then get.
         leaving: whether it is being deleted. standing: the status that was reported last.
-        asked: what it requests, in thousandths; the kubelet admits by it.
+        asked: what it requests, in thousandths; the kubelet admits by it. counted: whether that still counts.
+        generation: grows with every change of the specification.
+        has_sandbox: whether its pause container runs.
     """
 
     def __init__(self, pod: Pod, now: datetime) -> None:
@@ -114,7 +126,27 @@ class PodWorker:
         self.mains = [State(c, container_id(uid, c.name)) for c in pod.spec.containers]
         self.leaving = False
         self.final: tuple[str, str, str] | None = None
+        self.disruption, self.grace = "", 0.0
         self.asked: dict[str, int] = {}
+        self.counted = False
+        self.generation = 0
+        self.has_sandbox = False
+
+    @property
+    def active(self) -> bool:
+        """Whether it has cgroups: it is neither over nor on its way out."""
+        return not self.leaving and self.phase() not in OVER
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing happens to it by itself: all of it runs, or nothing of it will run again."""
+        if self.leaving:
+            return False
+        if self.phase() in OVER:
+            return not self.has_sandbox
+        if not self.initialized:
+            return False
+        return all(s.alive or s.problem[0] or (s.ended and not self.may_restart(s)) for s in self.states)
 
     @property
     def states(self) -> list[State]:
@@ -127,7 +159,10 @@ class PodWorker:
 
     def update(self, pod: Pod) -> None:
         """The manifest has changed: what the containers may use, the time of deletion, the status."""
-        self.pod, self.standing = pod, pod.status
+        before, self.pod, self.standing = self.pod, pod, pod.status
+        if pod.spec is before.spec or pod.spec == before.spec:
+            return
+        self.generation += 1
         given = {c.name: c for c in (*pod.spec.init_containers, *pod.spec.containers)}
         for state in self.states:
             state.container = given.get(state.container.name, state.container)
@@ -204,13 +239,25 @@ class PodWorker:
             "ContainersReady": ready,
             "Ready": ready,
         }
-        found.conditions = [c for c in standing.conditions if c.type not in ours]
+        found.conditions = [c for c in standing.conditions if c.type not in ours and c.type != DISRUPTION]
         before = {c.type: c for c in standing.conditions}
         for kind, holds in ours.items():
             value = "True" if holds else "False"
             old = before.get(kind)
             since = old.last_transition_time if old is not None and old.status == value else now
             found.conditions.append(Condition(type=kind, status=value, last_transition_time=since))
+        if self.disruption:
+            old = before.get(DISRUPTION)
+            since = old.last_transition_time if old is not None else now
+            found.conditions.append(
+                Condition(
+                    type=DISRUPTION,
+                    status="True",
+                    reason="TerminationByKubelet",
+                    message=self.disruption,
+                    last_transition_time=since,
+                )
+            )
         return found
 
 

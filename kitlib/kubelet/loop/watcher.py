@@ -1,0 +1,116 @@
+"""Looks at the machine every ten seconds: eviction, the node's pressure conditions and the events about them.
+
+Source: kubelet eviction managerImpl.Start, makeSignalObservations; nodestatus.MemoryPressureCondition,
+DiskPressureCondition, PIDPressureCondition; kubelet recordNodeStatusEvent; oomwatcher (SystemOOM).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from functools import lru_cache
+
+from kitlib.kubelet.desired import NodeConfig
+from kitlib.kubelet.eviction_ranking import ContainerStats, PodStats
+from kitlib.kubelet.eviction_thresholds import Observation
+from kitlib.kubelet.loop.cgroups import CgroupManager
+from kitlib.kubelet.loop.eviction import Eviction, EvictionManager
+from kitlib.kubelet.loop.interfaces import CgroupFS, ContainerRuntime, Reports
+from kitlib.kubelet.loop.pod_worker import PodWorker
+from kitlib.kubelet.node_conditions import PRESSURES, event_reason, pressure_condition
+from kitlib.kubelet.timeline import Timeline
+
+
+class Watcher:
+    """Watches one node.
+
+    Args:
+        config: the node's. cgroups, runtime: where the figures are. manager: its cgroups.
+        reports: who hears of pressure. timeline: what was done is noted there.
+
+    Attributes:
+        eviction: the eviction manager.
+    """
+
+    def __init__(
+        self,
+        config: NodeConfig,
+        cgroups: CgroupFS,
+        runtime: ContainerRuntime,
+        manager: CgroupManager,
+        reports: Reports,
+        timeline: Timeline,
+    ) -> None:
+        self.eviction = EvictionManager(config.settings, config.gates)
+        self._config, self._cgroups, self._runtime, self._manager = config, cgroups, runtime, manager
+        self._reports, self._timeline = reports, timeline
+
+    def look(self, now: float, workers: Collection[PodWorker]) -> Eviction | None:
+        """Look once; report what has changed.
+
+        Returns:
+            The pod that has to go, or None.
+        """
+        running = {w.pod.metadata.uid: w for w in workers if w.final is None and any(s.alive for s in w.states)}
+        before = self.eviction.conditions
+        found = self.eviction.look(now, self.observations(), [w.pod for w in running.values()], self._stats(running))
+        for kind in PRESSURES:
+            if (kind in self.eviction.conditions) != (kind in before):
+                self._report(kind, kind in self.eviction.conditions)
+        short = self.eviction.reclaiming
+        if short:
+            self._reports.event(None, "Warning", "EvictionThresholdMet", f"Attempting to reclaim {short}")
+            self._timeline.note("eviction manager", "attempting to reclaim", short, "", "managerImpl.synchronize")
+        if found is not None:
+            self._timeline.note("eviction manager", "evicting", found.pod.key, found.message.strip(), "evictPod")
+        return found
+
+    def observations(self) -> dict[str, Observation]:
+        """What the eviction signals show; that of allocatable memory is read from the cgroup of all pods."""
+        seen = dict(self._runtime.signals())
+        whole = self._allocatable()
+        if whole is not None:
+            seen["allocatableMemory.available"] = whole
+        return seen
+
+    def _allocatable(self) -> Observation | None:
+        for cgroup in self._manager.node_level("kubepods"):
+            two = self._cgroups.version == 2
+            name, usage = (
+                ("memory.max", "memory.current") if two else ("memory.limit_in_bytes", "memory.usage_in_bytes")
+            )
+            text = self._cgroups.read(cgroup.path, name) if name in cgroup else "max"
+            if text == "max" or int(text) >= 2**62:
+                return None
+            figures = dict(line.split() for line in self._cgroups.read(cgroup.path, "memory.stat").splitlines())
+            inactive = int(figures.get("inactive_file" if two else "total_inactive_file", 0))
+            working = max(int(self._cgroups.read(cgroup.path, usage)) - inactive, 0)
+            return Observation(int(text) - working, int(text))
+        return None
+
+    def _stats(self, workers: Mapping[str, PodWorker]) -> Callable[[], Mapping[str, PodStats]]:
+        """What the pods use, measured when it is first asked for."""
+
+        @lru_cache(maxsize=1)
+        def measured() -> dict[str, PodStats]:
+            return {uid: self._stats_of(worker) for uid, worker in workers.items()}
+
+        return measured
+
+    def _stats_of(self, worker: PodWorker) -> PodStats:
+        used = {state.container.name: self._runtime.usage(state.id) for state in worker.states if state.alive}
+        return PodStats(
+            memory=sum(usage.memory for usage in used.values()),
+            processes=sum(usage.processes for usage in used.values()),
+            containers=tuple(
+                ContainerStats(name, memory=usage.memory, rootfs=usage.rootfs, logs=usage.logs)
+                for name, usage in used.items()
+            ),
+            volumes=sum(usage.volumes for usage in used.values()),
+            inodes=sum(usage.inodes for usage in used.values()),
+        )
+
+    def _report(self, kind: str, holds: bool) -> None:
+        event = event_reason(kind, holds)
+        self._reports.condition(pressure_condition(kind, holds, self._reports.now()))
+        self._reports.event(None, "Normal", event, f"Node {self._config.name} status is now: {event}")
+        self._timeline.note("kubelet", "reporting", kind, str(holds), f"nodestatus.{kind}Condition")
