@@ -1,0 +1,48 @@
+"""Makes this Python refuse what Pyodide cannot do; imported before anything else of a run.
+
+Pyodide is CPython compiled to WebAssembly: no threads, no sockets, no processes, no shared libraries opened by hand, and
+modules of the standard library that are not there. What is imported here fails at the import; what slips through (a C
+extension that has the module linked in) fails at the use, by an audit hook. Source: Pyodide's documentation, "Pyodide
+Python compatibility".
+"""
+
+from __future__ import annotations
+
+import _thread
+import sys
+from importlib.abc import MetaPathFinder
+from typing import Any
+
+MISSING = frozenset(
+    # not in Pyodide
+    "curses _curses dbm ensurepip fcntl grp idlelib lib2to3 nis pwd readline resource syslog termios tkinter turtle venv"
+    # there, and of no use
+    " multiprocessing _multiprocessing subprocess _posixsubprocess threading concurrent socket _socket select selectors"
+    " ssl _ssl asyncio ctypes _ctypes socketserver http urllib3 pty mmap _posixshmem"
+    # nobody has installed them
+    " docker requests kubernetes pandas plotly ipywidgets anywidget IPython jupyterlab rapidyaml ryml".split()
+)
+FORBIDDEN = ("socket.", "subprocess.", "os.fork", "os.exec", "os.posix_spawn", "os.spawn", "os.system", "_thread.start")
+
+
+class _Finder(MetaPathFinder):
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
+        if name.partition(".")[0] in MISSING:
+            raise ModuleNotFoundError(f"No module named {name!r} in Pyodide", name=name)
+
+
+def _refuse(event: str, arguments: tuple[Any, ...]) -> None:
+    if event.startswith(FORBIDDEN) or event == "ctypes.dlopen":
+        raise OSError(f"{event} is not possible in Pyodide")
+
+
+def _no_thread(*arguments: Any, **named: Any) -> None:
+    raise RuntimeError("can't start new thread")
+
+
+_thread.start_new_thread = _thread.start_new = _no_thread
+loaded = sorted(MISSING.intersection(sys.modules))
+if loaded:
+    raise RuntimeError(f"already loaded, so it cannot be kept out: {', '.join(loaded)}")
+sys.meta_path.insert(0, _Finder())
+sys.addaudithook(_refuse)
