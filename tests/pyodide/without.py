@@ -1,8 +1,8 @@
 """Makes this Python refuse what Pyodide cannot do; imported before anything else of a run.
 
-Pyodide is CPython compiled to WebAssembly: no threads, no sockets, no processes, no shared libraries opened by hand, and
-modules of the standard library that are not there. What is imported here fails at the import; what slips through (a C
-extension that has the module linked in) fails at the use, by an audit hook. Source: Pyodide's documentation, "Pyodide
+Pyodide is CPython compiled to WebAssembly: no threads, no sockets, no processes, no shared libraries opened by hand,
+and modules of the standard library that are not there. What is imported here fails at the import; what slips through (a
+C extension that has the module linked in) fails at the use, by an audit hook. Source: Pyodide's documentation, "Pyodide
 Python compatibility".
 """
 
@@ -13,15 +13,15 @@ import sys
 from importlib.abc import MetaPathFinder
 from typing import Any
 
-MISSING = frozenset(
-    # not in Pyodide
-    "curses _curses dbm ensurepip fcntl grp idlelib lib2to3 nis pwd readline resource syslog termios tkinter turtle venv"
-    # there, and of no use
-    " multiprocessing _multiprocessing subprocess _posixsubprocess threading concurrent socket _socket select selectors"
-    " ssl _ssl asyncio ctypes _ctypes socketserver http urllib3 pty mmap _posixshmem"
-    # nobody has installed them
-    " docker requests kubernetes pandas plotly ipywidgets anywidget IPython jupyterlab rapidyaml ryml".split()
+NOT_THERE = (
+    "curses _curses dbm ensurepip fcntl grp idlelib nis pwd readline resource syslog termios tkinter turtle venv"
 )
+OF_NO_USE = (
+    "multiprocessing _multiprocessing subprocess _posixsubprocess threading concurrent socket _socket select selectors "
+    "ssl _ssl asyncio ctypes _ctypes socketserver http urllib3 pty mmap _posixshmem"
+)
+NOT_INSTALLED = "docker requests kubernetes pandas plotly ipywidgets anywidget IPython jupyterlab ryml"
+MISSING = frozenset(f"{NOT_THERE} {OF_NO_USE} {NOT_INSTALLED}".split())
 FORBIDDEN = ("socket.", "subprocess.", "os.fork", "os.exec", "os.posix_spawn", "os.spawn", "os.system", "_thread.start")
 
 
