@@ -26,7 +26,7 @@ from kitlib.api.errors import KitError, NotFound
 from kitlib.api.meta import KubeObject
 from kitlib.api.policy import PodDisruptionBudget, PriorityClass, StorageClass
 from kitlib.api.release import Release
-from kitlib.api.serialize import Source, deepcopy, load
+from kitlib.api.serialize import Source, deepcopy, from_dict, load
 from kitlib.cluster.priority import admit_priority, system_priority_classes
 from kitlib.scheduler.decision import Decision
 from kitlib.scheduler.pod_info import PodInfo
@@ -57,7 +57,26 @@ class Dump:
         Raises:
             ManifestError: for what is none. KitError: where there is no node in it.
         """
-        objects = [set_defaults(obj) for source in sources for obj in load(source)]
+        return cls._of([obj for source in sources for obj in load(source)], release, profile)
+
+    @classmethod
+    def of_items(
+        cls,
+        items: Iterable[dict[str, Any]],
+        *,
+        release: Release | str | None = None,
+        profile: Profile | None = None,
+    ) -> Dump:
+        """The same from manifests as plain data.
+
+        Raises:
+            ManifestError: for what is none. KitError: where there is no node in it.
+        """
+        return cls._of([from_dict(item) for item in items], release, profile)
+
+    @classmethod
+    def _of(cls, read: Sequence[KubeObject], release: Release | str | None, profile: Profile | None) -> Dump:
+        objects = [set_defaults(obj) for obj in read]
         classes = [obj for obj in objects if isinstance(obj, PriorityClass)] or system_priority_classes()
         for pod in (obj for obj in objects if isinstance(obj, Pod)):
             pod.metadata.namespace = pod.metadata.namespace or "default"

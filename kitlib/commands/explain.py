@@ -24,6 +24,9 @@ def add(commands: Any) -> None:
     )
     made.add_argument("pod", nargs="?", default="", help="NAME or NAMESPACE/NAME; may be left out where one pod waits")
     made.add_argument("-f", "--file", action="append", help="what kubectl printed (default: standard input)")
+    made.add_argument("--live", action="store_true", help="read the cluster of your kubeconfig instead (only lists)")
+    made.add_argument("--context", default="", help="of the kubeconfig, with --live")
+    made.add_argument("--kubeconfig", default="", help="its path, with --live (default: $KUBECONFIG, ~/.kube/config)")
     made.add_argument("--message", metavar="TEXT", help="only read a FailedScheduling message")
     made.add_argument("--how-many", action="store_true", help="say how many more of the pod fit, and where")
     made.add_argument("--release", help="the scheduler's release, 1.23 to 1.36 (default: the newest)")
@@ -39,7 +42,15 @@ def run(options: argparse.Namespace) -> int:
 
     if options.message is not None:
         return _message(decode(options.message), options.json)
-    dump = Dump.read(*(options.file or [sys.stdin]), release=options.release)
+    if options.live:
+        from kitlib.api.errors import KitError
+        from kitlib.cluster.kubernetes import read_cluster
+
+        if options.file:
+            raise KitError("--live and --file exclude each other")
+        dump = read_cluster(options.kubeconfig, context=options.context, release=options.release)
+    else:
+        dump = Dump.read(*(options.file or [sys.stdin]), release=options.release)
     pod = dump.pod(options.pod)
     hide = Redactor(dump.objects).text if options.redact else str
     return (_how_many if options.how_many else _explain)(dump, pod, hide, options)
