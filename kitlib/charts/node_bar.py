@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from kitlib.charts.base import Chart
 from kitlib.charts.style import BLUE, GREEN, GREY, ORANGE, PURPLE, VERMILLION
+from kitlib.views.meanings import size
 
 _PARTS = (
     ("kube-reserved", PURPLE, "/"),
@@ -40,10 +41,10 @@ def node_bar(parts: Mapping[str, Mapping[str, float]], units: Mapping[str, str])
             value = values.get(name, 0)
             rows.append((resource, name, value, 100 * value / capacity if capacity else 0, units.get(resource, "")))
         percent = 100 * requested / allocatable if allocatable else 0
-        sentences.append(
-            f"{resource}: {requested:g} of {allocatable:g}{units.get(resource, '')} allocatable requested"
-            f" ({percent:.0f}%)"
-        )
+        unit = units.get(resource, "")
+        of = size(int(allocatable)) if unit == "bytes" else f"{allocatable:g}{unit}"
+        what = size(int(requested)) if unit == "bytes" else f"{requested:g}"
+        sentences.append(f"{resource}: {what} of {of} allocatable requested ({percent:.0f}%)")
 
     def draw():
         import plotly.graph_objects as go
@@ -57,8 +58,8 @@ def node_bar(parts: Mapping[str, Mapping[str, float]], units: Mapping[str, str])
                 customdata=[[row[2], row[4]] for row in mine],
                 name=name,
                 orientation="h",
-                marker={"color": color, "pattern": {"shape": pattern, "fgcolor": GREY}},
-                hovertemplate="%{y}: %{customdata[0]:,}%{customdata[1]} (%{x:.1f}%)",
+                marker={"color": color, "pattern": {"shape": pattern, "fillmode": "overlay", "fgcolor": GREY}},
+                hovertemplate="%{y}: %{customdata[0]:,} %{customdata[1]} (%{x:.1f}%)",
             )
         figure.update_layout(barmode="stack", xaxis={"title": {"text": "percent of capacity"}, "range": [0, 100]})
         return figure

@@ -43,8 +43,13 @@ def oom_ranking(rows: Sequence[Row], *, killed: str = "") -> Chart:
                     customdata=[[row["memory_bytes"], row["oom_score_adj"]] for row in mine],
                     orientation="h",
                     name=qos,
+                    textposition="outside",
+                    cliponaxis=False,
                     text=[_mark(row, ranked[0], killed) for row in mine],
-                    marker={"color": color, "pattern": {"shape": QOS_PATTERNS.get(qos, "."), "fgcolor": GREY}},
+                    marker={
+                        "color": color,
+                        "pattern": {"shape": QOS_PATTERNS.get(qos, "."), "fillmode": "overlay", "fgcolor": GREY},
+                    },
                     hovertemplate="%{y}: %{x:,} pages; %{customdata[0]:,} bytes, adj %{customdata[1]}",
                 )
         figure.update_layout(height=max(280, 130 + 26 * len(ranked)))

@@ -40,7 +40,7 @@ def queue_chart(steps: Sequence[Row]) -> Chart:
                 name=queue,
                 marker={
                     "color": series_color(index),
-                    "pattern": {"shape": ("", "/", "x", ".")[index], "fgcolor": GREY},
+                    "pattern": {"shape": ("", "/", "x", ".")[index], "fillmode": "overlay", "fgcolor": GREY},
                 },
                 hovertemplate="%{customdata[1]}<br>" + queue + ": %{customdata[0]}<extra></extra>",
             )

@@ -90,7 +90,11 @@ def score_bars(nodes: Sequence[str], weighted: Mapping[str, Sequence[int]], best
                 orientation="h",
                 marker={
                     "color": series_color(index),
-                    "pattern": {"shape": ("", "/", "x", ".", "\\", "+")[index % 6], "fgcolor": GREY},
+                    "pattern": {
+                        "shape": ("", "/", "x", ".", "\\", "+")[index % 6],
+                        "fillmode": "overlay",
+                        "fgcolor": GREY,
+                    },
                 },
             )
         figure.add_scatter(

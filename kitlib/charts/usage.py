@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from kitlib.charts.base import Chart
 from kitlib.charts.style import VERMILLION, series_color
+from kitlib.views.meanings import size
 
 _DASHES = ("solid", "dot", "dash", "longdash", "dashdot", "longdashdot")
 
@@ -28,8 +29,10 @@ def usage_chart(
     """
     limits = dict(limits or {})
     last = {name: next((v for v in reversed(values) if v is not None), None) for name, values in series.items()}
-    said = ", ".join(f"{name} {value:,.6g} {unit}" for name, value in last.items() if value is not None)
-    over = [name for name, value in last.items() if name in limits and value is not None and value >= 0.995 * limits[name]]
+    said = ", ".join(f"{name} {_said(value, unit)}" for name, value in last.items() if value is not None)
+    over = [
+        name for name, value in last.items() if name in limits and value is not None and value >= 0.995 * limits[name]
+    ]
 
     def draw():
         import plotly.graph_objects as go
@@ -53,3 +56,7 @@ def usage_chart(
     if over:
         sentence += " At the limit: " + ", ".join(over) + "."
     return Chart(title, sentence, {"seconds": list(seconds), **{n: list(v) for n, v in series.items()}}, draw)
+
+
+def _said(value: float, unit: str) -> str:
+    return size(int(value)) if unit == "bytes" else f"{value:,.4g} {unit}"
