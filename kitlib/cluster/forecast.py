@@ -10,7 +10,7 @@ Source: mm/oom_kill.c, mm/memcontrol.c, by `kitlib.node.simulated`; kubelet Ensu
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -100,3 +100,22 @@ def _ranked(candidates: Sequence[oom.Candidate], tree: CgroupTree, where: str, t
         known = cgroup is not None and bool(cgroup.pod)
         rows.append(oom_row(one, name_of(cgroup, one.name), cgroup.qos if known and cgroup else NODE, points))
     return sorted(rows, key=lambda row: -row["badness"])
+
+
+def cpu_forecast(node: Any, wanted: Mapping[str, float]) -> dict[str, float]:
+    """How many CPUs each cgroup would get if these were busy and nobody else.
+
+    Args:
+        node: simulated or real. wanted: path of a container's cgroup -> busy threads in it.
+
+    Returns:
+        Path -> CPUs, by the weights and quotas that the kubelet wants there.
+    """
+    tree = node.desired()
+    kernel = Kernel(node.config.machine, tree.version)
+    kernel.cgroups.apply(tree)
+    pids = {
+        path: kernel.spawn(Workload((Phase(FOREVER, cpus=cpus),), name="busy"), path) for path, cpus in wanted.items()
+    }
+    kernel.advance(0.0)
+    return {path: kernel.processes[pid].rate if pid in kernel.processes else 0.0 for path, pid in pids.items()}

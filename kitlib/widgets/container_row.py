@@ -66,9 +66,9 @@ class AmountField(Field):
     def __init__(self, name: str, resource: str, path: str) -> None:
         self._ladder = LADDERS[resource]
         self.slider = ipw.SelectionSlider(options=self._ladder, readout=False, layout={"width": "9em"})
-        text = ipw.Text(layout={"width": "13em"}, placeholder=_UNSET)
+        text = ipw.Text(layout={"width": "15em"}, placeholder=_UNSET)
         super().__init__(text, name, path, more=(self.slider,))
-        text.style.description_width = "8em"
+        text.style.description_width = "9em"
         self.slider.description, self.slider.description_allow_html = "", False
         self.slider.tooltip = f"{name}, slider"
         self.slider.observe(self._slid, "value")
@@ -127,7 +127,7 @@ class ContainerRow(ipw.VBox):
         head.add_class("kitlib-row")
         grid = ipw.GridBox(
             list(self.amounts.values()),
-            layout={"grid_template_columns": "repeat(auto-fill, minmax(25em, 1fr))", "width": "100%"},
+            layout={"grid_template_columns": "repeat(auto-fill, minmax(26em, 1fr))", "width": "100%"},
         )
         super().__init__([head, grid], layout={"border_left": "3px solid #0072B2", "padding": "0 0 0 .6em"})
         self.layout.margin = ".3em 0"

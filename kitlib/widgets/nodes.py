@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 from kitlib.api.errors import KitError
+from kitlib.cluster.clock import VirtualClock
 
 
 def node_of(source: Any, name: str = "") -> Any:
@@ -35,7 +36,7 @@ class Passing:
 
     def __init__(self, source: Any) -> None:
         clock = getattr(source, "clock", None)
-        self._clock = clock if hasattr(clock, "move") else None
+        self._clock = clock if isinstance(clock, VirtualClock) else None
         self._cluster = source if self._clock is not None else None
         self._began = time.monotonic()
 

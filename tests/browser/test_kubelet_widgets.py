@@ -197,7 +197,7 @@ class TestCgroupWatch:
         stood = self.samples(page)
         page.wait_for_timeout(800)
         assert self.samples(page) == stood
-        wait_for_sentence(page, "web/app 1.04858e+08 bytes")
+        wait_for_sentence(page, "web/app 100Mi")
         box.get_by_role("button", name="Start").click()
         page.wait_for_function(
             f"() => Number(document.querySelector('canvas.kitlib-canvas').dataset.samples) > {stood + 5}"

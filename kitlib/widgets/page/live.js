@@ -8,8 +8,13 @@ function short(value, unit) {
   }
   return Math.abs(value) >= 100 ? value.toFixed(0) : value.toFixed(2);
 }
+function nice(least, unit) {
+  if (unit === "bytes") return 2 ** Math.ceil(Math.log2(Math.max(least, 1)));
+  const tens = 10 ** Math.floor(Math.log10(least));
+  return [1, 2, 5, 10].find((factor) => factor * tens >= least) * tens;
+}
 export default () => {
-  let times = [], columns = [], listeners = new Set(), seq = 0, wanted = false;
+  let times = [], columns = [], listeners = new Set(), seq = 0;
   const clear = (model) => { times = []; columns = model.get("names").map(() => []); };
   const add = (time, values) => {
     times.push(time);
@@ -71,14 +76,14 @@ export default () => {
         for (const value of Object.values(limits)) high = Math.max(high, value);
         for (const column of columns) for (let i = from; i < to; i++) if (column[i] > high) high = column[i];
         high = high * 1.06 || 1;
+        const step = nice(high / 4, unit);
         const x = (t) => left + ((t - first) / room()) * (width - left - right);
         const y = (v) => height - bottom - (v / high) * (height - top - bottom);
         pen.strokeStyle = "rgba(128,128,128,.3)";
         pen.fillStyle = ink;
         pen.lineWidth = 1;
         pen.textAlign = "right";
-        for (let i = 0; i <= 4; i++) {
-          const value = (high * i) / 4;
+        for (let value = 0; value <= high; value += step) {
           pen.beginPath();
           pen.moveTo(left, y(value));
           pen.lineTo(width - right, y(value));

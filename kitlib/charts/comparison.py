@@ -1,0 +1,59 @@
+"""Two things value by value: what is the same, what differs, and what only one of them has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kitlib.charts.base import Chart, Row
+from kitlib.charts.style import ORANGE, SKY
+
+
+def comparison_chart(rows: Sequence[Row], names: tuple[str, str], *, what: str, about: str = "") -> Chart:
+    """One line a value, one column for each of the two; a line that differs has another colour and the sign ≠.
+
+    Args:
+        rows: {"label", "left", "right"}; None = that side has none.
+        names: of the two. what: the title. about: a sentence put before the count.
+    """
+    different = [row for row in rows if row["left"] != row["right"]]
+    count = f"{len(different)} of {len(rows)} values differ" + (
+        ": " + ", ".join(str(row["label"]) for row in different[:4]) + ("…" if len(different) > 4 else "")
+        if different
+        else ""
+    )
+    left, right = names if names[0] != names[1] else (f"{names[0]} (left)", f"{names[1]} (right)")
+
+    def draw():
+        import plotly.graph_objects as go
+
+        figure = go.Figure()
+        figure.add_heatmap(
+            x=[left, right],
+            y=[("≠ " if row["left"] != row["right"] else "") + str(row["label"]) for row in rows],
+            z=[[2 if row["left"] != row["right"] else 1] * 2 for row in rows],
+            text=[[_said(row["left"]), _said(row["right"])] for row in rows],
+            texttemplate="%{text}",
+            textfont={"color": "#000000"},
+            zmin=0,
+            zmax=2,
+            colorscale=[[0, "rgba(128,128,128,0.12)"], [0.5, SKY], [1, ORANGE]],
+            showscale=False,
+            xgap=2,
+            ygap=1,
+            hovertemplate="%{y}, %{x}: %{text}<extra></extra>",
+        )
+        figure.update_layout(height=110 + 24 * max(len(rows), 4))
+        figure.update_yaxes(autorange="reversed")
+        return figure
+
+    columns = {
+        "value": [row["label"] for row in rows],
+        left: [row["left"] for row in rows],
+        right: [row["right"] for row in rows],
+        "same": [row["left"] == row["right"] for row in rows],
+    }
+    return Chart(what, f"{about} {count}.".strip(), columns, draw)
+
+
+def _said(value: object) -> str:
+    return "–" if value is None else str(value)

@@ -1,0 +1,105 @@
+"""What happened on a node and around it, from four sources on one clock: Kubernetes events, the kernel's log, the
+kubelet's own steps, and cgroup files whose content has changed.
+
+Files do not say when they were written, so they are read at every look and compared with the look before.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from kitlib.cluster.looking import name_of
+
+SOURCES = ("event", "kernel", "kubelet", "cgroup")
+_STAMP = re.compile(r"^\[\s*(?P<seconds>[\d.]+)\]\s*(?P<text>.*)$")
+_COUNTERS = ("memory.current", "memory.usage_in_bytes", "cpu.stat", "cpuacct.usage", "pids.current")
+
+
+class Chronicle:
+    """Collects entries; each is {"seconds", "source", "object", "text"}.
+
+    Args:
+        cluster: whose events count. node: that is looked at.
+    """
+
+    def __init__(self, cluster: Any, node: Any) -> None:
+        self._cluster, self._node = cluster, node
+        self.entries: list[dict[str, Any]] = []
+        self._events: set[tuple[str, int]] = set()
+        self._lines = 0
+        self._steps = 0
+        self._values: dict[str, dict[str, str]] | None = None
+        self._names: dict[str, str] = {}
+
+    def look(self, seconds: float) -> list[dict[str, Any]]:
+        """What is new; also added to `entries`, which stay in order.
+
+        Args:
+            seconds: now.
+        """
+        found = [*self._new_events(seconds), *self._new_lines(seconds), *self._new_steps(), *self._changes(seconds)]
+        self.entries = sorted([*self.entries, *found], key=lambda entry: entry["seconds"])
+        return found
+
+    def _new_events(self, now: float) -> list[dict[str, Any]]:
+        start = getattr(self._cluster.clock, "start", None)
+        found = []
+        for event in self._cluster.events():
+            key = (event.metadata.uid or event.name, event.count)
+            if key in self._events:
+                continue
+            self._events.add(key)
+            at = event.last_timestamp
+            seconds = (at - start).total_seconds() if at is not None and start is not None else now
+            about = event.involved_object
+            found.append(_entry(seconds, "event", about.name, f"{event.reason}: {event.message}"))
+        return found
+
+    def _new_lines(self, now: float) -> list[dict[str, Any]]:
+        lines = self._node.kernel_log()
+        new, self._lines = lines[self._lines :], len(lines)
+        found = []
+        for line in new:
+            stamp = _STAMP.match(line)
+            virtual = hasattr(self._cluster.clock, "start")
+            seconds = float(stamp["seconds"]) if stamp and virtual else now
+            found.append(_entry(seconds, "kernel", self._node.name, stamp["text"] if stamp else line))
+        return found
+
+    def _new_steps(self) -> list[dict[str, Any]]:
+        steps = list(getattr(vars(self._node).get("kubelet"), "timeline", ()))
+        new, self._steps = steps[self._steps :], len(steps)
+        return [
+            _entry(step.time, "kubelet", step.about, f"{step.actor}: {step.action}" + _behind(step.detail))
+            for step in new
+        ]
+
+    def _changes(self, now: float) -> list[dict[str, Any]]:
+        tree = self._node.tree()
+        values = {p: {f: v for f, v in files.items() if f not in _COUNTERS} for p, files in tree.to_values().items()}
+        before, self._values = self._values, values
+        names, self._names = self._names, {path: name_of(cgroup) or path for path, cgroup in tree.items()}
+        if before is None:
+            return []
+        found = []
+        for path, files in values.items():
+            name = self._names[path]
+            if path not in before:
+                found.append(_entry(now, "cgroup", name, f"made {path}"))
+                continue
+            for file, value in files.items():
+                old = before[path].get(file)
+                if old != value:
+                    found.append(_entry(now, "cgroup", name, f"{file}: {old} is now {value}"))
+        gone = [path for path in before if path not in values]
+        found += [_entry(now, "cgroup", names.get(path, path), f"removed {path}") for path in gone]
+        return found
+
+
+def _entry(seconds: float, source: str, about: str, text: str) -> dict[str, Any]:
+    return {"seconds": round(seconds, 3), "source": source, "object": about, "text": text}
+
+
+def _behind(detail: str) -> str:
+    return f" ({detail})" if detail else ""

@@ -1,0 +1,104 @@
+"""Which processor belongs to whom: sockets, NUMA nodes, cores and threads, under the static CPU manager policy.
+
+Add Guaranteed pods with whole CPUs and see which processors they get for themselves; other amounts share the rest.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ipywidgets as ipw
+
+from kitlib.api.core import Pod
+from kitlib.api.errors import KitError
+from kitlib.api.serialize import from_dict
+from kitlib.charts.base import Chart
+from kitlib.charts.cpu_map import cpu_map
+from kitlib.cluster.cluster import Cluster
+from kitlib.cluster.looking import name_of
+from kitlib.kubelet.cpuset import parse_cpus
+from kitlib.kubelet.resource_managers import ResourceManagers
+from kitlib.widgets.base import Field, KitWidget, labelled
+from kitlib.widgets.nodes import node_of
+
+FLAGS = ("--cpu-manager-policy=static", "--kube-reserved=cpu=1")
+
+
+class CpuMap(KitWidget):
+    """The processors of one node.
+
+    Args:
+        cluster: None = a simulated node of 2 sockets, 4 cores each, 2 threads a core; static policy, 1 CPU reserved.
+        node: its name, where there are several.
+        image: of the pods that are added.
+    """
+
+    title = "CPU map"
+
+    def __init__(self, cluster: Any = None, node: str = "", image: str = "registry.k8s.io/pause:3.10") -> None:
+        if cluster is None:
+            machine = {"topology": {"sockets": 2, "numa": 1, "cores": 4}, "memory": "32Gi", "kubelet": list(FLAGS)}
+            cluster = Cluster.simulated([machine])
+        self.cluster, self.node, self._image = cluster, node_of(cluster, node), image
+        self._number = 0
+        self.cpus = Field(ipw.Text(value="2", layout={"width": "12em"}), "CPUs", "request and limit of the pod")
+        self.add = self.button("Add the pod", self._add, "a Guaranteed pod with so many CPUs", "plus")
+        self.pod = labelled(ipw.Dropdown(options=[], layout={"width": "16em"}), "pod")
+        self.remove = self.button("Remove it", self._remove, "delete the pod that is chosen", "trash")
+        row = ipw.HBox([self.cpus, self.add, self.pod, self.remove])
+        row.add_class("kitlib-row")
+        super().__init__([row])
+        self.refresh()
+
+    # ---- what the learner does
+
+    def _add(self) -> None:
+        self.cpus.say("")
+        amounts = {"cpu": str(self.cpus.value).strip(), "memory": "64Mi"}
+        data = {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": f"pod-{self._number + 1}", "namespace": "default"},
+            "spec": {
+                "nodeName": self.node.name,
+                "containers": [
+                    {"name": "app", "image": self._image, "resources": {"requests": amounts, "limits": amounts}}
+                ],
+            },
+        }
+        try:
+            pod: Pod = from_dict(data, Pod)
+            self.cluster.apply(pod)
+        except (KitError, ValueError) as error:
+            self.cpus.say(str(error))
+            return
+        self._number += 1
+        made = self.cluster.pod(pod.name)
+        if made.status.phase == "Failed":
+            self.cpus.say(f"{made.name}: {made.status.message or made.status.reason}")
+
+    def _remove(self) -> None:
+        if self.pod.value is None:
+            raise KitError("there is no pod to remove")
+        self.cluster.delete("Pod", self.pod.value, grace=0)
+
+    # ---- what is shown
+
+    def chart(self) -> Chart:
+        config = self.node.config
+        rules = ResourceManagers(config).cpus
+        pods = {p.key: p for p in self.cluster.pods() if p.spec.node_name == self.node.name}
+        names = [p.name for p in pods.values() if p.namespace == "default"]
+        if list(self.pod.options) != names:
+            kept = self.pod.value
+            self.pod.options = names
+            self.pod.value = kept if kept in names else names[0] if names else None
+        owners = dict.fromkeys(rules.reserved if rules is not None else (), "reserved")
+        for cgroup in self.node.desired().of_kind("container"):
+            pod = pods.get(cgroup.pod)
+            container = next((c for c in pod.spec.containers if c.name == cgroup.container), None) if pod else None
+            if rules is None or pod is None or container is None or not rules.exclusive_cpus(pod, container):
+                continue
+            text = self.node.read(cgroup.path, "cpuset.cpus")
+            owners.update(dict.fromkeys(parse_cpus(text.strip()), name_of(cgroup)))
+        return cpu_map([(c.id, c.core, c.socket, c.numa) for c in config.machine.cpus], owners)

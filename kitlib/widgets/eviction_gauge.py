@@ -1,0 +1,136 @@
+"""How near a node is to evicting pods: every threshold with what is available, who would go next, and who went.
+
+Add pods that take memory, let time pass (the kubelet looks every ten seconds), and watch the order of eviction, which
+is not the order of the OOM killer.
+"""
+
+from __future__ import annotations
+
+import html
+from typing import Any
+
+import ipywidgets as ipw
+
+from kitlib.api.core import Pod
+from kitlib.api.errors import KitError
+from kitlib.api.serialize import from_dict
+from kitlib.charts.base import Chart
+from kitlib.charts.eviction_gauge import eviction_gauge
+from kitlib.cluster.cluster import Cluster
+from kitlib.cluster.pressure import eviction_order, threshold_rows
+from kitlib.node.simulated.workloads import workload_of
+from kitlib.widgets.base import KitWidget, labelled
+from kitlib.widgets.container_row import AmountField
+from kitlib.widgets.nodes import Passing, node_of
+
+
+class EvictionGauge(KitWidget):
+    """Thresholds of one node.
+
+    Args:
+        cluster: None = a simulated one with a node of 1Gi that evicts below 200Mi.
+        node: its name, where there are several.
+        image: of the pods that are added.
+    """
+
+    title = "Eviction gauge"
+
+    def __init__(self, cluster: Any = None, node: str = "", image: str = "registry.k8s.io/pause:3.10") -> None:
+        if cluster is None:
+            flags = ["--eviction-hard=memory.available<200Mi", "--eviction-soft=memory.available<300Mi"]
+            flags.append("--eviction-soft-grace-period=memory.available=30s")
+            cluster = Cluster.simulated(1, cpus=2, memory="1Gi", kubelet=flags)
+        self.cluster, self.node, self._image = cluster, node_of(cluster, node), image
+        self._passing, self._number = Passing(cluster), 0
+        self.request = AmountField("requests", "memory", "memory request of the pod; empty = none")
+        self.uses = AmountField("uses", "memory", "memory that its process takes")
+        self.request.amount, self.uses.amount = "64Mi", "200Mi"
+        self.priority = labelled(ipw.BoundedIntText(value=0, min=-1000, max=1000, step=100), "priority")
+        self.priority.layout.width = "12em"
+        self.add = self.button("Add the pod", self._add, "start it on the node", "plus")
+        self.wait = self.button("Wait 10 s", lambda: self._wait(10), "the kubelet looks every ten seconds")
+        self.live = labelled(
+            ipw.ToggleButton(value=False, icon="play"), "Live", "let time pass and look twice a second"
+        )
+        self.live.observe(self._switch, "value")
+        first, second = ipw.HBox([self.request, self.uses, self.priority]), ipw.HBox([self.add, self.wait, self.live])
+        first.add_class("kitlib-row")
+        self._order = ipw.HTML()
+        self._order.add_class("kitlib-sentence")
+        super().__init__([first, second, self._order])
+        self._beat = self.ticker(self._tick, 0.5)
+        self.refresh()
+
+    # ---- what the learner does
+
+    def _add(self) -> None:
+        for field in (self.request, self.uses):
+            field.say("")
+        if not self.uses.amount:
+            raise KitError("uses: say how much memory the pod's process takes, 100Mi")
+        requests = {"memory": self.request.amount} if self.request.amount else {}
+        data = {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {
+                "name": f"pod-{self._number + 1}",
+                "annotations": {"kitlib.dev/workload.app": f"memory={self.uses.amount}"},
+            },
+            "spec": {
+                "nodeName": self.node.name,
+                **({"priorityClassName": self._priority_class()} if self.priority.value else {}),
+                "containers": [{"name": "app", "image": self._image, "resources": {"requests": requests}}],
+            },
+        }
+        pod: Pod = from_dict(data, Pod)
+        workload_of(pod, pod.spec.containers[0])  # says what is wrong with the amount before anything is made
+        self.cluster.apply(pod)
+        self._number += 1
+        made = self.cluster.pod(pod.name)
+        if made.status.phase == "Failed":
+            raise KitError(f"{made.name}: {made.status.message or made.status.reason}")
+
+    def _priority_class(self) -> str:
+        """The name of the priority class of that value, made where there is none: a pod cannot carry a bare number."""
+        value = self.priority.value
+        name = f"priority-{value}" if value >= 0 else f"priority-minus-{-value}"
+        data = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}}
+        self.cluster.apply({**data, "value": value})
+        return name
+
+    def _wait(self, seconds: float) -> None:
+        self.cluster.advance(seconds)
+
+    def _switch(self, change: Any) -> None:
+        try:
+            (self._beat.start if change["new"] else self._beat.stop)()
+        except KitError as error:
+            self.wrong(error)
+
+    def _tick(self) -> None:
+        self._passing.on(1.0)
+        self.refresh()
+
+    def wrong(self, error: Exception) -> None:
+        """Beside the amount that the error is about, else beside the controls."""
+        text = str(error)
+        places = {"requests": self.request, "uses": self.uses}
+        words = {"requests": "resources.requests", "uses": "kitlib.dev/workload"}
+        for name, field in places.items():
+            field.say(text if text.startswith(f"{name}:") or words[name] in text else "")
+        self.say("" if any(field.problem for field in places.values()) else text)
+
+    # ---- what is shown
+
+    def chart(self) -> Chart:
+        pods = [p for p in self.cluster.pods() if p.spec.node_name == self.node.name]
+        order = eviction_order(self.node, pods)
+        evicted = [p.name for p in pods if p.status.reason == "Evicted"]
+        conditions = {c.type: c.status for c in self.cluster.get("Node", self.node.name).status.conditions}
+        said = [f"Order of eviction: {', '.join(p.name for p in order)}." if order else "No pod runs here."]
+        if evicted:
+            said.append(f"Evicted so far: {', '.join(evicted)}.")
+        if conditions.get("MemoryPressure") == "True":
+            said.append("The node reports MemoryPressure.")
+        self._order.value = f"<p>{html.escape(' '.join(said))}</p>"
+        return eviction_gauge(threshold_rows(self.node))

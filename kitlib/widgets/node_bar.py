@@ -1,0 +1,169 @@
+"""From capacity to what is free: what a node keeps for itself, what pods may ask for, what they have asked for.
+
+Change the machine, the reservations or the eviction threshold and see allocatable, and the cgroup of all pods, follow.
+"""
+
+from __future__ import annotations
+
+import html
+from typing import Any
+
+import ipywidgets as ipw
+
+from kitlib.api.errors import KitError
+from kitlib.api.podresources import pod_requests
+from kitlib.api.resource import Quantity
+from kitlib.charts.base import Chart
+from kitlib.charts.node_bar import node_bar
+from kitlib.kubelet.machine import MachineInfo
+from kitlib.kubelet.node_allocatable import (
+    Reservations,
+    eviction_reservation,
+    node_status,
+    pods_limit,
+    validate_node_allocatable,
+)
+from kitlib.views.meanings import size
+from kitlib.widgets.base import Field, KitWidget
+from kitlib.widgets.nodes import node_of
+
+_AMOUNTS = ("cpu", "memory")
+MAX_PODS = 110
+"""The kubelet's default; it plays no part in CPU and memory."""
+
+
+class NodeBar(KitWidget):
+    """A node's CPU and memory as bars.
+
+    Args:
+        source: a cluster or a node of one, whose machine, settings and pods are shown first; None = 8 CPUs, 16Gi, and
+            the amounts requested are typed.
+        node: its name, where the cluster has several.
+    """
+
+    title = "Node bar"
+
+    def __init__(self, source: Any = None, node: str = "") -> None:
+        machine_node = None if source is None else node_of(source, node)
+        config = getattr(machine_node, "config", None)
+        machine = config.machine if config is not None else MachineInfo.declare(8, "16Gi")
+        kept = config.reservations if config is not None else Reservations(eviction_hard={"memory.available": "100Mi"})
+        capacity = machine.capacity()
+        requested = self._requested(source, machine_node)
+        texts = {
+            "capacity": {name: str(capacity[name]) for name in _AMOUNTS},
+            "kube-reserved": {name: _text(kept.kube_reserved.get(name)) for name in _AMOUNTS},
+            "system-reserved": {name: _text(kept.system_reserved.get(name)) for name in _AMOUNTS},
+            "eviction-hard": {"memory": str(kept.eviction_hard.get("memory.available", ""))},
+            "requested by pods": {name: _text(requested.get(name)) for name in _AMOUNTS},
+        }
+        self.fields: dict[tuple[str, str], Field] = {}
+        columns = []
+        for resource in _AMOUNTS:
+            column = [ipw.HTML(f"<b>{resource}</b>")]
+            for part, values in texts.items():
+                if resource in values:
+                    text = ipw.Text(value=values[resource], placeholder="nothing", layout={"width": "19em"})
+                    field = Field(text, f"{resource} {part}", f"{part} of {resource}")
+                    text.style.description_width = "11em"
+                    text.observe(self.refresh, "value")
+                    self.fields[part, resource] = field
+                    column.append(field)
+            columns.append(ipw.VBox(column, layout={"flex": "1 1 24em"}))
+        row = ipw.HBox(columns)
+        row.add_class("kitlib-row")
+        self._figures = ipw.HTML()
+        self._figures.add_class("kitlib-sentence")
+        super().__init__([row, self._figures])
+        self.refresh()
+
+    @staticmethod
+    def _requested(source: Any, node: Any) -> dict[str, Quantity]:
+        """What the pods on the node request together."""
+        if source is None or not hasattr(source, "pods"):
+            return {}
+        total: dict[str, Quantity] = {}
+        for pod in source.pods():
+            if pod.spec.node_name == node.name and pod.status.phase not in ("Succeeded", "Failed"):
+                for name, amount in pod_requests(pod).items():
+                    total[name] = total[name] + amount if name in total else amount
+        return total
+
+    def _quantity(self, part: str, resource: str) -> Quantity | None:
+        field = self.fields[part, resource]
+        text = str(field.value).strip()
+        if not text:
+            return None
+        try:
+            amount = Quantity(text)
+        except ValueError as error:
+            field.say(str(error))
+            raise
+        if amount.sign() < 0:
+            field.say(f"{text}: must not be negative")
+            raise KitError(field.problem)
+        return amount
+
+    def chart(self) -> Chart:
+        for field in self.fields.values():
+            field.say("")
+        machine = MachineInfo(cores=self._at_least_one("cpu").value(), memory=self._at_least_one("memory").value())
+        reserved: dict[str, dict[str, Quantity]] = {}
+        for part in ("kube-reserved", "system-reserved", "requested by pods"):
+            found = {name: self._quantity(part, name) for name in _AMOUNTS}
+            reserved[part] = {name: amount for name, amount in found.items() if amount is not None}
+        hard = str(self.fields["eviction-hard", "memory"].value).strip()
+        kept = Reservations(
+            reserved["kube-reserved"], reserved["system-reserved"], {"memory.available": hard} if hard else {}
+        )
+        capacity = machine.container_manager_capacity()
+        evicted = self._eviction(kept, capacity)
+        validate_node_allocatable(capacity, kept)
+        parts = {
+            resource: {
+                "capacity": _number(capacity[resource], resource),
+                **{part: _number(amounts.get(resource), resource) for part, amounts in reserved.items()},
+                "eviction-hard": _number(evicted.get(resource), resource),
+            }
+            for resource in _AMOUNTS
+        }
+        status, limit = node_status(machine, kept, MAX_PODS), pods_limit(machine, kept)
+        text = (
+            f"Allocatable: cpu {status.allocatable['cpu']}, memory {size(status.allocatable['memory'].value())}. "
+            f"The cgroup of all pods is limited to {size(limit['memory'].value())}: what is kept for eviction is not "
+            "taken off there, so that the kubelet has time to act."
+        )
+        self._figures.value = f"<p>{html.escape(text)}</p>"
+        return node_bar(parts, {"cpu": "m", "memory": "bytes"})
+
+    def _at_least_one(self, resource: str) -> Quantity:
+        amount = self._quantity("capacity", resource)
+        if amount is None or amount.value() < 1:
+            self.fields["capacity", resource].say(f"a machine has some {resource}")
+            raise KitError("")
+        return amount
+
+    def _eviction(self, kept: Reservations, capacity: dict[str, Quantity]) -> dict[str, Quantity]:
+        try:
+            return eviction_reservation(kept.eviction_hard, capacity)
+        except ValueError as error:
+            self.fields["eviction-hard", "memory"].say(str(error))
+            raise
+
+    def wrong(self, error: Exception) -> None:
+        """Reservations that exceed the machine are said beside those of the resource that is short."""
+        for resource in _AMOUNTS:
+            if f'Resource "{resource}"' in str(error):
+                self.fields["capacity", resource].say(str(error))
+        beside = any(field.problem for field in self.fields.values())
+        self.say("" if beside else str(error))
+
+
+def _text(amount: Quantity | None) -> str:
+    return "" if amount is None else str(amount)
+
+
+def _number(amount: Quantity | None, resource: str) -> float:
+    if amount is None:
+        return 0
+    return amount.milli_value() if resource == "cpu" else amount.value()

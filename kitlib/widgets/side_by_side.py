@@ -1,0 +1,71 @@
+"""Two pods beside each other, each as form and YAML: which of their cgroup values differ, and which are the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ipywidgets as ipw
+
+from kitlib.charts.base import Chart
+from kitlib.charts.comparison import comparison_chart
+from kitlib.kubelet.desired import NodeConfig
+from kitlib.kubelet.qos import get_pod_qos
+from kitlib.widgets.base import KitWidget, labelled
+from kitlib.widgets.pod_builder import MACHINE, pod_files_chart
+from kitlib.widgets.pod_form import EXAMPLE, PodForm
+
+_OTHER = EXAMPLE.replace("name: web", "name: db").replace("cpu: 250m", 'cpu: "1"').replace("128Mi", "256Mi")
+
+
+class SideBySide(KitWidget):
+    """Two pods on the same node.
+
+    Args:
+        left, right: YAML, a path, or a Pod; None = a Burstable and a Guaranteed example.
+        node: a node of a cluster, or a `NodeConfig`; None = 4 CPUs and 8Gi.
+    """
+
+    title = "Two pods side by side"
+
+    def __init__(self, left: Any = None, right: Any = None, node: Any = None) -> None:
+        config = node if isinstance(node, NodeConfig) else getattr(node, "config", None)
+        self._config: NodeConfig = config or NodeConfig(machine=MACHINE)
+        self.left, self.right = PodForm(left), PodForm(_OTHER if right is None else right)
+        self.version = labelled(ipw.Dropdown(options=[("v2", 2), ("v1", 1)], value=2), "cgroups")
+        self.version.layout.width = "12em"
+        self.version.observe(self.refresh, "value")
+        self.different = labelled(ipw.Checkbox(value=False, indent=False), "only what differs")
+        self.different.observe(self.refresh, "value")
+        for form in (self.left, self.right):
+            form.layout.flex = "1 1 30em"
+            form.layout.min_width = "20em"
+        forms = ipw.HBox([self.left, self.right])
+        choices = ipw.HBox([self.version, self.different])
+        for row in (forms, choices):
+            row.add_class("kitlib-row")
+        super().__init__([forms, choices])
+        self.left._changed = self.right._changed = self.refresh
+        self.refresh()
+
+    def chart(self) -> Chart:
+        sides = [self._values(form) for form in (self.left, self.right)]
+        labels = list(dict.fromkeys([*sides[0], *sides[1]]))
+        rows = [{"label": label, "left": sides[0].get(label), "right": sides[1].get(label)} for label in labels]
+        if self.different.value:
+            rows = [row for row in rows if row["left"] != row["right"]]
+        pods = self.left.pod, self.right.pod
+        classes = [get_pod_qos(pod, self._config.gates) for pod in pods]
+        about = f"{pods[0].name} is {classes[0]}, {pods[1].name} is {classes[1]};"
+        return comparison_chart(rows, (pods[0].name, pods[1].name), what="Value by value", about=about)
+
+    def _values(self, form: PodForm) -> dict[str, str]:
+        """Every value of a pod under a label that both can have."""
+        pod = form.pod
+        shown = pod_files_chart(self._config, pod, self.version.value, self._config.settings.cgroup_driver)
+        single = len(pod.spec.containers) == 1 and not pod.spec.init_containers
+        found: dict[str, str] = {"QoS class": get_pod_qos(pod, self._config.gates)}
+        columns = shown.columns
+        for cgroup, file, value in zip(columns["cgroup"], columns["file"], columns["value"], strict=True):
+            place = "pod" if pod.key in cgroup else "container" if single and cgroup != "pause container" else cgroup
+            found[f"{place} {file}".replace("/proc/PID/", "")] = value
+        return found

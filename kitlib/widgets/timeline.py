@@ -1,0 +1,93 @@
+"""Events, kernel log, kubelet steps and cgroup changes of a node on one axis: who did what, when."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ipywidgets as ipw
+
+from kitlib.api.errors import KitError
+from kitlib.charts.base import Chart
+from kitlib.charts.timeline import timeline_chart
+from kitlib.cluster.chronicle import SOURCES, Chronicle
+from kitlib.widgets.base import KitWidget, labelled
+from kitlib.widgets.nodes import Passing, node_of
+
+_WORDS = {
+    "event": "Kubernetes events",
+    "kernel": "kernel log",
+    "kubelet": "kubelet steps",
+    "cgroup": "cgroup changes",
+}
+SHOWN = 40
+"""Lines of the table; `frame()` has all of them."""
+
+
+class Timeline(KitWidget):
+    """What happens on a node.
+
+    Args:
+        cluster: whose events are shown.
+        node: its name, where there are several.
+    """
+
+    title = "Timeline"
+
+    def __init__(self, cluster: Any, node: str = "") -> None:
+        if not hasattr(cluster, "events"):
+            raise KitError(f"a cluster is expected, found {type(cluster).__name__}")
+        self._passing = Passing(cluster)
+        self._chronicle = Chronicle(cluster, node_of(cluster, node))
+        self._cluster = cluster
+        self.sources = {name: labelled(ipw.Checkbox(value=True, indent=False), _WORDS[name]) for name in SOURCES}
+        for box in self.sources.values():
+            box.layout.width = "max-content"
+            box.observe(self.refresh, "value")
+        self.words = labelled(ipw.Text(placeholder="part of a name or text"), "only")
+        self.words.observe(self.refresh, "value")
+        self.look = self.button("Look now", lambda: None, "read what is new", "refresh")
+        steps = [self._step_button(seconds) for seconds in (1, 10, 60)]
+        self.live = labelled(
+            ipw.ToggleButton(value=False, icon="play"), "Live", "let time pass and look twice a second"
+        )
+        self.live.observe(self._switch, "value")
+        first, second = ipw.HBox([self.look, *steps, self.live]), ipw.HBox([*self.sources.values(), self.words])
+        second.add_class("kitlib-row")
+        super().__init__([first, second], table_open=True)
+        self._beat = self.ticker(self._tick, 0.5)
+        self.refresh()
+
+    def _step_button(self, seconds: int) -> ipw.Button:
+        return self.button(f"+{seconds} s", lambda: self._step(seconds), f"let {seconds} s pass")
+
+    def _step(self, seconds: int) -> None:
+        for _ in range(seconds):
+            self._cluster.advance(1)
+            self._chronicle.look(self._passing.seconds)
+
+    def _switch(self, change: Any) -> None:
+        try:
+            (self._beat.start if change["new"] else self._beat.stop)()
+        except KitError as error:
+            self.wrong(error)
+
+    def _tick(self) -> None:
+        self._passing.on(0.5)
+        self.refresh()
+
+    def chart(self) -> Chart:
+        self._chronicle.look(self._passing.seconds)
+        wanted = self.words.value.strip().lower()
+        entries = [
+            entry
+            for entry in self._chronicle.entries
+            if self.sources[entry["source"]].value and wanted in f"{entry['object']} {entry['text']}".lower()
+        ]
+        return timeline_chart(entries)
+
+    def table(self, chart: Chart) -> str:
+        """The newest lines first."""
+        columns = {name: list(reversed(values))[:SHOWN] for name, values in chart.columns.items()}
+        return Chart(
+            chart.title, f"The newest {SHOWN} of {len(chart.columns['seconds'])}.", columns, chart.draw
+        ).table_html()

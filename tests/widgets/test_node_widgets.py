@@ -1,0 +1,195 @@
+"""Node bar, shares race, eviction gauge, CPU map: figures are the kubelet's and the kernel's, errors stand in place."""
+
+import asyncio
+
+import pytest
+
+from kitlib.cluster import Cluster
+from kitlib.kubelet.node_allocatable import node_status
+from kitlib.widgets import CpuMap, EvictionGauge, NodeBar, SharesRace
+
+POD = """
+apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  containers:
+  - {name: app, image: x, resources: {requests: {cpu: 500m, memory: 200Mi}}}
+"""
+
+
+class TestNodeBar:
+    def field(self, bar, part, resource):
+        return bar.fields[part, resource]
+
+    def test_a_clusters_node_is_shown_with_what_its_pods_request(self):
+        flags = ["--kube-reserved=cpu=500m,memory=100Mi", "--eviction-hard=memory.available<10%"]
+        with Cluster.simulated(1, cpus=4, memory="8Gi", kubelet=flags) as cluster:
+            cluster.apply(POD)
+            bar = NodeBar(cluster)
+            config = cluster.node().config
+            allocatable = node_status(config.machine, config.reservations, 110).allocatable
+        frame = bar.frame().set_index(["resource", "part"]).value
+        left = allocatable["memory"].value() - 200 * 2**20
+        assert frame["memory", "free"] == left
+        assert frame["cpu", "requested by pods"] == 500 and frame["cpu", "free"] == 3000
+        assert "500 of 3500m allocatable requested (14%)" in bar.sentence
+
+    def test_reservations_and_thresholds_change_allocatable_but_eviction_not_the_cgroup(self):
+        bar = NodeBar()
+        self.field(bar, "kube-reserved", "memory").control.value = "2Gi"
+        self.field(bar, "eviction-hard", "memory").control.value = "1Gi"
+        assert "memory 13Gi" in bar._figures.value and "limited to 14Gi" in bar._figures.value
+
+    @pytest.mark.parametrize(
+        ("part", "resource", "text", "beside", "message"),
+        [
+            ("kube-reserved", "memory", "2x", ("kube-reserved", "memory"), "quantities must match"),
+            ("system-reserved", "cpu", "-1", ("system-reserved", "cpu"), "must not be negative"),
+            ("kube-reserved", "memory", "99Gi", ("capacity", "memory"), "Expected capacity >= reservation"),
+            ("capacity", "cpu", "", ("capacity", "cpu"), "a machine has some cpu"),
+            ("eviction-hard", "memory", "lots", ("eviction-hard", "memory"), "quantities must match"),
+        ],
+    )
+    def test_bad_amounts_are_said_beside_their_field(self, part, resource, text, beside, message):
+        bar = NodeBar()
+        before = bar.sentence
+        self.field(bar, part, resource).control.value = text
+        assert message in self.field(bar, *beside).problem
+        assert bar.sentence == before and bar.problem == ""
+        self.field(bar, part, resource).control.value = "1"
+        assert all(field.problem == "" for field in bar.fields.values())
+
+
+class TestSharesRace:
+    @pytest.mark.parametrize("version", [1, 2])
+    def test_what_the_weights_promise_is_what_is_measured(self, version):
+        with Cluster.simulated(1, cpus=2, memory="2Gi", cgroup_version=version) as cluster:
+            race = SharesRace(cluster, requests=("1", "500m"))
+            race.run.click()
+            frame = race.frame().set_index("cgroup")
+            assert frame["observed CPUs"].sum() == pytest.approx(2, abs=0.01)
+            assert (frame["observed CPUs"] - frame["predicted CPUs"]).abs().max() < 0.01
+            share = frame.weight["racer-1"] / frame.weight.sum()
+            assert frame["predicted CPUs"]["racer-1"] == pytest.approx(2 * share, abs=0.01)
+
+    def test_a_request_that_is_changed_is_written_by_the_kubelet(self):
+        race = SharesRace()
+        before = int(race.frame().weight[0])
+        race.fields["racer-1", "requests"].amount = "100m"
+        assert int(race.frame().weight[0]) < before
+        assert "observed CPUs" not in race.frame()
+
+    def test_a_limit_holds_a_racer_back_and_the_others_share_what_it_leaves(self):
+        race = SharesRace()
+        race.fields["racer-1", "requests"].amount = "100m"
+        race.fields["racer-1", "limits"].amount = "200m"
+        race.run.click()
+        frame = race.frame().set_index("cgroup")
+        assert frame["observed CPUs"]["racer-1"] == pytest.approx(0.2, abs=0.01)
+        assert frame["observed CPUs"].sum() == pytest.approx(2, abs=0.01)
+
+    @pytest.mark.parametrize(
+        ("what", "text", "message"),
+        [
+            ("limits", "1m", "must be less than or equal to cpu limit"),
+            ("requests", "x", "quantities"),
+            ("requests", "", "not taken away"),
+        ],
+    )
+    def test_a_resize_that_is_refused_is_said_beside_its_field(self, what, text, message):
+        race = SharesRace()
+        race.fields["racer-2", what].amount = text
+        assert message in race.fields["racer-2", what].problem
+
+
+class TestEvictionGauge:
+    def test_pods_fill_the_node_until_one_is_evicted(self):
+        gauge = EvictionGauge()
+        assert "No eviction threshold is met" in gauge.sentence
+        for _ in range(4):
+            gauge.add.click()
+        assert "Thresholds met: memory.available" in gauge.sentence
+        assert "pod-1, pod-2, pod-3, pod-4" in gauge._order.value
+        gauge.wait.click()
+        assert "Evicted so far: pod-1" in gauge._order.value and "MemoryPressure" in gauge._order.value
+        assert "No eviction threshold is met" in gauge.sentence
+
+    def test_priority_and_the_use_above_the_request_decide_the_order(self):
+        gauge = EvictionGauge()
+        gauge.uses.amount, gauge.request.amount, gauge.priority.value = "100Mi", "50Mi", 100
+        gauge.add.click()
+        gauge.priority.value = 0
+        gauge.add.click()
+        gauge.request.amount = "200Mi"
+        gauge.add.click()
+        assert "pod-2, pod-1, pod-3" in gauge._order.value
+
+    def test_bars_are_the_signals_of_the_kubelet(self):
+        gauge = EvictionGauge()
+        frame = gauge.frame().set_index("signal")
+        assert frame.threshold["memory.available"] == 200 * 2**20
+        assert frame.threshold["memory.available (soft, 30 s)"] == 300 * 2**20
+        daemons = sum(p.memory for p in gauge.node.processes())
+        assert frame.available["memory.available"] == 2**30 - daemons
+
+    @pytest.mark.parametrize(
+        ("name", "text", "message"),
+        [("uses", "x", "quantities"), ("request", "x", "quantities"), ("uses", "", "say how")],
+    )
+    def test_bad_amounts_are_said_beside_their_field(self, name, text, message):
+        gauge = EvictionGauge()
+        getattr(gauge, name).amount = text
+        gauge.add.click()
+        assert message in getattr(gauge, name).problem
+        assert gauge.cluster.pods() == []
+
+    def test_it_runs_by_itself_in_a_notebook_and_ends_when_it_is_closed(self):
+        async def main():
+            gauge = EvictionGauge()
+            gauge._beat.seconds = 0.01
+            gauge.live.value = True
+            while gauge.cluster.clock.seconds < 3:
+                await asyncio.sleep(0.01)
+            gauge.close()
+            assert not gauge._beat.running
+
+        asyncio.run(main())
+
+
+class TestCpuMap:
+    def test_whole_cpus_of_a_guaranteed_pod_are_its_own(self):
+        cpus = CpuMap()
+        cpus.add.click()
+        assert "pod-1/app: 2" in cpus.sentence and "reserved: 1" in cpus.sentence
+        mine = cpus.frame().query("owner == 'pod-1/app'")
+        assert mine.core.nunique() == 1  # the two threads of one core
+
+    def test_parts_of_a_cpu_share(self):
+        cpus = CpuMap()
+        cpus.cpus.control.value = "1500m"
+        cpus.add.click()
+        assert "pod-1" not in cpus.sentence and cpus.cpus.problem == ""
+
+    def test_a_pod_that_goes_gives_its_cpus_back(self):
+        cpus = CpuMap()
+        cpus.add.click()
+        assert cpus.pod.value == "pod-1"
+        cpus.remove.click()
+        assert "pod-1" not in cpus.sentence
+        cpus.remove.click()
+        assert "there is no pod to remove" in cpus.problem
+
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [("99", "not enough cpus"), ("zz", "quantities must match"), ("-2", "greater than or equal to 0")],
+    )
+    def test_what_cannot_be_given_is_said_beside_the_field(self, text, message):
+        cpus = CpuMap()
+        cpus.cpus.control.value = text
+        cpus.add.click()
+        assert message in cpus.cpus.problem
+
+    def test_without_the_static_policy_all_is_shared(self):
+        with Cluster.simulated(1) as cluster:
+            assert CpuMap(cluster).sentence == "4 CPUs; shared pool: 4."

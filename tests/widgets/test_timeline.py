@@ -1,0 +1,86 @@
+"""The timeline: four sources on one clock, nothing twice, filters, and newest lines first."""
+
+import asyncio
+
+import pytest
+
+from kitlib.api.errors import KitError
+from kitlib.cluster import Cluster
+from kitlib.widgets import Timeline
+
+POD = """
+apiVersion: v1
+kind: Pod
+metadata: {name: busy, annotations: {kitlib.dev/workload.app: "3s memory=100Mi; memory=300Mi"}}
+spec:
+  containers:
+  - {name: app, image: x, resources: {limits: {memory: 200Mi}}}
+"""
+
+
+@pytest.fixture
+def timeline():
+    with Cluster.simulated(1) as cluster:
+        made = Timeline(cluster)
+        cluster.apply(POD)
+        made._step(6)
+        made.refresh()
+        yield made
+
+
+def test_all_four_sources_stand_on_one_clock(timeline):
+    frame = timeline.frame()
+    assert set(frame.source) == {"event", "kernel", "kubelet", "cgroup"}
+    assert frame.seconds.is_monotonic_increasing
+    killed = frame[frame.text.str.contains("Killed process")].iloc[0]
+    assert killed.seconds == 3
+    made = frame[(frame.source == "cgroup") & frame.text.str.startswith("made") & (frame.object == "busy/app")].iloc[0]
+    assert made.seconds <= 3
+
+
+def test_nothing_is_told_twice(timeline):
+    before = len(timeline.frame())
+    timeline.look.click()
+    assert len(timeline.frame()) == before
+
+
+def test_a_file_written_by_hand_is_seen(timeline):
+    timeline._cluster.node().write("/kubepods/burstable", "cpu.weight", "55")
+    timeline.look.click()
+    last = timeline.frame().iloc[-1]
+    assert (last.source, last.object) == ("cgroup", "/kubepods/burstable")
+    assert last.text.endswith("is now 55")
+
+
+def test_sources_and_words_can_be_chosen(timeline):
+    for name, box in timeline.sources.items():
+        box.value = name == "kernel"
+    assert set(timeline.frame().source) == {"kernel"}
+    timeline.words.value = "KILLED"
+    assert len(timeline.frame()) >= 1 and timeline.frame().text.str.lower().str.contains("kill").all()
+    timeline.words.value = "no such thing"
+    assert timeline.sentence == "Nothing has happened yet."
+
+
+def test_the_table_shows_the_newest_first(timeline):
+    table = timeline._table.value
+    assert table.index("<td>6</td>") < table.index("<td>3</td>") if "<td>6</td>" in table else "<td>" in table
+
+
+def test_it_goes_on_by_itself_while_it_is_live():
+    async def main():
+        with Cluster.simulated(1) as cluster:
+            made = Timeline(cluster)
+            made._beat.seconds = 0.01
+            made.live.value = True
+            while cluster.clock.seconds < 2:
+                await asyncio.sleep(0.01)
+            made.close()
+            assert not made._beat.running
+
+    asyncio.run(main())
+
+
+def test_something_that_is_no_cluster_is_refused():
+    with pytest.raises(KitError, match="a cluster is expected, found str"):
+        Timeline("x")
