@@ -18,11 +18,7 @@ from kitlib.kubelet.loop.pod_worker import State
 from kitlib.node.simulated.cgroupfs import SimulatedCgroupFS
 from kitlib.node.simulated.kernel import Kernel, Process
 from kitlib.node.simulated.runtime import SimulatedRuntime
-from kitlib.node.simulated.workloads import FOREVER, Phase, Workload
-
-DAEMONS = {"kubelet": 64 * 2**20, "containerd": 48 * 2**20}
-"""What runs beside the pods, and bytes of memory that it needs."""
-DAEMON_SCORE = -999
+from kitlib.node.simulated.system import SimulatedSystem
 
 
 class LiveNode(StillNode):
@@ -38,9 +34,10 @@ class LiveNode(StillNode):
         super().__init__(plan, release, version, record_action)
         self._reports = StoreReports(plan.name, START)
         self.runtime = SimulatedRuntime(self.machine)
-        self.kubelet = Kubelet(self.config, self.kernel, self.runtime, self._reports, lambda: self.machine.now)
-        for name, memory in DAEMONS.items():
-            self.machine.spawn(Workload((Phase(FOREVER, memory=memory),), name=name), "/", DAEMON_SCORE)
+        self.system = SimulatedSystem(self.machine, self.config.settings.cgroup_driver)
+        self.kubelet = Kubelet(
+            self.config, self.kernel, self.runtime, self._reports, lambda: self.machine.now, system=self.system
+        )
 
     def _cgroups(self, version: Version) -> SimulatedCgroupFS:
         self.machine = Kernel(self.plan.machine, version)
@@ -53,12 +50,17 @@ class LiveNode(StillNode):
         """Bring processes, cgroups and statuses in line with the pods that are bound here."""
         self._reports.api = api
         self.kubelet.sync(pods)
+        self._report_system_ooms()
 
     def advance(self, seconds: float) -> None:
         """Let the kernel run, then let the kubelet look at what has happened."""
         self.machine.advance(seconds)
-        if self._reports.api is not None:
-            self.kubelet.tick()
+        self.kubelet.tick()
+        self._report_system_ooms()
+
+    def _report_system_ooms(self) -> None:
+        for process, pid in self.runtime.system_ooms():
+            self.kubelet.system_out_of_memory(process, pid)
 
     def desired(self) -> CgroupTree:
         """The tree that the kubelet wants, with the reason for every value."""

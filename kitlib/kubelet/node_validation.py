@@ -3,7 +3,7 @@
 Settings alone are checked by `settings_validation.py`. This looks at settings and machine together: reservations
 larger than the machine, CPUs that are not there, memory reserved by NUMA node that does not add up, swap, cgroup v1.
 
-Sources: kubelet cm.validateNodeAllocatable, NewContainerManager; cmd/kubelet/app getReservedCPUs; cpumanager
+Sources: kubelet cm.validateNodeAllocatable, NewContainerManager, setupNode; cmd/kubelet/app getReservedCPUs; cpumanager
 NewManager; memorymanager validateReservedMemory; validateKubeletOSConfiguration.
 """
 
@@ -52,6 +52,8 @@ def check_node(node: NodeConfig, version: Version = 2) -> None:
 
 def _system(node: NodeConfig, version: Version) -> Iterator[str]:
     settings = node.settings
+    if settings.system_cgroups == "/":
+        yield 'system container cannot be root ("/")'
     if version == 1:
         if settings.fail_cgroup_v1:
             yield (

@@ -167,7 +167,9 @@ class CgroupManager:
                 made[known[cgroup.path]] = cgroup
             else:
                 made.append(cgroup)
-        return with_parents(made, self._cgroups.version)
+        made = with_parents(made, self._cgroups.version)
+        # the classes are made before reserved cgroups are limited (setupNode)
+        return sorted(made, key=lambda cgroup: cgroup.kind in ("reserved", "daemon"))
 
     def _write_some(self, cgroups: Sequence[Cgroup], others: bool) -> None:
         later = []
@@ -199,9 +201,24 @@ class CgroupManager:
                     self.note_cpus(cgroup.pod.rpartition("/")[2], cgroup.container, file.value)
             return
         for file in ordered:
-            self._cgroups.write(cgroup.path, file.name, file.value)
+            self._write_file(cgroup, file)
         actor, source = _ACTORS.get(cgroup.kind, ("containerManager", "setupNode"))
         self._timeline.note(actor, action, cgroup.path, ", ".join(f"{f.name}={f.value}" for f in ordered), source)
+
+    def _write_file(self, cgroup: Cgroup, file: CgroupFile) -> None:
+        """A class's memory limit that is refused because more is in use is set to what is in use.
+
+        It keeps the class from growing until the next try, a minute later. Source: retrySetMemoryReserve.
+        """
+        try:
+            self._cgroups.write(cgroup.path, file.name, file.value)
+        except KitError:
+            if cgroup.kind != "qos" or file.name != "memory.limit_in_bytes":
+                raise
+            used = self._cgroups.read(cgroup.path, "memory.usage_in_bytes")
+            self._cgroups.write(cgroup.path, file.name, used)
+            text = f"{file.name}={used}, for {file.value} is less than is in use"
+            self._timeline.note("qosContainerManager", "trying again", cgroup.path, text, "retrySetMemoryReserve")
 
     def note_cpus(self, pod: str, container: str, cpus: str) -> None:
         """A container's cpuset has been written."""

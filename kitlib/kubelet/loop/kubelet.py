@@ -20,6 +20,7 @@ from kitlib.kubelet.loop.cgroups import CgroupManager
 from kitlib.kubelet.loop.eviction import EVERY
 from kitlib.kubelet.loop.interfaces import CgroupFS, ContainerProblem, ContainerRuntime, Ended, Reports
 from kitlib.kubelet.loop.pod_worker import OVER, PodWorker, State
+from kitlib.kubelet.loop.system import System, SystemCgroups
 from kitlib.kubelet.loop.watcher import Watcher
 from kitlib.kubelet.node_allocatable import node_status
 from kitlib.kubelet.node_validation import check_node
@@ -42,7 +43,7 @@ class Kubelet:
     Args:
         config: the machine and the settings.
         cgroups, runtime: what it drives. reports: who hears of it.
-        clock: seconds on the node's clock.
+        clock: seconds on the node's clock. system: the machine's own processes, where the kubelet may touch them.
 
     Attributes:
         managers: who has which CPUs, memory nodes and devices. watcher: looks after pressure.
@@ -61,6 +62,7 @@ class Kubelet:
         reports: Reports,
         clock: Callable[[], float],
         checkpoint: str = "",
+        system: System | None = None,
     ) -> None:
         self.config, self.cgroups, self.runtime, self.reports, self.clock = config, cgroups, runtime, reports, clock
         check_node(config, cgroups.version)
@@ -77,6 +79,8 @@ class Kubelet:
         self._allocatable |= {name: amount * 1000 for name, amount in config.offered.items()}
         self._cgroups = CgroupManager(self.rules, self.managers, cgroups, runtime, self.timeline)
         self.watcher = Watcher(config, cgroups, runtime, self._cgroups, reports, self.timeline)
+        self._system = SystemCgroups(config.settings, system, self.timeline)
+        self._system.tick(clock())
         self._next_qos, self._next_watch, self._next_cleaning = QOS_EVERY, EVERY, HOUSEKEEPING
 
     @property
@@ -129,6 +133,7 @@ class Kubelet:
         """Look at what has happened since the last call, and at what is due."""
         changed = self._collect()
         now = self.clock()
+        self._system.tick(now)
         if now >= self._next_qos:
             self._next_qos = now + QOS_EVERY
             self._cgroups.rewrite_classes()

@@ -227,6 +227,8 @@ class SimulatedCgroupFS:
 
     def _touch(self, path: str, file: str) -> None:
         """Note that a setting of the CPU scheduler has changed, and what depends on it."""
+        if file == "cgroup.subtree_control" and not self._at(path).children:
+            return
         if file in ("cpuset.cpus", "cgroup.subtree_control"):
             self._effective.clear()
             inside = path.rstrip("/") + "/"
@@ -305,10 +307,14 @@ class SimulatedCgroupFS:
 
         Args:
             driver: how names are spelled.
-            like: only the files that this tree has, for a comparison; None = all settings.
+            like: only the files that this tree has, and no cgroups of others that stand beside it at the top (services
+                of systemd), for a comparison; None = all settings.
         """
         values: dict[str, dict[str, str]] = {}
+        tops = {path.split("/")[1] for path in like} if like is not None else set()
         for path in self.paths():
+            if like is not None and path.split("/")[1] not in tops:
+                continue
             wanted = like[path] if like is not None and path in like else None
             names = [f for f in wanted if f in self.files(path)] if wanted is not None else self.files(path)
             values[path] = {name: self.read(path, name) for name in names if not name.startswith("cgroup.")}

@@ -16,6 +16,8 @@ from kitlib.node.simulated.cgroupfs import CgroupError
 from kitlib.node.simulated.kernel import Kernel
 from kitlib.node.simulated.workloads import FOREVER, Phase, Workload, WorkloadError, workload_of
 
+BYTES_PER_INODE = 16384
+"""How many bytes of a disk there are for one file. Source: mke2fs.conf, inode_ratio."""
 PAUSE = Workload((Phase(FOREVER, memory=256 * 1024),), name="pause")
 
 
@@ -31,6 +33,8 @@ class SimulatedRuntime:
         self._pids: dict[str, int] = {}
         self._names: dict[int, str] = {}
         self._paths: dict[str, str] = {}
+        self._volumes: dict[str, int] = {}
+        self._system_ooms: list[tuple[str, int]] = []
         self._environments: dict[str, dict[str, str]] = {}
 
     def run_sandbox(self, pod: Pod, identity: str, cgroup: Cgroup, oom_score_adj: int) -> None:
@@ -78,12 +82,15 @@ class SimulatedRuntime:
         if pid is not None:
             self._forget(identity)
             self.kernel.kill(pid)
+        self._volumes.pop(identity, None)
         self._remove(identity)
 
     def ended(self) -> list[Ended]:
         """The containers that have ended by themselves since the last call."""
         found = []
         for gone in self.kernel.exits():
+            if gone.where == "/":
+                self._system_ooms.append((gone.process.name, gone.process.pid))
             identity = self._names.get(gone.process.pid)
             if identity is not None:
                 self._forget(identity)
@@ -91,18 +98,50 @@ class SimulatedRuntime:
                 found.append(Ended(id=identity, at=gone.at, code=gone.code, oom=gone.oom))
         return found
 
+    def system_ooms(self) -> list[tuple[str, int]]:
+        """Name and id of the processes that were killed since the last call because the machine's memory was full."""
+        found, self._system_ooms = self._system_ooms, []
+        return found
+
     def usage(self, identity: str) -> Usage:
-        """What a container uses; nothing where it does not run."""
+        """What a container uses; nothing where it does not run. A volume keeps what a restarted container wrote."""
         process = self.kernel.processes.get(self._pids.get(identity, 0))
         if process is None:
             return Usage()
-        return Usage(process.rate, process.memory, 1, process.memory)
+        wants = process.wants
+        volumes = wants.volume
+        if volumes or identity in self._volumes:
+            volumes = self._volumes[identity] = max(volumes, self._volumes.get(identity, 0))
+        return Usage(
+            process.rate,
+            process.memory,
+            process.tasks,
+            process.memory,
+            rootfs=wants.disk,
+            logs=wants.logs,
+            volumes=volumes,
+            inodes=wants.inodes,
+        )
 
     def signals(self) -> Mapping[str, Observation]:
-        """memory.available: what is left of the machine's memory; page cache counts as free."""
-        whole = self.kernel.machine.memory
-        working = sum(process.memory for process in self.kernel.processes.values())
-        return {"memory.available": Observation(whole - working, whole)}
+        """What is left of the machine's memory (page cache counts as free), process ids and disk.
+
+        Images and containers share the disk, so imagefs shows what nodefs does.
+        """
+        machine = self.kernel.machine
+        working = self.kernel.memory.anonymous("/")
+        seen = {"memory.available": Observation(machine.memory - working, machine.memory)}
+        if machine.max_pid:
+            seen["pid.available"] = Observation(machine.max_pid - self.kernel.processes_in("/"), machine.max_pid)
+        if machine.ephemeral_storage:
+            used = [self.usage(identity) for identity in self._pids]
+            files = machine.ephemeral_storage // BYTES_PER_INODE
+            space = machine.ephemeral_storage - sum(one.rootfs + one.logs + one.volumes for one in used)
+            left = files - sum(one.inodes for one in used)
+            for disk in ("nodefs", "imagefs"):
+                seen[f"{disk}.available"] = Observation(space, machine.ephemeral_storage)
+                seen[f"{disk}.inodesFree"] = Observation(left, files)
+        return seen
 
     def pid(self, identity: str) -> int:
         """The container's process; 0 where it does not run."""

@@ -1,0 +1,63 @@
+"""The processes of a simulated machine beside its pods: process 1, a thread of the kernel, and the daemons.
+
+With the systemd driver the machine is one with systemd: every daemon stands in its service's cgroup. With the cgroupfs
+driver it has an init that knows nothing of cgroups, so they all stand in the root.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kitlib.kubelet.cgroup_names import Driver
+from kitlib.kubelet.system_cgroups import KUBELET, SystemProcess
+from kitlib.node.simulated.kernel import Kernel
+from kitlib.node.simulated.workloads import FOREVER, Phase, Workload
+
+
+class Daemon(NamedTuple):
+    """A daemon: its name, bytes of memory, the oom_score_adj that it is started with."""
+
+    name: str
+    memory: int
+    oom_score_adj: int = 0
+
+
+DAEMONS = (Daemon(KUBELET, 64 * 2**20), Daemon("containerd", 48 * 2**20, -999))
+"""What runs beside the pods; the kubelet sets its own score when it starts, containerd's service has it declared."""
+
+
+class SimulatedSystem:
+    """Implements `kitlib.kubelet.loop.system.System`.
+
+    Args:
+        kernel: on which the daemons are started. driver: of the cgroups, which says what kind of machine it is.
+    """
+
+    def __init__(self, kernel: Kernel, driver: Driver) -> None:
+        self._kernel = kernel
+        self.systemd = driver == "systemd"
+        self._pids = []
+        for daemon in DAEMONS:
+            path = f"/system.slice/{daemon.name}.service" if self.systemd else "/"
+            kernel.cgroups.makedirs(path)
+            workload = Workload((Phase(FOREVER, memory=daemon.memory),), name=daemon.name)
+            self._pids.append(kernel.spawn(workload, path, daemon.oom_score_adj))
+
+    def processes(self) -> list[SystemProcess]:
+        """Process 1, the father of the kernel's threads, and the daemons."""
+        first = SystemProcess(1, "systemd", "/init.scope") if self.systemd else SystemProcess(1, "init", "/")
+        found = [first, SystemProcess(2, "kthreadd", "/", kernel=True)]
+        for pid in self._pids:
+            process = self._kernel.processes.get(pid)
+            if process is not None:
+                found.append(SystemProcess(pid, process.name, process.cgroup, process.oom_score_adj))
+        return found
+
+    def move(self, pid: int, cgroup: str) -> None:
+        """Write a process into a cgroup."""
+        self._kernel.cgroups.makedirs(cgroup)
+        self._kernel.cgroups.attach(cgroup, pid)
+
+    def adjust(self, pid: int, oom_score_adj: int) -> None:
+        """Write a process's oom_score_adj."""
+        self._kernel.processes[pid].oom_score_adj = oom_score_adj

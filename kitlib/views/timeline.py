@@ -1,0 +1,38 @@
+"""What a kubelet did, when and why: its timeline as a table and as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from kitlib.kubelet.timeline import Entry
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+COLUMNS = ["seconds", "actor", "action", "about", "detail", "source"]
+
+
+def timeline_frame(source: Iterable[Entry] | Any, *actors: str, about: str = "") -> pd.DataFrame:
+    """One row an entry, oldest first.
+
+    Args:
+        source: a timeline, or a live node of a cluster.
+        actors: only those of these parts of the kubelet.
+        about: only entries whose object contains this text: a pod's name, a part of a path.
+    """
+    import pandas as pd
+
+    rows = [(e.time, e.actor, e.action, e.about, e.detail, e.source) for e in entries(source, *actors, about=about)]
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def timeline_text(source: Iterable[Entry] | Any, *actors: str, about: str = "") -> str:
+    """The same as lines of a log."""
+    return "\n".join(str(entry) for entry in entries(source, *actors, about=about))
+
+
+def entries(source: Iterable[Entry] | Any, *actors: str, about: str = "") -> list[Entry]:
+    """The entries of a timeline or of a node's kubelet that are asked for."""
+    found = source.kubelet.timeline if hasattr(source, "kubelet") else source
+    return [e for e in found if (not actors or e.actor in actors) and about in e.about]
