@@ -124,7 +124,12 @@ class Prediction:
         if self.choices is not None:
             control: Any = ipw.RadioButtons(options=self.choices, value=None, layout={"width": "max-content"})
         else:
-            control = ipw.Text(placeholder="your number", description=self.unit, continuous_update=False)
+            control = ipw.Text(
+                placeholder="your number",
+                description=self.unit,
+                continuous_update=False,
+                style={"description_width": "initial"},
+            )
         said = ipw.HTML()
 
         def keep(change: dict[str, Any]) -> None:

@@ -12,6 +12,8 @@ from kitlib.views import objects
 from kitlib.views.cgroup_tree import TreeView
 from kitlib.views.decision import decision_html
 
+WIDEST = 160
+"""Characters of a frame's cell."""
 _LOOKS: tuple[tuple[type, Any, Any], ...] = (
     (CgroupTree, lambda tree: TreeView(tree)._repr_html_(), lambda tree: str(TreeView(tree))),
     (KubeObject, objects.object_html, objects.object_text),
@@ -41,4 +43,14 @@ def register(shell: Any = None) -> bool:
     for kind, as_html, as_text in _LOOKS:
         html.for_type(kind, as_html)
         text.for_type(kind, lambda value, printer, cycle, show=as_text: printer.text(show(value)))
+    for module in ("pandas", "pandas.core.frame"):  # by name: pandas is loaded when the first frame is made
+        html.for_type_by_name(module, "DataFrame", _frame_html)
     return True
+
+
+def _frame_html(frame: Any) -> Any:
+    """A frame whose reasons can be read to their end; pandas cuts texts after 50 characters."""
+    import pandas as pd
+
+    with pd.option_context("display.max_colwidth", WIDEST):
+        return frame._repr_html_()

@@ -44,3 +44,15 @@ def test_a_notebook_shows_both() -> None:
     for value, text in ((cluster, "node-1"), (cluster.apply(POD)[0], "kind: Pod")):
         data, _ = shell.display_formatter.format(value)
         assert text in data["text/html"] and text in data["text/plain"]
+
+
+def test_a_frames_reasons_can_be_read_to_their_end() -> None:
+    import pandas as pd
+    from IPython.core.interactiveshell import InteractiveShell
+
+    shell = InteractiveShell()
+    shell.display_formatter.active_types = ["text/plain", "text/html"]
+    assert register(shell)
+    reason = "all processes of the container are killed together (singleProcessOOMKill is off)"
+    data, _ = shell.display_formatter.format(pd.DataFrame({"why": [reason]}))
+    assert reason in data["text/html"]
