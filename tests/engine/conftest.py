@@ -5,15 +5,15 @@ Without an engine the tests are skipped with the reason; with KITLIB_REQUIRE=doc
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from kitlib.cluster import Cluster, engine_answers
+from kitlib.cluster import Cluster
 from kitlib.cluster.docker import DockerCluster
+from tests.engine.helpers import needed
 
 HERE = Path(__file__).parent
 
@@ -26,12 +26,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def engine() -> str:
-    answers, why = engine_answers()
-    if not answers:
-        if "docker" in os.environ.get("KITLIB_REQUIRE", "").split(","):
-            pytest.fail(f"KITLIB_REQUIRE names docker: {why}")
-        pytest.skip(why)
-    return why
+    return needed()
 
 
 @pytest.fixture

@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import uuid
 from typing import Any
 
+import pytest
+
+from kitlib.cluster import engine_answers
 from kitlib.cluster.docker import DockerCluster
+
+
+def needed() -> str:
+    """Which engine answers; without one the test is skipped, or fails where KITLIB_REQUIRE names docker."""
+    answers, why = engine_answers()
+    if not answers:
+        if "docker" in os.environ.get("KITLIB_REQUIRE", "").split(","):
+            pytest.fail(f"KITLIB_REQUIRE names docker: {why}")
+        pytest.skip(why)
+    return why
 
 
 def pod(

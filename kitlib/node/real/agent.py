@@ -39,6 +39,7 @@ class Owner:
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
+        self.forget: Callable[[Pod], None] = lambda pod: None
 
     def send(self, message: Mapping[str, Any]) -> None:
         """Write one message; the owner reads all the time, so this waits for nobody."""
@@ -59,7 +60,8 @@ class Owner:
         self.send({"report": "status", "pod": _key(pod), "status": to_dict(Pod(status=status)).get("status", {})})
 
     def gone(self, pod: Pod) -> None:
-        """A pod that was to be deleted has ended."""
+        """A pod that was to be deleted has ended; its volumes go with it."""
+        self.forget(pod)
         self.send({"report": "gone", "pod": _key(pod)})
 
     def condition(self, condition: Condition) -> None:
@@ -170,7 +172,7 @@ class Agent:
         mounts.be_subreaper()
         runtime = CrunRuntime(cgroups, wanted.machine, self.clock, lowest_score=lowest, note=self._note)
         self._kubelet = Kubelet(wanted, cgroups, runtime, self._owner, self.clock)
-        self._runtime = runtime
+        self._runtime, self._owner.forget = runtime, runtime.forget
         self._looking = Looking(self._kubelet, cgroups, runtime, self.clock)
         self._does |= self._looking.requests()
         missing = [] if lowest < 0 else [f"oom_score_adj below {lowest} is refused here (no CAP_SYS_RESOURCE)"]

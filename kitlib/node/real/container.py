@@ -21,7 +21,8 @@ from kitlib.kubelet.machine import MachineInfo
 from kitlib.node.real.link import Link
 
 Privilege = Literal["least", "full"]
-LABEL, OWNER = "dev.kitlib.node", "dev.kitlib.owner"
+LABEL, OWNER, RUN = "dev.kitlib.node", "dev.kitlib.owner", "dev.kitlib.run"
+"""Labels: the node's name, the process that holds it, and what KITLIB_RUN says (to find all nodes of one session)."""
 NEEDED = (
     *("SYS_ADMIN", "CHOWN", "DAC_OVERRIDE", "FOWNER", "KILL", "SETGID", "SETUID", "SETPCAP", "SYS_CHROOT", "MKNOD"),
     *("SYS_PTRACE",),
@@ -35,6 +36,8 @@ PIDS_OVERHEAD = 64
 MAX_PID = 4096
 _REFUSED = ("caps", "capabilit", "operation not permitted")
 _GONE_WITHIN = 5.0
+_known_to_lack: dict[str, tuple[str, ...]] = {}
+"""Engine's URL -> what it has refused before in this process: not asked for again."""
 
 
 @dataclass
@@ -97,7 +100,8 @@ def start(
     """
     from docker.errors import APIError
 
-    for without in _ladder(lacking):
+    where = str(client.api.base_url) + str(os.environ.get("DOCKER_HOST", ""))
+    for without in _ladder(lacking or _known_to_lack.get(where, ())):
         made = ""
         try:
             host = _host_config(client, machine, privilege, cpuset, without, most_memory)
@@ -106,7 +110,7 @@ def start(
                 name=f"kitlib-{name}-{os.urandom(4).hex()}",
                 hostname=name[:63],
                 stdin_open=True,
-                labels={LABEL: name, OWNER: owner()},
+                labels={LABEL: name, OWNER: owner(), RUN: os.environ.get("KITLIB_RUN", "")},
                 host_config=host,
                 network_disabled=True,
             )["Id"]
@@ -123,6 +127,8 @@ def start(
             if privilege == "full" or not any(word in text.lower() for word in _REFUSED) or without == WISHED:
                 raise KitError(f"node {name}: the engine refused to start it: {text}") from error
             continue
+        if privilege == "least":
+            _known_to_lack[where] = without
         return NodeContainer(client, made, link, without)
     raise KitError(f"node {name}: the engine refused to start it")
 

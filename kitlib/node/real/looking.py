@@ -6,7 +6,9 @@ Sampled files stay open and are read with pread: at 10 Hz over a thousand files 
 from __future__ import annotations
 
 import os
+import re
 import signal
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -21,6 +23,8 @@ from kitlib.node.real.runtime import CrunRuntime
 MOST_HZ = 50.0
 PROC_FILES = ("cgroup", "oom_score", "oom_score_adj", "status")
 _READ = 1 << 16
+_STAMP = re.compile(r"<\d+>\[ *(\d+\.\d+)\]")
+_OOM_WORDS = ("oom-kill", "oom_reaper", "invoked oom-killer", "out of memory", "Out of memory", "Killed process")
 
 
 class Watched:
@@ -67,6 +71,7 @@ class Looking:
     ) -> None:
         self.kubelet, self.cgroups, self.runtime, self.clock = kubelet, cgroups, runtime, clock
         self._watched: dict[int, Watched] = {}
+        self._since = time.clock_gettime(time.CLOCK_MONOTONIC)
 
     def requests(self) -> dict[str, Callable[..., Any]]:
         """What may be asked for, by name."""
@@ -184,10 +189,12 @@ class Looking:
         return self.runtime.logs(self._state(namespace, pod, container).id).decode(errors="replace")
 
     def kernel_log(self) -> dict[str, Any]:
-        """What the kernel wrote about the OOM killer in this node's cgroups, and why it cannot be read."""
+        """What the kernel wrote about the OOM killer since the node began, and why it cannot be read.
+
+        The log is the whole host's: what is about anything else is left out.
+        """
         lines, why = mounts.kernel_log()
-        words = ("oom", "Out of memory", "Memory cgroup", "Killed process")
-        return {"lines": [line for line in lines if any(word in line for word in words)], "why": why}
+        return {"lines": [line for line in lines if _is_of_oom(line, self._since)], "why": why}
 
     # Samples.
 
@@ -215,6 +222,12 @@ class Looking:
             if now >= watched.next:
                 send({"watch": number, "at": now, "values": watched.values()})
                 watched.next += watched.every * max(1, int((self.clock() - watched.next) / watched.every) + 1)
+
+
+def _is_of_oom(line: str, since: float) -> bool:
+    """Whether a line, `<6>[  12.345678] text`, is about the OOM killer and not older than that."""
+    found = _STAMP.match(line)
+    return found is not None and float(found[1]) >= since and any(word in line for word in _OOM_WORDS)
 
 
 def proc(pid: int) -> dict[str, Any] | None:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 from collections import deque
@@ -326,7 +325,7 @@ class CrunRuntime:
                 stderr=subprocess.DEVNULL,
                 check=False,
             )
-        shutil.rmtree(f"{STATE}/bundles/{identity}", ignore_errors=True)
+        _remove(f"{STATE}/bundles/{identity}")
 
     def _await(self, running: Running) -> None:
         """A killed process is gone at once as a rule; then its cgroup can be removed in the same turn."""
@@ -378,7 +377,7 @@ class CrunRuntime:
 
     def forget(self, pod: Pod) -> None:
         """A pod has gone: its volumes too."""
-        shutil.rmtree(f"{STATE}/volumes/{pod.metadata.uid}", ignore_errors=True)
+        _remove(f"{STATE}/volumes/{pod.metadata.uid}")
 
     def _rate(self, running: Running) -> float:
         now, used = self.clock(), self.cpu_seconds(running.cgroup)
@@ -402,3 +401,16 @@ def _read(path: str) -> str:
             return file.read().strip()
     except OSError:
         return ""
+
+
+def _remove(directory: str) -> None:
+    """Remove a directory with all that is in it, following no link."""
+    for place, directories, files in os.walk(directory, topdown=False):
+        for name in files:
+            with suppress(OSError):
+                os.unlink(f"{place}/{name}")
+        for name in directories:
+            with suppress(OSError):
+                (os.unlink if os.path.islink(f"{place}/{name}") else os.rmdir)(f"{place}/{name}")
+    with suppress(OSError):
+        os.rmdir(directory)

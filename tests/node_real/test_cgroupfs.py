@@ -1,0 +1,80 @@
+"""The agent's view of cgroup hierarchies, on directories that stand in for the kernel's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kitlib.api.errors import KitError
+from kitlib.node.real.cgroupfs import RealCgroupFS
+from kitlib.node.simulated.rules import CgroupError
+
+
+@pytest.fixture
+def one(tmp_path: Path) -> RealCgroupFS:
+    for name in ("cpu", "memory", "cpuset", "pids"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "memory/memory.limit_in_bytes").write_text("1024\n")
+    (tmp_path / "cpu/cpu.shares").write_text("1024\n")
+    (tmp_path / "cpuset/cpuset.cpus").write_text("0-1\n")
+    (tmp_path / "cpuset/cpuset.mems").write_text("0\n")
+    names = {name: str(tmp_path / name) for name in ("cpu", "memory", "pids")}
+    return RealCgroupFS(names)
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> RealCgroupFS:
+    (tmp_path / "cgroup.controllers").write_text("cpu memory\n")
+    (tmp_path / "cgroup.subtree_control").write_text("cpu memory\n")
+    (tmp_path / "cgroup.procs").write_text("")
+    (tmp_path / "cpu.weight").write_text("100\n")
+    return RealCgroupFS({"": str(tmp_path)})
+
+
+def test_each_file_stands_in_its_controllers_hierarchy(one: RealCgroupFS) -> None:
+    assert one.version == 1
+    assert one.read("/", "memory.limit_in_bytes") == "1024"
+    assert one.read("/", "cpu.shares") == "1024"
+    one.makedirs("/kubepods/burstable")
+    assert all(Path(root, "kubepods/burstable").is_dir() for root in one.hierarchies.values())
+    assert one.children("/") == ["/kubepods"]
+    assert list(one.paths()) == ["/", "/kubepods", "/kubepods/burstable"]
+    one.rmdir("/kubepods/burstable")
+    assert not one.exists("/kubepods/burstable")
+
+
+def test_a_controller_that_the_node_has_not_is_named(one: RealCgroupFS) -> None:
+    with pytest.raises(CgroupError, match="no hugetlb controller"):
+        one.read("/", "hugetlb.2MB.limit_in_bytes")
+
+
+def test_on_v2_there_is_one_tree_and_the_agents_leaf_is_not_shown(two: RealCgroupFS) -> None:
+    assert two.version == 2
+    assert two.controllers == ["cpu", "memory"]
+    Path(two.hierarchies[""], "agent").mkdir()
+    Path(two.hierarchies[""], "kubepods").mkdir()
+    assert two.children("/") == ["/kubepods"]
+    assert two.read("/", "cpu.weight") == "100"
+    two.write("/", "cpu.weight", "50")
+    assert two.read("/", "cpu.weight").startswith("50")
+
+
+@pytest.mark.parametrize("path", ["relative", "/../etc", "/a/../../b", "/a\0b"])
+def test_a_path_stays_in_the_tree(one: RealCgroupFS, path: str) -> None:
+    with pytest.raises(KitError, match="no file of this node's cgroup tree"):
+        one.read(path, "cpu.shares")
+    with pytest.raises(KitError, match="no file of this node's cgroup tree"):
+        one.write("/", "../cpu.shares", "1")
+
+
+@pytest.mark.parametrize("path", ["/no/such", "/"])
+def test_a_file_that_is_not_there_is_the_kernels_error(one: RealCgroupFS, path: str) -> None:
+    with pytest.raises(CgroupError, match="No such file"):
+        one.read(path, "cpu.none")
+
+
+def test_kills_are_counted_from_the_cgroups_own_counter(one: RealCgroupFS, two: RealCgroupFS) -> None:
+    Path(one.hierarchies["memory"], "memory.oom_control").write_text("oom_kill_disable 0\nunder_oom 0\noom_kill 3\n")
+    Path(two.hierarchies[""], "memory.events").write_text("low 0\noom 1\noom_kill 2\noom_group_kill 1\n")
+    assert (one.oom_kills("/"), two.oom_kills("/"), one.oom_kills("/gone")) == (3, 2, 0)
