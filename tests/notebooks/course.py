@@ -1,0 +1,68 @@
+"""What the tests of the course share: where its notebooks are, and what stands in a notebook's file."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+NOTEBOOKS = ROOT / "notebooks"
+NAMES = [
+    "01-a-pod-becomes-cgroup-files",
+    "02-qos-classes-and-the-tree",
+    "03-cpu-shares-quota-throttling",
+    "04-memory-limits-oom-restarts",
+    "05-who-dies-first",
+    "06-the-node-capacity-reserved-allocatable",
+    "07-qos-level-cgroups-and-qos-reserved",
+    "08-exclusive-cpus-and-topology",
+    "09-drivers-and-cgroup-versions",
+    "10-inside-the-kubelet",
+    "11-eviction",
+    "12-the-schedulers-pipeline",
+    "13-topology-spread",
+    "14-priority-and-preemption",
+    "15-gates-queues-quota",
+    "16-one-scenario-every-release",
+    "17-explain-your-own-cluster",
+]
+SECTIONS = (
+    "The question",
+    "Predict",
+    "Run it",
+    "Desired and observed",
+    "What Kubernetes' source does",
+    "Exercises",
+    "Further reading",
+)
+ASKED = re.compile(r'lesson\.ask\(\s*"([^"]+)"')
+REVEALED = re.compile(r'lesson\.reveal\(\s*"([^"]+)"')
+
+
+class Notebook:
+    """One notebook's file."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.path = NOTEBOOKS / f"{name}.ipynb"
+        self.data: dict[str, Any] = json.loads(self.path.read_text(encoding="utf-8"))
+        self.cells: list[tuple[str, str]] = [
+            (cell["cell_type"], "".join(cell["source"])) for cell in self.data["cells"]
+        ]
+
+    @property
+    def code(self) -> list[str]:
+        """The sources of the code cells."""
+        return [source for kind, source in self.cells if kind == "code"]
+
+    @property
+    def prose(self) -> str:
+        """All markdown."""
+        return "\n".join(source for kind, source in self.cells if kind == "markdown")
+
+    @property
+    def headings(self) -> list[str]:
+        """The headings, in order, without their marks."""
+        return [line.lstrip("#").strip() for line in self.prose.splitlines() if re.match(r"#+ ", line)]

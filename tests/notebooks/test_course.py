@@ -1,0 +1,68 @@
+"""Every notebook runs from top to bottom as a learner finds it: no error, no warning, within a minute."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from course import ASKED, NAMES, Notebook
+
+pytestmark = pytest.mark.notebooks
+SECONDS = 60.0
+
+
+def run(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch, nodes: str = "simulated") -> tuple[Any, float]:
+    """The executed notebook, and the seconds that it took."""
+    nbformat = pytest.importorskip("nbformat")
+    nbclient = pytest.importorskip("nbclient")
+    monkeypatch.setenv("KITLIB_PROGRESS", str(folder))
+    monkeypatch.setenv("KITLIB_NODES", nodes)
+    notebook = nbformat.read(Notebook(name).path, as_version=4)
+    client = nbclient.NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(folder)}})
+    began = time.perf_counter()
+    client.execute()
+    return notebook, time.perf_counter() - began
+
+
+def outputs(notebook: Any) -> list[Any]:
+    return [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_notebook_runs_on_the_simulated_kernel(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from kitlib.lab.progress import Progress
+
+    notebook, seconds = run(name, tmp_path, monkeypatch)
+    shown = outputs(notebook)
+    said = [output["text"] for output in shown if output.output_type == "stream" and output["name"] == "stderr"]
+    assert not said, f"the learner sees: {said[0]}"
+    assert not [output for output in shown if output.output_type == "error"]
+    text = "\n".join(str(o.get("data", {}).get("text/plain", o.get("text", ""))) for o in shown)
+    assert "Traceback" not in text and "Warning" not in text.replace("'Warning'", "").replace("Warning  ", "")
+    asked = {key for source in Notebook(name).code for key in ASKED.findall(source)}
+    kept = {entry.task for entry in Progress(tmp_path).entries(name)}
+    assert kept == asked, "every question is kept, answered or not"
+    assert seconds < SECONDS
+    print(f"{name}: {seconds:.1f} s")
+
+
+def test_a_prediction_that_was_given_is_scored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A learner answers the first question of the first notebook; the box on top then shows the score."""
+    nbformat = pytest.importorskip("nbformat")
+    nbclient = pytest.importorskip("nbclient")
+    monkeypatch.setenv("KITLIB_PROGRESS", str(tmp_path))
+    monkeypatch.setenv("KITLIB_NODES", "simulated")
+    notebook = nbformat.read(Notebook(NAMES[0]).path, as_version=4)
+    for place, cell in enumerate(notebook.cells):
+        if 'lesson.ask("quota"' in cell.source.replace("\n    ", ""):
+            notebook.cells.insert(place + 1, nbformat.v4.new_code_cell('lesson._questions["quota"].answer("50000")'))
+            break
+    nbclient.NotebookClient(notebook, timeout=120).execute()
+    text = "\n".join(str(output.get("data", {}).get("text/html", "")) for output in outputs(notebook))
+    assert "You predicted 50000.0; observed: 50000. Right." in text
+    assert "1 of 3 right" in text or "1 of 4 right" in text

@@ -1,0 +1,92 @@
+"""Every notebook of the course is complete: its parts stand in order, nothing is revealed before it was asked."""
+
+from __future__ import annotations
+
+import re
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from course import ASKED, NAMES, NOTEBOOKS, REVEALED, ROOT, SECTIONS, Notebook
+
+EVERY = pytest.mark.parametrize("notebook", [Notebook(name) for name in NAMES], ids=lambda n: n.name)
+
+
+def test_the_course_has_these_seventeen_notebooks() -> None:
+    assert sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb")) == NAMES
+
+
+@EVERY
+def test_a_notebook_carries_no_results(notebook: Notebook) -> None:
+    for cell in notebook.data["cells"]:
+        assert not cell.get("outputs")
+        assert cell.get("execution_count") is None
+
+
+@EVERY
+def test_a_notebook_names_its_kernel_so_that_no_dialog_asks_for_one(notebook: Notebook) -> None:
+    assert notebook.data["metadata"]["kernelspec"]["name"] == "python3"
+    assert notebook.data["nbformat"] == 4
+    identities = [cell["id"] for cell in notebook.data["cells"]]
+    assert len(set(identities)) == len(identities)
+
+
+@EVERY
+def test_a_notebook_has_its_title_and_all_its_parts_in_order(notebook: Notebook) -> None:
+    number = notebook.name.partition("-")[0]
+    assert notebook.headings[0].startswith(f"{number} · ")
+    places = [next((i for i, h in enumerate(notebook.headings) if h.startswith(part)), -1) for part in SECTIONS]
+    assert -1 not in places, SECTIONS[places.index(-1)]
+    assert places == sorted(places)
+
+
+@EVERY
+def test_a_notebook_begins_with_its_lesson_and_ends_by_closing_it(notebook: Notebook) -> None:
+    assert f'Lesson("{notebook.name}"' in notebook.code[0].replace("\n    ", "")
+    assert notebook.code[0].splitlines()[-1] == "lesson"
+    assert "lesson.close()" in notebook.code[-1]
+
+
+@EVERY
+def test_questions_are_asked_before_their_answers_and_every_one_is_answered(notebook: Notebook) -> None:
+    asked: list[str] = []
+    revealed: list[str] = []
+    for source in notebook.code:
+        for key in REVEALED.findall(source):
+            assert key in asked, f"{key} is revealed before it is asked"
+            revealed.append(key)
+        new = ASKED.findall(source)
+        assert not (new and REVEALED.search(source)), "a question and an answer in one cell"
+        assert len(new) <= 1 or all(source.count("lesson.ask") == 1 for _ in new), (
+            "one question a cell: only the last is shown"
+        )
+        asked += new
+    assert len(asked) >= 2
+    assert sorted(asked) == sorted(revealed)
+    assert len(set(asked)) == len(asked)
+
+
+@EVERY
+def test_what_is_revealed_is_computed_and_not_typed(notebook: Notebook) -> None:
+    for source in notebook.code:
+        assert not re.search(r'lesson\.reveal\(\s*"[^"]+",\s*(?:[0-9.]+|"[^"]*")\s*[,)]', source), source
+
+
+@EVERY
+def test_the_labs_that_a_notebook_names_exist(notebook: Notebook) -> None:
+    titles = {}
+    for path in (ROOT / "labs").glob("*/lab.toml"):
+        titles[path.parent.name[:2]] = tomllib.loads(path.read_text(encoding="utf-8"))
+    for number, title in re.findall(r"Lab (\d\d), \*([^*]+)\*", notebook.prose):
+        assert titles[number]["title"] == title, (number, titles[number]["title"])
+    for number in re.findall(r"\b[Ll]abs? (\d\d)", notebook.prose):
+        assert number in titles
+
+
+def test_every_lab_says_which_notebook_teaches_it() -> None:
+    numbers = {name[:2] for name in NAMES}
+    for path in (ROOT / "labs").glob("*/lab.toml"):
+        assert set(tomllib.loads(path.read_text(encoding="utf-8"))["teaches"]) <= numbers
