@@ -28,7 +28,7 @@ class StoreReports:
     def event(self, about: Pod | None, kind: str, reason: str, message: str) -> None:
         """Record an event about a pod, or about the node."""
         if self.api is not None:
-            record(self.api, about if about is not None else self._node(self.api), kind, reason, message)
+            record(self.api, about if about is not None else self._node(self.api), kind, reason, message, "kubelet")
 
     def status(self, pod: Pod, status: PodStatus) -> None:
         """Write a pod's status, unless another pod has its name by now."""

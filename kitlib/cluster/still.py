@@ -167,6 +167,11 @@ def node_object(plan: NodePlan, config: NodeConfig, now: datetime) -> Node:
     node.status.capacity = {**found.capacity, **offered}
     node.status.allocatable = {**found.allocatable, **offered}
     node.status.conditions = first_conditions(now)
+    node.status.node_info = {
+        "kubeletVersion": f"v{config.release.name}.0",
+        "operatingSystem": "linux",
+        "architecture": "amd64",
+    }
     return node
 
 

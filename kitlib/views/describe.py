@@ -7,7 +7,7 @@ Source: kubectl describe.go (describeNode, describeNodeResource, getPodsTotalReq
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -30,10 +30,17 @@ _INFO = (
     ("Container Runtime Version", "containerRuntimeVersion"),
     ("Kubelet Version", "kubeletVersion"),
 )
+_LEASE = (("HolderIdentity", "holderIdentity"), ("AcquireTime", "acquireTime"), ("RenewTime", "renewTime"))
 ZERO = Quantity("0")
 
 
-def describe_node(node: Node, pods: Iterable[Pod], events: Sequence[Event] = (), now: datetime | None = None) -> str:
+def describe_node(
+    node: Node,
+    pods: Iterable[Pod],
+    events: Sequence[Event] = (),
+    now: datetime | None = None,
+    lease: Mapping[str, str] | None = None,
+) -> str:
     """The text that `kubectl describe node NAME` prints.
 
     Args:
@@ -41,10 +48,11 @@ def describe_node(node: Node, pods: Iterable[Pod], events: Sequence[Event] = (),
         pods: any pods; those of this node that are not terminated are listed.
         events: about the node, oldest first.
         now: for ages; None = the youngest time that occurs in the objects.
+        lease: the specification of the node's Lease; None = there is none.
     """
     there = [p for p in pods if p.spec.node_name == node.name and p.status.phase not in ("Succeeded", "Failed")]
     moment = now or _latest(node, there, events)
-    parts = [_head(node), _conditions(node), _addresses(node), _resources("Capacity", node.status.capacity)]
+    parts = [_head(node, lease), _conditions(node), _addresses(node), _resources("Capacity", node.status.capacity)]
     parts += [_resources("Allocatable", node.status.allocatable), _info(node), _pods(node, there, moment)]
     parts += [_allocated(node, there), _events(events, moment)]
     return align("".join(parts))
@@ -94,7 +102,7 @@ def human_duration(seconds: float) -> str:
     return f"{days // 365}y"
 
 
-def _head(node: Node) -> str:
+def _head(node: Node, lease: Mapping[str, str] | None) -> str:
     meta = node.metadata
     roles = sorted(key.removeprefix(_ROLE) for key in meta.labels if key.startswith(_ROLE))
     created = meta.creation_timestamp.strftime(_TIME) if meta.creation_timestamp else "<unset>"
@@ -106,6 +114,8 @@ def _head(node: Node) -> str:
         + f"CreationTimestamp:\t{created}\n"
         + _listed("Taints:", taints)
         + f"Unschedulable:\t{str(node.spec.unschedulable).lower()}\n"
+        + "Lease:\n"
+        + "".join(f"  {name}:\t{(lease or {}).get(key) or '<unset>'}\n" for name, key in _LEASE)
     )
 
 
@@ -143,7 +153,9 @@ def _resources(title: str, resources: ResourceList) -> str:
 def _info(node: Node) -> str:
     known = node.status.node_info or {}
     lines = "".join(f"  {title}:\t{known.get(name, '')}\n" for title, name in _INFO)
-    return f"System Info:\n{lines}" if known else ""
+    spec = node.spec
+    named = (("PodCIDR", spec.pod_cidr), ("PodCIDRs", spec.pod_cidr), ("ProviderID", spec.provider_id))
+    return f"System Info:\n{lines}" + "".join(f"{name}:\t{value}\n" for name, value in named if value)
 
 
 def _pods(node: Node, pods: list[Pod], now: datetime | None) -> str:
@@ -195,11 +207,16 @@ def _events(events: Sequence[Event], now: datetime | None) -> str:
         return "Events:\t<none>\n"
     rows = ["Events:", "  Type\tReason\tAge\tFrom\tMessage", "  ----\t------\t----\t----\t-------"]
     for event in events:
-        last = event.last_timestamp or event.first_timestamp
-        age = human_duration((now - last).total_seconds()) if now and last else "<unknown>"
-        source = ", ".join(str(v) for v in event.source.values())
+        age = _since(event.first_timestamp, now)
+        if event.count > 1:
+            age = f"{_since(event.last_timestamp, now)} (x{event.count} over {age})"
+        source = str(event.source.get("component", ""))
         rows.append(f"  {event.type}\t{event.reason}\t{age}\t{source}\t{event.message.strip()}")
     return "\n".join(rows) + "\n"
+
+
+def _since(moment: datetime | None, now: datetime | None) -> str:
+    return human_duration((now - moment).total_seconds()) if now and moment else "<unknown>"
 
 
 def _latest(node: Node, pods: list[Pod], events: Sequence[Event]) -> datetime | None:

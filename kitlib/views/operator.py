@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from kitlib.api.errors import KitError
 from kitlib.views.describe import describe_node
-from kitlib.views.top import PodUsage, Usage, pod_metrics, top_nodes, top_pods
+from kitlib.views.top import PodUsage, Usage, node_metrics, pod_metrics, top_nodes, top_pods
 
 WINDOW = 15.0
 
@@ -22,16 +23,28 @@ def top_pod(cluster: Any, *, containers: bool = False, namespaces: bool = False)
 
 def top_node(cluster: Any) -> str:
     """`kubectl top node`: what every node uses now, and its part of allocatable."""
+    return top_nodes(_nodes(cluster))
+
+
+def metrics(cluster: Any, kind: str = "pods") -> dict[str, Any]:
+    """What `kubectl get --raw /apis/metrics.k8s.io/v1beta1/KIND` answers; kind is pods or nodes.
+
+    Raises:
+        KitError: for another kind.
+    """
+    if kind == "pods":
+        return pod_metrics(_pods(cluster), at=cluster.now(), window_seconds=WINDOW)
+    if kind == "nodes":
+        return node_metrics(_nodes(cluster), at=cluster.now(), window_seconds=WINDOW)
+    raise KitError(f"metrics.k8s.io/v1beta1: {kind!r}: pods or nodes is expected")
+
+
+def _nodes(cluster: Any) -> list[tuple[Any, Usage]]:
     rows = []
     for node in cluster.list("Node"):
         cpus, memory = cluster.node(node.name).total_usage()
         rows.append((node, Usage(round(cpus * 1e9), memory)))
-    return top_nodes(rows)
-
-
-def metrics(cluster: Any) -> dict[str, Any]:
-    """The metrics API's PodMetricsList."""
-    return pod_metrics(_pods(cluster), at=cluster.now(), window_seconds=WINDOW)
+    return rows
 
 
 def _pods(cluster: Any) -> list[PodUsage]:

@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from kitlib.api.core import Event
 from kitlib.api.serialize import load
 from kitlib.views.describe import describe_node, human_duration
 from kitlib.views.tabs import align
@@ -48,15 +49,34 @@ def test_describe_node_has_kubectls_lines(objects):
         "                    kubernetes.io/hostname=node-1",
         "CreationTimestamp:  Mon, 05 Jan 2026 08:00:00 +0000",
         "Taints:             gpu=yes:NoSchedule",
-        "  cpu:                3500m",
-        "Non-terminated Pods:  (1 in total)",
-        "  default             web     500m (14%)    8 (228%)    1Gi (14%)        8Gi (114%)     30s",
+        "  HolderIdentity:  <unset>",
+        "  cpu:              3500m",
+        "  Kubelet Version:            ",
+        "Non-terminated Pods:          (1 in total)",
+        "  default                     web     500m (14%)    8 (228%)    1Gi (14%)        8Gi (114%)     30s",
         "  (Total limits may be over 100 percent, i.e., overcommitted.)",
         "  cpu                500m (14%)  8 (228%)",
         "  example.com/gpu    1           0",
         "Events:              <none>",
     ):
         assert line in lines, f"{line!r} is not in\n{text}"
+
+
+def test_describe_node_counts_events_that_repeat(objects):
+    event = Event(
+        type="Warning",
+        reason="SystemOOM",
+        message="System OOM encountered, victim process: a, pid: 1",
+        count=3,
+        source={"component": "kubelet", "host": "node-1"},
+        first_timestamp=datetime(2026, 1, 5, 8, 0, tzinfo=UTC),
+        last_timestamp=datetime(2026, 1, 5, 8, 1, tzinfo=UTC),
+    )
+    lease = {"holderIdentity": "node-1"}
+    text = describe_node(objects[0], (), [event], datetime(2026, 1, 5, 8, 2, tzinfo=UTC), lease)
+    assert "  HolderIdentity:  node-1" in text.splitlines()
+    (line,) = [line for line in text.splitlines() if "SystemOOM" in line]
+    assert line.split(None, 2)[2].startswith("60s (x3 over 2m)  kubelet  System OOM encountered")
 
 
 @pytest.mark.parametrize(

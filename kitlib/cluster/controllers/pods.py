@@ -106,7 +106,7 @@ def _situation(api: APIServer, owner: KubeObject) -> tuple[object, ...]:
     return (owner.metadata.generation, *versions)
 
 
-def record(api: APIServer, about: KubeObject, kind: str, reason: str, message: str) -> None:
+def record(api: APIServer, about: KubeObject, kind: str, reason: str, message: str, source: str = "") -> None:
     """Write an event; one that repeats is counted. Source: client-go tools/record, EventAggregator by message."""
     namespace = about.namespace or "default"
     key = (about.metadata.uid, reason, message)
@@ -128,6 +128,7 @@ def record(api: APIServer, about: KubeObject, kind: str, reason: str, message: s
         reason=reason,
         message=message,
         type=kind,
+        source={"component": source} if source else {},
         first_timestamp=api.store.now(),
         last_timestamp=api.store.now(),
     )

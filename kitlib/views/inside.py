@@ -1,0 +1,177 @@
+"""What a container believes it has: `free`, /proc/meminfo and /proc/cpuinfo inside a pod, without and with lxcfs.
+
+/proc/meminfo knows nothing of cgroups: in every container it shows the machine's memory, whatever the limit is, so
+`free` and runtimes that size their heap by it are wrong. lxcfs puts files of its own in their place; they show the
+smallest limit on the way from the container's cgroup up to the root, and that cgroup's usage.
+
+Source: fs/proc/meminfo.c; lxcfs proc_fuse.c (proc_meminfo_read, get_min_memlimit), proc_cpuview.c (max_cpu_count);
+procps free.c.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kitlib.api.errors import KitError, NotFound
+from kitlib.kubelet.cgroup_tree import UNLIMITED_V1
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_KIB = 1024
+
+
+class Seen(NamedTuple):
+    """What the files in a container say.
+
+    Attributes:
+        total, free, cached: bytes of memory. cpus: processors in /proc/cpuinfo.
+        why: where the total comes from; why_cpus: and the processors.
+    """
+
+    total: int
+    free: int
+    cached: int
+    cpus: int
+    why: str
+    why_cpus: str
+
+    @property
+    def available(self) -> int:
+        """Free memory, and page cache that can be given back."""
+        return min(self.free + self.cached, self.total)
+
+
+def seen(node: Any, pod: str, container: str = "", namespace: str = "default", *, lxcfs: bool = False) -> Seen:
+    """What a container of a node sees.
+
+    Args:
+        node: of a cluster. pod, container, namespace: which; the container may be left out where there is only one.
+        lxcfs: whether its files stand in place of the kernel's.
+
+    Raises:
+        NotFound: where there is no such container.
+    """
+    machine = node.config.machine
+    path = _path(node, pod, container, namespace)
+    if not lxcfs:
+        used = node.total_usage()[1]
+        cached = _cache(node, "/")
+        free = max(machine.memory - used - cached, 0)
+        return Seen(
+            machine.memory,
+            free,
+            cached,
+            machine.cores,
+            "the machine's memory: /proc/meminfo knows nothing of cgroups",
+            "the machine's processors: /proc/cpuinfo knows nothing of quotas",
+        )
+    version = node.desired().version
+    limit, where = machine.memory, ""
+    for above in _upwards(path):
+        own = _memory_limit(node, above, version)
+        if own is not None and own < limit:
+            limit, where = own, above
+    used = int(node.read(path, "memory.current" if version == 2 else "memory.usage_in_bytes"))
+    cached = min(_cache(node, path), limit)
+    why = f"the smallest limit on the way up: {where}" if where else "no cgroup on the way up has a limit"
+    cpus, why_cpus = _cpus(node, path, version, machine.cores)
+    return Seen(limit, max(limit - used, 0), cached, cpus, why, why_cpus)
+
+
+def meminfo(found: Seen) -> str:
+    """/proc/meminfo, its first lines."""
+    lines = (
+        ("MemTotal", found.total),
+        ("MemFree", found.free),
+        ("MemAvailable", found.available),
+        ("Buffers", 0),
+        ("Cached", found.cached),
+    )
+    return "\n".join(f"{name + ':':<16}{amount // _KIB:>8} kB" for name, amount in lines)
+
+
+def free(found: Seen) -> str:
+    """What `free -m` prints: megabytes; used is what is not available."""
+    mib = _KIB * _KIB
+    names = ("total", "used", "free", "shared", "buff/cache", "available")
+    amounts = (found.total, found.total - found.available, found.free, 0, found.cached, found.available)
+    head = " " * 7 + "".join(f"{name:>12}" for name in names)
+    memory = "Mem:   " + "".join(f"{amount // mib:>12}" for amount in amounts)
+    return f"{head}\n{memory}\nSwap:  " + "".join(f"{0:>12}" for _ in range(3))
+
+
+def inside_frame(node: Any, pod: str, container: str = "", namespace: str = "default") -> pd.DataFrame:
+    """Both views side by side: what a program asks, what it is told without lxcfs and with it, and why."""
+    import pandas as pd
+
+    plain = seen(node, pod, container, namespace)
+    faked = seen(node, pod, container, namespace, lxcfs=True)
+    process = node.proc(pod, container, namespace) if hasattr(node, "proc") else {}
+    allowed = process.get("Cpus_allowed_list", "")
+    rows = [
+        ("total memory", "free, /proc/meminfo: MemTotal", plain.total, faked.total, faked.why),
+        ("available memory", "/proc/meminfo: MemAvailable", plain.available, faked.available, "limit − usage + cache"),
+        ("processors", "/proc/cpuinfo", plain.cpus, faked.cpus, faked.why_cpus),
+        (
+            "processors it may run on",
+            "nproc, sched_getaffinity: Cpus_allowed_list",
+            allowed,
+            allowed,
+            "the cpuset, which the kernel itself shows; a quota does not change it",
+        ),
+    ]
+    return pd.DataFrame(rows, columns=["question", "asked where", "without lxcfs", "with lxcfs", "why"])
+
+
+def _path(node: Any, pod: str, container: str, namespace: str) -> str:
+    for cgroup in node.desired().of_kind("container"):
+        if cgroup.pod == f"{namespace}/{pod}" and container in ("", cgroup.container):
+            return str(cgroup.path)
+    raise NotFound("containers", f"{namespace}/{pod}/{container}")
+
+
+def _upwards(path: str) -> list[str]:
+    found = []
+    while path not in ("", "/"):
+        found.append(path)
+        path = path.rpartition("/")[0]
+    return found
+
+
+def _memory_limit(node: Any, path: str, version: int) -> int | None:
+    try:
+        text = node.read(path, "memory.max" if version == 2 else "memory.limit_in_bytes")
+    except (KitError, OSError):
+        return None
+    return None if text == "max" or int(text) >= UNLIMITED_V1 else int(text)
+
+
+def _cache(node: Any, path: str) -> int:
+    try:
+        text = node.read(path, "memory.stat")
+    except (KitError, OSError):
+        return 0
+    figures = dict(line.split() for line in text.splitlines())
+    return next((int(figures[name]) for name in ("file", "total_cache", "cache") if name in figures), 0)
+
+
+def _cpus(node: Any, path: str, version: int, cores: int) -> tuple[int, str]:
+    """lxcfs shows as many processors as the quota is worth, rounded up. Source: lxcfs max_cpu_count."""
+    best, where = float(cores), ""
+    for above in _upwards(path):
+        try:
+            if version == 2:
+                quota, period = node.read(above, "cpu.max").split()
+            else:
+                quota, period = node.read(above, "cpu.cfs_quota_us"), node.read(above, "cpu.cfs_period_us")
+        except (KitError, OSError):
+            continue
+        if quota in ("max", "-1"):
+            continue
+        share = int(quota) / int(period)
+        if share < best:
+            best, where = share, above
+    why = f"the smallest quota on the way up, rounded up: {where}" if where else "no quota on the way up"
+    return min(math.ceil(best), cores), why

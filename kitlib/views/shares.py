@@ -1,0 +1,155 @@
+"""Who gets which part of the CPUs when everybody is busy: shares, level by level, from the root down to a container.
+
+    part of a level = own weight / sum of the weights of all that stand beside it
+    part of the machine = part of a level × what the cgroup above has
+
+and what a quota cuts off goes to the others of its level, by weight again. So shares of 30720 beside three cgroups of
+1024 are 30720 / (30720 + 3 × 1024) = 91 percent of the machine.
+
+Source: kernel/sched/fair.c (calc_group_shares); Documentation/scheduler/sched-design-CFS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kitlib.kubelet.cgroup_tree import Cgroup, CgroupTree
+from kitlib.node.simulated.cpu import water_fill
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+DEFAULT_WEIGHT = {1: 1024, 2: 100}
+"""Weight of a cgroup that nobody has written, by cgroup version."""
+
+
+class Part(NamedTuple):
+    """What one cgroup gets.
+
+    Attributes:
+        path, title, kind: which. depth: levels below the root.
+        weight: its own; beside: the sum of its level. of_level: its part of that, 0 to 1.
+        cpus: CPUs that follow from the weights alone. limit: CPUs that its quota gives; None = no quota.
+        with_limits: CPUs that it gets once quotas have cut and the rest has been divided again.
+    """
+
+    path: str
+    title: str
+    kind: str
+    depth: int
+    weight: int
+    beside: int
+    of_level: float
+    cpus: float
+    limit: float | None
+    with_limits: float
+
+
+def parts(tree: CgroupTree, cpus: float, beside: Mapping[str, int] | None = None) -> list[Part]:
+    """What every cgroup gets if all containers could use all CPUs.
+
+    Args:
+        tree: desired or observed. cpus: of the machine.
+        beside: cgroups that stand beside the tree's own at the top, name -> weight (`{"system.slice": 1024}`).
+
+    Returns:
+        Parents before children; pause containers, which never work, are left out.
+    """
+    top = [(name, weight, None) for name, weight in (beside or {}).items()]
+    children: dict[str, list[Cgroup]] = {}
+    for cgroup in tree.values():
+        if cgroup.kind != "sandbox" and cgroup.path != "/":
+            children.setdefault(cgroup.parent, []).append(cgroup)
+    found: list[Part] = []
+    _level(children, "/", cpus, cpus, 1, tree.version, top, found)
+    return found
+
+
+def _level(
+    children: Mapping[str, Sequence[Cgroup]],
+    path: str,
+    cpus: float,
+    with_limits: float,
+    depth: int,
+    version: int,
+    others: Sequence[tuple[str, int, None]],
+    found: list[Part],
+) -> None:
+    here = [cgroup for cgroup in children.get(path, ()) if _works(cgroup, children)]
+    weights = [_weight(cgroup, version) for cgroup in here] + [weight for _, weight, _ in others]
+    total = sum(weights)
+    limits = [_limit(cgroup, version) for cgroup in here] + [None] * len(others)
+    wishes = [
+        (float(w), min(with_limits, limit) if limit else with_limits) for w, limit in zip(weights, limits, strict=True)
+    ]
+    given = water_fill(wishes, with_limits)
+    for i, cgroup in enumerate(here):
+        share = weights[i] / total
+        made = Part(
+            cgroup.path,
+            cgroup.title,
+            cgroup.kind,
+            depth,
+            weights[i],
+            total,
+            share,
+            cpus * share,
+            limits[i],
+            given[i],
+        )
+        found.append(made)
+        _level(children, cgroup.path, made.cpus, made.with_limits, depth + 1, version, (), found)
+    for i, (name, weight, _) in enumerate(others, start=len(here)):
+        share = weight / total
+        title = "beside the kubelet's cgroups"
+        found.append(Part(f"/{name}", title, "system", depth, weight, total, share, cpus * share, None, given[i]))
+
+
+def _works(cgroup: Cgroup, children: Mapping[str, Sequence[Cgroup]]) -> bool:
+    """Whether anything could run in it: a class without pods takes no part."""
+    if cgroup.kind in ("container", "reserved", "system", "daemon"):
+        return True
+    return any(_works(child, children) for child in children.get(cgroup.path, ()))
+
+
+def _weight(cgroup: Cgroup, version: int) -> int:
+    file = cgroup.get("cpu.shares" if version == 1 else "cpu.weight")
+    return int(file.value) if file is not None else DEFAULT_WEIGHT[version]
+
+
+def _limit(cgroup: Cgroup, version: int) -> float | None:
+    if version == 1:
+        quota, period = cgroup.get("cpu.cfs_quota_us"), cgroup.get("cpu.cfs_period_us")
+        if quota is None or int(quota.value) <= 0:
+            return None
+        return int(quota.value) / int(period.value if period is not None else 100_000)
+    file = cgroup.get("cpu.max")
+    if file is None or file.value.startswith("max"):
+        return None
+    quota_text, period_text = file.shown.split()
+    return int(quota_text) / int(period_text)
+
+
+def shares_frame(node: Any, beside: Mapping[str, int] | None = None) -> pd.DataFrame:
+    """The parts as a table: what everybody on a node gets when all are busy.
+
+    Args:
+        node: of a cluster. beside: as for `parts`.
+    """
+    import pandas as pd
+
+    rows = [
+        {
+            "cgroup": part.path,
+            "what": part.title,
+            "weight": part.weight,
+            "of its level": f"{part.weight} / {part.beside} = {part.of_level:.0%}",
+            "CPUs by weight": round(part.cpus, 3),
+            "limit": part.limit,
+            "CPUs with limits": round(part.with_limits, 3),
+        }
+        for part in parts(node.desired(), float(node.config.machine.cores), beside)
+    ]
+    columns = ["cgroup", "what", "weight", "of its level", "CPUs by weight", "limit", "CPUs with limits"]
+    return pd.DataFrame(rows, columns=columns)
