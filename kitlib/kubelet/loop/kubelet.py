@@ -82,6 +82,7 @@ class Kubelet:
         self._system = SystemCgroups(config.settings, system, self.timeline)
         self._system.tick(clock())
         self._next_qos, self._next_watch, self._next_cleaning = QOS_EVERY, EVERY, HOUSEKEEPING
+        self._next_reconcile = config.settings.cpu_manager_reconcile_period
 
     @property
     def wanted(self) -> CgroupTree:
@@ -137,6 +138,9 @@ class Kubelet:
         if now >= self._next_qos:
             self._next_qos = now + QOS_EVERY
             self._cgroups.rewrite_classes()
+        if now >= self._next_reconcile and not self.managers.idle:  # CPUs that came free go back to everybody
+            self._next_reconcile = now + self.config.settings.cpu_manager_reconcile_period
+            self._write(())
         if now >= self._next_watch:
             self._next_watch = now + EVERY
             changed |= self._watch()
