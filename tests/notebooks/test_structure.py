@@ -90,3 +90,22 @@ def test_every_lab_says_which_notebook_teaches_it() -> None:
     numbers = {name[:2] for name in NAMES}
     for path in (ROOT / "labs").glob("*/lab.toml"):
         assert set(tomllib.loads(path.read_text(encoding="utf-8"))["teaches"]) <= numbers
+
+
+def test_the_readme_lists_the_course_and_the_labs_as_they_are() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    labs = {
+        path.parent.name: tomllib.loads(path.read_text(encoding="utf-8")) for path in (ROOT / "labs").glob("*/lab.toml")
+    }
+    for name in NAMES:
+        notebook, number = Notebook(name), name[:2]
+        title = notebook.headings[0].partition(" · ")[2]
+        question = re.search(r"^> (.+)$", notebook.prose, re.M)
+        kernel = "simulated" if '"simulated"' in notebook.code[0] else "real or simulated"
+        after = ", ".join(sorted(lab[:2] for lab, data in labs.items() if number in data["teaches"]))
+        assert question is not None
+        row = f"| [{number}](notebooks/{name}.ipynb) | {title} | {question[1]} | {kernel} | {after} |"
+        assert row in readme, row
+    for name, data in labs.items():
+        row = f"| [{name[:2]}](labs/{name}/lab.ipynb) {data['title']} | {data['story']} | {'★' * data['difficulty']} |"
+        assert row in readme, row
