@@ -42,7 +42,7 @@ def comparison_chart(rows: Sequence[Row], names: tuple[str, str], *, what: str, 
             ygap=1,
             hovertemplate="%{y}, %{x}: %{text}<extra></extra>",
         )
-        figure.update_layout(height=110 + 24 * max(len(rows), 4))
+        figure.update_layout(height=110 + 24 * max(len(rows), 2))
         figure.update_yaxes(autorange="reversed")
         return figure
 

@@ -51,6 +51,7 @@ def cpu_map(cpus: Sequence[tuple[int, int, int, int]], owners: Mapping[int, str]
                 name=owner,
                 hovertemplate="CPU %{text}, " + owner + "<extra></extra>",
             )
+        figure.update_layout(height=170 + 46 * (1 + max((row[4] for row in rows), default=0)))
         numa_of = {column[key]: key for key in order}
         for index in range(1, len(order)):
             if numa_of[index][:2] != numa_of[index - 1][:2]:
@@ -60,8 +61,11 @@ def cpu_map(cpus: Sequence[tuple[int, int, int, int]], owners: Mapping[int, str]
             ticktext=[f"{core}<br>n{numa}" for _, numa, core in order],
             title={"text": "core, and its NUMA node"},
             showgrid=False,
+            zeroline=False,
         )
-        figure.update_yaxes(tickvals=sorted({row[4] for row in rows}), title={"text": "thread"}, showgrid=False)
+        figure.update_yaxes(
+            tickvals=sorted({row[4] for row in rows}), title={"text": "thread"}, showgrid=False, zeroline=False
+        )
         return figure
 
     names = ("cpu", "core", "socket", "numa", "thread", "owner")

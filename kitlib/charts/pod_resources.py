@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from kitlib.charts.base import Chart, Row
 from kitlib.charts.style import BLUE, ORANGE
 
-_LEGEND = {"orientation": "h", "y": -0.2}
 _PANELS = (("cpu", "CPU, milli-CPU"), ("memory", "memory, MiB"))
 
 
@@ -45,7 +44,7 @@ def pod_resources_chart(containers: Sequence[Row], files: Sequence[Row], *, qos:
                 )
         figure.update_yaxes(autorange="reversed")
         figure.update_xaxes(rangemode="tozero")
-        figure.update_layout(barmode="group", bargap=0.3, height=190 + 46 * len(names), legend=_LEGEND)
+        figure.update_layout(barmode="group", bargap=0.3, height=190 + 46 * len(names))
         return figure
 
     columns = {name: [row[name] for row in files] for name in ("cgroup", "file", "value", "why")}

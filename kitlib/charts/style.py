@@ -43,7 +43,7 @@ def dress(figure: go.Figure, *, title: str, sentence: str) -> go.Figure:
         plot_bgcolor=TRANSPARENT,
         colorway=list(PALETTE),
         margin={"l": 48, "r": 16, "t": 44, "b": 40},
-        legend={"orientation": "h", "y": -0.18},
+        legend={"orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom", "x": 0},
         transition={"duration": 0},
         hoverlabel={"align": "left"},
         meta={"sentence": sentence},

@@ -63,13 +63,13 @@ class NodeBar(KitWidget):
             column = [ipw.HTML(f"<b>{resource}</b>")]
             for part, values in texts.items():
                 if resource in values:
-                    text = ipw.Text(value=values[resource], placeholder="nothing", layout={"width": "19em"})
+                    text = ipw.Text(value=values[resource], placeholder="nothing", layout={"width": "23em"})
                     field = Field(text, f"{resource} {part}", f"{part} of {resource}")
-                    text.style.description_width = "11em"
+                    text.style.description_width = "15em"
                     text.observe(self.refresh, "value")
                     self.fields[part, resource] = field
                     column.append(field)
-            columns.append(ipw.VBox(column, layout={"flex": "1 1 24em"}))
+            columns.append(ipw.VBox(column, layout={"flex": "1 1 26em"}))
         row = ipw.HBox(columns)
         row.add_class("kitlib-row")
         self._figures = ipw.HTML()

@@ -142,9 +142,13 @@ def open_cells(browser, jupyter, artifacts, request):
         page.goto(f"{address}/lab/tree/{name}?reset", wait_until="domcontentloaded")
         page.wait_for_selector(".jp-NotebookPanel .jp-Cell", timeout=wait * 1000)
         page.wait_for_selector(".jp-Notebook-ExecutionIndicator[data-status='idle']", timeout=wait * 1000)
-        page.locator(".jp-Cell").first.click()
-        page.get_by_role("menuitem", name="Run", exact=True).click()
-        page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
+        for _ in range(5):  # a kernel that is only just there may miss the first wish
+            page.locator(".jp-Cell .jp-InputPrompt").first.click()
+            page.get_by_role("menuitem", name="Run", exact=True).click()
+            page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
+            page.wait_for_timeout(1500)
+            if page.locator(".jp-CodeCell .jp-InputPrompt", has_text=re.compile(r"\[(\*|\d+)\]")).count():
+                break
         for index in range(len(cells)):
             page.wait_for_function(
                 "i => { const p = document.querySelectorAll('.jp-CodeCell .jp-InputArea-prompt')[i];"

@@ -64,7 +64,7 @@ class TestPodBuilder:
     def test_typing_in_the_form_changes_yaml_files_and_class(self, open_cells):
         page = open_cells(self.CODE)
         box = widget(page)
-        page.wait_for_selector(".js-plotly-plot .bars")
+        page.wait_for_selector(".js-plotly-plot .bars .point")
         assert "QoS class Burstable" in sentence(page)
         type_into(page, box.get_by_label("cpu request", exact=True), "1")
         type_into(page, box.get_by_label("memory request", exact=True), "256Mi")
@@ -77,7 +77,7 @@ class TestPodBuilder:
     def test_a_slider_moved_by_keyboard_changes_the_picture(self, open_cells):
         page = open_cells(self.CODE)
         box = widget(page)
-        page.wait_for_selector(".js-plotly-plot .bars")
+        page.wait_for_selector(".js-plotly-plot .bars .point")
         handle = box.get_by_role("slider", name="cpu request, slider")
         handle.focus()
         handle.press("ArrowRight")
@@ -106,7 +106,7 @@ class TestPodBuilder:
 
     def test_it_looks_right_in_the_dark_theme(self, open_cells):
         page = open_cells(self.CODE, dark=True)
-        page.wait_for_selector(".js-plotly-plot .bars")
+        page.wait_for_selector(".js-plotly-plot .bars .point")
         assert page.evaluate("() => document.body.dataset.jpThemeLight") == "false"
 
 
@@ -116,7 +116,7 @@ class TestOomArena:
     def test_pods_are_added_until_the_kernel_kills_whom_was_predicted(self, open_cells):
         page = open_cells(self.CODE)
         box = widget(page)
-        page.wait_for_selector(".js-plotly-plot .bars")
+        page.wait_for_selector(".js-plotly-plot .bars .point")
         type_into(page, box.get_by_label("uses", exact=True), "400Mi")
         box.get_by_role("button", name="Add the pod").click()
         page.wait_for_function("() => document.querySelector('.js-plotly-plot').data.some(t => t.y.length > 1)")
@@ -243,3 +243,123 @@ def test_a_notebook_that_is_saved_carries_a_still_picture(open_cells, code):
         "print('text/html', '<svg' in bundle['text/html'] or '<details' in bundle['text/html'])",
     )
     assert re.search(r"text/html True", page.locator(".jp-OutputArea-output pre").last.inner_text())
+
+
+class TestNodeBar:
+    CODE = CLUSTER + "from kitlib.widgets import NodeBar\nbar = NodeBar(cluster)\nbar"
+
+    def test_a_reservation_moves_the_bar_and_too_much_of_it_is_explained(self, open_cells):
+        page = open_cells(self.CODE)
+        box = widget(page)
+        page.wait_for_selector(".js-plotly-plot .bars .point")
+        type_into(page, box.get_by_label("cpu kube-reserved", exact=True), "1")
+        wait_for_sentence(page, "500 of 3000m allocatable requested (17%)")
+        type_into(page, box.get_by_label("memory system-reserved", exact=True), "9Gi")
+        page.wait_for_selector(".kitlib-field [role=alert]")
+        assert "Expected capacity >= reservation" in box.locator(".kitlib-field [role=alert]").inner_text()
+        type_into(page, box.get_by_label("memory system-reserved", exact=True), "1Gi")
+        page.wait_for_function("() => !document.querySelector('.kitlib-field [role=alert]')")
+        check_names(page)
+
+
+class TestSharesRace:
+    CODE = "from kitlib.widgets import SharesRace\nrace = SharesRace()\nrace"
+
+    def test_a_slider_moves_the_promise_and_the_run_confirms_it(self, open_cells):
+        page = open_cells(self.CODE)
+        box = widget(page)
+        page.wait_for_selector(".js-plotly-plot .bars .point")
+        before = sentence(page)
+        handle = box.get_by_role("slider", name="racer-1 request, slider")
+        handle.focus()
+        handle.press("Home")
+        handle.press("ArrowRight")
+        handle.press("ArrowRight")
+        page.wait_for_function(
+            "before => !document.querySelector('.kitlib-sentence [role=status]').innerText.includes(before)", arg=before
+        )
+        box.get_by_role("button", name="Run 5 s").click()
+        page.wait_for_function("() => document.querySelector('.js-plotly-plot').data.length === 2")
+        promised, got = page.evaluate("() => document.querySelector('.js-plotly-plot').data.map(t => [...t.y])")
+        assert promised == pytest.approx(got, abs=0.02)
+        check_names(page)
+
+    def test_a_limit_below_the_request_is_refused_beside_the_field(self, open_cells):
+        page = open_cells(self.CODE)
+        box = widget(page)
+        field = box.get_by_label("racer-1 limit", exact=True)
+        type_into(page, field, "1m")
+        field.press("Enter")
+        page.wait_for_selector(".kitlib-field [role=alert]")
+        assert "must be less than or equal to cpu limit" in box.locator(".kitlib-field [role=alert]").inner_text()
+
+
+class TestEvictionGauge:
+    CODE = "from kitlib.widgets import EvictionGauge\ngauge = EvictionGauge()\ngauge"
+
+    def test_pods_are_added_until_the_kubelet_evicts(self, open_cells):
+        page = open_cells(self.CODE)
+        box = widget(page)
+        page.wait_for_selector(".js-plotly-plot .bars .point")
+        for number in range(1, 5):
+            box.get_by_role("button", name="Add the pod").click()
+            page.wait_for_function("name => document.body.innerText.includes(name)", arg=f"pod-{number}")
+        wait_for_sentence(page, "Thresholds met: memory.available")
+        box.get_by_role("button", name="Wait 10 s").click()
+        wait_for_sentence(page, "Evicted so far: pod-1")
+        wait_for_sentence(page, "No eviction threshold is met")
+        check_names(page)
+
+
+class TestTimeline:
+    CODE = CLUSTER + (
+        "from kitlib.widgets import Timeline\nline = Timeline(cluster)\n"
+        "cluster.apply(POD.replace('NAME', 'hog').replace('MEMORY', '600Mi').replace('LIMIT', '1'))\nline"
+    )
+
+    def test_time_passes_and_all_sources_speak(self, open_cells):
+        page = open_cells(self.CODE)
+        box = widget(page)
+        box.get_by_role("button", name="+10 s").click()
+        page.wait_for_function("() => document.querySelector('.js-plotly-plot')?.data.length === 4")
+        box.get_by_label("only", exact=True).fill("killed")
+        page.wait_for_function("() => document.querySelector('.js-plotly-plot').data.length < 4")
+        assert "Killed process" in box.locator(".kitlib-table").inner_text()
+        box.get_by_label("only", exact=True).fill("")
+        page.wait_for_function("() => document.querySelector('.js-plotly-plot').data.length === 4")
+        check_names(page)
+
+
+class TestSideBySide:
+    CODE = "from kitlib.widgets import SideBySide\nboth = SideBySide()\nboth"
+
+    def test_what_differs_follows_the_typing(self, open_cells):
+        page = open_cells(self.CODE)
+        box = widget(page)
+        wait_for_sentence(page, "4 of 10 values differ")
+        type_into(page, box.get_by_label("cpu request", exact=True).last, "250m")
+        wait_for_sentence(page, "web is Burstable, db is Burstable")
+        box.get_by_label("only what differs").check()
+        page.wait_for_function("() => document.querySelector('.js-plotly-plot').data[0].y.length < 5")
+        check_names(page)
+
+
+class TestCpuMap:
+    CODE = "from kitlib.widgets import CpuMap\ncpus = CpuMap()\ncpus"
+
+    def test_whole_cpus_are_given_away_and_come_back(self, open_cells):
+        page = open_cells(self.CODE)
+        box = widget(page)
+        page.wait_for_selector(".js-plotly-plot .scatterlayer .point")
+        type_into(page, box.get_by_label("CPUs", exact=True), "4")
+        box.get_by_role("button", name="Add the pod").click()
+        wait_for_sentence(page, "pod-1/app: 4")
+        type_into(page, box.get_by_label("CPUs", exact=True), "2")
+        box.get_by_role("button", name="Add the pod").click()
+        wait_for_sentence(page, "pod-2/app: 2")
+        box.get_by_role("button", name="Remove it").click()
+        page.wait_for_function("() => !document.querySelector('.kitlib-sentence').innerText.includes('pod-1/app')")
+        type_into(page, box.get_by_label("CPUs", exact=True), "99")
+        box.get_by_role("button", name="Add the pod").click()
+        page.wait_for_selector(".kitlib-field [role=alert]")
+        check_names(page)

@@ -1,0 +1,107 @@
+"""How fast widgets are in a real page; the figures are printed (`.ci/browser -s -k speed`).
+
+Time is taken in the page itself: from the key that moves a slider to the moment when plotly has drawn the new figure.
+The driver's own time is left out; that of page, kernel, and the messages between them is in it.
+"""
+
+import json
+import statistics
+
+import pytest
+
+MEASURE = """
+() => {
+  const taken = (window.taken = []), plot = document.querySelector('.js-plotly-plot');
+  let began = null;
+  document.addEventListener('keydown', () => { began = performance.now(); }, true);
+  plot.on('plotly_afterplot', () => {
+    if (began !== null) requestAnimationFrame(() => { taken.push(performance.now() - began); began = null; });
+  });
+}
+"""
+SLIDERS = {
+    "pod builder": (
+        "from kitlib.widgets import PodBuilder\nshown = PodBuilder()\nshown",
+        "cpu request, slider",
+    ),
+    "OOM arena": ("from kitlib.widgets import OomArena\nshown = OomArena()\nshown", "uses, slider"),
+    "shares race": ("from kitlib.widgets import SharesRace\nshown = SharesRace()\nshown", "racer-2 request, slider"),
+}
+LIMIT = 100
+"""Milliseconds."""
+
+
+def p95(values):
+    return statistics.quantiles(values, n=20)[-1]
+
+
+@pytest.mark.parametrize("name", list(SLIDERS))
+def test_speed_from_slider_to_figure(open_cells, name):
+    code, label = SLIDERS[name]
+    page = open_cells(code)
+    page.wait_for_selector(".js-plotly-plot .bars .point")
+    page.wait_for_timeout(1000)
+    handle = page.locator(".kitlib-widget").get_by_role("slider", name=label)
+    handle.focus()
+    page.evaluate(MEASURE)
+    for turn in range(60):
+        handle.press("ArrowRight" if turn % 4 < 2 else "ArrowLeft")
+        page.wait_for_function("n => window.taken.length > n", arg=turn, polling="raf")
+    taken = page.evaluate("() => window.taken")[10:]
+    print(f"\n{name}, slider to figure: median {statistics.median(taken):.0f} ms, p95 {p95(taken):.0f} ms")
+    assert p95(taken) < LIMIT
+
+
+def test_speed_of_twenty_series_at_ten_a_second_for_a_minute(open_cells):
+    code = """
+import json, os, time
+from kitlib.cluster import Cluster
+from kitlib.widgets import CgroupWatch
+POD = '''
+apiVersion: v1
+kind: Pod
+metadata: {name: NAME, annotations: {kitlib.dev/workload.app: "10s cpu=0.1; 10s cpu=0.3; 10s cpu=0.1; cpu=0.2"}}
+spec:
+  containers: [{name: app, image: x, resources: {requests: {cpu: 100m}, limits: {cpu: 500m, memory: 100Mi}}}]
+'''
+cluster = Cluster.simulated(1, cpus=8, memory="16Gi")
+for i in range(20):
+    cluster.apply(POD.replace("NAME", f"pod-{i:02}"))
+watch, looks = CgroupWatch(cluster, metric="cpu"), []
+def rss():
+    return int(open("/proc/self/statm").read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+def look():
+    looks.append((round(time.monotonic(), 2), watch.live.sent, watch.live.behind, rss()))
+watch.ticker(look, 1.0).start()
+watch.play.value = True
+watch
+"""
+    page = open_cells(code, "print('ready')")
+    page.wait_for_function("() => Number(document.querySelector('canvas.kitlib-canvas')?.dataset.samples) > 20")
+    heap = "() => { window.gc?.(); return performance.memory.usedJSHeapSize }"
+    page.wait_for_timeout(5_000)
+    before = page.evaluate(heap)
+    page.wait_for_timeout(60_000)
+    after = page.evaluate(heap)
+    page.locator(".kitlib-widget").get_by_role("button", name="Pause").click()
+    page.locator(".jp-CodeCell").nth(1).locator(".cm-content").click()
+    page.keyboard.press("ControlOrMeta+A")
+    page.keyboard.type("print(json.dumps([looks, watch._beat.beats, watch._beat.missed]))")
+    page.keyboard.press("Shift+Enter")
+    page.wait_for_function(
+        "() => [...document.querySelectorAll('.jp-OutputArea-output pre')].some(p => p.innerText.startsWith('[[['))"
+    )
+    text = next(t for t in page.locator(".jp-OutputArea-output pre").all_inner_texts() if t.startswith("[[["))
+    looks, beats, missed = json.loads(text)
+    looks = looks[5:]
+    seconds, sent = looks[-1][0] - looks[0][0], looks[-1][1] - looks[0][1]
+    early, late = [behind for _, _, behind, _ in looks[:20]], [behind for _, _, behind, _ in looks[-20:]]
+    grown = looks[-1][3] - looks[0][3]
+    print(
+        f"\n20 series for {seconds:.0f} s: {sent / seconds:.2f} readings a second, {missed} of {beats} left out; "
+        f"readings that the page is behind: {statistics.mean(early):.1f} in the first 20 s, "
+        f"{statistics.mean(late):.1f} in the last; memory: kernel {grown / 2**20:+.1f} MiB, page {(after - before) / 2**20:+.1f} MiB"
+    )
+    assert sent / seconds > 9
+    assert statistics.mean(late) < statistics.mean(early) + 5
+    assert grown < 30 * 2**20 and after - before < 30 * 2**20
