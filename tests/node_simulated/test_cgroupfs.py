@@ -45,7 +45,7 @@ REFUSED = [
     (1, "cpu.cfs_period_us", "999", errno.EINVAL),
     (1, "cpu.cfs_period_us", "1000001", errno.EINVAL),
     (1, "memory.limit_in_bytes", "1x", errno.EINVAL),
-    (1, "memory.usage_in_bytes", "0", errno.EACCES),
+    (1, "memory.usage_in_bytes", "0", errno.EINVAL),
     (1, "cpu.weight", "1", errno.ENOENT),
     (2, "cpu.weight", "0", errno.ERANGE),
     (2, "cpu.weight", "10001", errno.ERANGE),
@@ -111,13 +111,13 @@ def test_v2_a_child_may_ask_for_more_than_its_parent_has():
     cgroups.write("/a/b", "cpu.max", "200000")
 
 
-def test_v2_a_cgroup_with_processes_hands_nothing_down_and_the_other_way_round():
+def test_v2_a_cgroup_with_processes_hands_no_memory_down_and_the_other_way_round():
     cgroups = SimulatedCgroupFS(2, MACHINE)
     cgroups.mkdir("/a")
     cgroups.attach("/a", 100)
     cgroups.enable("/")
     with pytest.raises(CgroupError, match="processes stand in it"):
-        cgroups.write("/a", "cgroup.subtree_control", "+cpu")
+        cgroups.write("/a", "cgroup.subtree_control", "+memory")
     cgroups.makedirs("/b/c")
     with pytest.raises(CgroupError, match="hands controllers down"):
         cgroups.attach("/b", 100)

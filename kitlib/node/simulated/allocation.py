@@ -143,10 +143,7 @@ class Allocation:
         self._kernel.log += oom.log_lines(
             self._kernel.now, victim, where, invoker=invoker.name, limit=limit, usage=usage, table=candidates
         )
-        group = self._group_of(victim, path)
-        if len(group) > 1:
-            self._ledger.count(victim.cgroup, "oom_group_kill")
-        for one in group:
+        for one in self._group_of(victim, path):
             self._ledger.count(one.cgroup, "oom_kill")
             self._kernel.end(one, KILLED, killed_at=path)
         return True
@@ -165,5 +162,6 @@ class Allocation:
                     highest = above
         if highest is None:
             return [self._kernel.processes[victim.pid]]
+        self._ledger.count(highest, "oom_group_kill")
         self._kernel.say(f"Tasks in {highest} are going to be killed due to memory.oom.group set")
-        return list(self._kernel.below(highest))
+        return [one for one in self._kernel.below(highest) if one.oom_score_adj != oom.UNKILLABLE]

@@ -18,7 +18,7 @@ from kitlib.kubelet.cgroup_files import memory_order
 from kitlib.kubelet.cgroup_names import Driver
 from kitlib.kubelet.cgroup_tree import CgroupTree, Version, controller_of
 from kitlib.kubelet.machine import MachineInfo
-from kitlib.node.simulated import rules
+from kitlib.node.simulated import relations, rules
 from kitlib.node.simulated.initial_files import initial_files
 from kitlib.node.simulated.rules import CgroupError, Refused
 
@@ -47,6 +47,10 @@ READ_ONLY = frozenset(
         "cpuacct.usage",
     }
 )
+ALWAYS = frozenset({"cpu.stat", "cpu.pressure", "io.pressure", "memory.pressure"})
+"""Those that a cgroup has on v2 whatever is handed down to it."""
+RESET = frozenset({"memory.failcnt", "memory.max_usage_in_bytes", "cpuacct.usage"})
+"""Those of them that forget what they have counted when they are written."""
 Statistics = Callable[[str, str], str | None]
 """(path of a cgroup, file) -> its content: the counters, which the model of the kernel keeps."""
 
@@ -81,6 +85,12 @@ class SimulatedCgroupFS:
         """Called when a process has been moved by hand: its id, and the cgroup it stands in now."""
         self.on_remove: Callable[[str], None] | None = None
         """Called when a cgroup has been removed."""
+        self.on_reset: Callable[[str, str], None] | None = None
+        """Called when a counter is to forget what it has counted: the cgroup, the file."""
+        self.on_kill: Callable[[str], None] | None = None
+        """Called when everything in a cgroup and below is to be killed."""
+        self.alive: Callable[[int], bool] | None = None
+        """Whether there is a process of that id; None = whatever is written is taken for one."""
         self.on_limit: Callable[[str, str], None] | None = None
         """Called when a limit of memory has been written: the cgroup, the file."""
 
@@ -132,7 +142,14 @@ class SimulatedCgroupFS:
             below = _join(above, part)
             if below not in self._directories:
                 self.mkdir(below)
+                if self.version == 1:
+                    self._inherit_cpuset(above, below)
             above = below
+
+    def _inherit_cpuset(self, above: str, below: str) -> None:
+        """v1: a new cgroup has no processors; a runtime fills them in from above. Source: fs.cpusetCopyIfNeeded."""
+        for file in ("cpuset.cpus", "cpuset.mems"):
+            self._directories[below].files[file] = self._directories[above].files[file]
 
     def enable(self, path: str) -> None:
         """v2: hand every controller that the cgroup has down to its children."""
@@ -188,7 +205,7 @@ class SimulatedCgroupFS:
             return " ".join(self.controllers(path))
         if file == "cpuset.cpus.effective":
             return rules.format_cpus(self.effective_cpus(path))
-        if file in READ_ONLY:
+        if file in READ_ONLY and (self.has(path, file) or file in ALWAYS):
             found = self._statistics(path, file) if self._statistics else None
             return "0" if found is None else found
         if file not in directory.files or not self.has(path, file):
@@ -213,14 +230,20 @@ class SimulatedCgroupFS:
         """
         directory = self._at(path)
         if file in ("cgroup.procs", "tasks"):
-            self.attach(path, self._number(path, file, value))
+            self.attach(path, self._process(path, file, value))
+            return
+        if file == "cgroup.kill" and self.version == 2 and path != "/":
+            self._kill(path, value)
             return
         if file in READ_ONLY:
-            raise CgroupError(errno.EACCES, path, file, value, "the file is read-only")
+            if file not in RESET or self.on_reset is None:
+                raise CgroupError(errno.EINVAL, path, file, value, "the file is read-only")
+            self.on_reset(path, file)
+            return
         if file not in directory.files or not self.has(path, file):
             raise CgroupError(errno.ENOENT, path, file)
         try:
-            directory.files[file] = self._kept(path, directory, file, value)
+            directory.files[file] = relations.kept(self, path, file, value)
         except Refused as refused:
             raise CgroupError(refused.number, path, file, value.strip(), refused.why) from None
         self._touch(path, file)
@@ -248,13 +271,13 @@ class SimulatedCgroupFS:
         """Move a process into a cgroup; pids.max does not keep it out, it only limits forks.
 
         Raises:
-            CgroupError: EBUSY on v2 where the cgroup hands controllers down; ENOSPC on v1 without CPUs.
+            CgroupError: EBUSY on v2 where the cgroup hands controllers down; ENOSPC on v1 without CPUs or memory nodes.
         """
         directory = self._at(path)
-        if self.version == 2 and path != "/" and directory.files["cgroup.subtree_control"]:
-            raise CgroupError(errno.EBUSY, path, "cgroup.procs", str(pid), "it hands controllers down to its children")
-        if self.version == 1 and not self.effective_cpus(path):
-            raise CgroupError(errno.ENOSPC, path, "tasks", str(pid), "cpuset.cpus is empty")
+        try:
+            relations.may_hold_processes(self, path)
+        except Refused as refused:
+            raise CgroupError(refused.number, path, "cgroup.procs", str(pid), refused.why) from None
         self.detach(pid)
         directory.procs.add(pid)
         self._place[pid] = path
@@ -266,6 +289,17 @@ class SimulatedCgroupFS:
         place = self._directories.get(self._place.pop(pid, ""))
         if place is not None:
             place.procs.discard(pid)
+
+    def statistics(self, path: str, name: str) -> str | None:
+        """A figure that the model of the kernel keeps; None where nobody does."""
+        return self._statistics(path, name) if self._statistics else None
+
+    def begin_anew(self, path: str, controller: str) -> None:
+        """What a controller was told about a cgroup is forgotten: it was taken away."""
+        fresh = initial_files(self.version, self.machine, root=False)
+        files = self._directories[path].files
+        files.update({name: value for name, value in fresh.items() if controller_of(name) == controller})
+        self._touched.add(path)
 
     def procs(self, path: str) -> set[int]:
         """The processes in a cgroup itself."""
@@ -320,111 +354,6 @@ class SimulatedCgroupFS:
             values[path] = {name: self.read(path, name) for name in names if not name.startswith("cgroup.")}
         return CgroupTree.observed(self.version, driver, values)
 
-    # ------------------------------------------------------------------------------------------------ rules
-
-    def _kept(self, path: str, directory: Directory, file: str, value: str) -> str:
-        if path == "/" and not file.startswith(("cgroup.", "hugetlb.")):
-            raise Refused(errno.EINVAL, "the root cgroup cannot be limited")
-        if file == "cpu.shares":
-            return rules.shares(value)
-        if file == "cpu.weight":
-            return rules.weight(value)
-        if file == "cpu.cfs_quota_us":
-            return self._within_parent(path, rules.quota_v1(value), directory.files["cpu.cfs_period_us"])
-        if file == "cpu.cfs_period_us":
-            kept = rules.period(value)
-            self._within_parent(path, directory.files["cpu.cfs_quota_us"], kept)
-            return kept
-        if file == "cpu.max":
-            return rules.cpu_max(value, directory.files[file])
-        if file in ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes"):
-            return self._memory_v1(path, directory, file, rules.memory_v1(value))
-        if file == "memory.soft_limit_in_bytes":
-            return rules.memory_v1(value)
-        if file in ("memory.oom.group", "memory.use_hierarchy", "cpuset.cpu_exclusive"):
-            return rules.flag(value)
-        if file.startswith("memory."):
-            return rules.memory_v2(value)
-        if file == "pids.max":
-            return rules.pids(value)
-        if file.startswith("hugetlb."):
-            return rules.hugetlb(file, value, self.version)
-        if file == "cpuset.cpus":
-            return self._cpuset(path, directory, value)
-        if file == "cpuset.mems":
-            return value.strip()
-        if file == "cgroup.subtree_control":
-            return self._subtree(path, directory, value)
-        raise Refused(errno.EINVAL, "this file takes no value")
-
-    def _within_parent(self, path: str, quota: str, period: str) -> str:
-        """v1: no cgroup may have a larger part of a CPU than the one above it. Source: __cfs_schedulable."""
-        if quota == "-1":
-            return quota
-        ratio = int(quota) / int(period)
-        above = _parent(path)
-        while above != "/":
-            files = self._directories[above].files
-            if files["cpu.cfs_quota_us"] != "-1":
-                if ratio > int(files["cpu.cfs_quota_us"]) / int(files["cpu.cfs_period_us"]):
-                    raise Refused(errno.EINVAL, f"more than {above} may use")
-                break
-            above = _parent(above)
-        for below in self.children(path):
-            files = self._directories[below].files
-            own = files["cpu.cfs_quota_us"]
-            if own != "-1" and int(own) / int(files["cpu.cfs_period_us"]) > ratio:
-                raise Refused(errno.EINVAL, f"less than {below} may use")
-        return quota
-
-    def _memory_v1(self, path: str, directory: Directory, file: str, limit: str) -> str:
-        """memsw counts memory and swap together, so it is never below the limit. Source: mem_cgroup_resize_max."""
-        other = "memory.memsw.limit_in_bytes" if file == "memory.limit_in_bytes" else "memory.limit_in_bytes"
-        memory, both = (
-            (limit, directory.files[other]) if file == "memory.limit_in_bytes" else (directory.files[other], limit)
-        )
-        if int(memory) > int(both):
-            raise Refused(errno.EINVAL, "memory.limit_in_bytes must not exceed memory.memsw.limit_in_bytes")
-        used = self._statistics(path, "memory.unreclaimable") if self._statistics else None
-        if used is not None and int(limit) < int(used):
-            raise Refused(errno.EBUSY, f"{used} bytes are in use and cannot be given back")
-        return limit
-
-    def _cpuset(self, path: str, directory: Directory, value: str) -> str:
-        """v1: only CPUs of the parent, all of the children's, and some while processes stand in it."""
-        kept, cpus = rules.cpu_list(value, self.machine.cores)
-        if self.version == 2:
-            return kept
-        if not cpus <= self.effective_cpus(_parent(path)):
-            raise Refused(errno.EACCES, "not all of these are CPUs of the parent")
-        for below in self.children(path):
-            if not self.effective_cpus(below) <= cpus:
-                raise Refused(errno.EBUSY, f"{below} uses others")
-        if not cpus and directory.procs:
-            raise Refused(errno.ENOSPC, "processes stand in it")
-        return kept
-
-    def _subtree(self, path: str, directory: Directory, value: str) -> str:
-        """v2: `+cpu -memory`. Source: cgroup_subtree_control_write."""
-        enabled = directory.files["cgroup.subtree_control"].split()
-        have = self.controllers(path)
-        for word in value.split():
-            sign, name = word[:1], word[1:]
-            if sign not in "+-" or name not in CONTROLLERS:
-                raise Refused(errno.EINVAL, f"{word!r} is no controller with + or -")
-            if sign == "+":
-                if name not in have:
-                    raise Refused(errno.ENOENT, f"the parent does not hand {name} down")
-                if directory.procs and path != "/":
-                    raise Refused(errno.EBUSY, "processes stand in it")
-                enabled = enabled if name in enabled else [*enabled, name]
-            else:
-                for below in self.children(path):
-                    if name in self._directories[below].files["cgroup.subtree_control"].split():
-                        raise Refused(errno.EBUSY, f"{below} hands {name} down")
-                enabled = [one for one in enabled if one != name]
-        return " ".join(name for name in CONTROLLERS if name in enabled)
-
     # ------------------------------------------------------------------------------------------------ the rest
 
     def _at(self, path: str) -> Directory:
@@ -433,11 +362,23 @@ class SimulatedCgroupFS:
             raise CgroupError(errno.ENOENT, path)
         return found
 
-    def _number(self, path: str, file: str, value: str) -> int:
+    def _process(self, path: str, file: str, value: str) -> int:
         try:
-            return rules.signed(value)
+            pid = rules.signed(value)
         except Refused as refused:
-            raise CgroupError(refused.number, path, file, value, refused.why) from None
+            raise CgroupError(errno.EINVAL, path, file, value, refused.why) from None
+        if pid < 0:
+            raise CgroupError(errno.EINVAL, path, file, value, "no process id is negative")
+        if self.alive is not None and pid not in self._place and not self.alive(pid):
+            raise CgroupError(errno.ESRCH, path, file, value)
+        return pid
+
+    def _kill(self, path: str, value: str) -> None:
+        """Source: cgroup_kill_write."""
+        if value.strip() != "1":
+            raise CgroupError(errno.ERANGE, path, "cgroup.kill", value, "it takes a 1")
+        if self.on_kill is not None:
+            self.on_kill(path)
 
 
 def _parent(path: str) -> str:

@@ -10,10 +10,16 @@ from kitlib.kubelet.machine import MachineInfo, huge_page_unit
 from kitlib.node.simulated import rules
 
 
+def memory_nodes(machine: MachineInfo) -> int:
+    """How many NUMA nodes there are."""
+    return 1 + max((node for node in (*machine.numa_memory, *(cpu.numa for cpu in machine.topology))), default=0)
+
+
 def initial_files(version: Version, machine: MachineInfo, *, root: bool) -> dict[str, str]:
     """The settings of a cgroup that has just been made, or of the root."""
     sizes = [huge_page_unit(size) for size in machine.huge_page_sizes]
     every = rules.format_cpus(frozenset(range(machine.cores)))
+    nodes = rules.format_cpus(frozenset(range(memory_nodes(machine))))
     if version == 1:
         unlimited = str(UNLIMITED_V1)
         files = {
@@ -23,8 +29,8 @@ def initial_files(version: Version, machine: MachineInfo, *, root: bool) -> dict
             "memory.limit_in_bytes": unlimited,
             "memory.memsw.limit_in_bytes": unlimited,
             "memory.soft_limit_in_bytes": unlimited,
-            "cpuset.cpus": every,
-            "cpuset.mems": "0",
+            "cpuset.cpus": every if root else "",
+            "cpuset.mems": nodes if root else "",
         }
         if not root:
             files["pids.max"] = "max"

@@ -49,6 +49,8 @@ class Kernel:
         self.machine, self.version = machine, version
         self.cgroups = SimulatedCgroupFS(version, machine, lambda path, file: statistic(self, path, file))
         self.cgroups.on_remove, self.cgroups.on_attach = self._removed, self._moved
+        self.cgroups.on_reset, self.cgroups.on_kill = self._reset, self._kill_below
+        self.cgroups.alive = lambda pid: pid in self.processes
         self.memory: Ledger = Ledger(self.cgroups, machine.memory)
         self.scheduler = Scheduler(self.cgroups, machine.cores, self._run_at)
         self.now = 0.0
@@ -148,6 +150,21 @@ class Kernel:
         for process in self.processes.values():
             if process.charged == path:
                 process.charged = parent
+
+    def _kill_below(self, path: str) -> None:
+        for process in list(self.below(path)):
+            self.kill(process.pid)
+
+    def _reset(self, path: str, file: str) -> None:
+        counted = self.memory.counters[path]
+        if file == "memory.failcnt":
+            counted.failures = 0
+        elif file == "memory.max_usage_in_bytes":
+            counted.peak = self.memory.usage(path)
+        elif file == "cpuacct.usage":
+            group = self.scheduler.group(path)
+            group.settle(self.now)
+            group.seconds = 0.0
 
     def _run_at(self, pid: int, rate: float) -> None:
         self.processes[pid].run_at(rate)

@@ -111,8 +111,8 @@ class Ledger:
             counted.peak = max(counted.peak, self.usage(above))
 
     def count(self, path: str, event: str) -> None:
-        """Count an event in a cgroup and those above it. Source: memcg_memory_event."""
-        for above in upwards(path):
+        """Count an event in a cgroup and, on v2, those above it. Source: memcg_memory_event."""
+        for above in upwards(path) if self._cgroups.version == 2 else (path,):
             counted = self.counters[above]
             setattr(counted, event, getattr(counted, event) + 1)
 

@@ -21,10 +21,13 @@ from kitlib.kubelet.cgroup_tree import UNLIMITED_V1, huge_page_size
 PAGE_SIZE = 4096
 MIN_SHARES, MAX_SHARES = 2, 262_144
 MIN_BANDWIDTH_USEC, MAX_PERIOD_USEC = 1_000, 1_000_000
-MAX_BANDWIDTH_USEC = ((1 << 44) - 1) // 1000
+MAX_BANDWIDTH_USEC = (1 << 44) - 1
 PID_MAX_LIMIT = 4 * 1024 * 1024
 _SUFFIX = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40, "P": 50, "E": 60}
-_SIZE = re.compile(r"(0[xX][0-9a-fA-F]+|[0-9]+)([KMGTPEkmgtpe]?)")
+_SIZE = re.compile(r"(0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)([KMGTPEkmgtpe]?)")
+_NUMBER = re.compile(r"([+-]?)(0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)")
+_LEADING = re.compile(r"\d+")
+_REGION = re.compile(r"(\d+|N)(?:-(\d+|N)(?::(\d+|N)/(\d+|N))?)?")
 
 
 class CgroupError(KitError, OSError):
@@ -55,26 +58,37 @@ class Refused(Exception):
 Rule = Callable[[str], str]
 
 
+def _whole(text: str) -> int:
+    """A number as the kernel reads it: decimal, hexadecimal behind 0x, octal behind 0. Source: lib/kstrtox.c."""
+    found = _NUMBER.fullmatch(text.strip())
+    if found is None:
+        raise Refused(errno.EINVAL, "not a whole number")
+    sign, digits = found.groups()
+    number = _figure(digits)
+    return -number if sign == "-" else number
+
+
+def _figure(digits: str) -> int:
+    if digits[:2].lower() == "0x":
+        return int(digits, 16)
+    return int(digits, 8 if digits[0] == "0" else 10)
+
+
 def unsigned(text: str) -> int:
-    """A number as `kstrtou64` reads it: decimal or hexadecimal, nothing else."""
-    stripped = text.strip()
-    try:
-        number = int(stripped, 0) if stripped[:2].lower() == "0x" else int(stripped)
-    except ValueError:
-        raise Refused(errno.EINVAL, "not a whole number") from None
-    if not 0 <= number < 2**64:
-        raise Refused(errno.EINVAL, "not an unsigned 64-bit number")
+    """A number as `kstrtou64` reads it."""
+    if text.strip().startswith("-"):
+        raise Refused(errno.EINVAL, "not an unsigned number")
+    number = _whole(text)
+    if number >= 2**64:
+        raise Refused(errno.ERANGE, "not an unsigned 64-bit number")
     return number
 
 
 def signed(text: str) -> int:
     """A number as `kstrtos64` reads it."""
-    try:
-        number = int(text.strip())
-    except ValueError:
-        raise Refused(errno.EINVAL, "not a whole number") from None
+    number = _whole(text)
     if not -(2**63) <= number < 2**63:
-        raise Refused(errno.EINVAL, "not a signed 64-bit number")
+        raise Refused(errno.ERANGE, "not a signed 64-bit number")
     return number
 
 
@@ -83,7 +97,7 @@ def memparse(text: str) -> int:
     found = _SIZE.fullmatch(text.strip())
     if found is None:
         raise Refused(errno.EINVAL, "not a size in bytes")
-    return int(found[1], 0 if found[1][:2].lower() == "0x" else 10) << _SUFFIX[found[2].upper()]
+    return (_figure(found[1]) << _SUFFIX[found[2].upper()]) % 2**64
 
 
 def shares(text: str) -> str:
@@ -119,10 +133,17 @@ def cpu_max(text: str, before: str) -> str:
         text: what was written. before: what stood there.
     """
     parts = text.split()
-    if not 1 <= len(parts) <= 2:
+    if not parts:
         raise Refused(errno.EINVAL, "cpu.max takes a quota and a period")
-    kept_period = str(_period(unsigned(parts[1]))) if len(parts) == 2 else before.split()[1]
-    return f"{parts[0] if parts[0] == 'max' else _quota(unsigned(parts[0]))} {kept_period}"
+    kept = before.split()[1]
+    if parts[1:] and (digits := _LEADING.match(parts[1])):  # what follows the figures is not looked at
+        kept = str(_period(int(digits[0])))
+    if parts[0] == "max":
+        return f"max {kept}"
+    digits = _LEADING.match(parts[0])
+    if digits is None:
+        raise Refused(errno.EINVAL, "a quota is max, or microseconds")
+    return f"{_quota(int(digits[0]))} {kept}"
 
 
 def _quota(number: int) -> int:
@@ -168,7 +189,7 @@ def flag(text: str) -> str:
     """A switch: 0 or 1."""
     if signed(text) not in (0, 1):
         raise Refused(errno.EINVAL, "0 or 1 is expected")
-    return text.strip()
+    return str(signed(text))
 
 
 def hugetlb(file: str, text: str, version: int) -> str:
@@ -191,20 +212,35 @@ def cpu_list(text: str, present: int) -> tuple[str, frozenset[int]]:
     Args:
         text: `0-3,8`; "" = none. present: how many CPUs there are.
     """
-    stripped = text.strip()
+    found = number_list(text, present, f"there are CPUs 0 to {present - 1}")
+    return format_cpus(found), found
+
+
+def number_list(text: str, bits: int, otherwise: str) -> frozenset[int]:
+    """`0-3,8`, `all`, `0-N:1/2` (the first of every two), N the last there can be.
+
+    Source: lib/bitmap.c bitmap_parselist.
+
+    Args:
+        text: the list. bits: numbers are below that. otherwise: what is said of others.
+    """
     found: set[int] = set()
-    if stripped:
-        for part in stripped.split(","):
-            first, dash, last = part.partition("-")
-            if not first.isdigit() or (dash and not last.isdigit()):
-                raise Refused(errno.EINVAL, "not a list of CPUs")
-            low, high = int(first), int(last or first)
-            if high < low:
-                raise Refused(errno.EINVAL, "a range runs upwards")
-            if high >= present:
-                raise Refused(errno.ERANGE, f"there are CPUs 0 to {present - 1}")
-            found.update(range(low, high + 1))
-    return format_cpus(found), frozenset(found)
+    for part in text.replace(",", " ").split():
+        region = _REGION.fullmatch("0-N" if part.lower() == "all" else part)
+        if region is None:
+            raise Refused(errno.EINVAL, "not a list of numbers and ranges")
+        first, last, used, group = (
+            None if one is None else bits - 1 if one == "N" else int(one) for one in region.groups()
+        )
+        assert first is not None
+        last = first if last is None else last
+        used, group = (1, 1) if used is None or group is None else (used, group)
+        if first > last or group == 0 or used > group:
+            raise Refused(errno.EINVAL, "a range runs upwards")
+        if last >= bits:
+            raise Refused(errno.ERANGE, otherwise)
+        found.update(one for one in range(first, last + 1) if (one - first) % group < used)
+    return frozenset(found)
 
 
 def format_cpus(cpus: set[int] | frozenset[int]) -> str:

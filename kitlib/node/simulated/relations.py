@@ -1,0 +1,248 @@
+"""What the kernel accepts in a cgroup file because of other files, cgroups above and below, and processes.
+
+Rules of a value by itself stand in `rules.py`; here are those that look around: the quota against those above and
+below, memory against memory with swap and against what is in use, processors against the parent's and the children's,
+controllers that are handed down, and where processes may stand.
+
+Sources: kernel/sched/core.c (__cfs_schedulable), mm/memcontrol*.c (mem_cgroup_resize_max), kernel/cgroup/cpuset*.c
+(validate_change), kernel/cgroup/cgroup.c (cgroup_subtree_control_write, cgroup_vet_subtree_control_enable,
+cgroup_migrate_vet_dst).
+"""
+
+from __future__ import annotations
+
+import errno
+from typing import TYPE_CHECKING
+
+from kitlib.node.simulated import rules
+from kitlib.node.simulated.initial_files import memory_nodes
+from kitlib.node.simulated.rules import Refused
+
+if TYPE_CHECKING:
+    from kitlib.node.simulated.cgroupfs import SimulatedCgroupFS
+
+THREADED = frozenset({"cpu", "cpuset", "pids"})
+"""Controllers that can tell threads of one process apart; they may be handed down beside processes."""
+CONTROLLERS = ("cpuset", "cpu", "memory", "hugetlb", "pids")
+MEMORY_NODES = 1024
+"""How many memory nodes a kernel can number. Source: CONFIG_NODES_SHIFT of usual x86 kernels."""
+
+
+def kept(fs: SimulatedCgroupFS, path: str, file: str, value: str) -> str:
+    """What a file shows after a write.
+
+    Raises:
+        Refused: with the error that the write ends with.
+    """
+    if path == "/" and not file.startswith(("cgroup.", "hugetlb.")):
+        raise Refused(errno.EINVAL, "the root cgroup cannot be limited")
+    if file == "cpu.shares":
+        return rules.shares(value)
+    if file == "cpu.weight":
+        return rules.weight(value)
+    if file == "cpu.cfs_quota_us":
+        return _within_parent(fs, path, rules.quota_v1(value), fs.setting(path, "cpu.cfs_period_us"))
+    if file == "cpu.cfs_period_us":
+        period = rules.period(value)
+        _within_parent(fs, path, fs.setting(path, "cpu.cfs_quota_us"), period)
+        return period
+    if file == "cpu.max":
+        return rules.cpu_max(value, fs.setting(path, file))
+    if file in ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes"):
+        return _memory_v1(fs, path, file, rules.memory_v1(value))
+    if file == "memory.soft_limit_in_bytes":
+        return rules.memory_v1(value)
+    if file in ("memory.oom.group", "memory.use_hierarchy", "cpuset.cpu_exclusive"):
+        return rules.flag(value)
+    if file.startswith("memory."):
+        return rules.memory_v2(value)
+    if file == "pids.max":
+        return rules.pids(value)
+    if file.startswith("hugetlb."):
+        return rules.hugetlb(file, value, fs.version)
+    if file == "cpuset.cpus":
+        return _cpus(fs, path, value)
+    if file == "cpuset.mems":
+        return _memory_nodes(fs, path, value)
+    if file == "cgroup.subtree_control":
+        return _subtree(fs, path, value)
+    raise Refused(errno.EINVAL, "this file takes no value")
+
+
+# ---------------------------------------------------------------------------------------------------- cpu, memory
+
+
+def _within_parent(fs: SimulatedCgroupFS, path: str, quota: str, period: str) -> str:
+    """v1: no cgroup may have a larger part of a CPU than the next one above that has a quota."""
+    if quota == "-1":
+        return quota
+    ratio = int(quota) / int(period)
+    above = _parent(path)
+    while above != "/":
+        own = _ratio(fs, above)
+        if own is not None:
+            if ratio > own:
+                raise Refused(errno.EINVAL, f"more than {above} may use")
+            break
+        above = _parent(above)
+    stack = fs.children(path)
+    while stack:
+        below = stack.pop()
+        own = _ratio(fs, below)
+        if own is None:
+            stack += fs.children(below)
+        elif own > ratio:
+            raise Refused(errno.EINVAL, f"less than {below} may use")
+    return quota
+
+
+def _ratio(fs: SimulatedCgroupFS, path: str) -> float | None:
+    """CPUs that a quota gives; None = there is none."""
+    quota = fs.setting(path, "cpu.cfs_quota_us")
+    return None if quota == "-1" else int(quota) / int(fs.setting(path, "cpu.cfs_period_us"))
+
+
+def _memory_v1(fs: SimulatedCgroupFS, path: str, file: str, limit: str) -> str:
+    """memsw counts memory and swap together, so it is never below the limit."""
+    if file == "memory.limit_in_bytes":
+        memory, both = limit, fs.setting(path, "memory.memsw.limit_in_bytes")
+    else:
+        memory, both = fs.setting(path, "memory.limit_in_bytes"), limit
+    if int(memory) > int(both):
+        raise Refused(errno.EINVAL, "memory.limit_in_bytes must not exceed memory.memsw.limit_in_bytes")
+    used = fs.statistics(path, "memory.unreclaimable")
+    if used is not None and int(limit) < int(used):
+        raise Refused(errno.EBUSY, f"{used} bytes are in use and cannot be given back")
+    return limit
+
+
+# ---------------------------------------------------------------------------------------------------- cpuset
+
+
+def _cpus(fs: SimulatedCgroupFS, path: str, value: str) -> str:
+    """v1: only CPUs of the parent, all of the children's, and some while processes stand in it."""
+    shown, cpus = rules.cpu_list(value, fs.machine.cores)
+    if fs.version == 1:
+        above = fs.effective_cpus(_parent(path))
+        _fits(fs, path, cpus, above, {below: fs.effective_cpus(below) for below in fs.children(path)}, "CPUs")
+    return shown
+
+
+def _memory_nodes(fs: SimulatedCgroupFS, path: str, value: str) -> str:
+    """Only nodes that are there; on v1 with the rules of cpuset.cpus."""
+    nodes = rules.number_list(value, MEMORY_NODES, f"memory nodes are 0 to {MEMORY_NODES - 1}")
+    if not nodes <= frozenset(range(memory_nodes(fs.machine))):
+        raise Refused(errno.EINVAL, "there is no such memory node")
+    if fs.version == 1:
+        below = {one: _nodes(fs, one) for one in fs.children(path)}
+        _fits(fs, path, nodes, _nodes(fs, _parent(path)), below, "memory nodes")
+    return rules.format_cpus(nodes)
+
+
+def _nodes(fs: SimulatedCgroupFS, path: str) -> frozenset[int]:
+    return rules.number_list(fs.setting(path, "cpuset.mems"), MEMORY_NODES, "")
+
+
+def _fits(
+    fs: SimulatedCgroupFS,
+    path: str,
+    wanted: frozenset[int],
+    above: frozenset[int],
+    below: dict[str, frozenset[int]],
+    what: str,
+) -> None:
+    """Source: validate_change."""
+    for name, held in below.items():
+        if not held <= wanted:
+            raise Refused(errno.EBUSY, f"{name} uses others")
+    if not wanted <= above:
+        raise Refused(errno.EACCES, f"not all of these are {what} of the parent")
+    if not wanted and fs.procs(path):
+        raise Refused(errno.ENOSPC, "processes stand in it")
+
+
+# ---------------------------------------------------------------------------------------------------- controllers
+
+
+def _handed(fs: SimulatedCgroupFS, path: str) -> set[str]:
+    return set(fs.setting(path, "cgroup.subtree_control").split())
+
+
+def _subtree(fs: SimulatedCgroupFS, path: str, value: str) -> str:
+    """v2: `+cpu -memory`; the last word about a controller counts."""
+    wanted: dict[str, str] = {}
+    for word in value.split():
+        sign, name = word[:1], word[1:]
+        if sign not in "+-" or name not in CONTROLLERS:
+            raise Refused(errno.EINVAL, f"{word!r} is no controller with + or -")
+        wanted[name] = sign
+    handed, have = _handed(fs, path), fs.controllers(path)
+    enable = {name for name, sign in wanted.items() if sign == "+"} - handed
+    disable = {name for name, sign in wanted.items() if sign == "-"} & handed
+    for name in CONTROLLERS:
+        if name in enable and name not in have:
+            raise Refused(errno.ENOENT, f"the parent does not hand {name} down")
+        if name in disable:
+            for below in fs.children(path):
+                if name in _handed(fs, below):
+                    raise Refused(errno.EBUSY, f"{below} hands {name} down")
+    if enable and path != "/":
+        _may_enable(fs, path, enable)
+    for name in disable:
+        for below in fs.children(path):
+            fs.begin_anew(below, name)
+    handed = (handed | enable) - disable
+    return " ".join(name for name in CONTROLLERS if name in handed)
+
+
+def _may_enable(fs: SimulatedCgroupFS, path: str, enable: set[str]) -> None:
+    """Beside processes only controllers that tell threads apart."""
+    if enable - THREADED:
+        if _threads_inside(fs, path):
+            raise Refused(errno.EOPNOTSUPP, "it divides its own threads' resources")
+    elif _could_divide_threads(fs, path):
+        return
+    if fs.procs(path):
+        raise Refused(errno.EBUSY, "processes stand in it")
+
+
+def _threads_inside(fs: SimulatedCgroupFS, path: str) -> bool:
+    """Whether a cgroup has processes and hands threaded controllers down. Source: cgroup_is_thread_root."""
+    return path != "/" and bool(fs.procs(path)) and bool(_handed(fs, path) & THREADED)
+
+
+def _could_divide_threads(fs: SimulatedCgroupFS, path: str) -> bool:
+    """Source: cgroup_can_be_thread_root."""
+    if path == "/":
+        return True
+    return not _handed(fs, path) - THREADED and not any(_populated(fs, below) for below in fs.children(path))
+
+
+def _populated(fs: SimulatedCgroupFS, path: str) -> bool:
+    return bool(fs.procs(path)) or any(_populated(fs, below) for below in fs.children(path))
+
+
+def may_hold_processes(fs: SimulatedCgroupFS, path: str) -> None:
+    """Whether a process may be moved into a cgroup.
+
+    Raises:
+        Refused: ENOSPC on v1 without processors or memory nodes; EBUSY on v2 where controllers are handed down,
+            EOPNOTSUPP below a cgroup that divides its own threads' resources.
+    """
+    if fs.version == 1:
+        if path != "/" and not (fs.effective_cpus(path) and fs.setting(path, "cpuset.mems")):
+            raise Refused(errno.ENOSPC, "cpuset.cpus or cpuset.mems is empty")
+        return
+    if path == "/":
+        return
+    above = _parent(path)
+    while above != "/":
+        if _threads_inside(fs, above):
+            raise Refused(errno.EOPNOTSUPP, f"{above} has processes and hands controllers down")
+        above = _parent(above)
+    if _handed(fs, path) and not _could_divide_threads(fs, path):
+        raise Refused(errno.EBUSY, "it hands controllers down to its children")
+
+
+def _parent(path: str) -> str:
+    return path.rpartition("/")[0] or "/"
