@@ -1,0 +1,342 @@
+"""The same operations on the real kernel's cgroups and on the simulated one's: make, write, read, remove, processes.
+
+An operation is a line of text (`write a cpu.shares 1`); its outcome is text too: what the file shows afterwards, or the
+name of the error. So a test is a short script, and a table of two outcomes side by side needs no interpretation.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import select
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from kitlib.api.resource import Quantity
+from kitlib.kubelet.machine import MachineInfo
+from kitlib.node.real.cgroupfs import RealCgroupFS
+from kitlib.node.simulated.kernel import Kernel
+from kitlib.node.simulated.rules import CgroupError
+from kitlib.node.simulated.workloads import FOREVER, Phase, Workload
+
+BASE = "/bench"
+PATIENCE = 60.0
+"""Seconds after which something is stuck; nothing is measured against it."""
+
+
+class Puppet:
+    """A process on the real kernel that does as it is told.
+
+    Args:
+        line: the connection that it has made.
+    """
+
+    def __init__(self, line: socket.socket) -> None:
+        self.line, self._stream = line, line.makefile("rw")
+        self.pid = int(self._stream.readline())
+        self.dead = False
+
+    def tell(self, command: str) -> str:
+        """Have it do something; "" where it died over it."""
+        try:
+            self._stream.write(command + "\n")
+            self._stream.flush()
+            answer = self._stream.readline().strip()
+        except OSError:
+            answer = ""
+        self.dead = self.dead or not answer
+        return answer
+
+    def end(self) -> None:
+        """Kill it, and wait until it has gone."""
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, 9)
+        self.gone(PATIENCE)
+        self.line.close()
+
+    def gone(self, seconds: float) -> bool:
+        """Whether it has gone within so many seconds."""
+        if not self.dead:
+            self.dead = bool(select.select([self.line], [], [], seconds)[0]) and not self.line.recv(1, socket.MSG_PEEK)
+        return self.dead
+
+
+class Puppets:
+    """The server that puppets are forked from."""
+
+    def __init__(self) -> None:
+        self._place = tempfile.TemporaryDirectory()
+        path = f"{self._place.name}/puppets"
+        self._door = socket.socket(socket.AF_UNIX)
+        self._door.bind(path)
+        self._door.listen(64)
+        server = [sys.executable, "-I", "-S", str(Path(__file__).with_name("puppet.py")), path]
+        self._server = subprocess.Popen(server, stdin=subprocess.PIPE, text=True)
+
+    def new(self) -> Puppet:
+        """One more."""
+        assert self._server.stdin is not None
+        self._server.stdin.write("\n")
+        self._server.stdin.flush()
+        return Puppet(self._door.accept()[0])
+
+    def close(self) -> None:
+        """End the server; puppets end with their connections."""
+        self._server.kill()
+        self._server.wait()
+        self._door.close()
+        self._place.cleanup()
+
+
+def machine() -> MachineInfo:
+    """This machine, as the simulated kernel is to be: its processors, memory, and pool of huge pages."""
+    pages = Path("/proc/meminfo").read_text().split("HugePages_Total:")[-1].split()[0]
+    total = os.sysconf("SC_PHYS_PAGES") * 4096
+    return MachineInfo.declare(os.cpu_count() or 1, total, huge_pages={"2Mi": int(pages)})
+
+
+class Side:
+    """One of the two kernels; the operations are its methods that begin with `do_`.
+
+    Attributes:
+        fs: its cgroup files. base: the cgroup that everything stands in.
+    """
+
+    fs: Any
+    base = BASE
+
+    def run(self, script: str) -> list[tuple[str, str]]:
+        """Run a script: (operation, outcome), line by line; a line `!x` is x without its outcome being noted."""
+        found = []
+        for line in filter(None, map(str.strip, script.splitlines())):
+            quiet, words = line.startswith("!"), line.lstrip("!").split(" ", 1)
+            try:
+                outcome = getattr(self, f"do_{words[0]}")(*([words[1]] if len(words) > 1 else []))
+            except OSError as error:
+                outcome = errno.errorcode.get(error.errno or 0, str(error))
+            if not quiet:
+                found.append((line, outcome))
+        return found
+
+    def path(self, name: str) -> str:
+        """The cgroup of a name in a script; "." is the one that everything stands in."""
+        return self.base if name == "." else f"{self.base}/{name}"
+
+    def do_make(self, name: str) -> str:
+        """A cgroup with every controller, as a container runtime makes it."""
+        self.fs.makedirs(self.path(name))
+        return "made"
+
+    def do_write(self, words: str) -> str:
+        """`write CGROUP FILE VALUE`: what the file shows then, or the error and what the file shows still."""
+        name, file, *value = words.split(" ", 2)
+        written = value[0].replace("\\n", "\n") if value else ""
+        try:
+            self.fs.write(self.path(name), file, written)
+            refused = ""
+        except CgroupError as error:
+            refused = errno.errorcode[error.errno or 0]
+        try:
+            shown = self.fs.read(self.path(name), file)
+        except CgroupError as error:
+            shown = errno.errorcode[error.errno or 0]
+        if file in ("cgroup.procs", "tasks", "cgroup.kill"):
+            shown = ""
+        return f"{refused} {shown}".strip() or '""'
+
+    def do_read(self, words: str) -> str:
+        """`read CGROUP FILE`, or `read CGROUP FILE KEY` for one figure of several."""
+        name, file, *key = words.split()
+        text = self.fs.read(self.path(name), file)
+        if key:
+            return dict(line.rsplit(" ", 1) for line in text.splitlines()).get(key[0], "no such key")
+        return " ".join(text.split()) or '""'
+
+    def do_rmdir(self, name: str) -> str:
+        """Remove a cgroup."""
+        self.fs.rmdir(self.path(name))
+        return "removed"
+
+
+def _size(text: str) -> int:
+    return int(Quantity(text).value())
+
+
+class Real(Side):
+    """The kernel that this process runs on.
+
+    Args:
+        puppets: who starts processes.
+    """
+
+    def __init__(self, puppets: Puppets) -> None:
+        self.fs = RealCgroupFS()
+        self._puppets = puppets
+        self.made: dict[str, Puppet] = {}
+        self.clear()
+        self.fs.makedirs(BASE)
+
+    def clear(self) -> None:
+        """End every process of the bench, remove every cgroup of it."""
+        for one in self.made.values():
+            one.end()
+        self.made.clear()
+        if self.fs.exists(BASE):
+            self._remove(BASE)
+
+    def _remove(self, path: str) -> None:
+        for below in self.fs.children(path):
+            self._remove(below)
+        until = time.monotonic() + PATIENCE
+        while True:
+            try:
+                self.fs.rmdir(path)
+                return
+            except CgroupError:
+                if time.monotonic() > until:
+                    raise
+                for pid in self.fs.procs(path):
+                    with suppress(ProcessLookupError):
+                        os.kill(pid, 9)
+                time.sleep(0.005)
+
+    def attach(self, name: str, pid: int) -> None:
+        """Move a process, in every hierarchy, as a container runtime does."""
+        for root in sorted(set(self.fs.hierarchies.values())):
+            try:
+                with open(f"{root}{self.path(name)}/cgroup.procs", "w") as file:
+                    file.write(str(pid))
+            except OSError as error:
+                raise CgroupError(error.errno or 0, name, "cgroup.procs", str(pid)) from None
+
+    def do_mkdir(self, name: str) -> str:
+        """A cgroup as mkdir(2) leaves it."""
+        for root in sorted(set(self.fs.hierarchies.values())):
+            os.mkdir(root + self.path(name))
+        return "made"
+
+    def do_rmdir(self, name: str) -> str:
+        """A cgroup is removed as rmdir(2) does it."""
+        for root in sorted(set(self.fs.hierarchies.values())):
+            os.rmdir(root + self.path(name))
+        return "removed"
+
+    def do_start(self, words: str) -> str:
+        """`start NAME CGROUP [MEMORY [OOM_SCORE_ADJ]]`: a process that has so much memory."""
+        name, cgroup, *more = words.split()
+        puppet = self._puppets.new()
+        try:
+            self.attach(cgroup, puppet.pid)
+        except OSError:
+            puppet.end()
+            raise
+        self.made[name] = puppet
+        if more[1:]:
+            Path(f"/proc/{puppet.pid}/oom_score_adj").write_text(more[1])
+        if more:
+            puppet.tell(f"take {_size(more[0])}")
+        return "started"
+
+    def do_take(self, words: str) -> str:
+        """`take NAME MEMORY`: so much more."""
+        name, memory = words.split()
+        return "has it" if self.made[name].tell(f"take {_size(memory)}") else "died"
+
+    def do_cache(self, words: str) -> str:
+        """`cache NAME MEMORY`: so much page cache that can be given back."""
+        name, memory = words.split()
+        return "has it" if self.made[name].tell(f"cache {_size(memory)}") else "died"
+
+    def do_fork(self, words: str) -> str:
+        """`fork NAME COUNT`: how many children it could have."""
+        name, count = words.split()
+        return self.made[name].tell(f"fork {count}")
+
+    def do_move(self, words: str) -> str:
+        """`move NAME CGROUP`."""
+        name, cgroup = words.split()
+        self.attach(cgroup, self.made[name].pid)
+        return "moved"
+
+    def do_end(self, name: str) -> str:
+        """Kill a process."""
+        self.made[name].end()
+        return "ended"
+
+    def do_lives(self, name: str) -> str:
+        """Whether a process lives; one that is to die may take a moment."""
+        return "dead" if self.made[name].gone(0.5) else "lives"
+
+
+class Simulated(Side):
+    """The model of the kernel.
+
+    Args:
+        version: of its cgroups.
+    """
+
+    def __init__(self, version: Any) -> None:
+        self.kernel = Kernel(machine(), version)
+        self.fs = self.kernel.cgroups
+        self.made: dict[str, int] = {}
+        self._phases: dict[str, Phase] = {}
+        self.fs.makedirs(BASE)
+
+    def do_mkdir(self, name: str) -> str:
+        """A cgroup as mkdir(2) leaves it."""
+        self.fs.mkdir(self.path(name))
+        return "made"
+
+    def do_start(self, words: str) -> str:
+        """`start NAME CGROUP [MEMORY [OOM_SCORE_ADJ]]`."""
+        name, cgroup, *more = words.split()
+        phase = Phase(FOREVER, memory=_size(more[0]) if more else 0)
+        adj = int(more[1]) if more[1:] else 0
+        self.made[name] = self.kernel.spawn(Workload((phase,)), self.path(cgroup), adj, name)
+        return "started"
+
+    def _becomes(self, name: str, change: Callable[[Phase], Phase]) -> str:
+        process = self.kernel.processes[self.made[name]]
+        process.workload = Workload((*process.workload.phases[: process.phase + 1], change(process.wants)))
+        self.kernel._enter(process, process.phase + 1)
+        return "has it" if self.made[name] in self.kernel.processes else "died"
+
+    def do_take(self, words: str) -> str:
+        """`take NAME MEMORY`."""
+        name, memory = words.split()
+        return self._becomes(name, lambda phase: phase._replace(memory=phase.memory + _size(memory)))
+
+    def do_cache(self, words: str) -> str:
+        """`cache NAME MEMORY`."""
+        name, memory = words.split()
+        return self._becomes(name, lambda phase: phase._replace(cache=phase.cache + _size(memory)))
+
+    def do_fork(self, words: str) -> str:
+        """`fork NAME COUNT`."""
+        name, count = words.split()
+        process = self.kernel.processes[self.made[name]]
+        before = process.tasks
+        self._becomes(name, lambda phase: phase._replace(pids=process.tasks + int(count)))
+        return str(process.tasks - before)
+
+    def do_move(self, words: str) -> str:
+        """`move NAME CGROUP`."""
+        name, cgroup = words.split()
+        self.fs.attach(self.path(cgroup), self.made[name])
+        return "moved"
+
+    def do_end(self, name: str) -> str:
+        """Kill a process."""
+        self.kernel.kill(self.made[name])
+        return "ended"
+
+    def do_lives(self, name: str) -> str:
+        """Whether a process lives."""
+        return "lives" if self.made[name] in self.kernel.processes else "dead"

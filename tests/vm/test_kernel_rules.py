@@ -1,0 +1,60 @@
+"""The simulated kernel answers as the real one does: the same writes, errors, roundings, refusals, kills.
+
+`rules/v1.txt` and `rules/v2.txt` hold scripts, each under a sentence. Each script runs on both kernels; the outcomes
+are compared line by line, and stand side by side in the artifact `kernel-rules-v1.md` (or v2).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.vm.bench import Puppets, Real, Simulated
+
+VERSION = os.environ.get("KITLIB_VM", "v2")
+RULES = Path(__file__).with_name("rules") / f"{VERSION}.txt"
+
+
+def scripts() -> dict[str, str]:
+    """Sentence -> script."""
+    blocks = RULES.read_text().removeprefix("# ").split("\n# ")
+    return dict(block.split("\n", 1) for block in blocks)
+
+
+@pytest.fixture(scope="module")
+def table(artifacts: Path) -> Iterator[list[str]]:
+    """Rows for the artifact."""
+    rows: list[str] = []
+    yield rows
+    head = [f"# Cgroup {VERSION}: Linux {os.uname().release} and the simulated kernel", ""]
+    same = sum(row.endswith("| |") for row in rows)
+    figures = sum(row.startswith("| `") for row in rows)
+    head += [f"{figures} operations, {same} with the same outcome.", ""]
+    (artifacts / f"kernel-rules-{VERSION}.md").write_text("\n".join(head + rows) + "\n")
+
+
+@pytest.fixture
+def real(puppets: Puppets) -> Iterator[Real]:
+    side = Real(puppets)
+    yield side
+    side.clear()
+
+
+@pytest.mark.parametrize("sentence", list(scripts()))
+def test_the_simulated_kernel_answers_as_the_real_one(sentence: str, real: Real, table: list[str]) -> None:
+    script = scripts()[sentence]
+    there, here = real.run(script), Simulated(real.fs.version).run(script)
+    table += [
+        "",
+        f"**{sentence[0].upper()}{sentence[1:]}**",
+        "",
+        "| operation | real | simulated | |",
+        "|---|---|---|---|",
+    ]
+    for (operation, seen), (_, modelled) in zip(there, here, strict=True):
+        table.append(f"| `{operation}` | {seen} | {modelled} |{' ' if seen == modelled else ' **differs** '}|")
+    differences = [f"{o}: real {a}, simulated {b}" for (o, a), (_, b) in zip(there, here, strict=True) if a != b]
+    assert not differences, "\n" + "\n".join(differences)
