@@ -46,7 +46,7 @@ class Verdict:
         return f"{head} {self.why}".strip()
 
     def _repr_html_(self) -> str:
-        mark = "✓" if self.right else "✗"
+        mark = "✓" if self.right else "·" if self.predicted is None else "✗"
         return f'<p role="status" class="kitlib-verdict"><b>{mark}</b> {html.escape(str(self))}</p>'
 
 

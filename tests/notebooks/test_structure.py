@@ -70,6 +70,16 @@ def test_questions_are_asked_before_their_answers_and_every_one_is_answered(note
 
 
 @EVERY
+def test_questions_and_answers_stand_in_cells_of_their_own_whose_source_is_collapsed(notebook: Notebook) -> None:
+    """Else one could read the reason before the prediction is made."""
+    for cell in notebook.data["cells"]:
+        source = "".join(cell["source"])
+        if cell["cell_type"] == "code" and (ASKED.search(source) or REVEALED.search(source)):
+            assert cell["metadata"]["jupyter"]["source_hidden"] is True
+            assert source.startswith(("lesson.ask(", "lesson.reveal("))
+
+
+@EVERY
 def test_what_is_revealed_is_computed_and_not_typed(notebook: Notebook) -> None:
     for source in notebook.code:
         assert not re.search(r'lesson\.reveal\(\s*"[^"]+",\s*(?:[0-9.]+|"[^"]*")\s*[,)]', source), source
