@@ -156,7 +156,7 @@ class APIServer:
             raise Forbidden("pods/binding", name, f"pod {name} has non-empty .spec.schedulingGates")
         pod.spec.node_name = node
         pod.status.nominated_node_name = ""
-        return self.store.update(pod)
+        return self.store.update(pod, same_generation=True)
 
     def delete(self, kind: str | type[T], name: str, namespace: str = "", *, grace: int | None = 0) -> Any:
         """Remove an object.

@@ -162,8 +162,11 @@ class Store:
         self._put("ADDED", kind, key, made)
         return deepcopy(made)
 
-    def update(self, obj: T) -> T:
+    def update(self, obj: T, *, same_generation: bool = False) -> T:
         """Replace an object; one with a `resourceVersion` must be the newest.
+
+        Args:
+            obj: as it is to stand. same_generation: a change of the specification does not count (a pod's Binding).
 
         Returns:
             A copy of what was stored; the very same version where nothing changed.
@@ -188,7 +191,8 @@ class Store:
         made.metadata.generation = old.metadata.generation
         if made == old and to_dict(made) == to_dict(old):  # fields of no declared type count too
             return made
-        if old.metadata.generation is not None and getattr(made, "spec", None) != getattr(old, "spec", None):
+        changed = getattr(made, "spec", None) != getattr(old, "spec", None)
+        if old.metadata.generation is not None and changed and not same_generation:
             made.metadata.generation = old.metadata.generation + 1
         self._put("MODIFIED", kind, key, made)
         return deepcopy(made)

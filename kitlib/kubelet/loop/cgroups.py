@@ -135,7 +135,7 @@ class CgroupManager:
         """A pod's cgroup and those of what runs of it; cgroups that have not changed are the same objects."""
         if not worker.active:
             return []
-        pod, uid = worker.pod, worker.pod.metadata.uid
+        pod, uid = worker.actual, worker.pod.metadata.uid
         assigned = self._managers.assignments([pod])
         key = (worker.generation, tuple(assigned.items()))
         found = self._pods.get(uid)
@@ -162,7 +162,7 @@ class CgroupManager:
         """The cgroups of the node and of the classes, as the pods want them now."""
         made = list(self._fixed)
         known = {cgroup.path: i for i, cgroup in enumerate(made)}
-        for cgroup in self._rules.qos_level([worker.pod for worker in workers if worker.active]):
+        for cgroup in self._rules.qos_level([worker.actual for worker in workers if worker.active]):
             if cgroup.path in known:
                 made[known[cgroup.path]] = cgroup
             else:
@@ -181,11 +181,12 @@ class CgroupManager:
                 self._cgroups.makedirs(cgroup.path)
             if standing is not None or cgroup.writer != "runtime":
                 files = changed(cgroup, None if everything else standing)
-                # what falls is written from below: v1 lets no child have a larger quota than its parent
-                if standing is not None and any(_falls(file, standing) for file in files):
-                    later.append((cgroup, files))
-                else:
-                    self._put(cgroup, files, "making" if standing is None else "writing")
+                # what falls is written from below: no child may have more than its parent, nor be killed for it
+                falling = [f for f in files if _falls(f, standing)] if standing is not None else []
+                if falling:
+                    later.append((cgroup, falling))
+                    files = [file for file in files if file not in falling]
+                self._put(cgroup, files, "making" if standing is None else "writing")
             self._written[cgroup.path] = cgroup
         for cgroup, files in reversed(later):
             self._put(cgroup, files, "writing")
@@ -280,9 +281,23 @@ def changed(cgroup: Cgroup, before: Cgroup | None) -> list[CgroupFile]:
     return [file for file in files if file.name not in before or before[file.name].value != file.value]
 
 
+_LIMITS = ("cpu.cfs_quota_us", "memory.max", "memory.limit_in_bytes", "memory.memsw.limit_in_bytes", "pids.max")
+
+
 def _falls(file: CgroupFile, before: Cgroup) -> bool:
-    """Whether a quota becomes smaller."""
-    if file.name != "cpu.cfs_quota_us" or file.name not in before:
+    """Whether a limit becomes smaller. Source: doPodResizeAction, which lowers containers before their pod."""
+    if file.name not in before or file.value == before[file.name].value:
         return False
-    old, new = int(before[file.name].value), int(file.value)
-    return new > 0 and (old < 0 or new < old)
+    old = before[file.name].value
+    if file.name == "cpu.max":
+        return _quota(file.value) < _quota(old)
+    return file.name in _LIMITS and _number(file.value) < _number(old)
+
+
+def _number(text: str) -> float:
+    return float("inf") if text == "max" or int(text) < 0 else float(text)
+
+
+def _quota(text: str) -> float:
+    quota, _, period = text.partition(" ")
+    return _number(quota) / int(period or 100_000)

@@ -20,11 +20,13 @@ from kitlib.kubelet.loop.cgroups import CgroupManager
 from kitlib.kubelet.loop.eviction import EVERY
 from kitlib.kubelet.loop.interfaces import CgroupFS, ContainerProblem, ContainerRuntime, Ended, Reports
 from kitlib.kubelet.loop.pod_worker import OVER, PodWorker, State
+from kitlib.kubelet.loop.resizing import Resizer
 from kitlib.kubelet.loop.system import System, SystemCgroups
 from kitlib.kubelet.loop.watcher import Watcher
 from kitlib.kubelet.node_allocatable import node_status
 from kitlib.kubelet.node_validation import check_node
 from kitlib.kubelet.oom_score import SANDBOX_OOM_SCORE_ADJ, container_oom_score_adjust
+from kitlib.kubelet.resize import RETRY
 from kitlib.kubelet.resource_managers import ResourceManagers
 from kitlib.kubelet.timeline import Timeline
 from kitlib.kubelet.topology_manager import AdmissionProblem
@@ -81,7 +83,11 @@ class Kubelet:
         self.watcher = Watcher(config, cgroups, runtime, self._cgroups, reports, self.timeline)
         self._system = SystemCgroups(config.settings, system, self.timeline)
         self._system.tick(clock())
+        self._resizer = Resizer(
+            config, self.rules, cgroups, runtime, reports, self.timeline, self._allocatable, self._asked
+        )
         self._next_qos, self._next_watch, self._next_cleaning = QOS_EVERY, EVERY, HOUSEKEEPING
+        self._next_retry = RETRY
         self._next_reconcile = config.settings.cpu_manager_reconcile_period
 
     @property
@@ -147,7 +153,12 @@ class Kubelet:
         if now >= self._next_cleaning:
             self._next_cleaning = now + HOUSEKEEPING
             self._cgroups.clean_up()
-        waiting = any(worker.leaving or worker.to_start(now) for worker in self._restless.values())
+        if now >= self._next_retry:  # resizes that were deferred
+            self._next_retry = now + RETRY
+            changed |= any(worker.resizing for worker in self._restless.values())
+        waiting = any(
+            worker.leaving or worker.resize_error or worker.to_start(now) for worker in self._restless.values()
+        )
         if changed or waiting:
             self._work()
 
@@ -215,6 +226,7 @@ class Kubelet:
                     self._stop(worker, worker.grace)
                     self.managers.release(worker.pod)
                     self._count(worker, -1)
+            self._resizer.work(self._restless.values())
             self._write(self._restless.values())
             for worker in self._restless.values():
                 if not worker.leaving and worker.phase() not in OVER:
@@ -245,6 +257,8 @@ class Kubelet:
             self.runtime.run_sandbox(pod, worker.sandbox, cgroup, SANDBOX_OOM_SCORE_ADJ)
             worker.has_sandbox = True
         for state in due:
+            if self.runtime.pid(state.id):
+                continue  # it was told to end, and has not yet
             container = state.container
             given = self.managers.assigned(pod.metadata.uid, container.name)
             cgroup = self.rules.container_level(pod, container, state.id, given)

@@ -9,15 +9,17 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from kitlib.api.core import Container, ContainerStatus, Pod, PodStatus
+from kitlib.api.core import Container, ContainerStatus, Pod, PodStatus, ResourceRequirements
 from kitlib.api.meta import Condition
 from kitlib.kubelet.desired import container_id
 from kitlib.kubelet.loop.interfaces import Ended
 from kitlib.kubelet.qos import is_restartable_init
+from kitlib.kubelet.resize import ERROR, IN_PROGRESS, PENDING, containers_of, with_resources
 
 OVER = ("Succeeded", "Failed")
 """Phases of a pod that has ended."""
 DISRUPTION = "DisruptionTarget"
+_KUBELETS = (DISRUPTION, PENDING, IN_PROGRESS)
 FORGIVEN_AFTER = 600.0
 """Seconds of running after which a container's failures are forgotten. Source: backOff's 2 × MaxContainerBackOff."""
 
@@ -79,8 +81,10 @@ class State:
         self.ended = {"exitCode": code, "reason": "Error", **self.running, "finishedAt": _text(now)}
         self.alive, self.running = False, {}
 
-    def status(self, now: float, *, may_restart: bool) -> ContainerStatus:
-        """As the API shows it."""
+    def status(
+        self, now: float, *, may_restart: bool, allocated: ResourceRequirements | None = None
+    ) -> ContainerStatus:
+        """As the API shows it; `allocated`: the resources that were granted."""
         state: dict[str, Any]
         if self.alive:
             state = {"running": self.running}
@@ -102,6 +106,8 @@ class State:
             restart_count=self.restarts,
             state=state,
             last_state={"terminated": self.ended} if waiting else self.last,
+            allocated_resources=dict(allocated.requests) if allocated is not None else {},
+            resources=self.container.resources if self.alive else None,
         )
 
 
@@ -116,10 +122,15 @@ class PodWorker:
         asked: what it requests, in thousandths; the kubelet admits by it. counted: whether that still counts.
         generation: grows with every change of the specification.
         has_sandbox: whether its pause container runs.
+        allocated: the pod with the resources that were granted; actual: with those that its cgroups follow. All three
+            are the same object where no resize is under way.
+        resize_pending: reason and message of a resize that was not granted; resize_error: why one is not carried out.
     """
 
     def __init__(self, pod: Pod, now: datetime) -> None:
         self.pod, self.began, self.standing = pod, now, pod.status
+        self.allocated = self.actual = pod
+        self.resize_pending, self.resize_error = ("", ""), ""
         uid = pod.metadata.uid
         self.sandbox = container_id(uid, "")
         self.inits = [State(c, container_id(uid, c.name)) for c in pod.spec.init_containers]
@@ -144,6 +155,8 @@ class PodWorker:
             return False
         if self.phase() in OVER:
             return not self.has_sandbox
+        if self.resizing:
+            return False
         if not self.initialized:
             return False
         return all(s.alive or s.problem[0] or (s.ended and not self.may_restart(s)) for s in self.states)
@@ -163,7 +176,29 @@ class PodWorker:
         if pod.spec is before.spec or pod.spec == before.spec:
             return
         self.generation += 1
-        given = {c.name: c for c in (*pod.spec.init_containers, *pod.spec.containers)}
+        self.allocated = with_resources(pod, self.allocated)
+        self.actual = with_resources(pod, self.actual)
+        if not self.resizing:
+            self.resize_pending, self.resize_error = ("", ""), ""
+        self._take_over()
+
+    @property
+    def resizing(self) -> bool:
+        """Whether its containers should get other resources than they have."""
+        return self.actual is not self.pod
+
+    def allocate(self, pod: Pod) -> None:
+        """These resources are granted."""
+        self.allocated = pod
+
+    def actuate(self) -> None:
+        """The cgroups are to follow what was granted."""
+        self.actual = self.allocated
+        self.generation += 1
+        self._take_over()
+
+    def _take_over(self) -> None:
+        given = {c.name: c for c in containers_of(self.actual)}
         for state in self.states:
             state.container = given.get(state.container.name, state.container)
 
@@ -220,8 +255,11 @@ class PodWorker:
     def status(self, seconds: float, now: datetime) -> PodStatus:
         """The pod's status as the kubelet reports it."""
         phase, standing = self.phase(), self.standing
-        mains = [s.status(seconds, may_restart=self.may_restart(s)) for s in self.mains]
-        inits = [s.status(seconds, may_restart=self.may_restart(s)) for s in self.inits]
+        granted = {c.name: c.resources for c in containers_of(self.allocated)}
+        mains, inits = (
+            [s.status(seconds, may_restart=self.may_restart(s), allocated=granted.get(s.container.name)) for s in some]
+            for some in (self.mains, self.inits)
+        )
         ready = phase == "Running" and all(s.ready for s in mains)
         found = PodStatus(
             phase=phase,
@@ -239,13 +277,24 @@ class PodWorker:
             "ContainersReady": ready,
             "Ready": ready,
         }
-        found.conditions = [c for c in standing.conditions if c.type not in ours and c.type != DISRUPTION]
+        found.conditions = [c for c in standing.conditions if c.type not in ours and c.type not in _KUBELETS]
         before = {c.type: c for c in standing.conditions}
         for kind, holds in ours.items():
             value = "True" if holds else "False"
             old = before.get(kind)
             since = old.last_transition_time if old is not None and old.status == value else now
             found.conditions.append(Condition(type=kind, status=value, last_transition_time=since))
+        pending, told = self.resize_pending
+        for kind, reason, message in (
+            (PENDING, pending, told),
+            (IN_PROGRESS, ERROR if self.resize_error else "", self.resize_error),
+        ):
+            if reason:
+                old = before.get(kind)
+                since = old.last_transition_time if old is not None else now
+                found.conditions.append(
+                    Condition(type=kind, status="True", reason=reason, message=message, last_transition_time=since)
+                )
         if self.disruption:
             old = before.get(DISRUPTION)
             since = old.last_transition_time if old is not None else now

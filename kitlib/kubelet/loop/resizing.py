@@ -1,0 +1,146 @@
+"""Carries out in-place resizes: allocates them, checks memory, restarts what must be restarted, reports.
+
+Source: kubelet allocation manager (handlePodResourcesResize), kuberuntime computePodResizeAction, doPodResizeAction,
+status manager (SetPodResizePendingCondition, SetPodResizeInProgressCondition).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from kitlib.api.podresources import pod_limits, pod_requests
+from kitlib.kubelet.desired import Desired, NodeConfig
+from kitlib.kubelet.loop.interfaces import CgroupFS, ContainerRuntime, Reports
+from kitlib.kubelet.loop.pod_worker import PodWorker
+from kitlib.kubelet.resize import (
+    DEFERRED,
+    INFEASIBLE,
+    below_usage,
+    containers_of,
+    event_message,
+    infeasible,
+    restarting,
+    same_resources,
+)
+from kitlib.kubelet.timeline import Timeline
+
+
+class Resizer:
+    """Resizes the pods of one node.
+
+    Args:
+        config: the node's. rules: where cgroups stand. cgroups, runtime: what it drives. reports: who hears of it.
+        timeline: what was done is noted there.
+        allocatable: what the node offers, in thousandths. asked: what admitted pods request; kept up to date here.
+    """
+
+    def __init__(
+        self,
+        config: NodeConfig,
+        rules: Desired,
+        cgroups: CgroupFS,
+        runtime: ContainerRuntime,
+        reports: Reports,
+        timeline: Timeline,
+        allocatable: Mapping[str, int],
+        asked: dict[str, int],
+    ) -> None:
+        self._config, self._rules, self._cgroups, self._runtime = config, rules, cgroups, runtime
+        self._reports, self._timeline = reports, timeline
+        self._allocatable, self._asked = allocatable, asked
+
+    def work(self, workers: Iterable[PodWorker]) -> None:
+        """Do what can be done of the resizes that are asked for; more important pods first."""
+        waiting = [worker for worker in workers if worker.active and worker.resizing]
+        for worker in sorted(waiting, key=lambda w: -(w.pod.spec.priority or 0)):
+            if worker.allocated is not worker.pod and not self._allocate(worker):
+                continue
+            self._actuate(worker)
+
+    def _allocate(self, worker: PodWorker) -> bool:
+        pod = worker.pod
+        if same_resources(pod, worker.allocated):
+            worker.allocate(pod)
+            worker.resize_pending = ("", "")
+            return True
+        message = infeasible(pod, worker.allocated, self._config)
+        reason, what = INFEASIBLE, INFEASIBLE
+        requests = {
+            name: amount.milli_value() for name, amount in pod_requests(pod, release=self._config.gates).items()
+        }
+        if not message:
+            for name, wanted in sorted(requests.items()):
+                used = self._asked.get(name, 0) - worker.asked.get(name, 0)
+                most = self._allocatable.get(name, 0)
+                if used + wanted > most and wanted > worker.asked.get(name, 0):
+                    scale = 1 if name == "cpu" else 1000
+                    figures = f"requested: {wanted // scale}, used: {used // scale}, capacity: {most // scale}"
+                    message = f"Node didn't have enough resource: {name}, {figures}"
+                    reason, what = DEFERRED, f"OutOf{name}"
+                    break
+        if message:
+            if worker.resize_pending != (reason, message):
+                worker.resize_pending = (reason, message)
+                self._reports.event(pod, "Warning", f"Resize{reason}", event_message(what, pod, message))
+                self._timeline.note("allocationManager", f"resize {reason}", pod.key, message, "canResizePod")
+            return False
+        for name in {*requests, *worker.asked} - {"pods"}:
+            self._asked[name] = self._asked.get(name, 0) + requests.get(name, 0) - worker.asked.get(name, 0)
+        worker.asked = {**requests, "pods": worker.asked.get("pods", 1000)}
+        worker.allocate(pod)
+        worker.resize_pending = ("", "")
+        self._reports.event(pod, "Normal", "ResizeStarted", event_message("started", pod))
+        self._timeline.note("allocationManager", "allocating resize of", pod.key, "", "handlePodResourcesResize")
+        return True
+
+    def _actuate(self, worker: PodWorker) -> None:
+        if worker.actual is worker.allocated:
+            return
+        pod = worker.allocated
+        again = set(restarting(pod, worker.actual))
+        error = self._too_low(worker, again)
+        if error:
+            if worker.resize_error != error:
+                worker.resize_error = error
+                self._reports.event(pod, "Warning", "ResizeError", event_message("error", pod, error))
+                self._timeline.note("kubeRuntimeManager", "cannot resize", pod.key, error, "doPodResizeAction")
+            return
+        changes = not same_resources(pod, worker.actual)
+        worker.resize_error = ""
+        worker.actuate()
+        for state in worker.states:
+            if state.container.name in again and state.alive:
+                text = f"Container {state.container.name} resize requires restart"
+                self._reports.event(pod, "Normal", "Killing", text)
+                self._runtime.stop(state.id, float(pod.spec.termination_grace_period_seconds or 0))
+                state.stopped(self._reports.now(), 30.0)
+        if changes:
+            self._reports.event(pod, "Normal", "ResizeCompleted", event_message("completed", pod))
+            self._timeline.note("kubeRuntimeManager", "resizing", pod.key, "", "doPodResizeAction")
+
+    def _too_low(self, worker: PodWorker, again: set[str]) -> str:
+        """Whether memory limits would fall below what is in use; containers that are restarted do not count."""
+        pod, gates = worker.allocated, self._config.gates
+        where = {worker.pod.name: self._rules.pod_path(pod)} if self._rules.pod_path(pod) else {}
+        wanted = {worker.pod.name: pod_limits(pod, release=gates).get("memory")} if where else {}
+        before = {worker.pod.name: pod_limits(worker.actual, release=gates).get("memory")} if where else {}
+        for container in containers_of(pod):
+            state = next(s for s in worker.states if s.container.name == container.name)
+            if state.alive and container.name not in again:
+                where[container.name] = self._rules.container_level(pod, container, state.id).path
+                wanted[container.name] = container.resources.limits.get("memory")
+        for container in containers_of(worker.actual):
+            before[container.name] = container.resources.limits.get("memory")
+        limits = {name: amount.value() if amount is not None else None for name, amount in wanted.items()}
+        standing = {name: amount.value() if amount is not None else None for name, amount in before.items()}
+        file = "memory.current" if self._cgroups.version == 2 else "memory.usage_in_bytes"
+        falling = [n for n, limit in limits.items() if limit is not None and limit < (standing.get(n) or 2**63)]
+        usage = {name: self._usage(where[name], file) for name in falling}
+        if worker.pod.name in usage:  # what is restarted has given back what it had
+            gone = [state for state in worker.states if state.container.name in again and state.alive]
+            paths = [self._rules.container_level(pod, state.container, state.id).path for state in gone]
+            usage[worker.pod.name] -= sum(self._usage(path, file) for path in paths)
+        return below_usage(limits, standing, usage, worker.pod.name)
+
+    def _usage(self, path: str, file: str) -> int:
+        return int(self._cgroups.read(path, file)) if self._cgroups.exists(path) else 0

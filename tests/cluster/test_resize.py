@@ -1,0 +1,208 @@
+"""Resources changed in place: by the pod's specification, as the kubelet does it, and by hand in the cgroup files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kitlib.api.errors import KitError
+from kitlib.cluster import Cluster
+from kitlib.cluster.simulated import SimulatedCluster
+from kitlib.node.simulated.rules import CgroupError
+
+MI = 2**20
+MEMORY = {1: "memory.limit_in_bytes", 2: "memory.max"}
+SWAP = "memory.memsw.limit_in_bytes"
+SWAPPING = {"swap": "2Gi", "kubelet": ["--fail-swap-on=false"]}
+
+
+def pod(name: str, cpu: str, memory: str, workload: str = "memory=200Mi", **more: Any) -> dict[str, Any]:
+    resources = {"requests": {"cpu": cpu, "memory": memory}, "limits": {"cpu": cpu, "memory": memory}}
+    container = {"name": "c", "image": "x", "resources": resources, **more}
+    meta = {"name": name, "annotations": {"kitlib.dev/workload.c": workload}}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": {"containers": [container]}}
+
+
+def both(cpu: str, memory: str) -> dict[str, Any]:
+    return {"c": {kind: {"cpu": cpu, "memory": memory} for kind in ("requests", "limits")}}
+
+
+def made(version: int = 2, machine: dict[str, Any] | None = None, **more: Any) -> SimulatedCluster:
+    cluster = Cluster.simulated([{"cpus": 4, "memory": "8Gi", **(machine or {})}], cgroup_version=version)
+    cluster.apply(pod("a", "1", "512Mi", **more))
+    return cluster
+
+
+def files(cluster: SimulatedCluster, name: str) -> tuple[str, str]:
+    """Of the pod's cgroup and its container's."""
+    node = cluster.node()
+    wanted = [node.desired().of_kind(kind)[0] for kind in ("pod", "container")]
+    return node.read(wanted[0].path, name), node.read(wanted[1].path, name)
+
+
+def condition(cluster: SimulatedCluster, kind: str, name: str = "a") -> tuple[str, str] | None:
+    return next(((c.reason, c.message) for c in cluster.pod(name).status.conditions if c.type == kind), None)
+
+
+def reasons(cluster: SimulatedCluster, name: str = "a") -> list[str]:
+    return [e.reason for e in cluster.events(name) if e.reason.startswith("Resize")]
+
+
+@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize(("cpu", "memory"), [("2", "1Gi"), ("500m", "300Mi"), ("2", "300Mi"), ("500m", "1Gi")])
+def test_a_resize_reaches_every_level_without_a_restart(version: int, cpu: str, memory: str) -> None:
+    cluster = made(version, SWAPPING)
+    found = cluster.resize("a", both(cpu, memory))
+    size = str({"1Gi": 1024, "300Mi": 300}[memory] * MI)
+    assert files(cluster, MEMORY[version]) == (size, size)
+    quota = 100_000 * {"2": 4, "500m": 1}[cpu] // 2
+    if version == 1:
+        assert files(cluster, "cpu.cfs_quota_us") == (str(quota), str(quota))
+        assert files(cluster, SWAP)[1] == size
+    else:
+        assert files(cluster, "cpu.max") == (f"{quota} 100000", f"{quota} 100000")
+    assert cluster.node().differences() == []
+    status = found.status.container_statuses[0]
+    assert (status.restart_count, str(status.allocated_resources["cpu"])) == (0, cpu)
+    assert status.resources is not None
+    assert str(status.resources.limits["memory"]) == memory
+    assert reasons(cluster) == ["ResizeStarted", "ResizeCompleted"]
+    message = next(e.message for e in cluster.events("a") if e.reason == "ResizeCompleted")
+    assert message == (
+        'Pod resize completed: {"containers":[{"name":"c","resources":{"limits":'
+        f'{{"cpu":"{cpu}","memory":"{memory}"}},"requests":{{"cpu":"{cpu}","memory":"{memory}"}}}}}}],"generation":2}}'
+    )
+
+
+def test_the_pod_is_widened_before_its_container_and_narrowed_after_it() -> None:
+    cluster = made()
+    order: list[str] = []
+    node = cluster.node()
+    write = node.kernel.write
+
+    def noted(path: str, file: str, value: str) -> None:
+        if file == "memory.max":
+            order.append("container" if path.count("/") == 3 else "pod")
+        write(path, file, value)
+
+    node.kernel.write = noted
+    cluster.resize("a", both("1", "1Gi"))
+    cluster.resize("a", both("1", "512Mi"))
+    assert order == ["pod", "container", "container", "pod"]
+
+
+def test_a_memory_limit_is_not_lowered_below_what_is_in_use() -> None:
+    cluster = made(workload="60s memory=200Mi; memory=50Mi")
+    cluster.resize("a", both("1", "128Mi"))
+    text = (
+        f"cannot decrease memory limits: [attempting to set pod memory limit ({128 * MI}) below current usage "
+        f'({200 * MI + 256 * 1024}), attempting to set container "c" memory limit ({128 * MI}) below current usage '
+        f"({200 * MI})]"
+    )
+    assert condition(cluster, "PodResizeInProgress") == ("Error", text)
+    assert files(cluster, "memory.max") == (str(512 * MI), str(512 * MI))
+    assert reasons(cluster) == ["ResizeStarted", "ResizeError"]
+    cluster.advance(62)
+    assert condition(cluster, "PodResizeInProgress") is None
+    assert files(cluster, "memory.max") == (str(128 * MI), str(128 * MI))
+    assert cluster.pod("a").status.container_statuses[0].restart_count == 0
+
+
+def test_what_never_fits_is_infeasible_and_taken_back_is_forgotten() -> None:
+    cluster = made()
+    cluster.resize("a", both("8", "512Mi"))
+    text = "Node didn't have enough capacity: cpu, requested: 8000, capacity: 4000"
+    assert condition(cluster, "PodResizePending") == ("Infeasible", text)
+    assert reasons(cluster) == ["ResizeInfeasible"]
+    assert files(cluster, "cpu.max") == ("100000 100000", "100000 100000")
+    cluster.resize("a", both("1", "512Mi"))
+    assert condition(cluster, "PodResizePending") is None
+
+
+def test_what_does_not_fit_now_waits_until_another_pod_goes() -> None:
+    cluster = made()
+    cluster.apply(pod("b", "2", "512Mi"))
+    cluster.resize("a", both("3", "512Mi"))
+    text = "Node didn't have enough resource: cpu, requested: 3000, used: 2000, capacity: 4000"
+    assert condition(cluster, "PodResizePending") == ("Deferred", text)
+    (event,) = [e for e in cluster.events("a") if e.reason == "ResizeDeferred"]
+    assert event.message.startswith('Pod resize OutOfcpu: {"containers":[{"name":"c",')
+    assert event.message.endswith(f'"generation":2,"error":"{text}"}}')
+    cluster.delete("pod", "b")
+    cluster.advance(1)
+    assert condition(cluster, "PodResizePending") is None
+    assert files(cluster, "cpu.max") == ("300000 100000", "300000 100000")
+
+
+def test_a_container_that_wants_it_is_restarted_with_its_new_resources() -> None:
+    policy = [{"resourceName": "memory", "restartPolicy": "RestartContainer"}]
+    cluster = made(workload="memory=100Mi", resizePolicy=policy)
+    cluster.resize("a", both("2", "512Mi"))
+    assert cluster.pod("a").status.container_statuses[0].restart_count == 0
+    cluster.resize("a", both("2", "128Mi"))
+    assert any("resize requires restart" in e.message for e in cluster.events("a"))
+    cluster.advance(1)
+    assert cluster.pod("a").status.container_statuses[0].restart_count == 1
+    assert files(cluster, "memory.max") == (str(128 * MI), str(128 * MI))
+
+
+def test_with_exclusive_cpus_a_guaranteed_pod_keeps_what_it_has() -> None:
+    cluster = made(machine={"kubelet": ["--cpu-manager-policy=static", "--reserved-cpus=0"]})
+    cluster.resize("a", both("2", "512Mi"))
+    text = 'Resize is infeasible for Guaranteed Pods alongside CPU Manager policy "static"'
+    assert condition(cluster, "PodResizePending") == ("Infeasible", text)
+    cluster.resize("a", both("1", "600Mi"))
+    assert files(cluster, "memory.max") == (str(600 * MI), str(600 * MI))
+
+
+# By hand.
+
+
+def test_on_v1_the_sum_with_swap_is_raised_before_the_limit_and_lowered_after_it() -> None:
+    cluster = made(1, SWAPPING)
+    node = cluster.node()
+    container = node.desired().of_kind("container")[0].path
+    more, less = str(2048 * MI), str(256 * MI)
+    with pytest.raises(CgroupError, match="EINVAL"):
+        node.write(container, "memory.limit_in_bytes", more)
+    node.write(container, SWAP, more)
+    node.write(container, "memory.limit_in_bytes", more)
+    with pytest.raises(CgroupError, match="EINVAL"):
+        node.write(container, SWAP, less)
+    node.write(container, "memory.limit_in_bytes", less)
+    node.write(container, SWAP, less)
+    with pytest.raises(CgroupError, match="EBUSY"):
+        node.write(container, "memory.limit_in_bytes", str(100 * MI))
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_the_kubelet_restores_its_classes_every_minute_and_leaves_pods_alone(version: int) -> None:
+    cluster = made(version)
+    node = cluster.node()
+    pod_path, container = (node.desired().of_kind(kind)[0].path for kind in ("pod", "container"))
+    best_effort = next(c.path for c in node.desired().of_kind("qos") if c.qos == "BestEffort")
+    weight = "cpu.shares" if version == 1 else "cpu.weight"
+    for path in (pod_path, container, best_effort):
+        node.write(path, weight, "777")
+    cluster.advance(61)
+    assert {d.path for d in node.differences()} == {pod_path, container}
+    (note,) = [e for e in node.kubelet.timeline if "every minute" in e.action and e.about == best_effort]
+    assert note.source == "UpdateCgroups"
+    cluster.resize("a", both("2", "512Mi"))  # what changes is written, by hand or not
+    assert node.differences() == []
+
+
+def test_a_limit_raised_by_hand_at_one_level_still_holds_at_the_other() -> None:
+    cluster = made(workload="30s memory=200Mi; memory=700Mi")
+    node = cluster.node()
+    pod_path, container = (node.desired().of_kind(kind)[0].path for kind in ("pod", "container"))
+    node.write(container, "memory.max", str(1024 * MI))
+    cluster.advance(31)
+    assert cluster.pod("a").status.container_statuses[0].restart_count == 1
+    assert f"oom_memcg={pod_path}," in "\n".join(node.kernel_log())
+
+
+def test_a_resize_of_something_else_is_refused() -> None:
+    with pytest.raises(KitError, match="there is no container"):
+        made().resize("a", {"d": {"requests": {"cpu": "1"}}})
