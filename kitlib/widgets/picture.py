@@ -15,19 +15,49 @@ def repaint(picture: go.FigureWidget, figure: go.Figure) -> None:
     """Bring `picture` to what `figure` shows with one message to the page: traces in place where their kinds agree."""
     new = figure.to_plotly_json()
     old = picture.to_plotly_json() if len(picture.data) else {"data": [], "layout": {}}
-    same = [t["type"] for t in old["data"]] == [t["type"] for t in new["data"]]
-    with picture.batch_update():
-        if not same:
+    layout = _changes(old["layout"], new["layout"])
+    if not _alike(old["data"], new["data"]):
+        with picture.batch_update():
             picture.data = []
             picture.add_traces(list(figure.data))
+            if layout:
+                picture.layout.update(layout, overwrite=True)
+        return
+    together, alone = _restyling(old["data"], new["data"])
+    if together or layout:
+        picture.plotly_update(restyle_data=together, relayout_data=layout, trace_indexes=list(range(len(new["data"]))))
+    for index, changes in alone.items():
+        picture.plotly_restyle(changes, trace_indexes=[index])
+
+
+def _alike(old: list[dict[str, Any]], new: list[dict[str, Any]]) -> bool:
+    """Whether the traces are of the same kinds and none has lost a part with parts of its own (marker, line)."""
+    return len(old) == len(new) and all(
+        one["type"] == other["type"] and all(name in other for name, value in one.items() if isinstance(value, dict))
+        for one, other in zip(old, new, strict=True)
+    )
+
+
+def _restyling(
+    old: list[dict[str, Any]], new: list[dict[str, Any]]
+) -> tuple[dict[str, list[Any]], dict[int, dict[str, Any]]]:
+    """Changed property -> its value for every trace, and what must be sent to single traces.
+
+    A trace that a message leaves out of a property gets that property as `undefined` in the page: plotly then cannot
+    draw a trace whose marker that is. So a changed property is sent for all traces; where some have no such part, the
+    others get it alone.
+    """
+    changes = [_changes(one, other) for one, other in zip(old, new, strict=True)]
+    together: dict[str, list[Any]] = {}
+    alone: dict[int, dict[str, Any]] = {}
+    for name in dict.fromkeys(name for found in changes for name in found):
+        if any(isinstance(trace.get(name), dict) for trace in new) and not all(name in trace for trace in new):
+            for index, found in enumerate(changes):
+                if name in found:
+                    alone.setdefault(index, {})[name] = [found[name]]
         else:
-            for trace, before, after in zip(picture.data, old["data"], new["data"], strict=True):
-                changes = _changes(before, after)
-                if changes:
-                    trace.update(changes, overwrite=True)
-        changes = _changes(old["layout"], new["layout"])
-        if changes:
-            picture.layout.update(changes, overwrite=True)
+            together[name] = [trace.get(name) for trace in new]
+    return together, alone
 
 
 def _changes(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
