@@ -45,11 +45,7 @@ def queue_chart(steps: Sequence[Row]) -> Chart:
                 hovertemplate="%{customdata[1]}<br>" + queue + ": %{customdata[0]}<extra></extra>",
             )
         figure.update_layout(barmode="stack", yaxis={"title": {"text": "pods"}, "dtick": 1})
-        figure.update_xaxes(
-            title={"text": "seconds"},
-            tickvals=list(range(len(steps))),
-            ticktext=[str(row["seconds"]) for row in steps],
-        )
+        figure.update_xaxes(tickvals=list(range(len(steps))), ticktext=[f"{row['seconds']} s" for row in steps])
         return figure
 
     return Chart("Where pods wait", sentence, columns, draw)

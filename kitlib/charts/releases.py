@@ -9,7 +9,7 @@ from kitlib.charts.style import BLUE, GREEN, ORANGE
 
 _LEVELS = {"rejected": 0, "passes": 1, "best": 2, "victims": 3}
 _MARKS = {"rejected": "✗", "passes": "✓", "best": "★", "victims": "⚔"}
-_GREY = "rgba(128,128,128,0.15)"
+_GREY = "#c8c8c8"
 
 
 def release_board(
@@ -28,6 +28,7 @@ def release_board(
         current: the release that is framed; "" = none.
         sentence: what it shows; "" = where each release sends the pod.
     """
+    labels = [f"v{name}" if name.replace(".", "").isdigit() else name for name in releases]  # never a number's axis
     cells = [[verdicts[node, release] for release in releases] for node in nodes]
 
     def draw():
@@ -35,7 +36,7 @@ def release_board(
 
         figure = go.Figure()
         figure.add_heatmap(
-            x=list(releases),
+            x=labels,
             y=list(nodes),
             z=[[_LEVELS[level] for level, _ in row] for row in cells],
             text=[[_MARKS[level] for level, _ in row] for row in cells],

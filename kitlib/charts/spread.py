@@ -42,17 +42,19 @@ def spread_chart(domains: Sequence[Row], max_skew: int, topology_key: str) -> Ch
             x=x,
             y=[1] * len(x),
             name="the new pod",
-            text=[f"skew {row['skew']}{'' if row['allowed'] else ' ✗'}" for row in domains],
+            text=[f"skew {row['skew']}{'' if row['allowed'] else ' ✗'}" if len(x) <= 12 else "" for row in domains],
+            textposition="outside",
+            cliponaxis=False,
+            hovertext=[f"skew {row['skew']}" for row in domains],
             marker={
                 "color": [ORANGE if row["allowed"] else VERMILLION for row in domains],
                 "pattern": {"shape": ["/" if row["allowed"] else "x" for row in domains]},
             },
         )
         figure.update_layout(barmode="stack", yaxis={"title": {"text": "pods"}, "dtick": 1})
-        figure.update_xaxes(title={"text": topology_key})
         return figure
 
-    return Chart("Spread over domains", sentence, columns, draw)
+    return Chart(f"Spread over {topology_key}", sentence, columns, draw)
 
 
 def spread_map(zones: Sequence[str], nodes: Sequence[Sequence[str]], counts: Sequence[Sequence[int]]) -> Chart:

@@ -12,10 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
 from typing import Any, Generic, TypeVar
 
 from kitlib.api.core import (
     Affinity,
+    Node,
     NodeAffinity,
     NodeSelector,
     NodeSelectorRequirement,
@@ -162,21 +164,17 @@ class Spread:
             raise Invalid("Pod", made.name, errors)
         return made
 
+    @cached_property
     def scheduler(self) -> Scheduler:
-        """A scheduler that sees the nodes and the pods."""
-        nodes, pods = [], []
-        for zone, names in self.layout:
-            for name in names:
-                taints = [TAINT] if name in self.tainted else []
-                nodes.append(node_of({"name": name, "zone": zone, "taints": taints}))
-        for number, name in enumerate(self.placed):
-            pods.append(pod_of({"name": f"pod-{number + 1}", "node": name, "cpu": "10m", "labels": LABELS}))
+        """A scheduler that sees the nodes and the pods; it is only asked, never changed."""
+        nodes = [_node(name, zone, name in self.tainted) for zone, names in self.layout for name in names]
+        pods = [_standing(number, name) for number, name in enumerate(self.placed)]
         pods += [pod_of({"name": f"filler-{name}", "node": name, "cpu": "3950m"}) for name in sorted(self.full)]
         return Scheduler(nodes, pods, release=self.release)
 
     def decide(self) -> Decision:
         """What the scheduler makes of the next pod."""
-        return self.scheduler().explain(self.pod())
+        return self.scheduler.explain(self.pod())
 
     def domains(self) -> list[dict[str, Any]]:
         """Every domain: its name, its matching pods, how many of them count, the skew with one more, whether that is
@@ -184,7 +182,7 @@ class Spread:
 
         Source: PodTopologySpread.Filter: skew = counted + 1 - the smallest count (0 with too few domains).
         """
-        pod, scheduler = self.pod(), self.scheduler()
+        pod, scheduler = self.pod(), self.scheduler
         asked = deepcopy(pod)
         asked.spec.topology_spread_constraints[0].when_unsatisfiable = "DoNotSchedule"
         context = scheduler.context
@@ -273,6 +271,16 @@ class Spread:
     def _known(self, node: str) -> None:
         if node not in self.nodes:
             raise NotFound("nodes", node)
+
+
+@lru_cache(maxsize=4096)
+def _node(name: str, zone: str, tainted: bool) -> Node:
+    return node_of({"name": name, "zone": zone, "taints": [TAINT] if tainted else []})
+
+
+@lru_cache(maxsize=4096)
+def _standing(number: int, node: str) -> Pod:
+    return pod_of({"name": f"pod-{number + 1}", "node": node, "cpu": "10m", "labels": LABELS})
 
 
 T = TypeVar("T")

@@ -97,6 +97,7 @@ class PreemptionStage(KitWidget):
         for row in rows:
             row.add_class("kitlib-row")
         told = ipw.HTML(f"<p>{html.escape(self._scenario.text)}</p>")
+        told.add_class("kitlib-sentence")
         super().__init__([told, *rows, self.grid, self._log])
         self.act(self._begin)
 

@@ -40,6 +40,7 @@ class ReleaseSwitch(KitWidget):
             ipw.SelectionSlider(options=RELEASES, value=first, layout={"width": "30em"}), "release", "kube-scheduler"
         )
         self._story, self._gates = ipw.HTML(), ipw.HTML()
+        self._story.add_class("kitlib-sentence")
         self._decide = lru_cache(maxsize=64)(self._decided)
         self.story.observe(self._other_story, "value")
         self.release.observe(self.refresh, "value")

@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import Any
 
 import ipywidgets as ipw
-import plotly.graph_objects as go
 
 from kitlib.api.release import RELEASES, Release
 from kitlib.charts.base import Chart
@@ -22,7 +21,7 @@ from kitlib.scheduler.scenario import Scenario
 from kitlib.scheduler.stepper import Stepper
 from kitlib.views.board import candidate_rows, decision_board
 from kitlib.views.decision import decision_html, shown_nodes
-from kitlib.widgets.base import KitWidget, labelled, repaint
+from kitlib.widgets.base import KitWidget, PlotPicture, labelled
 from kitlib.widgets.grid import Act, Grid
 from kitlib.widgets.scenarios import ScenarioPicker
 
@@ -52,7 +51,7 @@ class SchedulerBoard(KitWidget):
         self.back = self.button("Back", lambda: self._walk("back"), "one step back", "step-backward")
         self.forward = self.button("Forward", lambda: self._walk("forward"), "one step on", "step-forward")
         self.grid = Grid("Nodes and plugins", help=HELP, on_act=self._heard)
-        self._bars, self._setting = go.FigureWidget(), False
+        self._bars, self._setting = PlotPicture(), False
         walk = ipw.HBox([self.back, self.step, self.forward])
         choice = ipw.HBox([self.release, self.pod])
         for row in (walk, choice):
@@ -60,6 +59,7 @@ class SchedulerBoard(KitWidget):
         if self._fixed is not None:
             self.story.layout.display = choice.layout.display = "none"
         self._told = ipw.HTML()
+        self._told.add_class("kitlib-sentence")
         super().__init__([self.story, self._told, choice, walk, self.grid], picture=ipw.VBox([self._bars]))
         self._list_pods()
         self._begin()
@@ -168,7 +168,7 @@ class SchedulerBoard(KitWidget):
         """The board itself is the picture of the filters; bars come below it."""
         self._picture.layout.display = "none" if self._bare else ""
         if not self._bare:
-            repaint(self._bars, chart.figure())
+            self._bars.show(chart.figure())
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
         bundle = super()._repr_mimebundle_(**options)

@@ -88,7 +88,7 @@ class SpreadExplorer(KitWidget):
             "empty = not set",
         )
         self.topology_key = labelled(
-            ipw.Dropdown(options=[ZONE, HOSTNAME], value=first.topology_key, layout={"width": "23em"}), "topologyKey"
+            ipw.Dropdown(options=[ZONE, HOSTNAME], value=first.topology_key, layout={"width": "26em"}), "topologyKey"
         )
         self.when_unsatisfiable = labelled(
             ipw.Dropdown(options=["DoNotSchedule", "ScheduleAnyway"], value=first.when_unsatisfiable, layout=_WIDE),
@@ -227,5 +227,5 @@ def _listed(domains: list[str]) -> str:
 
 
 _SIGNS = {"excluded by node affinity": "⊘", "tainted": "☣", "full": "▮"}
-_NARROW = {"width": "9em"}
-_WIDE = {"width": "17em"}
+_NARROW = {"width": "13em"}
+_WIDE = {"width": "21em"}

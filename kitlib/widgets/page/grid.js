@@ -4,6 +4,14 @@ const KEYS = {
 };
 const MOVES = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
+function flash(td) {
+  clearTimeout(td.flashing);
+  td.classList.remove("kitlib-flash");
+  void td.offsetWidth; // begins again
+  td.classList.add("kitlib-flash");
+  td.flashing = setTimeout(() => td.classList.remove("kitlib-flash"), 1700);
+}
+
 function render({ model, el }) {
   el.classList.add("kitlib-grid");
   el.setAttribute("data-lm-suppress-shortcuts", "true");
@@ -37,7 +45,7 @@ function render({ model, el }) {
       const th = document.createElement("th");
       th.setAttribute("role", "columnheader");
       th.scope = "col";
-      th.textContent = name;
+      th.textContent = name.replace(/([a-z])([A-Z])/g, "$1\u200b$2");
       head.append(th);
     }
     const body = table.createTBody();
@@ -68,7 +76,7 @@ function render({ model, el }) {
       if (!td) return;
       if (td.textContent !== text) {
         td.textContent = text;
-        if (!first) { td.classList.remove("kitlib-flash"); void td.offsetWidth; td.classList.add("kitlib-flash"); }
+        if (!first) flash(td);
       }
       if (td.dataset.kind !== kind) td.dataset.kind = kind;
       const name = `${rows()[r]}, ${columns()[c]}: ${hint || text || "empty"}`;
