@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 from kitlib import __version__
 
-COMMANDS = ("demo", "lab", "doctor", "explain", "image", "conformance", "bench", "bundle", "lab-report")
+COMMANDS = ("demo", "lab", "doctor", "explain", "image", "conformance", "bench", "bundle", "workshop", "lab-report")
 
 
 def parser() -> argparse.ArgumentParser:

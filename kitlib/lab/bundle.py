@@ -83,7 +83,7 @@ def make_bundle(output: str | Path, *, image: str | Path | None = None, extras: 
         root = Path(temporary) / "kitlib-course"
         wheels = root / "wheels"
         wheels.mkdir(parents=True)
-        kit = _own_wheel(wheels)
+        kit = own_wheel(wheels)
         _pip("download", "--dest", str(wheels), "--only-binary=:all:", f"{kit}[{','.join(extras)}]")
         make_course_folder(root / "course")
         (root / "install.py").write_text(INSTALL.replace("EXTRAS", ",".join(extras)), encoding="utf-8")
@@ -103,8 +103,8 @@ def make_bundle(output: str | Path, *, image: str | Path | None = None, extras: 
     return Bundle(target, count, target.stat().st_size, image is not None)
 
 
-def _own_wheel(folder: Path) -> Path:
-    """The kit's own wheel: built from the checkout, or packed again from what is installed."""
+def own_wheel(folder: Path) -> Path:
+    """The kit's own wheel: built from the checkout, or packed again from what is installed. Raises: KitError."""
     checkout = Path(__file__).resolve().parents[2]
     if (checkout / "pyproject.toml").exists():
         _pip("wheel", "--no-deps", "--wheel-dir", str(folder), str(checkout))

@@ -1,0 +1,112 @@
+"""A workshop in a box: what a trainer needs to give thirty people a notebook each, written into a folder.
+
+`write(folder)` puts there a JupyterHub configuration with limits for each learner, the image that learners get, the
+instructor's guide and the kit's own wheel. The files are ordinary files of this package (`files/`): a trainer may read
+and change them, nothing is generated but the numbers that were asked for.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from kitlib.api.errors import KitError
+
+FILES = Path(__file__).parent / "files"
+EXECUTABLE = ("start-learner",)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one learner may use.
+
+    Attributes:
+        learners: how many may have a server at once.
+        memory_mb: of server, kernels and checks together (10^6 bytes).
+        cpus: that one learner may use at most.
+        processes: and threads.
+    """
+
+    learners: int = 30
+    memory_mb: int = 600
+    cpus: float = 1.0
+    processes: int = 200
+
+    def __post_init__(self) -> None:
+        for name, least in (("learners", 1), ("memory_mb", 300), ("cpus", 0.1), ("processes", 60)):
+            if getattr(self, name) < least:
+                raise KitError(f"{name} {getattr(self, name)}: at least {least} is needed")
+
+
+@dataclass(frozen=True)
+class Written:
+    """What `write` did.
+
+    Attributes:
+        folder: where. files: the names. kept: files that were there and differ; they were left as they are.
+    """
+
+    folder: Path
+    files: tuple[str, ...]
+    kept: tuple[str, ...] = ()
+
+
+def guide() -> str:
+    """The instructor's guide, as Markdown."""
+    return (FILES / "guide.md").read_text(encoding="utf-8")
+
+
+def write(folder: str | Path, limits: Limits | None = None, *, wheel: bool = True) -> Written:
+    """Write the recipe into `folder`; a file that the trainer has changed is kept.
+
+    Args:
+        folder: made where it is not there.
+        limits: put into the configuration; None = those of `Limits`.
+        wheel: put the kit's wheel there, from which the learners' image is built.
+
+    Raises:
+        KitError: the folder cannot be written, or the wheel cannot be made.
+    """
+    from kitlib.lab.bundle import own_wheel
+
+    target, done, kept = Path(folder).expanduser(), [], []
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+        for source in sorted(p for p in FILES.iterdir() if p.is_file()):
+            text = source.read_text(encoding="utf-8")
+            if source.name == "jupyterhub_config.py":
+                text = with_limits(text, limits or Limits())
+            there = target / source.name
+            if there.exists() and there.read_text(encoding="utf-8") != text:
+                kept.append(source.name)
+                continue
+            there.write_text(text, encoding="utf-8")
+            there.chmod(0o755 if source.name in EXECUTABLE else 0o644)
+            done.append(source.name)
+        if wheel:
+            for old in target.glob("kitlib-*.whl"):
+                old.unlink()
+            done.append(own_wheel(target).name)
+    except OSError as error:
+        raise KitError(f"workshop folder {target}: {error.strerror or error}") from error
+    return Written(target, tuple(done), tuple(kept))
+
+
+def with_limits(text: str, limits: Limits) -> str:
+    """The configuration with these numbers in its first lines.
+
+    Raises:
+        KitError: a number's line is not there.
+    """
+    values = {
+        "LEARNERS": limits.learners,
+        "MEMORY_MB": limits.memory_mb,
+        "CPUS": limits.cpus,
+        "PROCESSES": limits.processes,
+    }
+    for name, value in values.items():
+        text, found = re.subn(rf"^{name} = \S+", f"{name} = {value}", text, count=1, flags=re.MULTILINE)
+        if not found:
+            raise KitError(f"jupyterhub_config.py: no line that begins with {name} =")
+    return text

@@ -1,0 +1,128 @@
+"""JupyterHub for a workshop: every learner gets a notebook server of their own, with limits, on one host.
+
+KITLIB_HUB_SPAWNER chooses how learners' servers run:
+
+docker    a container each, from the image `kitlib-learner` (see Dockerfile). Limits: memory, CPU, processes.
+systemd   a systemd unit each, with a user that exists only while it runs. Limits: memory, CPU, processes.
+process   a plain process each, all of them as the hub's own user. For a trial: memory only, and no isolation.
+
+    export KITLIB_HUB_PASSWORD='the word on the whiteboard'    # at least 8 characters
+    export KITLIB_HUB_SPAWNER=docker
+    jupyterhub -f jupyterhub_config.py
+
+Learners choose any name and give that password. KITLIB_HUB_ADMIN_PASSWORD (at least 32 characters) lets `trainer` in as
+administrator. What learners do is kept in LEARNERS_FOLDER/NAME (systemd: /var/lib/private/NAME); `kitlib lab-report`
+makes the table of such a folder.
+"""
+
+import os
+import resource
+import shutil
+from pathlib import Path
+
+LEARNERS = 30
+MEMORY_MB = 600
+CPUS = 1.0
+PROCESSES = 200
+LEARNERS_FOLDER = Path(os.environ.get("KITLIB_HUB_FOLDER", "/srv/kitlib/learners"))
+IMAGE = os.environ.get("KITLIB_HUB_IMAGE", "kitlib-learner")
+PORT = int(os.environ.get("KITLIB_HUB_PORT", "8000"))
+HUB_PORT = int(os.environ.get("KITLIB_HUB_API_PORT", "8081"))
+HOME = "/home/learner"
+USER_ID = 1000
+"""Of the user `learner` in the image."""
+
+c = get_config()  # type: ignore[name-defined]  # noqa: F821
+spawner = os.environ.get("KITLIB_HUB_SPAWNER", "docker")
+if spawner not in ("docker", "systemd", "process"):
+    raise SystemExit(f"KITLIB_HUB_SPAWNER={spawner}: docker, systemd or process is expected")
+
+# Who may come in: everybody in the room who knows the password.
+password = os.environ.get("KITLIB_HUB_PASSWORD", "")
+if len(password) < 8:
+    raise SystemExit("KITLIB_HUB_PASSWORD: at least 8 characters are needed")
+c.JupyterHub.authenticator_class = "shared-password"
+c.SharedPasswordAuthenticator.user_password = password
+c.Authenticator.allow_all = True
+c.Authenticator.username_pattern = r"^[a-z][a-z0-9-]{0,30}$"
+if os.environ.get("KITLIB_HUB_ADMIN_PASSWORD"):
+    c.SharedPasswordAuthenticator.admin_password = os.environ["KITLIB_HUB_ADMIN_PASSWORD"]
+    c.Authenticator.admin_users = {"trainer"}
+
+# The hub itself.
+c.JupyterHub.bind_url = f"http://:{PORT}"
+c.JupyterHub.hub_bind_url = f"http://{'0.0.0.0' if spawner == 'docker' else '127.0.0.1'}:{HUB_PORT}"
+c.ConfigurableHTTPProxy.api_url = f"http://127.0.0.1:{HUB_PORT + 1}"
+c.JupyterHub.active_server_limit = LEARNERS + 2
+c.JupyterHub.concurrent_spawn_limit = 8
+c.JupyterHub.cleanup_servers = True
+
+# Every learner's server.
+c.Spawner.default_url = "/lab/tree/course/notebooks"
+c.Spawner.start_timeout = 120
+c.Spawner.http_timeout = 90
+c.Spawner.mem_limit = MEMORY_MB * 1000 * 1000
+c.Spawner.cpu_limit = CPUS
+c.Spawner.args = [
+    "--MappingKernelManager.cull_idle_timeout=3600",
+    "--MappingKernelManager.cull_interval=300",
+    "--MappingKernelManager.cull_connected=True",
+    "--LabApp.news_url=",
+    "--ServerApp.terminals_enabled=False",
+]
+c.Spawner.environment = {"KITLIB_NODES": "simulated"}  # a learner's server has no container engine
+
+
+def own_folder(user: str) -> Path:
+    """The learner's folder on this host: course, notes, progress."""
+    folder = LEARNERS_FOLDER / user
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+if spawner == "docker":
+    c.JupyterHub.spawner_class = "dockerspawner.DockerSpawner"
+    c.DockerSpawner.image = IMAGE
+    c.DockerSpawner.remove = True
+    c.DockerSpawner.volumes = {str(LEARNERS_FOLDER / "{username}"): HOME}
+    c.DockerSpawner.notebook_dir = HOME
+    c.DockerSpawner.cmd = ["start-learner"]
+    c.DockerSpawner.extra_host_config = {
+        "pids_limit": PROCESSES,
+        "memswap_limit": MEMORY_MB * 1000 * 1000,  # no swap: a learner who needs more is stopped, not slow
+        "cap_drop": ["ALL"],
+        "security_opt": ["no-new-privileges"],
+        "extra_hosts": {"hub": "host-gateway"},
+    }
+    c.Spawner.hub_connect_url = f"http://hub:{HUB_PORT}"
+    c.Spawner.environment |= {"KITLIB_PROGRESS": HOME, "HOME": HOME}
+
+    def give_folder(spawner) -> None:
+        """A folder that the image's user may write."""
+        os.chown(own_folder(spawner.user.name), USER_ID, USER_ID)
+
+    c.Spawner.pre_spawn_hook = give_folder
+
+elif spawner == "systemd":
+    c.JupyterHub.spawner_class = "systemdspawner.SystemdSpawner"
+    c.SystemdSpawner.dynamic_users = True
+    c.SystemdSpawner.unit_name_template = "kitlib-{USERNAME}"
+    c.SystemdSpawner.isolate_tmp = True
+    c.SystemdSpawner.disable_user_sudo = True
+    c.SystemdSpawner.unit_extra_properties = {"TasksMax": str(PROCESSES), "MemorySwapMax": "0"}
+    c.Spawner.cmd = [shutil.which("start-learner") or str(Path(__file__).with_name("start-learner"))]
+    # a dynamic user's home is its state directory, /var/lib/private/NAME, kept from one start to the next
+    c.Spawner.environment |= {"KITLIB_PROGRESS_IN_HOME": "1"}
+
+else:
+    c.JupyterHub.spawner_class = "simple"
+    c.SimpleLocalProcessSpawner.home_dir_template = str(LEARNERS_FOLDER / "{username}")
+    c.Spawner.cmd = [shutil.which("start-learner") or str(Path(__file__).with_name("start-learner"))]
+    c.Spawner.environment |= {"KITLIB_PROGRESS_IN_HOME": "1"}
+
+    def limit_memory() -> None:
+        """What a process may allocate for itself; it is the only limit that plain processes can be given here."""
+        resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_MB * 1000 * 1000,) * 2)
+
+    c.LocalProcessSpawner.popen_kwargs = {"preexec_fn": limit_memory}
+    c.Spawner.pre_spawn_hook = lambda spawner: own_folder(spawner.user.name)

@@ -1,0 +1,102 @@
+"""`kitlib workshop`: the files it writes, the numbers in them, what a trainer changed; and that the guide is true."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kitlib import cli, workshop
+from kitlib.api.errors import KitError
+from kitlib.workshop import Limits
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_everything_that_the_guide_begins_with_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["workshop", str(tmp_path / "w"), "--learners", "12", "--no-wheel"]) == 0
+    names = {"Dockerfile", "guide.md", "jupyterhub_config.py", "start-learner"}
+    assert {p.name for p in (tmp_path / "w").iterdir()} == names
+    assert "Begin with" in capsys.readouterr().out
+    assert os.access(tmp_path / "w" / "start-learner", os.X_OK)
+    assert "\nLEARNERS = 12\nMEMORY_MB = 600\n" in (tmp_path / "w" / "jupyterhub_config.py").read_text()
+
+
+def test_a_file_that_the_trainer_changed_is_kept_and_named(tmp_path: Path) -> None:
+    workshop.write(tmp_path, wheel=False)
+    (tmp_path / "guide.md").write_text("my own")
+    done = workshop.write(tmp_path, wheel=False)
+    assert done.kept == ("guide.md",) and (tmp_path / "guide.md").read_text() == "my own"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"learners": 0}, "learners 0: at least 1"),
+        ({"memory_mb": 100}, "memory_mb 100: at least 300"),
+        ({"cpus": 0}, "cpus 0: at least 0.1"),
+        ({"processes": 10}, "processes 10: at least 60"),
+    ],
+)
+def test_limits_under_which_no_server_starts_are_refused(wrong: dict[str, float], says: str) -> None:
+    with pytest.raises(KitError, match=says):
+        Limits(**wrong)  # type: ignore[arg-type]
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(KitError, match=r"workshop folder .*file/w"):
+        workshop.write(tmp_path / "file" / "w", wheel=False)
+
+
+CONFIG = """
+import os, sys
+class Node(dict):
+    def __getattr__(self, name):
+        return self.setdefault(name, Node())
+    __setattr__ = dict.__setitem__
+c = Node()
+c.Spawner.environment = {}
+exec(compile(open(sys.argv[1]).read(), sys.argv[1], "exec"), {"get_config": lambda: c, "__file__": sys.argv[1]})
+print(c.JupyterHub.spawner_class, c.JupyterHub.active_server_limit, c.Spawner.mem_limit, c.Spawner.cpu_limit)
+"""
+
+
+@pytest.mark.parametrize(
+    ("environment", "says"),
+    [
+        ({"KITLIB_HUB_SPAWNER": "docker"}, "dockerspawner.DockerSpawner 32 600000000 1.0"),
+        ({"KITLIB_HUB_SPAWNER": "systemd"}, "systemdspawner.SystemdSpawner 32 600000000 1.0"),
+        ({"KITLIB_HUB_SPAWNER": "process"}, "simple 32 600000000 1.0"),
+        ({"KITLIB_HUB_SPAWNER": "kubernetes"}, "KITLIB_HUB_SPAWNER=kubernetes: docker, systemd or process is expected"),
+        ({"KITLIB_HUB_PASSWORD": "short"}, "KITLIB_HUB_PASSWORD: at least 8 characters are needed"),
+        ({"KITLIB_HUB_PASSWORD": ""}, "KITLIB_HUB_PASSWORD: at least 8 characters are needed"),
+    ],
+)
+def test_the_configuration_says_what_it_needs(tmp_path: Path, environment: dict[str, str], says: str) -> None:
+    workshop.write(tmp_path, wheel=False)
+    command = [sys.executable, "-c", CONFIG, str(tmp_path / "jupyterhub_config.py")]
+    given = {"KITLIB_HUB_PASSWORD": "on the whiteboard", "PATH": os.environ["PATH"], **environment}
+    done = subprocess.run(command, env=given, capture_output=True, text=True, timeout=60)
+    assert says in done.stdout + done.stderr
+
+
+def test_the_guide_names_commands_notebooks_and_labs_that_there_are() -> None:
+    text = workshop.guide()
+    for command in re.findall(r"kitlib ([a-z-]+)", text):
+        assert command in cli.COMMANDS, command
+    notebooks = {p.name[:2] for p in (ROOT / "notebooks").glob("*.ipynb")}
+    labs = {p.name[:2] for p in (ROOT / "labs").iterdir()}
+    for kind, there in (("notebook", notebooks), ("lab", labs)):
+        for numbers in re.findall(rf"\b{kind}s? ((?:\d\d(?:, | and )?)+)", text):
+            assert set(re.findall(r"\d\d", numbers)) <= there, numbers
+    assert len(text.splitlines()) < 250
+
+
+def test_the_images_hub_is_the_version_that_the_tests_run() -> None:
+    version = re.search(r'HUB = "jupyterhub==([0-9.]+)"', (Path(__file__).with_name("test_hub.py")).read_text())
+    assert version and f"JUPYTERHUB={version[1]}" in (workshop.FILES / "Dockerfile").read_text()
