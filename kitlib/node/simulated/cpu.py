@@ -213,7 +213,7 @@ class Scheduler:
         children = list(group.active.values())
         wishes = [(TASK_WEIGHT * (want if want > 1.0 else 1.0), want) for _, want in tasks]
         wishes += [(child.weight, child.wish) for child in children]
-        given = water_fill(wishes, amount)
+        given = [min(amount, wishes[0][1])] if len(wishes) == 1 else water_fill(wishes, amount)
         group.settle(now)
         for (pid, _), rate in zip(tasks, given, strict=False):
             self._changed(pid, rate)
