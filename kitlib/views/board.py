@@ -41,28 +41,28 @@ def decision_board(decision: Decision, known: Sequence[Step] | None = None, most
     def filtered(node: str, plugin: str) -> Cell:
         row = verdicts.get((node, plugin))
         if seen is not None and ("Filter", plugin) not in seen:
-            return "", f"{plugin} has not been asked yet", "none"
+            return "", "has not been asked yet", "none"
         if row is None:
-            return "", f"{plugin} is not asked about {node} any more", "none"
+            return "", "is not asked about this node any more", "none"
         if not row["reasons"]:
-            return "✓", f"{plugin}: {node} passes", "ok"
+            return "✓", "passes", "ok"
         hard = row["code"] == "UnschedulableAndUnresolvable"
         more = "; preemption would not help" if hard else ""
-        return ("✗✗" if hard else "✗"), f"{plugin}: {row['reasons']}{more}", "hard" if hard else "no"
+        return ("✗✗" if hard else "✗"), f"{row['reasons']}{more}", "hard" if hard else "no"
 
     def score(node: str, plugin: str) -> Cell:
         if seen is not None and ("Score", plugin) not in seen:
             return "", "not scored yet", "none"
         place = places.get(node)
         if place is None or decision.scores is None:
-            return "", f"{node} is not feasible: nothing is scored", "none"
+            return "", "not feasible: nothing is scored", "none"
         if not plugin:
             kind = "best" if node in decision.best else "score"
             star = " ★" if kind == "best" else ""
-            return f"{int(decision.scores.total[place])}{star}", f"{node}: the sum of all weighted scores", kind
+            return f"{int(decision.scores.total[place])}{star}", "the sum of all weighted scores", kind
         raw, normal = int(decision.scores.raw[plugin][place]), int(decision.scores.normalized[plugin][place])
         weight = decision.scores.weights[plugin]
-        said = f"{plugin}: raw {raw}, normalized {normal}, times weight {weight} is {normal * weight}"
+        said = f"raw {raw}, normalized {normal}, times weight {weight} is {normal * weight}"
         return str(normal * weight), said, "score"
 
     cells = [[filtered(n, p) for p in filters] + [score(n, p) for p in scored] for n in nodes]

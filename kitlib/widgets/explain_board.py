@@ -166,7 +166,7 @@ class ExplainBoard(KitWidget):
         plugins = list(dict.fromkeys(row["plugin"] for row in rows))
         verdicts = {(hide(r["node"]), r["plugin"]): (r["code"], hide(r["reasons"])) for r in rows}
         chart = filter_board([hide(node) for node in shown_nodes(decision)], plugins, verdicts)
-        words = " ".join(line.strip() for line in decision.explain().splitlines())
+        words = " ".join(f"{line.strip().rstrip('.')}." for line in decision.explain().splitlines())
         event = f" The event says: {decision.message}" if decision.message else ""
         return replace(chart, sentence=hide(words + event))
 

@@ -14,8 +14,8 @@ def column(board, name):
 def test_every_filter_has_a_mark_and_words():
     board = decision_board(story("affinity-and-skew").decide("1.24"))
     fit = column(board, "NodeResourcesFit")
-    assert fit["worker"] == ("✗", "NodeResourcesFit: Insufficient cpu", "no")
-    assert fit["worker4"] == ("✓", "NodeResourcesFit: worker4 passes", "ok")
+    assert fit["worker"] == ("✗", "Insufficient cpu", "no")
+    assert fit["worker4"] == ("✓", "passes", "ok")
     affinity = column(board, "NodeAffinity")["worker3"]
     assert (affinity[0], affinity[2]) == ("✗✗", "hard")
     assert affinity[1].endswith("preemption would not help")
@@ -25,7 +25,7 @@ def test_a_plugin_that_is_not_asked_any_more_says_so():
     board = decision_board(story("affinity-and-skew").decide("1.36"))
     assert column(board, "PodTopologySpread")["worker"] == (
         "",
-        "PodTopologySpread is not asked about worker any more",
+        "is not asked about this node any more",
         "none",
     )
 

@@ -12,7 +12,7 @@ def test_a_cell_tells_the_reason():
     board = SchedulerBoard("affinity-and-skew", release="1.36")
     column = board.grid.columns.index("NodeResourcesFit")
     board.grid.act("press", 0, column)
-    assert board.reason == "NodeResourcesFit: Insufficient cpu"
+    assert board.reason == "Insufficient cpu"
 
 
 def test_the_cycle_is_walked_back_and_forward():
