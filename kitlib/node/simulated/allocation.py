@@ -143,13 +143,18 @@ class Allocation:
         self._kernel.log += oom.log_lines(
             self._kernel.now, victim, where, invoker=invoker.name, limit=limit, usage=usage, table=candidates
         )
-        for one in self._group_of(victim, path):
+        group = self._group_of(victim, path)
+        if group is None:
+            group = [self._kernel.processes[victim.pid]]
+        else:  # the victim is killed once for itself, once with its group
+            self._ledger.count(victim.cgroup, "oom_kill")
+        for one in group:
             self._ledger.count(one.cgroup, "oom_kill")
             self._kernel.end(one, KILLED, killed_at=path)
         return True
 
-    def _group_of(self, victim: oom.Candidate, path: str) -> list[Process]:
-        """The victim, or everything below the highest cgroup with memory.oom.group between it and `path`."""
+    def _group_of(self, victim: oom.Candidate, path: str) -> list[Process] | None:
+        """Everything below the highest cgroup with memory.oom.group between the victim and `path`; None = no such."""
         highest = None
         if self._kernel.version == 2:
             for above in upwards(victim.cgroup):
@@ -161,7 +166,7 @@ class Allocation:
                 ):
                     highest = above
         if highest is None:
-            return [self._kernel.processes[victim.pid]]
+            return None
         self._ledger.count(highest, "oom_group_kill")
         self._kernel.say(f"Tasks in {highest} are going to be killed due to memory.oom.group set")
         return [one for one in self._kernel.below(highest) if one.oom_score_adj != oom.UNKILLABLE]

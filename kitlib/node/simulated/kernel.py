@@ -10,6 +10,7 @@ Sources: mm/memcontrol.c (try_charge_memcg, mem_cgroup_out_of_memory), mm/oom_ki
 
 from __future__ import annotations
 
+import errno
 import heapq
 import itertools
 from collections import defaultdict
@@ -24,6 +25,7 @@ from kitlib.node.simulated.cpu import Scheduler
 from kitlib.node.simulated.memory import Ledger, pids_below, upwards
 from kitlib.node.simulated.pressure import Pressure
 from kitlib.node.simulated.process import Exit, Process
+from kitlib.node.simulated.rules import CgroupError
 from kitlib.node.simulated.stalls import Stalls
 from kitlib.node.simulated.statistics import statistic
 from kitlib.node.simulated.workloads import FOREVER, Workload
@@ -71,8 +73,13 @@ class Kernel:
 
         Returns:
             Its process id.
+
+        Raises:
+            CgroupError: as `SimulatedCgroupFS.attach`; EINVAL for an oom_score_adj beyond a thousand.
         """
         pid = next(self._pids)
+        if not -1000 <= oom_score_adj <= 1000:
+            raise CgroupError(errno.EINVAL, f"/proc/{pid}", "oom_score_adj", str(oom_score_adj), "it is -1000 to 1000")
         self.cgroups.attach(cgroup, pid)
         process = Process(
             self, pid, name or workload.name, cgroup, oom_score_adj, workload, self.now, cgroup, since=self.now
