@@ -1,6 +1,8 @@
 """The scheduler at work on a clock: queues, events that wake pods, preemption over two cycles."""
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from kitlib.api.core import PodSchedulingGate
 from kitlib.api.errors import AlreadyExists, NotFound
@@ -216,3 +218,54 @@ def test_the_same_events_give_the_same_log():
         return [str(entry) for entry in work.log]
 
     assert play() == play()
+
+
+PODS = st.lists(
+    st.tuples(st.sampled_from(["200m", "500m", "1", "3"]), st.integers(0, 3), st.booleans()), min_size=1, max_size=14
+)
+
+
+def _milli(pods):
+    return sum(pod.spec.containers[0].resources.requests["cpu"].milli_value() for pod in pods)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    sizes=st.lists(st.integers(1, 4), min_size=1, max_size=3), entries=PODS, release=st.sampled_from(["1.23", "1.36"])
+)
+def test_whatever_happens_nodes_are_not_overfull_and_importance_counts(sizes, entries, release):
+    nodes = [{"name": f"n{i}", "cpu": size} for i, size in enumerate(sizes)]
+    work = driver(nodes, release=release)
+    for i, (cpu, priority, pause) in enumerate(entries):
+        never = {"preemptionPolicy": "Never"} if i % 5 == 4 else {}
+        work.add_pod(pod_of({"name": f"p{i}", "cpu": cpu, "priority": priority, "spec": never}))
+        if pause:
+            work.run(2)
+        for node, size in zip(nodes, sizes, strict=True):
+            standing = [pod for pod in work.pods.values() if pod.spec.node_name == node["name"]]
+            assert _milli(standing) <= size * 1000
+    work.run(900)
+    waiting = [pod for pod in work.pods.values() if not pod.spec.node_name]
+    for pod in waiting:  # nobody stands in the way who is less important, unless the pod never preempts
+        assert work.scheduler.explain(deepcopy(pod)).chosen == ""
+        for node, size in zip(nodes, sizes, strict=True):
+            more = [
+                p
+                for p in work.pods.values()
+                if p.spec.node_name == node["name"] and p.spec.priority >= pod.spec.priority
+            ]
+            if pod.spec.preemption_policy != "Never":
+                assert _milli(more) + _milli([pod]) > size * 1000
+
+
+@settings(max_examples=25, deadline=None)
+@given(entries=PODS, seed=st.integers(0, 3))
+def test_every_pod_is_somewhere_exactly_once(entries, seed):
+    work = driver([{"name": "n0", "cpu": 2}, {"name": "n1", "cpu": 1}], release="1.34", seed=seed)
+    for i, (cpu, priority, gated) in enumerate(entries):
+        spec = {"schedulingGates": [{"name": "a.io/x"}]} if gated else {}
+        work.add_pod(pod_of({"name": f"p{i}", "cpu": cpu, "priority": priority, "spec": spec}))
+        work.step()
+        queued = [name for names in work.waiting().values() for name in names]
+        placed = [pod.name for pod in work.pods.values() if pod.spec.node_name]
+        assert sorted(queued + placed) == sorted(pod.name for pod in work.pods.values())
