@@ -2,7 +2,6 @@
 
 import re
 import statistics
-import time
 
 import pytest
 
@@ -122,26 +121,34 @@ def test_steps_and_undo_of_the_spread_explorer(widget):
     wait_for_words(page, "The constraint allows zone3 (maxSkew 1)")
 
 
-def test_a_slider_moved_changes_the_figure_within_a_tenth_of_a_second(widget):
+MEASURE = """() => {
+  const taken = (window.taken = []), plot = document.querySelector('.js-plotly-plot');
+  let began = null;
+  document.addEventListener('keydown', () => { began = performance.now(); }, true);
+  plot.on('plotly_afterplot', () => {
+    if (began !== null) requestAnimationFrame(() => { taken.push(performance.now() - began); began = null; });
+  });
+}"""
+
+
+def test_speed_from_slider_to_figure_with_five_zones_of_forty_nodes(widget):
+    """From the key that moves maxSkew to the moment when the new figure is drawn, timed in the page."""
     page = widget("SpreadExplorer(zones=5, nodes=40)")
     press(page, "Place the next pod")
     wait_for_words(page, "The constraint allows zone2, zone3, zone4, zone5")
+    page.wait_for_timeout(1000)
     handle = page.locator(".kitlib-widget [role=slider]").nth(1)
     handle.focus()
-    taken = []
-    for turn in range(40):
-        key, words = ("ArrowRight", "maxSkew 2") if turn % 2 == 0 else ("ArrowLeft", "maxSkew 1")
-        start = time.perf_counter()
-        handle.press(key)
-        page.wait_for_function(
-            "([where, words]) => document.querySelector(where).innerText.includes(words)"
-            " && document.querySelector('.js-plotly-plot').layout.meta?.sentence.includes(words)",
-            arg=[STATUS, words],
-            polling="raf",
-        )
-        taken.append((time.perf_counter() - start) * 1000)
-    p95 = statistics.quantiles(taken[2:], n=20)[-1]
-    print(f"\nslider to figure, 5 x 40 nodes: median {statistics.median(taken[2:]):.0f} ms, p95 {p95:.0f} ms")
+    page.evaluate(MEASURE)
+    for turn in range(60):
+        handle.press("ArrowRight" if turn % 2 == 0 else "ArrowLeft")
+        page.wait_for_function("n => window.taken.length > n", arg=turn, polling="raf")
+    taken = page.evaluate("window.taken")[10:]
+    p95 = statistics.quantiles(taken, n=20)[-1]
+    print(
+        f"\nspread explorer, 5 x 40 nodes, slider to figure: median {statistics.median(taken):.0f} ms, p95 {p95:.0f} ms"
+    )
+    assert statistics.median(taken) < 100
     assert cell(page, 4, 39).count() == 1
 
 
