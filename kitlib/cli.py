@@ -15,7 +15,19 @@ from collections.abc import Sequence
 
 from kitlib import __version__
 
-COMMANDS = ("demo", "lab", "doctor", "explain", "image", "conformance", "bench", "bundle", "workshop", "lab-report")
+COMMANDS = (
+    "demo",
+    "lab",
+    "doctor",
+    "explain",
+    "image",
+    "conformance",
+    "bench",
+    "bundle",
+    "workshop",
+    "lab-report",
+    "lab-export",
+)
 
 
 def parser() -> argparse.ArgumentParser:

@@ -16,6 +16,7 @@ def add(commands: Any) -> None:
     )
     made.add_argument("folder", help="where the progress files are")
     made.add_argument("-o", "--output", type=Path, help="write to this file: .csv or .html")
+    made.add_argument("--recheck", action="store_true", help="replay every check here; count what that confirms")
     made.set_defaults(run=run)
 
 
@@ -23,7 +24,7 @@ def run(options: argparse.Namespace) -> int:
     from kitlib.api.errors import KitError
     from kitlib.lab import report
 
-    rows = report.read_learners(options.folder)
+    rows = report.read_learners(options.folder, recheck=options.recheck)
     if options.output is None:
         print(report.to_csv(rows), end="")
         return 0

@@ -91,6 +91,11 @@ class Lab:
         register()
 
     @property
+    def name(self) -> str:
+        """The folder's name, `01-make-it-guaranteed`."""
+        return self._folder.name
+
+    @property
     def title(self) -> str:
         """What the learner does."""
         return self._folder.definition.title

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from kitlib.api.errors import KitError
 from kitlib.lab.progress import Entry, Progress
+from kitlib.lab.recheck import recheck as replay
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,7 @@ class LearnerRow:
         hints: lab -> hints taken.
         minutes: lab -> minutes between the first and the last entry.
         changed_checks: labs whose check file differed from the package's when a task was graded.
+        not_confirmed: claims that a replay did not confirm, in words; None = nothing was replayed.
     """
 
     learner: str
@@ -34,6 +36,7 @@ class LearnerRow:
     hints: dict[str, int] = field(default_factory=dict)
     minutes: dict[str, float] = field(default_factory=dict)
     changed_checks: tuple[str, ...] = ()
+    not_confirmed: tuple[str, ...] | None = None
 
     @property
     def points(self) -> float:
@@ -41,8 +44,12 @@ class LearnerRow:
         return sum(points for points, _ in self.labs.values())
 
 
-def read_learners(folder: str | Path) -> list[LearnerRow]:
+def read_learners(folder: str | Path, *, recheck: bool = False) -> list[LearnerRow]:
     """One row for every progress file in `folder`, by name.
+
+    Args:
+        folder: where the files are.
+        recheck: replay each task's best check here, with this installation's labs, and count what comes out.
 
     Raises:
         KitError: the folder is not there or holds no progress file.
@@ -56,18 +63,24 @@ def read_learners(folder: str | Path) -> list[LearnerRow]:
         files.setdefault(place.resolve().name, place / "progress.jsonl")
     if not files:
         raise KitError(f"{place}: no progress files (NAME.jsonl or NAME/progress.jsonl)")
-    return [_row(name, files[name]) for name in sorted(files)]
+    return [_row(name, files[name], recheck) for name in sorted(files)]
 
 
-def _row(learner: str, path: Path) -> LearnerRow:
+def _row(learner: str, path: Path, recheck: bool) -> LearnerRow:
     progress = Progress(path.parent)
     progress.path = path
     by_lab: dict[str, list[Entry]] = {}
     for entry in progress.entries():
         by_lab.setdefault(entry.lab, []).append(entry)
+    scores = {lab: progress.score(lab) for lab in by_lab}
+    claims = replay(progress) if recheck else []
+    for claim in claims:
+        points, of = scores[claim.lab]
+        scores[claim.lab] = points - claim.claimed + claim.confirmed, of
     return LearnerRow(
         learner,
-        labs={lab: progress.score(lab) for lab in by_lab},
+        labs=scores,
+        not_confirmed=tuple(str(claim) for claim in claims if claim.why) if recheck else None,
         hints={lab: sum(e.kind == "hint" for e in entries) for lab, entries in by_lab.items()},
         minutes={lab: (entries[-1].seconds - entries[0].seconds) / 60 for lab, entries in by_lab.items()},
         changed_checks=tuple(
@@ -82,18 +95,21 @@ def labs_of(rows: Iterable[LearnerRow]) -> list[str]:
 
 
 def to_csv(rows: list[LearnerRow]) -> str:
-    """The table as CSV: learner, points and possible points of each lab, hints, total, and labs with changed checks."""
-    labs, out = labs_of(rows), io.StringIO()
+    """The table as CSV: learner, points and possible points of each lab, hints, total, and labs with changed checks.
+
+    A last column says what a replay did not confirm, where there was one.
+    """
+    labs, out, replayed = labs_of(rows), io.StringIO(), any(row.not_confirmed is not None for row in rows)
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(
-        ["learner", *(f"{lab} {what}" for lab in labs for what in ("points", "of", "hints")), "total", "changed checks"]
-    )
+    columns = [f"{lab} {what}" for lab in labs for what in ("points", "of", "hints")]
+    writer.writerow(["learner", *columns, "total", "changed checks", *(["not confirmed"] if replayed else [])])
     for row in rows:
         cells: list[object] = [row.learner]
         for lab in labs:
             points, of = row.labs.get(lab, ("", ""))
             cells += [_number(points), _number(of), row.hints.get(lab, "")]
-        writer.writerow([*cells, _number(row.points), " ".join(row.changed_checks)])
+        cells += [_number(row.points), " ".join(row.changed_checks)]
+        writer.writerow([*cells, *(["; ".join(row.not_confirmed or ())] if replayed else [])])
     return out.getvalue()
 
 
@@ -114,8 +130,17 @@ def to_html(rows: list[LearnerRow]) -> str:
         f"<table><caption>{len(rows)} learners, {len(labs)} labs. Points of possible points; ⚠ = the check "
         f'file had been changed.</caption><thead><tr><th scope="col">learner</th>{head}'
         '<th scope="col">total</th></tr></thead>'
-        f"<tbody>{body}</tbody></table></html>"
+        f"<tbody>{body}</tbody></table>{_not_confirmed(rows)}</html>"
     )
+
+
+def _not_confirmed(rows: list[LearnerRow]) -> str:
+    if all(row.not_confirmed is None for row in rows):
+        return ""
+    items = "".join(
+        f"<li>{html.escape(f'{row.learner}: {text}')}</li>" for row in rows for text in row.not_confirmed or ()
+    )
+    return f"<h2>Not confirmed by a replay</h2><ul>{items}</ul>" if items else "<p>A replay confirmed every point.</p>"
 
 
 def _cell(row: LearnerRow, lab: str) -> str:

@@ -3,6 +3,9 @@
 import pytest
 
 from kitlib.api.errors import KitError
+from kitlib.lab import Lab
+from kitlib.lab.definition import LabFolder
+from kitlib.lab.launch import course_source
 from kitlib.lab.progress import Progress
 from kitlib.lab.report import read_learners, to_csv, to_html
 
@@ -43,3 +46,23 @@ def test_the_page_marks_a_changed_check_and_escapes_names(room):
 def test_a_folder_without_files_is_said_to_be_so(tmp_path):
     with pytest.raises(KitError, match="no progress files"):
         read_learners(tmp_path)
+
+
+def test_a_replay_confirms_what_was_done_and_unmasks_what_was_written_in(tmp_path):
+    name = "01-make-it-guaranteed"
+    honest, forged = Progress(tmp_path / "honest"), Progress(tmp_path / "forged")
+    lab = Lab(name, progress=honest)
+    LabFolder.read(course_source("labs") / name).answers().reference(lab.cluster)
+    lab.check()
+    forged.record("check", name, "guaranteed", 2, 2, journal=[])
+    forged.record("check", name, "cgroup", 1, 1)
+    forged.record("check", "99-invented", "all", 5, 5, journal=[])
+    other, one = read_learners(tmp_path, recheck=True)
+    assert one.labs[name] == (3, 3) and one.not_confirmed == ()
+    assert other.labs == {name: (0.5, 3), "99-invented": (0, 5)}
+    assert [text.partition(":")[2].partition("(")[0] for text in other.not_confirmed] == [
+        " 2 claimed, 0.5 confirmed ",
+        " 1 claimed, 0 confirmed ",
+        " 5 claimed, 0 confirmed ",
+    ]
+    assert "the entry has no journal" in to_html([other, one]) and "not confirmed" in to_csv([other, one])

@@ -1,0 +1,114 @@
+"""Labs as nbgrader assignments: each task becomes a locked cell that checks the cluster and gives its points.
+
+The cell replays on a fresh cluster, in a process of its own, what the learner did to `lab.cluster`, and its value is
+the number of points, so nbgrader gives partial credit. nbgrader runs a whole notebook in one kernel, and whoever writes
+cells there can change anything in it: to be sure, let `kitlib lab-report --recheck` replay the journals on your own
+machine.
+
+Source: nbgrader's documentation, "Creating and grading assignments"; metadata of schema version 3.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from kitlib.api.errors import KitError
+from kitlib.lab.definition import LabFolder, TaskSpec
+from kitlib.lab.launch import course_source
+
+SCHEMA = 3
+CONFIG = """c = get_config()
+c.CourseDirectory.course_id = "kitlib"
+c.ExecutePreprocessor.timeout = 180
+c.ClearSolutions.enforce_metadata = False
+"""
+
+
+def points(name: str, task: str, lab: Any) -> float:
+    """What a task of a lab is worth as it stands, for the cell that nbgrader runs; says what was found.
+
+    Args:
+        name: of the lab. task: its key. lab: the notebook's `Lab`.
+
+    Returns:
+        Points, 0 to the task's.
+
+    Raises:
+        KitError: `lab` is not this lab, or the check could not run.
+    """
+    from kitlib.lab.grader import grade_apart
+    from kitlib.lab.lab import Lab
+
+    if type(lab) is not Lab or lab.name != name:
+        raise KitError(f"`lab` is not the lab {name}: begin with lab = Lab({name!r}), and keep that name")
+    found = grade_apart(LabFolder.read(course_source("labs") / name), list(lab.cluster.journal), (task,))
+    print(found.results[0])
+    return found.results[0].points
+
+
+def export(folder: str | Path, labs: tuple[str, ...] = ()) -> list[str]:
+    """Write `source/LAB/LAB.ipynb` for each lab, and nbgrader_config.py where there is none.
+
+    Args:
+        folder: of the nbgrader course; made where it is not there.
+        labs: names; () = all.
+
+    Returns:
+        The labs that were written.
+
+    Raises:
+        KitError: there is no such lab, or the folder cannot be written.
+    """
+    source, target = course_source("labs"), Path(folder).expanduser()
+    there = sorted(path.parent.name for path in source.glob("*/lab.toml"))
+    unknown = sorted(set(labs) - set(there))
+    if unknown:
+        raise KitError(f"no lab {unknown[0]!r}; there are: {', '.join(there)}")
+    wanted = sorted(labs) or there
+    try:
+        for name in wanted:
+            place = target / "source" / name
+            place.mkdir(parents=True, exist_ok=True)
+            notebook = assignment(LabFolder.read(source / name))
+            (place / f"{name}.ipynb").write_text(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", "utf-8")
+        config = target / "nbgrader_config.py"
+        if not config.exists():
+            config.write_text(CONFIG, encoding="utf-8")
+    except OSError as error:
+        raise KitError(f"nbgrader course {target}: {error.strerror or error}") from error
+    return wanted
+
+
+def assignment(folder: LabFolder) -> dict[str, Any]:
+    """A lab's notebook with a graded cell for each task at its end.
+
+    Raises:
+        KitError: the lab has no notebook.
+    """
+    file = folder.path / "lab.ipynb"
+    try:
+        notebook: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise KitError(f"{file}: {error.strerror or error}") from error
+    text = "## Grades\n\nThe cells below are graded. Leave them as they are."
+    notebook["cells"].append(_cell("markdown", "grades", text))
+    for task in folder.definition.tasks:
+        notebook["cells"].append(_graded(folder.name, task))
+    return notebook
+
+
+def _graded(lab: str, task: TaskSpec) -> dict[str, Any]:
+    text = f"# {task.title}\nfrom kitlib.lab.nbgrader import points\n\npoints({lab!r}, {task.key!r}, lab)"
+    return _cell("code", f"check-{task.key}", text, points=task.points)
+
+
+def _cell(kind: str, name: str, text: str, points: float | None = None) -> dict[str, Any]:
+    marks = {"schema_version": SCHEMA, "grade_id": name, "locked": True, "solution": False, "task": False}
+    marks["grade"] = points is not None
+    if points is not None:
+        marks["points"] = points
+    cell = {"cell_type": kind, "id": f"kitlib-{name}"[:64], "metadata": {"nbgrader": marks}}
+    cell["source"] = text.splitlines(keepends=True)
+    return cell | ({"execution_count": None, "outputs": []} if kind == "code" else {})
