@@ -24,27 +24,33 @@ def pod_resources_chart(containers: Sequence[Row], files: Sequence[Row], *, qos:
     sentence = f"QoS class {qos}, {len(files)} cgroup files are written.{said}"
 
     def draw():
-        from plotly.subplots import make_subplots
+        import plotly.graph_objects as go
 
-        figure = make_subplots(rows=1, cols=2, subplot_titles=[title for _, title in _PANELS], horizontal_spacing=0.12)
-        names = [c["name"] for c in containers]
-        for column, (resource, _) in enumerate(_PANELS, start=1):
+        names, figure = [c["name"] for c in containers], go.Figure()
+        for number, (resource, _) in enumerate(_PANELS):
+            axis = str(number + 1) if number else ""
             for what, color, pattern in (("request", BLUE, ""), ("limit", ORANGE, "/")):
-                values = [_shown(resource, c[f"{resource}_{what}"]) for c in containers]
                 figure.add_bar(
                     y=names,
-                    x=values,
+                    x=[_shown(resource, c[f"{resource}_{what}"]) for c in containers],
                     orientation="h",
                     name=what,
                     marker={"color": color, "pattern": {"shape": pattern}},
-                    showlegend=column == 1,
+                    showlegend=not number,
                     hovertemplate="%{y} " + what + ": %{x}<extra></extra>",
-                    row=1,
-                    col=column,
+                    xaxis=f"x{axis}",
+                    yaxis=f"y{axis}",
                 )
-        figure.update_yaxes(autorange="reversed")
-        figure.update_xaxes(rangemode="tozero")
-        figure.update_layout(barmode="group", bargap=0.3, height=190 + 46 * len(names))
+        titles = [{"text": title} for _, title in _PANELS]
+        figure.update_layout(
+            barmode="group",
+            bargap=0.3,
+            height=200 + 46 * len(names),
+            xaxis={"domain": [0, 0.44], "rangemode": "tozero", "title": titles[0]},
+            xaxis2={"domain": [0.56, 1], "rangemode": "tozero", "title": titles[1], "anchor": "y2"},
+            yaxis={"autorange": "reversed"},
+            yaxis2={"autorange": "reversed", "anchor": "x2"},
+        )
         return figure
 
     columns = {name: [row[name] for row in files] for name in ("cgroup", "file", "value", "why")}

@@ -32,22 +32,46 @@ def series_color(index: int) -> str:
     return PALETTE[index % len(PALETTE)]
 
 
+_AXIS: dict[str, Any] = {"gridcolor": GRID, "zerolinecolor": GRID, "linecolor": GRID, "automargin": True}
+
+
+def _layout(title: str, sentence: str) -> dict[str, Any]:
+    return {
+        "title": {"text": title, "font": {"size": 15}, "x": 0, "xref": "paper"},
+        "font": {"color": TEXT, "size": 12, "family": "system-ui, -apple-system, 'Segoe UI', sans-serif"},
+        "paper_bgcolor": TRANSPARENT,
+        "plot_bgcolor": TRANSPARENT,
+        "colorway": list(PALETTE),
+        "margin": {"l": 48, "r": 16, "t": 44, "b": 40},
+        "legend": {"orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom", "x": 0},
+        "transition": {"duration": 0},
+        "hoverlabel": {"align": "left"},
+        "meta": {"sentence": sentence},
+    }
+
+
 def dress(figure: go.Figure, *, title: str, sentence: str) -> go.Figure:
     """Put the house style on `figure`, in place: fonts, margins, grid, no animation, title and description."""
-    axis: dict[str, Any] = {"gridcolor": GRID, "zerolinecolor": GRID, "linecolor": GRID, "automargin": True}
-    figure.update_layout(
-        template="none",
-        title={"text": title, "font": {"size": 15}, "x": 0, "xref": "paper"},
-        font={"color": TEXT, "size": 12, "family": "system-ui, -apple-system, 'Segoe UI', sans-serif"},
-        paper_bgcolor=TRANSPARENT,
-        plot_bgcolor=TRANSPARENT,
-        colorway=list(PALETTE),
-        margin={"l": 48, "r": 16, "t": 44, "b": 40},
-        legend={"orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom", "x": 0},
-        transition={"duration": 0},
-        hoverlabel={"align": "left"},
-        meta={"sentence": sentence},
-    )
-    figure.update_xaxes(**axis)
-    figure.update_yaxes(**axis)
+    figure.update_layout(template="none", **_layout(title, sentence))
+    figure.update_xaxes(**_AXIS)
+    figure.update_yaxes(**_AXIS)
     return figure
+
+
+def dress_spec(spec: dict[str, Any], *, title: str, sentence: str) -> dict[str, Any]:
+    """The same for a figure as plain data, in place: what plotly.js reads, without plotly checking every property."""
+    layout = spec.setdefault("layout", {})
+    layout.pop("template", None)
+    _put(layout, _layout(title, sentence))
+    axes = {name for name in layout if name.startswith(("xaxis", "yaxis"))} | {"xaxis", "yaxis"}
+    for name in axes:
+        _put(layout.setdefault(name, {}), _AXIS)
+    return spec
+
+
+def _put(into: dict[str, Any], values: dict[str, Any]) -> None:
+    for name, value in values.items():
+        if isinstance(value, dict) and isinstance(into.get(name), dict):
+            _put(into[name], value)
+        else:
+            into[name] = value

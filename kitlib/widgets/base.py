@@ -21,9 +21,10 @@ from kitlib.charts.base import Chart
 from kitlib.widgets.access import Access
 from kitlib.widgets.field import Field, labelled
 from kitlib.widgets.picture import repaint
+from kitlib.widgets.plot_picture import PlotPicture
 from kitlib.widgets.ticker import Ticker
 
-__all__ = ["Field", "KitWidget", "Ticker", "labelled", "repaint"]
+__all__ = ["Field", "KitWidget", "PlotPicture", "Ticker", "labelled", "repaint"]
 
 _turn = threading.RLock()
 """One control at a time: the page's messages may arrive in a thread of their own, beside a running cell."""
@@ -56,7 +57,7 @@ class KitWidget(ipw.VBox):
         self._controls = list(controls)
         self._chart: Chart | None = None
         self._closers: list[Callable[[], None]] = []
-        self._picture = picture if picture is not None else go.FigureWidget()
+        self._picture = picture if picture is not None else PlotPicture()
         self._message, self._sentence, self._table = ipw.HTML(), ipw.HTML(), ipw.HTML()
         for part, name in ((self._message, "say"), (self._sentence, "sentence"), (self._table, "table")):
             part.add_class(f"kitlib-{name}")
@@ -78,8 +79,8 @@ class KitWidget(ipw.VBox):
 
     def paint(self, chart: Chart) -> None:
         """Bring the picture to what `chart` shows."""
-        if isinstance(self._picture, go.FigureWidget):
-            repaint(self._picture, chart.figure())
+        if isinstance(self._picture, PlotPicture):
+            self._picture.bring(chart.spec())
 
     def table(self, chart: Chart) -> str:
         """The table behind the picture, as HTML."""

@@ -1,6 +1,9 @@
 """Every chart has a figure in the house style, a frame behind it and a sentence that says the same."""
 
+import json
+
 import pytest
+from plotly.io.json import to_json_plotly as to_json
 
 from kitlib import charts
 
@@ -118,3 +121,11 @@ def test_a_chart_has_a_still_picture_that_is_well_formed_and_describes_itself(na
     inside = [element.tag.split("}")[1] for element in root.iter()]
     assert "desc" in inside and chart.sentence == root.find("{http://www.w3.org/2000/svg}desc").text
     assert inside.count("rect") + inside.count("polyline") >= 1
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_plain_figure_is_the_dressed_figure(name):
+    chart, _ = CASES[name]
+    plain, figure = chart.spec(), chart.figure().to_plotly_json()
+    figure["layout"].pop("template", None)
+    assert json.loads(to_json(plain)) == json.loads(to_json(figure))

@@ -1,6 +1,7 @@
 """What all widgets share: errors become sentences, the last picture stays, streams end, names are looked up late."""
 
 import asyncio
+import json
 import subprocess
 import sys
 
@@ -10,8 +11,7 @@ import pytest
 import kitlib.widgets
 from kitlib.api.errors import KitError
 from kitlib.charts import spread_map
-from kitlib.widgets.base import Field, KitWidget, Ticker, labelled
-from kitlib.widgets.picture import repaint
+from kitlib.widgets.base import Field, KitWidget, PlotPicture, Ticker, labelled
 
 
 class Probe(KitWidget):
@@ -35,7 +35,7 @@ def test_a_control_changes_picture_sentence_table_and_what_a_screen_reader_hears
     assert "zone1 5" in probe.sentence
     assert probe._access.sentence == probe.sentence
     assert "zone1 5" in probe._sentence.value and "<table>" in probe._table.value
-    assert probe._picture.data[0].z[0][0] == 4
+    assert probe._picture.figure["data"][0]["z"][0][0] == 4
     assert len(probe.frame()) == 2
 
 
@@ -75,15 +75,21 @@ def test_a_cell_that_runs_again_closes_what_it_made_before_but_not_what_it_makes
     assert {id(p) for p in closed} == {id(one), id(two)}
 
 
-def test_only_what_differs_is_sent_to_the_page(monkeypatch):
-    probe = Probe()
-    sent = []
-    monkeypatch.setattr(probe._picture, "_send_update_msg", lambda **changes: sent.append(changes))
-    figure = spread_map(["zone1"], [["a", "b"]], [[1, 1]]).figure()
-    repaint(probe._picture, figure)
+def test_a_picture_that_has_not_changed_is_not_sent_again(monkeypatch):
+    probe, sent = Probe(), []
+    probe._picture.observe(lambda change: sent.append(change["new"]), "spec")
+    probe.refresh()
     assert sent == []
-    repaint(probe._picture, spread_map(["zone1"], [["a", "b"]], [[3, 1]]).figure())
-    assert len(sent) == 1
+    probe.pods.value = 3
+    assert len(sent) == 1 and json.loads(sent[0])["data"][0]["z"][0][0] == 3
+
+
+def test_plotlys_script_is_given_to_the_page_that_asks_for_it(monkeypatch):
+    picture, sent = PlotPicture(), []
+    monkeypatch.setattr(picture, "send", lambda content, buffers=None: sent.append((content, buffers)))
+    picture._heard(picture, {"kind": "library?"}, [])
+    content, buffers = sent[0]
+    assert content == {"kind": "library"} and b"plotly.js" in buffers[0][:200]
 
 
 def test_a_field_says_what_is_wrong_beside_its_control():

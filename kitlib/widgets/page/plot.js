@@ -1,0 +1,75 @@
+const CONFIG = { displaylogo: false, modeBarButtonsToRemove: ["sendDataToCloud", "lasso2d", "select2d"] };
+const WAIT = 30000;
+async function evaluated(text) {
+  const url = URL.createObjectURL(new Blob([text, "\nexport default window.Plotly;"], { type: "text/javascript" }));
+  try {
+    return (await import(/* webpackIgnore: true */ url)).default;
+  } finally {
+    URL.revokeObjectURL(url);
+  }
+}
+function asked(model) {
+  return new Promise((resolve, reject) => {
+    const given = setTimeout(() => reject(new Error("the kernel does not answer")), WAIT);
+    const heard = (message, buffers) => {
+      if (message.kind !== "library") return;
+      clearTimeout(given);
+      model.off("msg:custom", heard);
+      evaluated(new TextDecoder().decode(buffers[0])).then(resolve, reject);
+    };
+    model.on("msg:custom", heard);
+    model.send({ kind: "library?" });
+  });
+}
+function library(model) {
+  window.kitlibPlotly ??= asked(model).catch((error) => {
+    delete window.kitlibPlotly;
+    throw error;
+  });
+  return window.kitlibPlotly;
+}
+export default {
+  render({ model, el }) {
+    const plot = document.createElement("div");
+    el.style.cssText = "width:100%;min-width:0;overflow:visible";
+    el.append(plot);
+    let busy = false, again = false, stopped = false, Plotly = null, width = 0;
+    const draw = async () => {
+      if (busy) {
+        again = true;
+        return;
+      }
+      busy = true;
+      try {
+        do {
+          again = false;
+          const text = model.get("spec");
+          if (!text) break;
+          Plotly ??= await library(model);
+          if (stopped) return;
+          const { data, layout } = JSON.parse(text);
+          await Plotly.react(plot, data, { ...layout, autosize: true, uirevision: "kept" }, CONFIG);
+        } while (again);
+      } catch (error) {
+        if (!plot.data) plot.textContent = "The picture cannot be drawn (" + error.message + "); its table is below.";
+        else throw error;
+      } finally {
+        busy = false;
+      }
+    };
+    const size = new ResizeObserver(() => {
+      if (Math.abs(el.clientWidth - width) < 2) return;
+      width = el.clientWidth;
+      if (width && plot.data) Plotly.Plots.resize(plot);
+    });
+    size.observe(el);
+    model.on("change:spec", draw);
+    draw();
+    return () => {
+      stopped = true;
+      size.disconnect();
+      model.off("change:spec", draw);
+      if (Plotly && plot.data) Plotly.purge(plot);
+    };
+  },
+};
