@@ -17,6 +17,7 @@ from kitlib.kubelet.loop.kubelet import Kubelet
 from kitlib.kubelet.loop.pod_worker import State
 from kitlib.node.simulated.cgroupfs import SimulatedCgroupFS
 from kitlib.node.simulated.kernel import Kernel, Process
+from kitlib.node.simulated.pressure import NOTHING
 from kitlib.node.simulated.runtime import SimulatedRuntime
 from kitlib.node.simulated.system import SimulatedSystem
 
@@ -108,6 +109,17 @@ class LiveNode(StillNode):
             "Cpus_allowed_list": _ranges(self.kernel.effective_cpus(process.cgroup)),
             "environ": "".join(f"{name}={value}\n" for name, value in self.runtime.environment(state.id).items()),
         }
+
+    def pressure(self, resource: str) -> str:
+        """What /proc/pressure/RESOURCE shows of the whole machine: cpu, memory or io; there on v1 too.
+
+        Raises:
+            NotFound: for another resource.
+        """
+        if resource not in ("cpu", "memory", "io"):
+            raise NotFound("pressure", resource)
+        found = self.machine.pressure(resource)
+        return found.show(self.machine.now) if found is not None else NOTHING
 
     def usages(self) -> dict[tuple[str, str], dict[str, tuple[float, int]]]:
         """(namespace, pod) -> container -> CPUs that it gets now, and bytes of memory without page cache."""

@@ -241,3 +241,49 @@ def test_the_timeline_tells_what_the_kubelet_did_in_order() -> None:
     classes = timeline_frame(node, "qosContainerManager")
     assert "cpu.weight" in classes["detail"].iloc[0]
     assert "writing again, as every minute" in timeline_text(node, "qosContainerManager")
+
+
+# The finer parts of the kernel, as a pod meets them.
+
+
+def test_with_memory_qos_a_container_is_slowed_down_before_it_is_killed() -> None:
+    def reached(flags: list[str]) -> tuple[int, int]:
+        cluster = Cluster.simulated([{"memory": "4Gi", "kubelet": flags}])
+        asked = {"requests": {"memory": "100Mi"}, "limits": {"memory": "200Mi"}}
+        cluster.apply(pod("grower", "5s memory=50Mi; memory=250Mi", resources=asked))
+        cluster.advance(20)
+        node = cluster.node()
+        return cluster.pod("grower").status.container_statuses[0].restart_count, node.usages()["default", "grower"][
+            "c"
+        ][1]
+
+    assert reached([])[0] >= 1
+    restarts, memory = reached(["--feature-gates=MemoryQoS=true"])
+    # memory.high is 100 + 0.9 * (200 - 100) = 190 MiB
+    assert restarts == 0
+    assert 190 * 2**20 < memory < 200 * 2**20 + 10 * 2**20
+
+
+def test_a_pods_limit_of_process_ids_holds_a_fork_bomb() -> None:
+    cluster = Cluster.simulated([{"kubelet": ["--pod-max-pids=200"]}])
+    made = pod("bomb")
+    made["spec"]["containers"][0]["command"] = ["sh", "-c", ":(){ :|:& };:"]
+    cluster.apply([made, pod("calm")])
+    cluster.advance(5)
+    node = cluster.node()
+    (path,) = (c.path for c in node.desired().of_kind("pod") if c.pod.endswith("bomb"))
+    assert node.read(path, "pids.current") == "200"
+    assert any("fork rejected by pids controller" in line for line in node.kernel_log())
+    assert cluster.pod("calm").status.phase == "Running"
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_the_machines_pressure_is_seen_on_both_versions(version: int) -> None:
+    cluster = Cluster.simulated([{"cpus": 1}], cgroup_version=version)
+    cluster.apply([pod("a", "cpu=1"), pod("b", "cpu=1")])
+    cluster.advance(60)
+    node = cluster.node()
+    assert node.pressure("cpu").startswith("some avg10=99.")
+    assert node.pressure("memory").startswith("some avg10=0.00")
+    with pytest.raises(KitError):
+        node.pressure("luck")

@@ -332,6 +332,16 @@ ROWS = [
         ["--reserved-cpus=0"],
     ),
     Row(
+        "topology_manager_policy_options",
+        ["--topology-manager-policy-options=prefer-closest-numa-nodes=true"],
+        [pod("wide", limits={"cpu": "7", "memory": "1Gi"})],
+        cpus("wide"),
+        "1-7",
+        "1-3,8-11",
+        ["--cpu-manager-policy=static", "--reserved-cpus=0", "--topology-manager-policy=best-effort"],
+        {"cpus": 12, "numa": True, "numa_distances": {0: (10, 30, 12), 1: (30, 10, 30), 2: (12, 30, 10)}},
+    ),
+    Row(
         "cpu_manager_policy_options",
         ["--cpu-manager-policy-options=full-pcpus-only=true"],
         [pod("odd", limits={"cpu": "1", "memory": "1Gi"})],
@@ -533,8 +543,7 @@ def test_every_setting_is_in_the_table() -> None:
         "fail_swap_on",  # decide only whether the kubelet starts: among the refusals
         "fail_cgroup_v1",
         "reserved_memory",  # together with memory_manager_policy
+        "cpu_manager_reconcile_period",  # in tests/cluster/test_shared_cpus.py
         "back_off_base",  # the kit's own, no setting of the kubelet
-        "cpu_manager_reconcile_period",  # here a changed pool reaches the containers at once
-        "topology_manager_policy_options",  # in test_resource_managers.py
     }
     assert {f.name for f in fields(KubeletSettings)} - elsewhere == {row.setting for row in ROWS}

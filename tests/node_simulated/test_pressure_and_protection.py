@@ -6,7 +6,7 @@ from kitlib.kubelet.machine import MachineInfo
 from kitlib.node.simulated.kernel import Kernel
 from kitlib.node.simulated.memory import growth
 from kitlib.node.simulated.pressure import Pressure
-from kitlib.node.simulated.workloads import FOREVER, Phase, Workload, declared_workload
+from kitlib.node.simulated.workloads import FOREVER, Phase, Workload, command_workload, declared_workload
 
 MI = 2**20
 BUSY = Workload((Phase(FOREVER, cpus=1.0),))
@@ -162,3 +162,12 @@ def test_a_process_that_is_moved_takes_its_cpu_and_pids_with_it_and_leaves_its_m
     k.cgroups.rmdir("/pods/a")
     k.kill(pid)
     assert k.usage("/pods") == 0
+
+
+@pytest.mark.parametrize("script", [":(){ :|:& };:", "bomb() { bomb | bomb & }; bomb"])
+def test_a_fork_bomb_stays_within_pids_max(script):
+    k = kernel()
+    k.cgroups.write("/pods/a", "pids.max", "100")
+    k.spawn(command_workload(["sh", "-c", script]), "/pods/a")
+    assert k.cgroups.read("/pods/a", "pids.current") == "100"
+    assert int(k.cgroups.read("/pods/a", "pids.events").split()[1]) > 30_000

@@ -13,6 +13,7 @@ container's own layer, its log, the pod's local volumes) and inodes= (files made
 from __future__ import annotations
 
 import math
+import re
 import shlex
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -25,6 +26,9 @@ ANNOTATION = "kitlib.dev/workload."
 IDLE_MEMORY = 3 * 2**20
 """Bytes that a small process needs for itself."""
 FOREVER = math.inf
+BOMB = 32768
+"""As many processes as a fork bomb tries to be: what pid_max was for long."""
+_BOMB = re.compile(r"(\w+|:)\(\)\{\1\|\1&;?\}")
 _SUFFIX = {"b": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 _TIME = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
@@ -155,6 +159,8 @@ def command_workload(command: Sequence[str]) -> Workload:
 
 def _script(text: str, shell: str) -> Workload:
     """`a; b; exec c`, `while true; do … done` and `a & b`: one after another, those with "&" at the same time."""
+    if _BOMB.search(text.replace(" ", "")):
+        return Workload((Phase(FOREVER, cpus=1.0, pids=BOMB),), name=shell)
     if text.strip().startswith("while") or text.strip().startswith("for (("):
         busy = not any(word in text for word in ("sleep", "read"))
         return Workload((Phase(FOREVER, cpus=1.0 if busy else 0.0),), name=shell)
