@@ -7,12 +7,14 @@ one or two letters, which say nothing and could be words of a sentence.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 
 from kitlib.api.core import Node, Pod
 from kitlib.api.meta import KubeObject
 
 _PLAIN = ("true", "false", "linux", "amd64", "arm64")
+_TOKEN = re.compile(r"[\w.-]+(?:/[\w.-]+)*")
 _KEPT = ("kubernetes.io", "k8s.io")
 
 
@@ -25,6 +27,7 @@ class Redactor:
 
     def __init__(self, objects: Iterable[KubeObject]) -> None:
         self._words: dict[str, str] = {}
+        self._numbers: Counter[str] = Counter()
         for obj in objects:
             kind = obj.kind.lower()
             self._add(kind, obj.name)
@@ -40,10 +43,6 @@ class Redactor:
             elif isinstance(obj, Pod):
                 for key, value in obj.spec.node_selector.items():
                     self._label(key, value)
-        words = sorted(self._words, key=len, reverse=True)
-        self._pattern = (
-            re.compile(r"(?<![\w.-])(?:" + "|".join(map(re.escape, words)) + r")(?![\w-])") if words else None
-        )
 
     def _label(self, key: str, value: str) -> None:
         if not key.split("/")[0].endswith(_KEPT):
@@ -52,9 +51,21 @@ class Redactor:
 
     def _add(self, kind: str, name: str) -> None:
         if len(name) > 2 and name not in self._words and not name.isdigit() and name not in _PLAIN:
-            number = sum(word.startswith(f"{kind}-") for word in self._words.values()) + 1
-            self._words[name] = f"{kind}-{number}"
+            self._numbers[kind] += 1
+            self._words[name] = f"{kind}-{self._numbers[kind]}"
 
     def text(self, text: str) -> str:
         """The text without the names."""
-        return self._pattern.sub(lambda found: self._words[found[0]], text) if self._pattern is not None else text
+        return _TOKEN.sub(lambda found: self._hidden(found[0]), text)
+
+    def _hidden(self, token: str) -> str:
+        """A run of name characters: the longest name that it begins with gives way, and so does one after a slash."""
+        ends = [i for i, char in enumerate(token) if char in "./"]
+        for end in (len(token), *reversed(ends)):
+            if token[:end] in self._words:
+                head, rest = self._words[token[:end]], token[end:]
+                break
+        else:
+            head, rest = "", token
+        plain, slash, more = rest.partition("/")
+        return head + plain + slash + (self._hidden(more) if more else "")
