@@ -17,13 +17,28 @@ Cell = tuple[str, str, str]
 """(what stands in the cell, the words behind it, its kind: ok, no, hard, score, best or none)"""
 
 
+HELP = "Arrow keys walk through the cells; the line above says what stands behind the one that you are on."
+
+
 @dataclass(frozen=True)
 class Board:
-    """A table for eyes, screen readers and keyboards alike."""
+    """A table for eyes, screen readers and keyboards alike.
+
+    Attributes:
+        left_out: nodes that are not among the rows.
+    """
 
     rows: Sequence[str]
     columns: Sequence[str]
     cells: Sequence[Sequence[Cell]]
+    left_out: int = 0
+
+    @property
+    def help(self) -> str:
+        """How to use it, and what is not shown."""
+        if not self.left_out:
+            return HELP
+        return f"{HELP} {len(self.rows)} nodes are shown, the best and some of every reason; {self.left_out} are not."
 
 
 def decision_board(decision: Decision, known: Sequence[Step] | None = None, most: int = MOST_NODES) -> Board:
@@ -66,7 +81,8 @@ def decision_board(decision: Decision, known: Sequence[Step] | None = None, most
         return str(normal * weight), said, "score"
 
     cells = [[filtered(n, p) for p in filters] + [score(n, p) for p in scored] for n in nodes]
-    return Board(nodes, [*filters, *(f"{p} (score)" if p else "total" for p in scored)], cells)
+    columns = [*filters, *(f"{p} (score)" if p else "total" for p in scored)]
+    return Board(nodes, columns, cells, len(decision.nodes) - len(nodes))
 
 
 def _columns(decision: Decision) -> tuple[list[str], list[str]]:

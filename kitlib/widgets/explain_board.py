@@ -22,7 +22,7 @@ from kitlib.cluster.dump import Dump
 from kitlib.cluster.redact import Redactor
 from kitlib.cluster.remedies import remedies
 from kitlib.scheduler.decision import Decision
-from kitlib.views.board import decision_board
+from kitlib.views.board import HELP, decision_board
 from kitlib.views.decision import shown_nodes
 from kitlib.widgets.base import KitWidget, labelled
 from kitlib.widgets.grid import Grid
@@ -44,6 +44,7 @@ class ExplainBoard(KitWidget):
         self, source: Dump | Path | str | None = None, pod: str = "", *, release: Release | str | None = None
     ) -> None:
         self._dump: Dump | None = None
+        self._by_release: dict[str, Dump] = {}
         self._decision: Decision | None = None
         self._setting = False
         followed = Release(release).name if release is not None else Release.latest().name
@@ -57,9 +58,7 @@ class ExplainBoard(KitWidget):
         self.redact = labelled(ipw.Checkbox(False, indent=False, layout={"width": "10em"}), "hide names")
         self.helps = self.button("What would help?", self._find_remedies, "the smallest changes", "magic")
         self.count = self.button("How many more fit?", self._count, icon="calculator")
-        self.grid = Grid(
-            "Nodes and plugins", help="Arrow keys walk through the cells; the line above tells the reason."
-        )
+        self.grid = Grid("Nodes and plugins", help=HELP)
         self._answer = ipw.HTML()
         self._input = ipw.Accordion(
             children=[ipw.VBox([self.text, ipw.HBox([self.read, self.file])])],
@@ -95,7 +94,7 @@ class ExplainBoard(KitWidget):
             raise KitError("there is no Pod in it")
         first = dump.pod(pod) if pod else (dump.pending or dump.pods)[0]
         listed = [*dump.pending, *([] if first in dump.pending else [first])]
-        self._dump = dump
+        self._dump, self._by_release, self._redactor = dump, {}, Redactor(dump.objects)
         self._setting = True
         try:
             self.pod.options = [one.key for one in listed]
@@ -118,7 +117,10 @@ class ExplainBoard(KitWidget):
         """
         if self._dump is None:
             raise KitError("nothing was read yet: paste or load what kubectl printed")
-        return replace(self._dump, release=Release(self.release.value))
+        found = self._by_release.get(self.release.value)
+        if found is None:  # a dump remembers what it has computed of its pods
+            found = self._by_release[self.release.value] = replace(self._dump, release=Release(self.release.value))
+        return found
 
     @property
     def decision(self) -> Decision | None:
@@ -149,7 +151,7 @@ class ExplainBoard(KitWidget):
         self._answer.value = f'<p role="status">{html.escape(text)}</p>'
 
     def _hide(self) -> Callable[[str], str]:
-        return Redactor(self.dump.objects).text if self.redact.value else str
+        return self._redactor.text if self.redact.value else str
 
     # ---- what the learner sees
 
@@ -162,6 +164,7 @@ class ExplainBoard(KitWidget):
         board = decision_board(decision)
         cells = [[(text, hide(words), kind) for text, words, kind in row] for row in board.cells]
         self.grid.fill([hide(node) for node in board.rows], board.columns, cells)
+        self.grid.help = board.help
         rows = decision.filter_rows()
         plugins = list(dict.fromkeys(row["plugin"] for row in rows))
         verdicts = {(hide(r["node"]), r["plugin"]): (r["code"], hide(r["reasons"])) for r in rows}

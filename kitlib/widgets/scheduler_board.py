@@ -19,13 +19,11 @@ from kitlib.charts.scheduler_board import filter_board, score_bars
 from kitlib.scheduler.decision import Decision
 from kitlib.scheduler.scenario import Scenario
 from kitlib.scheduler.stepper import Stepper
-from kitlib.views.board import candidate_rows, decision_board
+from kitlib.views.board import HELP, candidate_rows, decision_board
 from kitlib.views.decision import decision_html, shown_nodes
 from kitlib.widgets.base import KitWidget, PlotPicture, labelled
 from kitlib.widgets.grid import Act, Grid
 from kitlib.widgets.scenarios import ScenarioPicker
-
-HELP = "Arrow keys walk through the cells; the line above says what stands behind the one that you are on."
 
 
 class SchedulerBoard(KitWidget):
@@ -131,7 +129,9 @@ class SchedulerBoard(KitWidget):
     def chart(self) -> Chart:
         decision, steps = self.decision, self._steps
         known = steps.steps[: steps.position + 1]
-        self.grid.show(decision_board(decision, known))
+        board = decision_board(decision, known)
+        self.grid.show(board)
+        self.grid.help = board.help
         self.back.disabled = steps.position == 0
         self.forward.disabled = steps.position == len(steps.steps) - 1
         chart = self._picture_of(decision, steps)

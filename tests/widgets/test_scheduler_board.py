@@ -80,6 +80,7 @@ def test_a_large_cluster_shows_the_nodes_that_matter():
     nodes = [{"name": f"n{i:03}", "cpu": 1 if i else 8} for i in range(300)]
     board = SchedulerBoard(Scenario.of({"nodes": nodes, "pods": [{"name": "p", "cpu": 4}]}))
     assert len(board.grid.rows) <= 60 and board.grid.rows[0] == "n000"
+    assert "nodes are shown, the best and some of every reason" in board.grid.help
 
 
 def test_what_is_no_scenario_is_refused():
