@@ -43,8 +43,10 @@ class Chart:
 
     def figure(self) -> go.Figure:
         """A new plotly figure in the house style, with the sentence as its description."""
+        from kitlib.charts.quick_start import quick_start
         from kitlib.charts.style import dress
 
+        quick_start()
         figure = self.draw()
         dress(figure, title=self.title, sentence=self.sentence)
         return figure

@@ -1,8 +1,7 @@
 """Points checked again: each task's best check is replayed on this machine, with this installation's labs.
 
-A progress file belongs to a learner: what it says is a claim. But each check in it carries the journal of what was done to
-the cluster; replaying it on a fresh cluster gives the points that the journal really earns. Predictions have no journal
-and are taken as they stand.
+What a learner's file says is a claim. But each check in it carries the journal of what was done to the cluster: its
+replay on a fresh cluster gives the points that it really earns. Predictions have no journal: they stand.
 """
 
 from __future__ import annotations

@@ -11,6 +11,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from kitlib.charts.quick_start import quick_start
+
 WIDGETS = {
     "CgroupTreeExplorer": "cgroup_tree",
     "CgroupWatch": "cgroup_watch",
@@ -38,6 +40,7 @@ __all__ = ["WIDGETS", *WIDGETS]
 def __getattr__(name: str) -> Any:
     if name not in WIDGETS:
         raise AttributeError(f"kitlib.widgets has no {name}; there are: {', '.join(sorted(WIDGETS))}")
+    quick_start()
     return getattr(import_module(f"kitlib.widgets.{WIDGETS[name]}"), name)
 
 
