@@ -5,6 +5,7 @@ Without an engine the tests are skipped with the reason; with KITLIB_REQUIRE=doc
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def engine() -> str:
     return needed()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def patience() -> Iterator[None]:
+    """In an emulated machine everything takes longer: KITLIB_SLOW=10 waits ten times as long."""
+    factor, wait = float(os.environ.get("KITLIB_SLOW", "1")), DockerCluster.wait
+
+    def longer(self: DockerCluster, condition: Any, timeout: float = 60.0) -> Any:
+        return wait(self, condition, timeout * factor)
+
+    with pytest.MonkeyPatch.context() as patch:
+        if factor != 1:
+            patch.setattr(DockerCluster, "wait", longer)
+        yield
 
 
 @pytest.fixture

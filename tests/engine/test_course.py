@@ -1,0 +1,33 @@
+"""The notebooks that name real nodes as their kernel run on them, from top to bottom."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+COURSE = Path(__file__).parents[2] / "notebooks"
+NAMES = sorted(
+    path.stem
+    for path in COURSE.glob("[0-9]*.ipynb")
+    if not any(
+        '"simulated"' in "".join(cell["source"]) and "Lesson(" in "".join(cell["source"])
+        for cell in json.loads(path.read_text())["cells"]
+    )
+)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_notebook_runs_on_real_nodes(engine: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    nbformat = pytest.importorskip("nbformat")
+    nbclient = pytest.importorskip("nbclient")
+    monkeypatch.setenv("KITLIB_PROGRESS", str(tmp_path))
+    monkeypatch.setenv("KITLIB_NODES", "docker")
+    notebook: Any = nbformat.read(COURSE / f"{name}.ipynb", as_version=4)
+    nbclient.NotebookClient(notebook, timeout=180, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    shown = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
+    said = [output["text"] for output in shown if output.output_type == "stream" and output["name"] == "stderr"]
+    assert not said
+    assert "Real nodes" in json.dumps(shown)
