@@ -7,11 +7,12 @@ ends, in whatever way, the containers end too.
 
 from __future__ import annotations
 
+import sys
 import time
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import Any
 
@@ -63,7 +64,8 @@ class DockerCluster(SimulatedCluster):
         release, feature_gates, seed, scheduler, plugins: as for `Cluster.simulated`.
         privilege: "least" (the smallest set that can own cgroups) or "full" (`--privileged`).
         image: an image to run; "" = the kit's own, which is built where it is not there.
-        progress: called with the number of nodes that are up and of those that were asked for.
+        progress: called with the number of nodes that are up and of those that were asked for; None = a bar where
+            standard error is a terminal.
         autoscaler, gate_manager: as for `Cluster.simulated`.
         common: what holds for all nodes: cpus, memory, kubelet, labels, taints, ….
 
@@ -132,19 +134,19 @@ class DockerCluster(SimulatedCluster):
         """The first node finds out what the engine grants, the others start together."""
         if not plans:
             return
-        show = progress or (lambda done, wanted: None)
-        first, *others = plans
-        show(0, len(plans))
-        self._started[first.name] = self._begin(first, 0)
-        show(1, len(plans))
-        if not others:
-            return
-        with ThreadPoolExecutor(min(AT_ONCE, len(others))) as pool:
-            jobs = [pool.submit(self._begin, one, number) for number, one in enumerate(others, 1)]
-            for number, job in enumerate(jobs, 2):
-                made = job.result()
-                self._started[made.name] = made
-                show(number, len(plans))
+        with _shown(progress, len(plans)) as show:
+            first, *others = plans
+            show(0, len(plans))
+            self._started[first.name] = self._begin(first, 0)
+            show(1, len(plans))
+            if not others:
+                return
+            with ThreadPoolExecutor(min(AT_ONCE, len(others))) as pool:
+                jobs = [pool.submit(self._begin, one, number) for number, one in enumerate(others, 1)]
+                for number, job in enumerate(jobs, 2):
+                    made = job.result()
+                    self._started[made.name] = made
+                    show(number, len(plans))
 
     def _begin(self, one: NodePlan, number: int) -> RealNode:
         """Start one node's container and its kubelet."""
@@ -288,6 +290,20 @@ class DockerCluster(SimulatedCluster):
         with suppress(AttributeError):
             self._machines.clear()
         self._client.close()
+
+
+@contextmanager
+def _shown(progress: Show | None, wanted: int) -> Iterator[Show]:
+    """Who is told how far the start has come: the caller's own function, or a bar in a terminal."""
+    if progress is not None or wanted < 2 or not sys.stderr.isatty():
+        yield progress or (lambda done, wanted: None)
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("starting nodes", total=wanted)
+        yield lambda done, wanted: bar.update(task, completed=done)
 
 
 class _RefreshingWatch(Watch):
