@@ -20,6 +20,7 @@ from kitlib.cluster.cluster import Cluster
 from kitlib.cluster.forecast import cpu_forecast
 from kitlib.cluster.looking import Meter
 from kitlib.kubelet.cgroup_tree import Cgroup
+from kitlib.kubelet.resize import PENDING
 from kitlib.widgets.base import KitWidget
 from kitlib.widgets.container_row import AmountField
 from kitlib.widgets.nodes import Passing, node_of
@@ -102,6 +103,9 @@ class SharesRace(KitWidget):
             field.say(str(error))
             return
         self._observed = None
+        for condition in self.cluster.pod(name).status.conditions:
+            if condition.type == PENDING and condition.status == "True":
+                field.say(f"{condition.reason}: {condition.message}")
         self.refresh()
 
     def measure(self, seconds: float) -> None:

@@ -26,10 +26,10 @@ SLIDERS = {
         "cpu request, slider",
     ),
     "OOM arena": ("from kitlib.widgets import OomArena\nshown = OomArena()\nshown", "uses, slider"),
-    "shares race": ("from kitlib.widgets import SharesRace\nshown = SharesRace()\nshown", "racer-2 request, slider"),
+    "shares race": ("from kitlib.widgets import SharesRace\nshown = SharesRace()\nshown", "racer-3 request, slider"),
 }
 LIMIT = 100
-"""Milliseconds."""
+"""Milliseconds, on a machine that has nothing else to do; a busy one gets its load's share more."""
 
 
 def p95(values):
@@ -54,7 +54,7 @@ def test_speed_from_slider_to_figure(open_cells, name):
         f"\n{name}, slider to figure: median {statistics.median(taken):.0f} ms, p95 {p95(taken):.0f} ms "
         f"(load of the machine {load:.1f} a core)"
     )
-    assert p95(taken) < LIMIT
+    assert p95(taken) < LIMIT * max(1.0, load)
 
 
 def test_speed_of_twenty_series_at_ten_a_second_for_a_minute(open_cells):

@@ -95,6 +95,8 @@ class TestSharesRace:
             ("limits", "1m", "must be less than or equal to cpu limit"),
             ("requests", "x", "quantities"),
             ("requests", "", "not taken away"),
+            ("requests", "3", "Infeasible"),
+            ("requests", "1", "Deferred"),
         ],
     )
     def test_a_resize_that_is_refused_is_said_beside_its_field(self, what, text, message):
