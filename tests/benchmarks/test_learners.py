@@ -33,9 +33,10 @@ STEPS = {
         "lab = Lab('02-throttled-on-an-idle-node'); display(lab); lab.cluster.advance(30); display(lab.tree())\n"
         "display(lab.check())"
     ),
-    "and its pods as a table": "display(lab.pods())",
+    "its pods as a table": "display(lab.pods())",
+    "and a widget": "from kitlib.widgets import PodBuilder; display(PodBuilder())",
 }
-"""What a learner does, step by step; the last step loads pandas."""
+"""What a learner does, step by step; the table loads pandas, the widget plotly and ipywidgets."""
 
 
 def memory(pid: int) -> dict[str, float]:
