@@ -15,6 +15,7 @@ from kitlib.cluster.still import Record, StillNode
 from kitlib.kubelet.cgroup_tree import CgroupTree, Version
 from kitlib.kubelet.loop.kubelet import Kubelet
 from kitlib.kubelet.loop.pod_worker import State
+from kitlib.kubelet.timeline import Entry
 from kitlib.node.simulated.cgroupfs import SimulatedCgroupFS
 from kitlib.node.simulated.kernel import Kernel, Process
 from kitlib.node.simulated.pressure import NOTHING
@@ -72,6 +73,10 @@ class LiveNode(StillNode):
     def kernel_log(self) -> list[str]:
         """What `dmesg` shows."""
         return list(self.machine.log)
+
+    def timeline(self) -> list[Entry]:
+        """What the kubelet did, when and why, oldest first."""
+        return list(self.kubelet.timeline)
 
     def processes(self) -> list[Process]:
         """What `ps` shows, oldest first."""

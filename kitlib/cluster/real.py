@@ -28,6 +28,7 @@ from kitlib.kubelet.cgroup_tree import Cgroup, CgroupTree, Difference, Version
 from kitlib.kubelet.desired import NodeConfig
 from kitlib.kubelet.node_validation import check_node
 from kitlib.kubelet.settings import KubeletSettings
+from kitlib.kubelet.timeline import Entry
 from kitlib.node.real import protocol
 from kitlib.node.real.container import MAX_PID, NodeContainer
 from kitlib.node.real.link import Link, NodeGone
@@ -285,6 +286,10 @@ class RealNode:
         """
         self.kernel.write(path, file, str(value))
         self._record("write", node=self.name, path=path, file=file, value=str(value))
+
+    def timeline(self) -> list[Entry]:
+        """What the kubelet did, when and why, oldest first."""
+        return [Entry(*one) for one in self.link.ask("timeline")]
 
     def usage(self, path: str) -> int:
         """Bytes of memory that a cgroup and those below it use, without inactive page cache."""

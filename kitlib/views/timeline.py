@@ -17,7 +17,7 @@ def timeline_frame(source: Iterable[Entry] | Any, *actors: str, about: str = "")
     """One row an entry, oldest first.
 
     Args:
-        source: a timeline, or a live node of a cluster.
+        source: a timeline, or a node of a cluster.
         actors: only those of these parts of the kubelet.
         about: only entries whose object contains this text: a pod's name, a part of a path.
     """
@@ -34,5 +34,6 @@ def timeline_text(source: Iterable[Entry] | Any, *actors: str, about: str = "") 
 
 def entries(source: Iterable[Entry] | Any, *actors: str, about: str = "") -> list[Entry]:
     """The entries of a timeline or of a node's kubelet that are asked for."""
-    found = source.kubelet.timeline if hasattr(source, "kubelet") else source
+    ask = getattr(source, "timeline", None)
+    found = ask() if callable(ask) else source
     return [e for e in found if (not actors or e.actor in actors) and about in e.about]

@@ -77,7 +77,7 @@ class Looking:
         """What may be asked for, by name."""
         named = (self.read, self.write, self.exists, self.children, self.makedirs, self.rmdir, self.tree, self.desired)
         others = (self.processes, self.usages, self.signal, self.logs, self.kernel_log, self.watch, self.unwatch)
-        more = (self.usage, self.total_usage, self.scores, self.alive)
+        more = (self.usage, self.total_usage, self.scores, self.alive, self.timeline)
         return {method.__name__: method for method in (*named, *others, *more)}
 
     # Cgroups.
@@ -120,6 +120,10 @@ class Looking:
     def alive(self) -> float:
         """Seconds on the node's clock."""
         return self.clock()
+
+    def timeline(self) -> list[list[Any]]:
+        """What the kubelet did and why: time, actor, action, about, detail, source of each entry."""
+        return [list(entry) for entry in self.kubelet.timeline]
 
     def processes(self) -> list[dict[str, Any]]:
         """Every container's processes with what /proc says about them, oldest container first."""

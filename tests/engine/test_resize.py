@@ -1,0 +1,48 @@
+"""Resources changed in place on a real kernel, and the timeline of what the kubelet did."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from kitlib.cluster.docker import DockerCluster
+from kitlib.views.timeline import timeline_frame
+from tests.engine.helpers import pod, state
+
+MIB = 2**20
+
+
+def both(cpu: str, memory: str) -> dict[str, Any]:
+    return {"c": {kind: {"cpu": cpu, "memory": memory} for kind in ("requests", "limits")}}
+
+
+def limits(cluster: DockerCluster) -> list[int]:
+    """Bytes that the pod and its container may use."""
+    node = cluster.node()
+    file = "memory.max" if node.kernel.version == 2 else "memory.limit_in_bytes"
+    return [int(node.read(node.desired().of_kind(kind)[0].path, file)) for kind in ("pod", "container")]
+
+
+def condition(cluster: DockerCluster, kind: str) -> str:
+    return next((c.message for c in cluster.pod("a").status.conditions if c.type == kind), "")
+
+
+def test_a_resize_reaches_the_files_of_a_running_container(start: Callable[..., DockerCluster]) -> None:
+    cluster = start(1)
+    asked = {"cpu": "200m", "memory": "128Mi"}
+    cluster.apply(pod(name="a", workload="memory=60Mi", requests=asked, limits=asked))
+    cluster.wait(lambda c: any(p.memory > 50 * MIB for p in c.node().processes()), 20)
+    cluster.resize("a", both("400m", "256Mi"))
+    cluster.wait(lambda c: limits(c) == [256 * MIB] * 2, 10)
+    assert cluster.node().differences() == []
+    cluster.resize("a", both("400m", "32Mi"))
+    cluster.wait(lambda c: "cannot decrease memory limits: [attempting" in condition(c, "PodResizeInProgress"), 10)
+    assert limits(cluster) == [256 * MIB] * 2
+    cluster.resize("a", both("400m", "192Mi"))
+    cluster.wait(lambda c: limits(c) == [192 * MIB] * 2, 10)
+    cluster.resize("a", both("64", "192Mi"))
+    cluster.wait(lambda c: "Node didn't have enough capacity: cpu" in condition(c, "PodResizePending"), 10)
+    assert state(cluster, "a") == ("Running", "running", 0)
+    frame = timeline_frame(cluster.node(), "allocationManager", "kubeRuntimeManager")
+    assert list(frame["action"]).count("resizing") == 2
+    assert "resize Infeasible" in set(frame["action"])
