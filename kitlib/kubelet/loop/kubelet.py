@@ -115,8 +115,7 @@ class Kubelet:
                 self._leave(worker, grace=0.0)
         for pod in pods:
             known_worker = self._workers.get(pod.metadata.uid)
-            if known_worker is not None and known_worker.pod is not pod:
-                known_worker.update(pod)
+            if known_worker is not None and known_worker.pod is not pod and known_worker.update(pod):
                 self._stir(known_worker)
         for worker in self.workers:
             if worker.pod.metadata.deletion_timestamp is not None and not worker.leaving:

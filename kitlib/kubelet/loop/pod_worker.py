@@ -170,17 +170,26 @@ class PodWorker:
         """The container with that id."""
         return next((state for state in self.states if state.id == identity), None)
 
-    def update(self, pod: Pod) -> None:
-        """The manifest has changed: what the containers may use, the time of deletion, the status."""
-        before, self.pod, self.standing = self.pod, pod, pod.status
-        if pod.spec is before.spec or pod.spec == before.spec:
-            return
+    def update(self, pod: Pod) -> bool:
+        """The manifest may have changed: what the containers may use, the time of deletion, the status.
+
+        Returns:
+            Whether anything has.
+        """
+        before, status = self.pod, self.standing
+        self.pod, self.standing = pod, pod.status
+        if pod.spec == before.spec:
+            self.allocated = pod if self.allocated is before else self.allocated
+            self.actual = pod if self.actual is before else self.actual
+            dated = pod.metadata.deletion_timestamp != before.metadata.deletion_timestamp
+            return dated or pod.status != status
         self.generation += 1
         self.allocated = with_resources(pod, self.allocated)
         self.actual = with_resources(pod, self.actual)
         if not self.resizing:
             self.resize_pending, self.resize_error = ("", ""), ""
         self._take_over()
+        return True
 
     @property
     def resizing(self) -> bool:
