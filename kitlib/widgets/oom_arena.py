@@ -73,7 +73,7 @@ class OomArena(KitWidget):
         self.refresh()
 
     def _add(self) -> None:
-        pod, before = self._pod(), len(self.node.kernel_log())
+        pod, before = self._pod(), (len(self.node.kernel_log()), self._ended())
         expected = self._expected(pod)
         self.cluster.apply(pod)
         self._number += 1
@@ -82,18 +82,33 @@ class OomArena(KitWidget):
         if made.status.phase == "Failed" and not self._after_kill:
             raise KitError(f"{pod.name}: {made.status.message or made.status.reason}")
 
-    def _look(self, expected: Forecast, before: int) -> None:
-        """Read from the kernel's log whom it killed."""
-        kills = kills_in(self.node.kernel_log()[before:])
-        for _ in range(0 if self._passing.virtual else 8 if expected.victims else 2):  # a real kernel takes its time
-            if kills:
+    def _look(self, expected: Forecast, before: tuple[int, dict[str, Any]]) -> None:
+        """Read whom the kernel killed: from its log, or where that may not be read, from the pods' statuses."""
+        killed = self._killed(*before)
+        for _ in range(0 if self._passing.virtual else 12 if expected.victims else 2):  # a real kernel takes its time
+            if killed:
                 break
             self.cluster.advance(0.5)
-            kills = kills_in(self.node.kernel_log()[before:])
-        tree, pods = self.node.desired(), self.cluster.pods()
-        killed = tuple(dict.fromkeys(name_of_path(path, pods, tree) for _, path in kills))
+            killed = self._killed(*before)
         self.history.append((expected.victims, killed))
         self._after_kill = (expected, killed[0]) if killed else None
+
+    def _killed(self, lines: int, ended: dict[str, Any]) -> tuple[str, ...]:
+        tree, pods = self.node.desired(), self.cluster.pods()
+        told = [name_of_path(path, pods, tree) for _, path in kills_in(self.node.kernel_log()[lines:])]
+        told = told or [name for name, end in self._ended().items() if ended.get(name) != end]
+        return tuple(dict.fromkeys(told))
+
+    def _ended(self) -> dict[str, Any]:
+        """Container -> the end of it that its status calls OOMKilled."""
+        found = {}
+        for pod in self.cluster.pods():
+            for status in pod.status.container_statuses:
+                for state in (status.state, status.last_state):
+                    end = state.get("terminated") or {}
+                    if end.get("reason") == "OOMKilled":
+                        found[f"{pod.key.removeprefix('default/')}/{status.name}"] = end
+        return found
 
     def _wait(self, seconds: float) -> None:
         self._after_kill = None
