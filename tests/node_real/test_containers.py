@@ -9,6 +9,8 @@ import os
 import subprocess
 import sys
 import tarfile
+import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +71,24 @@ def test_the_load_uses_the_memory_it_is_told_and_ends_with_its_code() -> None:
     ended, kib = done.stdout.split()
     assert ended == "7"
     assert 38 << 10 < int(kib) < 80 << 10
+
+
+def test_the_load_is_as_many_processes_as_it_is_told_and_gives_them_back() -> None:
+    phases = json.dumps([[1.0, 0.0, 0, 6], [0.1, 0.0, 0, 2]])
+    run = subprocess.Popen([sys.executable, "-I", "-S", oci.LOAD, phases, "0"])
+    most, end = 0, time.monotonic() + 20
+    while run.poll() is None and time.monotonic() < end:
+        with suppress(OSError), open(f"/proc/{run.pid}/task/{run.pid}/children") as file:
+            most = max(most, len(file.read().split()))
+        time.sleep(0.05)
+    assert (run.returncode, most) == (0, 5)
+
+
+def test_what_a_pod_without_a_disk_cannot_do_is_said() -> None:
+    made = pod({}, "disk=1Gi logs=1Mi pids=3")
+    words, notes = oci.command(made, made.spec.containers[0])
+    assert json.loads(words[-2])[0][3] == 3
+    assert any(note.startswith("disk=, logs= of the declared workload is left out") for note in notes)
 
 
 def test_nobody_is_root_in_a_pod() -> None:

@@ -1,13 +1,17 @@
 """A process that follows a declared workload: phases of CPU use and memory, then an exit code.
 
 It runs inside a pod and imports nothing of the kit: `python3 -I -S load.py '[[10, 0.5, 104857600], [null, 1, 0]]' 0`.
-Each phase is seconds (null = for ever), CPUs, and bytes of memory that are touched and kept. More than one CPU takes
-more than one process; a part of a CPU is busy for that part of every 10 ms.
+Each phase is seconds (null = for ever), CPUs, bytes of memory that are touched and kept, and where it is not one how
+many processes it is. More than one CPU takes more than one process; a part of a CPU is busy for that part of every
+10 ms. Where the kernel refuses a process (pids.max), there are as many as it allows.
 """
 
+import contextlib
 import json
+import math
 import mmap
 import os
+import signal
 import sys
 import time
 
@@ -20,8 +24,9 @@ def main(text: str, code: int) -> int:
     """Go through the phases."""
     began = time.monotonic()
     kept: list[mmap.mmap] = []
+    idle: list[int] = []
     due = 0.0
-    for seconds, cpus, memory in json.loads(text):
+    for seconds, cpus, memory, *more in json.loads(text):
         held = OWN + sum(len(block) for block in kept)
         if memory > held + mmap.PAGESIZE:
             kept.append(_touched(memory - held))
@@ -29,8 +34,24 @@ def main(text: str, code: int) -> int:
             kept.pop().close()
         end = float("inf") if seconds is None else began + due + seconds
         due += seconds or 0.0
+        _populate(idle, (more[0] if more else 1) - max(1, math.ceil(cpus)))
         _work(cpus, end)
     return code
+
+
+def _populate(idle: list[int], wanted: int) -> None:
+    """Have so many processes that do nothing."""
+    while len(idle) > max(wanted, 0):
+        child = idle.pop()
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    with contextlib.suppress(OSError):
+        while len(idle) < wanted:
+            child = os.fork()
+            if child == 0:
+                while True:
+                    time.sleep(3600)
+            idle.append(child)
 
 
 def _touched(size: int) -> mmap.mmap:

@@ -29,6 +29,7 @@ MASKED = (
 )
 READ_ONLY = ("/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys")
 PAUSE = ["/usr/bin/sleep", "infinity"]
+_DISK = ("cache", "disk", "logs", "volume", "inodes")
 _TMPFS = ["nosuid", "nodev", "mode=1777"]
 
 
@@ -45,8 +46,10 @@ def command(pod: Pod, container: Container) -> tuple[list[str], list[str]]:
     declared = pod.metadata.annotations.get(ANNOTATION + container.name)
     if declared is not None:
         workload = declared_workload(declared, f"{pod.key}: metadata.annotations[{ANNOTATION}{container.name}]")
-        if any(phase.cache for phase in workload.phases):
-            notes.append("cache= of the declared workload is left out: a pod has no disk here")
+        left_out = [name for name in _DISK if any(getattr(phase, name) for phase in workload.phases)]
+        if left_out:
+            listed = ", ".join(f"{name}=" for name in left_out)
+            notes.append(f"{listed} of the declared workload is left out: a pod has no disk here")
         return load_command(workload), notes
     words = [*container.command, *container.args]
     if words:
@@ -57,7 +60,10 @@ def command(pod: Pod, container: Container) -> tuple[list[str], list[str]]:
 
 def load_command(workload: Workload) -> list[str]:
     """A process that follows a declared workload."""
-    phases = [[None if p.seconds == FOREVER else p.seconds, p.cpus, p.memory] for p in workload.phases]
+    phases = [
+        [None if p.seconds == FOREVER else p.seconds, p.cpus, p.memory, *([p.pids] if p.pids > 1 else [])]
+        for p in workload.phases
+    ]
     return [sys.executable or "/usr/bin/python3", "-I", "-S", LOAD, json.dumps(phases), str(workload.exit_code)]
 
 
