@@ -9,12 +9,32 @@ from __future__ import annotations
 import html
 from typing import TYPE_CHECKING, Any
 
+from kitlib.charts.static_axis import Axis
 from kitlib.charts.style import GREY, TEXT, series_color
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-_WIDTH, _LEFT, _RIGHT, _TOP, _BOTTOM = 720, 150, 20, 64, 58
+_WIDTH, _LEFT, _RIGHT, _TOP, _BOTTOM = 720, 190, 20, 44, 58
+_LETTERS = 30
+"""Of a label beside the picture."""
+_SHAPES = {"/": "up", "\\": "down", "x": "cross", ".": "dots", "+": "plus"}
+"""plotly's patterns, by which bars can be told apart without their colours -> the id of ours."""
+_MARKS = {
+    "up": '<path d="M0 8L8 0" stroke="#fff" stroke-opacity=".75"/>',
+    "down": '<path d="M0 0L8 8" stroke="#fff" stroke-opacity=".75"/>',
+    "cross": '<path d="M0 0L8 8M0 8L8 0" stroke="#fff" stroke-opacity=".75"/>',
+    "dots": '<circle cx="4" cy="4" r="1.1" fill="#fff" fill-opacity=".75"/>',
+    "plus": '<path d="M4 0V8M0 4H8" stroke="#fff" stroke-opacity=".75"/>',
+}
+_PATTERNS = (
+    "<defs>"
+    + "".join(
+        f'<pattern id="kit-{name}" width="8" height="8" patternUnits="userSpaceOnUse">{marks}</pattern>'
+        for name, marks in _MARKS.items()
+    )
+    + "</defs>"
+)
 
 
 def to_svg(figure: go.Figure) -> str:
@@ -22,71 +42,96 @@ def to_svg(figure: go.Figure) -> str:
     return _Picture(figure).draw()
 
 
-class _Axis:
-    """Maps an axis' values to pixels: a position for each category, or a scale for numbers."""
+class _Picture:
+    """The whole: title, one panel for each pair of axes, legend."""
 
-    def __init__(self, values: list[Any], start: float, end: float, layout: Any, *, zero: bool) -> None:
-        self.categories = self._ordered(values, layout)
-        self.start, self.end = start, end
-        if layout.autorange == "reversed":
-            self.start, self.end = end, start
-        if not self.categories:
-            numbers = [float(v) for v in values if v is not None]
-            fixed = list(layout.range or ())
-            low, high = fixed if len(fixed) == 2 else (min(numbers, default=0), max(numbers, default=1))
-            if zero and len(fixed) != 2:
-                low, high = min(low, 0), high * 1.08
-            self.low, self.high = float(low), float(high) if high != low else float(low) + 1
+    def __init__(self, figure: go.Figure) -> None:
+        self.figure, self.layout = figure, figure.layout
+        self.height = int(self.layout.height or 360)
+        self.out: list[str] = []
+
+    def draw(self) -> str:
+        sentence = str((self.layout.meta or {}).get("sentence", ""))
+        title = str(self.layout.title.text or "")
+        panels: dict[tuple[str, str], list[tuple[int, Any]]] = {}
+        for index, trace in enumerate(self.figure.data):
+            panels.setdefault((trace.xaxis or "x", trace.yaxis or "y"), []).append((index, trace))
+        for (x, y), traces in panels.items():
+            _Panel(self, traces, _named(self.layout, x), _named(self.layout, y)).draw()
+        self._legend()
+        body = "\n".join(self.out)
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {self.height}" width="{_WIDTH}" role="img" '
+            f'font-family="sans-serif" font-size="11"><title>{html.escape(title)}</title>'
+            f"<desc>{html.escape(sentence)}</desc>{_PATTERNS}"
+            f'<text x="8" y="20" font-size="15" fill="{TEXT}">{html.escape(title)}</text>\n{body}\n</svg>'
+        )
+
+    def _legend(self) -> None:
+        named = [(i, t) for i, t in enumerate(self.figure.data) if t.name and t.showlegend is not False]
+        if len(named) < 2:
+            return
+        x = 8.0
+        for index, trace in named:
+            color = trace.line.color if trace.type == "scatter" and trace.line.color else _one(trace.marker.color, 0)
+            self.rect(x, self.height - 16, 10, 10, color or series_color(index), _pattern(trace, 0))
+            self.text(x + 14, self.height - 7, str(trace.name), TEXT, anchor="start")
+            x += 28 + 6.5 * len(str(trace.name))
+
+    # ---- what is written
+
+    def rect(self, x: float, y: float, width: float, height: float, color: str, pattern: str = "") -> None:
+        box = f'x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}"'
+        self.out.append(f'<rect {box} fill="{color}"/>')
+        if pattern in _SHAPES:
+            self.out.append(f'<rect {box} fill="url(#kit-{_SHAPES[pattern]})"/>')
+
+    def line(self, x1: float, y1: float, x2: float, y2: float, color: str, *, dashed: bool = False) -> None:
+        dash = ' stroke-dasharray="6 4"' if dashed else ""
+        self.out.append(f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{color}"{dash}/>')
+
+    def text(self, x: float, y: float, text: str, color: str, anchor: str = "middle") -> None:
+        self.out.append(
+            f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{color}">{html.escape(text)}</text>'
+        )
+
+
+class _Panel:
+    """The traces of one pair of axes."""
+
+    def __init__(self, picture: _Picture, traces: list[tuple[int, Any]], xaxis: Any, yaxis: Any) -> None:
+        self.picture, self.traces, self.xaxis, self.yaxis = picture, traces, xaxis, yaxis
+        self.layout = picture.layout
+        xs, ys, stacked = self._extent()
+        bars = any(trace.type == "bar" for _, trace in traces)
+        flat = any(trace.type == "bar" and trace.orientation == "h" for _, trace in traces)
+        points = any(trace.type == "scatter" and "markers" in (trace.mode or "") for _, trace in traces)
+        room = 0.04 if points and not bars else 0.0
+        self.left, self.right = self._part(xaxis, _LEFT, _WIDTH - _RIGHT)
+        self.bottom, self.top = self._part(yaxis, picture.height - _BOTTOM, _TOP)
+        zero = not flat and not points
+        self.x = Axis(
+            xs + (stacked if flat else []),
+            self.left,
+            self.right,
+            xaxis,
+            zero=bars and flat,
+            room=room if not flat else 0,
+        )
+        self.y = Axis(ys + ([] if flat else stacked), self.bottom, self.top, yaxis, zero=zero, room=4 * room)
+        self.piled: dict[tuple[str, int], float] = {}
 
     @staticmethod
-    def _ordered(values: list[Any], layout: Any) -> list[str]:
-        given = [str(v) for v in layout.categoryarray] if layout.categoryarray is not None else []
-        if not any(isinstance(v, str) for v in values):
-            return []
-        return given + [v for v in dict.fromkeys(str(v) for v in values) if v not in given]
-
-    @property
-    def step(self) -> float:
-        """Pixels a category takes."""
-        return abs(self.end - self.start) / max(1, len(self.categories))
-
-    def at(self, value: Any) -> float:
-        if self.categories:
-            part = (self.categories.index(str(value)) + 0.5) / len(self.categories)
-        else:
-            part = (float(value) - self.low) / (self.high - self.low)
-        return self.start + part * (self.end - self.start)
-
-    def ticks(self, layout: Any) -> list[tuple[float, str]]:
-        if self.categories:
-            return [(self.at(name), name) for name in self.categories]
-        if layout.tickvals is not None:
-            texts = layout.ticktext if layout.ticktext is not None else [str(v) for v in layout.tickvals]
-            return [(self.at(v), str(t).replace("<br>", " ")) for v, t in zip(layout.tickvals, texts, strict=True)]
-        span = self.high - self.low
-        return [(self.at(self.low + span * i / 4), f"{self.low + span * i / 4:,.4g}") for i in range(5)]
-
-
-class _Picture:
-    def __init__(self, figure: go.Figure) -> None:
-        self.figure = figure
-        self.layout = figure.layout
-        self.height = int(self.layout.height or 360)
-        xs, ys, stacked = self._extent()
-        bars = any(trace.type == "bar" for trace in figure.data)
-        flat = any(trace.type == "bar" and trace.orientation == "h" for trace in figure.data)
-        bottom, right = self.height - _BOTTOM, _WIDTH - _RIGHT
-        self.x = _Axis(xs + (stacked if flat else []), _LEFT, right, self.layout.xaxis, zero=bars and flat)
-        self.y = _Axis(ys + ([] if flat else stacked), bottom, _TOP, self.layout.yaxis, zero=not flat)
-        self.piled: dict[tuple[str, int], float] = {}
-        self.out: list[str] = []
+    def _part(axis: Any, start: float, end: float) -> tuple[float, float]:
+        low, high = axis.domain if axis.domain is not None else (0, 1)
+        return start + low * (end - start), start + high * (end - start)
 
     def _extent(self) -> tuple[list[Any], list[Any], list[float]]:
         """All x values, all y values, and the height that stacked bars reach."""
         xs: list[Any] = []
         ys: list[Any] = []
         piles: dict[str, float] = {}
-        for trace in self.figure.data:
+        for _, trace in self.traces:
             if trace.type == "bar":
                 flat = trace.orientation == "h"
                 places, lengths = (trace.y, trace.x) if flat else (trace.x, trace.y)
@@ -102,24 +147,14 @@ class _Picture:
                 ys.append(shape.y0)
         return xs, ys, [0.0, *piles.values()] if piles else []
 
-    def draw(self) -> str:
-        sentence = str((self.layout.meta or {}).get("sentence", ""))
-        title = str(self.layout.title.text or "")
-        for index, trace in enumerate(self.figure.data):
+    def draw(self) -> None:
+        for index, trace in self.traces:
             {"bar": self._bar, "heatmap": self._heatmap, "scatter": self._scatter}[trace.type](index, trace)
         for shape in self.layout.shapes or ():
             if shape.yref == "y" and shape.y0 == shape.y1:
                 y = self.y.at(shape.y0)
-                self._line(_LEFT, y, _WIDTH - _RIGHT, y, shape.line.color, dashed=True)
+                self.picture.line(self.left, y, self.right, y, shape.line.color, dashed=True)
         self._axes()
-        self._legend()
-        body = "\n".join(self.out)
-        return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {self.height}" width="{_WIDTH}" role="img" '
-            f'font-family="sans-serif" font-size="11"><title>{html.escape(title)}</title>'
-            f"<desc>{html.escape(sentence)}</desc>"
-            f'<text x="8" y="20" font-size="15" fill="{TEXT}">{html.escape(title)}</text>\n{body}\n</svg>'
-        )
 
     # ---- marks
 
@@ -127,7 +162,7 @@ class _Picture:
         flat = trace.orientation == "h"
         places, lengths = (trace.y, trace.x) if flat else (trace.x, trace.y)
         along, across = (self.x, self.y) if flat else (self.y, self.x)
-        groups = [t for t in self.figure.data if t.type == "bar"] if self.layout.barmode == "group" else [trace]
+        groups = [t for _, t in self.traces if t.type == "bar"] if self.layout.barmode == "group" else [trace]
         step = across.step if across.categories else 24.0
         width = 0.8 * step / len(groups)
         offset = (groups.index(trace) + 0.5) * width - 0.4 * step if len(groups) > 1 else 0.0
@@ -139,10 +174,10 @@ class _Picture:
             middle = across.at(place) + offset
             color = _one(trace.marker.color, i) or series_color(index)
             box = (one, middle - width / 2, two - one, width) if flat else (middle - width / 2, one, width, two - one)
-            self._rect(*box, color)
+            self.picture.rect(*box, color, _pattern(trace, i))
             text = _one(trace.text, i)
             if text:
-                self._text(box[0] + box[2] / 2, box[1] + box[3] / 2 + 4, str(text), "#000000")
+                self.picture.text(box[0] + box[2] / 2, box[1] + box[3] / 2 + 4, str(text), "#000000")
 
     def _heatmap(self, index: int, trace: Any) -> None:
         for row, name in enumerate(trace.y):
@@ -156,7 +191,7 @@ class _Picture:
                 )
                 part = min(1.0, (float(value) - low) / (high - low))
                 x, y = self.x.at(place), self.y.at(name)
-                self._rect(
+                self.picture.rect(
                     x - self.x.step / 2 + 1,
                     y - self.y.step / 2 + 1,
                     self.x.step - 2,
@@ -164,7 +199,7 @@ class _Picture:
                     _shade(part, trace),
                 )
                 if trace.text is not None and trace.text[row][column]:
-                    self._text(x, y + 4, str(trace.text[row][column]), "#000000")
+                    self.picture.text(x, y + 4, str(trace.text[row][column]), "#000000")
 
     def _scatter(self, index: int, trace: Any) -> None:
         mode = trace.mode or "lines"
@@ -172,48 +207,30 @@ class _Picture:
         color = trace.line.color or _one(trace.marker.color, 0) or series_color(index)
         if "lines" in mode and points:
             path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-            self.out.append(f'<polyline points="{path}" fill="none" stroke="{color}" stroke-width="2"/>')
+            self.picture.out.append(f'<polyline points="{path}" fill="none" stroke="{color}" stroke-width="2"/>')
         for i, (x, y) in enumerate(points):
-            if "markers" in mode:
+            if "markers" in mode and str(_one(trace.marker.symbol, i)).startswith("line-ns"):
                 size = float(trace.marker.size or 8) / 2
-                self._rect(x - size, y - size, 2 * size, 2 * size, color)
+                self.picture.rect(x - 1.5, y - size, 3, 2 * size, color)
+            elif "markers" in mode:
+                size = float(trace.marker.size or 8) / 2
+                self.picture.rect(x - size, y - size, 2 * size, 2 * size, color)
             if "text" in mode and _one(trace.text, i):
-                self._text(x, y + 4, str(_one(trace.text, i)), "#000000" if "markers" in mode else TEXT)
+                self.picture.text(x, y + 4, str(_one(trace.text, i)), "#000000" if "markers" in mode else TEXT)
 
     # ---- around the marks
 
     def _axes(self) -> None:
-        bottom = self.height - _BOTTOM
-        for x, label in self.x.ticks(self.layout.xaxis):
-            self._text(x, bottom + 16, label[:18], TEXT)
-        for y, label in self.y.ticks(self.layout.yaxis):
-            self._text(_LEFT - 6, y + 4, label[-24:], TEXT, anchor="end")
-        self._line(_LEFT, bottom, _WIDTH - _RIGHT, bottom, GREY)
-        if self.layout.xaxis.title.text:
-            self._text((_LEFT + _WIDTH - _RIGHT) / 2, bottom + 32, str(self.layout.xaxis.title.text), TEXT)
-
-    def _legend(self) -> None:
-        named = [(i, t) for i, t in enumerate(self.figure.data) if t.name and t.showlegend is not False]
-        if len(named) < 2:
-            return
-        x = 8.0
-        for index, trace in named:
-            color = trace.line.color if trace.type == "scatter" and trace.line.color else _one(trace.marker.color, 0)
-            self._rect(x, self.height - 16, 10, 10, color or series_color(index))
-            self._text(x + 14, self.height - 7, str(trace.name), TEXT, anchor="start")
-            x += 28 + 6.5 * len(str(trace.name))
-
-    def _rect(self, x: float, y: float, width: float, height: float, color: str) -> None:
-        self.out.append(f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" fill="{color}"/>')
-
-    def _line(self, x1: float, y1: float, x2: float, y2: float, color: str, *, dashed: bool = False) -> None:
-        dash = ' stroke-dasharray="6 4"' if dashed else ""
-        self.out.append(f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{color}"{dash}/>')
-
-    def _text(self, x: float, y: float, text: str, color: str, anchor: str = "middle") -> None:
-        self.out.append(
-            f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{color}">{html.escape(text)}</text>'
-        )
+        p = self.picture
+        across = self.x.ticks(self.xaxis)
+        letters = max(4, int((self.right - self.left) / max(1, len(across)) / 6.2))
+        for x, label in across:
+            p.text(x, self.bottom + 16, _short(label, letters), TEXT)
+        for y, label in self.y.ticks(self.yaxis):
+            p.text(self.left - 6, y + 4, _short(label, _LETTERS), TEXT, anchor="end")
+        p.line(self.left, self.bottom, self.right, self.bottom, GREY)
+        if self.xaxis.title.text:
+            p.text((self.left + self.right) / 2, self.bottom + 32, str(self.xaxis.title.text), TEXT)
 
 
 def _one(value: Any, index: int) -> Any:
@@ -229,3 +246,17 @@ def _shade(part: float, trace: Any) -> str:
     if len(stops) == 2:
         return "#dddddd" if part == 0 else f"rgba(0,114,178,{0.25 + 0.75 * part:.2f})"
     return next(color for at, color in reversed(stops) if part >= at - 1e-9)
+
+
+def _named(layout: Any, axis: str) -> Any:
+    """`x2` is layout.xaxis2."""
+    return layout[f"{axis[0]}axis{axis[1:]}"]
+
+
+def _short(label: str, letters: int) -> str:
+    """A label that fits; of a long one the end is kept, where names differ."""
+    return label if len(label) <= letters else "…" + label[1 - letters :]
+
+
+def _pattern(trace: Any, index: int) -> str:
+    return str(_one(trace.marker.pattern.shape, index) or "") if trace.type == "bar" else ""

@@ -6,6 +6,7 @@ import pytest
 from plotly.io.json import to_json_plotly as to_json
 
 from kitlib import charts
+from kitlib.charts.pod_resources import pod_resources_chart
 
 CASES = {
     "node bar": (
@@ -129,3 +130,12 @@ def test_the_plain_figure_is_the_dressed_figure(name):
     plain, figure = chart.spec(), chart.figure().to_plotly_json()
     figure["layout"].pop("template", None)
     assert json.loads(to_json(plain)) == json.loads(to_json(figure))
+
+
+def test_a_still_picture_has_a_panel_for_each_pair_of_axes_and_patterns_beside_colours():
+    container = {"name": "app", "cpu_request": 250, "cpu_limit": 1000, "memory_request": 2**27, "memory_limit": 2**28}
+    svg = pod_resources_chart([container], [], qos="Burstable").svg()
+    assert "CPU, milli-CPU" in svg and "memory, MiB" in svg
+    assert svg.count("url(#kit-up)") == 3  # both limits, and the legend
+    texts = [node.text for node in ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")]
+    assert {"500", "1000", "100", "200"} <= set(texts)
