@@ -28,7 +28,7 @@ class Chronicle:
         self.entries: list[dict[str, Any]] = []
         self._events: set[tuple[str, int]] = set()
         self._lines = 0
-        self._steps = 0
+        self._last: Any = None
         self._values: dict[str, dict[str, str]] | None = None
         self._names: dict[str, str] = {}
 
@@ -68,8 +68,11 @@ class Chronicle:
         return found
 
     def _new_steps(self) -> list[dict[str, Any]]:
-        steps = list(getattr(vars(self._node).get("kubelet"), "timeline", ()))
-        new, self._steps = steps[self._steps :], len(steps)
+        steps = self._node.timeline()
+        seen = next((i + 1 for i in reversed(range(len(steps))) if steps[i] == self._last), 0)  # old ones are dropped
+        new = steps[seen:]
+        if new:
+            self._last = new[-1]
         return [
             _entry(step.time, "kubelet", step.about, f"{step.actor}: {step.action}" + _behind(step.detail))
             for step in new

@@ -92,4 +92,4 @@ def test_gauge_bar_and_timeline_speak_of_a_real_node(cluster):
     bar = NodeBar(cluster)
     assert "100 of 2000m allocatable requested" in bar.sentence
     line.look.click()
-    assert {"event", "cgroup"} <= set(line.frame().source)
+    assert {"event", "cgroup", "kubelet"} <= set(line.frame().source)
