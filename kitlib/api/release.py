@@ -86,6 +86,8 @@ GATES: dict[str, tuple[tuple[int, bool], ...]] = {
     "KitAbsentNodesHaveStatus": ((27, _ON),),
     # a Filter plugin that rejects a node does not keep the others from being asked about it
     "KitAllFiltersRun": ((24, _ON), (25, _OFF)),
+    # a pod that nothing has happened for is tried again after five minutes, no longer after one
+    "KitPoolKeepsFiveMinutes": ((24, _ON),),
     # MemoryQoS knows memoryReservationPolicy, and protects Burstable pods by memory.low instead of memory.min
     "KitMemoryReservationPolicy": ((36, _ON),),
 }

@@ -25,10 +25,9 @@ from kitlib.scheduler.backoff import Backoff
 from kitlib.scheduler.decision import Decision
 from kitlib.scheduler.extender import Extender
 from kitlib.scheduler.profile import DEFAULT_SCHEDULER, Profile
+from kitlib.scheduler.queue import max_in_pool_ms
 from kitlib.scheduler.scheduler import Scheduler
 
-FLUSH_AFTER = 300.0
-"""Seconds after which a pod is tried although nothing happened. Source: podMaxInUnschedulablePodsDuration."""
 _LOOKED_AT = ("Namespace", "Service", "ReplicationController", "ReplicaSet", "StatefulSet", "PodDisruptionBudget")
 _STORAGE = (
     *("PersistentVolumeClaim", "PersistentVolume", "StorageClass", "CSINode", "CSIDriver", "CSIStorageCapacity"),
@@ -86,6 +85,7 @@ class ClusterScheduler:
         self._held: dict[str, tuple[Scheduler, Pod]] = {}
         self._early = release.enabled("SchedulerPopFromBackoffQ")
         self._backoff = Backoff(aligned=self._early)
+        self._flush_after = max_in_pool_ms(release) / 1000
         self._views: dict[str, Scheduler] = {}
         self._waiting: dict[str, Waiting] = {}
         self._placed: dict[str, Pod] = {}
@@ -176,7 +176,7 @@ class ClusterScheduler:
         backing_off: list[tuple[float, int, int, Pod]] = []
         now = self._seconds()
         for uid, waiting in self._waiting.items():
-            if waiting.held or (not waiting.moved and now - waiting.tried_at < FLUSH_AFTER):
+            if waiting.held or (not waiting.moved and now - waiting.tried_at < self._flush_after):
                 continue
             pod = self._find(uid)
             if pod is None or pod.spec.scheduler_name not in self._profiles or self._is_gated(pod):

@@ -171,6 +171,7 @@ _MEANINGS = {
     "KitScoringRoundsOverhead": "the change in how scoring counts the overhead",
     "KitPostFilterAfterPreFilter": "the change that preemption is tried after a rejection by PreFilter",
     "KitAbsentNodesHaveStatus": "the change that nodes left out by PreFilter have a status of their own",
+    "KitPoolKeepsFiveMinutes": "the change that an unschedulable pod is tried again after five minutes instead of one",
     "KitAllFiltersRun": "the habit of 1.24 to show a rejected node to the other filters too",
 }
 

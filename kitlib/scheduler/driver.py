@@ -28,7 +28,7 @@ from kitlib.api.serialize import deepcopy
 from kitlib.scheduler.clock import VirtualClock
 from kitlib.scheduler.decision import Decision
 from kitlib.scheduler.profile import Profile
-from kitlib.scheduler.queue import SchedulingQueue
+from kitlib.scheduler.queue import MAX_IN_POOL_MS, SchedulingQueue, max_in_pool_ms
 from kitlib.scheduler.queue_events import (
     ASSIGNED_POD,
     ASSIGNED_POD_ADD,
@@ -107,6 +107,7 @@ class Driver:
             registrations(self.scheduler.profile, self.release),
             pre_enqueue=self.scheduler.pre_enqueue,
             pop_from_backoff=self.release.enabled("SchedulerPopFromBackoffQ"),
+            max_in_pool_ms=max_in_pool_ms(self.release),
         )
         self.pods: dict[str, Pod] = {pod_key(pod): pod for pod in placed}
         self.decisions: dict[str, Decision] = {}
@@ -409,7 +410,8 @@ class Driver:
                 self._note("Queue", "BackoffComplete", info.key, f"back-off of {info.key} is over: goes to activeQ")
         if now % FLUSH_POOL_MS == 0:
             for info in self.queue.flush_unschedulable():
-                self._note("Queue", "UnschedulableTimeout", info.key, f"{info.key} has waited for five minutes")
+                minutes = "five minutes" if self.queue.max_in_pool_ms == MAX_IN_POOL_MS else "a minute"
+                self._note("Queue", "UnschedulableTimeout", info.key, f"{info.key} has waited for {minutes}")
 
     def _event(self, event: ClusterEvent, old: Any, new: Any, name: str = "", *, besides: str = "") -> None:
         moved = self.queue.move_all(event, old, new, besides=besides)

@@ -15,6 +15,7 @@ from enum import Enum
 from typing import Any
 
 from kitlib.api.core import Pod
+from kitlib.api.release import Release
 from kitlib.scheduler.backoff import Backoff
 from kitlib.scheduler.clock import Clock
 from kitlib.scheduler.queue_events import (
@@ -32,6 +33,15 @@ MAX_IN_POOL_MS = 5 * 60 * 1000
 
 Source: DefaultPodMaxInUnschedulablePodsDuration.
 """
+
+SHORT_IN_POOL_MS = 60 * 1000
+"""The same in 1.23. Source: unschedulableQTimeInterval; kubernetes/kubernetes#108761."""
+
+
+def max_in_pool_ms(release: Release) -> int:
+    """How long a pod stays unschedulable in a release before it is tried without an event, in milliseconds."""
+    return MAX_IN_POOL_MS if release.enabled("KitPoolKeepsFiveMinutes") else SHORT_IN_POOL_MS
+
 
 Hint = Callable[[Pod, Any, Any], bool]
 """(pod, object before, object after) -> whether the event may have made the pod schedulable."""

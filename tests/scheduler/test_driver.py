@@ -113,6 +113,13 @@ def test_after_five_minutes_a_pod_is_tried_although_nothing_has_happened():
     assert said(work, "UnschedulableTimeout") == ["default/big"]
 
 
+def test_in_1_23_it_is_tried_again_after_one_minute():
+    work = driver(pods=[{"name": "big", "cpu": 3}], release="1.23")
+    assert len(work.run(89)) == 1
+    assert len(work.run(2)) == 1
+    assert work.log[-2].message == "default/big has waited for a minute"
+
+
 def test_backoff_ends_by_the_clock_where_nothing_is_taken_early():
     work = driver(pods=[{"name": "big", "cpu": 3}], release="1.30")
     work.run(0)
