@@ -24,6 +24,7 @@ COMMANDS = (
     "conformance",
     "bench",
     "bundle",
+    "site",
     "workshop",
     "lab-report",
     "lab-export",

@@ -168,6 +168,23 @@ def cluster() -> dict[str, Any]:
         }
 
 
+def lab() -> dict[str, Any]:
+    """A lesson and a lab as a notebook has them: which kernel, points of the start and of the reference solution."""
+    from kitlib.lab import Lab, Lesson
+    from kitlib.lab.definition import LabFolder
+    from kitlib.lab.launch import course_source
+
+    kept, sys.platform = sys.platform, "emscripten"
+    try:
+        one = Lab("01-make-it-guaranteed")
+        before = one.check()
+        LabFolder.read(course_source("labs") / one.name).answers().reference(one.cluster)
+        after = one.check()
+        return {"kernel": Lesson("01").kernel, "before": before.score[0], "after": after.score, "passed": after.passed}
+    finally:
+        sys.platform = kept
+
+
 def cases(folder: str, kinds: tuple[str, ...]) -> dict[str, Any]:
     """Cases that real Kubernetes computed: (passed, failed) of each kind."""
     from kitlib.conformance import runner

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -17,9 +18,10 @@ START = (
 )
 
 
-def run(*parts: str) -> dict[str, dict[str, object]]:
+def run(*parts: str, **more: str) -> dict[str, dict[str, object]]:
+    environment = {**os.environ, "KITLIB_NODES": "", **more}
     command = [sys.executable, "-I", "-c", START, str(ROOT), str(HERE), *parts]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
 
@@ -56,6 +58,12 @@ def test_the_scheduler_decides_and_says_why(found: dict[str, dict[str, object]])
 def test_a_whole_simulated_cluster_works_there_too(found: dict[str, dict[str, object]]) -> None:
     cluster = found["cluster"]
     assert cluster["node"] and cluster["reason"] == "OOMKilled" and cluster["differences"] == 0
+
+
+def test_a_lab_is_checked_without_a_process_of_its_own(tmp_path: Path) -> None:
+    """rich, which labs show themselves with, imports threading and uses no thread: importing is allowed here."""
+    lab = run("lab", KITLIB_PROGRESS=str(tmp_path), KITLIB_WITHOUT="use")["lab"]
+    assert lab["kernel"] == "simulated" and lab["before"] < 3 and lab["after"] == [3, 3] and lab["passed"]
 
 
 @pytest.mark.parametrize(

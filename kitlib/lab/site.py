@@ -1,0 +1,108 @@
+"""`kitlib site`: the course as a static JupyterLite site. Python runs in the reader's browser, the server has files.
+
+The notebooks are copied with a first cell that installs the kit from a wheel inside the site, and name the kernel that
+JupyterLite has. numpy, msgspec, pandas and PyYAML come from Pyodide's own distribution: from its network of servers, or
+from the site itself if a distribution is given. There are no processes in a browser: labs are checked in the notebook's
+own process there, so their points are for the learner, not for a grade.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from kitlib.api.errors import KitError
+from kitlib.lab.bundle import own_wheel
+from kitlib.lab.launch import make_course_folder
+
+NEEDS = ("jupyterlite_core", "jupyterlite_pyodide_kernel", "jupyter_server")
+INSTALL = "%pip install -q kitlib pandas ipywidgets anywidget plotly"
+KERNEL = {"kernelspec": {"display_name": "Python (Pyodide)", "language": "python", "name": "python"}}
+
+
+@dataclass(frozen=True)
+class Site:
+    """What was built.
+
+    Attributes:
+        folder: to be put on any web server. notebooks: how many are in it. bytes: all files together.
+    """
+
+    folder: Path
+    notebooks: int
+    bytes: int
+
+
+def build_site(folder: str | Path, *, pyodide: str | Path | None = None) -> Site:
+    """Build the site; `folder` is made new.
+
+    Args:
+        folder: must not be there, or be a site that this function built.
+        pyodide: a Pyodide distribution (.tar.bz2) to put in, so that readers need no other server.
+
+    Raises:
+        KitError: JupyterLite is not installed, `folder` holds something else, or the build fails.
+    """
+    missing = [name for name in NEEDS if find_spec(name) is None]
+    if missing:
+        raise KitError(f"{missing[0].replace('_', '-')} is not installed: pip install 'kitlib[site]'")
+    target = Path(folder).expanduser().resolve()
+    if target.exists() and not (target / "jupyter-lite.json").exists() and any(target.iterdir()):
+        raise KitError(f"{target}: holds something else than a site")
+    if pyodide is not None and not Path(pyodide).is_file():
+        raise KitError(f"{pyodide}: no such file; a Pyodide distribution (.tar.bz2) is expected")
+    with tempfile.TemporaryDirectory(prefix="kitlib-site-") as temporary:
+        work = Path(temporary)
+        make_course_folder(work / "course")
+        (work / "course" / ".kitlib-course.json").unlink()
+        notebooks = sorted((work / "course").rglob("*.ipynb"))
+        for path in notebooks:
+            text = json.dumps(
+                for_the_browser(json.loads(path.read_text(encoding="utf-8"))), indent=1, ensure_ascii=False
+            )
+            path.write_text(text + "\n", encoding="utf-8")
+        (work / "pypi").mkdir()
+        own_wheel(work / "pypi")
+        command = [
+            "--lite-dir",
+            temporary,
+            "--contents",
+            "course",
+            "--output-dir",
+            str(work / "site"),
+            "--no-sourcemaps",
+        ]
+        if pyodide is not None:
+            command += ["--pyodide", str(Path(pyodide).resolve())]
+        done = subprocess.run(
+            [sys.executable, "-m", "jupyterlite_core", "build", *command], cwd=work, capture_output=True, text=True
+        )
+        if done.returncode or not (work / "site" / "jupyter-lite.json").exists():
+            last = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:] or ["it said nothing"]
+            raise KitError(f"jupyter lite build: {last[0]}")
+        try:
+            shutil.rmtree(target, ignore_errors=True)
+            shutil.copytree(work / "site", target)
+        except OSError as error:
+            raise KitError(f"{target}: {error.strerror or error}") from error
+    return Site(target, len(notebooks), sum(p.stat().st_size for p in target.rglob("*") if p.is_file()))
+
+
+def for_the_browser(notebook: dict[str, Any]) -> dict[str, Any]:
+    """The same notebook for JupyterLite's kernel, with a first cell that installs the kit."""
+    first: dict[str, Any] = {
+        "cell_type": "code",
+        "id": "kitlib-install",
+        "metadata": {},
+        "execution_count": None,
+        "outputs": [],
+    }
+    cells = [{**first, "source": [INSTALL]}, *notebook["cells"]]
+    return {**notebook, "cells": cells, "metadata": {**notebook.get("metadata", {}), **KERNEL}}
