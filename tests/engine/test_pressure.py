@@ -1,4 +1,4 @@
-"""Process ids that run short on a real node: the limit of a pod, and eviction."""
+"""Process ids and memory that run short on a real node: the limit of a pod, eviction, and its order."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 from kitlib.cluster.docker import DockerCluster
 from tests.engine.helpers import pod
+
+MIB = 2**20
 
 
 def test_process_ids_of_a_pod_end_at_its_limit(start: Callable[..., DockerCluster]) -> None:
@@ -30,3 +32,38 @@ def test_a_node_short_of_process_ids_evicts_who_has_most(start: Callable[..., Do
     )
     assert cluster.pod("few").status.phase == "Running"
     assert next(c.status for c in cluster.nodes[0].status.conditions if c.type == "PIDPressure") == "True"
+
+
+def test_under_real_memory_pressure_those_above_their_requests_go_in_order(start: Callable[..., DockerCluster]) -> None:
+    cluster = start(1, memory="512Mi", kubelet=["--eviction-hard=memory.available<150Mi"])
+    watch, gone = cluster.watch("Pod"), list[str]()
+
+    def evicted(_: DockerCluster) -> int:
+        for event in watch.poll():
+            if event.object.status.reason == "Evicted" and event.object.name not in gone:
+                gone.append(event.object.name)
+        return len(gone)
+
+    def begin(name: str, uses: int, asks: int) -> None:
+        requests = {"memory": f"{asks}Mi"} if asks else None
+        cluster.apply(pod(name=name, workload=f"memory={uses}Mi", requests=requests, nodeName="node-1"))
+        cluster.wait(lambda c: any(p.pod == name and p.memory > (uses - 6) * MIB for p in c.node().processes()), 20)
+
+    begin("within", 120, 130)
+    begin("over", 100, 20)
+    begin("best", 60, 0)
+    begin("grower", 110, 120)
+    cluster.wait(lambda c: evicted(c) == 1, 40)
+    message = cluster.pod("over").status.message
+    assert message.startswith("The node was low on resource: memory. Threshold quantity: 150Mi, available: ")
+    assert "Container c was using " in message
+    assert message.endswith("request is 20Mi, has larger consumption of memory. ")
+    begin("late", 90, 100)
+    cluster.wait(lambda c: evicted(c) == 2, 40)
+    assert gone == ["over", "best"]
+    assert {p.name: p.status.phase for p in cluster.pods() if p.name not in gone} == {
+        "within": "Running",
+        "grower": "Running",
+        "late": "Running",
+    }
+    assert [t.key for t in cluster.nodes[0].spec.taints] == ["node.kubernetes.io/memory-pressure"]
