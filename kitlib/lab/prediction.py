@@ -118,29 +118,35 @@ class Prediction:
     # ---- in a notebook
 
     def widget(self) -> Any:
-        """The question with radio buttons or a number field."""
+        """The question with radio buttons or a number field; a group that screen readers call by the question."""
         import ipywidgets as ipw
 
+        from kitlib.widgets.access import Access
+        from kitlib.widgets.field import Field
+
+        field = None
         if self.choices is not None:
             control: Any = ipw.RadioButtons(options=self.choices, value=None, layout={"width": "max-content"})
         else:
-            control = ipw.Text(
-                placeholder="your number",
-                description=self.unit,
-                continuous_update=False,
-                style={"description_width": "initial"},
-            )
+            control = ipw.Text(placeholder="your number", continuous_update=False)
+            field = Field(control, self.unit or "number", self.question)
         said = ipw.HTML()
 
         def keep(change: dict[str, Any]) -> None:
+            problem = ""
             try:
                 self.answer(change["new"])
-                said.value = '<p role="status">Kept. Run the next cell to see.</p>'
             except ValueError as error:
-                said.value = f'<p role="alert">{html.escape(str(error))}</p>'
+                problem = str(error)
+            said.value = "" if problem else '<p role="status">Kept. Run the next cell to see.</p>'
+            if field is not None:
+                field.say(problem)
 
         control.observe(keep, "value")
-        return ipw.VBox([ipw.HTML(f"<p><b>Predict:</b> {html.escape(self.question)}</p>"), control, said])
+        question = ipw.HTML(f"<p><b>Predict:</b> {html.escape(self.question)}</p>")
+        box = ipw.VBox([Access(title=self.question), question, field or control, said])
+        box.add_class("kitlib-widget")
+        return box
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
         choices = "" if self.choices is None else "".join(f"<li>{html.escape(choice)}</li>" for choice in self.choices)

@@ -1,0 +1,38 @@
+"""A learner's first minutes in a real page: a prediction typed, one picked, and what is said about them afterwards."""
+
+QUESTIONS = """
+import os, tempfile
+os.environ["KITLIB_PROGRESS"] = tempfile.mkdtemp()
+from kitlib.lab import Lesson
+
+lesson = Lesson("browser")
+lesson
+"""
+NUMBER = 'lesson.ask("number", "Which quota is written for the limit of 500m?", unit="µs in every 100 ms")'
+CHOICE = 'lesson.ask("choice", "Which class is it?", choices=["Guaranteed", "Burstable", "BestEffort"])'
+ANSWERS = """
+from IPython.display import display
+if lesson._questions["choice"].given is not None:
+    display(lesson.reveal("number", 50000, "half of the period"), lesson.reveal("choice", "Burstable"), lesson)
+"""
+
+
+def test_a_prediction_is_given_by_keyboard_and_mouse_kept_and_scored(open_cells):
+    page = open_cells(QUESTIONS, NUMBER, CHOICE, ANSWERS)
+    group = page.get_by_role("group", name="Which quota is written for the limit of 500m?")
+    box = group.get_by_role("textbox")
+    box.click()
+    box.fill("many")
+    box.press("Tab")
+    group.get_by_text("number: 'many' is not a number").wait_for()
+    group.locator("input[aria-invalid=true]").wait_for()
+    box.fill("50000")
+    box.press("Tab")
+    page.get_by_text("Kept. Run the next cell to see.").first.wait_for()
+    page.get_by_role("group", name="Which class is it?").get_by_label("Guaranteed").check()
+    page.get_by_text("Kept. Run the next cell to see.").nth(1).wait_for()
+    page.locator(".jp-CodeCell").last.locator(".jp-InputPrompt").click()
+    page.keyboard.press("Shift+Enter")
+    page.get_by_text("You predicted 50000.0; observed: 50000. Right. half of the period").wait_for()
+    page.get_by_text("You predicted Guaranteed; observed: Burstable. Not this time.").wait_for()
+    page.get_by_text("Predictions so far: 1 of 2 right.").wait_for()
