@@ -1,6 +1,7 @@
 """Every chart has a figure in the house style, a frame behind it and a sentence that says the same."""
 
 import json
+from xml.etree import ElementTree
 
 import pytest
 from plotly.io.json import to_json_plotly as to_json
@@ -115,7 +116,6 @@ def test_a_long_table_is_cut_and_says_so():
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_chart_has_a_still_picture_that_is_well_formed_and_describes_itself(name):
-    from xml.etree import ElementTree
 
     chart = CASES[name][0]
     root = ElementTree.fromstring(chart.svg())
