@@ -48,9 +48,11 @@ class KitWidget(ipw.VBox):
 
     Attributes:
         title: the widget's name, read by screen readers.
+        aria_live: "polite" = a new sentence is read out; "off" while it changes by itself all the time.
     """
 
     title = "widget"
+    aria_live = "polite"
     _closers: list[Callable[[], None]] = []
 
     def __init__(
@@ -99,7 +101,11 @@ class KitWidget(ipw.VBox):
         def failed(error: Exception) -> None:
             self.say(str(error) if isinstance(error, KitError | ValueError) else f"{type(error).__name__}: {error}")
 
-        made = Ticker(action, seconds, failed)
+        def beat() -> None:
+            with _turn:
+                action()
+
+        made = Ticker(beat, seconds, failed)
         self.on_close(made.stop)
         return made
 
@@ -140,7 +146,7 @@ class KitWidget(ipw.VBox):
         """Put `chart` on the screen: what has changed in the picture, then the sentence and the table."""
         self._chart = chart
         self.paint(chart)
-        self._sentence.value = f'<p role="status" aria-live="polite">{html.escape(chart.sentence)}</p>'
+        self._sentence.value = f'<p role="status" aria-live="{self.aria_live}">{html.escape(chart.sentence)}</p>'
         self._table.value = self.table(chart)
         self._access.sentence = chart.sentence
 

@@ -78,6 +78,7 @@ class CgroupTreeExplorer(KitWidget):
     # ---- what the learner does
 
     def _switch(self, change: Any) -> None:
+        self.aria_live = "off" if change["new"] else "polite"
         try:
             (self._beat.start if change["new"] else self._beat.stop)()
         except KitError as error:

@@ -102,6 +102,7 @@ class EvictionGauge(KitWidget):
         self.cluster.advance(seconds)
 
     def _switch(self, change: Any) -> None:
+        self.aria_live = "off" if change["new"] else "polite"
         try:
             (self._beat.start if change["new"] else self._beat.stop)()
         except KitError as error:

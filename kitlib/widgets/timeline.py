@@ -66,6 +66,7 @@ class Timeline(KitWidget):
             self._chronicle.look(self._passing.seconds)
 
     def _switch(self, change: Any) -> None:
+        self.aria_live = "off" if change["new"] else "polite"
         try:
             (self._beat.start if change["new"] else self._beat.stop)()
         except KitError as error:
