@@ -73,15 +73,18 @@ class SystemCgroups:
     def _do(self, step: Step, source: str) -> None:
         assert self._system is not None
         process, about = step.process, f"{step.process.name} ({step.process.pid})"
-        try:
-            if step.to:
+        if step.to:
+            try:
                 self._system.move(process.pid, step.to)
                 self._note("moving process", about, f"{process.cgroup} -> {step.to}: {step.why}", source)
-            if step.score is not None and step.score != process.oom_score_adj:
+            except KitError as error:
+                self._note("failed to move process", about, str(error), source)
+        if step.score is not None and step.score != process.oom_score_adj:
+            try:
                 self._system.adjust(process.pid, step.score)
                 self._note("setting oom_score_adj of", about, str(step.score), source)
-        except KitError as error:
-            self._note("failed to move process", about, str(error), source)
+            except KitError as error:
+                self._note("failed to set oom_score_adj of", about, str(error), source)
 
     def _note(self, action: str, about: str, detail: str, source: str) -> None:
         self._timeline.note("containerManager", action, about, detail, source)

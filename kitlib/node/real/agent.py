@@ -26,6 +26,7 @@ from kitlib.node.real import mounts, protocol
 from kitlib.node.real.cgroupfs import RealCgroupFS
 from kitlib.node.real.looking import Looking
 from kitlib.node.real.runtime import CrunRuntime
+from kitlib.node.real.system import RealSystem
 
 TICK = 0.5
 """Seconds between two looks of the kubelet while nothing happens."""
@@ -171,7 +172,7 @@ class Agent:
         lowest = _lowest_score()
         mounts.be_subreaper()
         runtime = CrunRuntime(cgroups, wanted.machine, self.clock, lowest_score=lowest, note=self._note)
-        self._kubelet = Kubelet(wanted, cgroups, runtime, self._owner, self.clock)
+        self._kubelet = Kubelet(wanted, cgroups, runtime, self._owner, self.clock, system=RealSystem(cgroups))
         self._runtime, self._owner.forget = runtime, runtime.forget
         self._looking = Looking(self._kubelet, cgroups, runtime, self.clock)
         self._does |= self._looking.requests()

@@ -224,6 +224,18 @@ class RealCgroupFS:
             return 0
         return max(int(fields.get("oom_kill", 0)), int(fields.get("oom_group_kill", 0)))
 
+    def attach(self, path: str, pid: int) -> None:
+        """Move a process into a cgroup, in every hierarchy.
+
+        Raises:
+            CgroupError: as the kernel says it.
+        """
+        for root in self._roots:
+            try:
+                _write(f"{root}{path.rstrip('/')}/cgroup.procs", str(pid))
+            except OSError as error:
+                raise CgroupError(error.errno or errno.EIO, path, "cgroup.procs", str(pid)) from None
+
     # What the two versions need.
 
     def _hand_down(self, path: str) -> None:
