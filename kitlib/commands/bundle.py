@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -11,18 +12,25 @@ def add(commands: Any) -> None:
     made = commands.add_parser(
         "bundle",
         help="make one archive for a room without internet",
-        description="Collect the kit, the packages it needs, the course and (if given) the node image into one "
-        "archive. There: unpack it and run python3 install.py. It fits this machine's platform and Python version.",
+        description="Collect the kit, the packages it needs, the course and the node image into one archive; the image "
+        "where a container engine answers that has it. There: unpack it and run python3 install.py. It fits this "
+        "machine's platform and Python version.",
     )
     made.add_argument("output", type=Path, help="the archive: NAME.tar.gz or NAME.tar")
-    made.add_argument("--image", type=Path, help="a node image saved with kitlib image save")
+    image = made.add_mutually_exclusive_group()
+    image.add_argument("--image", type=Path, help="a node image saved with kitlib image save")
+    image.add_argument("--no-image", action="store_true", help="leave the node image out")
     made.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    from kitlib.lab.bundle import make_bundle
+    from kitlib.lab.bundle import make_bundle, save_image
 
-    made = make_bundle(options.output, image=options.image)
-    image = "with the node image" if made.image else "without a node image"
-    print(f"{made.path}: {made.wheels} wheels, {made.bytes / 2**20:.0f} MiB, {image}")
+    with tempfile.TemporaryDirectory(prefix="kitlib-image-") as temporary:
+        image, why = options.image, "left out"
+        if image is None and not options.no_image:
+            image, why = save_image(Path(temporary))
+        made = make_bundle(options.output, image=image)
+    said = "with the node image" if made.image else f"without a node image ({why})"
+    print(f"{made.path}: {made.wheels} wheels, {made.bytes / 2**20:.0f} MiB, {said}")
     return 0

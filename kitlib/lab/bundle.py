@@ -103,6 +103,27 @@ def make_bundle(output: str | Path, *, image: str | Path | None = None, extras: 
     return Bundle(target, count, target.stat().st_size, image is not None)
 
 
+def save_image(folder: Path) -> tuple[Path | None, str]:
+    """The node image of this machine's engine, saved into `folder`.
+
+    Returns:
+        The file and the engine, or None and why there is none.
+    """
+    from kitlib.cluster import engine_answers
+    from kitlib.node.real import engine, image
+
+    answers, why = engine_answers()
+    if not answers:
+        return None, why
+    client = engine.connect()
+    try:
+        file = folder / "node-image.tar"
+        image.save(client, file)
+    finally:
+        client.close()
+    return file, why
+
+
 def own_wheel(folder: Path) -> Path:
     """The kit's own wheel: built from the checkout, or packed again from what is installed. Raises: KitError."""
     checkout = Path(__file__).resolve().parents[2]

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from kitlib.api.errors import KitError
-from kitlib.lab.bundle import INSTALL, make_bundle
+from kitlib.lab.bundle import INSTALL, make_bundle, save_image
+from kitlib.node.real import engine, image
 
 pytestmark = pytest.mark.workshop
 
@@ -77,6 +78,21 @@ def test_the_course_and_jupyterlab_are_there(installed: tuple[Path, str], unpack
 def test_an_image_that_cannot_be_loaded_does_not_stop_the_installation(installed: tuple[Path, str]) -> None:
     assert "The node image was not loaded (see above); the simulated kernel works without it." in installed[1]
     assert "Installed. Start: " in installed[1]
+
+
+def test_the_image_of_this_machines_engine_goes_along_and_is_loaded_there(tmp_path: Path) -> None:
+    """Where an engine answers; else the bundle is made without an image, and says why."""
+    file, why = save_image(tmp_path)
+    if file is None:
+        assert why and not list(tmp_path.iterdir())
+        return
+    with tarfile.open(file) as saved:
+        assert "manifest.json" in saved.getnames()
+    client = engine.connect()
+    try:
+        assert any(name.startswith("kitlib-") for name in image.load(client, file))
+    finally:
+        client.close()
 
 
 def test_another_python_is_told_at_once(unpacked: Path) -> None:
