@@ -40,7 +40,7 @@ class Verdict:
         if self.predicted is None:
             head = f"You made no prediction. Observed: {self.observed}."
         else:
-            head = f"You predicted {self.predicted}; observed: {self.observed}. " + (
+            head = f"You predicted {_shown(self.predicted)}; observed: {self.observed}. " + (
                 "Right." if self.right else "Not this time."
             )
         return f"{head} {self.why}".strip()
@@ -48,6 +48,11 @@ class Verdict:
     def _repr_html_(self) -> str:
         mark = "✓" if self.right else "·" if self.predicted is None else "✗"
         return f'<p role="status" class="kitlib-verdict"><b>{mark}</b> {html.escape(str(self))}</p>'
+
+
+def _shown(answer: Answer) -> Answer:
+    """A whole number without a decimal point."""
+    return int(answer) if isinstance(answer, float) and answer.is_integer() else answer
 
 
 class Prediction:

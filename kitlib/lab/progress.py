@@ -74,20 +74,28 @@ class Progress:
                 yield entry
 
     def score(self, lab: str) -> tuple[float, float]:
-        """(points, possible points) of a lab: the best check of each task, the first answer of each prediction."""
+        """(points, possible points) of a lab: the best check of each task, the first answer of each prediction.
+
+        A cell that was run without an answer is none yet: the first real answer still counts.
+        """
         best: dict[tuple[str, str], Entry] = {}
         for entry in self.entries(lab):
             key = (entry.kind, entry.task)
             known = best.get(key)
-            if entry.kind == "check" and (known is None or entry.points > known.points):
+            if entry.kind in ("check", "prediction") and (known is None or _counts_more(entry, known)):
                 best[key] = entry
-            elif entry.kind == "prediction":
-                best.setdefault(key, entry)
         return sum(e.points for e in best.values()), sum(e.of for e in best.values())
 
     def hints_taken(self, lab: str, task: str) -> int:
         """How many hints of a task the learner has asked for."""
         return sum(1 for entry in self.entries(lab) if entry.kind == "hint" and entry.task == task)
+
+
+def _counts_more(entry: Entry, known: Entry) -> bool:
+    """Whether a later entry of the same task takes the place of the one that counted until now."""
+    if entry.kind == "check":
+        return entry.points > known.points
+    return known.details.get("predicted", "unknown") is None
 
 
 def _ends_with_newline(file: IO[bytes]) -> bool:

@@ -55,3 +55,14 @@ def test_an_answer_off_the_list_names_the_answers(progress):
 def test_markup_in_a_question_is_shown_as_text(progress):
     bundle = Prediction("1", "q", "<b>?", choices=["<i>"], progress=progress)._repr_mimebundle_()
     assert "<i>" not in bundle["text/html"] and "&lt;b&gt;?" in bundle["text/html"]
+
+
+def test_the_first_answer_counts_though_the_notebook_was_run_without_one_before(progress):
+    Prediction("lab", "n", "How many?", progress=progress).observe(3)
+    assert progress.score("lab") == (0.0, 1.0)
+    for answer in (3, 4):
+        asked = Prediction("lab", "n", "How many?", progress=progress)
+        asked.answer(answer)
+        verdict = asked.observe(3)
+        assert str(verdict).startswith(f"You predicted {answer}; observed: 3.")
+    assert progress.score("lab") == (1.0, 1.0)

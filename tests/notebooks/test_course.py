@@ -85,5 +85,5 @@ def test_a_prediction_that_was_given_is_scored(tmp_path: Path, monkeypatch: pyte
             break
     nbclient.NotebookClient(notebook, timeout=120).execute()
     text = "\n".join(str(output.get("data", {}).get("text/html", "")) for output in outputs(notebook))
-    assert "You predicted 50000.0; observed: 50000. Right." in text
+    assert "You predicted 50000; observed: 50000. Right." in text
     assert "1 of 3 right" in text or "1 of 4 right" in text
