@@ -33,6 +33,8 @@ from kitlib.node.real import protocol
 from kitlib.node.real.container import MAX_PID, NodeContainer
 from kitlib.node.real.link import Link, NodeGone
 
+FIRST_LOOK = 0.5
+"""Seconds of use from which the first rate is computed."""
 _SIGNALS = range(1, 65)
 
 
@@ -147,6 +149,7 @@ class RealNode:
         self._sent: dict[str, bytes] = {}
         self._lost = False
         self._used: tuple[float, float] = (0.0, 0.0)
+        self._rate = 0.0
         self._root = {name: self.read("/", name) for name in self.desired()["/"] if self._has("/", name)}
 
     def _has(self, path: str, file: str) -> bool:
@@ -366,13 +369,20 @@ class RealNode:
         return found
 
     def total_usage(self) -> tuple[float, int]:
-        """CPUs that the node has used since the last call, and bytes of memory that it uses now."""
+        """CPUs that the node has used since the last look, and bytes of memory that it uses now.
+
+        The first look takes half a second, and one soon after another tells the same rate.
+        """
         seconds, memory = self.link.ask("total_usage")
-        now = time.monotonic()
-        then, before = self._used
-        self._used = (now, seconds)
-        rate = (seconds - before) / (now - then) if then and now > then else 0.0
-        return max(0.0, rate), int(memory)
+        if not self._used[0]:
+            self._used = (time.monotonic(), seconds)
+            time.sleep(FIRST_LOOK)
+            seconds, memory = self.link.ask("total_usage")
+        now, (then, before) = time.monotonic(), self._used
+        if now - then >= FIRST_LOOK:
+            self._rate = max(0.0, (seconds - before) / (now - then))
+            self._used = (now, seconds)
+        return self._rate, int(memory)
 
     def logs(self, pod: str, container: str = "", namespace: str = "default") -> str:
         """The last of a container's output."""

@@ -26,13 +26,15 @@ class Seen(NamedTuple):
     """What the files in a container say.
 
     Attributes:
-        total, free, cached: bytes of memory. cpus: processors in /proc/cpuinfo.
+        total, free, cached: bytes of memory. reclaimable: bytes of files among the cache, which can be given back;
+            the rest of it is shared memory. cpus: processors in /proc/cpuinfo.
         why: where the total comes from; why_cpus: and the processors.
     """
 
     total: int
     free: int
     cached: int
+    reclaimable: int
     cpus: int
     why: str
     why_cpus: str
@@ -40,7 +42,7 @@ class Seen(NamedTuple):
     @property
     def available(self) -> int:
         """Free memory, and page cache that can be given back."""
-        return min(self.free + self.cached, self.total)
+        return min(self.free + self.reclaimable, self.total)
 
 
 def seen(node: Any, pod: str, container: str = "", namespace: str = "default", *, lxcfs: bool = False) -> Seen:
@@ -57,12 +59,13 @@ def seen(node: Any, pod: str, container: str = "", namespace: str = "default", *
     path = _path(node, pod, container, namespace)
     if not lxcfs:
         used = node.total_usage()[1]
-        cached = _cache(node, "/")
+        cached, reclaimable = _cache(node, "/")
         free = max(machine.memory - used - cached, 0)
         return Seen(
             machine.memory,
             free,
             cached,
+            reclaimable,
             machine.cores,
             "the machine's memory: /proc/meminfo knows nothing of cgroups",
             "the machine's processors: /proc/cpuinfo knows nothing of quotas",
@@ -74,10 +77,10 @@ def seen(node: Any, pod: str, container: str = "", namespace: str = "default", *
         if own is not None and own < limit:
             limit, where = own, above
     used = int(node.read(path, "memory.current" if version == 2 else "memory.usage_in_bytes"))
-    cached = min(_cache(node, path), limit)
+    cached, reclaimable = (min(amount, limit) for amount in _cache(node, path))
     why = f"the smallest limit on the way up: {where}" if where else "no cgroup on the way up has a limit"
     cpus, why_cpus = _cpus(node, path, version, machine.cores)
-    return Seen(limit, max(limit - used, 0), cached, cpus, why, why_cpus)
+    return Seen(limit, max(limit - used, 0), cached, reclaimable, cpus, why, why_cpus)
 
 
 def meminfo(found: Seen) -> str:
@@ -148,13 +151,16 @@ def _memory_limit(node: Any, path: str, version: int) -> int | None:
     return None if text == "max" or int(text) >= UNLIMITED_V1 else int(text)
 
 
-def _cache(node: Any, path: str) -> int:
+def _cache(node: Any, path: str) -> tuple[int, int]:
+    """Bytes of page cache, and of them those of files. Source: lxcfs proc_meminfo_read (MemAvailable)."""
     try:
         text = node.read(path, "memory.stat")
     except (KitError, OSError):
-        return 0
-    figures = dict(line.split() for line in text.splitlines())
-    return next((int(figures[name]) for name in ("file", "total_cache", "cache") if name in figures), 0)
+        return 0, 0
+    figures = {name: int(value) for name, value in (line.split() for line in text.splitlines())}
+    total = "total_" if "total_cache" in figures else ""
+    cached = figures.get("file", figures.get(f"{total}cache", 0))
+    return cached, figures.get(f"{total}inactive_file", cached) + figures.get(f"{total}active_file", 0)
 
 
 def _cpus(node: Any, path: str, version: int, cores: int) -> tuple[int, str]:
