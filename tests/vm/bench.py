@@ -279,11 +279,11 @@ class Simulated(Side):
     """The model of the kernel.
 
     Args:
-        version: of its cgroups.
+        version: of its cgroups. like: the machine that it runs on; None = this one.
     """
 
-    def __init__(self, version: Any) -> None:
-        self.kernel = Kernel(machine(), version)
+    def __init__(self, version: Any, like: MachineInfo | None = None) -> None:
+        self.kernel = Kernel(like or machine(), version)
         self.fs = self.kernel.cgroups
         self.made: dict[str, int] = {}
         self._phases: dict[str, Phase] = {}

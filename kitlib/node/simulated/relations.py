@@ -120,11 +120,13 @@ def _memory_v1(fs: SimulatedCgroupFS, path: str, file: str, limit: str) -> str:
 
 
 def _cpus(fs: SimulatedCgroupFS, path: str, value: str) -> str:
-    """v1: only CPUs of the parent, all of the children's, and some while processes stand in it."""
+    """Some while processes stand in it; v1: only CPUs of the parent, and all of the children's."""
     shown, cpus = rules.cpu_list(value, fs.machine.cores)
     if fs.version == 1:
         above = fs.effective_cpus(_parent(path))
-        _fits(fs, path, cpus, above, {below: fs.effective_cpus(below) for below in fs.children(path)}, "CPUs")
+        _fits(cpus, above, {below: fs.effective_cpus(below) for below in fs.children(path)}, "CPUs")
+    if not cpus and fs.procs(path) and fs.setting(path, "cpuset.cpus"):
+        raise Refused(errno.ENOSPC, "processes stand in it")
     return shown
 
 
@@ -135,7 +137,9 @@ def _memory_nodes(fs: SimulatedCgroupFS, path: str, value: str) -> str:
         raise Refused(errno.EINVAL, "there is no such memory node")
     if fs.version == 1:
         below = {one: _nodes(fs, one) for one in fs.children(path)}
-        _fits(fs, path, nodes, _nodes(fs, _parent(path)), below, "memory nodes")
+        _fits(nodes, _nodes(fs, _parent(path)), below, "memory nodes")
+    if not nodes and fs.procs(path) and fs.setting(path, "cpuset.mems"):
+        raise Refused(errno.ENOSPC, "processes stand in it")
     return rules.format_cpus(nodes)
 
 
@@ -143,22 +147,13 @@ def _nodes(fs: SimulatedCgroupFS, path: str) -> frozenset[int]:
     return rules.number_list(fs.setting(path, "cpuset.mems"), MEMORY_NODES, "")
 
 
-def _fits(
-    fs: SimulatedCgroupFS,
-    path: str,
-    wanted: frozenset[int],
-    above: frozenset[int],
-    below: dict[str, frozenset[int]],
-    what: str,
-) -> None:
+def _fits(wanted: frozenset[int], above: frozenset[int], below: dict[str, frozenset[int]], what: str) -> None:
     """Source: validate_change."""
     for name, held in below.items():
         if not held <= wanted:
             raise Refused(errno.EBUSY, f"{name} uses others")
     if not wanted <= above:
         raise Refused(errno.EACCES, f"not all of these are {what} of the parent")
-    if not wanted and fs.procs(path):
-        raise Refused(errno.ENOSPC, "processes stand in it")
 
 
 # ---------------------------------------------------------------------------------------------------- controllers
