@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kitlib.charts.base import Chart
-from kitlib.charts.style import BLUE, GREEN, GREY, ORANGE, PURPLE, VERMILLION
+from kitlib.charts.style import BLUE, GREEN, ORANGE, PATTERN, PURPLE, VERMILLION
 from kitlib.views.meanings import size
 
 _PARTS = (
@@ -58,7 +58,7 @@ def node_bar(parts: Mapping[str, Mapping[str, float]], units: Mapping[str, str])
                 customdata=[[row[2], row[4]] for row in mine],
                 name=name,
                 orientation="h",
-                marker={"color": color, "pattern": {"shape": pattern, "fillmode": "overlay", "fgcolor": GREY}},
+                marker={"color": color, "pattern": {"shape": pattern, "fillmode": "overlay", "fgcolor": PATTERN}},
                 hovertemplate="%{y}: %{customdata[0]:,} %{customdata[1]} (%{x:.1f}%)",
             )
         figure.update_layout(barmode="stack", xaxis={"title": {"text": "percent of capacity"}, "range": [0, 100]})

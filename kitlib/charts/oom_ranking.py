@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kitlib.charts.base import Chart, Row
-from kitlib.charts.style import GREY, QOS_COLORS, QOS_PATTERNS
+from kitlib.charts.style import GREY, PATTERN, QOS_COLORS, QOS_PATTERNS
 
 
 def oom_ranking(rows: Sequence[Row], *, killed: str = "") -> Chart:
@@ -48,7 +48,7 @@ def oom_ranking(rows: Sequence[Row], *, killed: str = "") -> Chart:
                     text=[_mark(row, ranked[0], killed) for row in mine],
                     marker={
                         "color": color,
-                        "pattern": {"shape": QOS_PATTERNS.get(qos, "."), "fillmode": "overlay", "fgcolor": GREY},
+                        "pattern": {"shape": QOS_PATTERNS.get(qos, "."), "fillmode": "overlay", "fgcolor": PATTERN},
                     },
                     hovertemplate="%{y}: %{x:,} pages; %{customdata[0]:,} bytes, adj %{customdata[1]}",
                 )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kitlib.charts.base import Chart, Row
-from kitlib.charts.style import GREY, series_color
+from kitlib.charts.style import PATTERN, series_color
 
 QUEUES = ("activeQ", "backoffQ", "unschedulable", "gated")
 
@@ -40,7 +40,7 @@ def queue_chart(steps: Sequence[Row]) -> Chart:
                 name=queue,
                 marker={
                     "color": series_color(index),
-                    "pattern": {"shape": ("", "/", "x", ".")[index], "fillmode": "overlay", "fgcolor": GREY},
+                    "pattern": {"shape": ("", "/", "x", ".")[index], "fillmode": "overlay", "fgcolor": PATTERN},
                 },
                 hovertemplate="%{customdata[1]}<br>" + queue + ": %{customdata[0]}<extra></extra>",
             )

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kitlib.charts.base import Chart
-from kitlib.charts.style import BLUE, GREY, ORANGE, VERMILLION, series_color
+from kitlib.charts.style import BLUE, ORANGE, PATTERN, VERMILLION, series_color
 
 _LEVEL = {"": 0, "Success": 1, "Unschedulable": 2, "UnschedulableAndUnresolvable": 3, "Error": 3}
 _MARK = {"": "", "Success": "✓", "Unschedulable": "✗", "UnschedulableAndUnresolvable": "✗✗", "Error": "!"}
@@ -93,7 +93,7 @@ def score_bars(nodes: Sequence[str], weighted: Mapping[str, Sequence[int]], best
                     "pattern": {
                         "shape": ("", "/", "x", ".", "\\", "+")[index % 6],
                         "fillmode": "overlay",
-                        "fgcolor": GREY,
+                        "fgcolor": PATTERN,
                     },
                 },
             )

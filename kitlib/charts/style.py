@@ -24,6 +24,8 @@ QOS_PATTERNS = {"Guaranteed": "", "Burstable": "/", "BestEffort": "x"}
 
 TEXT = "#767676"  # contrast about 4.5 on white and 4.2 on JupyterLab's #111111
 GRID = "rgba(128,128,128,0.25)"
+PATTERN = "rgba(255,255,255,0.7)"
+"""Of the strokes that lie over a bar's colour."""
 TRANSPARENT = "rgba(0,0,0,0)"
 
 

@@ -231,27 +231,13 @@ class TestCgroupWatch:
         assert page.locator(".jp-OutputArea-output pre").last.inner_text().strip() == "ended"
 
 
-@pytest.mark.parametrize(
-    "code",
-    [TestPodBuilder.CODE, TestOomArena.CODE, TestCgroupTree.CODE, TestCgroupWatch.CODE],
-    ids=["pod_builder", "oom_arena", "cgroup_tree", "cgroup_watch"],
-)
-def test_a_notebook_that_is_saved_carries_a_still_picture(open_cells, code):
-    page = open_cells(
-        code.replace(", start=True", "") + "\n",
-        "shown = In[1].strip().splitlines()[-1]\nbundle = eval(shown)._repr_mimebundle_()\n"
-        "print('text/html', '<svg' in bundle['text/html'] or '<details' in bundle['text/html'])",
-    )
-    assert re.search(r"text/html True", page.locator(".jp-OutputArea-output pre").last.inner_text())
-
-
 class TestNodeBar:
     CODE = CLUSTER + "from kitlib.widgets import NodeBar\nbar = NodeBar(cluster)\nbar"
 
     def test_a_reservation_moves_the_bar_and_too_much_of_it_is_explained(self, open_cells):
         page = open_cells(self.CODE)
         box = widget(page)
-        page.wait_for_selector(".js-plotly-plot .bars .point")
+        page.wait_for_selector(".js-plotly-plot .bars .point", state="attached")
         type_into(page, box.get_by_label("cpu kube-reserved", exact=True), "1")
         wait_for_sentence(page, "500 of 3000m allocatable requested (17%)")
         type_into(page, box.get_by_label("memory system-reserved", exact=True), "9Gi")
@@ -363,3 +349,68 @@ class TestCpuMap:
         box.get_by_role("button", name="Add the pod").click()
         page.wait_for_selector(".kitlib-field [role=alert]")
         check_names(page)
+
+
+ALL = {
+    "pod_builder": TestPodBuilder.CODE,
+    "oom_arena": TestOomArena.CODE,
+    "cgroup_tree": TestCgroupTree.CODE,
+    "cgroup_watch": TestCgroupWatch.CODE,
+    "node_bar": TestNodeBar.CODE,
+    "shares_race": TestSharesRace.CODE,
+    "eviction_gauge": TestEvictionGauge.CODE,
+    "timeline": TestTimeline.CODE,
+    "side_by_side": TestSideBySide.CODE,
+    "cpu_map": TestCpuMap.CODE,
+}
+
+
+@pytest.mark.parametrize("name", list(ALL))
+def test_in_the_dark_theme_with_a_still_picture_for_those_without_a_kernel(open_cells, name):
+    code = ALL[name].replace(", start=True", "") + "\n"
+    page = open_cells(
+        code,
+        "bundle = eval(In[1].strip().splitlines()[-1])._repr_mimebundle_()\n"
+        "print('text/html', '<svg' in bundle['text/html'] or '<details' in bundle['text/html'])",
+        dark=True,
+    )
+    widget(page)
+    page.wait_for_selector(".kitlib-widget :is(.js-plotly-plot .main-svg, canvas.kitlib-canvas, .kit-tree)")
+    assert page.evaluate("() => document.body.dataset.jpThemeLight") == "false"
+    assert re.search(r"text/html True", page.locator(".jp-OutputArea-output pre").last.inner_text())
+
+
+def test_plotlys_script_is_loaded_once_for_all_widgets_of_a_page(open_cells):
+    page = open_cells(TestPodBuilder.CODE, TestOomArena.CODE, TestCpuMap.CODE)
+    page.wait_for_function("() => document.querySelectorAll('.js-plotly-plot .main-svg').length >= 3")
+    assert page.evaluate("async () => typeof (await window.kitlibPlotly).react") == "function"
+
+
+def test_an_axis_follows_the_data_until_the_reader_zooms_and_then_stays(open_cells):
+    page = open_cells(TestOomArena.CODE)
+    box = widget(page)
+    page.wait_for_selector(".js-plotly-plot .bars .point")
+    reach = "() => document.querySelector('.js-plotly-plot').layout.xaxis.range[1]"
+    uses = box.get_by_label("uses", exact=True)
+    before = page.evaluate(reach)
+    type_into(page, uses, "800Mi")
+    page.wait_for_function(f"before => ({reach})() > before + 10000", arg=before)
+    plot = page.locator(".js-plotly-plot .nsewdrag").first.bounding_box()
+    page.mouse.move(plot["x"] + 100, plot["y"] + plot["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(plot["x"] + 300, plot["y"] + plot["height"] / 2, steps=5)
+    page.mouse.up()
+    page.wait_for_function("() => document.querySelector('.js-plotly-plot').layout.xaxis.autorange === false")
+    zoomed = page.evaluate(reach)
+    type_into(page, uses, "100Mi")
+    page.wait_for_timeout(1000)
+    assert page.evaluate(reach) == pytest.approx(zoomed)
+
+
+def test_a_widget_shown_twice_shows_the_same_in_both_places(open_cells):
+    page = open_cells(TestPodBuilder.CODE, "builder")
+    page.wait_for_function("() => document.querySelectorAll('.js-plotly-plot .bars').length >= 8")
+    type_into(page, page.locator(".kitlib-widget").last.get_by_label("cpu request", exact=True), "700m")
+    page.wait_for_function(
+        "() => [...document.querySelectorAll('.js-plotly-plot')].every(plot => plot.data[0].x[0] === 700)"
+    )

@@ -36,6 +36,14 @@ export default {
     el.style.cssText = "width:100%;min-width:0;overflow:visible";
     el.append(plot);
     let busy = false, again = false, stopped = false, Plotly = null, width = 0;
+    const held = new Map(); // axis -> the range that the reader has zoomed into; plotly's uirevision holds too much
+    const hold = (change) => {
+      for (const name of Object.keys(change)) {
+        const [, axis, what] = /^([xy]axis\d*)\.(range|autorange)/.exec(name) ?? [];
+        if (what === "range") held.set(axis, plot.layout[axis].range);
+        else if (what === "autorange") held.delete(axis);
+      }
+    };
     const draw = async () => {
       if (busy) {
         again = true;
@@ -50,7 +58,10 @@ export default {
           Plotly ??= await library(model);
           if (stopped) return;
           const { data, layout } = JSON.parse(text);
-          await Plotly.react(plot, data, { ...layout, autosize: true, uirevision: "kept" }, CONFIG);
+          const first = !plot.data;
+          for (const [axis, range] of held) layout[axis] = { ...layout[axis], range: [...range], autorange: false };
+          await Plotly.react(plot, data, { ...layout, autosize: true }, CONFIG);
+          if (first) plot.on("plotly_relayout", hold);
         } while (again);
       } catch (error) {
         if (!plot.data) plot.textContent = "The picture cannot be drawn (" + error.message + "); its table is below.";

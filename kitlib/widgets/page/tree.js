@@ -79,7 +79,12 @@ export default {
     sheet.textContent = STYLE;
     const place = document.createElement("div");
     place.style.overflow = "auto";
-    place.style.maxHeight = "36em";
+    place.style.maxHeight = "46em";
+    place.style.borderBottom = "1px solid var(--jp-border-color2, #8888)";
+    place.tabIndex = 0;
+    place.setAttribute("role", "region");
+    place.setAttribute("aria-label", "cgroup tree, scrolls");
+    place.dataset.lmSuppressShortcuts = "true";
     el.append(sheet, place);
     const open = new Map();
     let shown = null, order = "";
