@@ -247,11 +247,37 @@ def test_the_explain_board_reads_what_was_pasted(widget):
     assert "Traceback" not in page.content()
 
 
+NAMELESS = """() => [...document.querySelectorAll('.kitlib-widget :is(input, select, textarea, button, [role=slider])')]
+    .filter(e => e.offsetParent !== null)
+    .filter(e => !(e.getAttribute('aria-label') || e.title || e.innerText?.trim()
+        || e.closest('label')?.innerText.trim()
+        || (e.id && document.querySelector(`label[for="${e.id}"]`)?.innerText.trim())
+        || e.closest('[title]')?.title))
+    .map(e => e.outerHTML.slice(0, 120))"""
+
+
 @pytest.mark.parametrize(
     "name",
-    ["SpreadExplorer", "SchedulerBoard", "QueueTheatre", "PreemptionStage", "ReleaseSwitch", "ReleaseDifference"],
+    [
+        "SpreadExplorer",
+        "SchedulerBoard",
+        "QueueTheatre",
+        "PreemptionStage",
+        "ReleaseSwitch",
+        "ReleaseDifference",
+        "ExplainBoard",
+    ],
 )
-def test_it_looks_right_in_the_dark_theme(widget, name):
+def test_it_looks_right_in_the_dark_theme_and_everything_has_a_name(widget, name):
     page = widget(f"{name}()", dark=True)
     ink = page.evaluate("getComputedStyle(document.querySelector('.kitlib-widget')).color")
     assert sum(int(part) for part in ink[ink.index("(") + 1 : -1].split(",")[:3]) > 380, ink
+    page.wait_for_timeout(300)
+    assert page.evaluate(NAMELESS) == []
+    for grid in page.locator("[role=grid]").all():
+        assert grid.get_attribute("aria-label")
+        cells = grid.locator("[role=gridcell]")
+        assert cells.count() == 0 or grid.locator("[role=gridcell][tabindex='0']").count() == 1
+        assert all(cell.get_attribute("aria-label") for cell in cells.all()[:10])
+    for picture in page.locator(".kitlib-widget .js-plotly-plot:visible").all():
+        assert picture.get_attribute("role") == "img" and len(picture.get_attribute("aria-label") or "") > 10
