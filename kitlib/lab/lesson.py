@@ -62,6 +62,7 @@ class Lesson:
         self.name = name
         self.kernel, self.why = choose_kernel(nodes)
         self.why = because or self.why
+        self._by_hand = (nodes or os.environ.get("KITLIB_NODES") or "auto") != "auto"
         register()
         self._progress = progress or Progress()
         self._questions: dict[str, Prediction] = {}
@@ -70,15 +71,30 @@ class Lesson:
     def cluster(self, nodes: Any = 1, **settings: Any) -> Any:
         """A cluster on this lesson's kernel; the one that was made before is closed.
 
+        Where real nodes were not asked for by hand and cannot be made, the notebook goes on with the simulated kernel,
+        and says so.
+
         Args:
             nodes: how many, or a list of node settings.
             settings: as for `Cluster.simulated` and `Cluster.docker`.
+
+        Raises:
+            KitError: nodes were asked for that cannot be made.
         """
         from kitlib.cluster import Cluster
 
         self.close()
-        make = Cluster.docker if self.kernel == "docker" else Cluster.simulated
-        self._cluster = make(nodes=nodes, **settings)
+        if self.kernel == "docker":
+            try:
+                self._cluster = Cluster.docker(nodes=nodes, **settings)
+            except KitError as error:
+                if self._by_hand:
+                    raise
+                self.kernel = "simulated"
+                self.why = f"an engine answers, but real nodes cannot be made: {str(error).splitlines()[0]}"
+                _show(self)
+        if self._cluster is None:
+            self._cluster = Cluster.simulated(nodes=nodes, **settings)
         _open.add(self._cluster)
         return self._cluster
 
@@ -135,6 +151,17 @@ class Lesson:
 
 _KERNEL_WORDS = {"docker": "Real nodes in disposable containers", "simulated": "The simulated kernel"}
 _OTHER = {"docker": "simulated", "simulated": "docker"}
+
+
+def _show(lesson: Lesson) -> None:
+    """The lesson's box once more, in a notebook."""
+    try:
+        from IPython.core.getipython import get_ipython
+        from IPython.display import display
+    except ImportError:
+        return
+    if get_ipython() is not None:
+        display(lesson)
 
 
 def _close_all() -> None:

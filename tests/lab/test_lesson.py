@@ -1,0 +1,73 @@
+"""A lesson says which kernel it runs on, makes clusters there, and ends them."""
+
+import pytest
+
+from kitlib.api.errors import KitError
+from kitlib.cluster import Cluster
+from kitlib.lab import Lesson
+from kitlib.lab import lesson as room
+from kitlib.lab.progress import Progress
+
+
+@pytest.fixture
+def made(tmp_path):
+    return lambda *args, **more: Lesson("test", *args, progress=Progress(tmp_path), **more)
+
+
+def no_nodes(nodes=1, **settings):
+    raise KitError("the image cannot be built: there is no network\nand more")
+
+
+def test_a_choice_by_hand_is_kept_and_named(made, monkeypatch):
+    monkeypatch.setenv("KITLIB_NODES", "docker")
+    lesson = made("simulated")
+    assert (lesson.kernel, lesson.why) == ("simulated", "chosen by hand")
+    assert "The simulated kernel" in lesson._repr_html_()
+    assert made("simulated", because="it needs 64 CPUs").why == "it needs 64 CPUs"
+
+
+def test_without_a_choice_an_engine_that_answers_decides(made, monkeypatch):
+    monkeypatch.delenv("KITLIB_NODES", raising=False)
+    monkeypatch.setattr("kitlib.cluster.engine_answers", lambda: (True, "engine 28 answers"))
+    assert (made().kernel, made().why) == ("docker", "engine 28 answers")
+    monkeypatch.setattr("kitlib.cluster.engine_answers", lambda: (False, "no engine"))
+    assert (made().kernel, made().why) == ("simulated", "no engine")
+
+
+def test_where_real_nodes_cannot_be_made_the_notebook_goes_on_with_the_simulated_kernel(made, monkeypatch):
+    monkeypatch.delenv("KITLIB_NODES", raising=False)
+    monkeypatch.setattr("kitlib.cluster.engine_answers", lambda: (True, "engine 28 answers"))
+    monkeypatch.setattr(Cluster, "docker", staticmethod(no_nodes))
+    shown = []
+    monkeypatch.setattr(room, "_show", shown.append)
+    lesson = made()
+    cluster = lesson.cluster(2)
+    assert len(cluster.nodes) == 2 and lesson.kernel == "simulated" and shown == [lesson]
+    assert lesson.why.endswith("the image cannot be built: there is no network")
+    lesson.close()
+
+
+def test_where_real_nodes_were_asked_for_by_hand_their_failure_is_an_error(made, monkeypatch):
+    monkeypatch.setattr(Cluster, "docker", staticmethod(no_nodes))
+    with pytest.raises(KitError, match="image cannot be built"):
+        made("docker").cluster()
+
+
+def test_a_new_cluster_ends_the_one_before(made):
+    lesson = made("simulated")
+    first = lesson.cluster()
+    second = lesson.cluster()
+    assert first is not second
+    with pytest.raises(KitError):
+        first.node()
+    assert second.node().name == "node-1"
+
+
+def test_an_answer_to_a_question_that_was_not_asked_is_an_error(made):
+    with pytest.raises(KitError, match="was not asked"):
+        made("simulated").reveal("never", 1)
+
+
+def test_a_kernel_that_there_is_not_is_named(made):
+    with pytest.raises(KitError, match="choose one of auto, docker, simulated"):
+        made("podman")
