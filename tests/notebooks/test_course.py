@@ -1,4 +1,7 @@
-"""Every notebook runs from top to bottom as a learner finds it: no error, no warning, within a minute."""
+"""Every notebook runs from top to bottom as a learner finds it: no error, no warning, within a minute.
+
+Those that may run on real nodes are run there by tests/engine/test_course.py.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +18,6 @@ from course import ASKED, NAMES, Notebook
 
 pytestmark = pytest.mark.notebooks
 SECONDS = 60.0
-REAL = [name for name in NAMES if '"simulated"' not in Notebook(name).code[0]]
-"""Those that run on real nodes where an engine answers; the others choose the simulated kernel themselves."""
 
 
 def run(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch, nodes: str = "simulated") -> tuple[Any, float]:
@@ -57,19 +58,6 @@ def test_a_notebook_runs_on_the_simulated_kernel(name: str, tmp_path: Path, monk
     check(name, notebook, tmp_path)
     assert seconds < SECONDS
     print(f"{name}: {seconds:.1f} s")
-
-
-@pytest.mark.parametrize("name", REAL)
-def test_a_notebook_runs_on_real_nodes(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from kitlib.cluster import engine_answers
-
-    answers, why = engine_answers()
-    if not answers:
-        pytest.skip(f"no real nodes: {why}")
-    notebook, seconds = run(name, tmp_path, monkeypatch, "docker")
-    check(name, notebook, tmp_path)
-    assert "Real nodes in disposable containers" in str(outputs(notebook)[0]["data"]["text/html"])
-    print(f"{name} on real nodes: {seconds:.1f} s")
 
 
 def test_a_prediction_that_was_given_is_scored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
