@@ -11,7 +11,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from kitlib.api.errors import KitError
-from kitlib.api.serialize import load_data
 from kitlib.scheduler.scenario import Scenario
 
 FOLDER = Path(__file__).parent / "stories"
@@ -30,7 +29,6 @@ def story(name: str) -> Scenario:
     """
     for path in sorted(FOLDER.glob("*.yaml")):
         if name in (path.stem, path.stem.partition("-")[2]):
-            data = load_data(path.read_text(encoding="utf-8"), path.name)
-            return Scenario.of({"name": path.stem, **data})
+            return Scenario.read(path)
     known = ", ".join(path.stem.partition("-")[2] for path in sorted(FOLDER.glob("*.yaml")))
     raise KitError(f"no story {name!r}; there are: {known}")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from kitlib.api.apps import ReplicaSet, StatefulSet
@@ -18,7 +19,7 @@ from kitlib.api.defaults import set_defaults
 from kitlib.api.errors import KitError, NotFound
 from kitlib.api.policy import PodDisruptionBudget
 from kitlib.api.release import Release
-from kitlib.api.serialize import deepcopy, from_dict
+from kitlib.api.serialize import deepcopy, from_dict, load_data
 from kitlib.scheduler.decision import Decision
 from kitlib.scheduler.driver import Driver
 from kitlib.scheduler.profile import Profile
@@ -90,6 +91,25 @@ class Scenario:
             others=others,
         )
 
+    @classmethod
+    def read(cls, source: Path | str, **more: Any) -> Scenario:
+        """A scenario from a YAML or JSON file, or from such text; see `of`.
+
+        Args:
+            source: a path, or the text itself. more: fields for those that it leaves out.
+
+        Raises:
+            ManifestError: it cannot be read. KitError: as `of`.
+        """
+        path = Path(source) if isinstance(source, Path) or ("\n" not in source and not _is_flow(source)) else None
+        if path is not None and not path.is_file():
+            raise KitError(f"scenario {str(path)!r}: there is no such file")
+        text = path.read_text(encoding="utf-8") if path is not None else str(source)
+        data = load_data(text, path.name if path is not None else "")
+        if not isinstance(data, Mapping):
+            raise KitError("scenario: a mapping of nodes, pods and the other fields is expected")
+        return cls.of({**({"name": path.stem} if path is not None else {}), **more, **data})
+
     @property
     def waiting(self) -> list[Pod]:
         """Pods without a node, in order."""
@@ -116,10 +136,17 @@ class Scenario:
         return replace(self, pod=pod)
 
     def release(self, release: Release | str | None = None, gates: Mapping[str, bool] | None = None) -> Release:
-        """A release with the scenario's gates (those that it knows) and others on top; a `Release` has its own."""
+        """A release with the scenario's gates (those that it knows) and others on top; a `Release` has its own.
+
+        Raises:
+            KitError: for one of the others that the release does not have.
+        """
         if isinstance(release, Release):
             return release.with_gates(gates) if gates else release
         found = Release(release) if release is not None else Release.latest()
+        for gate in gates or ():
+            if not found.knows(gate):
+                raise KitError(f"unrecognized feature gate: {gate}; {found} does not have it")
         mine = {gate: value for gate, value in self.gates.items() if found.knows(gate)}
         return found.with_gates({**mine, **(gates or {})}) if mine or gates else found
 
@@ -215,6 +242,10 @@ def pod_of(data: Mapping[str, Any]) -> Pod:
         made.name if made.metadata.namespace == "default" else made.key.replace("/", "-")
     )
     return set_defaults(made)
+
+
+def _is_flow(text: str) -> bool:
+    return text.lstrip().startswith("{")
 
 
 def _texts(amounts: Mapping[str, Any]) -> dict[str, str]:

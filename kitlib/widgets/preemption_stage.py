@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import ipywidgets as ipw
@@ -37,7 +38,7 @@ class PreemptionStage(KitWidget):
     """Nodes with their pods, the pod that wants in, and what each candidate node would lose.
 
     Args:
-        scenario: a story's name or a Scenario; its pod in question is the one that comes.
+        scenario: a story's name, a YAML file or a Scenario; its pod in question is the one that comes.
         release: whose scheduler decides. exit_after_s: how long a victim takes to end.
     """
 
@@ -45,7 +46,7 @@ class PreemptionStage(KitWidget):
 
     def __init__(
         self,
-        scenario: Scenario | str = "preemption",
+        scenario: Scenario | Path | str = "preemption",
         *,
         release: Release | str | None = None,
         exit_after_s: float = 5.0,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import ipywidgets as ipw
@@ -41,13 +42,13 @@ class QueueTheatre(KitWidget):
     """Four queues and the nodes, a clock that is stepped, and pods and nodes that come and go.
 
     Args:
-        scenario: a story's name, a Scenario, or None for two small nodes and four pods.
+        scenario: a story's name, a YAML file, a Scenario, or None for two small nodes and four pods.
         release: whose queue.
     """
 
     title = "Queue theatre"
 
-    def __init__(self, scenario: Scenario | str | None = None, *, release: Release | str | None = None) -> None:
+    def __init__(self, scenario: Scenario | Path | str | None = None, *, release: Release | str | None = None) -> None:
         self._scenario = Scenario.of(_START) if scenario is None else scenario_of(scenario)
         followed = Release(release) if release is not None else Release.latest()
         self.release = labelled(

@@ -6,6 +6,7 @@ ReleaseDifference("min-domains", "1.23", "1.24")
 from __future__ import annotations
 
 import html
+from pathlib import Path
 from typing import Any
 
 import ipywidgets as ipw
@@ -24,14 +25,14 @@ class ReleaseDifference(KitWidget):
     """Two releases, the verdict of each on every node, both messages, and the cause.
 
     Args:
-        scenario: a Scenario, a story's name, or None to pick a story. before, after: the releases.
+        scenario: a Scenario, a YAML file, a story's name, or None to pick a story. before, after: the releases.
     """
 
     title = "Two releases"
 
     def __init__(
         self,
-        scenario: Scenario | str | None = None,
+        scenario: Scenario | Path | str | None = None,
         before: Release | str = "1.23",
         after: Release | str = "1.24",
     ) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import html
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import ipywidgets as ipw
@@ -26,13 +27,13 @@ class ReleaseSwitch(KitWidget):
     """Nodes down, releases across; the release that one stands at is framed and told in words.
 
     Args:
-        scenario: a Scenario, a story's name, or None to pick a story.
+        scenario: a Scenario, a YAML file, a story's name, or None to pick a story.
         release: that one stands at first.
     """
 
     title = "Release switch"
 
-    def __init__(self, scenario: Scenario | str | None = None, *, release: Release | str | None = None) -> None:
+    def __init__(self, scenario: Scenario | Path | str | None = None, *, release: Release | str | None = None) -> None:
         self._picker = ScenarioPicker(scenario)
         self.story = self._picker.control
         first = Release(release).name if release is not None else RELEASES[1]

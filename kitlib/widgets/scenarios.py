@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import ipywidgets as ipw
 
 from kitlib.api.errors import KitError
@@ -10,14 +12,16 @@ from kitlib.scheduler.scenario import Scenario
 from kitlib.widgets.base import labelled
 
 
-def scenario_of(given: Scenario | str) -> Scenario:
-    """A scenario, or a story by its name.
+def scenario_of(given: Scenario | Path | str) -> Scenario:
+    """A scenario, one from a YAML file of the user's, or a story by its name.
 
     Raises:
         KitError: for anything else.
     """
     if isinstance(given, Scenario):
         return given
+    if isinstance(given, Path) or str(given).endswith((".yaml", ".yml", ".json")):
+        return Scenario.read(given)
     if isinstance(given, str):
         return story(given)
     raise KitError(f"scenario: Invalid value: {type(given).__name__}: a Scenario or the name of a story is expected")
@@ -27,19 +31,18 @@ class ScenarioPicker:
     """What is shown, and a control to change it.
 
     Args:
-        given: a Scenario (then there is nothing to pick), a story's name, or None for the first story.
+        given: a Scenario or a file (then there is nothing to pick), a story's name, or None for the first story.
     """
 
-    def __init__(self, given: Scenario | str | None) -> None:
-        self._given = given if isinstance(given, Scenario) else None
+    def __init__(self, given: Scenario | Path | str | None) -> None:
         names = stories()
-        first = story(given).name if isinstance(given, str) else next(iter(names))
+        found = scenario_of(given) if given is not None else story(next(iter(names)))
+        self._given = None if found.name in names and not isinstance(given, Scenario) else found
+        first = found.name if self._given is None else next(iter(names))
         options = [(title, name) for name, title in names.items()]
         self.control = labelled(
             ipw.Dropdown(options=options, value=first, layout={"width": "38em"}), "story", "what is shown"
         )
-        if given is not None and not isinstance(given, str | Scenario):
-            scenario_of(given)
         if self._given is not None:
             self.control.layout.display = "none"
 

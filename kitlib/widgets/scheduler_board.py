@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import ipywidgets as ipw
@@ -30,13 +31,15 @@ class SchedulerBoard(KitWidget):
     """Every plugin's verdict on every node, then the scores as bars.
 
     Args:
-        shown: a Decision, a Scenario, a story's name, or None to pick a story.
+        shown: a Decision, a Scenario, a YAML file, a story's name, or None to pick a story.
         release: of a scenario; a Decision has its own.
     """
 
     title = "Scheduler board"
 
-    def __init__(self, shown: Decision | Scenario | str | None = None, *, release: Release | str | None = None) -> None:
+    def __init__(
+        self, shown: Decision | Scenario | Path | str | None = None, *, release: Release | str | None = None
+    ) -> None:
         self._fixed = shown if isinstance(shown, Decision) else None
         self._picker = ScenarioPicker(None if isinstance(shown, Decision) else shown)
         self.story = self._picker.control

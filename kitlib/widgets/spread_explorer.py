@@ -7,6 +7,7 @@ SpreadExplorer("affinity-and-skew", release="1.23")
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import ipywidgets as ipw
@@ -41,7 +42,7 @@ class SpreadExplorer(KitWidget):
     """A board of zones and nodes, the constraint's fields, and the skew of every domain.
 
     Args:
-        scenario: a story's name, a Scenario, or None for an empty cluster.
+        scenario: a story's name, a YAML file, a Scenario, or None for an empty cluster.
         zones, nodes: of the empty cluster: zones, and nodes in each. release: whose scheduler decides.
     """
 
@@ -49,7 +50,7 @@ class SpreadExplorer(KitWidget):
 
     def __init__(
         self,
-        scenario: Scenario | str | None = None,
+        scenario: Scenario | Path | str | None = None,
         *,
         zones: int = 3,
         nodes: int = 4,

@@ -89,6 +89,36 @@ def test_gates_are_set_where_the_release_knows_them():
     assert scenario.release(by_hand) is by_hand
 
 
+def test_a_gate_that_the_release_does_not_have_is_refused():
+    scenario = Scenario.of({"nodes": [{"name": "n"}], "pods": [{"name": "p"}]})
+    for gate in ("MinDomainsInPodTopologySpread", "NoSuchGate"):
+        with pytest.raises(KitError, match=f"unrecognized feature gate: {gate}; 1.23 does not have it"):
+            scenario.decide("1.23", gates={gate: True})
+
+
+def test_a_scenario_is_read_from_a_file_or_a_text(tmp_path):
+    text = "title: Small\nnodes: [{name: n}]\npods:\n- {name: p, cpu: 1}\n"
+    path = tmp_path / "small.yaml"
+    path.write_text(text)
+    for source in (path, str(path), text, '{"nodes": [{"name": "n"}], "pods": [{"name": "p"}]}'):
+        assert Scenario.read(source).decide().chosen == "n"
+    assert (Scenario.read(path).name, Scenario.read(text).name) == ("small", "")
+
+
+@pytest.mark.parametrize(
+    ("source", "problem"),
+    [
+        ("nowhere.yaml", "there is no such file"),
+        ("- a\n- b\n", "a mapping of nodes, pods and the other fields is expected"),
+        ("nodes: [\n", "YAML|expected|flow"),
+        ("{}", "no pod waits"),
+    ],
+)
+def test_what_is_no_scenario_is_refused(source, problem):
+    with pytest.raises(KitError, match=problem):
+        Scenario.read(source).decide()
+
+
 def test_services_and_budgets_are_objects_of_a_scenario():
     budget = {
         "metadata": {"name": "b", "namespace": "default"},

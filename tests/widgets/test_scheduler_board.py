@@ -88,3 +88,14 @@ def test_what_is_no_scenario_is_refused():
         SchedulerBoard(42)
     with pytest.raises(KitError, match="no pod waits for a node"):
         SchedulerBoard(Scenario.of({"nodes": [{"name": "n"}], "pods": [{"name": "p", "node": "n"}]}))
+
+
+def test_a_scenario_of_the_users_own_comes_from_a_file(tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text("title: Mine\nnodes:\n- {name: n, cpu: 1}\npods:\n- {name: p, cpu: 2}\n")
+    for given in (path, str(path)):
+        board = SchedulerBoard(given)
+        assert "1 Insufficient cpu" in board.sentence
+        assert board.story.layout.display == "none"
+    with pytest.raises(KitError, match="there is no such file"):
+        SchedulerBoard("other.yaml")
