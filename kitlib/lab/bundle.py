@@ -84,7 +84,7 @@ def make_bundle(output: str | Path, *, image: str | Path | None = None, extras: 
         wheels = root / "wheels"
         wheels.mkdir(parents=True)
         kit = own_wheel(wheels)
-        _pip("download", "--dest", str(wheels), "--only-binary=:all:", f"{kit}[{','.join(extras)}]")
+        run_pip("download", "--dest", str(wheels), "--only-binary=:all:", f"{kit}[{','.join(extras)}]")
         make_course_folder(root / "course")
         (root / "install.py").write_text(INSTALL.replace("EXTRAS", ",".join(extras)), encoding="utf-8")
         version = f"{sys.version_info[0]}.{sys.version_info[1]} {platform.system()} {platform.machine()}\n"
@@ -128,7 +128,7 @@ def own_wheel(folder: Path) -> Path:
     """The kit's own wheel: built from the checkout, or packed again from what is installed. Raises: KitError."""
     checkout = Path(__file__).resolve().parents[2]
     if (checkout / "pyproject.toml").exists():
-        _pip("wheel", "--no-deps", "--wheel-dir", str(folder), str(checkout))
+        run_pip("wheel", "--no-deps", "--wheel-dir", str(folder), str(checkout))
         return next(folder.glob("kitlib-*.whl"))
     return _packed_again(folder)
 
@@ -153,7 +153,8 @@ def _packed_again(folder: Path) -> Path:
     return wheel
 
 
-def _pip(*arguments: str) -> None:
+def run_pip(*arguments: str) -> None:
+    """Run this Python's pip, quietly. Raises: KitError, with its last words."""
     command = [sys.executable, "-m", "pip", *arguments, "-q", "--disable-pip-version-check"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:

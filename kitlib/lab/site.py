@@ -1,9 +1,9 @@
 """`kitlib site`: the course as a static JupyterLite site. Python runs in the reader's browser, the server has files.
 
 The notebooks are copied with a first cell that installs the kit from a wheel inside the site, and name the kernel that
-JupyterLite has. numpy, msgspec, pandas and PyYAML come from Pyodide's own distribution: from its network of servers, or
-from the site itself if a distribution is given. There are no processes in a browser: labs are checked in the notebook's
-own process there, so their points are for the learner, not for a grade.
+JupyterLite has. The widgets' packages are in the site too; numpy, msgspec, pandas and PyYAML come from Pyodide's own
+distribution: from its servers, or from the site itself if a distribution is given. There are no processes in a browser:
+labs are checked in the notebook's own process there, so their points are for the learner, not for a grade.
 """
 
 from __future__ import annotations
@@ -19,11 +19,15 @@ from pathlib import Path
 from typing import Any
 
 from kitlib.api.errors import KitError
-from kitlib.lab.bundle import own_wheel
+from kitlib.lab.bundle import own_wheel, run_pip
 from kitlib.lab.launch import make_course_folder
 
 NEEDS = ("jupyterlite_core", "jupyterlite_pyodide_kernel", "jupyter_server")
+WHEELS = ("comm", "ipywidgets", "jupyterlab_widgets", "anywidget", "psygnal", "plotly", "narwhals")
+"""Pure Python packages that Pyodide's distribution does not have; they are put into the site."""
 INSTALL = "%pip install -q kitlib pandas ipywidgets anywidget plotly"
+PYTHON = "3.14"
+"""Of the Pyodide that JupyterLite's kernel is made for."""
 KERNEL = {"kernelspec": {"display_name": "Python (Pyodide)", "language": "python", "name": "python"}}
 
 
@@ -70,6 +74,8 @@ def build_site(folder: str | Path, *, pyodide: str | Path | None = None) -> Site
             path.write_text(text + "\n", encoding="utf-8")
         (work / "pypi").mkdir()
         own_wheel(work / "pypi")
+        pure = ("--only-binary=:all:", "--platform", "any", "--python-version", PYTHON, "--implementation", "py")
+        run_pip("download", "--no-deps", *pure, "--abi", "none", "--dest", str(work / "pypi"), *WHEELS)
         command = [
             "--lite-dir",
             temporary,

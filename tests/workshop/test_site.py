@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import functools
+import hashlib
+import http.server
 import json
 import os
+import shutil
 import subprocess
 import sys
+import threading
+import zipfile
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
@@ -39,32 +46,140 @@ def test_what_is_missing_or_in_the_way_is_named(tmp_path: Path, monkeypatch: pyt
         site.build_site(tmp_path / "site", pyodide=tmp_path / "pyodide.tar.bz2")
 
 
-@pytest.mark.workshop
-def test_the_site_holds_course_kit_and_front_ends(tmp_path: Path) -> None:
-    environment = Path(os.environ.get("KITLIB_SITE_ENVIRONMENT") or tmp_path / "venv")
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, str]:
+    """The environment, the site that its `kitlib site` built (twice: in its own place), and what it said."""
+    folder = tmp_path_factory.mktemp("site")
+    environment = Path(os.environ.get("KITLIB_SITE_ENVIRONMENT") or folder / "venv")
     if not environment.is_dir():
         subprocess.run([sys.executable, "-m", "venv", str(environment)], check=True)
-    python = str(environment / "bin" / "python")
-    wheel = own_wheel(tmp_path)
-    for more in (f"{wheel}[site]", "--force-reinstall --no-deps " + str(wheel)):
-        command = [python, "-m", "pip", "install", "-q", *more.split()]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=560)
-        assert done.returncode == 0, done.stderr
-    folder = tmp_path / "public"
-    for _ in range(2):  # a site may be built again in its place
-        done = subprocess.run(
-            [str(environment / "bin" / "kitlib"), "site", str(folder)], capture_output=True, text=True, timeout=300
-        )
-        assert done.returncode == 0, done.stderr
-    assert f"{len(list((ROOT / 'notebooks').glob('*.ipynb'))) + 15} notebooks" in done.stdout
+    python, wheel = str(environment / "bin" / "python"), own_wheel(folder)
+    run(python, "-m", "pip", "install", "-q", f"{wheel}[site]")
+    run(python, "-m", "pip", "install", "-q", "--force-reinstall", "--no-deps", str(wheel))
+    for _ in range(2):
+        said = run(str(environment / "bin" / "kitlib"), "site", str(folder / "public"))
+    return environment, folder / "public", said
+
+
+def run(*command: str, cwd: Path | None = None) -> str:
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=560)
+    assert done.returncode == 0, f"{command}\n{done.stdout[-1000:]}{done.stderr[-3000:]}"
+    return done.stdout
+
+
+@pytest.mark.workshop
+def test_the_site_holds_course_kit_and_front_ends(built: tuple[Path, Path, str]) -> None:
+    _, folder, said = built
+    assert f"{len(list((ROOT / 'notebooks').glob('*.ipynb'))) + 15} notebooks" in said
     for room in ("notebooks", "labs"):
         assert {p.name for p in (folder / "files" / room).iterdir()} == {
             p.name for p in (ROOT / room).iterdir() if not p.name.startswith((".", "__"))
         }
     assert not list(folder.rglob("solution"))
-    wheels = [p.name for p in folder.rglob("kitlib-*.whl")]
-    assert wheels == [wheel.name]
-    listed = [p for p in folder.rglob("all.json") if "kitlib" in p.read_text()]
-    assert any("kitlib" in json.loads(p.read_text()) for p in listed)
+    listed = json.loads((folder / "pypi" / "all.json").read_text())
+    assert {"kitlib", *(name.replace("_", "-") for name in site.WHEELS)} <= {n.replace("_", "-") for n in listed}
     extensions = {p.parent.name for p in (folder / "extensions").rglob("package.json")}
     assert {"pyodide-kernel-extension", "jupyterlab-manager", "anywidget"} <= extensions
+
+
+FROM_PYPI = (
+    "asttokens decorator executing ipython jedi matplotlib-inline micropip parso prompt-toolkit pure-eval pygments six "
+    "stack-data traitlets wcwidth typing-extensions"
+)
+"""Of Pyodide's distribution: what JupyterLite's kernel starts with. PyPI has the same versions."""
+MSGSPEC = "0.22.0"
+IN_THE_PAGE = """
+import json, piplite
+await piplite.install("kitlib", deps=False)
+import msgspec, yaml
+from pyodide.http import open_url
+names = {"__name__": "pure_rooms"}
+exec(open_url("ADDRESS/static/pure_rooms.py").read(), names)
+print("FOUND", json.dumps([names["kubelet"](), names["oom"](1), names["oom"](2)]), "END")
+"""
+
+
+def distribution(environment: Path, folder: Path) -> None:
+    """Pyodide as far as npm and PyPI carry it: without numpy, and PyYAML in pure Python."""
+    python = str(environment / "bin" / "python")
+    constants = "from jupyterlite_pyodide_kernel import constants as c; print(c.PYODIDE_VERSION)"
+    version = run(python, "-c", constants).strip()
+    folder.mkdir(parents=True)
+    (folder / "package.json").write_text('{"private": true}')
+    run("npm", "install", "--no-audit", "--no-fund", "--silent", f"pyodide@{version}", cwd=folder)
+    for file in (folder / "node_modules" / "pyodide").iterdir():
+        file.rename(folder / file.name)
+    lock = json.loads((folder / "pyodide-lock.json").read_text())
+    packages, tag = lock["packages"], f"pyemscripten_{lock['info']['abi_version']}_wasm32"
+    pip = [python, "-m", "pip", "download", "-q", "--no-deps", "--only-binary=:all:", "--python-version", "3.14"]
+    run(*pip, *(f"{name}=={packages[name]['version']}" for name in FROM_PYPI.split()), cwd=folder)
+    run(*pip, "--platform", tag, "--implementation", "cp", "--abi", "cp314", f"msgspec=={MSGSPEC}", cwd=folder)
+    packages["msgspec"] |= {"version": MSGSPEC, "file_name": next(folder.glob("msgspec-*.whl")).name}
+    packages["pyyaml"] |= {"file_name": pure_yaml(folder).name}
+    for package in packages.values():
+        file = folder / package["file_name"]
+        if file.exists():
+            package["sha256"] = hashlib.sha256(file.read_bytes()).hexdigest()
+    (folder / "pyodide-lock.json").write_text(json.dumps(lock))
+
+
+def pure_yaml(folder: Path) -> Path:
+    """A wheel of the Python half of the PyYAML that is installed here."""
+    import yaml
+
+    made, info = folder / f"pyyaml-{yaml.__version__}-py3-none-any.whl", f"pyyaml-{yaml.__version__}.dist-info"
+    with zipfile.ZipFile(made, "w") as wheel:
+        for file in sorted(Path(yaml.__file__).parent.glob("*.py")):
+            wheel.write(file, f"yaml/{file.name}")
+        wheel.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: PyYAML\nVersion: {yaml.__version__}\n")
+        wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        wheel.writestr(f"{info}/RECORD", "")
+    return made
+
+
+@pytest.mark.workshop
+def test_in_a_page_the_kit_computes_the_worked_example_and_kills_a_pod(
+    built: tuple[Path, Path, str], tmp_path: Path
+) -> None:
+    """The built site in a real browser: JupyterLite's console, its kernel, the kit's wheel; no server computes."""
+    playwright = pytest.importorskip("playwright.sync_api")
+    chromium = os.environ.get("KITLIB_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    if chromium is None:
+        pytest.skip("no chromium on this machine")
+    environment, source, _ = built
+    public = tmp_path / "public"
+    shutil.copytree(source, public)
+    distribution(environment, public / "static" / "pyodide")
+    shutil.copy(ROOT / "tests" / "pyodide" / "pure_rooms.py", public / "static")
+    settings = json.loads((public / "jupyter-lite.json").read_text())
+    kernel = settings["jupyter-config-data"]["litePluginSettings"]["@jupyterlite/pyodide-kernel-extension:kernel"]
+    kernel["pyodideUrl"] = "./static/pyodide/pyodide.mjs"
+    (public / "jupyter-lite.json").write_text(json.dumps(settings))
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *arguments: object) -> None:
+            """Nothing is said."""
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(public)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    address = f"http://127.0.0.1:{server.server_address[1]}"
+    try:
+        with playwright.sync_playwright() as started:
+            browser = started.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+            page = browser.new_page()
+            asked_elsewhere: list[str] = []
+            page.on("request", lambda r: None if r.url.startswith(address) else asked_elsewhere.append(r.url))
+            code = quote(IN_THE_PAGE.replace("ADDRESS", address))
+            page.goto(f"{address}/repl/index.html?kernel=python&execute=1&code={code}")
+            page.wait_for_selector(".jp-OutputArea-output", timeout=180_000)
+            page.wait_for_function("() => /END|Error/.test(document.body.innerText)", timeout=120_000)
+            shown = "\n".join(o.inner_text() for o in page.query_selector_all(".jp-OutputArea-output"))
+            browser.close()
+    finally:
+        server.shutdown()
+    assert "FOUND" in shown, shown[-2000:]
+    kubelet, first, second = json.loads(shown.partition("FOUND ")[2].partition(" END")[0])
+    assert kubelet["nginx-demo1 cpu.shares"] == "512" and kubelet["differences v1"] == kubelet["differences v2"] == 0
+    for oom in (first, second):
+        assert oom == {"reason": "OOMKilled", "exit code": 137, "restarts": 2, "kernel log": True}
+    assert not [url for url in asked_elsewhere if not url.startswith(("data:", "blob:"))]
