@@ -1,4 +1,5 @@
-"""Your own cluster: paste or load what kubectl printed, pick a pending pod, see why it waits and what would help.
+"""Your own cluster: paste or load what kubectl printed, or ask the cluster itself (it is only read); pick a pending
+pod, see why it waits and what would help.
 
 ExplainBoard()
 ExplainBoard("cluster.yaml")
@@ -27,7 +28,7 @@ from kitlib.views.decision import shown_nodes
 from kitlib.widgets.base import KitWidget, labelled
 from kitlib.widgets.grid import Grid
 
-COMMAND = "kubectl get nodes,pods,ns,svc,rs,sts,pdb,pc -A -o yaml"
+COMMAND = "kubectl get nodes,pods,ns,svc,rs,sts,pdb,pc,pvc,pv,sc,csinodes -A -o yaml"
 
 
 class ExplainBoard(KitWidget):
@@ -53,6 +54,10 @@ class ExplainBoard(KitWidget):
         labelled(self.text, "", "what kubectl printed")
         self.file = ipw.FileUpload(accept=".yaml,.yml,.json", multiple=False, description="Load a file")
         self.read = self.button("Read the text", self._read_text, "read what was pasted", "check")
+        self.context = labelled(
+            ipw.Text("", placeholder="the current one", layout={"width": "24em"}), "or context of your kubeconfig"
+        )
+        self.ask = self.button("Ask the cluster", self._ask, "lists its objects with your own rights", "cloud-download")
         self.pod = labelled(ipw.Dropdown(options=[], layout={"width": "30em"}), "pod")
         self.release = labelled(ipw.Dropdown(options=RELEASES, value=followed, layout={"width": "11em"}), "release")
         self.redact = labelled(ipw.Checkbox(False, indent=False, layout={"width": "10em"}), "hide names")
@@ -61,7 +66,7 @@ class ExplainBoard(KitWidget):
         self.grid = Grid("Nodes and plugins", help=HELP)
         self._answer = ipw.HTML()
         self._input = ipw.Accordion(
-            children=[ipw.VBox([self.text, ipw.HBox([self.read, self.file])])],
+            children=[ipw.VBox([self.text, ipw.HBox([self.read, self.file]), ipw.HBox([self.context, self.ask])])],
             titles=("What kubectl printed",),
             selected_index=0 if source is None else None,
         )
@@ -88,6 +93,17 @@ class ExplainBoard(KitWidget):
     def _read_file(self, files: Any) -> None:
         for one in files:
             self._take(Dump.read(bytes(one["content"])))
+
+    def _ask(self) -> None:
+        from kitlib.cluster.kubernetes import read_cluster
+
+        dump = read_cluster(context=self.context.value.strip())
+        self._take(dump)
+        self._setting = True
+        try:
+            self.release.value = dump.release.name  # the cluster's own
+        finally:
+            self._setting = False
 
     def _take(self, dump: Dump, pod: str = "") -> None:
         if not dump.pods:
@@ -171,6 +187,7 @@ class ExplainBoard(KitWidget):
         chart = filter_board([hide(node) for node in shown_nodes(decision)], plugins, verdicts)
         words = " ".join(f"{line.strip().rstrip('.')}." for line in decision.explain().splitlines())
         event = f" The event says: {decision.message}" if decision.message else ""
+        event += f" Not looked at: {dump.left_out}." if dump.left_out else ""
         return replace(chart, sentence=hide(words + event))
 
     def paint(self, chart: Chart) -> None:

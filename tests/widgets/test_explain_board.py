@@ -90,3 +90,28 @@ def test_another_pod_and_its_figure(text):
     assert "pod default/pod1" in board.sentence.lower()
     assert board.figure().data[0].type == "heatmap"
     assert "<svg" in board._repr_mimebundle_()["text/html"]
+
+
+def test_a_running_cluster_is_asked_with_its_own_release(text, monkeypatch):
+    asked = []
+
+    def read(kubeconfig="", *, context="", **_):
+        asked.append(context)
+        dump = Dump.read(text, release="1.24")
+        dump.left_out = "services: they may not be listed"
+        return dump
+
+    monkeypatch.setattr("kitlib.cluster.kubernetes.read_cluster", read)
+    board = ExplainBoard()
+    board.context.value = " prod "
+    board.ask.click()
+    assert (asked, board.release.value, board.problem) == (["prod"], "1.24", "")
+    assert "Not looked at: services: they may not be listed." in board.sentence
+
+
+def test_a_cluster_that_cannot_be_asked_is_a_sentence(tmp_path, monkeypatch):
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "none"))
+    board = ExplainBoard()
+    board.context.value = "nowhere"
+    board.ask.click()
+    assert "kubeconfig" in board.problem or "pip install" in board.problem
