@@ -3,7 +3,8 @@
 The palette is Okabe and Ito's eight colours, which people with any of the common kinds of colour blindness can tell
 apart; meaning is never carried by colour alone (a text, a pattern or a position says the same). Figures have no
 background of their own and grey text with about the same contrast on white and on near-black, so that they look right
-in both themes of JupyterLab. Nothing animates.
+in both themes of JupyterLab. Nothing animates: a layout without `transition` changes at once (with one, even of 0 ms,
+plotly.js moves axes step by step and stops fitting them to the data).
 
 Source: Okabe and Ito, Color Universal Design (2008); WCAG 2.2 contrast formula.
 """
@@ -46,7 +47,6 @@ def _layout(title: str, sentence: str) -> dict[str, Any]:
         "colorway": list(PALETTE),
         "margin": {"l": 48, "r": 16, "t": 44, "b": 40},
         "legend": {"orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom", "x": 0},
-        "transition": {"duration": 0},
         "hoverlabel": {"align": "left"},
         "meta": {"sentence": sentence},
     }

@@ -124,6 +124,9 @@ class TestOomArena:
         page.wait_for_function("() => document.body.innerText.includes('predicted victim: besteffort-2/app')")
         box.get_by_role("button", name="Add the pod").click()
         wait_for_sentence(page, "The kernel killed besteffort-2/app, as predicted")
+        page.wait_for_function("() => [...document.querySelectorAll('.bartext')].some(t => t.textContent === 'killed')")
+        fits = "() => { const p = document.querySelector('.js-plotly-plot'); return p.layout.xaxis.range[1] > %s }"
+        page.wait_for_function(fits % "Math.max(...p.data.flatMap(t => [...t.x]))")
         check_names(page)
 
     def test_an_amount_that_is_none_is_said_beside_the_field(self, open_cells):

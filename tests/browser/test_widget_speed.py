@@ -15,7 +15,7 @@ MEASURE = """
   const taken = (window.taken = []), plot = document.querySelector('.js-plotly-plot');
   let began = null;
   document.addEventListener('keydown', () => { began = performance.now(); }, true);
-  plot.on('plotly_react', () => {
+  plot.on('plotly_afterplot', () => {
     if (began !== null) requestAnimationFrame(() => { taken.push(performance.now() - began); began = null; });
   });
 }
