@@ -180,6 +180,16 @@ def test_the_scheduler_board_shows_scores_as_bars_and_walks_the_cycle(widget):
     assert page.locator(".js-plotly-plot").first.is_visible()
 
 
+def test_bars_have_their_width_where_another_story_brings_them(widget):
+    page = widget("SchedulerBoard()")
+    assert page.locator(".js-plotly-plot:visible").count() == 0
+    choose(page, "story", "Rounding changes the points of a spread constraint")
+    wait_for_words(page, "goes to c")
+    page.wait_for_selector(".js-plotly-plot .barlayer .point")
+    page.wait_for_timeout(500)
+    assert page.locator(".js-plotly-plot .main-svg").first.bounding_box()["width"] > 600
+
+
 def test_the_preemption_stage_plays_two_cycles(widget):
     page = widget("PreemptionStage()")
     assert "removing default/batch-3 makes room on n3" in sentence(page)
