@@ -39,6 +39,7 @@ function render({ model, el }) {
   function build() {
     table.replaceChildren();
     table.setAttribute("aria-label", model.get("label"));
+    el.classList.toggle("kitlib-grid-dense", columns().length > 24);
     const head = table.createTHead().insertRow();
     head.setAttribute("role", "row");
     for (const name of ["", ...columns()]) {
