@@ -61,7 +61,7 @@ class Lesson:
     def __init__(self, name: str, nodes: str = "", *, because: str = "", progress: Progress | None = None) -> None:
         self.name = name
         self.kernel, self.why = choose_kernel(nodes)
-        self.why = because or self.why
+        self.why, self._because = because or self.why, because
         self._by_hand = (nodes or os.environ.get("KITLIB_NODES") or "auto") != "auto"
         register()
         self._progress = progress or Progress()
@@ -141,11 +141,12 @@ class Lesson:
 
     def _repr_html_(self) -> str:
         right, of = self.score()
+        choice = html.escape(f'Lesson("{self.name}", "{_OTHER[self.kernel]}")')
+        other = "" if self._because else f" Other choice: <code>{choice}</code>."
         score = f" Predictions so far: {right:g} of {of:g} right." if of else ""
         return (
             '<p class="kitlib-lesson" style="border-left:4px solid #0072B2;padding-left:.7em">'
-            f"<b>{html.escape(_KERNEL_WORDS[self.kernel])}</b> ({html.escape(self.why)}). "
-            f'Other choice: <code>Lesson("{html.escape(self.name)}", "{_OTHER[self.kernel]}")</code>.{score}</p>'
+            f"<b>{html.escape(_KERNEL_WORDS[self.kernel])}</b> ({html.escape(self.why)}).{other}{score}</p>"
         )
 
 

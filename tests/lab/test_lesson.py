@@ -23,7 +23,10 @@ def test_a_choice_by_hand_is_kept_and_named(made, monkeypatch):
     lesson = made("simulated")
     assert (lesson.kernel, lesson.why) == ("simulated", "chosen by hand")
     assert "The simulated kernel" in lesson._repr_html_()
-    assert made("simulated", because="it needs 64 CPUs").why == "it needs 64 CPUs"
+    assert "Other choice" in lesson._repr_html_()
+    bound = made("simulated", because="it needs 64 CPUs")
+    assert bound.why == "it needs 64 CPUs"
+    assert "Other choice" not in bound._repr_html_()
 
 
 def test_without_a_choice_an_engine_that_answers_decides(made, monkeypatch):
