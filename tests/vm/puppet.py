@@ -73,7 +73,6 @@ def main() -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     for _ in sys.stdin:
         if os.fork() == 0:
-            os.close(0)
             obey(sys.argv[1])
             os._exit(0)
 

@@ -30,9 +30,9 @@ def table(artifacts: Path) -> Iterator[list[str]]:
     rows: list[str] = []
     yield rows
     head = [f"# Cgroup {VERSION}: Linux {os.uname().release} and the simulated kernel", ""]
-    same = sum(row.endswith("| |") for row in rows)
-    figures = sum(row.startswith("| `") for row in rows)
-    head += [f"{figures} operations, {same} with the same outcome.", ""]
+    operations = [row for row in rows if row.startswith("| `")]
+    same = sum(row.endswith("| |") for row in operations)
+    head += [f"{len(operations)} operations, {same} with the same outcome.", ""]
     (artifacts / f"kernel-rules-{VERSION}.md").write_text("\n".join(head + rows) + "\n")
 
 

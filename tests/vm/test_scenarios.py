@@ -171,24 +171,28 @@ def set_up_cpu(side: Side, scenario: Scenario, version: Version) -> None:
                 side.do_write(f"{name} {quota} {one.quota}")
 
 
-def counted(side: Side, name: str, version: Version) -> tuple[float, int, int]:
-    """CPU seconds used, periods, throttled periods of a container."""
+def counted(side: Side, name: str, version: Version) -> tuple[float, float, int, int]:
+    """The time, and CPU seconds used, periods, throttled periods of a container until then."""
+    now = side.kernel.now if isinstance(side, Simulated) else time.monotonic()
     stat = dict(line.split() for line in side.fs.read(side.path(name), "cpu.stat").splitlines())
     periods = int(stat.get("nr_periods", 0)), int(stat.get("nr_throttled", 0))
     if version == 1:
-        return int(side.fs.read(side.path(name), "cpuacct.usage")) / 1e9, *periods
-    return int(stat["usage_usec"]) / 1e6, *periods
+        return now, int(side.fs.read(side.path(name), "cpuacct.usage")) / 1e9, *periods
+    return now, int(stat["usage_usec"]) / 1e6, *periods
 
 
 Measured = dict[str, tuple[float, float, float]]
 """Container -> CPUs that it got, periods and throttled periods a second."""
 
 
-def rates(side: Side, scenario: Scenario, version: Version, before: dict, passed: float) -> Measured:
+def rates(side: Side, scenario: Scenario, version: Version, before: dict[str, tuple[float, ...]]) -> Measured:
+    """What was counted since, a second; each container has been read at a moment of its own."""
     found = {}
     for name in scenario.every:
-        after = counted(side, name, version)
-        found[name] = tuple((b - a) / passed for a, b in zip(before[name], after, strict=True))
+        began, *figures = before[name]
+        now, *after = counted(side, name, version)
+        cpus, periods, throttled = ((b - a) / (now - began) for a, b in zip(figures, after, strict=True))
+        found[name] = (cpus, periods, throttled)
     return found
 
 
@@ -202,11 +206,9 @@ def really_busy(side: Real, scenario: Scenario) -> Measured:
     for puppet in side.made.values():
         puppet.tell("burn 1")
     time.sleep(0.3)
-    began = time.monotonic()
     before = {name: counted(side, name, version) for name in scenario.every}
     time.sleep(WINDOW)
-    passed = time.monotonic() - began
-    return rates(side, scenario, version, before, passed)
+    return rates(side, scenario, version, before)
 
 
 def modelled_busy(scenario: Scenario, version: Version) -> Measured:
@@ -219,7 +221,7 @@ def modelled_busy(scenario: Scenario, version: Version) -> Measured:
     side.kernel.advance(0.3)
     before = {name: counted(side, name, version) for name in scenario.every}
     side.kernel.advance(WINDOW)
-    return rates(side, scenario, version, before, WINDOW)
+    return rates(side, scenario, version, before)
 
 
 def compared(scenario: Scenario, seen: Measured, modelled: Measured) -> tuple[list[str], list[str], float]:
