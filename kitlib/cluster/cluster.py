@@ -7,10 +7,10 @@ does stands in the `journal` and can be done again with `replay`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from kitlib.api.core import Event, Node, Pod
 from kitlib.api.errors import Forbidden, KitError, NotFound
@@ -18,7 +18,7 @@ from kitlib.api.meta import KubeObject, LabelSelector
 from kitlib.api.policy import PodDisruptionBudget
 from kitlib.api.release import Release
 from kitlib.api.selectors import LabelSelectorMatcher
-from kitlib.api.serialize import from_dict, to_dict
+from kitlib.api.serialize import Located, from_dict, to_dict
 from kitlib.cluster import manifests
 from kitlib.cluster.apiserver import APIServer
 from kitlib.cluster.controllers import reconcile
@@ -32,6 +32,8 @@ from kitlib.cluster.store import Watch
 if TYPE_CHECKING:
     from kitlib.cluster.docker import DockerCluster
     from kitlib.cluster.simulated import SimulatedCluster
+
+ControlPlane = Literal["process", "container"]
 
 
 class Cluster:
@@ -57,11 +59,32 @@ class Cluster:
         return SimulatedCluster(nodes, **settings)
 
     @staticmethod
-    def docker(nodes: Any = 1, **settings: Any) -> DockerCluster:
-        """A cluster of real kernels in disposable containers; see `DockerCluster`."""
+    def docker(nodes: Any = 1, *, control_plane: ControlPlane = "process", **settings: Any) -> DockerCluster:
+        """A cluster of real kernels in disposable containers; see `DockerCluster`.
+
+        Args:
+            nodes, settings: as for `DockerCluster`.
+            control_plane: where store, admission, controllers and scheduler run: in this "process", or in a
+                "container" of their own. What only this process can do (plugins of your own, extenders) keeps them
+                here; `notes` of the cluster says so.
+        """
+        if control_plane not in ("process", "container"):
+            raise KitError(f"control_plane: {control_plane!r} is neither 'process' nor 'container'")
+        why = ""
+        if control_plane == "container":
+            from kitlib.cluster.control.client import ControlledByContainer, why_here
+
+            kept = {name: settings.get(name) for name in ("scheduler", "autoscaler", "gate_manager")}
+            why = why_here(settings.get("plugins", ()), **kept)
+            if not why:
+                made: Any = ControlledByContainer(nodes, **{k: v for k, v in settings.items() if k != "plugins"})
+                return made
         from kitlib.cluster.docker import DockerCluster
 
-        return DockerCluster(nodes, **settings)
+        cluster = DockerCluster(nodes, **settings)
+        if why:
+            cluster.notes.append(why)
+        return cluster
 
     # What the kinds of clusters do differently.
 
@@ -109,7 +132,9 @@ class Cluster:
         return self._apply("create", source, create_only=True)
 
     def _apply(self, action: str, source: Manifests, *, create_only: bool) -> list[Any]:
-        located = manifests.read(source)
+        return self._apply_located(action, manifests.read(source), create_only)
+
+    def _apply_located(self, action: str, located: Sequence[Located], create_only: bool) -> list[Any]:
         data = [to_dict(one.object) for one in located]
         made = self._applier.apply(located, create_only=create_only)
         self._record(action, objects=data)

@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Protocol
 
 from kitlib.api.core import Node, Pod
 from kitlib.api.errors import KitError, NotFound
@@ -30,12 +31,23 @@ from kitlib.kubelet.node_validation import check_node
 from kitlib.kubelet.settings import KubeletSettings
 from kitlib.kubelet.timeline import Entry
 from kitlib.node.real import protocol
-from kitlib.node.real.container import MAX_PID, NodeContainer
-from kitlib.node.real.link import Link, NodeGone
+from kitlib.node.real.container import MAX_PID
+from kitlib.node.real.link import Conversation, NodeGone
 
 FIRST_LOOK = 0.5
 """Seconds of use from which the first rate is computed."""
 _SIGNALS = range(1, 65)
+
+
+class Holder(Protocol):
+    """Who holds a node: its container, or somebody who speaks for it."""
+
+    @property
+    def link(self) -> Conversation:
+        """To the node."""
+
+    def close(self) -> None:
+        """End the node."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +98,7 @@ def config_of(plan: NodePlan, release: Release) -> NodeConfig:
 class RemoteCgroupFS:
     """A node's cgroup file system, for reading and for writing by hand (`kitlib.kubelet.loop.interfaces.CgroupFS`)."""
 
-    def __init__(self, link: Link, version: Version) -> None:
+    def __init__(self, link: Conversation, version: Version) -> None:
         self._link, self.version = link, version
 
     def exists(self, path: str) -> bool:
@@ -126,17 +138,24 @@ class RealNode:
     Args:
         plan, config: what was asked for. container: that runs. record: for the journal.
         notes: what is different from the machine that was asked for.
+        facts: what the node said when somebody else started its kubelet; None = it is started here.
 
     Attributes:
         fidelity: sentences: where this node cannot be what it should. facts: what the node said of itself.
     """
 
     def __init__(
-        self, plan: NodePlan, config: NodeConfig, container: NodeContainer, record: Record, notes: Sequence[str] = ()
+        self,
+        plan: NodePlan,
+        config: NodeConfig,
+        container: Holder,
+        record: Record,
+        notes: Sequence[str] = (),
+        facts: Mapping[str, Any] | None = None,
     ) -> None:
         self.plan, self.config, self.name, self.container, self._record = plan, config, plan.name, container, record
         self.link = container.link
-        self.facts: Mapping[str, Any] = self.link.ask(
+        self.facts: Mapping[str, Any] = facts or self.link.ask(
             "start", version=protocol.VERSION, config=protocol.config_to_data(config)
         )
         version: Version = self.facts["version"]
@@ -150,14 +169,16 @@ class RealNode:
         self._lost = False
         self._used: tuple[float, float] = (0.0, 0.0)
         self._rate = 0.0
-        self._root = {name: self.read("/", name) for name in self.desired()["/"] if self._has("/", name)}
+        self._root: dict[str, str] | None = None
 
-    def _has(self, path: str, file: str) -> bool:
-        try:
-            self.read(path, file)
-        except KitError:
-            return False
-        return True
+    def _given(self, wanted: CgroupTree) -> Mapping[str, str]:
+        """The root's files as the engine gave them: read once, before anybody here writes to them."""
+        if self._root is None:
+            self._root = {}
+            for name in wanted["/"]:
+                with suppress(KitError):
+                    self._root[name] = self.read("/", name)
+        return self._root
 
     def __repr__(self) -> str:
         return f"<RealNode {self.name}: cgroup v{self.kernel.version}, {'up' if self.link.alive else 'gone'}>"
@@ -265,7 +286,7 @@ class RealNode:
     def desired(self) -> CgroupTree:
         """The tree that the kubelet wants, with the reason for every value; the root is what the engine gave."""
         tree = protocol.tree_from_data(self.link.ask("desired"))
-        given = getattr(self, "_root", {})
+        given = self._given(tree)
         return CgroupTree(tree.version, tree.driver, (_as_given(c, given) for c in tree.values()))
 
     def tree(self) -> CgroupTree:
@@ -287,6 +308,8 @@ class RealNode:
         Raises:
             KitError: where the kernel refuses it.
         """
+        if path == "/" and self._root is None:
+            self.desired()
         self.kernel.write(path, file, str(value))
         self._record("write", node=self.name, path=path, file=file, value=str(value))
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-from kitlib.node.real.link import Link
+from kitlib.node.real.link import Conversation
 
 KEPT = 100_000
 """Samples that are remembered."""
@@ -27,7 +27,7 @@ class FileWatch:
         link: to the node. files: (path of the cgroup, file) of each. hz: samples a second.
     """
 
-    def __init__(self, link: Link, files: Sequence[tuple[str, str]], hz: float) -> None:
+    def __init__(self, link: Conversation, files: Sequence[tuple[str, str]], hz: float) -> None:
         self.files, self.hz, self._link = [(path, file) for path, file in files], hz, link
         self._samples: deque[Sample] = deque(maxlen=KEPT)
         self._number = link.watch(self.files, hz, self._heard)

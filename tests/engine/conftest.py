@@ -14,6 +14,7 @@ import pytest
 
 from kitlib.cluster import Cluster
 from kitlib.cluster.docker import DockerCluster
+from kitlib.cluster.refreshing import Refreshing
 from tests.engine.helpers import needed
 
 HERE = Path(__file__).parent
@@ -32,15 +33,21 @@ def engine() -> str:
 
 @pytest.fixture(scope="session", autouse=True)
 def patience() -> Iterator[None]:
-    """In an emulated machine everything takes longer: KITLIB_SLOW=10 waits ten times as long."""
-    factor, wait = float(os.environ.get("KITLIB_SLOW", "1")), DockerCluster.wait
+    """What the environment changes of all clusters here.
 
-    def longer(self: DockerCluster, condition: Any, timeout: float = 60.0) -> Any:
+    In an emulated machine everything takes longer: KITLIB_SLOW=10 waits ten times as long.
+    KITLIB_CONTROL_PLANE=container runs the same tests with the control plane in a container of its own.
+    """
+    factor, wait = float(os.environ.get("KITLIB_SLOW", "1")), Refreshing.wait
+
+    def longer(self: Refreshing, condition: Any, timeout: float = 60.0) -> Any:
         return wait(self, condition, timeout * factor)
 
     with pytest.MonkeyPatch.context() as patch:
         if factor != 1:
-            patch.setattr(DockerCluster, "wait", longer)
+            patch.setattr(Refreshing, "wait", longer)
+        if where := os.environ.get("KITLIB_CONTROL_PLANE"):
+            patch.setitem(Cluster.docker.__kwdefaults__, "control_plane", where)
         yield
 
 

@@ -212,7 +212,7 @@ def test_the_image_carries_the_rooms_that_run_in_a_node_and_nothing_else() -> No
         given = archive.extractfile("Dockerfile")
         assert given is not None and b"BASE=some/base:1" in given.read()
     rooms = {name.split("/")[2] for name in names if name.startswith("site/kitlib/") and name.count("/") > 2}
-    assert rooms == {"api", "kubelet", "node"}
+    assert rooms == {*image.ROOMS}
     assert "site/kitlib/node/real/boot.py" in names
     assert not any("__pycache__" in name for name in names)
     assert image.tag() == f"kitlib-node:{image.fingerprint()}"

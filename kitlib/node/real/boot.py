@@ -1,8 +1,9 @@
-"""The first process of a node container: a watchdog that ends the node when nobody holds its standard input any more.
+"""The first process of a container: a watchdog that ends it when nobody holds its standard input any more.
 
-The agent is a child of it. The watchdog reads nothing and does nothing but wait for the other end of the pipe to be
-closed: even with an agent that is stuck or stopped, the node goes with its owner. When process 1 ends, the kernel ends
-all others of the container, and the engine removes it.
+The agent, a node's or (with the word `control-plane`) the control plane's, is a child of it. The watchdog reads nothing
+and does nothing but wait for the other end of the pipe to be closed: even with an agent that is stuck or stopped, the
+container goes with its owner. When process 1 ends, the kernel ends all others of the container, and the engine removes
+it.
 """
 
 import os
@@ -19,16 +20,17 @@ def main() -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: os._exit(0))
     ends, begins = os.pipe()
-    agent = os.fork()
-    if agent == 0:
+    child = os.fork()
+    if child == 0:
         os.close(ends)
         os.set_inheritable(begins, False)
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, signal.SIG_DFL)
         sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(__file__)))))
-        from kitlib.node.real.agent import main as agent_main
+        import importlib
 
-        sys.exit(agent_main())
+        agent = "kitlib.cluster.control.agent" if sys.argv[1:] == ["control-plane"] else "kitlib.node.real.agent"
+        sys.exit(importlib.import_module(agent).main())
     os.close(begins)
     watch = select.poll()
     watch.register(0, 0)  # nothing but HUP and ERR, which are always reported
@@ -37,7 +39,7 @@ def main() -> None:
         for descriptor, _ in watch.poll():
             if descriptor == 0:
                 os._exit(0)
-            _, status = os.waitpid(agent, 0)  # the agent's end of the pipe is closed only by its end
+            _, status = os.waitpid(child, 0)  # the agent's end of the pipe is closed only by its end
             os._exit(os.waitstatus_to_exitcode(status) & 255 if status else AGENT_FAILED)
 
 

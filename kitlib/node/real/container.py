@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import platform
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -34,6 +35,10 @@ OVERHEAD = 96 * 2**20
 """Bytes that the agent, the runtime and what is kept in memory may use on top of what pods may."""
 PIDS_OVERHEAD = 64
 MAX_PID = 4096
+CONTROL = "control-plane"
+"""The control plane's container is called so, and its first process is told so (`boot.py`)."""
+CONTROL_MEMORY = 512 * 2**20
+CONTROL_PIDS = 32
 _REFUSED = ("caps", "capabilit", "operation not permitted")
 _GONE_WITHIN = 5.0
 _known_to_lack: dict[str, tuple[str, ...]] = {}
@@ -86,6 +91,7 @@ def start(
     cpuset: str = "",
     lacking: tuple[str, ...] = (),
     most_memory: int = 0,
+    link: Callable[[str, Any], Link] = Link,
 ) -> NodeContainer:
     """Start a node.
 
@@ -94,6 +100,7 @@ def start(
         privilege: "least", or "full" for the engine's `--privileged`.
         cpuset: processors that it may use; "" = all. lacking: capabilities known to be refused.
         most_memory: bytes that the container may use at most, whatever the machine has; 0 = no such bound.
+        link: makes the stream's owner of a name and the stream.
 
     Raises:
         KitError: where the engine refuses, in its words.
@@ -102,35 +109,75 @@ def start(
 
     where = str(client.api.base_url) + str(os.environ.get("DOCKER_HOST", ""))
     for without in _ladder(lacking or _known_to_lack.get(where, ())):
-        made = ""
+        host = _host_config(client, machine, privilege, cpuset, without, most_memory)
         try:
-            host = _host_config(client, machine, privilege, cpuset, without, most_memory)
-            made = client.api.create_container(
-                image,
-                name=f"kitlib-{name}-{os.urandom(4).hex()}",
-                hostname=name[:63],
-                stdin_open=True,
-                labels={LABEL: name, OWNER: owner(), RUN: os.environ.get("KITLIB_RUN", "")},
-                host_config=host,
-                network_disabled=True,
-            )["Id"]
-            stream = client.api.attach_socket(
-                made, params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1, "logs": 0}
-            )
-            link = Link(name, stream)
-            client.api.start(made)
+            identity, held = _launch(client, image, name, host, link)
         except APIError as error:
-            if made:
-                with suppress(APIError):
-                    client.api.remove_container(made, force=True)
             text = str(error.explanation or error)
             if privilege == "full" or not any(word in text.lower() for word in _REFUSED) or without == WISHED:
                 raise KitError(f"node {name}: the engine refused to start it: {text}") from error
             continue
         if privilege == "least":
             _known_to_lack[where] = without
-        return NodeContainer(client, made, link, without)
+        return NodeContainer(client, identity, held, without)
     raise KitError(f"node {name}: the engine refused to start it")
+
+
+def start_control(client: Any, image: str, link: Callable[[str, Any], Link]) -> NodeContainer:
+    """Start the container of a control plane: of the nodes' image, with no right at all and nothing to write to.
+
+    Raises:
+        KitError: where the engine refuses, in its words.
+    """
+    from docker.errors import APIError
+
+    host = client.api.create_host_config(
+        cap_drop=["ALL"],
+        security_opt=["no-new-privileges"],
+        network_mode="none",
+        ipc_mode="private",
+        auto_remove=True,
+        read_only=True,
+        mem_limit=CONTROL_MEMORY,
+        memswap_limit=CONTROL_MEMORY,
+        pids_limit=CONTROL_PIDS,
+        log_config={"Type": "none", "Config": {}},
+    )
+    try:
+        more = {"command": [CONTROL], "user": "65534:65534", "environment": {"OPENBLAS_NUM_THREADS": "1"}}
+        identity, held = _launch(client, image, CONTROL, host, link, **more)
+    except APIError as error:
+        raise KitError(f"the engine refused to start the control plane: {error.explanation or error}") from error
+    return NodeContainer(client, identity, held)
+
+
+def _launch(
+    client: Any, image: str, name: str, host: Any, link: Callable[[str, Any], Link], **more: Any
+) -> tuple[str, Link]:
+    """Create a container, hold its streams, start it; where that fails nothing is left."""
+    made, held = "", None
+    try:
+        made = client.api.create_container(
+            image,
+            name=f"kitlib-{name}-{os.urandom(4).hex()}",
+            hostname=name[:63],
+            stdin_open=True,
+            labels={LABEL: name, OWNER: owner(), RUN: os.environ.get("KITLIB_RUN", "")},
+            host_config=host,
+            network_disabled=True,
+            **more,
+        )["Id"]
+        stream = client.api.attach_socket(made, params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1, "logs": 0})
+        held = link(name, stream)
+        client.api.start(made)
+    except Exception:
+        if held is not None:
+            held.close()
+        if made:
+            with suppress(Exception):
+                client.api.remove_container(made, force=True)
+        raise
+    return made, held
 
 
 def _ladder(lacking: tuple[str, ...]) -> list[tuple[str, ...]]:

@@ -1,8 +1,9 @@
 """The image of a node: built on the user's machine, from Debian or any base, or from a root file system given by hand.
 
-Two layers of work: a base with Python, crun and stress-ng, which needs a network once, and the kit's own library on
-top of it, which needs none and takes a second. The image's name carries a hash of the library, so a changed library is
-never run in an old image. `save` and `load` carry both to a room without internet.
+Two layers of work: a base with Python, crun and stress-ng, which needs a network once, and the kit's own library with
+numpy on top of it, which needs none and takes a few seconds. A control plane runs from the same image. The image's name
+carries a hash of the library, so a changed library is never run in an old image. `save` and `load` carry both to a room
+without internet.
 """
 
 from __future__ import annotations
@@ -25,8 +26,11 @@ NAME = "kitlib-node"
 LABEL = "dev.kitlib.image"
 DEBIAN = "debian:bookworm-slim"
 PACKAGE = Path(__file__).resolve().parents[2]
-ROOMS = ("api", "kubelet", "node")
-"""The parts of the kit that run in a node."""
+ROOMS = ("api", "kubelet", "node", "scheduler", "cluster")
+"""The parts of the kit that run in a node or in the control plane."""
+_UNUSED = ("tests", "testing", "f2py", "distutils", "random", "polynomial", "fft", "doc", "include", "_pyinstaller")
+"""What of numpy the scheduler has no use for; it weighs a third of it."""
+_UNUSED_FILES = ("_simd.", "_tests.")
 _LINE = 100
 
 Tell = Callable[[str], None]
@@ -70,7 +74,7 @@ def context(base: str) -> bytes:
         _add(archive, "Dockerfile", dockerfile().replace(f"BASE={DEBIAN}".encode(), f"BASE={base}".encode()))
         for name, path in sources():
             _add(archive, f"site/{name}", path.read_bytes())
-        for name, path in _msgspec():
+        for name, path in _foreign():
             _add(archive, f"site/{name}", path.read_bytes())
     return buffer.getvalue()
 
@@ -81,15 +85,19 @@ def _add(archive: tarfile.TarFile, name: str, content: bytes) -> None:
     archive.addfile(info, io.BytesIO(content))
 
 
-def _msgspec() -> Iterator[tuple[str, Path]]:
-    """This machine's own msgspec: where it does not fit the image's Python, the build fetches another."""
-    found = importlib.util.find_spec("msgspec")
-    if found is None or not found.submodule_search_locations:
-        return
-    place = Path(next(iter(found.submodule_search_locations)))
-    for path in sorted(place.rglob("*")):
-        if path.is_file() and path.suffix in (".py", ".so"):
-            yield f"msgspec/{path.relative_to(place).as_posix()}", path
+def _foreign() -> Iterator[tuple[str, Path]]:
+    """This machine's own msgspec and numpy: where they do not fit the image's Python, the build fetches others."""
+    for name in ("msgspec", "numpy"):
+        found = importlib.util.find_spec(name)
+        if found is None or not found.submodule_search_locations:
+            continue
+        place = Path(next(iter(found.submodule_search_locations)))
+        for part in (place, place.parent / f"{name}.libs"):
+            for path in sorted(part.rglob("*")):
+                inside = path.relative_to(part)
+                used = not set(inside.parts[:-1]) & set(_UNUSED) and not any(w in path.name for w in _UNUSED_FILES)
+                if path.is_file() and (path.suffix == ".py" or ".so" in path.suffixes) and used:
+                    yield f"{part.name}/{inside.as_posix()}", path
 
 
 def have(client: Any, name: str) -> bool:

@@ -29,30 +29,28 @@ class NodeGone(KitError):
     """The node's container has ended, or does not answer any more."""
 
 
-class Link:
-    """A stream to one node.
+class Conversation:
+    """What an owner and a node say to each other, over whatever carries the lines.
 
     Args:
-        name: of the node, for messages. stream: of `attach_socket`, with standard output and error in frames.
+        name: of the node, for messages. first: the number of the first request.
 
     Attributes:
         reports: what the node has told and nobody has taken yet. errors: the last lines of its standard error.
     """
 
-    def __init__(self, name: str, stream: Any) -> None:
+    def __init__(self, name: str, first: int = 1) -> None:
         self.name = name
-        self._stream, self._socket = stream, getattr(stream, "_sock", stream)
-        with suppress(AttributeError, OSError):
-            self._socket.settimeout(None)
         self.reports: deque[dict[str, Any]] = deque()
         self.errors: deque[str] = deque(maxlen=_SAID_LAST)
-        self._numbers = itertools.count(1)
+        self._numbers = itertools.count(first)
         self._waiting: dict[int, queue.SimpleQueue[dict[str, Any] | None]] = {}
         self._watches: dict[int, Callable[[float, list[Any]], None]] = {}
-        self._lock = threading.Lock()
         self._ended = threading.Event()
-        self._reader = threading.Thread(target=self._read, name=f"kitlib-{name}", daemon=True)
-        self._reader.start()
+
+    def write(self, line: bytes) -> None:
+        """Send a line as it is; OSError where nobody is there any more."""
+        raise OSError("nothing carries this conversation")
 
     @property
     def alive(self) -> bool:
@@ -73,8 +71,7 @@ class Link:
         self._waiting[number] = queue.SimpleQueue()
         line = protocol.encode({"id": number, "do": do, **about})
         try:
-            with self._lock:
-                self._socket.sendall(line)
+            self.write(line)
         except OSError as error:
             self._waiting.pop(number, None)
             raise self._gone() from error
@@ -112,6 +109,55 @@ class Link:
         if self._watches.pop(number, None) is not None and self.alive:
             self.ask("unwatch", number=number)
 
+    def _gone(self) -> NodeGone:
+        said = " / ".join(self.errors)[-600:]
+        return NodeGone(f"node {self.name} has ended{f': {said}' if said else ''}")
+
+    def _over(self) -> None:
+        """Nothing more will come: whoever waits for an answer hears of it."""
+        self._ended.set()
+        for waiting in list(self._waiting.values()):
+            waiting.put(None)
+
+    def _take(self, line: bytes) -> None:
+        try:
+            message = protocol.decode(line)
+        except KitError as error:
+            self.errors.append(str(error))
+            return
+        if "report" in message:
+            self.reports.append(message)
+        elif "watch" in message:
+            heard = self._watches.get(message["watch"])
+            if heard is not None:
+                heard(message["at"], message["values"])
+        else:
+            waiting = self._waiting.get(message.get("id", 0))
+            if waiting is not None:
+                waiting.put(message)
+
+
+class Link(Conversation):
+    """A stream to one node.
+
+    Args:
+        name: of the node, for messages. stream: of `attach_socket`, with standard output and error in frames.
+    """
+
+    def __init__(self, name: str, stream: Any) -> None:
+        super().__init__(name)
+        self._stream, self._socket = stream, getattr(stream, "_sock", stream)
+        with suppress(AttributeError, OSError):
+            self._socket.settimeout(None)
+        self._lock = threading.Lock()
+        self._reader = threading.Thread(target=self._read, name=f"kitlib-{name}", daemon=True)
+        self._reader.start()
+
+    def write(self, line: bytes) -> None:
+        """Send a line as it is; OSError where nobody is there any more."""
+        with self._lock:
+            self._socket.sendall(line)
+
     def close(self) -> None:
         """Let go: the node ends by itself."""
         import socket
@@ -122,10 +168,6 @@ class Link:
             self._stream.close()
         with suppress(OSError):
             self._socket.close()
-
-    def _gone(self) -> NodeGone:
-        said = " / ".join(self.errors)[-600:]
-        return NodeGone(f"node {self.name} has ended{f': {said}' if said else ''}")
 
     # The reader's thread.
 
@@ -152,23 +194,4 @@ class Link:
         except (OSError, ValueError):
             return
         finally:
-            self._ended.set()
-            for waiting in list(self._waiting.values()):
-                waiting.put(None)
-
-    def _take(self, line: bytes) -> None:
-        try:
-            message = protocol.decode(line)
-        except KitError as error:
-            self.errors.append(str(error))
-            return
-        if "report" in message:
-            self.reports.append(message)
-        elif "watch" in message:
-            heard = self._watches.get(message["watch"])
-            if heard is not None:
-                heard(message["at"], message["values"])
-        else:
-            waiting = self._waiting.get(message.get("id", 0))
-            if waiting is not None:
-                waiting.put(message)
+            self._over()

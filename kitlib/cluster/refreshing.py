@@ -1,0 +1,111 @@
+"""Reading a cluster whose nodes work by themselves: what they have said since the last time comes first."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+from kitlib.api.errors import KitError
+from kitlib.cluster.cluster import Cluster
+from kitlib.cluster.store import Store, Watch, WatchEvent
+
+TICK = 0.05
+"""Seconds between two looks at nodes while something is waited for."""
+
+
+class RealClock:
+    """The machine's time; seconds count from the cluster's beginning."""
+
+    def __init__(self) -> None:
+        self._began = time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        """Since the cluster began."""
+        return time.monotonic() - self._began
+
+    def now(self) -> datetime:
+        """The date."""
+        return datetime.now(UTC)
+
+    def move(self, seconds: float) -> None:
+        """Let time pass: wait."""
+        time.sleep(seconds)
+
+
+class Refreshing(Cluster):
+    """A cluster that reads what has been reported before it answers."""
+
+    def refresh(self) -> None:
+        """Take what has been reported since the last time; where nothing reports, there is nothing to take."""
+
+    def _pause(self, seconds: float) -> None:
+        """Let time pass."""
+        time.sleep(seconds)
+
+    def wait(self, condition: Callable[[Any], Any], timeout: float = 60.0) -> Any:
+        """Wait until something is so.
+
+        Args:
+            condition: called with this cluster until it returns something true. timeout: seconds.
+
+        Returns:
+            What the condition returned.
+
+        Raises:
+            KitError: where it is not so in time.
+        """
+        deadline = time.monotonic() + timeout
+        while True:
+            self.refresh()
+            found = condition(self)
+            if found:
+                return found
+            if time.monotonic() >= deadline:
+                raise KitError(f"what was waited for has not happened within {timeout:g} s")
+            self._pause(TICK)
+
+    def advance(self, seconds: float) -> None:
+        """Wait that long; controllers and scheduler work meanwhile."""
+        if not isinstance(seconds, int | float) or isinstance(seconds, bool) or not 0 <= seconds < float("inf"):
+            raise KitError(f"advance: {seconds!r} is no number of seconds")
+        self._record("advance", seconds=seconds)
+        deadline = time.monotonic() + seconds
+        while (left := deadline - time.monotonic()) > 0:
+            self._pause(min(TICK, left))
+        self.settle()
+
+    def get(self, kind: str, name: str, namespace: str = "default") -> Any:
+        """A copy of one object; see `Cluster.get`."""
+        self.refresh()
+        return super().get(kind, name, namespace)
+
+    def list(self, kind: str, namespace: str | None = None, selector: Any = None) -> Any:
+        """Copies of all objects of a kind; see `Cluster.list`."""
+        self.refresh()
+        return super().list(kind, namespace, selector)
+
+    def events(self, about: Any = None) -> Any:
+        """Kubernetes events; see `Cluster.events`."""
+        self.refresh()
+        return super().events(about)
+
+    def watch(self, kind: str | None = None, namespace: str | None = None, since: int | None = None) -> Watch:
+        """The changes from now on; see `Cluster.watch`."""
+        self.refresh()
+        plain = super().watch(kind, namespace, since)
+        return _RefreshingWatch(self, self.api.store, plain)
+
+
+class _RefreshingWatch(Watch):
+    """A watch that first takes what has been reported."""
+
+    def __init__(self, cluster: Refreshing, store: Store, plain: Watch) -> None:
+        super().__init__(store, plain._plural, plain._namespace, plain._seen)
+        self._cluster = cluster
+
+    def poll(self) -> list[WatchEvent]:
+        self._cluster.refresh()
+        return super().poll()

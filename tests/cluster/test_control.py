@@ -1,0 +1,206 @@
+"""A control plane over two pipes, and what may travel over them."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import threading
+from base64 import b64encode
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from kitlib.api.errors import AlreadyExists, Conflict, Forbidden, Invalid, KitError, ManifestError, NotFound
+from kitlib.api.release import Release
+from kitlib.cluster import Cluster
+from kitlib.cluster.control import wire
+from kitlib.cluster.control.agent import ControlPlane
+from kitlib.cluster.control.client import why_here
+from kitlib.cluster.control.replica import Replica
+from kitlib.cluster.nodes import plan
+from kitlib.cluster.store import Gone
+from kitlib.node.real import protocol
+
+
+def pod(name: str, cpu: str = "100m") -> dict[str, Any]:
+    container = {"name": "c", "image": "x", "resources": {"requests": {"cpu": cpu}}}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {"containers": [container]}}
+
+
+class Owner:
+    """Asks a control plane that runs on a thread of this process."""
+
+    def __init__(self) -> None:
+        reads, self._to = os.pipe()
+        self._from, writes = os.pipe()
+        self._rest, self._number = b"", 0
+        self._thread = threading.Thread(target=ControlPlane(reads, writes).run)
+        self._thread.start()
+        self._held = (reads, writes)
+
+    def ask(self, do: str, **about: Any) -> dict[str, Any]:
+        self._number += 1
+        os.write(self._to, protocol.encode({"id": self._number, "do": do, **about}))
+        while b"\n" not in self._rest:
+            self._rest += os.read(self._from, 1 << 16)
+        line, _, self._rest = self._rest.partition(b"\n")
+        answer = protocol.decode(line)
+        assert answer["id"] == self._number
+        return answer
+
+    def close(self) -> None:
+        os.close(self._to)
+        self._thread.join(5)
+        assert not self._thread.is_alive()
+        for descriptor in (self._from, *self._held):
+            os.close(descriptor)
+
+
+@pytest.fixture
+def owner() -> Iterator[Owner]:
+    made = Owner()
+    yield made
+    made.close()
+
+
+def begin(owner: Owner, **settings: Any) -> dict[str, Any]:
+    wanted = {"plans": [], "release": Release.latest(), "seed": 1, "scheduler": None, **settings}
+    return owner.ask("begin", version=wire.VERSION, settings=wire.pack(wanted))
+
+
+def apply(owner: Owner, *objects: dict[str, Any], since: int = 0) -> dict[str, Any]:
+    located = [[one, "a.yaml", number] for number, one in enumerate(objects, 1)]
+    return owner.ask("apply", action="apply", objects=located, create_only=False, since=since)
+
+
+def test_changes_make_a_copy_that_is_the_same_as_the_original(owner: Owner) -> None:
+    assert begin(owner)["ok"] is None
+    copy = Replica()
+    answer = apply(owner, pod("a"), pod("b"))
+    assert [made["metadata"]["name"] for made in answer["ok"]] == ["a", "b"]
+    copy.absorb(answer["changes"], answer["version"])
+    assert [p.name for p in copy.list("Pod")] == ["a", "b"]
+    owner.ask("call", method="delete", arguments=["Pod", "a", "default"], named={"grace": 0})
+    answer = owner.ask("changes", since=copy.version)
+    watch = copy.watch("Pod")
+    copy.absorb(answer["changes"], answer["version"])
+    assert [p.name for p in copy.list("Pod")] == ["b"]
+    assert [(e.type, e.object.name) for e in watch] == [("DELETED", "a")]
+    assert copy.get("Pod", "b", "default").status.conditions[0].reason == "Unschedulable"
+    assert answer["version"] == copy.version
+    assert [entry["action"] for entry in answer["journal"]] == ["apply", "delete"]
+
+
+def test_a_copy_that_was_away_too_long_begins_anew() -> None:
+    copy = Replica()
+    cluster = Cluster.simulated(0)
+    cluster.apply([pod("a"), pod("b")])
+    watch = copy.watch("Pod")
+    everything = [one for kind in cluster.snapshot().values() for one in kind]
+    copy.restart(everything, cluster.api.store.version)
+    assert [p.name for p in copy.list("Pod")] == ["a", "b"]
+    with pytest.raises(Gone, match="too old resource version"):
+        watch.poll()
+    with pytest.raises(KitError, match="copy"):
+        copy.create(copy.get("Pod", "a", "default"))
+
+
+def test_a_refused_manifest_changes_nothing_and_names_its_place(owner: Owner) -> None:
+    begin(owner)
+    answer = apply(owner, pod("a"), pod("b", "-1"))
+    error = wire.error_from_data(answer["error"])
+    assert isinstance(error, Invalid)
+    assert str(error).startswith('a.yaml, document 2: Pod "b" is invalid: spec.containers[0].resources.requests[cpu]')
+    assert error.errors[0].field == "spec.containers[0].resources.requests[cpu]"
+    assert [data["metadata"]["name"] for _, data in answer["changes"] if data["kind"] == "Pod"] == []
+
+
+def test_a_decision_is_the_same_on_the_other_side(owner: Owner) -> None:
+    begin(owner)
+    apply(owner, pod("a", "64"))
+    there = wire.unpack(owner.ask("decision", name="a", namespace="default")["ok"])
+    assert there.message.startswith("no nodes available") or "0/0 nodes" in there.message
+    cluster = Cluster.simulated(3, kubelets=False)
+    cluster.apply([pod("a"), pod("b", "64")])
+    for name in "ab":
+        here = cluster.decision(name)
+        again = wire.unpack(wire.pack(here))
+        assert (again.explain(), again.to_json(), again.message) == (here.explain(), here.to_json(), here.message)
+
+
+@pytest.mark.parametrize(
+    ("request_", "words"),
+    [
+        ({"do": "fly"}, "this control plane knows"),
+        ({"do": "changes"}, ""),
+        ({"do": "call", "method": "close", "arguments": [], "named": {}}, "is none of"),
+        ({"do": "api", "method": "bind", "object": {}}, "is none of"),
+        ({"do": "begin", "version": 0, "settings": ""}, "kitlib image build"),
+    ],
+)
+def test_requests_that_are_none_are_refused_in_words(owner: Owner, request_: dict[str, Any], words: str) -> None:
+    answer = owner.ask(**request_)
+    if words:
+        assert words in str(wire.error_from_data(answer["error"]))
+    else:
+        assert answer["ok"] is None
+    assert "changes" not in answer  # nothing was begun
+
+
+ERRORS = [
+    NotFound("pods", "x"),
+    AlreadyExists("pods", "x"),
+    Conflict("pods", "x"),
+    Forbidden("pods", "x", "why"),
+    ManifestError("bad", file="f", document=2, field="spec"),
+    KitError("plain"),
+    TypeError("of Python's own"),
+]
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=lambda e: type(e).__name__)
+def test_errors_arrive_as_they_were(error: Exception) -> None:
+    back = wire.error_from_data(wire.error_to_data(error))
+    assert (type(back), str(back), vars(back)) == (type(error), str(error), vars(error))
+
+
+def test_an_error_of_somebody_elses_is_told_as_the_kits() -> None:
+    class Odd(Exception):
+        pass
+
+    back = wire.error_from_data(wire.error_to_data(Odd("what?")))
+    assert (type(back), str(back)) == (KitError, "the control plane could not do it: Odd: what?")
+
+
+class Evil:
+    def __reduce__(self) -> Any:
+        return os.system, ("true",)
+
+
+class Sly:
+    def __reduce__(self) -> Any:
+        return getattr, (KitError, "mro")
+
+
+@pytest.mark.parametrize("what", [Evil(), Sly(), KitError, os.path.join, eval, threading.Lock])
+def test_nothing_but_types_of_the_kit_is_read(what: Any) -> None:
+    if what is KitError:
+        assert wire.unpack(wire.pack(what)) is KitError
+        return
+    with pytest.raises(KitError, match="cannot be read"):
+        wire.unpack(b64encode(pickle.dumps(what)).decode())
+
+
+def test_plans_of_nodes_travel_whole() -> None:
+    plans = plan([{"topology": {"sockets": 2, "numa": 2, "cores": 4}, "memory": "8Gi", "taints": ["a=b:NoSchedule"]}])
+    assert wire.unpack(wire.pack(plans)) == plans
+
+
+def test_what_only_the_users_process_can_do_is_known() -> None:
+    assert why_here((), None, None, None) == ""
+    assert why_here((), {"profiles": []}, {"zones": ["a"]}, {"hard": {"cpu": "4"}}) == ""
+    assert "plugins" in why_here((object(),), None, None, None)
+    assert "extenders" in why_here((), {"extenders": [{}]}, None, None)
+    assert "autoscaler" in why_here((), None, object(), None)
+    assert "cannot be sent" in why_here((), {"call": lambda: 1}, None, None)

@@ -1,0 +1,276 @@
+"""The control plane in a container of its own: nothing else changes, and it goes with its owner."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kitlib.api.errors import AlreadyExists, Conflict, Forbidden, Invalid, KitError, ManifestError, NotFound
+from kitlib.api.serialize import to_dict
+from kitlib.cluster import Cluster
+from kitlib.cluster.control.client import ControlledByContainer
+from kitlib.cluster.control.relay import ControlPlaneGone
+from kitlib.cluster.docker import DockerCluster
+from kitlib.node.real import container, engine
+from tests.engine.helpers import pod, state
+
+ROOT = Path(__file__).parents[2]
+QUOTA = {
+    "apiVersion": "v1",
+    "kind": "ResourceQuota",
+    "metadata": {"name": "small", "namespace": "team"},
+    "spec": {"hard": {"pods": "1"}},
+}
+NAMESPACE = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}}
+DEPLOYMENT = {
+    "apiVersion": "apps/v1",
+    "kind": "Deployment",
+    "metadata": {"name": "web"},
+    "spec": {
+        "replicas": 3,
+        "selector": {"matchLabels": {"app": "web"}},
+        "template": {
+            "metadata": {"labels": {"app": "web"}},
+            "spec": pod(requests={"cpu": "100m"}, limits={"memory": "32Mi"})["spec"],
+        },
+    },
+}
+
+
+def scenario(cluster: Any) -> dict[str, Any]:
+    """A little of everything, and what it left behind, without times and addresses."""
+    cluster.apply(DEPLOYMENT)
+    cluster.cordon("node-2")
+    cluster.apply(pod(name="late", requests={"cpu": "200m"}))
+    cluster.apply(pod(name="big", requests={"cpu": "64"}))
+    cluster.apply(pod("exit 3", name="fails", restartPolicy="Never"))
+    cluster.resize("late", {"c": {"requests": {"cpu": "300m"}}})
+    cluster.wait(lambda c: c.pod("fails").status.phase == "Failed", 20)
+    cluster.wait(lambda c: all(p.status.phase != "Pending" for p in c.pods() if p.name != "big"), 20)
+    cluster.scale("Deployment", "web", 1)
+    cluster.wait(lambda c: len(c.pods(selector={"app": "web"})) == 1, 20)
+    cluster.delete("Pod", "late", grace=0)
+    cluster.wait(lambda c: all(p.name != "late" for p in c.pods()), 20)
+    about = {p.name: "web" if p.name.startswith("web-") else p.name for p in cluster.pods()}
+    pods = sorted(
+        [about[p.name], p.spec.node_name, p.status.phase, p.status.qos_class, len(p.status.container_statuses)]
+        for p in cluster.pods()
+    )
+    told = [(e.involved_object.name, e.reason, e.message) for e in cluster.events() if e.reason != "FailedScheduling"]
+    events = sorted({(n, r, m) for n, r, m in told if not n.startswith("web")})
+    decisions = {name: cluster.decision(name) for name in ("big", "fails")}
+    asked = cluster.explain("fails")
+    return {
+        "pods": pods,
+        "events": [list(one) for one in events],
+        "message": cluster.decision("big").message,
+        "decisions": {name: [d.explain(), d.to_json(), d.chosen] for name, d in decisions.items()},
+        "explain": [asked.explain(), asked.to_json()],
+        "journal": [entry["action"] for entry in cluster.journal],
+        "files": [str(d) for n in cluster.nodes for d in cluster.node(n.name).differences()],
+    }
+
+
+def test_the_same_scenario_is_the_same_wherever_the_control_plane_runs(start: Callable[..., Any]) -> None:
+    found = {}
+    for where in ("process", "container"):
+        cluster = start(2, control_plane=where, seed=5)
+        found[where] = scenario(cluster)
+        assert cluster.notes == []
+        cluster.close()
+    assert found["container"] == found["process"]
+    assert found["container"]["files"] == []
+    assert "Insufficient cpu" in found["container"]["message"]
+
+
+@pytest.fixture(scope="module")
+def cluster(engine: str) -> Iterator[Any]:
+    with Cluster.docker(1, cpus=2, memory="1Gi", control_plane="container") as made:
+        yield made
+
+
+def test_errors_are_of_the_same_kind_with_the_same_words(cluster: Any) -> None:
+    cluster.apply([NAMESPACE, QUOTA, pod(name="there")])
+    simulated = Cluster.simulated(1)
+    simulated.apply([NAMESPACE, QUOTA, pod(name="there")])
+    twice = {**pod(name="one"), "metadata": {"name": "one", "namespace": "team"}}
+    cluster.apply(twice)
+    simulated.apply(twice)
+    more = {**twice, "metadata": {"name": "two", "namespace": "team"}}
+    wrong = pod(name="wrong", limits={"cpu": "1"}, requests={"cpu": "2"})
+    stale = to_dict(cluster.pod("there"))
+    stale["metadata"]["resourceVersion"] = "1"
+    older = to_dict(simulated.pod("there"))
+    older["metadata"]["resourceVersion"] = "1"
+    for kind, ask in {
+        NotFound: lambda c: c.get("Pod", "nobody"),
+        AlreadyExists: lambda c: c.create(pod(name="there")),
+        Invalid: lambda c: c.apply(wrong),
+        Forbidden: lambda c: c.apply(more),
+        Conflict: lambda c: c.apply(stale if c is cluster else older),
+        ManifestError: lambda c: c.apply(
+            "kind: Pod\nmetadata: {name: x}\nspec: {nodeName: elsewhere}\napiVersion: v1\n"
+        ),
+        LookupError: lambda c: c.delete("Pod", "nobody"),
+    }.items():
+        said = []
+        for one in (cluster, simulated):
+            with pytest.raises(kind) as raised:
+                ask(one)
+            said.append((type(raised.value), str(raised.value), sorted(vars(raised.value))))
+        assert said[0] == said[1]
+    cluster.delete("Namespace", "team")
+
+
+def test_what_is_watched_comes_in_order_and_a_copy_is_not_written_to(cluster: Any) -> None:
+    watch = cluster.watch("Pod")
+    name = cluster.apply(pod())[0].name
+    cluster.delete("Pod", name, grace=0)
+    cluster.wait(lambda c: all(p.name != name for p in c.pods()), 10)
+    seen = [(e.type, e.version) for e in watch if e.object.name == name]
+    assert (seen[0][0], seen[-1][0]) == ("ADDED", "DELETED")
+    assert [version for _, version in seen] == sorted({version for _, version in seen})
+    with pytest.raises(KitError, match="copy of the control plane's store"):
+        cluster.api.store.delete("Pod", "there", "default")
+
+
+def test_controllers_and_scheduler_work_on_while_nobody_asks(cluster: Any) -> None:
+    cluster.apply(pod("sleep 0.3; exit 1", name="again"))
+    time.sleep(2.5)
+    assert cluster.api.store.get("Pod", "again", "default").status.phase == "Running"  # as it was
+    assert state(cluster, "again")[2] >= 1
+    cluster.delete("Pod", "again", grace=0)
+
+
+def test_the_control_planes_container_has_no_rights(cluster: Any) -> None:
+    client = engine.connect()
+    found = client.api.inspect_container(cluster._relay.control.id)
+    client.close()
+    host = found["HostConfig"]
+    assert host["NetworkMode"] == "none" and not host["Privileged"] and not host["CapAdd"]
+    assert set(host["CapDrop"]) == {"ALL"} and "no-new-privileges" in host["SecurityOpt"]
+    assert host["ReadonlyRootfs"] and host["AutoRemove"] and not host["Binds"] and not host["Devices"]
+    assert host["Memory"] == container.CONTROL_MEMORY and host["PidsLimit"] == container.CONTROL_PIDS
+    assert found["Config"]["User"] == "65534:65534" and found["Config"]["StdinOnce"]
+
+
+def test_nodes_come_and_go(start: Callable[..., Any]) -> None:
+    cluster = start(1, memory="256Mi", control_plane="container")
+    (added,) = cluster.add_nodes([{"name": "more", "memory": "256Mi"}])
+    assert added.name == "more" and cluster.node("more").link.alive
+    with pytest.raises(KitError, match="already exists"):
+        cluster.add_nodes([{"name": "more"}])
+    cluster.cordon("node-1")
+    name = cluster.apply(pod())[0].name
+    assert (cluster.pod(name).spec.node_name, cluster.pod(name).status.phase) == ("more", "Running")
+    link = cluster.node("more").link
+    cluster.delete("Node", "more")
+    with pytest.raises(NotFound):
+        cluster.node("more")
+    deadline = time.monotonic() + 10
+    while link.alive and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not link.alive
+
+
+def test_a_node_that_dies_is_not_ready(start: Callable[..., Any]) -> None:
+    cluster = start(2, memory="256Mi", control_plane="container")
+    client = engine.connect()
+    client.api.kill(cluster.node("node-2").container.id)
+    client.close()
+
+    def ready(c: Any) -> dict[str, str]:
+        return {n.name: next(k.status for k in n.status.conditions if k.type == "Ready") for n in c.nodes}
+
+    cluster.wait(lambda c: ready(c) == {"node-1": "True", "node-2": "Unknown"}, 10)
+    assert cluster.apply(pod())[0].spec.node_name == "node-1"
+
+
+def test_what_only_this_process_can_do_keeps_the_control_plane_here(start: Callable[..., Any]) -> None:
+    class Mine:
+        name = "Mine"
+
+    extended = {"extenders": [{"urlPrefix": "http://127.0.0.1:1/", "filterVerb": "filter", "ignorable": True}]}
+    cluster = start(1, memory="256Mi", control_plane="container", scheduler=extended)
+    assert isinstance(cluster, DockerCluster)
+    assert "extenders are called from this process" in cluster.notes[0]
+    cluster.close()
+    cluster = start(1, memory="256Mi", control_plane="container", plugins=[Mine()])
+    assert "plugins of your own" in cluster.notes[0]
+    with pytest.raises(KitError, match="neither 'process' nor 'container'"):
+        Cluster.docker(1, control_plane="elsewhere")
+
+
+def test_a_killed_control_plane_is_a_clear_error_and_nothing_is_left(
+    engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = uuid.uuid4().hex
+    monkeypatch.setenv("KITLIB_RUN", run)
+    cluster = Cluster.docker(1, cpus=2, memory="256Mi", control_plane="container")
+    assert isinstance(cluster, ControlledByContainer)
+    cluster.apply(pod(name="a"))
+    assert len(left(run)) == 2
+    client = _client()
+    assert cluster._relay.control is not None
+    client.api.kill(cluster._relay.control.id)
+    client.close()
+    with pytest.raises(ControlPlaneGone, match="the control plane has ended"):
+        cluster.wait(lambda c: False, 5)
+    with pytest.raises(ControlPlaneGone):
+        cluster.apply(pod(name="b"))
+    assert cluster.node().process("a").name  # the nodes are there all the same
+    cluster.close()
+    assert left(run) == []
+    assert cluster.pod("a").status.phase == "Running"  # as it was last heard of
+
+
+OWNER = """
+import json, sys, time
+from kitlib.cluster import Cluster
+cluster = Cluster.docker(2, cpus=2, memory="256Mi", control_plane="container")
+made = cluster.apply(json.loads(sys.argv[1]))
+cluster.wait(lambda c: c.pods()[0].status.phase == "Running")
+print(cluster.pods()[0].status.phase, len(cluster.events()) > 2, len(cluster.node("node-1").tree()) > 3, flush=True)
+print([name for name in sys.modules if name.startswith("kitlib.scheduler")], flush=True)
+time.sleep(1000)
+"""
+
+
+def test_the_owner_loads_no_scheduler_and_leaves_nothing_when_it_is_killed(engine: str) -> None:
+    run = uuid.uuid4().hex
+    command = [sys.executable, "-c", OWNER, json.dumps(pod(name="a"))]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "KITLIB_RUN": run}
+    owner = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT, env=environment)
+    assert owner.stdout is not None
+    assert owner.stdout.readline() == "Running True True\n"
+    assert owner.stdout.readline() == "[]\n"
+    assert len(left(run)) == 3
+    owner.send_signal(signal.SIGKILL)
+    owner.wait()
+    owner.stdout.close()
+    deadline = time.monotonic() + 5
+    while left(run) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert left(run) == []
+
+
+def _client() -> Any:
+    return engine.connect()
+
+
+def left(run: str) -> list[str]:
+    """The containers of a run that are there."""
+    client = _client()
+    found = client.api.containers(all=True, filters={"label": f"{container.RUN}={run}"})
+    client.close()
+    return [one["Id"] for one in found]
