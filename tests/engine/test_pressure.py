@@ -67,3 +67,24 @@ def test_under_real_memory_pressure_those_above_their_requests_go_in_order(start
         "late": "Running",
     }
     assert [t.key for t in cluster.nodes[0].spec.taints] == ["node.kubernetes.io/memory-pressure"]
+
+
+def test_a_node_without_memory_left_tells_of_a_system_oom(start: Callable[..., DockerCluster]) -> None:
+    cluster = start(1, memory="256Mi", kubelet=["--eviction-hard="])
+    log = cluster.node().kernel_log()
+    if log and "cannot be read" in log[0]:
+        assert any("kernel's log" in text for text in cluster.node().fidelity)
+        return
+    grows = "5s memory=20Mi; memory=200Mi"  # the node itself has some more than its pods may use
+    cluster.apply([pod(name=name, workload=grows, restartPolicy="Never") for name in ("a", "b")])
+    node = cluster.node()
+    kubepods, file = node.desired().of_kind("kubepods")[0].path, "memory.max"
+    value = "max"
+    if node.kernel.version == 1:
+        file, value = "memory.limit_in_bytes", "-1"
+    node.write(kubepods, file, value)  # else the limit of all pods would be reached first
+    cluster.wait(lambda c: any(p.status.phase == "Failed" for p in c.pods()), 30)
+    cluster.wait(lambda c: [e for e in c.list("Event") if e.reason == "SystemOOM"], 10)
+    (event,) = [e for e in cluster.list("Event") if e.reason == "SystemOOM"]
+    assert event.message.startswith("System OOM encountered, victim process: python3, pid: ")
+    assert (event.type, event.involved_object.kind) == ("Warning", "Node")

@@ -22,6 +22,7 @@ from kitlib.api.serialize import from_dict
 from kitlib.kubelet.cgroup_tree import CgroupFile
 from kitlib.node.real import engine, image, mounts, oci
 from kitlib.node.real.container import WISHED, _ladder
+from kitlib.node.real.system import system_ooms
 from kitlib.node.simulated.workloads import WorkloadError
 
 
@@ -246,3 +247,22 @@ def test_the_watchdog_ends_with_its_input_even_where_the_agent_is_stopped(tmp_pa
     for pid in agents:
         os.kill(pid, 9)
     process.stdout.close()
+
+
+KILL = "[1.0] oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset={node},mems_allowed=0,{where},task_memcg={task},task=hog,pid=12,uid=0"  # noqa: E501
+
+
+@pytest.mark.parametrize(
+    ("where", "task", "told"),
+    [
+        ("oom_memcg=/docker/n", "/docker/n/kubepods/burstable/poda-b/c", True),
+        ("oom_memcg=/docker/n/kubepods", "/docker/n/kubepods/burstable/poda-b/c", False),
+        ("oom_memcg=/docker/n/kubepods/burstable/poda-b", "/docker/n/kubepods/burstable/poda-b/c", False),
+        ("global_oom", "/docker/n/kubepods/burstable/poda-b/c", True),
+        ("oom_memcg=/docker/n", "/docker/n/kubepods/burstable/podother/c", False),
+        ("oom_memcg=/docker/n", "/docker/n", False),
+    ],
+)
+def test_a_system_oom_is_one_of_the_node_as_a_whole(where: str, task: str, told: bool) -> None:
+    line = KILL.format(node="n", where=where, task=task)
+    assert system_ooms([line, "nothing"], "/kubepods", ["a-b"]) == ([("hog", 12)] if told else [])

@@ -26,7 +26,7 @@ from kitlib.node.real import mounts, protocol
 from kitlib.node.real.cgroupfs import RealCgroupFS
 from kitlib.node.real.looking import Looking
 from kitlib.node.real.runtime import CrunRuntime
-from kitlib.node.real.system import RealSystem
+from kitlib.node.real.system import RealSystem, system_ooms
 
 TICK = 0.5
 """Seconds between two looks of the kubelet while nothing happens."""
@@ -84,6 +84,7 @@ class Agent:
         self._kubelet: Kubelet | None = None
         self._runtime: CrunRuntime | None = None
         self._looking: Looking | None = None
+        self._kills, self._told = 0, set[tuple[str, int]]()
         self._ends, self._wakes = os.pipe()
         for descriptor in (self._ends, self._wakes):
             os.set_blocking(descriptor, False)
@@ -135,8 +136,21 @@ class Agent:
             return
         try:
             self._kubelet.tick()
+            self._tell_system_ooms(self._kubelet)
         except (KitError, OSError) as error:
             self._owner.event(None, "Warning", "KubeletError", f"{type(error).__name__}: {error}"[:500])
+
+    def _tell_system_ooms(self, kubelet: Kubelet) -> None:
+        """Where a container was killed, see in the kernel's log whether the node itself had no memory left."""
+        if self._runtime is None or self._looking is None or self._runtime.kills == self._kills:
+            return
+        self._kills = self._runtime.kills
+        top = kubelet.rules.path(kubelet.rules.kubepods)
+        uids = [worker.pod.metadata.uid for worker in kubelet.workers]
+        for process in system_ooms(self._looking.kernel_log()["lines"], top, uids):
+            if process not in self._told:
+                self._told.add(process)
+                kubelet.system_out_of_memory(*process)
 
     def _hear(self) -> bool:
         """Take the owner's lines and answer each; False where the owner has gone."""

@@ -70,6 +70,7 @@ class CrunRuntime:
 
     Attributes:
         containers: id -> what runs. refused: id -> the oom_score_adj that the host refused.
+        kills: how many containers the OOM killer has met so far.
     """
 
     def __init__(
@@ -86,6 +87,7 @@ class CrunRuntime:
         self.containers: dict[str, Running] = {}
         self.refused: dict[str, int] = {}
         self._pids: dict[int, Running] = {}
+        self.kills = 0
         self._ended: list[Ended] = []
         self._root = f"{STATE}/root"
         self._logs: dict[str, bytes] = {}
@@ -299,6 +301,7 @@ class CrunRuntime:
 
     def _gone(self, running: Running, status: int) -> None:
         oom = self.cgroups.oom_kills(running.cgroup) > 0
+        self.kills += oom
         code = os.waitstatus_to_exitcode(status)
         while running.output >= 0 and self._more(running):
             pass

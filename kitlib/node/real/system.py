@@ -10,11 +10,41 @@ from __future__ import annotations
 
 import errno
 import os
+import re
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 
 from kitlib.kubelet.system_cgroups import KUBELET, SystemProcess
 from kitlib.node.real.cgroupfs import LEAF, RealCgroupFS
 from kitlib.node.simulated.rules import CgroupError
+
+_KILL = re.compile(
+    r"oom-kill:constraint=\w+.*?(?:oom_memcg=(?P<where>[^,]+)|global_oom)"
+    r",task_memcg=(?P<task>[^,]+),task=(?P<name>[^,]+),pid=(?P<pid>\d+)"
+)
+
+
+def system_ooms(lines: Iterable[str], kubepods: str, uids: Collection[str]) -> list[tuple[str, int]]:
+    """The processes of this node's pods that died because the node as a whole had no memory left.
+
+    The node's memory is the limit of the cgroup above `kubepods`: where that was reached, or the host's own memory was.
+
+    Args:
+        lines: of the kernel's log. kubepods: path of that cgroup. uids: of the pods of this node.
+
+    Returns:
+        Name and process id of each.
+    """
+    spelled = {name for uid in uids for name in (uid, uid.replace("-", "_"))}
+    found = []
+    for line in lines:
+        hit = _KILL.search(line)
+        if hit is None or not any(uid in hit["task"] for uid in spelled):
+            continue
+        node, inside, _ = hit["task"].partition(kubepods + "/")
+        if inside and hit["where"] in (None, node or "/"):
+            found.append((hit["name"], int(hit["pid"])))
+    return found
 
 
 class RealSystem:
