@@ -58,6 +58,11 @@ def test_what_the_notebooks_need_is_pinned_in_a_version_that_will_do(name: str, 
     assert version(pins()[name]) >= version(least)
 
 
+def test_the_server_that_binder_starts_is_pinned_beside_the_jupyterlab_that_it_must_fit() -> None:
+    """`notebook` 7.N needs jupyterlab 4.N; repo2docker's base environment brings one of its own otherwise."""
+    assert version(pins()["notebook"])[1] == version(pins()["jupyterlab"])[1]
+
+
 def test_no_container_engine_is_asked_for() -> None:
     assert not {"docker", "kubernetes", "playwright"} & set(pins())
     assert "KITLIB_NODES=simulated" in (BINDER / "start").read_text()
