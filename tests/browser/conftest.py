@@ -7,6 +7,7 @@ which ends with the test; what the page's console calls an error fails the test.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -143,11 +144,15 @@ def open_cells(browser, jupyter, artifacts, request):
         page.wait_for_selector(".jp-NotebookPanel .jp-Cell", timeout=wait * 1000)
         page.wait_for_selector(".jp-Notebook-ExecutionIndicator[data-status='idle']", timeout=wait * 1000)
         for _ in range(5):  # a kernel that is only just there may miss the first wish
+            offered = page.locator(".jp-Dialog .jp-mod-accept")
+            if offered.count():  # "Select Kernel": the wish came before the session was there
+                offered.first.click()
             page.locator(".jp-Cell .jp-InputPrompt").first.click()
             page.get_by_role("menuitem", name="Run", exact=True).click()
             page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
-            page.wait_for_timeout(1500)
-            if page.locator(".jp-CodeCell .jp-InputPrompt", has_text=re.compile(r"\[(\*|\d+)\]")).count():
+            began = page.locator(".jp-CodeCell .jp-InputPrompt", has_text=re.compile(r"\[(\*|\d+)\]")).first
+            with contextlib.suppress(_too_late()):
+                began.wait_for(timeout=4000)
                 break
         for index in range(len(cells)):
             page.wait_for_function(
@@ -172,6 +177,12 @@ def open_cells(browser, jupyter, artifacts, request):
         _ask(f"{address}/api/sessions/{session['id']}", "DELETE")
     problems = [problem for page in pages for problem in page.problems]
     assert not problems, problems
+
+
+def _too_late() -> type[Exception]:
+    from playwright.sync_api import TimeoutError as TooLate
+
+    return TooLate
 
 
 def _file_name(request) -> str:
