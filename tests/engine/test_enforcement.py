@@ -106,7 +106,7 @@ def test_a_deleted_pod_gets_its_grace_period_and_then_goes(start: Callable[..., 
     cluster.delete("Pod", "deaf")
     assert cluster.pod("deaf").metadata.deletion_timestamp is not None
     cluster.wait(lambda c: "polite" not in [p.name for p in c.pods()], 10)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 15  # its grace period would be 20
     cluster.wait(lambda c: not c.pods(), 10)
     assert time.monotonic() - began >= 0.9
     assert cluster.node().processes() == []
