@@ -31,12 +31,14 @@ class Change:
     Attributes:
         text: what to do. kind: `request`, `toleration`, `affinity`, `spread`, `port`, `cordon`, `node`.
         pod: changes the pod in place. nodes: gives other nodes; None = the cluster's own.
+        about: what is changed, where several changes of it go ever further; only the least that helps is an answer.
     """
 
     text: str
     kind: str
     pod: Callable[[Pod], None] | None = None
     nodes: Callable[[list[Node]], list[Node]] | None = None
+    about: str = ""
 
 
 @dataclass(frozen=True)
@@ -59,18 +61,18 @@ def remedies(dump: Dump, pod: Pod, *, most: int = 5) -> list[Remedy]:
     tried = 0
     for size in (1, 2, 3):
         found: list[Remedy] = []
+        answered: set[frozenset[str]] = set()
         for chosen in itertools.combinations(candidates, size):
             if tried >= MOST_TRIED or len(found) >= most:
                 break
-            if (
-                len({(change.kind, change.text) for change in chosen}) < size
-                or sum(c.nodes is not None for c in chosen) > 1
-            ):
+            subjects = frozenset(change.about or change.text for change in chosen)
+            if len(subjects) < size or sum(c.nodes is not None for c in chosen) > 1 or subjects in answered:
                 continue
             tried += 1
             node = _try(dump, scheduler, pod, chosen)
             if node:
                 found.append(Remedy(chosen, node))
+                answered.add(subjects)
         if found:
             return found
     return []
@@ -126,7 +128,8 @@ def _constraints(pod: Pod) -> Iterator[Change]:
             def widen(changed: Pod, i: int = i, skew: int = skew) -> None:
                 changed.spec.topology_spread_constraints[i].max_skew = skew
 
-            yield Change(f"raise maxSkew of {constraint.topology_key} to {skew}", "spread", widen)
+            text = f"raise maxSkew of {constraint.topology_key} to {skew}"
+            yield Change(text, "spread", widen, about=f"maxSkew {i}")
 
         def soften(changed: Pod, i: int = i) -> None:
             changed.spec.topology_spread_constraints[i].when_unsatisfiable = "ScheduleAnyway"
@@ -186,7 +189,7 @@ def _requests(dump: Dump, pod: Pod) -> Iterator[Change]:
                 largest.resources.requests[name] = _floor(name, max(0, standing.nano - cut), standing.format)
 
             text = f"request {_floor(name, most, amount.format)} {name} instead of {amount}"
-            yield Change(text, "request", lower)
+            yield Change(text, "request", lower, about=f"request {name}")
 
 
 def _left(node: Node, name: str) -> int:

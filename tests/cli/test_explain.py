@@ -165,3 +165,15 @@ def test_a_claim_that_is_missing_among_others_is_a_reason() -> None:
     dump = Dump.read(text(CLAIM) + other)
     assert 'persistentvolumeclaim "data" not found' in dump.explain(dump.pod()).message
     assert not dump.left_out
+
+
+def test_of_changes_that_go_ever_further_only_the_least_that_helps_is_an_answer() -> None:
+    spread = (
+        ", topologySpreadConstraints: [{maxSkew: 1, topologyKey: topology.kubernetes.io/zone, "
+        "whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {app: web}}}]"
+    )
+    nodes = text(spread).replace("name: job, namespace: default", "name: job, namespace: default, labels: {app: web}")
+    dump = Dump.read(nodes.replace('{cpu: "2"}', "{cpu: 100m}"))
+    ways = [str(one) for one in remedies(dump, dump.pod())]
+    assert sum("raise maxSkew" in way for way in ways) == 1
+    assert "raise maxSkew of topology.kubernetes.io/zone to 2: it goes to alpha" in ways
