@@ -7,6 +7,7 @@ does stands in the `journal` and can be done again with `replay`.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from types import TracebackType
@@ -59,19 +60,20 @@ class Cluster:
         return SimulatedCluster(nodes, **settings)
 
     @staticmethod
-    def docker(nodes: Any = 1, *, control_plane: ControlPlane = "process", **settings: Any) -> DockerCluster:
+    def docker(nodes: Any = 1, *, control_plane: ControlPlane | None = None, **settings: Any) -> DockerCluster:
         """A cluster of real kernels in disposable containers; see `DockerCluster`.
 
         Args:
             nodes, settings: as for `DockerCluster`.
             control_plane: where store, admission, controllers and scheduler run: in this "process", or in a
-                "container" of their own. What only this process can do (plugins of your own, extenders) keeps them
-                here; `notes` of the cluster says so.
+                "container" of their own; None = as KITLIB_CONTROL_PLANE says, else "process". What only this process
+                can do (plugins of your own, extenders) keeps them here; `notes` of the cluster says so.
         """
-        if control_plane not in ("process", "container"):
-            raise KitError(f"control_plane: {control_plane!r} is neither 'process' nor 'container'")
+        where = control_plane or os.environ.get("KITLIB_CONTROL_PLANE") or "process"
+        if where not in ("process", "container"):
+            raise KitError(f"control_plane: {where!r} is neither 'process' nor 'container'")
         why = ""
-        if control_plane == "container":
+        if where == "container":
             from kitlib.cluster.control.client import ControlledByContainer, why_here
 
             kept = {name: settings.get(name) for name in ("scheduler", "autoscaler", "gate_manager")}

@@ -31,9 +31,9 @@ def name() -> Iterator[str]:
     client.close()
 
 
-@pytest.fixture(scope="module")
-def one(name: str) -> Iterator[DockerCluster]:
-    with Cluster.docker(1, cpus=2, memory="2Gi") as cluster:
+@pytest.fixture(scope="module", params=["process", "container"])
+def one(name: str, request: pytest.FixtureRequest) -> Iterator[DockerCluster]:
+    with Cluster.docker(1, cpus=2, memory="2Gi", control_plane=request.param) as cluster:
         yield cluster
 
 
@@ -89,6 +89,14 @@ def test_a_pod_runs_within_40_ms_after_apply(benchmark: Any, one: DockerCluster)
 
 def test_a_round_trip_to_the_node(benchmark: Any, one: DockerCluster) -> None:
     benchmark(one.node().link.ask, "alive")
+
+
+def test_a_cluster_with_a_control_plane_of_its_own_is_ready_soon_after_one_without(benchmark: Any, name: str) -> None:
+    without = median(lambda: Cluster.docker(1, control_plane="process", **NODE), 5)
+    ready = median(lambda: Cluster.docker(1, control_plane="container", **NODE), 5)
+    benchmark.pedantic(lambda: Cluster.docker(1, control_plane="container", **NODE).close(), rounds=1)
+    print(f"\nready {ready * 1000:.0f} ms, with the control plane in the process {without * 1000:.0f} ms")
+    assert ready < 3 * without
 
 
 def test_an_idle_node_needs_less_than_15_mb(benchmark: Any, name: str) -> None:

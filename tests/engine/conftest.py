@@ -33,11 +33,7 @@ def engine() -> str:
 
 @pytest.fixture(scope="session", autouse=True)
 def patience() -> Iterator[None]:
-    """What the environment changes of all clusters here.
-
-    In an emulated machine everything takes longer: KITLIB_SLOW=10 waits ten times as long.
-    KITLIB_CONTROL_PLANE=container runs the same tests with the control plane in a container of its own.
-    """
+    """In an emulated machine everything takes longer: KITLIB_SLOW=10 waits ten times as long."""
     factor, wait = float(os.environ.get("KITLIB_SLOW", "1")), Refreshing.wait
 
     def longer(self: Refreshing, condition: Any, timeout: float = 60.0) -> Any:
@@ -46,8 +42,6 @@ def patience() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         if factor != 1:
             patch.setattr(Refreshing, "wait", longer)
-        if where := os.environ.get("KITLIB_CONTROL_PLANE"):
-            patch.setitem(Cluster.docker.__kwdefaults__, "control_plane", where)
         yield
 
 

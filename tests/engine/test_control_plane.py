@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import signal
@@ -18,6 +19,7 @@ import pytest
 from kitlib.api.errors import AlreadyExists, Conflict, Forbidden, Invalid, KitError, ManifestError, NotFound
 from kitlib.api.serialize import to_dict
 from kitlib.cluster import Cluster
+from kitlib.cluster.control import wire
 from kitlib.cluster.control.client import ControlledByContainer
 from kitlib.cluster.control.relay import ControlPlaneGone
 from kitlib.cluster.docker import DockerCluster
@@ -232,6 +234,36 @@ def test_a_killed_control_plane_is_a_clear_error_and_nothing_is_left(
     cluster.close()
     assert left(run) == []
     assert cluster.pod("a").status.phase == "Running"  # as it was last heard of
+
+
+def test_a_control_plane_that_does_not_start_leaves_nothing(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = uuid.uuid4().hex
+    monkeypatch.setenv("KITLIB_RUN", run)
+    with monkeypatch.context() as patch:
+        patch.setattr(wire, "VERSION", wire.VERSION + 1)
+        with pytest.raises(KitError, match="kitlib image build"):
+            Cluster.docker(2, cpus=2, memory="256Mi", control_plane="container")
+    assert left(run) == []
+    wrong = {"profiles": [{"plugins": {"score": {"enabled": [{"name": "Nope"}]}}}]}
+    with pytest.raises(KitError) as here:
+        Cluster.simulated(1, scheduler=wrong)
+    with pytest.raises(KitError) as there:
+        Cluster.docker(1, cpus=2, memory="256Mi", control_plane="container", scheduler=wrong)
+    assert (type(there.value), str(there.value)) == (type(here.value), str(here.value))
+    assert left(run) == []
+
+
+def test_a_cluster_that_nobody_holds_ends_by_itself(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = uuid.uuid4().hex
+    monkeypatch.setenv("KITLIB_RUN", run)
+    cluster = Cluster.docker(1, cpus=2, memory="256Mi", control_plane="container")
+    assert len(left(run)) == 2
+    del cluster
+    gc.collect()
+    deadline = time.monotonic() + 5
+    while left(run) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert left(run) == []
 
 
 OWNER = """

@@ -150,7 +150,7 @@ def _is_agent(pid: str) -> bool:
 
 
 def test_close_leaves_nothing_and_an_error_while_starting_neither(traces: Traces) -> None:
-    cluster = Cluster.docker(3, cpus=2, memory="256Mi")
+    cluster = Cluster.docker(3, cpus=2, memory="256Mi", control_plane="process")
     for _ in range(6):
         cluster.apply(pod(limits={"cpu": "50m", "memory": "16Mi"}))
     assert sum(one.startswith("container") for one in traces.left()) == 3

@@ -7,6 +7,7 @@ report.
 
 from __future__ import annotations
 
+import gc
 import itertools
 import os
 import queue
@@ -249,6 +250,7 @@ class ControlPlane:
             raise KitError("this control plane has been started already")
         wanted = wire.unpack(settings)
         self._cluster = ControlledCluster(self, wanted.pop("plans"), wanted)
+        gc.freeze()  # what was loaded stays; a full collection need not walk it while somebody waits
 
     def _apply(self, action: str, objects: Sequence[Any], create_only: bool) -> list[Any]:
         located = [Located(from_dict(data), file, document) for data, file, document in objects]

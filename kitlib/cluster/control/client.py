@@ -24,7 +24,7 @@ from kitlib.cluster.control.relay import ControlPlaneGone, Relay
 from kitlib.cluster.control.replica import Replica
 from kitlib.cluster.nodes import NodePlan, plan
 from kitlib.cluster.real import RealNode, config_of
-from kitlib.cluster.refreshing import RealClock, Refreshing
+from kitlib.cluster.refreshing import TICK, RealClock, Refreshing
 from kitlib.cluster.starting import Show, Starter, start_all
 from kitlib.node.real.container import Privilege
 
@@ -206,6 +206,10 @@ class ControlledByContainer(Refreshing):
     def _call(self, method: str, *arguments: Any, **named: Any) -> Any:
         found = self._ask("call", method=method, arguments=arguments, named=named)
         return None if found is None else from_dict(found)
+
+    def step(self) -> None:
+        """The shortest wait."""
+        self.advance(TICK)
 
     # What changes something.
 
