@@ -22,11 +22,10 @@ from kitlib.api.errors import KitError
 from kitlib.charts.base import Chart
 from kitlib.widgets.access import Access
 from kitlib.widgets.field import Field, labelled
-from kitlib.widgets.picture import repaint
 from kitlib.widgets.plot_picture import PlotPicture
 from kitlib.widgets.ticker import Ticker
 
-__all__ = ["Field", "KitWidget", "PlotPicture", "Ticker", "labelled", "repaint"]
+__all__ = ["Field", "KitWidget", "PlotPicture", "Ticker", "labelled"]
 
 _turn = threading.RLock()
 """One control at a time: the page's messages may arrive in a thread of their own, beside a running cell."""

@@ -39,6 +39,7 @@ def wait_for_sentence(page, part):
 def type_into(page, box, text):
     box.click()
     box.fill(text)
+    page.wait_for_timeout(300)  # a widget's message waits for the answer to its last one; a button's does not
 
 
 def check_names(page):

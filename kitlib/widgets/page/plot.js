@@ -59,6 +59,8 @@ export default {
           if (stopped) return;
           const { data, layout } = JSON.parse(text);
           const first = !plot.data;
+          plot.setAttribute("role", "img");
+          plot.setAttribute("aria-label", layout.meta?.sentence ?? "");
           for (const [axis, range] of held) layout[axis] = { ...layout[axis], range: [...range], autorange: false };
           await Plotly.react(plot, data, { ...layout, autosize: true }, CONFIG);
           if (first) plot.on("plotly_relayout", hold);
