@@ -100,7 +100,6 @@ def memory(number: int, version: int) -> Scenario:
 def cpu(number: int, version: int) -> Scenario:
     """Pods that want more than their processor has: by weights, by quotas, by both, at both levels."""
     rng = random.Random(f"cpu {number}")
-    apart = rng.random() < 0.4
 
     def weight() -> int:
         return round(10 ** rng.uniform(1.2, 3.6)) if version == 1 else round(10 ** rng.uniform(0.5, 3))
@@ -116,7 +115,7 @@ def cpu(number: int, version: int) -> Scenario:
                 for one in range(rng.randrange(1, 3))
             ],
             weight=weight(),
-            cpus=rng.choice("01") if apart else "0",
+            cpus="0",
         )
         for index in range(rng.randrange(2, 4))
     ]
