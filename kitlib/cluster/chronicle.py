@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from kitlib.cluster.looking import name_of
+from kitlib.cluster.looking import lines_after, name_of
 
 SOURCES = ("event", "kernel", "kubelet", "cgroup")
 _STAMP = re.compile(r"^\[\s*(?P<seconds>[\d.]+)\]\s*(?P<text>.*)$")
@@ -27,7 +27,7 @@ class Chronicle:
         self._cluster, self._node = cluster, node
         self.entries: list[dict[str, Any]] = []
         self._events: set[tuple[str, int]] = set()
-        self._lines = 0
+        self._line = ""
         self._last: Any = None
         self._values: dict[str, dict[str, str]] | None = None
         self._names: dict[str, str] = {}
@@ -58,7 +58,8 @@ class Chronicle:
 
     def _new_lines(self, now: float) -> list[dict[str, Any]]:
         lines = self._node.kernel_log()
-        new, self._lines = lines[self._lines :], len(lines)
+        new = lines_after(lines, self._line)
+        self._line = lines[-1] if lines else self._line
         found = []
         for line in new:
             stamp = _STAMP.match(line)

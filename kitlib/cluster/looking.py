@@ -30,6 +30,14 @@ def name_of(cgroup: Cgroup | None, process: str = "") -> str:
     return f"{pod}/{cgroup.container or 'pause'}" if cgroup.kind in ("container", "sandbox") else pod
 
 
+def lines_after(log: list[str], last: str) -> list[str]:
+    """What has come to a log since `last` was its last line; a real kernel forgets old lines, so they are not counted.
+
+    Everything, where that line is not there (any more).
+    """
+    return log[len(log) - log[::-1].index(last) :] if last in log else log
+
+
 def name_of_path(path: str, pods: Iterable[Pod], tree: CgroupTree) -> str:
     """The name of a cgroup that may be gone already: of a container, or at least of the pod whose UID it carries."""
     if path in tree:

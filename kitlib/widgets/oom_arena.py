@@ -17,7 +17,7 @@ from kitlib.charts.base import Chart
 from kitlib.charts.oom_ranking import oom_ranking
 from kitlib.cluster.cluster import Cluster
 from kitlib.cluster.forecast import Forecast, forecast, kills_in
-from kitlib.cluster.looking import name_of_path
+from kitlib.cluster.looking import lines_after, name_of_path
 from kitlib.kubelet.qos import QOS_CLASSES
 from kitlib.widgets.base import KitWidget, labelled
 from kitlib.widgets.container_row import AmountField
@@ -73,7 +73,7 @@ class OomArena(KitWidget):
         self.refresh()
 
     def _add(self) -> None:
-        pod, before = self._pod(), (len(self.node.kernel_log()), self._ended())
+        pod, before = self._pod(), (self._last_line(), self._ended())
         expected = self._expected(pod)
         self.cluster.apply(pod)
         self._number += 1
@@ -82,10 +82,10 @@ class OomArena(KitWidget):
         if made.status.phase == "Failed" and not self._after_kill:
             raise KitError(f"{pod.name}: {made.status.message or made.status.reason}")
 
-    def _look(self, expected: Forecast, before: tuple[int, dict[str, Any]]) -> None:
+    def _look(self, expected: Forecast, before: tuple[str, dict[str, Any]]) -> None:
         """Read whom the kernel killed: from its log, or where that may not be read, from the pods' statuses."""
         killed = self._killed(*before)
-        for _ in range(0 if self._passing.virtual else 12 if expected.victims else 2):  # a real kernel takes its time
+        for _ in range(0 if self._passing.virtual else 40 if expected.victims else 2):  # a real kernel takes its time
             if killed:
                 break
             self.cluster.advance(0.5)
@@ -93,11 +93,18 @@ class OomArena(KitWidget):
         self.history.append((expected.victims, killed))
         self._after_kill = (expected, killed[0]) if killed else None
 
-    def _killed(self, lines: int, ended: dict[str, Any]) -> tuple[str, ...]:
-        tree, pods = self.node.desired(), self.cluster.pods()
-        told = [name_of_path(path, pods, tree) for _, path in kills_in(self.node.kernel_log()[lines:])]
+    def _killed(self, last: str, ended: dict[str, Any]) -> tuple[str, ...]:
+        """Names of those killed after the line `last` of the log; a real log has other machines' kills too."""
+        tree, pods, log = self.node.desired(), self.cluster.pods(), self.node.kernel_log()
+        new = kills_in(lines_after(log, last))
+        kills = [(path, name_of_path(path, pods, tree)) for _, path in new]
+        told = [name for path, name in kills if name != path]
         told = told or [name for name, end in self._ended().items() if ended.get(name) != end]
         return tuple(dict.fromkeys(told))
+
+    def _last_line(self) -> str:
+        log = self.node.kernel_log()
+        return log[-1] if log else ""
 
     def _ended(self) -> dict[str, Any]:
         """Container -> the end of it that its status calls OOMKilled."""

@@ -8,7 +8,7 @@ from kitlib.api.errors import KitError
 from kitlib.api.serialize import from_dict
 from kitlib.cluster import Cluster
 from kitlib.cluster.forecast import forecast, kills_in
-from kitlib.cluster.looking import Meter, name_of, name_of_path, oom_rows
+from kitlib.cluster.looking import Meter, lines_after, name_of, name_of_path, oom_rows
 
 POD = """
 apiVersion: v1
@@ -103,3 +103,9 @@ def test_a_cgroup_that_is_gone_is_named_after_its_pod(node):
     assert name_of_path(path, cluster.pods(), empty) == "busy/app"
     assert name_of_path("/other", cluster.pods(), empty) == "/other"
     assert name_of(None, "kubelet") == "kubelet"
+
+
+def test_new_lines_of_a_log_are_found_even_where_old_ones_were_forgotten():
+    assert lines_after(["a", "b", "c"], "b") == ["c"]
+    assert lines_after(["b", "c", "b", "d"], "b") == ["d"]
+    assert lines_after(["x", "y"], "gone") == ["x", "y"] == lines_after(["x", "y"], "")
