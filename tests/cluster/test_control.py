@@ -65,7 +65,7 @@ def owner() -> Iterator[Owner]:
 
 
 def begin(owner: Owner, **settings: Any) -> dict[str, Any]:
-    wanted = {"plans": [], "release": Release.latest(), "seed": 1, "scheduler": None, **settings}
+    wanted = {"plans": [], "facts": {}, "release": Release.latest(), "seed": 1, "scheduler": None, **settings}
     return owner.ask("begin", version=wire.VERSION, settings=wire.pack(wanted))
 
 

@@ -14,7 +14,6 @@ import queue
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
@@ -36,7 +35,6 @@ LOOK = 0.25
 """Seconds between two looks of controllers and scheduler while nothing happens."""
 START = 120.0
 """Seconds that the owner has for starting one node."""
-_AT_ONCE = 10
 _CHUNK = 1 << 16
 _METHODS = ("patch", "resize", "delete", "evict", "settle", "scale", "cordon")
 _API = ("create", "update", "update_status", "resize")
@@ -46,28 +44,24 @@ class ControlledCluster(RealTimeCluster):
     """The cluster of a control plane whose nodes somebody else holds.
 
     Args:
-        plane: where nodes come from. plans: of the first nodes, whose containers run already.
+        plane: where nodes come from. plans: of the first nodes, whose kubelets run already. facts: what they said.
         settings: as for `Cluster.simulated`.
     """
 
-    def __init__(self, plane: ControlPlane, plans: Sequence[NodePlan], settings: Mapping[str, Any]) -> None:
-        self._plane, self.release = plane, settings["release"]
-        with ThreadPoolExecutor(_AT_ONCE) as pool:
-            made = pool.map(lambda one: self._speak_to(one), plans)
-            self._ready = {node.name: node for node in made}
+    def __init__(
+        self,
+        plane: ControlPlane,
+        plans: Sequence[NodePlan],
+        facts: Mapping[str, Mapping[str, Any]],
+        settings: Mapping[str, Any],
+    ) -> None:
+        self._plane, self._facts, self.release = plane, dict(facts), settings["release"]
         super().__init__(plans, tick=TICK, start=datetime.now(UTC), **settings)
 
-    def _speak_to(self, one: NodePlan) -> RealNode:
-        stand = Stand(self._plane.channel(one.name), self._plane.end)
-        return RealNode(one, config_of(one, self.release), stand, self._record)
-
     def _machine(self, one: NodePlan) -> Any:
-        ready = self._ready.pop(one.name, None)
-        if ready is None:
-            config_of(one, self.release)
-            self._plane.start(one)
-            ready = self._speak_to(one)
-        return ready
+        config = config_of(one, self.release)
+        facts = self._facts.pop(one.name, None) or self._plane.start(one)
+        return RealNode(one, config, Stand(self._plane.channel(one.name), self._plane.end), self._record, facts=facts)
 
     def facts(self, known: set[str]) -> dict[str, Mapping[str, Any]]:
         """What nodes said when they were started; only those that are not known."""
@@ -153,8 +147,11 @@ class ControlPlane:
             found = self._channels.setdefault(name, Channel(name, self.write))
         return found
 
-    def start(self, one: NodePlan) -> None:
-        """Have the owner start a node's container.
+    def start(self, one: NodePlan) -> Mapping[str, Any]:
+        """Have the owner start a node.
+
+        Returns:
+            What the node said.
 
         Raises:
             KitError: where it does not start.
@@ -171,6 +168,8 @@ class ControlPlane:
             del self._starts[number]
         if "error" in answer:
             raise wire.error_from_data(answer["error"])
+        facts: Mapping[str, Any] = answer["facts"]
+        return facts
 
     def end(self, name: str) -> None:
         """Have the owner end a node."""
@@ -249,7 +248,7 @@ class ControlPlane:
         if self._cluster is not None:
             raise KitError("this control plane has been started already")
         wanted = wire.unpack(settings)
-        self._cluster = ControlledCluster(self, wanted.pop("plans"), wanted)
+        self._cluster = ControlledCluster(self, wanted.pop("plans"), wanted.pop("facts"), wanted)
         gc.freeze()  # what was loaded stays; a full collection need not walk it while somebody waits
 
     def _apply(self, action: str, objects: Sequence[Any], create_only: bool) -> list[Any]:

@@ -136,6 +136,7 @@ class ControlledByContainer(Refreshing):
                 control.result()
             settings = {
                 "plans": plans,
+                "facts": self._relay.facts,
                 "release": followed,
                 "seed": seed,
                 "scheduler": scheduler,

@@ -120,12 +120,14 @@ class Relay:
 
     Attributes:
         begun: node -> its plan, configuration, container, and what is different from what was asked for.
+        facts: node -> what it said when its kubelet was started.
         control: the control plane's container; None before `open`.
     """
 
     def __init__(self, starter: Starter, release: Release) -> None:
         self._starter, self._release = starter, release
         self.begun: dict[str, tuple[NodePlan, NodeConfig, NodeContainer, list[str]]] = {}
+        self.facts: dict[str, Mapping[str, Any]] = {}
         self.control: NodeContainer | None = None
         self.link: ControlLink | None = None
 
@@ -138,9 +140,11 @@ class Relay:
         return self.link
 
     def begin(self, one: NodePlan, number: int) -> None:
-        """Start a node's container."""
+        """Start a node's container and its kubelet, which does not wait for a control plane to be there."""
         config = config_of(one, self._release)
         made, notes = self._starter.begin(one, config, number, self._link)
+        wanted = protocol.config_to_data(config)
+        self.facts[one.name] = made.link.ask("start", version=protocol.VERSION, config=wanted)
         self.begun[one.name] = one, config, made, notes
         if not made.link.alive:
             self._node_gone(made.link)
@@ -179,6 +183,7 @@ class Relay:
         try:
             one = wire.unpack(plan)
             self.begin(one, len(self.begun))
+            answer["facts"] = self.facts[one.name]
         except Exception as error:
             answer["error"] = wire.error_to_data(error)
         self._tell(protocol.encode(answer))
