@@ -21,10 +21,10 @@ from kitlib.api.release import Release
 from kitlib.api.serialize import from_dict, to_dict
 from kitlib.cluster.apiserver import APIServer
 from kitlib.cluster.nodes import NodePlan
+from kitlib.cluster.remote_files import RemoteCgroupFS
 from kitlib.cluster.reports import StoreReports
 from kitlib.cluster.still import Record, described, node_object
 from kitlib.cluster.watching import FileWatch
-from kitlib.kubelet.cgroup_names import Driver
 from kitlib.kubelet.cgroup_tree import Cgroup, CgroupTree, Difference, Version
 from kitlib.kubelet.desired import NodeConfig
 from kitlib.kubelet.node_validation import check_node
@@ -93,43 +93,6 @@ def config_of(plan: NodePlan, release: Release) -> NodeConfig:
         resources=plan.resources,
         devices=plan.plugins,
     )
-
-
-class RemoteCgroupFS:
-    """A node's cgroup file system, for reading and for writing by hand (`kitlib.kubelet.loop.interfaces.CgroupFS`)."""
-
-    def __init__(self, link: Conversation, version: Version) -> None:
-        self._link, self.version = link, version
-
-    def exists(self, path: str) -> bool:
-        """Whether there is such a cgroup."""
-        return bool(self._link.ask("exists", path=path))
-
-    def makedirs(self, path: str) -> None:
-        """Make a cgroup and those above it."""
-        self._link.ask("makedirs", path=path)
-
-    mkdir = makedirs
-
-    def rmdir(self, path: str) -> None:
-        """Remove a cgroup."""
-        self._link.ask("rmdir", path=path)
-
-    def children(self, path: str) -> list[str]:
-        """The paths of the cgroups directly below."""
-        return list(self._link.ask("children", path=path))
-
-    def read(self, path: str, file: str) -> str:
-        """A file's content without the last line's end."""
-        return str(self._link.ask("read", path=path, file=file))
-
-    def write(self, path: str, file: str, value: str) -> None:
-        """Write a file; KitError with the kernel's errno where it refuses."""
-        self._link.ask("write", path=path, file=file, value=str(value))
-
-    def tree(self, driver: Driver, like: CgroupTree | None = None) -> CgroupTree:
-        """What the files say, those that the node's kubelet has an opinion about."""
-        return protocol.tree_from_data(self._link.ask("tree"))
 
 
 class RealNode:
