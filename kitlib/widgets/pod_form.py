@@ -58,6 +58,7 @@ class PodForm(ipw.VBox):
 
     def __init__(self, manifest: Any = None, changed: Callable[[], None] = lambda: None) -> None:
         self._changed, self._busy = changed, False
+        self._read: Pod | None = None  # what the YAML says; None = it cannot be read
         self.problems: list[tuple[str, str]] = []
         self.pod = Pod()
         self._name = Field(ipw.Text(layout={"width": "24em"}), "pod name", "metadata.name")
@@ -110,6 +111,7 @@ class PodForm(ipw.VBox):
     def _yaml_changed(self, _change: Any) -> None:
         if self._busy:
             return
+        self._read = None
         with self._quiet():
             try:
                 objects = load(io.StringIO(self._yaml.value), strict=True)
@@ -120,6 +122,7 @@ class PodForm(ipw.VBox):
                 self._refuse(error)
                 return
             self._fill(objects[0])
+        self._read = objects[0]
         self._check(objects[0])
 
     def _fill(self, pod: Pod) -> None:
@@ -149,15 +152,12 @@ class PodForm(ipw.VBox):
                 self._refuse(error)
                 return
             self._yaml.value = to_yaml(pod)
+        self._read = pod
         self._check(pod)
 
     def _data(self) -> dict[str, Any]:
         """The pod of the YAML side with the form's values put in; where the YAML cannot be read, the last good one."""
-        try:
-            objects = load(io.StringIO(self._yaml.value), strict=True)
-            base = to_dict(objects[0]) if objects and isinstance(objects[0], Pod) else to_dict(self.pod)
-        except KitError:
-            base = to_dict(self._plain())
+        base = to_dict(self._read if self._read is not None else self._plain())
         base.setdefault("metadata", {})["name"] = self._name.control.value.strip()
         spec = base.setdefault("spec", {})
         for where in ("initContainers", "containers"):

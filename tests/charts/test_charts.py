@@ -9,7 +9,13 @@ from plotly.io.json import to_json_plotly as to_json
 from kitlib import charts
 from kitlib.charts.pod_resources import pod_resources_chart
 
+_CONTAINER = {"name": "app", "cpu_request": 250, "cpu_limit": 1000, "memory_request": 2**27, "memory_limit": None}
+_FILE = {"cgroup": "pod", "file": "cpu.weight", "value": "10", "why": "250m"}
 CASES = {
+    "pod resources": (
+        pod_resources_chart([_CONTAINER], [_FILE], qos="Burstable"),
+        "QoS class Burstable, 1 cgroup files are written. app may use all memory of the node.",
+    ),
     "node bar": (
         charts.node_bar(
             {"cpu": {"capacity": 8000, "kube-reserved": 500, "system-reserved": 500, "requested by pods": 1500}},
