@@ -382,9 +382,30 @@ class RealNode:
         self._record("signal", node=self.name, pod=pod, container=container, signal=signal)
 
     def kernel_log(self) -> list[str]:
-        """What the kernel wrote about the OOM killer; where it may not be read, the line says so."""
+        """What the kernel wrote about the OOM killer in this node; where it may not be read, the line says so."""
         found = self.link.ask("kernel_log")
-        return list(found["lines"]) if not found["why"] else [f"the kernel's log cannot be read: {found['why']}"]
+        if found["why"]:
+            return [f"the kernel's log cannot be read: {found['why']}"]
+        return of_node(found["lines"], [getattr(self.container, "id", ""), *self._sent])
+
+
+def of_node(lines: Sequence[str], marks: Sequence[str]) -> list[str]:
+    """The OOM killer's reports about one node: the log is the host's, and other nodes write into it too.
+
+    Args:
+        lines: of the log. marks: the id of the node's container and the UIDs of its pods; cgroups' paths name them.
+    """
+    reports: list[list[str]] = []
+    for line in lines:
+        if not reports or "invoked oom-killer" in line:
+            reports.append([])
+        reports[-1].append(line)
+    kept: list[str] = []
+    for report in reports:
+        paths = [line for line in report if "task_memcg=" in line]
+        if not paths or any(mark and mark in line for mark in marks for line in paths):
+            kept += report
+    return kept
 
 
 def _named(key: Sequence[str]) -> Pod:

@@ -41,12 +41,14 @@ class Traces:
 
     def __init__(self, run: str) -> None:
         self._run, self._since, self._client = run, int(time.time()) - 1, engine.connect()
+        self._known: set[str] = set()
 
     def ids(self) -> set[str]:
-        """Every container that was ever made in this test."""
+        """Every container that was ever made in this test; the engine itself remembers the last 256 events only."""
         wanted = {"event": ["create"], "label": [f"{container.RUN}={self._run}"]}
         told = self._client.api.events(since=self._since, until=int(time.time()) + 1, filters=wanted, decode=True)
-        return {event["id"] for event in told}
+        self._known |= {event["id"] for event in told}
+        return self._known
 
     def left(self) -> list[str]:
         """Containers, cgroups, mounts and processes that are still there."""
@@ -112,6 +114,7 @@ def test_a_killed_owner_leaves_nothing_wherever_it_was(traces: Traces) -> None:
         process.send_signal(signal.SIGKILL)
         process.wait()
         process.stdout.close()
+        traces.ids()
     client = _client()
     container.sweep(client)
     client.close()

@@ -85,6 +85,6 @@ def test_a_node_without_memory_left_tells_of_a_system_oom(start: Callable[..., D
     node.write(kubepods, file, value)  # else the limit of all pods would be reached first
     cluster.wait(lambda c: any(p.status.phase == "Failed" for p in c.pods()), 30)
     cluster.wait(lambda c: [e for e in c.list("Event") if e.reason == "SystemOOM"], 10)
-    (event,) = [e for e in cluster.list("Event") if e.reason == "SystemOOM"]
+    event = next(e for e in cluster.list("Event") if e.reason == "SystemOOM")
     assert event.message.startswith("System OOM encountered, victim process: python3, pid: ")
     assert (event.type, event.involved_object.kind) == ("Warning", "Node")

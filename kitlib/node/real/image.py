@@ -16,6 +16,7 @@ import tarfile
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import IO, Any
 
@@ -161,10 +162,13 @@ def build(
 
 
 def _forget_older(client: Any, name: str) -> None:
-    """Images of this kit's earlier sources go; those that still run stay."""
+    """Images of this kit's earlier sources go; those that run, or that another version has just made, stay."""
     from docker.errors import DockerException
 
+    limit = (datetime.now(UTC) - timedelta(days=1)).strftime("%Y-%m-%dT%H:%M:%S")
     for old in client.images.list(NAME):
+        if str(old.attrs.get("Created", ""))[: len(limit)] > limit:
+            continue
         for standing in old.tags:
             if standing != name and standing.startswith(f"{NAME}:"):
                 with suppress(DockerException):
