@@ -2,7 +2,7 @@
 
 They are for a machine with one processor whose clock counts instructions (`.ci/vm v2-clock`): there a host that has
 other things to do does not disturb what is measured. The table of every container goes to the artifact
-`scenarios-cpu-v1.md` (or v2). How many are run is set by KITLIB_SCENARIOS (memory, cpu), `60,20` unless told.
+`scenarios-cpu-v1.md` (or v2). How many are run is set by KITLIB_SCENARIOS (memory, cpu), `40,10` unless told.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tests.vm.bench import Puppets, Real, Side, Simulated
 from tests.vm.scenarios import Scenario
 
 VERSION = os.environ.get("KITLIB_VM", "v2")
-CPU = int(os.environ.get("KITLIB_SCENARIOS", "60,20").split(",")[1])
+CPU = int(os.environ.get("KITLIB_SCENARIOS", "40,10").split(",")[1])
 WINDOW = 2.0
 """Seconds that are compared."""
 POINTS = 0.03
