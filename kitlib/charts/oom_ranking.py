@@ -6,6 +6,7 @@ Source: kernel mm/oom_kill.c oom_badness(): pages of rss + swap + page tables, p
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from kitlib.charts.base import Chart, Row
 from kitlib.charts.style import GREY, PATTERN, QOS_COLORS, QOS_PATTERNS
@@ -30,34 +31,39 @@ def oom_ranking(rows: Sequence[Row], *, killed: str = "") -> Chart:
             right = "as predicted" if killed == ranked[0]["name"] else "which was not the prediction"
             sentence += f" The kernel killed {killed}, {right}."
 
+    def plain() -> dict[str, Any]:
+        data = []
+        for qos, color in {**QOS_COLORS, "node": GREY}.items():
+            mine = [row for row in ranked if row["qos"] == qos]
+            pattern = {"shape": QOS_PATTERNS.get(qos, "."), "fillmode": "overlay", "fgcolor": PATTERN}
+            bars = {
+                "type": "bar",
+                "y": [row["name"] for row in mine],
+                "x": [row["badness"] for row in mine],
+                "customdata": [[row["memory_bytes"], row["oom_score_adj"]] for row in mine],
+                "orientation": "h",
+                "name": qos,
+                "textposition": "outside",
+                "cliponaxis": False,
+                "text": [_mark(row, ranked[0], killed) for row in mine],
+                "marker": {"color": color, "pattern": pattern},
+                "hovertemplate": "%{y}: %{x:,} pages; %{customdata[0]:,} bytes, adj %{customdata[1]}",
+            }
+            data += [bars] if mine else []
+        names = [row["name"] for row in reversed(ranked)]
+        layout = {
+            "height": max(280, 130 + 26 * len(ranked)),
+            "yaxis": {"categoryorder": "array", "categoryarray": names},
+            "xaxis": {"title": {"text": "badness in pages"}},
+        }
+        return {"data": data, "layout": layout}
+
     def draw():
         import plotly.graph_objects as go
 
-        figure = go.Figure()
-        for qos, color in {**QOS_COLORS, "node": GREY}.items():
-            mine = [row for row in ranked if row["qos"] == qos]
-            if mine:
-                figure.add_bar(
-                    y=[row["name"] for row in mine],
-                    x=[row["badness"] for row in mine],
-                    customdata=[[row["memory_bytes"], row["oom_score_adj"]] for row in mine],
-                    orientation="h",
-                    name=qos,
-                    textposition="outside",
-                    cliponaxis=False,
-                    text=[_mark(row, ranked[0], killed) for row in mine],
-                    marker={
-                        "color": color,
-                        "pattern": {"shape": QOS_PATTERNS.get(qos, "."), "fillmode": "overlay", "fgcolor": PATTERN},
-                    },
-                    hovertemplate="%{y}: %{x:,} pages; %{customdata[0]:,} bytes, adj %{customdata[1]}",
-                )
-        figure.update_layout(height=max(280, 130 + 26 * len(ranked)))
-        figure.update_yaxes(categoryorder="array", categoryarray=[row["name"] for row in reversed(ranked)])
-        figure.update_xaxes(title={"text": "badness in pages"})
-        return figure
+        return go.Figure(plain())
 
-    return Chart("Who dies first", sentence, columns, draw)
+    return Chart("Who dies first", sentence, columns, draw, plain)
 
 
 def _mark(row: Row, first: Row, killed: str) -> str:

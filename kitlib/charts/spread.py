@@ -6,6 +6,7 @@ Source: KEP-895 (even pods spreading): skew = matching pods in the domain + self
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from kitlib.charts.base import Chart, Row
 from kitlib.charts.style import BLUE, GREY, ORANGE, VERMILLION
@@ -29,32 +30,41 @@ def spread_chart(domains: Sequence[Row], max_skew: int, topology_key: str) -> Ch
         else f"No domain of {topology_key} keeps the skew within {max_skew}."
     )
 
+    def plain() -> dict[str, Any]:
+        x = [str(row["domain"]) for row in domains]
+        data: list[dict[str, Any]] = [
+            {"type": "bar", "x": x, "y": columns["counted"], "name": "counted pods", "marker": {"color": BLUE}}
+        ]
+        ignored = [int(row["pods"]) - int(row["counted"]) for row in domains]
+        if any(ignored):
+            marker: dict[str, Any] = {"color": GREY, "pattern": {"shape": "."}}
+            data.append({"type": "bar", "x": x, "y": ignored, "name": "pods left out", "marker": marker})
+        texts = [f"skew {row['skew']}{'' if row['allowed'] else ' ✗'}" if len(x) <= 12 else "" for row in domains]
+        marker = {
+            "color": [ORANGE if row["allowed"] else VERMILLION for row in domains],
+            "pattern": {"shape": ["/" if row["allowed"] else "x" for row in domains]},
+        }
+        data.append(
+            {
+                "type": "bar",
+                "x": x,
+                "y": [1] * len(x),
+                "name": "the new pod",
+                "text": texts,
+                "textposition": "outside",
+                "cliponaxis": False,
+                "hovertext": [f"skew {row['skew']}" for row in domains],
+                "marker": marker,
+            }
+        )
+        return {"data": data, "layout": {"barmode": "stack", "yaxis": {"title": {"text": "pods"}, "dtick": 1}}}
+
     def draw():
         import plotly.graph_objects as go
 
-        figure = go.Figure()
-        x = [str(row["domain"]) for row in domains]
-        figure.add_bar(x=x, y=columns["counted"], name="counted pods", marker={"color": BLUE})
-        ignored = [int(row["pods"]) - int(row["counted"]) for row in domains]
-        if any(ignored):
-            figure.add_bar(x=x, y=ignored, name="pods left out", marker={"color": GREY, "pattern": {"shape": "."}})
-        figure.add_bar(
-            x=x,
-            y=[1] * len(x),
-            name="the new pod",
-            text=[f"skew {row['skew']}{'' if row['allowed'] else ' ✗'}" if len(x) <= 12 else "" for row in domains],
-            textposition="outside",
-            cliponaxis=False,
-            hovertext=[f"skew {row['skew']}" for row in domains],
-            marker={
-                "color": [ORANGE if row["allowed"] else VERMILLION for row in domains],
-                "pattern": {"shape": ["/" if row["allowed"] else "x" for row in domains]},
-            },
-        )
-        figure.update_layout(barmode="stack", yaxis={"title": {"text": "pods"}, "dtick": 1})
-        return figure
+        return go.Figure(plain())
 
-    return Chart(f"Spread over {topology_key}", sentence, columns, draw)
+    return Chart(f"Spread over {topology_key}", sentence, columns, draw, plain)
 
 
 def spread_map(zones: Sequence[str], nodes: Sequence[Sequence[str]], counts: Sequence[Sequence[int]]) -> Chart:
