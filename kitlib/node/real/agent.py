@@ -190,6 +190,7 @@ class Agent:
         self._runtime, self._owner.forget = runtime, runtime.forget
         self._looking = Looking(self._kubelet, cgroups, runtime, self.clock)
         self._does |= self._looking.requests()
+        mounts.give_memory_back()
         missing = [] if lowest < 0 else [f"oom_score_adj below {lowest} is refused here (no CAP_SYS_RESOURCE)"]
         return {
             "version": cgroups.version,

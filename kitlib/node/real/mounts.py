@@ -9,6 +9,7 @@ Source: proc(5) mountinfo; mount(2), MS_REMOUNT with MS_BIND.
 from __future__ import annotations
 
 import ctypes
+import gc
 import os
 
 from kitlib.api.errors import KitError
@@ -75,6 +76,14 @@ def bind_root(place: str) -> None:
 def be_subreaper() -> None:
     """Have containers' first processes become children of this process when the runtime that started them exits."""
     _libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def give_memory_back() -> None:
+    """Return to the kernel what was needed for the start only."""
+    gc.collect()
+    gc.freeze()
+    if hasattr(_libc, "malloc_trim"):
+        _libc.malloc_trim(0)
 
 
 def _mount(source: str, place: str, kind: str, flags: int) -> None:
