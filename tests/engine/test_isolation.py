@@ -16,16 +16,16 @@ TRIES = {
     "mounting": "mount -t tmpfs none /tmp",
     "making a device": "mknod /tmp/sda b 8 0",
     "becoming root": "python3 -c 'import os; os.setuid(0)'",
-    "reading kernel memory": "cat /proc/kcore",
+    "reading kernel memory": 'test -n "$(head -c 1 /proc/kcore)"',  # masked: nothing is in it
     "changing a setting of the kernel": "echo 1 > /proc/sys/vm/drop_caches",
-    "sysrq": "echo b > /proc/sysrq-trigger",
+    "sysrq": "test -f /proc/sysrq-trigger && echo b > /proc/sysrq-trigger",  # masked: a null device
     "the host's clock": "python3 -c 'import time; time.clock_settime(time.CLOCK_REALTIME, 0)'",
     "cgroup files": "ls /sys/fs/cgroup/*",
     "a new user namespace's rights over the host": "unshare -m true",
     "another container's processes": "test $(ls -d /proc/[0-9]* | wc -l) -gt 20",
     "a network": "python3 -c 'import socket; socket.create_connection((\"1.1.1.1\", 53), 2)'",
     "disks": "ls /dev/sd* /dev/vd* /dev/nvme*",
-    "a lower score": "echo -500 > /proc/self/oom_score_adj",
+    "a lower score": "echo -998 > /proc/self/oom_score_adj",  # the pod has -997 where the machine lets it
     "chroot": "chroot / true",
 }
 
