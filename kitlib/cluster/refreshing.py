@@ -38,6 +38,12 @@ class RealClock:
 class Refreshing(Cluster):
     """A cluster that reads what has been reported before it answers."""
 
+    clock: RealClock
+
+    def _record(self, action: str, **fields: Any) -> None:
+        """What the user does stands in the journal with its time, since time passes by itself here."""
+        super()._record(action, at=round(self.clock.seconds, 3), **fields)
+
     def refresh(self) -> None:
         """Take what has been reported since the last time; where nothing reports, there is nothing to take."""
 

@@ -3,8 +3,11 @@
 The notebook sends the journal of what the learner did to the cluster (apply, delete, write, advance). The grader builds
 a fresh cluster from the lab's definition, does the setup, replays the journal and runs the checks there. Simulated
 clusters are deterministic, so the replayed one is the learner's. A journal can only hold what a learner may do, so
-whoever forges one that passes has solved the task. In a browser (Pyodide) there are no processes: the replay runs in
-the notebook's own, and `kitlib lab-report --recheck` is what counts.
+whoever forges one that passes has solved the task.
+
+On real nodes the checks look at these first, and then at a replay in which as much time passes as really did; both must
+hold. In a browser (Pyodide) there are no processes: the replay runs in the notebook's own, and `kitlib lab-report
+--recheck` is what counts.
 
 `python -m kitlib.lab.grader` reads a JSON request from standard input and prints a JSON answer.
 """
@@ -13,6 +16,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -129,17 +133,61 @@ def _one(task: TaskSpec, check: Any, cluster: Any) -> TaskResult:
     )
 
 
-def prepare(folder: LabFolder) -> Any:
-    """A fresh simulated cluster as the learner finds it: nodes, setup, and some seconds for it to settle."""
+def prepare(folder: LabFolder, kernel: str = "simulated") -> Any:
+    """A fresh cluster as the learner finds it: nodes, setup, and some seconds for it to settle.
+
+    Args:
+        folder: the lab. kernel: "simulated", or "docker" for real nodes.
+
+    Raises:
+        KitError: real nodes cannot be made.
+    """
     from kitlib.cluster import Cluster
 
-    cluster = Cluster.simulated(**folder.definition.cluster)
-    setup = folder.setup()
-    if setup:
-        cluster.apply(setup)
-    cluster.advance(folder.definition.settle)
+    cluster = (Cluster.docker if kernel == "docker" else Cluster.simulated)(**folder.definition.cluster)
+    try:
+        setup = folder.setup()
+        if setup:
+            cluster.apply(setup)
+        cluster.advance(folder.definition.settle)
+    except BaseException:
+        cluster.close()
+        raise
     cluster.journal.clear()
     return cluster
+
+
+def timed(journal: Iterable[dict[str, Any]], began: float, now: float) -> list[dict[str, Any]]:
+    """A journal of real nodes for a simulated cluster: the time that passed by itself becomes steps of their own.
+
+    Args:
+        journal: whose entries carry `at`, seconds on the cluster's clock.
+        began: when the learner's work began. now: when the replay is to end; both on the same clock.
+    """
+    made: list[dict[str, Any]] = []
+    reached = began
+    for entry in [*journal, {"action": "advance", "at": now}]:
+        at = float(entry.get("at", reached))
+        if at > reached:
+            made.append({"action": "advance", "seconds": round(at - reached, 3)})
+            reached = at
+        if entry["action"] != "advance":
+            made.append({key: value for key, value in entry.items() if key != "at"})
+    return made
+
+
+def both(live: Grade, replayed: Grade) -> Grade:
+    """A grade of real nodes: a task passes where the nodes pass, and the replay of what was done to them, too."""
+    again = {result.task: result for result in replayed.results}
+    results = []
+    for seen in live.results:
+        other = again[seen.task]
+        if seen.passed and not other.passed:
+            seen = msgspec.structs.replace(other, evidence=seen.evidence + other.evidence)
+        results.append(seen)
+    return msgspec.structs.replace(
+        live, results=tuple(results), observed={**replayed.observed, **live.observed}, digest=replayed.digest
+    )
 
 
 def grade_journal(folder: LabFolder, journal: list[dict[str, Any]], tasks: tuple[str, ...] = ()) -> Grade:

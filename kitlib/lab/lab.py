@@ -8,6 +8,7 @@ lab.check()
 from __future__ import annotations
 
 import html
+import os
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,13 @@ import msgspec
 from kitlib.api.errors import KitError
 from kitlib.api.serialize import to_yaml
 from kitlib.lab.definition import LabFolder
-from kitlib.lab.grader import Grade, TaskResult, grade_apart, prepare
+from kitlib.lab.grader import Grade, TaskResult, both, grade, grade_apart, prepare, timed
 from kitlib.lab.launch import course_source
 from kitlib.lab.prediction import Answer, Prediction, Verdict
 from kitlib.lab.progress import Progress
 from kitlib.views.notebook import register
+
+_KERNELS = {"docker": "on real nodes", "simulated": "on the simulated kernel"}
 
 
 class Graded:
@@ -63,17 +66,21 @@ class Lab:
 
     Args:
         name: the folder's name among the course's labs, or a path.
+        nodes: "docker" does the lab on real nodes, where it can be done there and time is what the clock shows;
+            "" takes KITLIB_NODES. Everything else is the simulated kernel, on which two minutes pass in no time.
         progress: where results are kept.
 
     Attributes:
         cluster: the cluster to work on, with the lab's setup on it. `lab.reset()` makes a new one.
+        kernel: "docker" or "simulated". why: why this one.
 
     Raises:
-        KitError: there is no such lab, or its files do not fit.
+        KitError: there is no such lab, its files do not fit, or real nodes were asked for and cannot be made.
     """
 
-    def __init__(self, name: str | Path, *, progress: Progress | None = None) -> None:
+    def __init__(self, name: str | Path, nodes: str = "", *, progress: Progress | None = None) -> None:
         self._folder = LabFolder.read(_find(name))
+        self.kernel, self.why = _kernel(nodes, self._folder.definition.kernels)
         self._progress = progress or Progress()
         self._predictions = {
             p.key: Prediction(
@@ -87,7 +94,7 @@ class Lab:
             )
             for p in self._folder.definition.predictions
         }
-        self.cluster = prepare(self._folder)
+        self.cluster = self._prepare()
         register()
 
     @property
@@ -103,8 +110,13 @@ class Lab:
     def reset(self) -> Any:
         """A new cluster with the lab's setup; what was done before is gone, what was reached is kept."""
         self.cluster.close()
-        self.cluster = prepare(self._folder)
+        self.cluster = self._prepare()
         return self.cluster
+
+    def _prepare(self) -> Any:
+        self._real = made = prepare(self._folder, self.kernel)
+        self._began = made.clock.seconds
+        return made
 
     def predict(self, key: str) -> Prediction:
         """The question of that key, to be answered before the check. Raises: KitError."""
@@ -115,15 +127,16 @@ class Lab:
     def check(self, *tasks: str) -> Graded:
         """Check the tasks (all, if none is named) on a replay of what was done to `cluster`; results are kept.
 
+        On real nodes the nodes themselves are checked, and then the replay: both must hold.
+
         Raises:
             KitError: a task that there is not, or a grader that could not run.
         """
         for key in tasks:
             self._folder.definition.task(key)
-        journal = list(self.cluster.journal)
-        grade = grade_apart(self._folder, journal, tasks)
-        changed = self._is_changed(grade.digest)
-        for result in grade.results:
+        journal, found = self._grade(tasks)
+        changed = self._is_changed(found.digest)
+        for result in found.results:
             self._progress.record(
                 "check",
                 self._folder.name,
@@ -136,7 +149,7 @@ class Lab:
                 journal=journal,
                 check_changed=changed,
             )
-        return Graded(grade, self._progress.score(self._folder.name))
+        return Graded(found, self._progress.score(self._folder.name))
 
     def reveal(self, key: str) -> Verdict:
         """What was observed of a prediction, next to the answer that was given.
@@ -145,11 +158,20 @@ class Lab:
             KitError: it cannot be observed yet.
         """
         prediction = self.predict(key)
-        grade = grade_apart(self._folder, list(self.cluster.journal), tuple(t.key for t in self._tasks()[:1]))
-        if key not in grade.observed:
+        _, found = self._grade(tuple(t.key for t in self._tasks()[:1]))
+        if key not in found.observed:
             raise KitError(f"{key}: there is nothing to observe yet; do the task first")
         why = next(p.why for p in self._folder.definition.predictions if p.key == key)
-        return prediction.observe(_answer(grade.observed[key]), why)
+        return prediction.observe(_answer(found.observed[key]), why)
+
+    def _grade(self, tasks: tuple[str, ...]) -> tuple[list[dict[str, Any]], Grade]:
+        """What was done, and the grade that it gets."""
+        journal = list(self.cluster.journal)
+        if self.kernel != "docker":
+            return journal, grade_apart(self._folder, journal, tasks)
+        live = grade(self._folder, self._real, tasks)
+        journal = timed(self._real.journal, self._began, self._real.clock.seconds)
+        return journal, both(live, grade_apart(self._folder, journal, tasks))
 
     # ---- looking
 
@@ -215,7 +237,8 @@ class Lab:
         total = sum(t.points for t in definition.tasks) + len(definition.predictions)
         return (
             f"<section><h3>{html.escape(definition.title)}</h3><p>Difficulty {'●' * definition.difficulty}"
-            f"{'○' * (3 - definition.difficulty)}, about {definition.minutes} minutes. Reached: "
+            f"{'○' * (3 - definition.difficulty)}, about {definition.minutes} minutes, "
+            f"{_KERNELS[self.kernel]} ({html.escape(self.why)}). Reached: "
             f'<meter max="{total:g}" value="{points:g}"></meter> {points:g} of {total:g} points</p>'
             f"<ol>{tasks}</ol></section>"
         )
@@ -223,6 +246,21 @@ class Lab:
     def __repr__(self) -> str:
         tasks = "\n".join(f"  {t.key}: {t.title} ({t.points:g})" for t in self._tasks())
         return f"{self.title}\n{tasks}"
+
+
+def _kernel(wish: str, kernels: tuple[str, ...]) -> tuple[str, str]:
+    """Which kernel a lab is done on, and why."""
+    asked = wish or os.environ.get("KITLIB_NODES") or "simulated"
+    if asked not in ("auto", "docker", "simulated"):
+        raise KitError(f"nodes {asked!r}: choose one of auto, docker, simulated")
+    if asked != "docker":
+        return "simulated", "a lab's time passes on a clock of its own"
+    if "docker" not in kernels:
+        return (
+            "simulated",
+            "this lab needs what only the simulated kernel gives: other machines, releases, or its clock",
+        )
+    return "docker", "chosen by hand"
 
 
 def _answer(value: Any) -> Answer:

@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from kitlib.lab import Lab
 from kitlib.lab.definition import LabFolder
-from kitlib.lab.grader import grade_journal, prepare
+from kitlib.lab.grader import grade_journal, prepare, timed
+from kitlib.lab.progress import Progress
 
 LABS = Path(__file__).parents[2] / "labs"
 FOLDERS = [LabFolder.read(path.parent) for path in sorted(LABS.glob("*/lab.toml"))]
@@ -53,3 +55,28 @@ def test_a_lab_is_complete(folder):
     assert all(task.hints for task in definition.tasks)
     assert all(p.why and (p.choices or p.unit) for p in definition.predictions)
     assert (folder.path / "lab.ipynb").exists()
+
+
+def test_the_time_that_passed_on_real_nodes_passes_in_the_replay():
+    did = [
+        {"action": "apply", "objects": [], "at": 12.0},
+        {"action": "advance", "seconds": 30, "at": 42.0},
+        {"action": "delete", "kind": "Pod", "name": "a", "namespace": "b", "at": 50.5},
+    ]
+    assert timed(did, 10.0, 60.0) == [
+        {"action": "advance", "seconds": 2.0},
+        {"action": "apply", "objects": []},
+        {"action": "advance", "seconds": 30.0},
+        {"action": "advance", "seconds": 8.5},
+        {"action": "delete", "kind": "Pod", "name": "a", "namespace": "b"},
+        {"action": "advance", "seconds": 9.5},
+    ]
+
+
+def test_a_lab_that_needs_the_simulated_kernel_says_so(monkeypatch, tmp_path):
+    monkeypatch.setenv("KITLIB_NODES", "docker")
+    lab = Lab(LABS / "09-pending-three-reasons", progress=Progress(tmp_path))
+    assert (lab.kernel, lab.why.partition(":")[0]) == (
+        "simulated",
+        "this lab needs what only the simulated kernel gives",
+    )
