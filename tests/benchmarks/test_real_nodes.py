@@ -75,8 +75,9 @@ def test_ten_nodes_in_parallel_take_less_than_eight_times_one(benchmark: Any, na
 
 
 def test_a_pod_runs_within_40_ms_after_apply(benchmark: Any, one: DockerCluster) -> None:
+    # no CPU limit: the runtime's last steps run inside the container's cgroup, and a small quota stops them as well
     def apply() -> None:
-        made = one.apply(pod(limits={"cpu": "10m", "memory": "16Mi"}))[0]
+        made = one.apply(pod(requests={"cpu": "10m"}, limits={"memory": "16Mi"}))[0]
         assert one.pod(made.name).status.phase == "Running"
 
     benchmark.pedantic(apply, rounds=20)
@@ -84,7 +85,7 @@ def test_a_pod_runs_within_40_ms_after_apply(benchmark: Any, one: DockerCluster)
         one.delete(standing, grace=0)
     stats = benchmark.stats.stats
     print(f"\npod running after {stats.median * 1000:.1f} ms (median), {stats.min * 1000:.1f} ms (best of 20)")
-    assert stats.min < 0.040
+    assert stats.median < 0.040
 
 
 def test_a_round_trip_to_the_node(benchmark: Any, one: DockerCluster) -> None:
@@ -111,7 +112,7 @@ def test_watching_fifty_pods_at_10_hz_takes_less_than_3_percent_of_a_cpu(benchma
     seconds = 4.0
     with Cluster.docker(1, cpus=2, memory="4Gi") as cluster:
         for _ in range(50):
-            cluster.apply(pod(limits={"cpu": "10m", "memory": "16Mi"}))
+            cluster.apply(pod(requests={"cpu": "10m"}, limits={"memory": "16Mi"}))
         node = cluster.node()
         files = [(c.path, f) for c in node.tree().values() if c.pod and c.kind in ("pod", "container") for f in c]
 
