@@ -94,9 +94,8 @@ class Cgroup(Mapping[str, CgroupFile]):
 
     Attributes:
         path: from the mount on, as the driver spells it.
-        kind: what it stands for: the root, all pods, a QoS class, a pod, its pause container ("sandbox"), a
-        container, a
-            cgroup for reserved resources, a daemon's own, or one that the system made.
+        kind: what it stands for: the root, all pods, a QoS class, a pod, its pause container ("sandbox"), a container,
+            a cgroup for reserved resources, a daemon's own, or one that the system made.
         title: what it is, for a reader: `Burstable pod default/web-0`.
         writer: who writes its files: "kubelet", "runtime", or "" for none of them.
         pod: `namespace/name` of the pod, where there is one.
