@@ -10,8 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal
 
 from kitlib.api.core import Event, Node, Pod
 from kitlib.api.errors import Forbidden, KitError, NotFound
@@ -22,6 +21,7 @@ from kitlib.api.selectors import LabelSelectorMatcher
 from kitlib.api.serialize import Located, from_dict, to_dict
 from kitlib.cluster import manifests
 from kitlib.cluster.apiserver import APIServer
+from kitlib.cluster.closing import Closing
 from kitlib.cluster.controllers import reconcile
 from kitlib.cluster.controllers.pods import record
 from kitlib.cluster.journal import Journal
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 ControlPlane = Literal["process", "container"]
 
 
-class Cluster:
+class Cluster(Closing):
     """What all clusters have in common; made by `Cluster.simulated` or `Cluster.docker`.
 
     Attributes:
@@ -109,9 +109,6 @@ class Cluster:
             NotFound: where there is no such node.
         """
         raise NotFound("nodes", name)
-
-    def close(self) -> None:
-        """End the cluster; nothing of it is left."""
 
     # Objects.
 
@@ -342,14 +339,6 @@ class Cluster:
         from kitlib.cluster.kinds import RESOURCES
 
         return {r.kind: [to_dict(o) for o in self.api.store.list(r.kind, copy=False)] for r in RESOURCES}
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def __iter__(self) -> Iterator[Node]:
         return iter(self.nodes)

@@ -9,9 +9,10 @@ from kitlib.api.errors import KitError, NotFound
 from kitlib.api.release import Release
 from kitlib.cluster.apiserver import APIServer
 from kitlib.cluster.clock import START
+from kitlib.cluster.machine import Record
 from kitlib.cluster.nodes import NodePlan
 from kitlib.cluster.reports import StoreReports
-from kitlib.cluster.still import Record, StillNode
+from kitlib.cluster.still import StillNode
 from kitlib.kubelet.cgroup_tree import CgroupTree, Version
 from kitlib.kubelet.loop.kubelet import Kubelet
 from kitlib.kubelet.loop.pod_worker import State

@@ -20,12 +20,12 @@ from kitlib.api.meta import Condition, ObjectMeta
 from kitlib.api.release import Release
 from kitlib.api.serialize import from_dict, to_dict
 from kitlib.cluster.apiserver import APIServer
+from kitlib.cluster.machine import Record, WithCgroups
 from kitlib.cluster.nodes import NodePlan
 from kitlib.cluster.remote_files import RemoteCgroupFS
 from kitlib.cluster.reports import StoreReports
-from kitlib.cluster.still import Record, described, node_object
 from kitlib.cluster.watching import FileWatch
-from kitlib.kubelet.cgroup_tree import Cgroup, CgroupTree, Difference, Version
+from kitlib.kubelet.cgroup_tree import Cgroup, CgroupTree, Version
 from kitlib.kubelet.desired import NodeConfig
 from kitlib.kubelet.node_validation import check_node
 from kitlib.kubelet.settings import KubeletSettings
@@ -95,7 +95,7 @@ def config_of(plan: NodePlan, release: Release) -> NodeConfig:
     )
 
 
-class RealNode:
+class RealNode(WithCgroups):
     """One node of `Cluster.docker`.
 
     Args:
@@ -150,7 +150,7 @@ class RealNode:
 
     def register(self, now: datetime) -> Node:
         """The Node object with capacity and allocatable as the kubelet publishes them."""
-        node = node_object(self.plan, self.config, now)
+        node = super().register(now)
         node.status.node_info = {
             **(node.status.node_info or {}),
             "kernelVersion": self.facts["kernel"],
@@ -252,19 +252,6 @@ class RealNode:
         given = self._given(tree)
         return CgroupTree(tree.version, tree.driver, (_as_given(c, given) for c in tree.values()))
 
-    def tree(self) -> CgroupTree:
-        """The tree read back from the files, with the desired tree's titles and reasons."""
-        wanted = self.desired()
-        return described(self.kernel.tree(wanted.driver), wanted)
-
-    def differences(self) -> list[Difference]:
-        """Where the files show something else than the kubelet wants."""
-        return self.desired().diff(self.tree())
-
-    def read(self, path: str, file: str) -> str:
-        """The content of a cgroup file."""
-        return self.kernel.read(path, file)
-
     def write(self, path: str, file: str, value: str) -> None:
         """Write a cgroup file by hand.
 
@@ -273,8 +260,7 @@ class RealNode:
         """
         if path == "/" and self._root is None:
             self.desired()
-        self.kernel.write(path, file, str(value))
-        self._record("write", node=self.name, path=path, file=file, value=str(value))
+        super().write(path, file, value)
 
     def timeline(self) -> list[Entry]:
         """What the kubelet did, when and why, oldest first."""

@@ -12,11 +12,11 @@ from datetime import datetime
 from typing import Any
 
 from kitlib.api.core import Node
+from kitlib.cluster.machine import node_object
 from kitlib.cluster.nodes import NodePlan
 from kitlib.cluster.real import config_of
 from kitlib.cluster.refreshing import RealClock, Refreshing
 from kitlib.cluster.simulated import SimulatedCluster
-from kitlib.cluster.still import node_object
 from kitlib.cluster.store import WatchEvent
 
 

@@ -10,32 +10,25 @@ Source: kubelet cm.containerManagerImpl, qosContainerManagerImpl.UpdateCgroups, 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
-from datetime import datetime
-
-from kitlib.api.core import Node, Pod
+from kitlib.api.core import Pod
 from kitlib.api.errors import KitError
 from kitlib.api.release import Release
-from kitlib.api.resource import Quantity
 from kitlib.cluster.apiserver import APIServer
 from kitlib.cluster.hollow import running
+from kitlib.cluster.machine import Record, WithCgroups
 from kitlib.cluster.nodes import NodePlan
-from kitlib.kubelet.cgroup_tree import Cgroup, CgroupTree, Difference, Version
+from kitlib.kubelet.cgroup_tree import CgroupTree, Version
 from kitlib.kubelet.desired import NodeConfig, desired_tree
-from kitlib.kubelet.node_allocatable import node_status
-from kitlib.kubelet.node_conditions import first_conditions
 from kitlib.kubelet.node_validation import check_node
 from kitlib.kubelet.resource_managers import ResourceManagers
 from kitlib.kubelet.settings import KubeletSettings
 from kitlib.kubelet.topology_manager import AdmissionProblem
 from kitlib.node.simulated.cgroupfs import SimulatedCgroupFS
 
-Record = Callable[..., None]
 ENDED = ("Succeeded", "Failed")
 
 
-class StillNode:
+class StillNode(WithCgroups):
     """One node of a cluster made with `kubelets="still"`.
 
     Args:
@@ -75,10 +68,6 @@ class StillNode:
     def _set_up(self) -> None:
         """Make the node's own cgroups."""
         self._sync([])
-
-    def register(self, now: datetime) -> Node:
-        """The Node object with capacity and allocatable as the kubelet publishes them."""
-        return node_object(self.plan, self.config, now)
 
     def sync(self, api: APIServer, pods: list[Pod]) -> None:
         """Bring the cgroups in line with the pods that are bound here."""
@@ -132,60 +121,8 @@ class StillNode:
         """The tree that the kubelet wants, with the reason for every value."""
         return self._desired
 
-    def tree(self) -> CgroupTree:
-        """The tree read back from the files, with the desired tree's titles and reasons."""
-        wanted = self.desired()
-        return described(self.kernel.tree(wanted.driver, like=wanted), wanted)
-
-    def differences(self) -> list[Difference]:
-        """Where the files show something else than the kubelet wants."""
-        return self.desired().diff(self.tree())
-
-    def read(self, path: str, file: str) -> str:
-        """The content of a cgroup file."""
-        return self.kernel.read(path, file)
-
-    def write(self, path: str, file: str, value: str) -> None:
-        """Write a cgroup file by hand.
-
-        Raises:
-            KitError: where the kernel refuses it.
-        """
-        self.kernel.write(path, file, str(value))
-        self._record("write", node=self.name, path=path, file=file, value=str(value))
-
     def __getattr__(self, name: str) -> object:
         raise KitError(f"node {self.name!r} is still: nothing runs on it, so it has no {name}")
-
-
-def node_object(plan: NodePlan, config: NodeConfig, now: datetime) -> Node:
-    """The Node object with capacity and allocatable as the kubelet publishes them."""
-    node = plan.node()
-    settings = config.settings
-    found = node_status(plan.machine, config.reservations, settings.max_pods, settings.pods_per_core)
-    offered = {name: Quantity.from_int(n, "DecimalSI") for name, n in plan.offered.items()}
-    node.status.capacity = {**found.capacity, **offered}
-    node.status.allocatable = {**found.allocatable, **offered}
-    node.status.conditions = first_conditions(now)
-    node.status.node_info = {
-        "kubeletVersion": f"v{config.release.name}.0",
-        "operatingSystem": "linux",
-        "architecture": "amd64",
-    }
-    return node
-
-
-def described(observed: CgroupTree, desired: CgroupTree) -> CgroupTree:
-    """An observed tree whose cgroups know what they are, and whose files know why they are so, from the desired one."""
-
-    def known(cgroup: Cgroup) -> Cgroup:
-        twin = desired.get(cgroup.path)
-        if twin is None:
-            return cgroup
-        files = {n: f._replace(why=twin[n].why, written=twin[n].written) if n in twin else f for n, f in cgroup.items()}
-        return replace(twin, files=files)
-
-    return CgroupTree(observed.version, observed.driver, map(known, observed.values()))
 
 
 def name_value(file: object) -> str | None:

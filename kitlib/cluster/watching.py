@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
+from kitlib.cluster.closing import Closing
 from kitlib.node.real.link import Conversation
 
 KEPT = 100_000
@@ -20,7 +20,7 @@ class Sample(NamedTuple):
     values: tuple[str | None, ...]
 
 
-class FileWatch:
+class FileWatch(Closing):
     """Samples of files from now on; `close` it, or use it in a `with` block.
 
     Args:
@@ -53,14 +53,6 @@ class FileWatch:
     def close(self) -> None:
         """No more samples."""
         self._link.unwatch(self._number)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def _number(text: str | None) -> Any:

@@ -101,9 +101,7 @@ class ControlPlane:
     def write(self, line: bytes) -> None:
         """Send one line to the owner."""
         with self._lock:
-            left = memoryview(line)
-            while left:
-                left = left[os.write(self._writes, left) :]
+            protocol.write(self._writes, line)
 
     def _read(self) -> None:
         """The reader's thread: until the owner has gone."""

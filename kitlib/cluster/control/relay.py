@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from kitlib.api.errors import KitError
 from kitlib.api.release import Release
 from kitlib.cluster.control import wire
 from kitlib.cluster.nodes import NodePlan
@@ -40,16 +39,11 @@ class NodeLink(Link):
         self._pass_on, self._gone_to = pass_on, gone
         super().__init__(name, stream)
 
-    def _take(self, line: bytes) -> None:
-        try:
-            message = protocol.decode(line)
-        except KitError as error:
-            self.errors.append(str(error))
-            return
+    def _hear(self, message: dict[str, Any], line: bytes) -> None:
         if "report" in message or message.get("id", 0) >= wire.FAR:
             self._pass_on(self.name, line)
         else:
-            super()._take(line)
+            super()._hear(message, line)
 
     def _over(self) -> None:
         super()._over()
@@ -63,9 +57,12 @@ class ControlLink(Link):
         name, stream: as for `Link`. relay: takes what is not an answer.
     """
 
+    ended = ControlPlaneGone
+
     def __init__(self, name: str, stream: Any, relay: Relay) -> None:
         self._relay = relay
         super().__init__(name, stream)
+        self.whom = "the control plane"
 
     def request(self, do: str, timeout: float, **about: Any) -> tuple[Any, Mapping[str, Any]]:
         """Ask for something.
@@ -76,15 +73,7 @@ class ControlLink(Link):
         Raises:
             ControlPlaneGone: where nobody answers.
         """
-        number = self.send(do, **about)
-        try:
-            message = self._waiting[number].get(timeout=timeout)
-        except Exception as error:
-            raise ControlPlaneGone(f"the control plane does not answer within {timeout:g} s") from error
-        finally:
-            self._waiting.pop(number, None)
-        if message is None:
-            raise self._gone()
+        message = self.message(self.send(do, **about), timeout)
         if "error" in message:
             failed = message["error"]
             if "module" not in failed:  # a node's agent answers: the image knows no control plane
@@ -92,16 +81,8 @@ class ControlLink(Link):
             return wire.error_from_data(failed), message
         return message.get("ok"), message
 
-    def _gone(self) -> NodeGone:
-        said = " / ".join(self.errors)[-600:]
-        return ControlPlaneGone(f"the control plane has ended{f': {said}' if said else ''}")
-
-    def _take(self, line: bytes) -> None:
-        try:
-            head = wire.passed(line)
-        except KitError as error:
-            self.errors.append(str(error))
-            return
+    def _sort(self, line: bytes) -> None:
+        head = wire.passed(line)
         if head.to:
             self._relay.to_node(head.to, bytes(head.line))
         elif head.start:
@@ -109,7 +90,7 @@ class ControlLink(Link):
         elif head.end:
             self._relay.end(head.end)
         else:
-            super()._take(line)
+            super()._sort(line)
 
 
 class Relay:

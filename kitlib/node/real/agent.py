@@ -44,9 +44,7 @@ class Owner:
 
     def send(self, message: Mapping[str, Any]) -> None:
         """Write one message; the owner reads all the time, so this waits for nobody."""
-        left = memoryview(protocol.encode(message))
-        while left:
-            left = left[os.write(self._descriptor, left) :]
+        protocol.write(self._descriptor, protocol.encode(message))
 
     def now(self) -> datetime:
         """The host's date."""

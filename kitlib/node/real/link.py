@@ -37,10 +37,13 @@ class Conversation:
 
     Attributes:
         reports: what the node has told and nobody has taken yet. errors: the last lines of its standard error.
+        whom: for messages. ended: the error that says so where nobody is there any more.
     """
 
+    ended: type[NodeGone] = NodeGone
+
     def __init__(self, name: str, first: int = 1) -> None:
-        self.name = name
+        self.name, self.whom = name, f"node {name}"
         self.reports: deque[dict[str, Any]] = deque()
         self.errors: deque[str] = deque(maxlen=_SAID_LAST)
         self._numbers = itertools.count(first)
@@ -81,17 +84,26 @@ class Conversation:
 
     def answer(self, number: int, timeout: float = TIMEOUT) -> Any:
         """Wait for the answer to a request that was sent."""
+        found = self.message(number, timeout)
+        if "error" in found:
+            raise protocol.error_from_data(found["error"], self.name)
+        return found.get("ok")
+
+    def message(self, number: int, timeout: float) -> dict[str, Any]:
+        """The whole message that answers a request, an error too.
+
+        Raises:
+            NodeGone: where nobody answers.
+        """
         try:
             found = self._waiting[number].get(timeout=timeout)
         except queue.Empty:
-            raise NodeGone(f"node {self.name}: no answer within {timeout:g} s") from None
+            raise self._late(timeout) from None
         finally:
             self._waiting.pop(number, None)
         if found is None:
             raise self._gone()
-        if "error" in found:
-            raise protocol.error_from_data(found["error"], self.name)
-        return found.get("ok")
+        return found
 
     def watch(self, files: list[tuple[str, str]], hz: float, heard: Callable[[float, list[Any]], None]) -> int:
         """Have files sampled; `heard` is called on the reader's thread with seconds and values."""
@@ -110,8 +122,13 @@ class Conversation:
             self.ask("unwatch", number=number)
 
     def _gone(self) -> NodeGone:
+        """The error to raise where nobody is there any more, with the last that it said."""
         said = " / ".join(self.errors)[-600:]
-        return NodeGone(f"node {self.name} has ended{f': {said}' if said else ''}")
+        return self.ended(f"{self.whom} has ended{f': {said}' if said else ''}")
+
+    def _late(self, timeout: float) -> NodeGone:
+        """The error to raise where somebody is there and does not answer."""
+        return self.ended(f"{self.whom}: no answer within {timeout:g} s")
 
     def _over(self) -> None:
         """Nothing more will come: whoever waits for an answer hears of it."""
@@ -120,11 +137,21 @@ class Conversation:
             waiting.put(None)
 
     def _take(self, line: bytes) -> None:
+        """Take a line as it came; one that is no message counts as something that was said."""
         try:
-            message = protocol.decode(line)
+            self._sort(line)
         except KitError as error:
             self.errors.append(str(error))
-            return
+
+    def _sort(self, line: bytes) -> None:
+        self._hear(protocol.decode(line), line)
+
+    def _hear(self, message: dict[str, Any], line: bytes) -> None:
+        """Give a message to whom it is for.
+
+        Args:
+            message, line: decoded, and as it came.
+        """
         if "report" in message:
             self.reports.append(message)
         elif "watch" in message:

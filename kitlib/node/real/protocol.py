@@ -7,6 +7,7 @@ the samples of a watch. Nothing else may be written to the node's standard outpu
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -62,6 +63,13 @@ def decode(line: bytes) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise KitError(f"{line[:80]!r} is no message: an object is expected")
     return found
+
+
+def write(descriptor: int, line: bytes) -> None:
+    """Write a line to a pipe, all of it."""
+    left = memoryview(line)
+    while left:
+        left = left[os.write(descriptor, left) :]
 
 
 def config_to_data(config: NodeConfig) -> Any:
