@@ -1,4 +1,4 @@
-"""Whether real nodes can be started on this machine right now, and if not, why."""
+"""Whether real nodes can be started on this machine right now, if not, why, and how many processors they can have."""
 
 from __future__ import annotations
 
@@ -25,3 +25,20 @@ def engine_answers() -> tuple[bool, str]:
     finally:
         client.close()
     return True, f"engine {version} answers"
+
+
+def engine_processors() -> int:
+    """How many processors the engine's machine has; 0 where no engine says so."""
+    from kitlib.api.errors import KitError
+    from kitlib.node.real import engine
+
+    try:
+        client = engine.connect()
+    except KitError:
+        return 0
+    try:
+        return int(client.info().get("NCPU") or 0)
+    except Exception:  # the SDK passes on errors of requests, urllib3 and the socket layer
+        return 0
+    finally:
+        client.close()

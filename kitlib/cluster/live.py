@@ -79,6 +79,10 @@ class LiveNode(StillNode):
         """What the kubelet did, when and why, oldest first."""
         return list(self.kubelet.timeline)
 
+    def checkpoint(self) -> str:
+        """What the kubelet's file `cpu_manager_state` holds: who has which CPUs; "" without a static CPU policy."""
+        return self.kubelet.managers.checkpoint()
+
     def processes(self) -> list[Process]:
         """What `ps` shows, oldest first."""
         return list(self.machine.processes.values())

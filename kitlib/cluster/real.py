@@ -266,6 +266,10 @@ class RealNode(WithCgroups):
         """What the kubelet did, when and why, oldest first."""
         return [Entry(*one) for one in self.link.ask("timeline")]
 
+    def checkpoint(self) -> str:
+        """What the kubelet's file `cpu_manager_state` holds: who has which CPUs; "" without a static CPU policy."""
+        return str(self.link.ask("checkpoint"))
+
     def usage(self, path: str) -> int:
         """Bytes of memory that a cgroup and those below it use, without inactive page cache."""
         return int(self.link.ask("usage", path=path))

@@ -98,6 +98,14 @@ class Lesson:
         _open.add(self._cluster)
         return self._cluster
 
+    def processors(self, wished: int) -> int:
+        """How many of the processors wished for a node here can have: a real one has no more than the machine."""
+        if self.kernel != "docker":
+            return wished
+        from kitlib.cluster import engine_processors
+
+        return min(wished, engine_processors() or wished)
+
     def ask(
         self,
         key: str,

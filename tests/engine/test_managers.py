@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
 
@@ -28,6 +29,8 @@ def test_exclusive_cpus_are_seen_by_the_process_and_leave_the_others(start: Call
     assert node.proc("owns")["Cpus_allowed_list"] == "1"
     assert node.proc("free")["Cpus_allowed_list"] == "0"
     assert not node.differences()
+    owners = json.loads(json.loads(node.checkpoint())["data"])["entries"]
+    assert owners == {cluster.pod("owns").metadata.uid: {"c": "1"}}
     cluster.delete("Pod", "owns")
     cluster.wait(lambda c: node.proc("free")["Cpus_allowed_list"] == "0-1", 15)
 

@@ -66,6 +66,14 @@ def test_a_new_cluster_ends_the_one_before(made):
     assert second.node().name == "node-1"
 
 
+def test_a_real_node_gets_no_more_processors_than_the_machine_has(made, monkeypatch):
+    monkeypatch.setattr("kitlib.cluster.engine_processors", lambda: 2)
+    assert made("simulated").processors(8) == 8
+    assert (made("docker").processors(8), made("docker").processors(1)) == (2, 1)
+    monkeypatch.setattr("kitlib.cluster.engine_processors", lambda: 0)
+    assert made("docker").processors(4) == 4
+
+
 def test_an_answer_to_a_question_that_was_not_asked_is_an_error(made):
     with pytest.raises(KitError, match="was not asked"):
         made("simulated").reveal("never", 1)

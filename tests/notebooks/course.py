@@ -37,6 +37,16 @@ SECTIONS = (
     "Exercises",
     "Further reading",
 )
+RIGHT: dict[str, dict[str, Any]] = {
+    "06-the-node-capacity-reserved-allocatable": {
+        "memory": "4 GiB reserved, 8 GiB hard eviction threshold",
+        "kubepods": "capacity − reserved",
+        "missing": "does not start",
+        "own": 768,
+        "hog": "it starts, and is ended",
+    },
+}
+"""The right answers of the notebooks whose observations come from the learner's own node: the same on both kernels."""
 ASKED = re.compile(r'lesson\.ask\(\s*"([^"]+)"')
 REVEALED = re.compile(r'lesson\.reveal\(\s*"([^"]+)"')
 
@@ -66,3 +76,18 @@ class Notebook:
     def headings(self) -> list[str]:
         """The headings, in order, without their marks."""
         return [line.lstrip("#").strip() for line in self.prose.splitlines() if re.match(r"#+ ", line)]
+
+
+def answer(notebook: Any, name: str) -> None:
+    """Have a learner who knows answer the questions of a notebook (nbformat's) as soon as they are asked."""
+    for cell in notebook.cells:
+        for key in ASKED.findall(cell.source) if cell.cell_type == "code" else ():
+            if key in RIGHT.get(name, {}):
+                cell.source += f"\nlesson._questions[{key!r}].answer({RIGHT[name][key]!r})"
+
+
+def points(folder: Path, name: str) -> dict[str, float]:
+    """What the kept answers of such a notebook were worth."""
+    from kitlib.lab.progress import Progress
+
+    return {entry.task: entry.points for entry in Progress(folder).entries(name) if entry.task in RIGHT.get(name, {})}

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from course import ASKED, NAMES, Notebook
+from course import ASKED, NAMES, RIGHT, Notebook, answer, points
 
 pytestmark = pytest.mark.notebooks
 SECONDS = 60.0
@@ -27,6 +27,7 @@ def run(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch, nodes: str = "
     monkeypatch.setenv("KITLIB_PROGRESS", str(folder))
     monkeypatch.setenv("KITLIB_NODES", nodes)
     notebook = nbformat.read(Notebook(name).path, as_version=4)
+    answer(notebook, name)
     client = nbclient.NotebookClient(notebook, timeout=200, resources={"metadata": {"path": str(folder)}})
     began = time.perf_counter()
     client.execute()
@@ -50,6 +51,7 @@ def check(name: str, notebook: Any, folder: Path) -> None:
     assert not re.search(r"\b[A-Z][a-z]+Warning\b", text)
     asked = {key for source in Notebook(name).code for key in ASKED.findall(source)}
     assert {entry.task for entry in Progress(folder).entries(name)} == asked
+    assert points(folder, name) == dict.fromkeys(RIGHT.get(name, {}), 1.0)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -77,7 +77,7 @@ class Looking:
         """What may be asked for, by name."""
         named = (self.read, self.write, self.exists, self.children, self.makedirs, self.rmdir, self.tree, self.desired)
         others = (self.processes, self.usages, self.signal, self.logs, self.kernel_log, self.watch, self.unwatch)
-        more = (self.usage, self.total_usage, self.scores, self.alive, self.timeline)
+        more = (self.usage, self.total_usage, self.scores, self.alive, self.timeline, self.checkpoint)
         return {method.__name__: method for method in (*named, *others, *more)}
 
     # Cgroups.
@@ -124,6 +124,10 @@ class Looking:
     def timeline(self) -> list[list[Any]]:
         """What the kubelet did and why: time, actor, action, about, detail, source of each entry."""
         return [list(entry) for entry in self.kubelet.timeline]
+
+    def checkpoint(self) -> str:
+        """What the kubelet remembers of the CPUs that it gave out."""
+        return self.kubelet.managers.checkpoint()
 
     def processes(self) -> list[dict[str, Any]]:
         """Every container's processes with what /proc says about them, oldest container first."""
