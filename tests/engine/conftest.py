@@ -6,6 +6,7 @@ Without an engine the tests are skipped with the reason; with KITLIB_REQUIRE=doc
 from __future__ import annotations
 
 import os
+import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from kitlib.cluster import Cluster
 from kitlib.cluster.docker import DockerCluster
 from kitlib.cluster.refreshing import Refreshing
 from tests.engine.helpers import needed
+from tests.engine.traces import Traces
 
 HERE = Path(__file__).parent
 
@@ -43,6 +45,13 @@ def patience() -> Iterator[None]:
         if factor != 1:
             patch.setattr(Refreshing, "wait", longer)
         yield
+
+
+@pytest.fixture
+def traces(engine: str, monkeypatch: pytest.MonkeyPatch) -> Traces:
+    run = uuid.uuid4().hex
+    monkeypatch.setenv("KITLIB_RUN", run)
+    return Traces(run)
 
 
 @pytest.fixture

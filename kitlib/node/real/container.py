@@ -170,7 +170,7 @@ def _launch(
         stream = client.api.attach_socket(made, params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1, "logs": 0})
         held = link(name, stream)
         client.api.start(made)
-    except Exception:
+    except BaseException:  # an interrupted cell too
         if held is not None:
             held.close()
         if made:

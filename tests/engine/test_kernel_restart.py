@@ -1,0 +1,117 @@
+"""A learner restarts or interrupts the notebook's kernel, whatever runs in it: nothing stays on the engine."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.engine.traces import Traces
+
+ROOT = Path(__file__).parents[2]
+BEGIN = """
+from kitlib.cluster import Cluster
+from kitlib.widgets import CgroupWatch, OomArena
+from tests.engine.helpers import pod
+"""
+CLUSTER = "cluster = Cluster.docker(2, cpus=2, memory='512Mi')"
+PODS = """
+for number in range(4):
+    cluster.apply(pod('sleep 1000', name=f'p-{number}', limits={'cpu': '50m', 'memory': '32Mi'}))
+"""
+MOMENTS = {
+    "while nodes start": (CLUSTER, ""),
+    "between two cells": (CLUSTER + PODS, "pass"),
+    "while pods start": (CLUSTER, PODS * 50),
+    "while a widget watches": (
+        CLUSTER + PODS + "watch = CgroupWatch(cluster)\nwatch.play.value = True",
+        "cluster.advance(60)",
+    ),
+    "while a script waits": (CLUSTER + PODS, "cluster.wait(lambda: False, timeout=60)"),
+}
+
+
+class Notebook:
+    """A kernel as JupyterLab starts it, and what it says."""
+
+    def __init__(self) -> None:
+        jupyter_client = pytest.importorskip("jupyter_client")
+        pytest.importorskip("ipykernel")
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        self.manager, self.client = jupyter_client.manager.start_new_kernel(cwd=str(ROOT), env=environment)
+
+    def run(self, code: str) -> str:
+        """Run a cell to its end; its error, if any."""
+        reply = self.client.execute_interactive(code, timeout=120, output_hook=lambda message: None)
+        return "\n".join(reply["content"].get("traceback", []))
+
+    def begin(self, code: str) -> None:
+        """Start a cell and do not wait for it."""
+        self._begun = self.client.execute(code)
+
+    def answer(self) -> str:
+        """How the cell that was begun last has ended: its error, if any."""
+        while True:
+            reply = self.client.get_shell_msg(timeout=60)
+            if reply["parent_header"].get("msg_id") == self._begun:
+                return str(reply["content"].get("ename", ""))
+
+    def restart(self) -> None:
+        self.manager.restart_kernel(now=True)
+        self.client.wait_for_ready(timeout=60)
+
+    def close(self) -> None:
+        self.client.stop_channels()
+        self.manager.shutdown_kernel(now=True)
+
+
+@pytest.fixture
+def notebook(engine: str) -> Iterator[Notebook]:
+    opened = Notebook()
+    yield opened
+    opened.close()
+
+
+def made(traces: Traces, count: int) -> None:
+    """Wait until that many containers have been made."""
+    deadline = time.monotonic() + 60
+    while len(traces.ids()) < count:
+        assert time.monotonic() < deadline, f"{len(traces.ids())} containers were made"
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_a_restarted_kernel_leaves_nothing(traces: Traces, moment: str, notebook: Notebook) -> None:
+    before, during = MOMENTS[moment]
+    assert notebook.run(BEGIN) == ""
+    if during:
+        assert notebook.run(before) == ""
+        notebook.begin(during)
+        time.sleep(0.3)
+    else:
+        notebook.begin(before)
+    made(traces, 1)
+    notebook.restart()
+    assert traces.gone(5) == []
+    assert notebook.run(BEGIN + CLUSTER) == "", "the restarted kernel works"
+    assert any("container" in line for line in traces.left())
+
+
+def test_an_interrupted_cell_keeps_the_cluster_and_an_interrupted_start_leaves_nothing(
+    traces: Traces, notebook: Notebook
+) -> None:
+    assert notebook.run(BEGIN + CLUSTER + PODS) == ""
+    notebook.begin("cluster.wait(lambda: False, timeout=60)")
+    time.sleep(0.5)
+    notebook.manager.interrupt_kernel()
+    assert notebook.run("assert cluster.pod('p-0').status.phase == 'Running'; cluster.close()") == ""
+    assert traces.gone(5) == []
+    known = len(traces.ids())
+    notebook.begin("del cluster\n" + CLUSTER)
+    made(traces, known + 1)
+    notebook.manager.interrupt_kernel()
+    assert "KeyboardInterrupt" in notebook.answer()
+    assert traces.gone(5) == []
