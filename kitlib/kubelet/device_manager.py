@@ -16,7 +16,7 @@ from kitlib.api.core import Container, Pod
 from kitlib.api.errors import KitError
 from kitlib.api.podresources import pod_limits
 from kitlib.api.release import Release
-from kitlib.kubelet.qos import is_restartable_init
+from kitlib.kubelet.qos import is_regular_init
 from kitlib.kubelet.topology_hints import Hints, TopologyHint, node_sets
 
 NONE: frozenset[str] = frozenset()
@@ -137,7 +137,7 @@ class DeviceManager:
         for resource, wanted in self._requests(container).items():
             has = self.held.get((uid, container.name, resource))
             given[resource] = has if has is not None else self._choose(uid, resource, wanted, hint)
-        once = any(c.name == container.name and not is_restartable_init(c) for c in pod.spec.init_containers)
+        once = is_regular_init(pod, container)
         kept = dict(self._reusable[1]) if self._reusable[0] == uid else {}
         for resource, ids in given.items():
             self.held[uid, container.name, resource] = ids

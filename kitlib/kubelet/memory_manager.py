@@ -16,7 +16,7 @@ from kitlib.api.core import Container, Pod
 from kitlib.api.errors import KitError
 from kitlib.api.release import Release
 from kitlib.kubelet.machine import MachineInfo
-from kitlib.kubelet.qos import get_pod_qos, is_restartable_init, pod_level_resources
+from kitlib.kubelet.qos import get_pod_qos, is_regular_init, is_restartable_init, pod_level_resources
 from kitlib.kubelet.settings import ReservedMemory
 from kitlib.kubelet.topology_hints import Hints, TopologyHint, narrower, node_sets
 
@@ -231,7 +231,7 @@ class MemoryManager:
         """Source: staticPolicy.updatePodReusableMemory."""
         uid = pod.metadata.uid
         kept = dict(self._reusable[1]) if self._reusable[0] == uid else {}
-        once = any(c.name == container.name and not is_restartable_init(c) for c in pod.spec.init_containers)
+        once = is_regular_init(pod, container)
         for block in blocks:
             key = (block.nodes, block.resource)
             before = kept.get(key, 0)

@@ -92,6 +92,11 @@ def is_restartable_init(container: Container) -> bool:
     return container.restart_policy == "Always"
 
 
+def is_regular_init(pod: Pod, container: Container) -> bool:
+    """Whether a container ends before those after it start, and leaves them what it had."""
+    return any(c.name == container.name and not is_restartable_init(c) for c in pod.spec.init_containers)
+
+
 def _has_all(limits: ResourceList) -> bool:
     return all(name in limits and limits[name].sign() > 0 for name in QOS_RESOURCES)
 

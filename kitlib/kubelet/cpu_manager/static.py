@@ -17,7 +17,7 @@ from kitlib.kubelet.cpu_manager.distributed import take_distributed
 from kitlib.kubelet.cpu_manager.packed import CPUManagerError, take_packed
 from kitlib.kubelet.cpu_manager.topology import CPUTopology
 from kitlib.kubelet.cpuset import format_cpus
-from kitlib.kubelet.qos import get_pod_qos, pod_level_resources
+from kitlib.kubelet.qos import get_pod_qos, is_regular_init, is_restartable_init, pod_level_resources
 from kitlib.kubelet.settings_options import is_on, static_policy_option_problems
 from kitlib.kubelet.topology_hints import TopologyHint, node_sets
 
@@ -169,7 +169,7 @@ class StaticPolicy:
         sidecars = most = 0
         for container in pod.spec.init_containers:
             wanted = self.exclusive_cpus(pod, container)
-            if container.restart_policy == "Always":
+            if is_restartable_init(container):
                 sidecars += wanted
             else:
                 most = max(most, sidecars + wanted)
@@ -202,7 +202,7 @@ class StaticPolicy:
             cpus = self._allocate(wanted, nodes, self._reusable_by(uid))
             self.state.assignments.setdefault(uid, {})[container.name] = cpus
         reusable = self._reusable_by(uid)
-        once = any(c.name == container.name and c.restart_policy != "Always" for c in pod.spec.init_containers)
+        once = is_regular_init(pod, container)
         self._reusable = (uid, reusable | cpus if once else reusable - cpus)
         return cpus
 
