@@ -255,7 +255,9 @@ class Desired:
             return []
         totals = pod_totals(pod, self.release)
         pids = self.settings.pod_pids_limit
-        owns = any(one.exclusive for key, one in (assigned or {}).items() if key[0] == pod.metadata.uid)
+        given, uid = assigned or {}, pod.metadata.uid
+        containers = (*pod.spec.init_containers, *pod.spec.containers)
+        owns = any(given.get((uid, c.name), NOTHING_ASSIGNED).exclusive for c in containers)
         unquoted = owns and self.release.enabled("DisableCPUQuotaWithExclusiveCPUs")
         config = resource_config_for_pod(
             totals,
