@@ -7,7 +7,7 @@ PreCreateContainer), cpumanager reconcileState, admission.GetPodAdmitResult.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from kitlib.api.core import Container, Pod
@@ -152,23 +152,3 @@ class ResourceManagers:
     def checkpoint(self) -> str:
         """The text of `cpu_manager_state`; "" without a static policy."""
         return dump_state("static", self.cpus.state) if self.cpus is not None else ""
-
-
-def assign(
-    config: NodeConfig, pods: Iterable[Pod], refused: Callable[[Pod, AdmissionProblem], None] | None = None
-) -> dict[tuple[str, str], Assigned]:
-    """What the managers of a node give pods that come in this order; for trees of nodes on which nothing runs.
-
-    Args:
-        config: the node's. pods: in the order of their arrival. refused: told of those that are not admitted.
-    """
-    managers, admitted = ResourceManagers(config), []
-    for pod in pods:
-        try:
-            managers.admit(pod)
-        except AdmissionProblem as problem:
-            if refused is not None:
-                refused(pod, problem)
-        else:
-            admitted.append(pod)
-    return managers.assignments(admitted)

@@ -16,7 +16,7 @@ from kitlib.api.serialize import from_dict
 from kitlib.kubelet.desired import NodeConfig, desired_tree
 from kitlib.kubelet.device_manager import DevicePlugin
 from kitlib.kubelet.machine import MachineInfo, grouped
-from kitlib.kubelet.resource_managers import ResourceManagers, assign
+from kitlib.kubelet.resource_managers import ResourceManagers
 from kitlib.kubelet.settings import KubeletSettings
 from kitlib.kubelet.topology_hints import Hints, TopologyHint
 from kitlib.kubelet.topology_manager import AdmissionProblem, TopologyManager
@@ -223,7 +223,10 @@ def test_memory_that_was_released_is_all_back(steps: list[tuple[bool, int]]) -> 
 def test_exclusive_cpus_switch_the_quota_off_for_container_and_pod() -> None:
     config = node(STATIC)
     pods = [pod("owns", "2"), pod("shares", "1500m")]
-    assigned = assign(config, pods)
+    managers = ResourceManagers(config)
+    for one in pods:
+        managers.admit(one)
+    assigned = managers.assignments(pods)
     tree = desired_tree(config, pods, assigned=assigned)
 
     def value(name: str, kind: str, file: str) -> str:
