@@ -108,6 +108,18 @@ class KitWidget(ipw.VBox):
         self.on_close(made.stop)
         return made
 
+    def let_run(self, beat: Ticker, toggle: ipw.ToggleButton) -> None:
+        """Start or stop a ticker as a toggle says; while it is on no sentence is read out.
+
+        Where it cannot run the toggle jumps back, and why is said.
+        """
+        self.aria_live = "off" if toggle.value else "polite"
+        try:
+            (beat.start if toggle.value else beat.stop)()
+        except KitError as error:  # first the toggle: what observes it may show the picture anew
+            toggle.value = False
+            self.wrong(error)
+
     def button(self, name: str, action: Callable[[], None], help_text: str = "", icon: str = "") -> ipw.Button:
         """A button that does `action`, then shows the picture anew; what goes wrong is said beside the controls."""
         made = ipw.Button(description=name, tooltip=help_text or name, icon=icon, layout={"width": "max-content"})

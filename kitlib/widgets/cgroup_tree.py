@@ -65,7 +65,7 @@ class CgroupTreeExplorer(KitWidget):
         self._passing = Passing(source)
         self.again = self.button("Read again", lambda: None, "read the files of the node now", "refresh")
         self.live = labelled(ipw.ToggleButton(value=False, icon="play"), "Live", "read the files twice a second")
-        self.live.observe(self._switch, "value")
+        self.live.observe(lambda _: self.let_run(self._beat, self.live), "value")
         self.cgroup = labelled(ipw.Dropdown(options=[]), "cgroup")
         self.cgroup.observe(self._list_files, "value")
         self.file = labelled(ipw.Dropdown(options=[]), "file")
@@ -76,13 +76,6 @@ class CgroupTreeExplorer(KitWidget):
         return [reading, writing]
 
     # ---- what the learner does
-
-    def _switch(self, change: Any) -> None:
-        self.aria_live = "off" if change["new"] else "polite"
-        try:
-            (self._beat.start if change["new"] else self._beat.stop)()
-        except KitError as error:
-            self.wrong(error)
 
     def _tick(self) -> None:
         self._passing.on(0.5)

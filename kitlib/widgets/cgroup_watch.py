@@ -87,13 +87,8 @@ class CgroupWatch(KitWidget):
     # ---- what the learner does
 
     def _switch(self, change: Any) -> None:
-        self.aria_live = "off" if change["new"] else "polite"
         self.play.description, self.play.icon = ("Pause", "pause") if change["new"] else ("Start", "play")
-        try:
-            (self._beat.start if change["new"] else self._beat.stop)()
-        except KitError as error:
-            self.play.value = False
-            self.wrong(error)
+        self.let_run(self._beat, self.play)
         if not change["new"]:
             self.refresh()
 

@@ -52,7 +52,7 @@ class EvictionGauge(KitWidget):
         self.live = labelled(
             ipw.ToggleButton(value=False, icon="play"), "Live", "let time pass and look twice a second"
         )
-        self.live.observe(self._switch, "value")
+        self.live.observe(lambda _: self.let_run(self._beat, self.live), "value")
         first, second = ipw.HBox([self.request, self.uses, self.priority]), ipw.HBox([self.add, self.wait, self.live])
         first.add_class("kitlib-row")
         self._order = ipw.HTML()
@@ -100,13 +100,6 @@ class EvictionGauge(KitWidget):
 
     def _wait(self, seconds: float) -> None:
         self.cluster.advance(seconds)
-
-    def _switch(self, change: Any) -> None:
-        self.aria_live = "off" if change["new"] else "polite"
-        try:
-            (self._beat.start if change["new"] else self._beat.stop)()
-        except KitError as error:
-            self.wrong(error)
 
     def _tick(self) -> None:
         self._passing.on(1.0)

@@ -50,7 +50,7 @@ class Timeline(KitWidget):
         self.live = labelled(
             ipw.ToggleButton(value=False, icon="play"), "Live", "let time pass and look twice a second"
         )
-        self.live.observe(self._switch, "value")
+        self.live.observe(lambda _: self.let_run(self._beat, self.live), "value")
         first, second = ipw.HBox([self.look, *steps, self.live]), ipw.HBox([*self.sources.values(), self.words])
         second.add_class("kitlib-row")
         super().__init__([first, second], table_open=True)
@@ -64,13 +64,6 @@ class Timeline(KitWidget):
         for _ in range(seconds):
             self._cluster.advance(1)
             self._chronicle.look(self._passing.seconds)
-
-    def _switch(self, change: Any) -> None:
-        self.aria_live = "off" if change["new"] else "polite"
-        try:
-            (self._beat.start if change["new"] else self._beat.stop)()
-        except KitError as error:
-            self.wrong(error)
 
     def _tick(self) -> None:
         self._passing.on(0.5)
