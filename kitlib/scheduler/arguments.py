@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from kitlib.api.errors import KitError
 from kitlib.api.validation.fields import (
     FieldError,
     duplicate,
@@ -49,6 +50,17 @@ def argument_problems(plugin: str, arguments: Mapping[str, Any], path: str) -> l
         return [str(error) for error in wrong]
     check = _CHECKS.get(plugin)
     return [str(error) for error in check(arguments, path)] if check is not None else []
+
+
+def check_arguments(plugin: str, arguments: Mapping[str, Any], path: str) -> None:
+    """Refuse what `argument_problems` finds.
+
+    Raises:
+        KitError: with all of its messages.
+    """
+    problems = argument_problems(plugin, arguments, path)
+    if problems:
+        raise KitError(problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]")
 
 
 _WHOLE = (

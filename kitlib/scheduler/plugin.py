@@ -22,6 +22,7 @@ from kitlib.api.core import Node, Pod, ReplicationController, Service
 from kitlib.api.errors import KitError
 from kitlib.api.policy import PodDisruptionBudget
 from kitlib.api.release import Release
+from kitlib.scheduler.arguments import check_arguments
 from kitlib.scheduler.node_table import NodeTable
 from kitlib.scheduler.pod_info import PodInfo
 from kitlib.scheduler.status import SUCCESS, Code, Rows, Status, Verdicts
@@ -83,12 +84,16 @@ class Plugin:
 
     Args:
         arguments: from the profile's pluginConfig.
+
+    Raises:
+        KitError: with kube-scheduler's words, for arguments that it refuses of one of its own plugins.
     """
 
     name = ""
 
     def __init__(self, arguments: Mapping[str, Any] | None = None) -> None:
         self.arguments = dict(arguments or {})
+        check_arguments(self.name, self.arguments, self.name)
 
     def pre_enqueue(self, pod: Pod) -> Status:
         """Whether the pod may enter the queue."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kitlib.api.errors import KitError
-from kitlib.scheduler.arguments import argument_problems
+from kitlib.scheduler.arguments import check_arguments
 from kitlib.scheduler.plugin import Plugin
 from kitlib.scheduler.plugins.default_binder import DefaultBinder
 from kitlib.scheduler.plugins.default_preemption import DefaultPreemption
@@ -133,9 +133,7 @@ class Profile:
             if one["name"] in arguments:
                 raise KitError(f'pluginConfig[{i}]: Duplicate value: "{one["name"]}"')
             given = one.get("args") or {}
-            problems = argument_problems(one["name"], given, f"pluginConfig[{i}].args")
-            if problems:
-                raise KitError(problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]")
+            check_arguments(one["name"], given, f"pluginConfig[{i}].args")
             arguments[one["name"]] = given
         order, weights = list(REGISTRY), dict(DEFAULT_WEIGHTS)
         points: dict[str, list[str]] = {}

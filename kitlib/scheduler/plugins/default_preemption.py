@@ -27,17 +27,15 @@ class DefaultPreemption(Plugin):
     name = "DefaultPreemption"
 
     def __init__(self, arguments: Mapping[str, Any] | None = None) -> None:
+        if (
+            arguments
+            and arguments.get("minCandidateNodesPercentage") == arguments.get("minCandidateNodesAbsolute") == 0
+        ):
+            # one sentence in place of the two that kube-scheduler has for it, one a field
+            raise KitError("minCandidateNodesPercentage and minCandidateNodesAbsolute cannot both be zero")
         super().__init__(arguments)
         self.percentage = int(self.arguments.get("minCandidateNodesPercentage", MIN_PERCENTAGE))
         self.absolute = int(self.arguments.get("minCandidateNodesAbsolute", MIN_ABSOLUTE))
-        if not 0 <= self.percentage <= 100:
-            raise KitError(
-                f"minCandidateNodesPercentage: Invalid value: {self.percentage}: not in valid range [0, 100]"
-            )
-        if self.absolute < 0:
-            raise KitError(f"minCandidateNodesAbsolute: Invalid value: {self.absolute}: not in valid range [0, inf)")
-        if not self.percentage and not self.absolute:
-            raise KitError("minCandidateNodesPercentage and minCandidateNodesAbsolute cannot both be zero")
 
     def post_filter(self) -> None:
         """It takes part; `preemption.preempt` does the work with these arguments."""

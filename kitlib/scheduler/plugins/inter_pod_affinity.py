@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kitlib.api.errors import KitError
 from kitlib.scheduler.plugin import MAX_NODE_SCORE, SKIP, Context, Plugin, PreFilterResult, Scores
 from kitlib.scheduler.pod_info import PodInfo, Term
 from kitlib.scheduler.status import Code, Rows, Verdicts
@@ -45,8 +44,6 @@ class InterPodAffinity(Plugin):
     def __init__(self, arguments: Mapping[str, Any] | None = None) -> None:
         super().__init__(arguments)
         self.hard_weight = int(self.arguments.get("hardPodAffinityWeight", HARD_WEIGHT))
-        if not 0 <= self.hard_weight <= 100:
-            raise KitError(f"hardPodAffinityWeight: Invalid value: {self.hard_weight}: not in valid range [0, 100]")
         self.ignore_existing = bool(self.arguments.get("ignorePreferredTermsOfExistingPods", False))
 
     # ------------------------------------------------------------------------------------------------ Filter

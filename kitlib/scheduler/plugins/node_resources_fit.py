@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kitlib.api.errors import KitError
 from kitlib.scheduler.node_table import Column
 from kitlib.scheduler.plugin import MAX_NODE_SCORE, Context, Plugin, PreFilterResult, Scores
 from kitlib.scheduler.pod_info import Amounts, PodInfo
@@ -20,7 +19,6 @@ from kitlib.scheduler.status import Code, Rows, Verdicts
 
 TOO_MANY_PODS = "Too many pods"
 NATIVE = ("cpu", "memory", "ephemeral-storage")
-STRATEGIES = ("LeastAllocated", "MostAllocated", "RequestedToCapacityRatio")
 DEFAULT_RESOURCES = ({"name": "cpu", "weight": 1}, {"name": "memory", "weight": 1})
 
 
@@ -33,16 +31,9 @@ class NodeResourcesFit(Plugin):
         super().__init__(arguments)
         strategy = self.arguments.get("scoringStrategy") or {}
         self.strategy = strategy.get("type", "LeastAllocated")
-        if self.strategy not in STRATEGIES:
-            listed = ", ".join(f'"{name}"' for name in STRATEGIES)
-            raise KitError(f'scoringStrategy.type: Unsupported value: "{self.strategy}": supported values: {listed}')
         self.resources = weights_of(strategy.get("resources") or DEFAULT_RESOURCES)
         shape = (strategy.get("requestedToCapacityRatio") or {}).get("shape") or []
         self.shape = [(int(point["utilization"]), int(point["score"]) * 10) for point in shape]
-        if self.strategy == "RequestedToCapacityRatio" and not self.shape:
-            raise KitError(
-                "scoringStrategy.requestedToCapacityRatio.shape: Required value: at least one point must be specified"
-            )
         self.ignored = set(self.arguments.get("ignoredResources") or ())
         self.ignored_groups = set(self.arguments.get("ignoredResourceGroups") or ())
 
