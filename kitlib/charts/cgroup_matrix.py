@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kitlib.charts.base import Chart, Row
-from kitlib.charts.style import GREY, ORANGE, SKY
+from kitlib.charts.matrix import EQUAL_OR_NOT, matrix
+from kitlib.charts.style import GREY
 
 ABSENT, AS_DESIRED, DIFFERS = 0, 1, 2
 
@@ -33,8 +34,6 @@ def cgroup_matrix(rows: Sequence[Row], *, compared: bool = True) -> Chart:
         )
 
     def draw():
-        import plotly.graph_objects as go
-
         cells = {(str(row["label"]), str(row["file"])): row for row in rows}
         states, texts = [], []
         for label in labels:
@@ -43,24 +42,21 @@ def cgroup_matrix(rows: Sequence[Row], *, compared: bool = True) -> Chart:
                 [ABSENT if c is None else DIFFERS if c["desired"] != c["observed"] else AS_DESIRED for c in mine]
             )
             texts.append(["" if c is None else _text(c) for c in mine])
-        figure = go.Figure()
-        figure.add_heatmap(
-            x=files,
-            y=labels,
-            z=states,
-            text=texts,
-            texttemplate="%{text}",
+        figure = matrix(
+            labels,
+            files,
+            states,
+            texts,
+            EQUAL_OR_NOT,
+            "%{y}<br>%{x}: %{text}",
             textfont={"size": 9, "color": "#000000"},
             zmin=ABSENT,
             zmax=DIFFERS,
-            colorscale=[[0, "rgba(128,128,128,0.12)"], [0.5, SKY], [1, ORANGE]],
-            showscale=False,
             xgap=1,
             ygap=1,
-            hovertemplate="%{y}<br>%{x}: %{text}<extra></extra>",
         )
         figure.update_layout(height=max(260, 150 + 24 * len(labels)))
-        figure.update_yaxes(autorange="reversed", tickfont={"color": GREY})
+        figure.update_yaxes(tickfont={"color": GREY})
         figure.update_xaxes(side="bottom", tickangle=-30)
         return figure
 

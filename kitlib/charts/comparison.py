@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kitlib.charts.base import Chart, Row
-from kitlib.charts.style import ORANGE, SKY
+from kitlib.charts.matrix import EQUAL_OR_NOT, matrix
 
 
 def comparison_chart(rows: Sequence[Row], names: tuple[str, str], *, what: str, about: str = "") -> Chart:
@@ -24,26 +24,18 @@ def comparison_chart(rows: Sequence[Row], names: tuple[str, str], *, what: str, 
     left, right = names if names[0] != names[1] else (f"{names[0]} (left)", f"{names[1]} (right)")
 
     def draw():
-        import plotly.graph_objects as go
-
-        figure = go.Figure()
-        figure.add_heatmap(
-            x=[left, right],
-            y=[("≠ " if row["left"] != row["right"] else "") + str(row["label"]) for row in rows],
-            z=[[2 if row["left"] != row["right"] else 1] * 2 for row in rows],
-            text=[[_said(row["left"]), _said(row["right"])] for row in rows],
-            texttemplate="%{text}",
+        figure = matrix(
+            [("≠ " if row["left"] != row["right"] else "") + str(row["label"]) for row in rows],
+            [left, right],
+            [[2 if row["left"] != row["right"] else 1] * 2 for row in rows],
+            [[_said(row["left"]), _said(row["right"])] for row in rows],
+            EQUAL_OR_NOT,
+            "%{y}, %{x}: %{text}",
             textfont={"color": "#000000"},
-            zmin=0,
             zmax=2,
-            colorscale=[[0, "rgba(128,128,128,0.12)"], [0.5, SKY], [1, ORANGE]],
-            showscale=False,
-            xgap=2,
             ygap=1,
-            hovertemplate="%{y}, %{x}: %{text}<extra></extra>",
         )
         figure.update_layout(height=110 + 24 * max(len(rows), 2))
-        figure.update_yaxes(autorange="reversed")
         return figure
 
     columns = {

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from kitlib.charts.base import Chart
+from kitlib.charts.matrix import matrix
 from kitlib.charts.style import BLUE, GREEN, ORANGE
 
 _LEVELS = {"rejected": 0, "passes": 1, "best": 2, "victims": 3}
 _MARKS = {"rejected": "✗", "passes": "✓", "best": "★", "victims": "⚔"}
 _GREY = "#c8c8c8"
+_SCALE = ((0, _GREY), (0.32, _GREY), (0.33, BLUE), (0.65, BLUE), (0.66, GREEN), (0.99, GREEN), (1, ORANGE))
 
 
 def release_board(
@@ -32,31 +34,15 @@ def release_board(
     cells = [[verdicts[node, release] for release in releases] for node in nodes]
 
     def draw():
-        import plotly.graph_objects as go
-
-        figure = go.Figure()
-        figure.add_heatmap(
-            x=labels,
-            y=list(nodes),
-            z=[[_LEVELS[level] for level, _ in row] for row in cells],
-            text=[[_MARKS[level] for level, _ in row] for row in cells],
+        figure = matrix(
+            nodes,
+            labels,
+            [[_LEVELS[level] for level, _ in row] for row in cells],
+            [[_MARKS[level] for level, _ in row] for row in cells],
+            _SCALE,
+            "%{y} in %{x}: %{customdata}",
             customdata=[[text for _, text in row] for row in cells],
-            texttemplate="%{text}",
-            hovertemplate="%{y} in %{x}: %{customdata}<extra></extra>",
-            zmin=0,
             zmax=3,
-            showscale=False,
-            xgap=2,
-            ygap=2,
-            colorscale=[
-                [0, _GREY],
-                [0.32, _GREY],
-                [0.33, BLUE],
-                [0.65, BLUE],
-                [0.66, GREEN],
-                [0.99, GREEN],
-                [1, ORANGE],
-            ],
         )
         if current in releases:
             place = list(releases).index(current)
@@ -65,7 +51,7 @@ def release_board(
                 type="rect", x0=place - 0.5, x1=place + 0.5, y0=-0.5, y1=len(nodes) - 0.5, line=line, layer="above"
             )
         figure.update_xaxes(type="category", title={"text": "release"}, showgrid=False)
-        figure.update_yaxes(autorange="reversed", showgrid=False)
+        figure.update_yaxes(showgrid=False)
         figure.update_layout(height=170 + 30 * len(nodes))
         return figure
 

@@ -6,10 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kitlib.charts.base import Chart
+from kitlib.charts.matrix import matrix
 from kitlib.charts.style import BLUE, ORANGE, PATTERN, VERMILLION, series_color
 
 _LEVEL = {"": 0, "Success": 1, "Unschedulable": 2, "UnschedulableAndUnresolvable": 3, "Error": 3}
 _MARK = {"": "", "Success": "✓", "Unschedulable": "✗", "UnschedulableAndUnresolvable": "✗✗", "Error": "!"}
+_FAINT = "rgba(128,128,128,0.15)"
+_SCALE = ((0, _FAINT), (0.33, BLUE), (0.34, BLUE), (0.66, ORANGE), (0.67, ORANGE), (1, VERMILLION))
 
 
 def filter_board(
@@ -27,32 +30,17 @@ def filter_board(
     sentence = f"{len(nodes) - len(refused)} of {len(nodes)} nodes pass every filter."
 
     def draw():
-        import plotly.graph_objects as go
-
-        figure = go.Figure()
-        figure.add_heatmap(
-            x=list(plugins),
-            y=list(nodes),
-            z=[[_LEVEL[code] for code, _ in row] for row in cells],
-            text=[[_MARK[code] for code, _ in row] for row in cells],
+        figure = matrix(
+            nodes,
+            plugins,
+            [[_LEVEL[code] for code, _ in row] for row in cells],
+            [[_MARK[code] for code, _ in row] for row in cells],
+            _SCALE,
+            "%{y}, %{x}: %{customdata}",
             customdata=[[reason or code or "not asked" for code, reason in row] for row in cells],
-            texttemplate="%{text}",
-            hovertemplate="%{y}, %{x}: %{customdata}<extra></extra>",
-            zmin=0,
             zmax=3,
-            showscale=False,
-            xgap=2,
-            ygap=2,
-            colorscale=[
-                [0, "rgba(128,128,128,0.15)"],
-                [0.33, BLUE],
-                [0.34, BLUE],
-                [0.66, ORANGE],
-                [0.67, ORANGE],
-                [1, VERMILLION],
-            ],
         )
-        figure.update_yaxes(autorange="reversed", showgrid=False)
+        figure.update_yaxes(showgrid=False)
         figure.update_xaxes(side="top", tickangle=-35, showgrid=False)
         figure.update_layout(margin={"t": 120}, height=180 + 26 * len(nodes))
         return figure

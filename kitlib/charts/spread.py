@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kitlib.charts.base import Chart, Row
+from kitlib.charts.matrix import matrix
 from kitlib.charts.style import BLUE, GREY, ORANGE, VERMILLION
 
 
@@ -84,24 +85,16 @@ def spread_map(zones: Sequence[str], nodes: Sequence[Sequence[str]], counts: Seq
     widest = max((len(row) for row in counts), default=0)
 
     def draw():
-        import plotly.graph_objects as go
-
-        figure = go.Figure()
-        figure.add_heatmap(
-            y=list(zones),
-            x=[str(i + 1) for i in range(widest)],
-            z=[list(row) + [None] * (widest - len(row)) for row in counts],
-            text=[[str(count or "") for count in row] + [""] * (widest - len(row)) for row in counts],
+        figure = matrix(
+            zones,
+            [str(i + 1) for i in range(widest)],
+            [list(row) + [None] * (widest - len(row)) for row in counts],
+            [[str(count or "") for count in row] + [""] * (widest - len(row)) for row in counts],
+            ((0, "rgba(128,128,128,0.15)"), (1, BLUE)),
+            "%{customdata}: %{z} pods",
             customdata=[list(row) + [""] * (widest - len(row)) for row in nodes],
-            texttemplate="%{text}",
-            hovertemplate="%{customdata}: %{z} pods<extra></extra>",
-            colorscale=[[0, "rgba(128,128,128,0.15)"], [1, BLUE]],
-            zmin=0,
-            xgap=2,
-            ygap=2,
-            showscale=False,
         )
-        figure.update_yaxes(autorange="reversed", showgrid=False)
+        figure.update_yaxes(showgrid=False)
         figure.update_xaxes(title={"text": "node of the zone"}, showgrid=False)
         return figure
 

@@ -1,0 +1,48 @@
+"""A matrix of marked cells, rows from top to bottom: what boards, grids and comparisons are drawn with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from kitlib.charts.style import ORANGE, SKY
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+EQUAL_OR_NOT = ((0, "rgba(128,128,128,0.12)"), (0.5, SKY), (1, ORANGE))
+"""Colours of 0 = absent, 1 = equal, 2 = different."""
+
+
+def matrix(
+    rows: Sequence[str],
+    columns: Sequence[str],
+    levels: Sequence[Sequence[int | None]],
+    texts: Sequence[Sequence[str]],
+    scale: Sequence[tuple[float, str]],
+    hover: str,
+    **more: Any,
+) -> go.Figure:
+    """A figure of cells with a colour and a text each.
+
+    Args:
+        rows, columns: their names. levels: a number a cell, from 0 on; None = no cell. texts: what stands in it.
+        scale: plotly's colour scale. hover: template of what is said about a cell under the pointer.
+        more: properties of the heat map, `zmax` (the scale's end) first of all; gaps of 2 pixels unless told.
+    """
+    import plotly.graph_objects as go
+
+    figure = go.Figure()
+    figure.add_heatmap(
+        x=list(columns),
+        y=list(rows),
+        z=levels,
+        text=texts,
+        texttemplate="%{text}",
+        hovertemplate=f"{hover}<extra></extra>",
+        colorscale=[list(step) for step in scale],
+        showscale=False,
+        **{"zmin": 0, "xgap": 2, "ygap": 2, **more},
+    )
+    figure.update_yaxes(autorange="reversed")
+    return figure
