@@ -9,7 +9,6 @@ Only `get` and `list` are used. A kind that may not be listed, or that the clust
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlencode
 
@@ -132,7 +131,7 @@ def _get(client: Any, path: str, **query: Any) -> dict[str, Any]:
         raise KitError(f"{configuration.host}{path}: no JSON object: {error}") from None
 
 
-def _list(client: Any, group: str, version: str, plural: str, kind: str) -> Iterator[dict[str, Any]]:
+def _list(client: Any, group: str, version: str, plural: str, kind: str) -> list[dict[str, Any]]:
     """All objects of a kind, page by page; a list's items do not say what they are."""
     path = f"/apis/{group}/{version}/{plural}" if group else f"/api/{version}/{plural}"
     found: list[dict[str, Any]] = []
@@ -143,7 +142,7 @@ def _list(client: Any, group: str, version: str, plural: str, kind: str) -> Iter
             found.append({"apiVersion": f"{group}/{version}" if group else version, "kind": kind, **item})
         token = (page.get("metadata") or {}).get("continue", "")
         if not token:
-            return iter(found)
+            return found
 
 
 def _release_of(client: Any) -> Release | None:
