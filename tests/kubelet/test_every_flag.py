@@ -1,394 +1,33 @@
-"""Every setting of the kubelet is seen to do something: each row changes one, and what one looks at differs.
-
-What is looked at is a running node: its cgroup files, its Node object, whom it admits, when it evicts and restarts.
-"""
+"""Every setting of the kubelet does something: the rest of the rows, whether any is missing, what is refused."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import fields
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
 from kitlib.api.errors import KitError
-from kitlib.cluster import Cluster
-from kitlib.cluster.simulated import SimulatedCluster
 from kitlib.kubelet.settings import KubeletSettings
-
-MI = 2**20
-Look = Callable[[SimulatedCluster], Any]
-
-
-def pod(name: str, workload: str = "", spec: dict[str, Any] | None = None, **resources: Any) -> dict[str, Any]:
-    container = {"name": "c", "image": "x", "resources": resources}
-    meta = {"name": name, "annotations": {"kitlib.dev/workload.c": workload} if workload else {}}
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": meta,
-        "spec": {"nodeName": "node-1", "containers": [container], **(spec or {})},
-    }
-
-
-BURSTABLE = pod("b", requests={"cpu": "500m", "memory": "256Mi"}, limits={"cpu": "1", "memory": "512Mi"})
-GUARANTEED = pod("g", limits={"cpu": "2", "memory": "1Gi"})
-BEST_EFFORT = pod("e")
-ALL = [GUARANTEED, BURSTABLE, BEST_EFFORT]
-
-
-# What is looked at.
-
-
-def file(name: str, *, kind: str = "kubepods", of: str = "") -> Look:
-    """A file of the first cgroup of that kind (and pod or class); None where there is no such cgroup."""
-
-    def look(cluster: SimulatedCluster) -> Any:
-        node = cluster.node()
-        for cgroup in node.desired().of_kind(kind):
-            if of in ("", cgroup.qos, cgroup.pod.rpartition("/")[2]):
-                return node.read(cgroup.path, name)
-        return None
-
-    return look
-
-
-def at(path: str, name: str) -> Look:
-    """A file of a cgroup with that path; None where there is none."""
-    return lambda cluster: cluster.node().read(path, name) if cluster.node().kernel.exists(path) else None
-
-
-def path(kind: str, of: str = "") -> Look:
-    """Where the first cgroup of that kind stands."""
-
-    def look(cluster: SimulatedCluster) -> Any:
-        found = [c.path for c in cluster.node().desired().of_kind(kind) if of in ("", c.pod.rpartition("/")[2])]
-        return found[0].replace(str(cluster.pod(of).metadata.uid), "UID") if found and of else (found or [None])[0]
-
-    return look
-
-
-def allocatable(name: str) -> Look:
-    """Of the Node object."""
-    return lambda cluster: str(cluster.nodes[0].status.allocatable[name])
-
-
-def status(name: str) -> Look:
-    """A pod's phase, or the reason why it failed."""
-    return lambda cluster: cluster.pod(name).status.reason or cluster.pod(name).status.phase
-
-
-def after(seconds: float, look: Look) -> Look:
-    """The same, later."""
-
-    def later(cluster: SimulatedCluster) -> Any:
-        cluster.advance(seconds)
-        return look(cluster)
-
-    return later
-
-
-def phases(cluster: SimulatedCluster) -> Any:
-    """Of all pods: how many run, and the first reason why one does not."""
-    reasons = sorted({p.status.reason for p in cluster.pods() if p.status.reason})
-    return sum(p.status.phase == "Running" for p in cluster.pods()), *reasons[:1]
-
-
-def pressure(cluster: SimulatedCluster) -> Any:
-    return next(c.status for c in cluster.nodes[0].status.conditions if c.type == "MemoryPressure")
-
-
-def restarts(cluster: SimulatedCluster) -> Any:
-    return cluster.pods()[0].status.container_statuses[0].restart_count
-
-
-def daemon(name: str) -> Look:
-    """Where a daemon stands."""
-    return lambda cluster: next(p.cgroup for p in cluster.node().processes() if p.name == name)
-
-
-def score(cluster: SimulatedCluster) -> Any:
-    return next(p.oom_score_adj for p in cluster.node().processes() if p.name == "kubelet")
-
-
-def grace(cluster: SimulatedCluster) -> Any:
-    return [e.detail for e in cluster.node().kubelet.timeline if e.action == "stopping container"]
-
-
-def cpus(name: str) -> Look:
-    return lambda cluster: cluster.node().proc(name)["Cpus_allowed_list"]
-
-
-class Row(NamedTuple):
-    """One setting.
-
-    Attributes:
-        setting: its name. before, after: flags or configuration without and with it.
-        pods: that run. look: what is looked at. without, with_it: what is seen.
-        machine, version: what the node is.
-    """
-
-    setting: str
-    flags: list[str] | dict[str, Any]
-    pods: list[dict[str, Any]]
-    look: Look
-    without: Any
-    with_it: Any
-    common: list[str] | dict[str, Any] = []
-    machine: dict[str, Any] = {}
-    version: int = 2
-
-
-HOG = pod("hog", "memory=800Mi", requests={"memory": "100Mi"})
-SMALL = {"memory": "1Gi"}
-DISK = {"ephemeral_storage": "100Gi"}
-QUIET = ["--eviction-hard="]
-SOFT = ["--eviction-soft=memory.available<500Mi", "--eviction-soft-grace-period=memory.available=30s"]
-NUMA = {"cpus": 8, "memory": "16Gi"}
-MEMORY_QOS = {"featureGates": {"MemoryQoS": True}}
-CRASHING = pod("crash", "1s exit=1")
+from tests.kubelet import test_settings_of_cgroups, test_settings_of_eviction, test_settings_of_managers
+from tests.kubelet.settings_seen import (
+    ALL,
+    CRASHING,
+    MEMORY_QOS,
+    MI,
+    Row,
+    after,
+    allocatable,
+    check,
+    file,
+    names,
+    phases,
+    restarts,
+    score,
+    start,
+)
 
 ROWS = [
-    Row(
-        "cgroups_per_qos",
-        ["--cgroups-per-qos=false"],
-        ALL,
-        path("kubepods"),
-        "/kubepods",
-        None,
-        ["--enforce-node-allocatable="],
-    ),
-    Row("cgroup_root", ["--cgroup-root=/pods"], ALL, path("kubepods"), "/kubepods", "/pods/kubepods"),
-    Row("cgroup_driver", ["--cgroup-driver=systemd"], ALL, path("kubepods"), "/kubepods", "/kubepods.slice"),
-    Row(
-        "cgroup_driver",
-        ["--cgroup-driver=systemd"],
-        ALL,
-        path("pod", "b"),
-        "/kubepods/burstable/podUID",
-        None,
-    ),
-    Row(
-        "enforce_node_allocatable",
-        ["--enforce-node-allocatable=none"],
-        ALL,
-        file("memory.max"),
-        str(7 * 1024 * MI),
-        str(8 * 1024 * MI),
-        ["--system-reserved=memory=1Gi"],
-    ),
-    Row(
-        "enforce_node_allocatable",
-        ["--enforce-node-allocatable=pods,system-reserved-compressible"],
-        ALL,
-        at("/sys", "cpu.weight"),
-        None,
-        "20",
-        ["--system-reserved=cpu=500m,memory=1Gi", "--system-reserved-cgroup=/sys"],
-    ),
-    Row(
-        "system_reserved",
-        ["--system-reserved=memory=1Gi"],
-        ALL,
-        file("memory.max"),
-        str(8 * 1024 * MI),
-        str(7 * 1024 * MI),
-    ),
-    Row("system_reserved", ["--system-reserved=cpu=1"], ALL, allocatable("cpu"), "4", "3"),
-    Row(
-        "kube_reserved",
-        ["--kube-reserved=memory=2Gi"],
-        ALL,
-        file("memory.limit_in_bytes"),
-        str(8 * 1024 * MI),
-        str(6 * 1024 * MI),
-        version=1,
-    ),
-    Row(
-        "kube_reserved",
-        ["--kube-reserved=ephemeral-storage=10Gi"],
-        ALL,
-        allocatable("ephemeral-storage"),
-        "100Gi",
-        "90Gi",
-        QUIET,
-        DISK,
-    ),
-    Row("kube_reserved", ["--kube-reserved=pid=1000"], ALL, file("pids.max"), "4000", "3000", [], {"max_pid": 4000}),
-    Row(
-        "system_reserved_cgroup",
-        ["--system-reserved-cgroup=/sys", "--enforce-node-allocatable=pods,system-reserved"],
-        ALL,
-        at("/sys", "memory.max"),
-        None,
-        str(1024 * MI),
-        ["--system-reserved=memory=1Gi"],
-    ),
-    Row(
-        "kube_reserved_cgroup",
-        ["--kube-reserved-cgroup=/kube", "--enforce-node-allocatable=pods,kube-reserved"],
-        ALL,
-        at("/kube", "cpu.shares"),
-        None,
-        "512",
-        ["--kube-reserved=cpu=500m"],
-        version=1,
-    ),
-    Row(
-        "system_cgroups",
-        ["--system-cgroups=/sys.slice/system", "--cgroup-root=/"],
-        ALL,
-        daemon("containerd"),
-        "/",
-        "/sys.slice/system",
-    ),
-    Row(
-        "kubelet_cgroups", ["--kubelet-cgroups=/kube.slice/kubelet"], ALL, daemon("kubelet"), "/", "/kube.slice/kubelet"
-    ),
-    Row(
-        "qos_reserved",
-        ["--qos-reserved=memory=50%"],
-        ALL,
-        file("memory.max", kind="qos", of="BestEffort"),
-        "max",
-        str((8 * 1024 - 512 - 128) * MI),
-        ["--feature-gates=QOSReserved=true"],
-    ),
-    Row("reserved_system_cpus", ["--reserved-cpus=0-1"], ALL, allocatable("cpu"), "4", "2"),
-    Row(
-        "eviction_hard",
-        ["--eviction-hard=memory.available<1Gi"],
-        ALL,
-        allocatable("memory"),
-        "8092Mi",
-        "7Gi",
-    ),
-    Row(
-        "eviction_hard",
-        ["--eviction-hard=memory.available<500Mi"],
-        [HOG],
-        after(30, status("hog")),
-        "Running",
-        "Evicted",
-        machine=SMALL,
-    ),
-    Row("eviction_soft", SOFT, [HOG], after(60, status("hog")), "Running", "Evicted", QUIET, SMALL),
-    Row(
-        "eviction_soft_grace_period",
-        ["--eviction-soft-grace-period=memory.available=10m"],
-        [HOG],
-        after(60, status("hog")),
-        "Evicted",
-        "Running",
-        [*QUIET, *SOFT],
-        SMALL,
-    ),
-    Row(
-        "eviction_minimum_reclaim",
-        ["--eviction-minimum-reclaim=memory.available=300Mi"],
-        [pod(f"p{i}", "memory=250Mi") for i in range(3)],
-        after(60, phases),
-        (2, "Evicted"),
-        (1, "Evicted"),
-        ["--eviction-hard=memory.available<300Mi"],
-        SMALL,
-    ),
-    Row(
-        "eviction_pressure_transition_period",
-        ["--eviction-pressure-transition-period=20s"],
-        [HOG],
-        after(120, pressure),
-        "True",
-        "False",
-        ["--eviction-hard=memory.available<500Mi"],
-        SMALL,
-    ),
-    Row(
-        "eviction_max_pod_grace_period",
-        ["--eviction-max-pod-grace-period=7"],
-        [HOG],
-        after(60, grace),
-        ["grace 0 s"],
-        ["grace 7 s"],
-        [*QUIET, *SOFT],
-        SMALL,
-    ),
-    Row(
-        "merge_default_eviction_settings",
-        {"mergeDefaultEvictionSettings": True},
-        ALL,
-        allocatable("memory"),
-        "8Gi",
-        "8092Mi",
-        {"evictionHard": {"nodefs.available": "5%"}},
-    ),
-    Row(
-        "cpu_manager_policy",
-        ["--cpu-manager-policy=static"],
-        [GUARANTEED],
-        cpus("g"),
-        "0-3",
-        "1-2",
-        ["--reserved-cpus=0"],
-    ),
-    Row(
-        "topology_manager_policy_options",
-        ["--topology-manager-policy-options=prefer-closest-numa-nodes=true"],
-        [pod("wide", limits={"cpu": "7", "memory": "1Gi"})],
-        cpus("wide"),
-        "1-7",
-        "1-3,8-11",
-        ["--cpu-manager-policy=static", "--reserved-cpus=0", "--topology-manager-policy=best-effort"],
-        {"cpus": 12, "numa": True, "numa_distances": {0: (10, 30, 12), 1: (30, 10, 30), 2: (12, 30, 10)}},
-    ),
-    Row(
-        "cpu_manager_policy_options",
-        ["--cpu-manager-policy-options=full-pcpus-only=true"],
-        [pod("odd", limits={"cpu": "1", "memory": "1Gi"})],
-        status("odd"),
-        "Running",
-        "SMTAlignmentError",
-        ["--cpu-manager-policy=static", "--reserved-cpus=0,2"],
-        {"cpus": 4, "threads": True},
-    ),
-    Row(
-        "memory_manager_policy",
-        ["--memory-manager-policy=Static", "--reserved-memory=0:memory=1124Mi"],
-        [GUARANTEED],
-        file("cpuset.mems", kind="container", of="g"),
-        "",
-        "0",
-        ["--kube-reserved=memory=1Gi", "--eviction-hard=memory.available<100Mi"],
-    ),
-    Row(
-        "topology_manager_policy",
-        ["--topology-manager-policy=single-numa-node"],
-        [pod("wide", limits={"cpu": "6", "memory": "1Gi"})],
-        status("wide"),
-        "Running",
-        "TopologyAffinityError",
-        ["--cpu-manager-policy=static", "--reserved-cpus=0"],
-        {**NUMA, "numa": True},
-    ),
-    Row(
-        "topology_manager_scope",
-        ["--topology-manager-scope=pod"],
-        [
-            pod(
-                "two",
-                spec={
-                    "containers": [
-                        {"name": n, "image": "x", "resources": {"limits": {"cpu": "3", "memory": "1Gi"}}} for n in "ab"
-                    ]
-                },
-            )
-        ],
-        status("two"),
-        "Running",
-        "TopologyAffinityError",
-        ["--cpu-manager-policy=static", "--reserved-cpus=0", "--topology-manager-policy=single-numa-node"],
-        {**NUMA, "numa": True},
-    ),
     Row(
         "cpu_cfs_quota",
         ["--cpu-cfs-quota=false"],
@@ -464,7 +103,6 @@ ROWS = [
         None,
     ),
 ]
-"""None in `with_it`: only that it differs; the last bytes are the business of other tests."""
 
 
 REFUSALS = [
@@ -496,36 +134,9 @@ REFUSALS = [
 ]
 
 
-def start(flags: Any, machine: dict[str, Any], version: int) -> SimulatedCluster:
-    words = {"cpus": 4, "memory": "8Gi", **machine}
-    if words.pop("threads", False):
-        words["topology"] = tuple(_cpu(i, i // 2, 0) for i in range(words["cpus"]))
-    if words.pop("numa", False):
-        words["topology"] = tuple(_cpu(i, i, i // 4) for i in range(words["cpus"]))
-    return Cluster.simulated([{**words, "kubelet": flags}], cgroup_version=version, scheduler=False)
-
-
-def _cpu(number: int, core: int, numa: int) -> Any:
-    from kitlib.kubelet.machine import CPU
-
-    return CPU(number, core, numa, numa, numa)
-
-
-def seen(row: Row, flags: Any) -> Any:
-    cluster = start(flags, row.machine, row.version)
-    cluster.apply(row.pods)
-    return row.look(cluster)
-
-
-@pytest.mark.parametrize("row", ROWS, ids=[f"{i}-{row.setting}" for i, row in enumerate(ROWS)])
+@pytest.mark.parametrize("row", ROWS, ids=names(ROWS))
 def test_a_setting_changes_what_is_seen(row: Row) -> None:
-    merged = {**dict(row.common), **row.flags} if isinstance(row.flags, dict) else [*row.common, *row.flags]
-    before = row.common
-    without, with_it = seen(row, before), seen(row, merged)
-    assert without == row.without
-    assert with_it != without
-    if row.with_it is not None:
-        assert with_it == row.with_it
+    check(row)
 
 
 @pytest.mark.parametrize(("flags", "machine", "version", "message"), REFUSALS)
@@ -546,4 +157,6 @@ def test_every_setting_is_in_the_table() -> None:
         "cpu_manager_reconcile_period",  # in tests/cluster/test_shared_cpus.py
         "back_off_base",  # the kit's own, no setting of the kubelet
     }
-    assert {f.name for f in fields(KubeletSettings)} - elsewhere == {row.setting for row in ROWS}
+    subjects = (test_settings_of_cgroups, test_settings_of_eviction, test_settings_of_managers)
+    rows = [*ROWS, *(row for subject in subjects for row in subject.ROWS)]
+    assert {f.name for f in fields(KubeletSettings)} - elsewhere == {row.setting for row in rows}

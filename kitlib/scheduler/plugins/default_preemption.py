@@ -27,10 +27,8 @@ class DefaultPreemption(Plugin):
     name = "DefaultPreemption"
 
     def __init__(self, arguments: Mapping[str, Any] | None = None) -> None:
-        if (
-            arguments
-            and arguments.get("minCandidateNodesPercentage") == arguments.get("minCandidateNodesAbsolute") == 0
-        ):
+        given = arguments or {}
+        if given.get("minCandidateNodesPercentage") == given.get("minCandidateNodesAbsolute") == 0:
             # one sentence in place of the two that kube-scheduler has for it, one a field
             raise KitError("minCandidateNodesPercentage and minCandidateNodesAbsolute cannot both be zero")
         super().__init__(arguments)
