@@ -18,6 +18,11 @@ POD_LEVEL_RESOURCES = ("cpu", "memory")
 """Resources that `spec.resources` may name, besides huge pages."""
 
 
+def containers_of(pod: Pod) -> list[Container]:
+    """A pod's init containers, then its containers: the order in which the kubelet serves them."""
+    return [*pod.spec.init_containers, *pod.spec.containers]
+
+
 def supports_pod_level(resource: str) -> bool:
     """Whether `spec.resources` may set it. Source: component-helpers IsSupportedPodLevelResource."""
     return resource in POD_LEVEL_RESOURCES or resource.startswith("hugepages-")

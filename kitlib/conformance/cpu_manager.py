@@ -6,6 +6,7 @@ from typing import Any
 
 from kitlib.api.core import Pod
 from kitlib.api.defaults import set_defaults
+from kitlib.api.podresources import containers_of
 from kitlib.api.release import Release
 from kitlib.api.serialize import from_dict
 from kitlib.kubelet.cpu_manager import CPUManagerError, CPUTopology, StaticPolicy
@@ -79,7 +80,7 @@ def _add(policy: StaticPolicy, step: dict[str, Any], hinted: bool) -> list[dict[
     pod = set_defaults(from_dict(step["pod"], Pod))
     chosen = {one["container"]: one.get("numaAffinity") for one in step["result"]}
     shown = []
-    for container in (*pod.spec.init_containers, *pod.spec.containers):
+    for container in containers_of(pod):
         if container.name not in chosen:
             break
         one: dict[str, Any] = {"container": container.name}

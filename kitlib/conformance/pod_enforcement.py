@@ -7,7 +7,7 @@ from typing import Any
 
 from kitlib.api.core import Pod, ResourceList
 from kitlib.api.defaults import set_defaults
-from kitlib.api.podresources import pod_limits, pod_requests
+from kitlib.api.podresources import containers_of, pod_limits, pod_requests
 from kitlib.api.serialize import from_dict
 from kitlib.kubelet.cgroup_config import ResourceConfig, resource_config_for_pod
 from kitlib.kubelet.container_config import (
@@ -31,7 +31,7 @@ _SWAP = replace(_CONTEXT, swap_behavior="LimitedSwap", swap_controller=True, swa
 def check(case: dict[str, Any]) -> dict[str, Any]:
     """Everything that the kubelet decides about a pod."""
     pod = set_defaults(from_dict(case["pod"], Pod))
-    everything = [*pod.spec.init_containers, *pod.spec.containers]
+    everything = containers_of(pod)
     defaulted: dict[str, Any] = {
         key: [{"name": c.name, **_resources(c.resources)} for c in containers]
         for key, containers in (("containers", pod.spec.containers), ("initContainers", pod.spec.init_containers))
@@ -62,7 +62,7 @@ def check(case: dict[str, Any]) -> dict[str, Any]:
 
 def _container(pod: Pod, index: int) -> dict[str, Any]:
     init = len(pod.spec.init_containers)
-    container = (*pod.spec.init_containers, *pod.spec.containers)[index]
+    container = containers_of(pod)[index]
     plain = linux_container_resources(pod, container, _CONTEXT)
     short = linux_container_resources(pod, container, replace(_CONTEXT, cpu_cfs_quota_period=10_000))
     none = linux_container_resources(pod, container, replace(_MEMORY_QOS, memory_reservation_policy=NO_RESERVATION))

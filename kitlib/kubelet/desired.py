@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from kitlib.api.core import Container, Pod
+from kitlib.api.podresources import containers_of
 from kitlib.api.release import Release
 from kitlib.api.resource import Quantity
 from kitlib.kubelet import reasons
@@ -256,7 +257,7 @@ class Desired:
         totals = pod_totals(pod, self.release)
         pids = self.settings.pod_pids_limit
         given, uid = assigned or {}, pod.metadata.uid
-        containers = (*pod.spec.init_containers, *pod.spec.containers)
+        containers = containers_of(pod)
         owns = any(given.get((uid, c.name), NOTHING_ASSIGNED).exclusive for c in containers)
         unquoted = owns and self.release.enabled("DisableCPUQuotaWithExclusiveCPUs")
         config = resource_config_for_pod(

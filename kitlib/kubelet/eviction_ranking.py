@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kitlib.api.core import Pod
-from kitlib.api.podresources import pod_requests, supports_pod_level
+from kitlib.api.podresources import containers_of, pod_requests, supports_pod_level
 from kitlib.api.release import Release
 from kitlib.api.resource import Quantity
 from kitlib.kubelet.eviction_thresholds import Observation, Threshold
@@ -187,7 +187,7 @@ def eviction_message(
             message += _consumption("Pod", pod.metadata.name, used, requested, resource)
             annotations |= {OFFENDING_POD: pod.metadata.name, OFFENDING_POD_USAGE: str(used)}
     over: dict[str, str] = {}
-    declared = {c.name: c for c in (*pod.spec.init_containers, *pod.spec.containers)}
+    declared = {c.name: c for c in containers_of(pod)}
     for one in stats.containers:
         amount = _container_usage(resource, one)
         if one.name not in declared or amount is None:

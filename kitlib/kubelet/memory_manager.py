@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from kitlib.api.core import Container, Pod
 from kitlib.api.errors import KitError
+from kitlib.api.podresources import containers_of
 from kitlib.api.release import Release
 from kitlib.kubelet.machine import MachineInfo
 from kitlib.kubelet.qos import get_pod_qos, is_regular_init, is_restartable_init, pod_level_resources
@@ -97,7 +98,7 @@ class MemoryManager:
         if not self._manages(pod):
             return {}
         wanted = _pod_requests(pod)
-        for container in (*pod.spec.init_containers, *pod.spec.containers):
+        for container in containers_of(pod):
             has = self.blocks.get((pod.metadata.uid, container.name))
             if has is not None:
                 return self._again(has, wanted)

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 
 from kitlib.api.core import Container, Pod
 from kitlib.api.errors import KitError
-from kitlib.api.podresources import pod_requests
+from kitlib.api.podresources import containers_of, pod_requests
 from kitlib.api.serialize import deepcopy, to_dict
 from kitlib.kubelet.desired import NodeConfig
 from kitlib.kubelet.node_allocatable import node_allocatable_absolute
@@ -26,11 +26,6 @@ RETRY = 180.0
 INFEASIBLE, DEFERRED, ERROR = "Infeasible", "Deferred", "Error"
 PENDING, IN_PROGRESS = "PodResizePending", "PodResizeInProgress"
 """Conditions of the pod."""
-
-
-def containers_of(pod: Pod) -> list[Container]:
-    """All of a pod's containers, those that come first too."""
-    return [*pod.spec.init_containers, *pod.spec.containers]
 
 
 def same_resources(one: Pod, other: Pod) -> bool:

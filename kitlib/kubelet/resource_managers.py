@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from kitlib.api.core import Container, Pod
 from kitlib.api.errors import KitError
+from kitlib.api.podresources import containers_of
 from kitlib.kubelet.cpu_manager import CPUTopology, SMTAlignmentError, StaticPolicy
 from kitlib.kubelet.cpu_manager.checkpoint import dump_state, load_state
 from kitlib.kubelet.cpuset import format_cpus, parse_cpus
@@ -118,7 +119,7 @@ class ResourceManagers:
     def release(self, pod: Pod) -> None:
         """Take back what a pod's containers have. Source: removeStaleState."""
         uid = pod.metadata.uid
-        for container in (*pod.spec.init_containers, *pod.spec.containers):
+        for container in containers_of(pod):
             if self.cpus is not None:
                 self.cpus.remove(uid, container.name)
             if self.memory is not None:
@@ -142,7 +143,7 @@ class ResourceManagers:
         return {
             (pod.metadata.uid, container.name): self.assigned(pod.metadata.uid, container.name)
             for pod in pods
-            for container in (*pod.spec.init_containers, *pod.spec.containers)
+            for container in containers_of(pod)
         }
 
     def environment(self, uid: str, container: str) -> dict[str, str]:

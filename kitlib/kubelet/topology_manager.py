@@ -15,6 +15,7 @@ from typing import Protocol
 
 from kitlib.api.core import Container, Pod
 from kitlib.api.errors import KitError
+from kitlib.api.podresources import containers_of
 from kitlib.kubelet.settings_options import LEAST_MAX_NUMA_NODES, MAX_NUMA_NODES, is_on
 from kitlib.kubelet.topology_hints import Hints, TopologyHint, narrower
 
@@ -103,7 +104,7 @@ class TopologyManager:
         whole = None
         if self.policy != "none" and self.scope == "pod":
             whole = self._accepted([provider.pod_hints(pod) for provider in self.providers])
-        for container in (*pod.spec.init_containers, *pod.spec.containers):
+        for container in containers_of(pod):
             hint = NOTHING_CHOSEN if self.policy == "none" else whole
             if hint is None:
                 hint = self._accepted([provider.hints(pod, container) for provider in self.providers])

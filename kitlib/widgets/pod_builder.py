@@ -12,6 +12,7 @@ from typing import Any
 import ipywidgets as ipw
 
 from kitlib.api.core import Pod
+from kitlib.api.podresources import containers_of
 from kitlib.api.release import RELEASES, Release
 from kitlib.charts.base import Chart
 from kitlib.charts.pod_resources import pod_resources_chart
@@ -108,7 +109,7 @@ def pod_files_chart(node: NodeConfig, pod: Pod, version: Any, driver: Any) -> Ch
                 for what in ("requests", "limits")
             },
         }
-        for c in (*pod.spec.init_containers, *pod.spec.containers)
+        for c in containers_of(pod)
     ]
     return pod_resources_chart(containers, files, qos=get_pod_qos(pod, node.gates))
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from kitlib.api.core import Container, Pod
+from kitlib.api.podresources import containers_of
 from kitlib.api.release import Release
 from kitlib.kubelet.cpu_manager.distributed import take_distributed
 from kitlib.kubelet.cpu_manager.packed import CPUManagerError, take_packed
@@ -287,7 +288,7 @@ class StaticPolicy:
         if not wanted:
             return None
         uid, assigned = pod.metadata.uid, NONE
-        for container in (*pod.spec.init_containers, *pod.spec.containers):
+        for container in containers_of(pod):
             has = self.state.of(uid, container.name)
             if has is not None:
                 if len(has) != self.exclusive_cpus(pod, container):

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from kitlib.api.core import Pod
-from kitlib.api.podresources import pod_requests
+from kitlib.api.podresources import containers_of, pod_requests
 from kitlib.kubelet.cgroup_tree import CgroupTree
 from kitlib.kubelet.desired import Desired, NodeConfig
 from kitlib.kubelet.loop.cgroups import CgroupManager
@@ -176,7 +176,7 @@ class Kubelet:
         except AdmissionProblem as problem:
             self._reject(worker, problem.reason, problem.message)
             return
-        for container in (*pod.spec.init_containers, *pod.spec.containers):
+        for container in containers_of(pod):
             given = self.managers.assigned(pod.metadata.uid, container.name)
             if given.exclusive:
                 about = f"{pod.name}/{container.name}"

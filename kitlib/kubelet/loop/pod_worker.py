@@ -11,10 +11,11 @@ from typing import Any
 
 from kitlib.api.core import Container, ContainerStatus, Pod, PodStatus, ResourceRequirements
 from kitlib.api.meta import Condition
+from kitlib.api.podresources import containers_of
 from kitlib.kubelet.desired import container_id
 from kitlib.kubelet.loop.interfaces import Ended
 from kitlib.kubelet.qos import is_restartable_init
-from kitlib.kubelet.resize import ERROR, IN_PROGRESS, PENDING, containers_of, with_resources
+from kitlib.kubelet.resize import ERROR, IN_PROGRESS, PENDING, with_resources
 
 OVER = ("Succeeded", "Failed")
 """Phases of a pod that has ended."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from kitlib.api.podresources import pod_limits, pod_requests
+from kitlib.api.podresources import containers_of, pod_limits, pod_requests
 from kitlib.kubelet.desired import Desired, NodeConfig
 from kitlib.kubelet.loop.interfaces import CgroupFS, ContainerRuntime, Reports
 from kitlib.kubelet.loop.pod_worker import PodWorker
@@ -16,7 +16,6 @@ from kitlib.kubelet.resize import (
     DEFERRED,
     INFEASIBLE,
     below_usage,
-    containers_of,
     event_message,
     infeasible,
     restarting,
