@@ -144,6 +144,19 @@ class Release:
         """The newest release that the kit follows."""
         return _latest()
 
+    @classmethod
+    def of(cls, given: Release | str | None, gates: Mapping[str, bool] | None = None) -> Release:
+        """The release that somebody named, with the gates that it may have already; None = the latest.
+
+        Args:
+            given: which. gates: on top.
+
+        Raises:
+            KitError: for a release that the kit does not follow.
+        """
+        found = given if isinstance(given, Release) else cls(given) if given is not None else cls.latest()
+        return found.with_gates(gates) if gates else found
+
     def enabled(self, gate: str) -> bool:
         """Whether the gate or behaviour holds in this release.
 

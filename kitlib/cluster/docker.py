@@ -57,9 +57,7 @@ class DockerCluster(RealTimeCluster):
         gate_manager: Any = None,
         **common: Any,
     ) -> None:
-        followed = Release(release) if release is not None else Release.latest()
-        if feature_gates:
-            followed = followed.with_gates(feature_gates)
+        followed = Release.of(release, feature_gates)
         plans = plan(nodes, **common)
         self.release = followed
         self.notes: list[str] = []

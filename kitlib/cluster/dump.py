@@ -82,7 +82,7 @@ class Dump:
             pod.metadata.namespace = pod.metadata.namespace or "default"
             if pod.spec.priority is None:
                 admit_priority(pod, [*classes, *system_priority_classes()])
-        made = cls(objects, Release(release) if release is not None else Release.latest(), profile)
+        made = cls(objects, Release.of(release), profile)
         if not made.nodes:
             raise KitError("there is no Node in it: kubectl get nodes,pods -A -o yaml prints what is needed")
         made._leave_out_volumes()

@@ -72,9 +72,7 @@ class SimulatedCluster(Cluster):
         gate_manager: GateManager | Mapping[str, Any] | None = None,
         **common: Any,
     ) -> None:
-        followed = Release(release) if release is not None else Release.latest()
-        if feature_gates:
-            followed = followed.with_gates(feature_gates)
+        followed = Release.of(release, feature_gates)
         if tick <= 0:
             raise KitError(f"tick: {tick!r} must be greater than 0 seconds")
         self.clock = self._clock(start)

@@ -143,7 +143,7 @@ class Scenario:
         """
         if isinstance(release, Release):
             return release.with_gates(gates) if gates else release
-        found = Release(release) if release is not None else Release.latest()
+        found = Release.of(release)
         for gate in gates or ():
             if not found.knows(gate):
                 raise KitError(f"unrecognized feature gate: {gate}; {found} does not have it")

@@ -16,7 +16,7 @@ from kitlib.charts.cgroup_matrix import cgroup_matrix
 from kitlib.cluster.looking import name_of
 from kitlib.kubelet.cgroup_tree import CgroupTree
 from kitlib.views.cgroup_tree import Row, TreeView
-from kitlib.widgets.base import Field, KitWidget, labelled
+from kitlib.widgets.base import Field, KitWidget, Ticker, labelled
 from kitlib.widgets.nodes import Passing, node_of
 from kitlib.widgets.tree_picture import TreePicture
 
@@ -34,6 +34,7 @@ class CgroupTreeExplorer(KitWidget):
     """
 
     title = "Cgroup tree"
+    _beat: Ticker
 
     def __init__(self, source: Any, node: str = "", *, controller: str = "", observed: bool = True) -> None:
         self._tree = source if isinstance(source, CgroupTree) else None

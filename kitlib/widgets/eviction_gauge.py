@@ -19,7 +19,7 @@ from kitlib.charts.eviction_gauge import eviction_gauge
 from kitlib.cluster.cluster import Cluster
 from kitlib.cluster.pressure import eviction_order, threshold_rows
 from kitlib.node.simulated.workloads import workload_of
-from kitlib.widgets.base import KitWidget, labelled
+from kitlib.widgets.base import KitWidget, Ticker, labelled
 from kitlib.widgets.container_row import AmountField
 from kitlib.widgets.nodes import Passing, node_of
 
@@ -34,6 +34,7 @@ class EvictionGauge(KitWidget):
     """
 
     title = "Eviction gauge"
+    _beat: Ticker
 
     def __init__(self, cluster: Any = None, node: str = "", image: str = "registry.k8s.io/pause:3.10") -> None:
         if cluster is None:

@@ -52,7 +52,7 @@ class PreemptionStage(KitWidget):
         exit_after_s: float = 5.0,
     ) -> None:
         self._scenario, self._exit_after_s = scenario_of(scenario), exit_after_s
-        followed = Release(release) if release is not None else Release.latest()
+        followed = Release.of(release)
         pod = self._scenario.question
         asked = pod.spec.containers[0].resources.requests.get("cpu")
         self.priority = labelled(

@@ -50,7 +50,7 @@ class QueueTheatre(KitWidget):
 
     def __init__(self, scenario: Scenario | Path | str | None = None, *, release: Release | str | None = None) -> None:
         self._scenario = Scenario.of(_START) if scenario is None else scenario_of(scenario)
-        followed = Release(release) if release is not None else Release.latest()
+        followed = Release.of(release)
         self.release = labelled(
             ipw.Dropdown(options=RELEASES, value=followed.name, layout={"width": "11em"}), "release"
         )

@@ -43,7 +43,7 @@ class SchedulerBoard(KitWidget):
         self._fixed = shown if isinstance(shown, Decision) else None
         self._picker = ScenarioPicker(None if isinstance(shown, Decision) else shown)
         self.story = self._picker.control
-        followed = Release(release) if release is not None else Release.latest()
+        followed = Release.of(release)
         self.release = labelled(
             ipw.Dropdown(options=RELEASES, value=followed.name, layout={"width": "11em"}), "release"
         )

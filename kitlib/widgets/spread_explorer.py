@@ -56,7 +56,7 @@ class SpreadExplorer(KitWidget):
         nodes: int = 4,
         release: Release | str | None = None,
     ) -> None:
-        followed = Release(release) if release is not None else Release.latest()
+        followed = Release.of(release)
         if scenario is None:
             first = Spread.grid(zones, nodes, release=followed)
         else:

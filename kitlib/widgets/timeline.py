@@ -10,7 +10,7 @@ from kitlib.api.errors import KitError
 from kitlib.charts.base import Chart
 from kitlib.charts.timeline import timeline_chart
 from kitlib.cluster.chronicle import SOURCES, Chronicle
-from kitlib.widgets.base import KitWidget, labelled
+from kitlib.widgets.base import KitWidget, Ticker, labelled
 from kitlib.widgets.nodes import Passing, node_of
 
 _WORDS = {
@@ -32,6 +32,7 @@ class Timeline(KitWidget):
     """
 
     title = "Timeline"
+    _beat: Ticker
 
     def __init__(self, cluster: Any, node: str = "") -> None:
         if not hasattr(cluster, "events"):

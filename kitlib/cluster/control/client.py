@@ -113,9 +113,7 @@ class ControlledByContainer(Refreshing):
         gate_manager: Any = None,
         **common: Any,
     ) -> None:
-        followed = Release(release) if release is not None else Release.latest()
-        if feature_gates:
-            followed = followed.with_gates(feature_gates)
+        followed = Release.of(release, feature_gates)
         self.release = followed
         plans = [self._settled(one) for one in plan(nodes, **common)]
         self._common, self._closed, self._lock = common, False, threading.RLock()
