@@ -87,6 +87,15 @@ class LiveNode(StillNode):
         """What `ps` shows, oldest first."""
         return list(self.machine.processes.values())
 
+    def owners(self) -> dict[int, tuple[str, str, str]]:
+        """Process id -> (namespace, pod, container) of what runs for pods, pause containers left out."""
+        return {
+            pid: (worker.pod.namespace, worker.pod.name, state.container.name)
+            for worker in self.kubelet.workers
+            for state in worker.states
+            if (pid := self.runtime.pid(state.id))
+        }
+
     def process(self, pod: str, container: str = "", namespace: str = "default") -> Process:
         """The process of a container.
 

@@ -51,6 +51,30 @@ def name_of_path(path: str, pods: Iterable[Pod], tree: CgroupTree) -> str:
     return path
 
 
+def process_rows(node: Any) -> list[dict[str, Any]]:
+    """What runs on a node for its pods, oldest first; pause containers are left out.
+
+    Returns:
+        Rows with node, namespace, pod, container, pid, command.
+    """
+    owners = node.owners()
+    rows = []
+    for process in node.processes():
+        if process.pid in owners:
+            namespace, pod, container = owners[process.pid]
+            rows.append(
+                {
+                    "node": node.name,
+                    "namespace": namespace,
+                    "pod": pod,
+                    "container": container,
+                    "pid": process.pid,
+                    "command": process.name,
+                }
+            )
+    return rows
+
+
 def oom_rows(node: Any, total_pages: int | None = None, *, sandboxes: bool = False) -> list[dict[str, Any]]:
     """Every process of a node as the OOM killer ranks it, worst first; those that may not be killed are left out.
 

@@ -307,6 +307,11 @@ class RealNode(WithCgroups):
             for one in self.link.ask("processes")
         ]
 
+    def owners(self) -> dict[int, tuple[str, str, str]]:
+        """Process id -> (namespace, pod, container) of what runs for pods, pause containers left out."""
+        listed = self.link.ask("processes")
+        return {one["pid"]: (one["namespace"], one["pod"], one["container"]) for one in listed if one["container"]}
+
     def process(self, pod: str, container: str = "", namespace: str = "default") -> RealProcess:
         """The first process of a container.
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from kitlib.api.core import Event, Node, Pod
 from kitlib.api.meta import KubeObject
 from kitlib.api.podresources import pod_limits, pod_requests
+from kitlib.cluster.looking import process_rows
 from kitlib.kubelet.cgroup_tree import CgroupTree
 from kitlib.kubelet.qos import get_pod_qos
 
@@ -91,6 +92,16 @@ def events_frame(events: Iterable[Event] | Lister, reason: str = "") -> pd.DataF
         if reason in ("", event.reason)
     ]
     return _frame(rows, ["time", "type", "reason", "object", "count", "message"])
+
+
+def processes_frame(cluster: Any) -> pd.DataFrame:
+    """One row a process that runs for a pod, node by node: what the kernels of a cluster say of its pods.
+
+    Raises:
+        KitError: where a node has no kernel (kubelets=False).
+    """
+    rows = [row for node in _all(cluster, "Node") for row in process_rows(cluster.node(node.name))]
+    return _frame(rows, ["node", "namespace", "pod", "container", "pid", "command"])
 
 
 def objects_frame(objects: Iterable[KubeObject]) -> pd.DataFrame:

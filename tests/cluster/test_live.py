@@ -154,3 +154,31 @@ def test_a_workload_that_cannot_be_read_keeps_the_container_waiting() -> None:
     cluster = Cluster.simulated(1)
     cluster.apply(pod("a", "cpu=lots"))
     assert state(cluster, "a")[1] == "CreateContainerConfigError"
+
+
+@pytest.mark.parametrize(
+    ("script", "grace", "seconds"),
+    [
+        ("sleep infinity", 6, 0),
+        ("trap 'sleep 3; exit 0' TERM; sleep infinity & wait", 6, 3),
+        ("trap '' TERM; sleep infinity & wait", 6, 6),
+        ("trap 'sleep 9' TERM; sleep infinity & wait", 6, 6),
+        ("trap '' TERM; sleep infinity & wait", 0, 0),
+    ],
+)
+def test_a_pod_leaves_when_its_process_has_tidied_up_and_after_its_grace_period_at_the_latest(
+    script: str, grace: int, seconds: int
+) -> None:
+    cluster = Cluster.simulated([{"name": "n", "cpus": 1}])
+    made = pod("old")
+    made["spec"]["containers"][0] |= {"command": ["sh", "-c", script], "resources": {"requests": {"cpu": "1"}}}
+    cluster.apply(made)
+    cluster.apply(pod("new", resources={"requests": {"cpu": "1"}}))
+    cluster.delete("Pod", "old", grace=grace)
+    for _ in range(seconds):
+        assert cluster.node().owners() and not cluster.pod("new").spec.node_name
+        cluster.advance(1)
+    cluster.advance(1)  # the newcomer's back-off
+    assert [p.name for p in cluster.pods()] == ["new"]
+    assert {name for _, name, _ in cluster.node().owners().values()} == {"new"}
+    assert cluster.node().differences() == []

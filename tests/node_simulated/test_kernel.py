@@ -144,6 +144,32 @@ def test_a_script_runs_one_after_another():
     assert workload.phases[1].memory == 483 * MI
 
 
+@pytest.mark.parametrize(
+    ("script", "tidying"),
+    [
+        ("sleep infinity", 0.0),
+        ("trap 'echo bye; sleep 3; exit 0' TERM; sleep infinity & wait", 3.0),
+        ("trap '' TERM; sleep infinity & wait", FOREVER),
+        ("trap 'exit 0' SIGTERM; while :; do sleep 1; done", 0.0),
+        ("trap 'sleep 3' INT; sleep infinity", 0.0),
+    ],
+)
+def test_a_trap_says_how_long_a_process_takes_to_end(script, tidying):
+    workload = command_workload(["sh", "-c", script])
+    assert (workload.tidying, workload.ends) == (tidying, False)
+
+
+def test_a_process_told_to_end_goes_on_as_it_did_until_then():
+    k = kernel()
+    pid = k.spawn(Workload((Phase(1.5, cpus=1.0, memory=10 * MI), Phase(FOREVER, memory=500 * MI))), "/pods/a")
+    k.advance(1.0)
+    k.end_in(pid, 2.0, 143)
+    k.advance(1.9)
+    assert (k.processes[pid].rate, k.processes[pid].memory) == (1.0, 10 * MI)
+    k.advance(0.2)
+    assert [(gone.at, gone.code) for gone in k.exits()] == [(3.0, 143)]
+
+
 def test_a_declared_curve_is_read():
     workload = declared_workload("10s cpu=500m memory=100Mi; memory=200Mi exit=3")
     assert workload.phases == (Phase(10, 0.5, 100 * MI), Phase(FOREVER, 0.5, 200 * MI))

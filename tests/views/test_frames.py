@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from kitlib.api.errors import KitError
 from kitlib.cluster import Cluster
-from kitlib.views import events_frame, nodes_frame, objects_frame, pods_frame
+from kitlib.views import events_frame, nodes_frame, objects_frame, pods_frame, processes_frame
 
 POD = """
 apiVersion: v1
@@ -41,6 +42,19 @@ def test_nodes_and_events_are_rows_too(cluster: Cluster) -> None:
     cluster.record_event(cluster.pod("a"), "Testing", "a word", warning=True)
     assert list(events_frame(cluster, "Testing")["message"]) == ["a word"]
     assert "a" in set(objects_frame(cluster.pods())["name"])
+
+
+def test_a_process_is_a_row_with_its_node_and_pod_and_a_node_without_a_kernel_has_none(cluster: Cluster) -> None:
+    live = Cluster.simulated(2)
+    assert processes_frame(live).empty
+    live.apply(POD)
+    rows = processes_frame(live).to_dict("records")
+    assert [(row["node"], row["pod"], row["container"], row["command"]) for row in rows] == [
+        ("node-1", "a", "c", live.node("node-1").process("a").name)
+    ]
+    assert rows[0]["pid"] == live.node("node-1").process("a").pid
+    with pytest.raises(KitError, match="hollow"):
+        processes_frame(cluster)
 
 
 def test_frames_of_nothing_have_their_columns() -> None:

@@ -95,6 +95,15 @@ class Kernel:
         if process is not None:
             self.end(process, code)
 
+    def end_in(self, pid: int, seconds: float, code: int) -> None:
+        """Have a process go on as it does for so long, then end; nothing where there is none."""
+        process = self.processes.get(pid)
+        if process is not None:
+            before = process.workload.phases[: process.phase + 1]
+            last = process.wants._replace(seconds=seconds)
+            process.workload = process.workload._replace(phases=(*before, last), exit_code=code)
+            self._enter(process, process.phase + 1)
+
     def exits(self) -> list[Exit]:
         """What has ended since the last call."""
         found, self._exits = self._exits, []

@@ -7,6 +7,7 @@ containerd does when a task is deleted.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from signal import SIGKILL
 
 from kitlib.api.core import Container, Pod
 from kitlib.kubelet.cgroup_tree import Cgroup, CgroupFile
@@ -14,6 +15,7 @@ from kitlib.kubelet.eviction_thresholds import Observation
 from kitlib.kubelet.loop.interfaces import ContainerProblem, Ended, Usage
 from kitlib.node.simulated.cgroupfs import CgroupError
 from kitlib.node.simulated.kernel import Kernel
+from kitlib.node.simulated.process import Process
 from kitlib.node.simulated.workloads import FOREVER, Phase, Workload, WorkloadError, workload_of
 
 BYTES_PER_INODE = 16384
@@ -36,6 +38,7 @@ class SimulatedRuntime:
         self._volumes: dict[str, int] = {}
         self._system_ooms: list[tuple[str, int]] = []
         self._environments: dict[str, dict[str, str]] = {}
+        self._stopping: set[str] = set()
 
     def run_sandbox(self, pod: Pod, identity: str, cgroup: Cgroup, oom_score_adj: int) -> None:
         """Start a pod's pause container."""
@@ -77,13 +80,26 @@ class SimulatedRuntime:
             self.kernel.cgroups.write(cgroup.path, file.name, file.value)
 
     def stop(self, identity: str, grace: float = 0.0) -> None:
-        """End a container at once: a simulated process does as SIGTERM asks."""
+        """Have a container end: when its process has tidied up after SIGTERM, after `grace` seconds at the latest."""
         pid = self._pids.get(identity)
+        process = self.kernel.processes.get(pid or 0)
+        if pid is not None and process is not None and min(grace, process.workload.tidying) > 0:
+            self._stop_within(identity, process, grace)
+            return
         if pid is not None:
             self._forget(identity)
             self.kernel.kill(pid)
+        self._stopping.discard(identity)
         self._volumes.pop(identity, None)
         self._remove(identity)
+
+    def _stop_within(self, identity: str, process: Process, grace: float) -> None:
+        """SIGTERM now, SIGKILL when the grace period is over; asked a second time it can only become shorter."""
+        left = process.workload.tidying
+        if identity in self._stopping:
+            left = process.phase_ends - self.kernel.now
+        self._stopping.add(identity)
+        self.kernel.end_in(process.pid, min(left, grace), 0 if left < grace else 128 + SIGKILL)
 
     def ended(self) -> list[Ended]:
         """The containers that have ended by themselves since the last call."""
@@ -95,6 +111,10 @@ class SimulatedRuntime:
             if identity is not None:
                 self._forget(identity)
                 self._remove(identity)
+                if identity in self._stopping:
+                    self._stopping.discard(identity)
+                    self._volumes.pop(identity, None)
+                    continue
                 found.append(Ended(id=identity, at=gone.at, code=gone.code, oom=gone.oom))
         return found
 

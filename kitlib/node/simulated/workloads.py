@@ -2,7 +2,8 @@
 
 The same manifests run on a real node, so the commands are real ones: `sleep`, `md5sum /dev/urandom`, `stress-ng` with
 the options that matter here, and `sh -c` with several of them one after another. A command that is not known idles
-with little memory, like a server without requests; it never ends by itself.
+with little memory, like a server without requests; it never ends by itself. `trap 'sleep 3; exit' TERM` in a script
+says how long it takes to end when it is asked to, `trap '' TERM` that it does not listen; others end at once.
 
 Or a curve can be declared: the annotation `kitlib.dev/workload.<container>` holds phases, `10s cpu=0.5 memory=100Mi;
 cpu=1` (the last one without a duration goes on for ever; `exit=3` ends the process with that code). Besides cpu= and
@@ -29,6 +30,7 @@ FOREVER = math.inf
 BOMB = 32768
 """As many processes as a fork bomb tries to be: what pid_max was for long."""
 _BOMB = re.compile(r"(\w+|:)\(\)\{\1\|\1&;?\}")
+_TRAP = re.compile(r"""trap\s+(?P<quote>['"])(?P<script>.*?)(?P=quote)\s+(?:SIG)?TERM\b""")
 _SUFFIX = {"b": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 _TIME = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
@@ -62,11 +64,17 @@ class Phase(NamedTuple):
 
 
 class Workload(NamedTuple):
-    """Phases in order, the code with which the process then ends, and the name that `ps` shows."""
+    """What a process does.
+
+    Attributes:
+        phases: in order. exit_code: with which it then ends. name: that `ps` shows.
+        tidying: seconds that it takes to end after SIGTERM; infinite = it does not listen.
+    """
 
     phases: tuple[Phase, ...]
     exit_code: int = 0
     name: str = "app"
+    tidying: float = 0.0
 
     @property
     def ends(self) -> bool:
@@ -159,6 +167,10 @@ def command_workload(command: Sequence[str]) -> Workload:
 
 def _script(text: str, shell: str) -> Workload:
     """`a; b; exec c`, `while true; do … done` and `a & b`: one after another, those with "&" at the same time."""
+    trap = _TRAP.search(text)
+    if trap is not None:
+        rest = text[: trap.start()] + text[trap.end() :]
+        return _script(rest.strip(" ;\n"), shell)._replace(name=shell, tidying=_tidying(trap["script"]))
     if _BOMB.search(text.replace(" ", "")):
         return Workload((Phase(FOREVER, cpus=1.0, pids=BOMB),), name=shell)
     if text.strip().startswith("while") or text.strip().startswith("for (("):
@@ -170,6 +182,8 @@ def _script(text: str, shell: str) -> Workload:
     for part in text.replace("&&", ";").replace("\n", ";").split(";"):
         pieces = [piece for piece in part.split("&") if piece.strip()]
         for piece in pieces:
+            if piece.strip() == "wait" and background:
+                return _together([*background, *([Workload(tuple(phases), code, name)] if phases else [])])
             try:
                 one = command_workload(shlex.split(piece))
             except ValueError:
@@ -184,6 +198,11 @@ def _script(text: str, shell: str) -> Workload:
     if not phases and background:
         return _together(background)
     return _together([Workload(tuple(phases) or (Phase(0.0),), code, name), *background])
+
+
+def _tidying(script: str) -> float:
+    """How long the script of a trap takes; one that is empty lets the signal pass unheard."""
+    return sum(phase.seconds for phase in _script(script, "sh").phases) if script.strip() else FOREVER
 
 
 def _together(several: Sequence[Workload]) -> Workload:
