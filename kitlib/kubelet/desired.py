@@ -58,11 +58,13 @@ class Assigned(NamedTuple):
     Attributes:
         cpus: where it may run, `2-3`; "" = anywhere. exclusive: nobody else may run there.
         mems: NUMA nodes its memory comes from; "" = any.
+        of_pod: the CPUs are its pod's: other containers of the pod may run there, other pods may not.
     """
 
     cpus: str = ""
     exclusive: bool = False
     mems: str = ""
+    of_pod: bool = False
 
 
 NOTHING_ASSIGNED = Assigned()
@@ -137,6 +139,10 @@ class NodeConfig:
             page_size=self.machine.page_size,
             release=gates,
         )
+
+
+def _whose(given: Assigned) -> reasons.Whose:
+    return "container" if given.exclusive else "pod" if given.of_pod else "node"
 
 
 def container_id(uid: str, name: str) -> str:
@@ -300,7 +306,7 @@ class Desired:
             pod: it belongs to. container: which. identity: its id. given: by the resource managers.
         """
         resources = self.container_resources(pod, container, given)
-        why = reasons.container(container, resources, self.node.runtime, exclusive=given.exclusive)
+        why = reasons.container(container, resources, self.node.runtime, cpus=_whose(given))
         files = runtime_files(resources, self.version, self.node.runtime, why=why)
         return self._runtime_cgroup(pod, identity, "container", f"container {container.name}", files, container.name)
 

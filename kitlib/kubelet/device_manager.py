@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from kitlib.api.core import Container, Pod
 from kitlib.api.errors import KitError
-from kitlib.api.podresources import pod_limits
+from kitlib.api.podresources import containers_of, pod_limits
 from kitlib.api.release import Release
 from kitlib.kubelet.qos import is_regular_init
 from kitlib.kubelet.topology_hints import Hints, TopologyHint, node_sets
@@ -144,6 +144,11 @@ class DeviceManager:
             before = kept.get(resource, NONE)
             kept[resource] = before | ids if once else before - ids
         self._reusable = (uid, kept)
+
+    def allocate_pod(self, pod: Pod, hint: TopologyHint) -> None:
+        """The same for all containers of a pod, one after the other."""
+        for container in containers_of(pod):
+            self.allocate(pod, container, hint)
 
     def _choose(self, uid: str, resource: str, wanted: int, hint: TopologyHint) -> frozenset[str]:
         """First what init containers left, then devices of the hinted nodes, then others, then those of no node."""

@@ -10,16 +10,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
-from kitlib.api.core import Container, Pod
+from kitlib.api.core import Container, Pod, ResourceList
 from kitlib.api.errors import KitError
 from kitlib.api.podresources import containers_of
 from kitlib.api.release import Release
 from kitlib.kubelet.machine import MachineInfo
-from kitlib.kubelet.qos import get_pod_qos, is_regular_init, is_restartable_init, pod_level_resources
+from kitlib.kubelet.memory_pod_level import partition, pool_problem
+from kitlib.kubelet.qos import (
+    get_pod_qos,
+    is_regular_init,
+    is_restartable_init,
+    pod_level_managed,
+    pod_level_resources,
+    resembles_guaranteed,
+)
 from kitlib.kubelet.settings import ReservedMemory
-from kitlib.kubelet.topology_hints import Hints, TopologyHint, narrower, node_sets
+from kitlib.kubelet.topology_hints import EmptyPodSharedPoolError, Hints, TopologyHint, narrower, node_sets
 
 Nodes = frozenset[int]
 
@@ -56,11 +65,13 @@ class MemoryManager:
 
     Attributes:
         blocks: (pod UID, container) -> what it has.
+        pods: UID of a pod with resources of its own -> what all its containers have together.
     """
 
     nodes: dict[int, NUMANode]
     release: Release
     blocks: dict[tuple[str, str], list[Block]] = field(default_factory=dict)
+    pods: dict[str, list[Block]] = field(default_factory=dict)
     _reusable: tuple[str, dict[tuple[Nodes, str], int]] = ("", {})
 
     @classmethod
@@ -90,14 +101,18 @@ class MemoryManager:
         """From which nodes the container's memory could come. Source: staticPolicy.GetTopologyHints."""
         if not self._manages(pod):
             return {}
-        wanted, has = _requests(container), self.blocks.get((pod.metadata.uid, container.name))
+        wanted, has = self._requests(pod, container), self.blocks.get((pod.metadata.uid, container.name))
         return self._again(has, wanted) if has is not None else self._possible(pod.metadata.uid, wanted)
 
     def pod_hints(self, pod: Pod) -> Hints:
         """The same for the whole pod. Source: staticPolicy.GetPodTopologyHints, getPodRequestedResources."""
         if not self._manages(pod):
             return {}
-        wanted = _pod_requests(pod)
+        wanted, uid = self._pod_requests(pod), pod.metadata.uid
+        if uid in self.pods:
+            return self._again(self.pods[uid], wanted)
+        if pod_level_managed(pod, self.release) and self._pool_problem(pod, wanted):
+            return {name: [] for name in wanted}
         for container in containers_of(pod):
             has = self.blocks.get((pod.metadata.uid, container.name))
             if has is not None:
@@ -105,7 +120,33 @@ class MemoryManager:
         return self._possible(pod.metadata.uid, wanted)
 
     def _manages(self, pod: Pod) -> bool:
-        return get_pod_qos(pod, self.release) == "Guaranteed" and not pod_level_resources(pod, self.release)
+        return get_pod_qos(pod, self.release) == "Guaranteed" and (
+            not pod_level_resources(pod, self.release) or pod_level_managed(pod, self.release)
+        )
+
+    def _requests(self, pod: Pod, container: Container) -> dict[str, int]:
+        """Memory and huge pages of a container, bytes.
+
+        In a pod with resources of its own {} where it would not make a Guaranteed pod by itself.
+
+        Source: getContainerRequestedResources.
+        """
+        if pod_level_managed(pod, self.release) and not resembles_guaranteed(container):
+            return {}
+        return _memory(container.resources.requests)
+
+    def _pod_requests(self, pod: Pod) -> dict[str, int]:
+        """What a pod's containers need at the same time at most, or what it has for itself.
+
+        Source: getPodRequestedResources; KEP-753, KEP-5526.
+        """
+        if pod_level_managed(pod, self.release):
+            assert pod.spec.resources is not None
+            return _memory(pod.spec.resources.requests)
+        return _needed_at_once(pod)
+
+    def _pool_problem(self, pod: Pod, total: Mapping[str, int]) -> str:
+        return pool_problem(pod, total, partial(self._requests, pod))
 
     @staticmethod
     def _again(has: list[Block], wanted: Mapping[str, int]) -> Hints:
@@ -150,11 +191,45 @@ class MemoryManager:
         """
         if not self._manages(pod):
             return
-        uid, wanted = pod.metadata.uid, _requests(container)
+        uid, wanted = pod.metadata.uid, self._requests(pod, container)
         key = (uid, container.name)
         if key in self.blocks:
             self._update_reusable(pod, container, self.blocks[key])
             return
+        if not wanted and pod_level_managed(pod, self.release):
+            return  # it shares, and may use memory of any node
+        nodes = self._fitting(uid, wanted, hint)
+        made = [Block(name, nodes, size) for name, size in sorted(wanted.items())]
+        for block in made:
+            self._take(block, max(block.size - self._left_by_inits(uid, nodes, block.resource), 0))
+        self._update_reusable(pod, container, made)
+        self.blocks[key] = made
+        self._shrink_inits(pod, container, made)
+
+    def allocate_pod(self, pod: Pod, hint: TopologyHint) -> None:
+        """Give a pod with resources of its own its memory, and its containers their parts of it.
+
+        Raises:
+            EmptyPodSharedPoolError, KitError: with the kubelet's words; nothing has changed.
+
+        Source: staticPolicy.AllocatePod.
+        """
+        uid = pod.metadata.uid
+        wanted = self._pod_requests(pod) if self._manages(pod) else {}
+        if not wanted or uid in self.pods:
+            return
+        problem = self._pool_problem(pod, wanted)
+        if problem:
+            raise EmptyPodSharedPoolError(problem)
+        nodes = self._fitting(uid, wanted, hint)
+        self.pods[uid] = [Block(name, nodes, size) for name, size in sorted(wanted.items())]
+        for block in self.pods[uid]:
+            self._take(block, block.size)
+        for name, sizes in partition(pod, wanted, partial(self._requests, pod)).items():
+            self.blocks[uid, name] = [Block(resource, nodes, size) for resource, size in sorted(sizes.items())]
+
+    def _fitting(self, uid: str, wanted: Mapping[str, int], hint: TopologyHint) -> Nodes:
+        """The hinted nodes, more where they are not enough, the best where none were hinted."""
         nodes, preferred = hint
         if nodes is None:
             best = self._best(uid, wanted, frozenset(), "get the default NUMA affinity, no NUMA nodes with enough "
@@ -171,12 +246,7 @@ class MemoryManager:
         assert nodes is not None
         if len(nodes) > 1 and self._mixed(nodes):
             raise KitError("[memorymanager] preferred hint violates NUMA node allocation")
-        made = [Block(name, nodes, size) for name, size in sorted(wanted.items())]
-        for block in made:
-            self._take(block, max(block.size - self._left_by_inits(uid, nodes, block.resource), 0))
-        self._update_reusable(pod, container, made)
-        self.blocks[key] = made
-        self._shrink_inits(pod, container, made)
+        return nodes
 
     def _best(self, uid: str, wanted: Mapping[str, int], at_least: Nodes, what: str) -> TopologyHint:
         """The best hint that includes these nodes. Source: getDefaultHint, extendTopologyManagerHint, findBestHint."""
@@ -205,7 +275,10 @@ class MemoryManager:
 
     def release_container(self, uid: str, container: str) -> None:
         """Take a container's memory back. Source: staticPolicy.RemoveContainer."""
-        for block in self.blocks.pop((uid, container), ()):
+        blocks: Iterable[Block] = self.blocks.pop((uid, container), ())
+        if uid in self.pods:  # what its containers had together comes back with the last of them
+            blocks = () if any(key[0] == uid for key in self.blocks) else self.pods.pop(uid)
+        for block in blocks:
             size = block.size
             for node in sorted(block.nodes):
                 account = self.nodes[node]
@@ -257,27 +330,24 @@ class MemoryManager:
                 self.blocks[key] = kept
 
 
-def _requests(container: Container) -> dict[str, int]:
-    """Memory and huge pages, bytes. Source: getRequestedResources."""
+def _memory(requests: ResourceList) -> dict[str, int]:
+    """Memory and huge pages, bytes."""
     return {
-        name: amount.value()
-        for name, amount in container.resources.requests.items()
-        if name == "memory" or name.startswith("hugepages-")
+        name: amount.value() for name, amount in requests.items() if name == "memory" or name.startswith("hugepages-")
     }
 
 
-def _pod_requests(pod: Pod) -> dict[str, int]:
-    """What a pod's containers need at the same time at most. Source: getPodRequestedResources; KEP-753."""
+def _needed_at_once(pod: Pod) -> dict[str, int]:
     sidecars: dict[str, int] = {}
     most: dict[str, int] = {}
     for init in pod.spec.init_containers:
-        for name, size in _requests(init).items():
+        for name, size in _memory(init.resources.requests).items():
             if is_restartable_init(init):
                 sidecars[name] = sidecars.get(name, 0) + size
             else:
                 most[name] = max(most.get(name, 0), sidecars.get(name, 0) + size)
     total: dict[str, int] = {}
     for container in pod.spec.containers:
-        for name, size in _requests(container).items():
+        for name, size in _memory(container.resources.requests).items():
             total[name] = total.get(name, 0) + size
     return {name: max(size + sidecars.get(name, 0), most.get(name, 0)) for name, size in total.items()}

@@ -71,6 +71,23 @@ def pod_level_resources(pod: Pod, release: Release | None = None) -> bool:
     return pod.spec.resources is not None and (release or Release.latest()).enabled("PodLevelResources")
 
 
+def pod_level_managed(pod: Pod, release: Release | None = None) -> bool:
+    """Whether the CPU, memory and topology managers go by the pod's own `spec.resources`. Source: KEP-5526."""
+    return pod_level_resources(pod, release) and (release or Release.latest()).enabled("PodLevelResourceManagers")
+
+
+def resembles_guaranteed(container: Container) -> bool:
+    """Whether a container by itself asks for CPU and memory with limits equal to its requests.
+
+    Source: kubelet cm/qos IsContainerEquivalentQOSGuaranteed.
+    """
+    requests, limits = container.resources.requests, container.resources.limits
+    return all(
+        name in requests and requests[name].sign() > 0 and name in limits and requests[name] == limits[name]
+        for name in QOS_RESOURCES
+    )
+
+
 def is_critical_pod(pod: Pod) -> bool:
     """A static pod, a mirror pod, or a pod of system-critical priority (2000000000 or more).
 

@@ -5,6 +5,8 @@ They are put together only when somebody reads them (`Reason`), so a tree of tho
 
 from __future__ import annotations
 
+from typing import Literal
+
 from kitlib.api.core import Container, ResourceList
 from kitlib.kubelet.cgroup_config import PodTotals
 from kitlib.kubelet.cgroup_files import Why
@@ -103,10 +105,18 @@ def pod(totals: PodTotals, period: int) -> Why:
     }
 
 
+Whose = Literal["container", "pod", "node"]
+_CPUS: dict[Whose, tuple[str, str]] = {
+    "container": ("CPUs of its own", "staticPolicy.Allocate"),
+    "pod": ("the pod's CPUs that none of its containers has for itself", "staticPolicy.AllocatePod"),
+    "node": ("the CPUs that no container has for itself", "reconcileState"),
+}
+
+
 def container(
-    declared: Container, resources: LinuxContainerResources, runtime: Runtime, *, exclusive: bool = False
+    declared: Container, resources: LinuxContainerResources, runtime: Runtime, *, cpus: Whose = "node"
 ) -> Why:
-    """Of a container's cgroup; `exclusive` where it has CPUs of its own."""
+    """Of a container's cgroup; `cpus`: for whom those are that it runs on."""
     source = "kubelet kuberuntime calculateLinuxResources"
     request, limit = declared.resources.requests.get("cpu"), declared.resources.limits.get("cpu")
     curve = "1 + (shares − 2) × 9999 / 262142"
@@ -124,8 +134,8 @@ def container(
         "memory": Reason("limits.memory {0}", declared.resources.limits.get("memory") or "of the pod", source=source),
         "hugepages": Reason("limits of huge pages; 0 where none are asked for", source=source),
         "cpuset": Reason(
-            "CPUs of its own" if exclusive else "the CPUs that no container has for itself",
-            source=f"kubelet cpumanager {'staticPolicy.Allocate' if exclusive else 'reconcileState'}",
+            _CPUS[cpus][0],
+            source=f"kubelet cpumanager {_CPUS[cpus][1]}",
         ),
         "memory.high": Reason("request + throttling factor × (limit − request), in whole pages", source="KEP-2570"),
         "memory.min": Reason("the container's memory request, never reclaimed", source="KEP-2570"),

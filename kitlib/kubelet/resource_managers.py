@@ -20,7 +20,7 @@ from kitlib.kubelet.desired import Assigned, NodeConfig
 from kitlib.kubelet.device_manager import DeviceManager
 from kitlib.kubelet.memory_manager import MemoryManager
 from kitlib.kubelet.node_allocatable import node_allocatable_reservation
-from kitlib.kubelet.topology_hints import Hints, TopologyHint
+from kitlib.kubelet.topology_hints import EmptyPodSharedPoolError, Hints, TopologyHint
 from kitlib.kubelet.topology_manager import AdmissionProblem, HintProvider, TopologyManager
 
 
@@ -40,6 +40,9 @@ class _CPUs:
 
     def allocate(self, pod: Pod, container: Container, hint: TopologyHint) -> None:
         self.policy.allocate(pod, container, hint.nodes)
+
+    def allocate_pod(self, pod: Pod, hint: TopologyHint) -> None:
+        self.policy.allocate_pod(pod, hint.nodes)
 
 
 class ResourceManagers:
@@ -90,6 +93,7 @@ class ResourceManagers:
             providers,
             settings.topology_manager_policy_options,
             machine.numa_distances,
+            config.gates,
         )
 
     @property
@@ -111,6 +115,9 @@ class ResourceManagers:
         except SMTAlignmentError as error:
             self.release(pod)
             raise AdmissionProblem("SMTAlignmentError", str(error)) from error
+        except EmptyPodSharedPoolError as error:
+            self.release(pod)
+            raise AdmissionProblem("EmptyPodSharedPoolError", str(error)) from error
         except KitError as error:
             self.release(pod)
             text = f"Allocate failed due to {error}, which is unexpected"
@@ -126,22 +133,26 @@ class ResourceManagers:
                 self.memory.release_container(uid, container.name)
             self.devices.release_container(uid, container.name)
 
-    def assigned(self, uid: str, container: str) -> Assigned:
-        """Where a container may run: on CPUs of its own, or with the static policy on those that are shared."""
-        cpus, exclusive = "", False
+    def assigned(self, pod: Pod, container: Container) -> Assigned:
+        """Where a container may run: on CPUs of its own or of its pod, or with the static policy on the shared ones.
+
+        Source: cpumanager GetCPUAffinity, GetResourceIsolationLevel.
+        """
+        uid, cpus, exclusive, of_pod = pod.metadata.uid, "", False, False
         if self.cpus is not None:
-            own = self.cpus.state.of(uid, container)
-            exclusive = own is not None
+            own = self.cpus.state.of(uid, container.name)
+            exclusive = own is not None and bool(self.cpus.exclusive_cpus(pod, container))
+            of_pod = own is not None and not exclusive
             cpus = format_cpus(self.cpus.state.default if own is None else own)
-        mems = self.memory.nodes_of(uid, container) if self.memory is not None else ()
-        return Assigned(cpus, exclusive, format_cpus(mems))
+        mems = self.memory.nodes_of(uid, container.name) if self.memory is not None else ()
+        return Assigned(cpus, exclusive, format_cpus(mems), of_pod)
 
     def assignments(self, pods: Iterable[Pod]) -> dict[tuple[str, str], Assigned]:
         """For all containers of these pods."""
         if self.idle:
             return {}
         return {
-            (pod.metadata.uid, container.name): self.assigned(pod.metadata.uid, container.name)
+            (pod.metadata.uid, container.name): self.assigned(pod, container)
             for pod in pods
             for container in containers_of(pod)
         }

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator
 from itertools import combinations
 from typing import NamedTuple
 
+from kitlib.api.errors import KitError
+
 
 class TopologyHint(NamedTuple):
     """One possible place.
@@ -24,6 +26,10 @@ class TopologyHint(NamedTuple):
 
     def __str__(self) -> str:
         return f"[{' '.join(map(str, sorted(self.nodes or ())))}] {str(self.preferred).lower()}"
+
+
+class EmptyPodSharedPoolError(KitError):
+    """A pod's own resources leave nothing to those of its containers that share."""
 
 
 Hints = dict[str, list[TopologyHint] | None]

@@ -16,12 +16,16 @@ from typing import Protocol
 from kitlib.api.core import Container, Pod
 from kitlib.api.errors import KitError
 from kitlib.api.podresources import containers_of
+from kitlib.api.release import Release
+from kitlib.kubelet.qos import pod_level_managed
 from kitlib.kubelet.settings_options import LEAST_MAX_NUMA_NODES, MAX_NUMA_NODES, is_on
 from kitlib.kubelet.topology_hints import Hints, TopologyHint, narrower
 
 ANY = TopologyHint(None, True)
 IMPOSSIBLE = NOTHING_CHOSEN = TopologyHint(None, False)
 PREFER_CLOSEST = "prefer-closest-numa-nodes"
+REFUSED = "Resources cannot be allocated with Topology locality"
+POD_LEVEL_REFUSED = "pod with pod-level resources failed admission under pod-scope topology manager"
 NEAR, FAR = 10, 20
 """Distances of a node to itself and to another where the machine gives none, as the kernel assumes them."""
 
@@ -57,6 +61,14 @@ class HintProvider(Protocol):
         """
         ...
 
+    def allocate_pod(self, pod: Pod, hint: TopologyHint) -> None:
+        """Serve a pod with resources of its own, in one.
+
+        Raises:
+            KitError: it cannot.
+        """
+        ...
+
 
 class TopologyManager:
     """Admits pods by a policy.
@@ -66,6 +78,7 @@ class TopologyManager:
         nodes: the machine's NUMA nodes. options: `--topology-manager-policy-options`.
         distances: node -> its distances to all nodes, for `prefer-closest-numa-nodes`.
         providers: the resource managers, in the order in which they are asked.
+        release: whose feature gates hold.
 
     Raises:
         KitError: the machine has more NUMA nodes than the policy handles.
@@ -79,8 +92,9 @@ class TopologyManager:
         providers: Sequence[HintProvider],
         options: Mapping[str, str] | None = None,
         distances: Mapping[int, Sequence[int]] | None = None,
+        release: Release | None = None,
     ) -> None:
-        self.policy, self.scope, self.providers = policy, scope, providers
+        self.policy, self.scope, self.providers, self.release = policy, scope, providers, release
         self.nodes = frozenset(nodes)
         self._distances = distances or {}
         self._closest = is_on(options or {}, PREFER_CLOSEST) and policy != "single-numa-node"
@@ -101,9 +115,16 @@ class TopologyManager:
         Source: scope_container.go, scope_pod.go Admit; admitPolicyNone.
         """
         chosen: dict[str, TopologyHint] = {}
-        whole = None
+        whole: TopologyHint | None = None
         if self.policy != "none" and self.scope == "pod":
-            whole = self._accepted([provider.pod_hints(pod) for provider in self.providers])
+            whole, admitted = self.merge([provider.pod_hints(pod) for provider in self.providers])
+            by_pod = pod_level_managed(pod, self.release)
+            if not admitted:
+                raise AdmissionProblem("TopologyAffinityError", POD_LEVEL_REFUSED if by_pod else REFUSED)
+            if by_pod:
+                for provider in self.providers:
+                    provider.allocate_pod(pod, whole)
+                return {container.name: whole for container in containers_of(pod)}
         for container in containers_of(pod):
             hint = NOTHING_CHOSEN if self.policy == "none" else whole
             if hint is None:
@@ -116,7 +137,7 @@ class TopologyManager:
     def _accepted(self, hints: Sequence[Hints]) -> TopologyHint:
         best, admitted = self.merge(hints)
         if not admitted:
-            raise AdmissionProblem("TopologyAffinityError", "Resources cannot be allocated with Topology locality")
+            raise AdmissionProblem("TopologyAffinityError", REFUSED)
         return best
 
     def merge(self, hints: Sequence[Hints]) -> tuple[TopologyHint, bool]:

@@ -13,7 +13,7 @@ from kitlib.api.core import Pod
 from kitlib.api.defaults import set_defaults
 from kitlib.api.errors import KitError
 from kitlib.api.serialize import from_dict
-from kitlib.kubelet.desired import NodeConfig, desired_tree
+from kitlib.kubelet.desired import Assigned, NodeConfig, desired_tree
 from kitlib.kubelet.device_manager import DevicePlugin
 from kitlib.kubelet.machine import MachineInfo, grouped
 from kitlib.kubelet.resource_managers import ResourceManagers
@@ -123,9 +123,9 @@ def test_cpus_memory_and_device_of_a_container_come_from_one_numa_node() -> None
     first, second = pod("first", "4", "4Gi", example_com__gpu="1"), pod("second", "4", "4Gi", example_com__gpu="1")
     managers.admit(first)
     managers.admit(second)
-    assert managers.assigned("first", "c0") == ("1-2,9-10", True, "0")
+    assert managers.assigned(first, first.spec.containers[0]) == Assigned("1-2,9-10", True, "0")
     assert managers.environment("first", "c0") == {"EXAMPLE_COM_GPU": "a"}
-    assert managers.assigned("second", "c0") == ("4-5,12-13", True, "1")
+    assert managers.assigned(second, second.spec.containers[0]) == Assigned("4-5,12-13", True, "1")
     assert managers.environment("second", "c0") == {"EXAMPLE_COM_GPU": "b"}
 
 
@@ -186,13 +186,14 @@ def test_memory_of_a_large_container_binds_two_nodes_into_a_group() -> None:
     flags = ["--memory-manager-policy=Static", "--kube-reserved=memory=1Gi", "--reserved-memory=0:memory=1124Mi"]
     config = node(flags, numa_memory={0: 8 * GI, 1: 8 * GI})
     managers = ResourceManagers(config)
-    managers.admit(pod("large", "1", "10Gi"))
-    assert managers.assigned("large", "c0").mems == "0-1"
+    large, small = pod("large", "1", "10Gi"), pod("small", "1", "1Gi")
+    managers.admit(large)
+    assert managers.assigned(large, large.spec.containers[0]).mems == "0-1"
     problem = refusal(managers, pod("larger", "1", "8Gi"))
     assert "no NUMA nodes with enough memory is available" in problem.message
-    managers.release(pod("large", "1", "10Gi"))
-    managers.admit(pod("small", "1", "1Gi"))
-    assert managers.assigned("small", "c0").mems == "0"
+    managers.release(large)
+    managers.admit(small)
+    assert managers.assigned(small, small.spec.containers[0]).mems == "0"
     problem = refusal(managers, pod("large", "1", "10Gi"))
     assert "[memorymanager]" in problem.message
 

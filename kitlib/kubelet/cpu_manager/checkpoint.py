@@ -26,6 +26,8 @@ def dump_state(policy: str, state: CPUState) -> str:
             uid: {name: format_cpus(cpus) for name, cpus in sorted(containers.items())}
             for uid, containers in sorted(state.assignments.items())
         }
+    if state.pods:
+        data["podEntries"] = {uid: {"cpuSet": format_cpus(cpus)} for uid, cpus in sorted(state.pods.items())}
     text = json.dumps(data, separators=(",", ":"))
     return json.dumps({"data": text, "checksum": checksum(text)}, separators=(",", ":"))
 
@@ -60,6 +62,11 @@ def load_state(text: str, policy: str) -> CPUState:
             except ValueError as error:
                 text = f'could not parse cpuset "{cpus}" for container "{name}" in pod "{uid}": {error}'
                 raise _broken(text) from error
+    for uid, entry in data.get("podEntries", {}).items():
+        try:
+            state.pods[uid] = parse_cpus(entry.get("cpuSet", ""))
+        except ValueError as error:
+            raise _broken(f'could not parse cpuset "{entry["cpuSet"]}" for pod "{uid}": {error}') from error
     return state
 
 

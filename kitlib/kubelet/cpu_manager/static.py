@@ -10,17 +10,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
-from kitlib.api.core import Container, Pod
+from kitlib.api.core import Container, Pod, ResourceList
 from kitlib.api.podresources import containers_of
 from kitlib.api.release import Release
 from kitlib.kubelet.cpu_manager.distributed import take_distributed
 from kitlib.kubelet.cpu_manager.packed import CPUManagerError, take_packed
+from kitlib.kubelet.cpu_manager.pod_level import partition, pool_problem
 from kitlib.kubelet.cpu_manager.topology import CPUTopology
 from kitlib.kubelet.cpuset import format_cpus
-from kitlib.kubelet.qos import get_pod_qos, is_regular_init, is_restartable_init, pod_level_resources
+from kitlib.kubelet.qos import (
+    get_pod_qos,
+    is_regular_init,
+    is_restartable_init,
+    pod_level_managed,
+    pod_level_resources,
+    resembles_guaranteed,
+)
 from kitlib.kubelet.settings_options import is_on, static_policy_option_problems
-from kitlib.kubelet.topology_hints import TopologyHint, node_sets
+from kitlib.kubelet.topology_hints import EmptyPodSharedPoolError, TopologyHint, node_sets
 
 NONE: frozenset[int] = frozenset()
 
@@ -34,11 +43,13 @@ class CPUState:
     """Who has which processors.
 
     Attributes:
-        default: the shared set. assignments: pod UID -> container -> its own set.
+        default: the shared set. assignments: pod UID -> container -> its own set, or that of its pod's pool.
+        pods: UID of a pod with resources of its own -> the set of all its containers.
     """
 
     default: frozenset[int] = NONE
     assignments: dict[str, dict[str, frozenset[int]]] = field(default_factory=dict)
+    pods: dict[str, frozenset[int]] = field(default_factory=dict)
 
     def of(self, uid: str, container: str) -> frozenset[int] | None:
         """A container's own set, or None."""
@@ -131,6 +142,7 @@ class StaticPolicy:
                         f'"{shown}"'
                     )
                 known |= cpus
+        known = known.union(*state.pods.values())
         if known != everything:
             raise CPUManagerError(
                 f'current set of available CPUs "{format_cpus(everything)}" doesn\'t match with CPUs in state '
@@ -152,21 +164,28 @@ class StaticPolicy:
     def exclusive_cpus(self, pod: Pod, container: Container) -> int:
         """How many processors a container gets for itself; 0 = it shares.
 
-        The pod must be Guaranteed and the container's request a whole number; pods with resources of their own share
-        (the gate PodLevelResourceManagers is off). Source: staticPolicy.guaranteedCPUs, Allocate.
+        The pod must be Guaranteed and the container's request a whole number. In a pod with resources of its own all
+        share, or with the gate PodLevelResourceManagers those that would not make a Guaranteed pod by themselves.
+
+        Source: staticPolicy.guaranteedCPUs, Allocate.
         """
-        if get_pod_qos(pod, self.release) != "Guaranteed" or pod_level_resources(pod, self.release):
+        if get_pod_qos(pod, self.release) != "Guaranteed":
             return 0
-        request = container.resources.requests.get("cpu")
-        if request is None or request.milli_value() % 1000:
+        if pod_level_resources(pod, self.release) and not (
+            pod_level_managed(pod, self.release) and resembles_guaranteed(container)
+        ):
             return 0
-        return request.value()
+        return _whole(container.resources.requests)
 
     def pod_cpus(self, pod: Pod) -> int:
         """How many processors the pod as a whole gets: what it needs at the same time at most.
 
-        Source: staticPolicy.podGuaranteedCPUs; KEP-753.
+        Of a pod with resources of its own these count. Source: staticPolicy.podGuaranteedCPUs; KEP-753, KEP-5526.
         """
+        if pod_level_managed(pod, self.release):
+            assert pod.spec.resources is not None
+            guaranteed = get_pod_qos(pod, self.release) == "Guaranteed"
+            return _whole(pod.spec.resources.requests) if guaranteed else 0
         sidecars = most = 0
         for container in pod.spec.init_containers:
             wanted = self.exclusive_cpus(pod, container)
@@ -207,8 +226,39 @@ class StaticPolicy:
         self._reusable = (uid, reusable | cpus if once else reusable - cpus)
         return cpus
 
+    def allocate_pod(self, pod: Pod, nodes: frozenset[int] | None = None) -> None:
+        """Give a pod with resources of its own its processors, and its containers their parts of them.
+
+        Args:
+            pod: at admission. nodes: NUMA nodes that the topology manager chose; None = any.
+
+        Raises:
+            EmptyPodSharedPoolError, SMTAlignmentError, CPUManagerError: and nothing has changed.
+
+        Source: staticPolicy.AllocatePod.
+        """
+        total, uid = self.pod_cpus(pod), pod.metadata.uid
+        if not total or uid in self.state.pods:
+            return
+        problem = self._pool_problem(pod)
+        if problem:
+            raise EmptyPodSharedPoolError(problem)
+        self._check_cores(total)
+        cpus = self._allocate(total, nodes, NONE)
+        try:
+            parts = partition(pod, cpus, partial(self.exclusive_cpus, pod), self._take)
+        except CPUManagerError:
+            self.state.default |= cpus
+            raise
+        self.state.pods[uid], self.state.assignments[uid] = cpus, parts
+
+    def _pool_problem(self, pod: Pod) -> str:
+        return pool_problem(pod, self.pod_cpus(pod), partial(self.exclusive_cpus, pod))
+
     def remove(self, uid: str, container: str) -> None:
         """Take a container's processors back, except those that another one of the pod has too.
+
+        Those of a pod with resources of its own come back together, with its last container.
 
         Source: staticPolicy.RemoveContainer, getAssignedCPUsOfSiblings.
         """
@@ -219,6 +269,9 @@ class StaticPolicy:
         del rest[container]
         if not rest:
             del self.state.assignments[uid]
+        if uid in self.state.pods:
+            self.state.default |= self.state.pods.pop(uid) if not rest else NONE
+            return
         self.state.default |= cpus - NONE.union(*rest.values())
 
     def _reusable_by(self, uid: str) -> frozenset[int]:
@@ -288,6 +341,11 @@ class StaticPolicy:
         if not wanted:
             return None
         uid, assigned = pod.metadata.uid, NONE
+        if pod_level_managed(pod, self.release):
+            if uid in self.state.pods:
+                return self._hints(self.state.pods[uid], NONE, wanted)
+            if self._pool_problem(pod):
+                return []
         for container in containers_of(pod):
             has = self.state.of(uid, container.name)
             if has is not None:
@@ -323,3 +381,9 @@ class StaticPolicy:
             return False
         touched = self.topology.above(self.topology.of("numa", nodes), "socket")
         return len(touched) == -(-least // per_socket)
+
+
+def _whole(requests: ResourceList) -> int:
+    """The CPUs requested where they are a whole number, else 0. Source: isIntegralCPUAmount."""
+    request = requests.get("cpu")
+    return 0 if request is None or request.milli_value() % 1000 else request.value()

@@ -152,7 +152,7 @@ class CgroupManager:
                 name = state.container.name
                 cgroup = found.containers.get(name)
                 if cgroup is None:
-                    given = self._managers.assigned(uid, name)
+                    given = self._managers.assigned(pod, state.container)
                     cgroup = self._rules.container_level(pod, state.container, state.id, given)
                     found.containers[name] = cgroup
                 made.append(cgroup)

@@ -26,6 +26,7 @@ from kitlib.kubelet.loop.watcher import Watcher
 from kitlib.kubelet.node_allocatable import node_status
 from kitlib.kubelet.node_validation import check_node
 from kitlib.kubelet.oom_score import SANDBOX_OOM_SCORE_ADJ, container_oom_score_adjust
+from kitlib.kubelet.qos import pod_level_managed
 from kitlib.kubelet.resize import RETRY
 from kitlib.kubelet.resource_managers import ResourceManagers
 from kitlib.kubelet.timeline import Timeline
@@ -177,10 +178,11 @@ class Kubelet:
             self._reject(worker, problem.reason, problem.message)
             return
         for container in containers_of(pod):
-            given = self.managers.assigned(pod.metadata.uid, container.name)
-            if given.exclusive:
+            given = self.managers.assigned(pod, container)
+            if given.exclusive or given.of_pod:
                 about = f"{pod.name}/{container.name}"
-                self.timeline.note("cpumanager", "allocating CPUs to", about, given.cpus, "staticPolicy.Allocate")
+                function = "AllocatePod" if pod_level_managed(pod, self.config.gates) else "Allocate"
+                self.timeline.note("cpumanager", "allocating CPUs to", about, given.cpus, f"staticPolicy.{function}")
         requests = pod_requests(pod, release=self.config.gates)
         worker.asked = {name: amount.milli_value() for name, amount in requests.items()}
         worker.asked["pods"] = 1000
@@ -259,7 +261,7 @@ class Kubelet:
             if self.runtime.pid(state.id):
                 continue  # it was told to end, and has not yet
             container = state.container
-            given = self.managers.assigned(pod.metadata.uid, container.name)
+            given = self.managers.assigned(pod, container)
             cgroup = self.rules.container_level(pod, container, state.id, given)
             env = self.managers.environment(pod.metadata.uid, container.name)
             score = container_oom_score_adjust(pod, container, self.config.machine.memory, self.config.gates)
