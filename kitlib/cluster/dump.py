@@ -191,12 +191,12 @@ class Dump:
         return self.scheduler(without=pod).explain(unbound(pod))
 
     def how_many(self, pod: Pod, most: int = 100_000) -> tuple[dict[str, int], Decision | None]:
-        """How many more pods like this one fit.
+        """How many more pods like this one fit; one that waits is the first of them, one that has a node stays there.
 
         Returns:
             Node -> number, and the decision about the first that does not fit (None where `most` was reached).
         """
-        scheduler = self.scheduler(without=pod)
+        scheduler = self.scheduler(without=None if pod.spec.node_name else pod)
         placed: dict[str, int] = {}
         for number in range(most):
             clone = unbound(pod)

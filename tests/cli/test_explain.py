@@ -111,6 +111,13 @@ def test_how_many_more_fit(capsys: pytest.CaptureFixture[str], monkeypatch: pyte
     assert "Insufficient cpu" in answer["then"]
 
 
+def test_a_pod_that_stands_stays_where_it_is_when_more_of_it_are_counted() -> None:
+    dump = Dump.read(text().replace('requests: {cpu: "3"}', 'requests: {cpu: "2"}'))
+    placed, stop = dump.how_many(dump.pod("web"))
+    assert placed == {"alpha": 1} and stop is not None and "Insufficient cpu" in stop.message
+    assert dump.how_many(dump.pod("job"))[0] == {"alpha": 1}
+
+
 def test_a_bare_message_is_taken_apart(capsys: pytest.CaptureFixture[str]) -> None:
     message = (
         "0/5 nodes are available: 2 Insufficient cpu, 3 node(s) had untolerated taint {a: b, c}. preemption: 0/5 nodes "
