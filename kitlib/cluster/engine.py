@@ -10,21 +10,21 @@ def engine_answers() -> tuple[bool, str]:
         Whether real nodes can start at once, and a sentence: on which engine, or why not.
     """
     from kitlib.api.errors import KitError
-    from kitlib.node.real import engine, image
+    from kitlib.node.real import engine, host, image
 
     try:
-        client = engine.connect()
+        client, endpoint = engine.reach()
     except KitError as error:
         return False, str(error)
     try:
-        version = client.version().get("Version", "?")
+        there = host.host_of(client, endpoint)
         if not image.ready(client):
-            return False, f"engine {version} answers, but the nodes' image is not there yet: kitlib image build"
-    except Exception as error:  # the SDK passes on errors of requests, urllib3 and the socket layer
-        return False, f"the container engine fails: {str(error).splitlines()[0][:160]}"
+            return False, f"{there.name} {there.version} answers, but the nodes' image is not there: kitlib image build"
+    except KitError as error:
+        return False, f"the container engine fails: {str(error)[:160]}"
     finally:
         client.close()
-    return True, f"engine {version} answers"
+    return True, f"{there.name} {there.version} answers"
 
 
 def engine_processors() -> int:
@@ -37,8 +37,9 @@ def engine_processors() -> int:
     except KitError:
         return 0
     try:
-        return int(client.info().get("NCPU") or 0)
-    except Exception:  # the SDK passes on errors of requests, urllib3 and the socket layer
+        with engine.asking("the engine says nothing of itself"):
+            return int(client.info().get("NCPU") or 0)
+    except KitError:
         return 0
     finally:
         client.close()

@@ -51,8 +51,9 @@ class Starter:
 
     def prepare(self) -> None:
         """Ask the engine what it is, remove what others left behind, make sure of the image."""
-        self._info = self._client.info()
-        container.sweep(self._client)
+        with engine.asking("real nodes"):
+            self._info = self._client.info()
+            container.sweep(self._client)
         self._image = self._image or images.ensure(self._client)
 
     def begin(

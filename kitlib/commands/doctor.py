@@ -148,40 +148,50 @@ def _memory() -> Finding:
 
 
 def _engine() -> list[Finding]:
-    """The engine, what nodes are made from, and whether its host keeps something from them."""
+    """The engine and where it was found, what nodes are made from, and what a node is refused there."""
     advice = "start Docker or Podman, or use the simulated kernel: Cluster.simulated()"
     if not _has("docker"):
         text = "the docker package is not installed"
         return [Finding("container engine", "missing", text, "pip install 'kitlib[docker]'")]
     from kitlib.api.errors import KitError
-    from kitlib.node.real import engine, image
+    from kitlib.node.real import engine, host, image
 
     try:
-        client = engine.connect()
+        client, endpoint = engine.reach()
     except KitError as error:
         return [Finding("container engine", "missing", str(error)[:300], advice)]
     try:
-        info = client.info()
-        found = [
-            Finding(
-                "container engine",
-                "ok",
-                f"{info.get('ServerVersion', '?')} on {info.get('OperatingSystem', '?')}, "
-                f"cgroup v{info.get('CgroupVersion', '1')}, driver {info.get('CgroupDriver', '?')}",
-            )
-        ]
+        there = host.host_of(client, endpoint)
+        told = f"{there}; found at {there.found}"
+        found = [Finding("container engine", "limited" if there.refuses else "ok", told, "; ".join(there.refuses))]
         if image.have(client, image.tag()):
             found.append(Finding("image of a node", "ok", image.tag()))
+            found.append(_node())
         elif image.ready(client):
             found.append(Finding("image of a node", "ok", "its base is there; the rest is built when it is needed"))
         else:
             hint = "kitlib image build, or without a network: kitlib image load FILE"
             found.append(Finding("image of a node", "missing", "not built yet", hint))
         return found
-    except Exception as error:  # the SDK passes on errors of requests, urllib3 and the socket layer
-        return [Finding("container engine", "missing", f"it fails: {str(error).splitlines()[0][:160]}", advice)]
+    except KitError as error:
+        return [Finding("container engine", "missing", f"it fails: {str(error)[:300]}", advice)]
     finally:
         client.close()
+
+
+def _node() -> Finding:
+    """Start one, ask it what it is refused, end it: only a node knows what it may."""
+    from kitlib.api.errors import KitError
+    from kitlib.cluster import Cluster
+
+    try:
+        with Cluster.docker(1, cpus=1, memory="128Mi", control_plane="process") as cluster:
+            lacking = list(cluster.node().fidelity)
+    except KitError as error:
+        return Finding("a real node", "missing", f"does not start: {str(error)[:300]}")
+    if lacking:
+        return Finding("a real node", "limited", "starts", "; ".join(lacking))
+    return Finding("a real node", "ok", "starts, and nothing is refused")
 
 
 def _verdict(findings: list[Finding], engine: list[Finding]) -> Finding:
@@ -189,7 +199,7 @@ def _verdict(findings: list[Finding], engine: list[Finding]) -> Finding:
     by_subject = {f.subject: f for f in findings}
     if by_subject["notebooks and widgets"].state == "ok":
         works.append("notebooks")
-    if engine and all(found.state == "ok" for found in engine):
+    if engine and all(found.state != "missing" for found in engine):
         works.append("real nodes")
     return Finding("works here", "ok", ", ".join(works))
 

@@ -23,6 +23,7 @@ def add(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     from kitlib.api.errors import KitError
     from kitlib.lab import report
+    from kitlib.lab.files import write_whole
 
     rows = report.read_learners(options.folder, recheck=options.recheck)
     if options.output is None:
@@ -33,7 +34,7 @@ def run(options: argparse.Namespace) -> int:
         raise KitError(f"{options.output}: a name ending in .csv or .html is expected")
     text = report.to_html(rows) if kind == ".html" else report.to_csv(rows)
     try:
-        options.output.write_text(text, encoding="utf-8", newline="")
+        write_whole(options.output, text)
     except OSError as error:
         raise KitError(f"{options.output}: {error.strerror or error}") from error
     print(f"{options.output}: {len(rows)} learners")

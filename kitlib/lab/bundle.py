@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kitlib.api.errors import KitError
+from kitlib.lab.files import replacing
 from kitlib.lab.launch import make_course_folder
 
 EXTRAS = ("notebook", "docker")
@@ -79,28 +80,31 @@ def make_bundle(output: str | Path, *, image: str | Path | None = None, extras: 
     target = Path(output)
     if image is not None and not Path(image).is_file():
         raise KitError(f"{image}: no such image; make one with kitlib image save")
-    with tempfile.TemporaryDirectory(prefix="kitlib-bundle-") as temporary:
-        root = Path(temporary) / "kitlib-course"
-        wheels = root / "wheels"
-        wheels.mkdir(parents=True)
-        kit = own_wheel(wheels)
-        run_pip("download", "--dest", str(wheels), "--only-binary=:all:", f"{kit}[{','.join(extras)}]")
-        make_course_folder(root / "course")
-        (root / "install.py").write_text(INSTALL.replace("EXTRAS", ",".join(extras)), encoding="utf-8")
-        version = f"{sys.version_info[0]}.{sys.version_info[1]} {platform.system()} {platform.machine()}\n"
-        (root / "python.txt").write_text(version)
-        if image is not None:
-            shutil.copyfile(image, root / "node-image.tar")
-        count = len(list(wheels.glob("*.whl")))
-        unfinished = target.with_name(target.name + ".part")
-        try:
-            with tarfile.open(unfinished, "w:gz" if target.suffix in (".gz", ".tgz") else "w") as archive:
+    try:
+        with tempfile.TemporaryDirectory(prefix="kitlib-bundle-") as temporary:
+            root = Path(temporary) / "kitlib-course"
+            count = _collect(root, extras)
+            if image is not None:
+                shutil.copyfile(image, root / "node-image.tar")
+            packed = target.suffix in (".gz", ".tgz")
+            with replacing(target) as unfinished, tarfile.open(unfinished, "w:gz" if packed else "w") as archive:
                 archive.add(root, arcname=root.name)
-            unfinished.replace(target)
-        except OSError as error:
-            unfinished.unlink(missing_ok=True)
-            raise KitError(f"{target}: {error.strerror or error}") from error
+    except OSError as error:
+        raise KitError(f"{target}: {error.strerror or error}") from error
     return Bundle(target, count, target.stat().st_size, image is not None)
+
+
+def _collect(root: Path, extras: tuple[str, ...]) -> int:
+    """Put wheels, course and installer into a folder; how many wheels."""
+    wheels = root / "wheels"
+    wheels.mkdir(parents=True)
+    kit = own_wheel(wheels)
+    run_pip("download", "--dest", str(wheels), "--only-binary=:all:", f"{kit}[{','.join(extras)}]")
+    make_course_folder(root / "course")
+    (root / "install.py").write_text(INSTALL.replace("EXTRAS", ",".join(extras)), encoding="utf-8")
+    version = f"{sys.version_info[0]}.{sys.version_info[1]} {platform.system()} {platform.machine()}\n"
+    (root / "python.txt").write_text(version)
+    return len(list(wheels.glob("*.whl")))
 
 
 def save_image(folder: Path) -> tuple[Path | None, str]:

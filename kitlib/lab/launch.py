@@ -9,13 +9,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote
 
 from kitlib.api.errors import KitError
+from kitlib.lab.files import copy_whole, write_whole
 
 COURSE_ROOMS = ("notebooks", "labs")
 _RECORD = ".kitlib-course.json"
@@ -70,7 +70,7 @@ def make_course_folder(folder: str | Path) -> Copied:
                 below = file.relative_to(source)
                 if not _LEFT_OUT.intersection(below.parts):
                     _bring(file, target, f"{room}/{below.as_posix()}", record, done)
-        record_file.write_text(json.dumps(record, indent=1, sort_keys=True))
+        write_whole(record_file, json.dumps(record, indent=1, sort_keys=True))
     except OSError as error:
         raise KitError(f"course folder {target}: {error.strerror or error}") from error
     return done
@@ -88,10 +88,10 @@ def _bring(file: Path, target: Path, name: str, record: dict[str, str], done: Co
     else:
         done.kept.append(name)
         there = there.with_name(f"{there.stem}.new{there.suffix}")
-        shutil.copyfile(file, there)
+        copy_whole(file, there)
         return
     there.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(file, there)
+    copy_whole(file, there)
     record[name] = new
 
 

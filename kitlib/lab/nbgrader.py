@@ -16,6 +16,7 @@ from typing import Any
 
 from kitlib.api.errors import KitError
 from kitlib.lab.definition import LabFolder, TaskSpec
+from kitlib.lab.files import write_whole
 from kitlib.lab.launch import course_source
 
 SCHEMA = 3
@@ -72,10 +73,10 @@ def export(folder: str | Path, labs: tuple[str, ...] = ()) -> list[str]:
             place = target / "source" / name
             place.mkdir(parents=True, exist_ok=True)
             notebook = assignment(LabFolder.read(source / name))
-            (place / f"{name}.ipynb").write_text(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", "utf-8")
+            write_whole(place / f"{name}.ipynb", json.dumps(notebook, indent=1, ensure_ascii=False) + "\n")
         config = target / "nbgrader_config.py"
         if not config.exists():
-            config.write_text(CONFIG, encoding="utf-8")
+            write_whole(config, CONFIG)
     except OSError as error:
         raise KitError(f"nbgrader course {target}: {error.strerror or error}") from error
     return wanted

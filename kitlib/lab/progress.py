@@ -1,8 +1,8 @@
 """What a learner has done, kept in one local JSON Lines file: an entry a prediction, a check, a hint taken.
 
 Entries are only ever appended, so a killed kernel loses at most the line it was writing; a half-written last line is
-ignored on reading. The file is `progress.jsonl` in the folder that KITLIB_PROGRESS names, else in the user's data
-folder.
+ignored on reading. Where the disk is full, entries wait in memory for the next one, and the learner goes on. The file
+is `progress.jsonl` in the folder that KITLIB_PROGRESS names, else in the user's data folder.
 """
 
 from __future__ import annotations
@@ -10,10 +10,12 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterator
+import warnings
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from io import FileIO
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -48,30 +50,35 @@ class Progress:
 
     def __init__(self, folder: str | Path | None = None) -> None:
         self.path = Path(folder or default_folder()) / "progress.jsonl"
+        self._unsaved: list[Entry] = []
 
     def record(self, kind: str, lab: str, task: str, points: float, of: float, **details: Any) -> Entry:
-        """Append an entry and return it."""
+        """Append an entry and return it; where it cannot be written, that is a warning."""
         entry = Entry(kind, lab, task, points, of, round(time.time(), 3), details)
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        line = json.dumps(entry.__dict__, default=str, ensure_ascii=False)
-        with self.path.open("ab+") as file:
-            if file.tell() and not _ends_with_newline(file):
-                file.write(b"\n")
-            file.write(line.encode() + b"\n")
+        self._unsaved.append(entry)
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            _append(self.path, self._unsaved)
+            self._unsaved.clear()
+        except OSError as error:
+            told = f"{self.path}: {error.strerror or error}: what you reach is not saved until this can be written"
+            warnings.warn(told, stacklevel=2)
         return entry
 
     def entries(self, lab: str | None = None) -> Iterator[Entry]:
         """All entries in the order they were made, or those of one lab."""
+        for entry in (*self._saved(), *self._unsaved):
+            if lab is None or entry.lab == lab:
+                yield entry
+
+    def _saved(self) -> Iterator[Entry]:
         if not self.path.exists():
             return
         for line in self.path.read_text(encoding="utf-8").splitlines():
             try:
-                data = json.loads(line)
-                entry = Entry(**data)
+                yield Entry(**json.loads(line))
             except (ValueError, TypeError):
                 continue  # the line that a killed kernel was writing
-            if lab is None or entry.lab == lab:
-                yield entry
 
     def score(self, lab: str) -> tuple[float, float]:
         """(points, possible points) of a lab: the best check of each task, the first answer of each prediction.
@@ -98,7 +105,23 @@ def _counts_more(entry: Entry, known: Entry) -> bool:
     return known.details.get("predicted", "unknown") is None
 
 
-def _ends_with_newline(file: IO[bytes]) -> bool:
+def _append(path: Path, entries: Sequence[Entry]) -> None:
+    """All of them, or none where the disk is full."""
+    lines = "".join(json.dumps(entry.__dict__, default=str, ensure_ascii=False) + "\n" for entry in entries)
+    with path.open("ab+", buffering=0) as file:
+        before = file.tell()
+        if before and not _ends_with_newline(file):
+            lines = f"\n{lines}"
+        left = memoryview(lines.encode())
+        try:
+            while left:
+                left = left[file.write(left) :]
+        except OSError:
+            file.truncate(before)
+            raise
+
+
+def _ends_with_newline(file: FileIO) -> bool:
     file.seek(-1, os.SEEK_END)
     return file.read(1) == b"\n"
 

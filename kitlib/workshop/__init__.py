@@ -69,6 +69,7 @@ def write(folder: str | Path, limits: Limits | None = None, *, wheel: bool = Tru
         KitError: the folder cannot be written, or the wheel cannot be made.
     """
     from kitlib.lab.bundle import own_wheel
+    from kitlib.lab.files import write_whole
 
     target, done, kept = Path(folder).expanduser(), [], []
     try:
@@ -81,7 +82,7 @@ def write(folder: str | Path, limits: Limits | None = None, *, wheel: bool = Tru
             if there.exists() and there.read_text(encoding="utf-8") != text:
                 kept.append(source.name)
                 continue
-            there.write_text(text, encoding="utf-8")
+            write_whole(there, text)
             there.chmod(0o755 if source.name in EXECUTABLE else 0o644)
             done.append(source.name)
         if wheel:

@@ -123,6 +123,25 @@ def test_a_container_that_was_created_and_never_started_is_swept(engine: str) ->
     client.close()
 
 
+def test_a_container_that_runs_on_without_its_owner_is_swept(shared: DockerCluster) -> None:
+    client = _client()
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    host = container.owner().rpartition(":")[0]
+    made = []
+    for who in (f"{host}:{gone.pid}", container.owner(), f"another-machine:{gone.pid}"):
+        labels = {container.LABEL: "x", container.OWNER: who}
+        one = client.api.create_container(image.ensure(client), entrypoint=["/bin/sleep", "100"], labels=labels)
+        client.api.start(one["Id"])
+        made.append(one["Id"])
+    try:
+        assert set(container.sweep(client)) == set(made[:2])  # mine has no stream: a node of mine would have one
+        assert shared.node().link.alive
+    finally:
+        client.api.remove_container(made[2], force=True)
+        client.close()
+
+
 def test_a_node_that_dies_is_not_ready_and_the_others_go_on(start: Callable[..., DockerCluster]) -> None:
     cluster = start(2, memory="256Mi")
     cluster.apply(pod(name="a"))

@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import platform
 import time
+import weakref
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from typing import Any, Literal
 
 from kitlib.api.errors import KitError
 from kitlib.kubelet.machine import MachineInfo
+from kitlib.node.real.engine import EngineError, asking, words
 from kitlib.node.real.link import Link
 
 Privilege = Literal["least", "full"]
@@ -40,7 +42,10 @@ CONTROL = "control-plane"
 CONTROL_MEMORY = 512 * 2**20
 CONTROL_PIDS = 32
 _REFUSED = ("caps", "capabilit", "operation not permitted")
+_NONE_SUCH = "no such container"
 _GONE_WITHIN = 5.0
+_held: weakref.WeakValueDictionary[str, Link] = weakref.WeakValueDictionary()
+"""Container's id -> its stream, of all containers that this process has started."""
 _known_to_lack: dict[str, tuple[str, ...]] = {}
 """Engine's URL -> what it has refused before in this process: not asked for again."""
 
@@ -59,25 +64,35 @@ class NodeContainer:
     lacking: tuple[str, ...] = ()
 
     def close(self) -> None:
-        """End the node; returns when nothing of it is left, or after some seconds by force."""
+        """End the node; returns when nothing of it is left, or after some seconds by force.
+
+        An engine that has gone is no reason to complain: it ends its containers when it comes back, or `sweep` does.
+        """
         self.link.close()
         deadline = time.monotonic() + _GONE_WITHIN
-        while time.monotonic() < deadline:
-            if not exists(self.client, self.id):
-                return
-            time.sleep(0.01)
+        with suppress(EngineError):
+            while time.monotonic() < deadline:
+                if not exists(self.client, self.id):
+                    return
+                time.sleep(0.01)
         with suppress(Exception):  # it may go in this very moment
             self.client.api.remove_container(self.id, force=True)
 
 
 def exists(client: Any, identity: str) -> bool:
-    """Whether the engine knows that container."""
-    from docker.errors import NotFound
+    """Whether the engine knows that container.
 
+    Raises:
+        EngineError: where the engine does not answer.
+    """
     try:
-        client.api.inspect_container(identity)
-    except NotFound:
-        return False
+        with asking(f"container {identity[:12]}"):
+            client.api.inspect_container(identity)
+    except EngineError as error:
+        # Podman answers 500 where the container goes while it is being looked at
+        if getattr(error.__cause__, "status_code", 0) == 404 or _NONE_SUCH in str(error).lower():
+            return False
+        raise
     return True
 
 
@@ -111,9 +126,12 @@ def start(
     for without in _ladder(lacking or _known_to_lack.get(where, ())):
         host = _host_config(client, machine, privilege, cpuset, without, most_memory)
         try:
-            identity, held = _launch(client, image, name, host, link)
-        except APIError as error:
-            text = str(error.explanation or error)
+            with asking(f"node {name}"):
+                identity, held = _launch(client, image, name, host, link)
+        except EngineError as error:
+            if not isinstance(error.__cause__, APIError):
+                raise
+            text = words(error.__cause__)
             if privilege == "full" or not any(word in text.lower() for word in _REFUSED) or without == WISHED:
                 raise KitError(f"node {name}: the engine refused to start it: {text}") from error
             continue
@@ -129,8 +147,6 @@ def start_control(client: Any, image: str, link: Callable[[str, Any], Link]) -> 
     Raises:
         KitError: where the engine refuses, in its words.
     """
-    from docker.errors import APIError
-
     host = client.api.create_host_config(
         cap_drop=["ALL"],
         security_opt=["no-new-privileges"],
@@ -143,11 +159,9 @@ def start_control(client: Any, image: str, link: Callable[[str, Any], Link]) -> 
         pids_limit=CONTROL_PIDS,
         log_config={"Type": "none", "Config": {}},
     )
-    try:
-        more = {"command": [CONTROL], "user": "65534:65534", "environment": {"OPENBLAS_NUM_THREADS": "1"}}
+    more = {"command": [CONTROL], "user": "65534:65534", "environment": {"OPENBLAS_NUM_THREADS": "1"}}
+    with asking("the engine refused to start the control plane"):
         identity, held = _launch(client, image, CONTROL, host, link, **more)
-    except APIError as error:
-        raise KitError(f"the engine refused to start the control plane: {error.explanation or error}") from error
     return NodeContainer(client, identity, held)
 
 
@@ -168,7 +182,7 @@ def _launch(
             **more,
         )["Id"]
         stream = client.api.attach_socket(made, params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1, "logs": 0})
-        held = link(name, stream)
+        held = _held[made] = link(name, stream)
         client.api.start(made)
     except BaseException:  # an interrupted cell too
         if held is not None:
@@ -222,15 +236,27 @@ def owner() -> str:
 
 
 def sweep(client: Any) -> list[str]:
-    """Remove nodes that were created but never started, and whose owner on this machine has gone; their ids."""
+    """Remove what nobody on this machine holds any more; the ids of these containers.
+
+    A node ends by itself with its stream, but one that was created and never started does not; nor does one whose
+    engine was killed, before that engine is back: what carries the stream inside of it keeps both its ends open.
+    """
     removed = []
-    for found in client.api.containers(all=True, filters={"label": LABEL, "status": "created"}):
+    for found in client.api.containers(all=True, filters={"label": LABEL}):
         host, _, pid = found.get("Labels", {}).get(OWNER, "").rpartition(":")
-        if host == platform.node() and pid.isdigit() and int(pid) != os.getpid() and not _runs(int(pid)):
-            with suppress(Exception):  # somebody else sweeps too
+        if host != platform.node() or not pid.isdigit():
+            continue
+        if _lost(found["Id"], found["State"]) if int(pid) == os.getpid() else not _runs(int(pid)):
+            with suppress(Exception):  # it ends by itself in this moment, or somebody else sweeps too
                 client.api.remove_container(found["Id"], force=True)
                 removed.append(str(found["Id"]))
     return removed
+
+
+def _lost(identity: str, state: str) -> bool:
+    """Whether a container of this very process runs without its stream; one just created has none yet."""
+    link = _held.get(identity)
+    return state != "created" and (link is None or not link.alive)
 
 
 def _runs(pid: int) -> bool:

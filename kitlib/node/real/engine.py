@@ -12,13 +12,19 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from kitlib.api.errors import KitError
 
+PIPES = ("docker_engine", "podman-machine-default")
+"""On Windows: Docker Desktop's named pipe (Rancher Desktop takes the same), Podman's."""
+FULL = "the engine's disk is full: docker system df says of what, docker system prune makes room"
+OLDEST = "1.24"
+"""The oldest version of the API that the SDK speaks."""
 TIMEOUT = 60
 _QUICK = 5
 
@@ -33,16 +39,21 @@ class Endpoint:
 
     Attributes:
         url: `unix:///var/run/docker.sock`, `tcp://…`, `npipe://…`, `ssh://…`; "" = as the environment says.
-        found: how it was found. tls: directory with ca.pem, cert.pem and key.pem; "" = none.
+        found: how it was found. tls: directory with ca.pem, cert.pem and key.pem, or some of them; "" = none.
+        verify: whether the engine's certificate must be good.
     """
 
     url: str
     found: str
     tls: str = ""
+    verify: bool = True
 
 
 def endpoints(environment: Mapping[str, str] | None = None, home: Path | None = None) -> list[Endpoint]:
     """The places to try, in order. One that was chosen (by DOCKER_HOST or a context) is the only one.
+
+    DOCKER_HOST counts before DOCKER_CONTEXT, and that before the context that `docker context use` has chosen, as for
+    the docker command itself (docker/cli cli/command `resolveContextName`).
 
     Args:
         environment: None = this process's. home: the user's directory; None = this user's.
@@ -59,20 +70,32 @@ def endpoints(environment: Mapping[str, str] | None = None, home: Path | None = 
     if name and name != "default":
         return [_context(configured, name)]
     if sys.platform == "win32":
-        return [Endpoint("npipe:////./pipe/docker_engine", "the usual pipe")]
-    runtime = known.get("XDG_RUNTIME_DIR")
-    sockets = [Path("/var/run/docker.sock")]
-    if runtime:
-        sockets += [Path(runtime) / "docker.sock"]
-    sockets += [
+        return [Endpoint(f"npipe:////./pipe/{pipe}", f"the pipe {pipe}") for pipe in PIPES]
+    return [Endpoint(f"unix://{path}", str(path)) for path in _sockets(known, home) if path.exists()]
+
+
+def _sockets(known: Mapping[str, str], home: Path) -> list[Path]:
+    """Where engines put their sockets: the system's Docker, the user's own, virtual machines', Podman's."""
+    runtimes = [Path(known["XDG_RUNTIME_DIR"])] if known.get("XDG_RUNTIME_DIR") else []
+    if not runtimes and hasattr(os, "getuid"):
+        runtimes = [Path(f"/run/user/{os.getuid()}")]  # a kernel that a service started has no session's variables
+    settings = Path(known.get("XDG_CONFIG_HOME") or home / ".config")
+    scratch = Path(known.get("TMPDIR") or "/tmp")
+    return [
+        Path("/var/run/docker.sock"),
+        *(runtime / "docker.sock" for runtime in runtimes),
         home / ".docker/run/docker.sock",
+        home / ".docker/desktop/docker.sock",
+        home / ".rd/docker.sock",
         home / ".colima/default/docker.sock",
+        settings / "colima/default/docker.sock",
         home / ".orbstack/run/docker.sock",
+        home / ".lima/docker/sock/docker.sock",
+        Path("/run/podman/podman.sock"),
+        *(runtime / "podman/podman.sock" for runtime in runtimes),
+        home / ".local/share/containers/podman/machine/podman.sock",
+        scratch / "podman/podman-machine-default-api.sock",
     ]
-    if runtime:
-        sockets += [Path(runtime) / "podman/podman.sock"]
-    sockets += [Path("/run/podman/podman.sock")]
-    return [Endpoint(f"unix://{path}", str(path)) for path in sockets if path.exists()]
 
 
 def _current_context(configured: Path) -> str:
@@ -87,18 +110,24 @@ def _context(configured: Path, name: str) -> Endpoint:
     directory = hashlib.sha256(name.encode()).hexdigest()
     place = configured / "contexts" / "meta" / directory / "meta.json"
     try:
-        host = json.loads(place.read_text())["Endpoints"]["docker"]["Host"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        told = json.loads(place.read_text())["Endpoints"]["docker"]
+        host, verify = str(told["Host"]), not told.get("SkipTLSVerify", False)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise EngineError(f"Docker context {name!r}: {place} cannot be read ({type(error).__name__})") from error
     tls = configured / "contexts" / "tls" / directory / "docker"
-    return Endpoint(str(host), f"Docker context {name}", str(tls) if tls.is_dir() else "")
+    return Endpoint(host, f"Docker context {name}", str(tls) if tls.is_dir() else "", verify)
 
 
 def connect(environment: Mapping[str, str] | None = None) -> Any:
-    """A client of the first engine that answers.
+    """A client of the first engine that answers; see `reach`."""
+    return reach(environment)[0]
+
+
+def reach(environment: Mapping[str, str] | None = None) -> tuple[Any, Endpoint]:
+    """A client of the first engine that answers, and where that is.
 
     Returns:
-        A `docker.DockerClient`; the caller closes it.
+        A `docker.DockerClient`, which the caller closes, and the place.
 
     Raises:
         EngineError: where none answers, with every place that was tried and what it said.
@@ -114,10 +143,9 @@ def connect(environment: Mapping[str, str] | None = None) -> Any:
         client = None
         try:
             client = _client(docker, endpoint)
-            client.api.timeout = _QUICK
             client.ping()
             client.api.timeout = TIMEOUT
-            return client
+            return client, endpoint
         except Exception as error:  # the SDK passes on errors of requests, urllib3 and the socket layer
             if client is not None:
                 client.close()
@@ -127,14 +155,68 @@ def connect(environment: Mapping[str, str] | None = None) -> Any:
 
 
 def _client(docker: Any, endpoint: Endpoint) -> Any:
-    if not endpoint.url:
-        return docker.from_env(timeout=TIMEOUT)
-    if not endpoint.tls:
-        return docker.DockerClient(base_url=endpoint.url, timeout=TIMEOUT, use_ssh_client=True)
-    place = Path(endpoint.tls)
-    certificate = (str(place / "cert.pem"), str(place / "key.pem"))
-    tls = docker.tls.TLSConfig(client_cert=certificate, ca_cert=str(place / "ca.pem"), verify=True)
-    return docker.DockerClient(base_url=endpoint.url, timeout=TIMEOUT, tls=tls)
+    """A client with little patience; it has asked the engine for its version already."""
+    if endpoint.tls:
+        tls = {"tls": _tls(docker, Path(endpoint.tls), endpoint.verify)}
+        return _checked_by_its_own(lambda **more: docker.DockerClient(base_url=endpoint.url, **tls, **more))
+    if endpoint.url:
+        return docker.DockerClient(base_url=endpoint.url, timeout=_QUICK, use_ssh_client=True)
+    if os.environ.get("DOCKER_TLS_VERIFY") or os.environ.get("DOCKER_CERT_PATH"):
+        return _checked_by_its_own(docker.from_env)
+    return docker.from_env(timeout=_QUICK)
+
+
+def _checked_by_its_own(make: Callable[..., Any]) -> Any:
+    """A client that checks the engine's certificate against the authority that was given for this engine.
+
+    Where REQUESTS_CA_BUNDLE is set, the library below the SDK would take those authorities instead. A client asks for
+    the engine's version while it is made, before it can be told; so it is made without that, asked, and made again.
+    """
+    version = OLDEST
+    for _ in range(2):
+        client = make(timeout=_QUICK, version=version)
+        client.api.trust_env = False
+        version = str(client.api.version(api_version=False)["ApiVersion"])
+        if client.api._version == version:
+            break
+        client.close()
+    return client
+
+
+def _tls(docker: Any, place: Path, verify: bool) -> Any:
+    authority, certificate, key = (place / f"{name}.pem" for name in ("ca", "cert", "key"))
+    return docker.tls.TLSConfig(
+        client_cert=(str(certificate), str(key)) if certificate.exists() and key.exists() else None,
+        ca_cert=str(authority) if authority.exists() and verify else None,
+        verify=verify,
+    )
+
+
+@contextmanager
+def asking(about: str, problem: type[KitError] = EngineError) -> Iterator[None]:
+    """Turn what the engine refuses, or that it has gone in the meantime, into an error in words.
+
+    Args:
+        about: what is asked for, for the message. problem: the error to raise.
+    """
+    try:
+        yield
+    except KitError:
+        raise
+    except Exception as error:
+        if type(error).__module__.partition(".")[0] not in ("docker", "requests", "urllib3"):
+            raise  # a mistake of the kit's own
+        raise problem(f"{about}: {words(error)}") from error
+
+
+def words(error: BaseException) -> str:
+    """What an engine said, without the wrapping of the layers between; and what to do where that is known."""
+    said = str(getattr(error, "explanation", None) or "").strip()
+    if not said and type(error).__module__.partition(".")[0] == "docker" and not error.__cause__:
+        said = str(error)
+    if not said:
+        return f"the engine does not answer any more: {_reason(error)}"
+    return said + (f" ({FULL})" if "no space left" in said else "")
 
 
 def _reason(error: BaseException) -> str:

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from kitlib.api.errors import KitError
+from kitlib.node.real.engine import FULL, EngineError, asking
 
 BASE = "kitlib-base"
 NAME = "kitlib-node"
@@ -106,9 +107,12 @@ def have(client: Any, name: str) -> bool:
     from docker.errors import ImageNotFound
 
     try:
-        client.images.get(name)
-    except ImageNotFound:
-        return False
+        with asking(f"image {name}"):
+            client.images.get(name)
+    except EngineError as error:
+        if isinstance(error.__cause__, ImageNotFound):
+            return False
+        raise
     return True
 
 
@@ -176,10 +180,8 @@ def _forget_older(client: Any, name: str) -> None:
 
 
 def _run_build(client: Any, archive: bytes, name: str, tell: Tell, target: str = "node") -> None:
-    from docker.errors import DockerException
-
     last: list[str] = []
-    try:
+    with asking(f"image {name}: the engine refused to build", ImageError):
         said = client.api.build(
             fileobj=io.BytesIO(archive),
             custom_context=True,
@@ -197,12 +199,12 @@ def _run_build(client: Any, archive: bytes, name: str, tell: Tell, target: str =
                 tell(text[:_LINE])
             if "error" in piece:
                 raise ImageError(f"image {name}: {' / '.join(last)[-600:]}{_hint(text)}")
-    except DockerException as error:
-        raise ImageError(f"image {name}: the engine refused to build: {error}") from error
 
 
 def _hint(text: str) -> str:
-    """What to do where the base could not be fetched."""
+    """What to do where the base could not be fetched, or where there is no room for it."""
+    if "no space left" in text:
+        return f" ({FULL})"
     words = ("pull", "manifest", "lookup", "registry", "no such host", "Could not resolve", "dial tcp")
     if any(word in text for word in words):
         return ". Without a network: kitlib image build --root ROOT.tar, or kitlib image load FILE"
@@ -211,18 +213,16 @@ def _hint(text: str) -> str:
 
 def _import(client: Any, root: Path) -> str:
     """Make a base of a root file system."""
-    from docker.errors import DockerException
-
     if not root.exists():
         raise ImageError(f"{root}: there is no such root file system")
     if not root.is_dir():
         with root.open("rb") as given:
-            return _import_tar(client, given, DockerException)
+            return _import_tar(client, given)
     with tempfile.TemporaryFile() as packed:
         with tarfile.open(fileobj=packed, mode="w") as archive:
             archive.add(root, arcname=".", filter=_plain_file)
         packed.seek(0)
-        return _import_tar(client, packed, DockerException)
+        return _import_tar(client, packed)
 
 
 def _plain_file(info: tarfile.TarInfo) -> tarfile.TarInfo | None:
@@ -232,41 +232,52 @@ def _plain_file(info: tarfile.TarInfo) -> tarfile.TarInfo | None:
     return None if info.ischr() or info.isblk() or info.isfifo() or name.startswith(left) else info
 
 
-def _import_tar(client: Any, archive: IO[bytes], problem: type[Exception]) -> str:
-    try:
+def _import_tar(client: Any, archive: IO[bytes]) -> str:
+    with asking("the root file system cannot be imported", ImageError):
         client.api.import_image_from_data(archive, repository=BASE, tag="latest")
-    except problem as error:
-        raise ImageError(f"the root file system cannot be imported: {error}") from error
     if not have(client, f"{BASE}:latest"):
         raise ImageError("the root file system cannot be imported: is it a tar archive of one?")
     return f"{BASE}:latest"
 
 
 def save(client: Any, file: str | os.PathLike[str]) -> int:
-    """Write image and base to a file; bytes that were written."""
+    """Write image and base to a file; bytes that were written. Where that fails, what stood there stays.
+
+    Raises:
+        ImageError: where the engine does not give them, or the file cannot be written.
+    """
     name = ensure(client)
     names = [name, *([f"{BASE}:latest"] if have(client, f"{BASE}:latest") else [])]
-    size = 0
+    target = Path(file)
+    unfinished, size = target.with_name(f"{target.name}.part"), 0
     # the SDK's own method takes one image only; together they share their layers
     where = f"{client.api.base_url}/images/get"
-    with open(file, "wb") as target, client.api.get(where, params={"names": names}, stream=True) as answer:
-        answer.raise_for_status()
-        for piece in answer.iter_content(1 << 20):
-            size += target.write(piece)
+    try:
+        with (
+            asking(f"{file}: the engine does not give the image", ImageError),
+            client.api.get(where, params={"names": names}, stream=True) as answer,
+        ):
+            if not answer.ok:
+                raise ImageError(f"{file}: the engine does not give the image: {answer.text[:300]}")
+            with open(unfinished, "wb") as written:
+                for piece in answer.iter_content(1 << 20):
+                    size += written.write(piece)
+        unfinished.replace(target)
+    except OSError as error:
+        raise ImageError(f"{file}: {error.strerror or error}") from error
+    finally:
+        with suppress(OSError):
+            unfinished.unlink(missing_ok=True)
     return size
 
 
 def load(client: Any, file: str | os.PathLike[str]) -> list[str]:
     """Take in what `save` wrote; the names of the images."""
-    from docker.errors import DockerException
-
     try:
-        with open(file, "rb") as source:
+        with open(file, "rb") as source, asking(f"{file}: the engine does not take it", ImageError):
             images = client.images.load(source)
     except OSError as error:
         raise ImageError(f"{file}: {error.strerror}") from error
-    except DockerException as error:
-        raise ImageError(f"{file}: the engine does not take it: {error}") from error
     names = sorted({name for image in images for name in image.tags})
     if not any(name.partition(":")[0].endswith((NAME, BASE)) for name in names):
         raise ImageError(f"{file}: holds {', '.join(names) or 'no image'}, none of the kit's")

@@ -173,9 +173,7 @@ class Link(Conversation):
 
     def __init__(self, name: str, stream: Any) -> None:
         super().__init__(name)
-        self._stream, self._socket = stream, getattr(stream, "_sock", stream)
-        with suppress(AttributeError, OSError):
-            self._socket.settimeout(None)
+        self._stream, self._socket = stream, _socket_of(stream)
         self._lock = threading.Lock()
         self._reader = threading.Thread(target=self._read, name=f"kitlib-{name}", daemon=True)
         self._reader.start()
@@ -222,3 +220,15 @@ class Link(Conversation):
             return
         finally:
             self._over()
+
+
+def _socket_of(stream: Any) -> Any:
+    """What the SDK's stream reads from: a socket, a pipe of Windows, or a TLS connection, which has its own rules."""
+    found = getattr(stream, "_sock", stream)
+    if type(found).__name__ == "SSLSocket":  # where there is none, its module is not loaded either
+        from kitlib.node.real.tls import TlsStream
+
+        return TlsStream(found)
+    with suppress(AttributeError, OSError):
+        found.settimeout(None)
+    return found

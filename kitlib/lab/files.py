@@ -1,0 +1,32 @@
+"""Files that are either there as a whole or as they were before: a full disk leaves no half of one."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+
+@contextmanager
+def replacing(target: Path) -> Iterator[Path]:
+    """A place to write to, which becomes `target` where no error comes, and vanishes where one does."""
+    unfinished = target.with_name(f"{target.name}.part")
+    try:
+        yield unfinished
+        unfinished.replace(target)
+    finally:
+        with suppress(OSError):
+            unfinished.unlink(missing_ok=True)
+
+
+def write_whole(target: Path, text: str) -> None:
+    """Write a text; line ends as they are."""
+    with replacing(target) as unfinished:
+        unfinished.write_text(text, encoding="utf-8", newline="")
+
+
+def copy_whole(source: Path, target: Path) -> None:
+    """Copy a file's content."""
+    with replacing(target) as unfinished:
+        shutil.copyfile(source, unfinished)

@@ -1,0 +1,93 @@
+"""What an engine is, and what its host keeps from the nodes: for `kitlib doctor` and for messages.
+
+The engine tells most of it itself; what only a node can find out (capabilities, cgroup files that are not there), a
+node tells in `fidelity`.
+
+Source: Docker Engine API SystemInfo and SystemVersion; Podman's answers to the same requests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kitlib.node.real.engine import Endpoint, asking
+
+_CONTROLLERS = {
+    "MemoryLimit": "memory limits",
+    "PidsLimit": "limits of process numbers",
+    "CPUShares": "CPU shares",
+    "CpuCfsQuota": "CPU quotas",
+    "CPUSet": "CPU sets",
+}
+"""What SystemInfo says of the host's cgroups -> what is missing where it says no."""
+
+
+@dataclass(frozen=True)
+class Host:
+    """An engine and its machine.
+
+    Attributes:
+        name: "Docker Engine", "Docker Desktop", "Podman". version: of the engine. found: how it was found.
+        system: the machine's operating system. cgroup: version of its cgroups, 1 or 2. driver: of the engine.
+        refuses: sentences: what nodes will not get there.
+    """
+
+    name: str
+    version: str
+    found: str
+    system: str
+    cgroup: int
+    driver: str
+    refuses: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.version} on {self.system}, cgroup v{self.cgroup}, driver {self.driver}"
+
+
+def host_of(client: Any, endpoint: Endpoint) -> Host:
+    """Ask an engine.
+
+    Raises:
+        EngineError: where it does not answer.
+    """
+    with asking("the engine says nothing of itself"):
+        version, info = client.version(), client.info()
+    return Host(
+        name=name_of(version, info),
+        version=str(version.get("Version", "?")),
+        found=endpoint.found,
+        system=str(info.get("OperatingSystem", "?")),
+        cgroup=int(info.get("CgroupVersion") or 1),
+        driver=str(info.get("CgroupDriver", "?")),
+        refuses=tuple(refusals(info)),
+    )
+
+
+def name_of(version: Mapping[str, Any], info: Mapping[str, Any]) -> str:
+    """Which product it is, of its answers to /version and /info."""
+    components = {str(one.get("Name", "")) for one in version.get("Components") or ()}
+    if any("Podman" in name for name in components):
+        return "Podman"
+    platform = str((version.get("Platform") or {}).get("Name", ""))
+    if "Docker Desktop" in f"{platform} {info.get('OperatingSystem', '')}":
+        return "Docker Desktop"
+    return "Docker Engine"
+
+
+def refusals(info: Mapping[str, Any]) -> list[str]:
+    """What nodes will not get on that host, of the engine's answer to /info."""
+    found = [f"its host has no {what}" for name, what in _CONTROLLERS.items() if info.get(name) is False]
+    security = [str(one) for one in info.get("SecurityOptions") or ()]
+    version = str(info.get("CgroupVersion") or 1)
+    if any(one.startswith("name=rootless") for one in security) or info.get("Rootless"):
+        if version == "1":
+            found.append("it runs without root, and on cgroup v1 only root may own cgroups: nodes cannot start")
+        else:
+            found.append("it runs without root: nodes get only the cgroup controllers that were delegated to the user")
+    if any(one.startswith("name=userns") for one in security):
+        found.append("it maps users: nodes may not own cgroups there (start it without userns-remap)")
+    if str(info.get("OSType") or "linux") != "linux":
+        found.append(f"it runs {info['OSType']} containers, nodes are Linux (switch it to Linux containers)")
+    return found
