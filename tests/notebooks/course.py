@@ -45,6 +45,28 @@ RIGHT: dict[str, dict[str, Any]] = {
         "own": 768,
         "hog": "it starts, and is ended",
     },
+    "08-exclusive-cpus-and-topology": {
+        "who": "earlier and pod-2",
+        "pool": 36,
+        "order": "the smaller list of pod-1",
+        "squeezed": 1,
+        "crowd": "CPU 0",
+        "owner": "CPU 1",
+        "gpu": "all except none",
+        "wide": "it fails at admission",
+    },
+    "10-inside-the-kubelet": {
+        "order": "class, pod, container",
+        "class": "within a minute",
+        "pod": "never",
+        "orphan": "within two seconds",
+    },
+    "11-eviction": {
+        "who": "report",
+        "when": 25,
+        "phase": "it stays, Failed, with reason Evicted",
+        "priority": "idle",
+    },
 }
 """The right answers of the notebooks whose observations come from the learner's own node: the same on both kernels."""
 ASKED = re.compile(r'lesson\.ask\(\s*"([^"]+)"')
