@@ -47,6 +47,7 @@ class Starter:
         self._info: dict[str, Any] = {}
         self._lacking: tuple[str, ...] = ()
         self._containers: list[NodeContainer] = []
+        self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="kitlib-start")
         self._end = weakref.finalize(self, _let_go, self._containers)
 
     def prepare(self) -> None:
@@ -85,7 +86,8 @@ class Starter:
             notes.append(f"cgroup v{one.cgroup_version} was asked for, the engine's kernel has v{have_version}")
         if machine.swap:
             notes.append("swap is declared; whether there is any, the host decides")
-        made = container.start(
+        made = self._uninterrupted(
+            container.start,
             self._client,
             self._image,
             one.name,
@@ -96,7 +98,6 @@ class Starter:
             most_memory=most,
             link=link,
         )
-        self._containers.append(made)
         self._lacking = made.lacking
         if "SYSLOG" in made.lacking:
             notes.append("the kernel's log may be refused (no CAP_SYSLOG)")
@@ -104,9 +105,17 @@ class Starter:
 
     def begin_control(self, link: Callable[[str, Any], Link]) -> NodeContainer:
         """Start the container of a control plane."""
-        made = container.start_control(self._client, self._image, link)
-        self._containers.append(made)
-        return made
+        return self._uninterrupted(container.start_control, self._client, self._image, link)
+
+    def _uninterrupted(self, start: Callable[..., NodeContainer], *what: Any, **how: Any) -> NodeContainer:
+        """Start a container where no interrupt can come between the engine and us: `close` ends it in any case."""
+
+        def begin() -> NodeContainer:
+            made = start(*what, **how)
+            self._containers.append(made)
+            return made
+
+        return self._threads.submit(begin).result()
 
     def let_go(self) -> None:
         """Let go of all containers: they end by themselves."""
@@ -115,6 +124,7 @@ class Starter:
     def close(self) -> None:
         """End all containers; nothing of them is left."""
         self._end.detach()
+        self._threads.shutdown()
         for one in self._containers:
             one.link.close()
         for one in self._containers:

@@ -75,8 +75,7 @@ class NodeContainer:
                 if not exists(self.client, self.id):
                     return
                 time.sleep(0.01)
-        with suppress(Exception):  # it may go in this very moment
-            self.client.api.remove_container(self.id, force=True)
+            _remove(self.client, self.id)
 
 
 def exists(client: Any, identity: str) -> bool:
@@ -188,10 +187,23 @@ def _launch(
         if held is not None:
             held.close()
         if made:
-            with suppress(Exception):
-                client.api.remove_container(made, force=True)
+            _remove(client, made)
         raise
     return made, held
+
+
+def _remove(client: Any, identity: str) -> None:
+    """Remove a container by force; one that the engine is just starting cannot be removed until it runs."""
+    from docker.errors import APIError, NotFound
+
+    deadline = time.monotonic() + _GONE_WITHIN
+    while time.monotonic() < deadline:
+        try:
+            client.api.remove_container(identity, force=True)
+        except (NotFound, OSError):  # it has gone, or the engine has
+            return
+        except APIError:
+            time.sleep(0.05)
 
 
 def _ladder(lacking: tuple[str, ...]) -> list[tuple[str, ...]]:
