@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kitlib.api.errors import KitError, ManifestError
@@ -68,7 +68,7 @@ def test_garbage_is_refused_as_a_manifest_error_or_holds_no_object(source: str |
         assert found == []
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=30)
 @given(st.lists(pods(), min_size=1, max_size=3, unique_by=lambda pod: pod["metadata"]["name"]))
 def test_applying_the_same_again_changes_nothing(manifests: list[dict[str, Any]]) -> None:
     cluster = Cluster.simulated(kubelets=False)
@@ -78,7 +78,7 @@ def test_applying_the_same_again_changes_nothing(manifests: list[dict[str, Any]]
     assert cluster.snapshot() == standing
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=30)
 @given(
     st.lists(pods(), min_size=1, max_size=3, unique_by=lambda pod: pod["metadata"]["name"]),
     st.sampled_from(["cpu: -1", "cpu: 1e", "cpu: {}", "memory: [1]"]),

@@ -152,7 +152,7 @@ def test_options_that_cannot_be_are_refused(options: dict[str, str], message: st
         StaticPolicy(sockets, 0, options=options, release=ALPHA)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.sampled_from([(1, 1, 4, 2), (2, 1, 4, 2), (2, 2, 3, 2), (2, 4, 2, 1)]),
     st.sampled_from([{}, {"full-pcpus-only": "true"}, {"distribute-cpus-across-numa": "true"}]),

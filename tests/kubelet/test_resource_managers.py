@@ -198,7 +198,7 @@ def test_memory_of_a_large_container_binds_two_nodes_into_a_group() -> None:
     assert "[memorymanager]" in problem.message
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.tuples(st.booleans(), st.integers(1, 12)), max_size=10))
 def test_memory_that_was_released_is_all_back(steps: list[tuple[bool, int]]) -> None:
     flags = ["--memory-manager-policy=Static", "--kube-reserved=memory=1Gi", "--reserved-memory=0:memory=1124Mi"]

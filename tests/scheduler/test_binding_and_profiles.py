@@ -235,7 +235,7 @@ def test_a_decision_stays_as_it_was_when_the_cluster_goes_on():
     assert first.score_frame().equals(before[0]) and first.filter_frame().equals(before[1])
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     st.lists(st.tuples(st.integers(0, 3), st.integers(1, 4), st.integers(0, 1)), max_size=6),
     st.integers(0, 4),

@@ -236,7 +236,7 @@ def _milli(pods):
     return sum(pod.spec.containers[0].resources.requests["cpu"].milli_value() for pod in pods)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     sizes=st.lists(st.integers(1, 4), min_size=1, max_size=3), entries=PODS, release=st.sampled_from(["1.23", "1.36"])
 )
@@ -265,7 +265,7 @@ def test_whatever_happens_nodes_are_not_overfull_and_importance_counts(sizes, en
                 assert _milli(more) + _milli([pod]) > size * 1000
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(entries=PODS, seed=st.integers(0, 3))
 def test_every_pod_is_somewhere_exactly_once(entries, seed):
     work = driver([{"name": "n0", "cpu": 2}, {"name": "n1", "cpu": 1}], release="1.34", seed=seed)

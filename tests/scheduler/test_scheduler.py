@@ -182,7 +182,7 @@ def test_two_nodes_of_one_name_are_refused():
 PODS = st.lists(st.integers(1, 30), min_size=1, max_size=40)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(PODS)
 def test_no_node_is_ever_given_more_than_it_has(sizes):
     scheduler = Scheduler([node(f"n{i}", "2") for i in range(3)])
@@ -191,7 +191,7 @@ def test_no_node_is_ever_given_more_than_it_has(sizes):
     assert (scheduler.table.requested["cpu"] <= scheduler.table.allocatable["cpu"]).all()
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(1, 3), st.integers(1, 25), st.integers(2, 4))
 def test_a_hard_constraint_keeps_the_skew(skew, count, zones):
     scheduler = Scheduler([node(f"n{i}", "64", zone=f"z{i % zones}") for i in range(zones * 2)])
@@ -202,7 +202,7 @@ def test_a_hard_constraint_keeps_the_skew(skew, count, zones):
         assert max(placed.values()) - min(placed.values()) <= skew
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(1, 4)), min_size=1, max_size=6), st.integers(0, 4))
 def test_victims_are_less_important_and_make_room(standing, priority):
     pods = [pod(f"s{i}", str(cpu), on=f"n{i % 2}", priority=p) for i, (p, cpu) in enumerate(standing)]
@@ -217,7 +217,7 @@ def test_victims_are_less_important_and_make_room(standing, priority):
         assert decision.nominated in scheduler.explain(wanted).feasible
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.lists(st.booleans(), min_size=1, max_size=30))
 def test_what_is_kept_between_cycles_is_what_would_be_computed_anew(actions):
     nodes = [node(f"n{i}", zone=f"z{i % 2}") for i in range(4)]

@@ -117,7 +117,7 @@ def test_undo_and_redo():
     assert (history.states(), history.redo()) == ((1, 2, 9), 9)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     zones=st.integers(1, 4),
     nodes=st.integers(1, 3),
