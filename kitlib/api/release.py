@@ -28,8 +28,11 @@ GATES: dict[str, tuple[tuple[int, bool], ...]] = {
     "DefaultPodTopologySpread": ((20, _ON),),
     "DisableCPUQuotaWithExclusiveCPUs": ((33, _ON),),
     "DynamicResourceAllocation": ((26, _OFF), (34, _ON)),
+    "ImageMaximumGCAge": ((29, _OFF), (30, _ON)),
     "InPlacePodLevelResourcesVerticalScaling": ((35, _OFF), (36, _ON)),
     "InPlacePodVerticalScaling": ((27, _OFF), (33, _ON)),
+    "InPlacePodVerticalScalingExclusiveCPUs": ((32, _OFF),),
+    "InPlacePodVerticalScalingExclusiveMemory": ((34, _OFF),),
     "KubeletCrashLoopBackOffMax": ((32, _OFF), (35, _ON)),
     "KubeletCgroupDriverFromCRI": ((28, _OFF), (31, _ON)),
     "MatchLabelKeysInPodAffinity": ((29, _OFF), (31, _ON)),
@@ -109,6 +112,10 @@ TEXTS: dict[str, tuple[tuple[int, str], ...]] = {
     "preemption_terminating": ((23, ""), (24, "not eligible due to a terminating pod on the nominated node.")),
     "post_filter": ((23, "{message}"), (24, "preemption: {message}")),
     "fit_error": ((23, "{filters}"), (24, "{filters} {post}"), (26, "{filters} {post}."), (27, "{filters} {post}")),
+    "image_present": (
+        (23, 'Container image "{image}" already present on machine'),
+        (35, 'Container image "{image}" already present on machine and can be accessed by the pod'),
+    ),
     "untolerated_taint": (
         (23, "node(s) had taint {{{key}: {value}}}, that the pod didn't tolerate"),
         (24, "node(s) had untolerated taint {{{key}: {value}}}"),

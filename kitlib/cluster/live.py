@@ -36,7 +36,7 @@ class LiveNode(StillNode):
     def __init__(self, plan: NodePlan, release: Release, version: Version, record_action: Record) -> None:
         super().__init__(plan, release, version, record_action)
         self._reports = StoreReports(plan.name, START)
-        self.runtime = SimulatedRuntime(self.machine)
+        self.runtime = SimulatedRuntime(self.machine, plan.images)
         self.system = SimulatedSystem(self.machine, self.config.settings.cgroup_driver)
         self.kubelet = Kubelet(
             self.config, self.kernel, self.runtime, self._reports, lambda: self.machine.now, system=self.system

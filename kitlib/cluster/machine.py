@@ -15,6 +15,7 @@ from typing import Any
 from kitlib.api.core import Node
 from kitlib.api.resource import Quantity
 from kitlib.cluster.nodes import NodePlan
+from kitlib.cluster.reports import image_list
 from kitlib.kubelet.cgroup_tree import Cgroup, CgroupTree, Difference
 from kitlib.kubelet.desired import NodeConfig
 from kitlib.kubelet.node_allocatable import node_status
@@ -77,6 +78,7 @@ def node_object(plan: NodePlan, config: NodeConfig, now: datetime) -> Node:
     node.status.capacity = {**found.capacity, **offered}
     node.status.allocatable = {**found.allocatable, **offered}
     node.status.conditions = first_conditions(now)
+    node.status.images = image_list(plan.images)
     node.status.node_info = {
         "kubeletVersion": f"v{config.release.name}.0",
         "operatingSystem": "linux",

@@ -21,17 +21,17 @@ from kitlib.api.meta import ObjectMeta
 from kitlib.api.resource import Quantity, QuantityError
 from kitlib.kubelet.cgroup_tree import Version
 from kitlib.kubelet.device_manager import DevicePlugin
+from kitlib.kubelet.image_gc import Image
 from kitlib.kubelet.machine import MachineInfo, grouped
 
 CPUS, MEMORY = 4, "8Gi"
 _MACHINE = (
-    *("swap", "huge_pages", "ephemeral_storage", "max_pid", "topology", "numa_memory", "numa_distances"),
-    "page_size",
+    *("swap", "huge_pages", "ephemeral_storage", "image_storage", "max_pid", "topology"),
+    *("numa_memory", "numa_distances", "page_size"),
 )
 _WORDS = {
     *("name", "cpus", "memory", "labels", "annotations", "taints", "kubelet", "resources", "devices", "count"),
-    "cgroup_version",
-    *_MACHINE,
+    *("images", "cgroup_version", *_MACHINE),
 }
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
@@ -47,6 +47,7 @@ class NodePlan:
         kubelet: the kubelet's settings: flags (a list), or a KubeletConfiguration (plain data, text or a path).
         resources: extended resources that it offers, `{"example.com/gpu": 2}`.
         devices: extended resources with devices: `{"example.com/gpu": {"gpu-0": 0, "gpu-1": 1}}`, id -> NUMA node.
+        images: that are on the node at first, and can be pulled again: `{"web:1": "600Mi"}`, or with `pinned`.
         cgroup_version: of its kernel; None = as the cluster says.
     """
 
@@ -58,6 +59,7 @@ class NodePlan:
     kubelet: Any = ()
     resources: Mapping[str, int] = field(default_factory=dict)
     devices: Mapping[str, Mapping[str, int | None]] = field(default_factory=dict)
+    images: tuple[Image, ...] = ()
     cgroup_version: Version | None = None
 
     @property
@@ -154,8 +156,22 @@ def _one(spec: Any, number: int, common: Mapping[str, Any]) -> NodePlan:
         kubelet=words.get("kubelet", ()),
         resources=words.get("resources", {}),
         devices=words.get("devices", {}),
+        images=_images(words.get("images", {}), where),
         cgroup_version=words.get("cgroup_version"),
     )
+
+
+def _images(given: Mapping[str, Any], where: str) -> tuple[Image, ...]:
+    """`{"web:1": "600Mi", "pause:3.10": {"size": "300Ki", "pinned": True}}`."""
+    made = []
+    for name, value in given.items():
+        words = value if isinstance(value, Mapping) else {"size": value}
+        try:
+            size = Quantity(words["size"]).value()
+        except (QuantityError, KeyError, TypeError) as error:
+            raise KitError(f"{where}.images[{name}]: a size is expected, found {value!r}") from error
+        made.append(Image(name, size, bool(words.get("pinned", False))))
+    return tuple(made)
 
 
 def _check_words(spec: Mapping[str, Any], where: str) -> None:

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from kitlib.api.core import Node, Pod, PodStatus
+from kitlib.api.core import ContainerImage, Node, Pod, PodStatus
 from kitlib.api.meta import Condition
 from kitlib.api.serialize import deepcopy
 from kitlib.cluster.apiserver import APIServer
 from kitlib.cluster.controllers.pods import record
+from kitlib.kubelet.image_gc import Image
+
+MOST_IMAGES = 50
+"""That a node's status lists. Source: KubeletConfiguration nodeStatusMaxImages."""
+
+
+def image_list(images: Iterable[Image]) -> list[ContainerImage]:
+    """As a node's status shows them, the largest first. Source: nodestatus.Images."""
+    ordered = sorted(images, key=lambda image: -image.size)[:MOST_IMAGES]
+    return [ContainerImage(names=[image.name], size_bytes=image.size) for image in ordered]
 
 
 class StoreReports:
@@ -50,6 +61,13 @@ class StoreReports:
         node = self._node(self.api)
         node.status.conditions = [*(c for c in node.status.conditions if c.type != condition.type), condition]
         self.api.update_status(node)
+
+    def images(self, images: Sequence[Image]) -> None:
+        """Write what is on the node now."""
+        if self.api is not None:
+            node = self._node(self.api)
+            node.status.images = image_list(images)
+            self.api.update_status(node)
 
     def _node(self, api: APIServer) -> Node:
         found: Node = api.store.get(Node, self.node)

@@ -86,6 +86,11 @@ class Starter:
             notes.append(f"cgroup v{one.cgroup_version} was asked for, the engine's kernel has v{have_version}")
         if machine.swap:
             notes.append("swap is declared; whether there is any, the host decides")
+        if one.images or machine.ephemeral_storage:
+            notes.append(
+                "images and a disk are declared; pods run on the node's own root and write to memory, so nothing of "
+                "them can be collected as garbage, and there is no disk pressure"
+            )
         made = self._uninterrupted(
             container.start,
             self._client,

@@ -82,6 +82,7 @@ class MachineInfo:
         swap: bytes of swap space.
         huge_pages: the pools of huge pages; their memory is part of `memory`.
         ephemeral_storage: bytes of the file system that holds /var/lib/kubelet; 0 = unknown.
+        image_storage: bytes of a file system that holds images and containers' layers alone; 0 = they share the former.
         max_pid: how many process ids there are; 0 = unknown.
         topology: one entry a processor (`grouped` makes them); empty means one socket, one NUMA node, one thread a
             core.
@@ -95,6 +96,7 @@ class MachineInfo:
     swap: int = 0
     huge_pages: tuple[HugePages, ...] = ()
     ephemeral_storage: int = 0
+    image_storage: int = 0
     max_pid: int = 0
     topology: tuple[CPU, ...] = ()
     numa_memory: dict[int, int] = field(default_factory=dict)
@@ -131,6 +133,7 @@ class MachineInfo:
         swap: str | int = 0,
         huge_pages: dict[str, int] | None = None,
         ephemeral_storage: str | int = 0,
+        image_storage: str | int = 0,
         max_pid: int = 0,
         **more: Any,
     ) -> MachineInfo:
@@ -142,6 +145,7 @@ class MachineInfo:
             swap=Quantity(swap).value(),
             huge_pages=pools,
             ephemeral_storage=Quantity(ephemeral_storage).value(),
+            image_storage=Quantity(image_storage).value(),
             max_pid=max_pid,
             **more,
         )

@@ -14,7 +14,6 @@ import json
 from collections.abc import Iterable, Mapping
 
 from kitlib.api.core import Container, Pod
-from kitlib.api.errors import KitError
 from kitlib.api.podresources import containers_of, pod_requests
 from kitlib.api.serialize import deepcopy, to_dict
 from kitlib.kubelet.desired import NodeConfig
@@ -54,7 +53,7 @@ def infeasible(wanted: Pod, allocated: Pod, config: NodeConfig) -> str:
             ("cpu", settings.cpu_manager_policy, "static", "InPlacePodVerticalScalingExclusiveCPUs", "CPU"),
             ("memory", settings.memory_manager_policy, "Static", "InPlacePodVerticalScalingExclusiveMemory", "Memory"),
         ):
-            if policy == static and not _is_on(config, gate) and _changes(wanted, allocated, resource):
+            if policy == static and not gates.enabled(gate) and _changes(wanted, allocated, resource):
                 return f'Resize is infeasible for Guaranteed Pods alongside {manager} Manager policy "{static}"'
     capacity = node_allocatable_absolute(config.machine.capacity(), config.reservations)
     requests = pod_requests(wanted, release=gates)
@@ -66,13 +65,6 @@ def infeasible(wanted: Pod, allocated: Pod, config: NodeConfig) -> str:
             if asked > most:
                 return f"Node didn't have enough capacity: {resource}, requested: {asked}, capacity: {most}"
     return ""
-
-
-def _is_on(config: NodeConfig, gate: str) -> bool:
-    try:
-        return config.gates.enabled(gate)
-    except KitError:  # the release does not know the gate
-        return False
 
 
 def _changes(wanted: Pod, allocated: Pod, resource: str) -> bool:

@@ -20,6 +20,7 @@ from kitlib.kubelet.desired import Assigned, NodeConfig
 from kitlib.kubelet.device_manager import DeviceManager
 from kitlib.kubelet.memory_manager import MemoryManager
 from kitlib.kubelet.node_allocatable import node_allocatable_reservation
+from kitlib.kubelet.qos import pod_level_managed
 from kitlib.kubelet.topology_hints import EmptyPodSharedPoolError, Hints, TopologyHint
 from kitlib.kubelet.topology_manager import AdmissionProblem, HintProvider, TopologyManager
 
@@ -141,7 +142,8 @@ class ResourceManagers:
         uid, cpus, exclusive, of_pod = pod.metadata.uid, "", False, False
         if self.cpus is not None:
             own = self.cpus.state.of(uid, container.name)
-            exclusive = own is not None and bool(self.cpus.exclusive_cpus(pod, container))
+            pooled = pod_level_managed(pod, self.cpus.release) and not self.cpus.exclusive_cpus(pod, container)
+            exclusive = own is not None and not pooled
             of_pod = own is not None and not exclusive
             cpus = format_cpus(self.cpus.state.default if own is None else own)
         mems = self.memory.nodes_of(uid, container.name) if self.memory is not None else ()

@@ -73,6 +73,8 @@ class KubeletSettings:
         pod_pids_limit: `--pod-max-pids`; -1 = no limit of a pod's own.
         single_process_oom_kill: None = the kubelet's default (False on cgroup v2: the whole container is killed).
         crash_loop_back_off_max: seconds. back_off_base: seconds before the first restart.
+        image_*: thresholds in percent of the images' file system, and ages in seconds; 0 = no greatest age.
+        maximum_dead_containers, maximum_dead_containers_per_container: that stay; negative = any number.
         fail_swap_on: refuse to start on a machine that has swap.
         fail_cgroup_v1: refuse to start on cgroup v1. The kubelet's own default is True since 1.35; here it is False, so
             that both versions can be compared.
@@ -118,6 +120,13 @@ class KubeletSettings:
     single_process_oom_kill: bool | None = None
     crash_loop_back_off_max: float = 300
     back_off_base: float = 10
+    image_gc_high_threshold_percent: int = 85
+    image_gc_low_threshold_percent: int = 80
+    image_minimum_gc_age: float = 120
+    image_maximum_gc_age: float = 0
+    maximum_dead_containers: int = -1
+    maximum_dead_containers_per_container: int = 1
+    minimum_container_ttl_duration: float = 0
     fail_swap_on: bool = True
     fail_cgroup_v1: bool = False
     feature_gates: Mapping[str, bool] = field(default_factory=dict)
@@ -243,7 +252,12 @@ _CAMEL_EXCEPTIONS = {
     "oom_score_adj": "oomScoreAdj",
     "qos_reserved": "qosReserved",
     "fail_cgroup_v1": "failCgroupV1",
+    "image_gc_high_threshold_percent": "imageGCHighThresholdPercent",
+    "image_gc_low_threshold_percent": "imageGCLowThresholdPercent",
+    "image_minimum_gc_age": "imageMinimumGCAge",
+    "image_maximum_gc_age": "imageMaximumGCAge",
 }
+_FLAGS_ONLY = ("maximum_dead_containers", "maximum_dead_containers_per_container", "minimum_container_ttl_duration")
 
 
 def field_name(attribute: str) -> str:
@@ -254,7 +268,7 @@ def field_name(attribute: str) -> str:
     return first + "".join(word.capitalize() for word in others)
 
 
-_FIELDS = {field_name(name): name for name in _NAMES}
+_FIELDS = {field_name(name): name for name in _NAMES if name not in _FLAGS_ONLY}
 _FLAG_EXCEPTIONS = {
     "reserved_system_cpus": "reserved-cpus",
     "pod_pids_limit": "pod-max-pids",
@@ -264,6 +278,10 @@ _FLAG_EXCEPTIONS = {
     "single_process_oom_kill": "",
     "fail_cgroup_v1": "",
     "crash_loop_back_off_max": "",
+    "image_gc_high_threshold_percent": "image-gc-high-threshold",
+    "image_gc_low_threshold_percent": "image-gc-low-threshold",
+    "image_minimum_gc_age": "minimum-image-ttl-duration",
+    "image_maximum_gc_age": "",
 }
 _FLAGS = {
     _FLAG_EXCEPTIONS.get(name, name.replace("_", "-")): name for name in _NAMES if _FLAG_EXCEPTIONS.get(name, "-")
@@ -271,8 +289,15 @@ _FLAGS = {
 _SWITCHES = ("cgroups-per-qos", "cpu-cfs-quota", "fail-swap-on")
 _RESOURCES = ("system_reserved", "kube_reserved")
 _LISTS = ("enforce_node_allocatable",)
-_DURATIONS = ("eviction_pressure_transition_period", "cpu_manager_reconcile_period", "crash_loop_back_off_max")
-_INTEGERS = ("pod_pids_limit", "max_pods", "pods_per_core", "oom_score_adj", "eviction_max_pod_grace_period")
+_DURATIONS = (
+    *("eviction_pressure_transition_period", "cpu_manager_reconcile_period", "crash_loop_back_off_max"),
+    *("image_minimum_gc_age", "image_maximum_gc_age", "minimum_container_ttl_duration"),
+)
+_INTEGERS = (
+    *("pod_pids_limit", "max_pods", "pods_per_core", "oom_score_adj", "eviction_max_pod_grace_period"),
+    *("image_gc_high_threshold_percent", "image_gc_low_threshold_percent"),
+    *("maximum_dead_containers", "maximum_dead_containers_per_container"),
+)
 _BOOLEANS = (
     "cgroups_per_qos",
     "cpu_cfs_quota",

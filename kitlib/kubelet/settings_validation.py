@@ -47,6 +47,7 @@ def validate(settings: KubeletSettings, release: Release) -> list[str]:
             gates,
         ),
         *_swap(settings, gates),
+        *_images(settings, gates),
         *_enforcement(settings),
         *_reserved_cpus(settings),
         *_reserved_memory(settings),
@@ -110,6 +111,32 @@ def _policies(s: KubeletSettings) -> Iterator[str]:
         yield f'unknown policy: "{s.cpu_manager_policy}"'
     if s.memory_manager_policy not in ("None", "Static"):
         yield f'unknown policy: "{s.memory_manager_policy}"'
+
+
+def _images(s: KubeletSettings, gates: Release) -> Iterator[str]:
+    high, low = s.image_gc_high_threshold_percent, s.image_gc_low_threshold_percent
+    named = (
+        ("imageGCHighThresholdPercent (--image-gc-high-threshold)", high),
+        ("imageGCLowThresholdPercent (--image-gc-low-threshold)", low),
+    )
+    for name, value in named:
+        if not 0 <= value <= 100:
+            yield f"invalid configuration: {name} {value} must be between 0 and 100, inclusive"
+    if low >= high:
+        yield f"invalid configuration: {named[1][0]} {low} must be less than {named[0][0]} {high}"
+    oldest, youngest = s.image_maximum_gc_age, s.image_minimum_gc_age
+    if oldest and not gates.enabled("ImageMaximumGCAge"):
+        yield (
+            "invalid configuration: ImageMaximumGCAge feature gate is required for Kubelet configuration option "
+            "imageMaximumGCAge"
+        )
+    if oldest < 0:
+        yield f"invalid configuration: imageMaximumGCAge {go_string(oldest)} must not be negative"
+    if 0 < oldest <= youngest:
+        yield (
+            f"invalid configuration: imageMaximumGCAge {go_string(oldest)} must be greater than imageMinimumGCAge "
+            f"{go_string(youngest)}"
+        )
 
 
 def _swap(s: KubeletSettings, gates: Release) -> Iterator[str]:

@@ -156,6 +156,21 @@ def test_with_exclusive_cpus_a_guaranteed_pod_keeps_what_it_has() -> None:
     assert files(cluster, "memory.max") == (str(600 * MI), str(600 * MI))
 
 
+@pytest.mark.parametrize("cpu", ["2", "500m"])
+def test_the_gate_lets_the_resize_through_and_the_exclusive_cpus_stay_as_they_were(cpu: str) -> None:
+    """Until KEP-5554 is in, the CPU manager does not follow: the shares change, the CPUs do not."""
+    flags = ["--cpu-manager-policy=static", "--reserved-cpus=0"]
+    flags += ["--feature-gates=InPlacePodVerticalScalingExclusiveCPUs=true"]
+    cluster = made(machine={"kubelet": flags})
+    before = int(files(cluster, "cpu.weight")[1])
+    cluster.resize("a", both(cpu, "512Mi"))
+    assert condition(cluster, "PodResizePending") is None
+    assert reasons(cluster) == ["ResizeStarted", "ResizeCompleted"]
+    assert (int(files(cluster, "cpu.weight")[1]) > before) == (cpu == "2")
+    assert files(cluster, "cpuset.cpus")[1] == "1"
+    assert files(cluster, "cpu.max") == ("max 100000", "max 100000"), "CPUs of its own: no quota"
+
+
 # By hand.
 
 

@@ -110,6 +110,16 @@ def grace(cluster: SimulatedCluster) -> Any:
     return [e.detail for e in cluster.node().kubelet.timeline if e.action == "stopping container"]
 
 
+def images(cluster: SimulatedCluster) -> Any:
+    """The images that are on the node."""
+    return sorted(image.names[0] for image in cluster.nodes[0].status.images)
+
+
+def dead(cluster: SimulatedCluster) -> Any:
+    """How many dead containers are on the node."""
+    return len(cluster.node().runtime.dead())
+
+
 def cpus(name: str) -> Look:
     return lambda cluster: cluster.node().proc(name)["Cpus_allowed_list"]
 

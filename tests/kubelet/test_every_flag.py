@@ -9,7 +9,12 @@ import pytest
 
 from kitlib.api.errors import KitError
 from kitlib.kubelet.settings import KubeletSettings
-from tests.kubelet import test_settings_of_cgroups, test_settings_of_eviction, test_settings_of_managers
+from tests.kubelet import (
+    test_settings_of_cgroups,
+    test_settings_of_eviction,
+    test_settings_of_garbage,
+    test_settings_of_managers,
+)
 from tests.kubelet.settings_seen import (
     ALL,
     CRASHING,
@@ -130,6 +135,22 @@ REFUSALS = [
     ([], {"swap": "1Gi"}, 2, "running with swap on is not supported"),
     ({"failCgroupV1": True}, {}, 1, "kubelet is configured to not run on a host using cgroup v1"),
     ({"singleProcessOOMKill": False}, {}, 1, "singleProcessOOMKill must not be explicitly set to false"),
+    (["--image-gc-high-threshold=120"], {}, 2, "imageGCHighThresholdPercent (--image-gc-high-threshold) 120 must be"),
+    (
+        ["--image-gc-low-threshold=-1"],
+        {},
+        2,
+        "imageGCLowThresholdPercent (--image-gc-low-threshold) -1 must be",
+    ),
+    (["--image-gc-low-threshold=90"], {}, 2, "90 must be less than imageGCHighThresholdPercent (--image-gc-high-"),
+    ({"imageMaximumGCAge": "-1m"}, {}, 2, "imageMaximumGCAge -1m0s must not be negative"),
+    ({"imageMaximumGCAge": "90s"}, {}, 2, "imageMaximumGCAge 1m30s must be greater than imageMinimumGCAge 2m0s"),
+    (
+        {"imageMaximumGCAge": "1h", "featureGates": {"ImageMaximumGCAge": False}},
+        {},
+        2,
+        "ImageMaximumGCAge feature gate is required for Kubelet configuration option imageMaximumGCAge",
+    ),
     ({"memoryReservationPolicy": "TieredReservation"}, {}, 2, "requires MemoryQoS feature gate to be enabled"),
 ]
 
@@ -157,6 +178,11 @@ def test_every_setting_is_in_the_table() -> None:
         "cpu_manager_reconcile_period",  # in tests/cluster/test_shared_cpus.py
         "back_off_base",  # the kit's own, no setting of the kubelet
     }
-    subjects = (test_settings_of_cgroups, test_settings_of_eviction, test_settings_of_managers)
+    subjects = (
+        test_settings_of_cgroups,
+        test_settings_of_eviction,
+        test_settings_of_garbage,
+        test_settings_of_managers,
+    )
     rows = [*ROWS, *(row for subject in subjects for row in subject.ROWS)]
     assert {f.name for f in fields(KubeletSettings)} - elsewhere == {row.setting for row in rows}

@@ -72,6 +72,9 @@ class _Reports:
     def condition(self, condition: Any) -> None:
         self.events.append(condition)
 
+    def images(self, images: Any) -> None:
+        self.events.append(images)
+
 
 def oom(version: int = 2) -> dict[str, Any]:
     """A kubelet on a simulated kernel runs a pod that outgrows its memory limit: killed, reported, started again."""

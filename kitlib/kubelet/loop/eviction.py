@@ -68,16 +68,19 @@ class EvictionManager:
 
     Args:
         settings: the kubelet's. release: whose rules hold.
+        dedicated: images and containers have a file system of their own.
 
     Attributes:
         conditions: the pressures that the node reports now.
         reclaiming: what it tried to get more of at the last look; "" = nothing.
+        relieved: whether there was enough of it to be had then, without a pod's end.
 
     Raises:
         ThresholdError: with the kubelet's text.
     """
 
-    def __init__(self, settings: KubeletSettings, release: Release) -> None:
+    def __init__(self, settings: KubeletSettings, release: Release, *, dedicated: bool = False) -> None:
+        self._dedicated = dedicated
         self._thresholds = parse_threshold_config(
             settings.enforce_node_allocatable,
             settings.eviction_hard,
@@ -90,7 +93,7 @@ class EvictionManager:
         self._last_seen: dict[str, float] = {}
         self._evicting: list[Threshold] = []
         self.conditions: tuple[str, ...] = ()
-        self.reclaiming = ""
+        self.reclaiming, self.relieved = "", False
 
     def look(
         self,
@@ -98,12 +101,15 @@ class EvictionManager:
         observations: Mapping[str, Observation],
         pods: Sequence[Pod],
         stats: Callable[[], Mapping[str, PodStats]],
+        reclaim: Callable[[str], Mapping[str, Observation] | None] = lambda _: None,
     ) -> Eviction | None:
         """One look at the machine.
 
         Args:
             now: seconds. observations: what the signals show. pods: that run.
             stats: asked for what they use, by pod UID, where that matters.
+            reclaim: frees what it can of what a signal stands for without ending a pod, dead containers and images;
+                what the signals show then, or None where there is nothing of that kind.
 
         Returns:
             The pod to evict, or None. `conditions` are the node's afterwards.
@@ -118,12 +124,16 @@ class EvictionManager:
         held = {name for name, last in self._last_seen.items() if last == now or now - last < period}
         self.conditions = tuple(name for name in PRESSURES if name in held)
         self._evicting = [t for t in crossed if now - self._since[t] >= t.grace_period]
-        self.reclaiming = ""
+        self.reclaiming, self.relieved = "", False
         own = self._over_its_own_limits(pods, stats)
         if own is not None or not self._evicting:
             return own
         threshold = min(self._evicting, key=lambda t: t.signal not in _MEMORY)
         resource = self.reclaiming = SIGNAL_RESOURCES[threshold.signal]
+        afterwards = reclaim(threshold.signal)
+        if afterwards is not None and not thresholds_met(self._thresholds, afterwards, min_reclaim=True):
+            self.relieved = True
+            return None
         known = stats()
         for pod in self._ranked(threshold.signal, pods, known):
             if is_critical_pod(pod):
@@ -154,7 +164,7 @@ class EvictionManager:
         return most if own is None else min(most, float(own))
 
     def _ranked(self, signal: str, pods: Sequence[Pod], stats: Mapping[str, PodStats]) -> list[Pod]:
-        """Who goes first. Where images and containers share the node's disk, all that a pod wrote counts."""
+        """Who goes first: of what a pod wrote that counts which lies on the disk that is short."""
         if signal in _MEMORY:
             groups = rank_memory_pressure(pods, stats, self._release)
         elif signal == "pid.available":
@@ -162,7 +172,9 @@ class EvictionManager:
         elif signal.endswith("inodesFree"):
             groups = rank_inode_pressure(pods, stats, self._release)
         else:
-            groups = rank_disk_pressure(pods, stats, release=self._release)
+            images = signal.startswith("imagefs")
+            layers, rest = images or not self._dedicated, not images or not self._dedicated
+            groups = rank_disk_pressure(pods, stats, rootfs=layers, logs=rest, volumes=rest, release=self._release)
         return [pod for group in groups for pod in group]
 
     def _over_its_own_limits(self, pods: Sequence[Pod], stats: Callable[[], Mapping[str, PodStats]]) -> Eviction | None:

@@ -18,7 +18,9 @@ from kitlib.api.errors import KitError
 from kitlib.api.meta import Condition
 from kitlib.kubelet.cgroup_names import Driver
 from kitlib.kubelet.cgroup_tree import Cgroup, CgroupFile, CgroupTree, Version
+from kitlib.kubelet.container_gc import DeadContainer
 from kitlib.kubelet.eviction_thresholds import Observation
+from kitlib.kubelet.image_gc import Image
 
 
 class CgroupFS(Protocol):
@@ -152,6 +154,30 @@ class ContainerRuntime(Protocol):
         """The container's first process; 0 where it does not run."""
         ...
 
+    def dead(self, identity: str = "") -> Sequence[DeadContainer]:
+        """The instances of a container, or of all, that have ended and are still there, oldest first."""
+        ...
+
+    def remove_dead(self, instance: str) -> None:
+        """Remove such an instance."""
+        ...
+
+    def images(self) -> Sequence[Image]:
+        """The images on the node; none where there are no images."""
+        ...
+
+    def pull(self, image: str) -> Image | None:
+        """Bring an image to the node; None where it is none that the runtime knows of, so that nothing is to be done.
+
+        Raises:
+            ContainerProblem: there is no room for it.
+        """
+        ...
+
+    def remove_image(self, image: str) -> None:
+        """Remove an image."""
+        ...
+
 
 class Reports(Protocol):
     """Who hears what the kubelet has done: the API server, directly or over a stream."""
@@ -174,4 +200,8 @@ class Reports(Protocol):
 
     def condition(self, condition: Condition) -> None:
         """A condition of the node has changed."""
+        ...
+
+    def images(self, images: Sequence[Image]) -> None:
+        """Other images are on the node now."""
         ...

@@ -18,6 +18,7 @@ from kitlib.kubelet.cgroup_tree import CgroupTree
 from kitlib.kubelet.desired import Desired, NodeConfig
 from kitlib.kubelet.loop.cgroups import CgroupManager
 from kitlib.kubelet.loop.eviction import EVERY
+from kitlib.kubelet.loop.garbage import GarbageCollector
 from kitlib.kubelet.loop.interfaces import CgroupFS, ContainerProblem, ContainerRuntime, Ended, Reports
 from kitlib.kubelet.loop.pod_worker import OVER, PodWorker, State
 from kitlib.kubelet.loop.resizing import Resizer
@@ -81,7 +82,17 @@ class Kubelet:
         self._allocatable = {name: amount.milli_value() for name, amount in offered.allocatable.items()}
         self._allocatable |= {name: amount * 1000 for name, amount in config.offered.items()}
         self._cgroups = CgroupManager(self.rules, self.managers, cgroups, runtime, self.timeline)
-        self.watcher = Watcher(config, cgroups, runtime, self._cgroups, reports, self.timeline)
+        self._garbage = GarbageCollector(
+            settings,
+            bool(config.machine.image_storage),
+            runtime,
+            reports,
+            self.timeline,
+            self._workers,
+            self._ids,
+            clock(),
+        )
+        self.watcher = Watcher(config, cgroups, runtime, self._cgroups, reports, self.timeline, self._garbage)
         self._system = SystemCgroups(config.settings, system, self.timeline)
         self._system.tick(clock())
         self._resizer = Resizer(
@@ -147,6 +158,7 @@ class Kubelet:
         if now >= self._next_reconcile and not self.managers.idle:  # CPUs that came free go back to everybody
             self._next_reconcile = now + self.config.settings.cpu_manager_reconcile_period
             self._write(())
+        self._garbage.tick(now)
         if now >= self._next_watch:
             self._next_watch = now + EVERY
             changed |= self._watch()
@@ -266,6 +278,7 @@ class Kubelet:
             env = self.managers.environment(pod.metadata.uid, container.name)
             score = container_oom_score_adjust(pod, container, self.config.machine.memory, self.config.gates)
             try:
+                self._ensure_image(pod, container.image)
                 self.runtime.start(pod, container, state.id, cgroup, score, env)
             except ContainerProblem as error:
                 state.problem = (error.reason, error.message)
@@ -278,6 +291,27 @@ class Kubelet:
             self.timeline.note("kubelet", "starting container", f"{pod.key}/{container.name}", what, "startContainer")
             if given.cpus:
                 self._cgroups.note_cpus(pod.name, container.name, given.cpus)
+
+    def _ensure_image(self, pod: Pod, image: str) -> None:
+        """Pull what is not there; nothing is said of images that the runtime knows nothing of.
+
+        Raises:
+            ContainerProblem: it cannot be pulled.
+
+        Source: imageManager.EnsureImageExists.
+        """
+        there = any(one.name == image for one in self.runtime.images())
+        if there:
+            text = self.config.release.text("image_present").format(image=image)
+            self.reports.event(pod, "Normal", "Pulled", text)
+            return
+        pulled = self.runtime.pull(image)
+        if pulled is not None:
+            self.reports.event(pod, "Normal", "Pulling", f'Pulling image "{image}"')
+            self.reports.images(self.runtime.images())
+            text = f'Successfully pulled image "{image}" in 0s (0s including waiting). Image size: {pulled.size} bytes.'
+            self.reports.event(pod, "Normal", "Pulled", text)
+            self.timeline.note("image manager", "pulling image", image, f"{pulled.size} bytes", "EnsureImageExists")
 
     def _collect(self) -> bool:
         """Take note of containers that have ended; whether there were any."""
@@ -292,6 +326,7 @@ class Kubelet:
             return
         worker, state = found
         self._stir(worker)
+        self._garbage.died(gone.id)
         settings = self.config.settings
         state.exited(gone, self.reports.now(), settings.back_off_base, settings.crash_loop_back_off_max)
         ending = f"exit code {gone.code}" + (", killed: out of memory" if gone.oom else "")
@@ -326,6 +361,7 @@ class Kubelet:
         path = self.rules.pod_path(worker.pod)
         if path and self._cgroups.stands(path):
             return
+        self._garbage.bury(worker)
         self.managers.release(worker.pod)
         self._count(worker, -1)
         del self._workers[worker.pod.metadata.uid]
@@ -343,7 +379,10 @@ class Kubelet:
     # Eviction.
 
     def _watch(self) -> bool:
-        """Let the eviction manager look; whether it evicted a pod."""
+        """Let the eviction manager look; whether it evicted a pod. Nothing is left of those that it evicted before."""
+        for gone in self._workers.values():
+            if gone.final is not None and gone.final[1] == "Evicted":
+                self._garbage.bury(gone)
         found = self.watcher.look(self.clock(), self._workers.values())
         if found is None:
             return False

@@ -14,6 +14,7 @@ from kitlib.kubelet.eviction_ranking import ContainerStats, PodStats
 from kitlib.kubelet.eviction_thresholds import Observation
 from kitlib.kubelet.loop.cgroups import CgroupManager
 from kitlib.kubelet.loop.eviction import Eviction, EvictionManager
+from kitlib.kubelet.loop.garbage import GarbageCollector
 from kitlib.kubelet.loop.interfaces import CgroupFS, ContainerRuntime, Reports
 from kitlib.kubelet.loop.pod_worker import PodWorker
 from kitlib.kubelet.node_conditions import PRESSURES, event_reason, pressure_condition
@@ -25,7 +26,7 @@ class Watcher:
 
     Args:
         config: the node's. cgroups, runtime: where the figures are. manager: its cgroups.
-        reports: who hears of pressure. timeline: what was done is noted there.
+        reports: who hears of pressure. timeline: what was done is noted there. garbage: what can be freed first.
 
     Attributes:
         eviction: the eviction manager.
@@ -39,8 +40,10 @@ class Watcher:
         manager: CgroupManager,
         reports: Reports,
         timeline: Timeline,
+        garbage: GarbageCollector,
     ) -> None:
-        self.eviction = EvictionManager(config.settings, config.gates)
+        self.eviction = EvictionManager(config.settings, config.gates, dedicated=bool(config.machine.image_storage))
+        self._garbage = garbage
         self._config, self._cgroups, self._runtime, self._manager = config, cgroups, runtime, manager
         self._reports, self._timeline = reports, timeline
 
@@ -52,14 +55,20 @@ class Watcher:
         """
         running = {w.pod.metadata.uid: w for w in workers if w.final is None and any(s.alive for s in w.states)}
         before = self.eviction.conditions
-        found = self.eviction.look(now, self.observations(), [w.pod for w in running.values()], self._stats(running))
+        pods = [w.pod for w in running.values()]
+
+        def reclaim(signal: str) -> Mapping[str, Observation] | None:
+            return self._garbage.reclaim(signal, now, self.observations)
+
+        found = self.eviction.look(now, self.observations(), pods, self._stats(running), reclaim)
         for kind in PRESSURES:
             if (kind in self.eviction.conditions) != (kind in before):
                 self._report(kind, kind in self.eviction.conditions)
         short = self.eviction.reclaiming
         if short:
             self._reports.event(None, "Warning", "EvictionThresholdMet", f"Attempting to reclaim {short}")
-            self._timeline.note("eviction manager", "attempting to reclaim", short, "", "managerImpl.synchronize")
+            enough = "enough without ending a pod" if self.eviction.relieved else ""
+            self._timeline.note("eviction manager", "attempting to reclaim", short, enough, "managerImpl.synchronize")
         if found is not None:
             self._timeline.note("eviction manager", "evicting", found.pod.key, found.message.strip(), "evictPod")
         return found

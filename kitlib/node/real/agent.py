@@ -12,7 +12,7 @@ import select
 import signal
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
@@ -21,6 +21,7 @@ from kitlib.api.core import Pod, PodStatus
 from kitlib.api.errors import KitError
 from kitlib.api.meta import Condition
 from kitlib.api.serialize import from_dict, to_dict
+from kitlib.kubelet.image_gc import Image
 from kitlib.kubelet.loop.kubelet import Kubelet
 from kitlib.node.real import mounts, protocol
 from kitlib.node.real.cgroupfs import RealCgroupFS
@@ -66,6 +67,9 @@ class Owner:
     def condition(self, condition: Condition) -> None:
         """A condition of the node has changed."""
         self.send({"report": "condition", "condition": to_dict(condition)})
+
+    def images(self, images: Sequence[Image]) -> None:
+        """There are none on a real node."""
 
 
 class Agent:

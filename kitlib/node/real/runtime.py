@@ -22,7 +22,9 @@ from dataclasses import dataclass, field
 from kitlib.api.core import Container, Pod
 from kitlib.api.errors import KitError
 from kitlib.kubelet.cgroup_tree import Cgroup, CgroupFile
+from kitlib.kubelet.container_gc import DeadContainer
 from kitlib.kubelet.eviction_thresholds import Observation
+from kitlib.kubelet.image_gc import Image
 from kitlib.kubelet.loop.interfaces import ContainerProblem, Ended, Usage
 from kitlib.kubelet.machine import MachineInfo
 from kitlib.node.real import mounts, oci
@@ -201,6 +203,26 @@ class CrunRuntime:
         """The container's first process; 0 where it does not run."""
         running = self.containers.get(identity)
         return running.pid if running is not None else 0
+
+    # There are no images on a real node, and nothing is left of a container that has ended.
+
+    def dead(self, identity: str = "") -> Sequence[DeadContainer]:
+        """None: a pod has no disk of its own here."""
+        return ()
+
+    def remove_dead(self, instance: str) -> None:
+        """Nothing to do."""
+
+    def images(self) -> Sequence[Image]:
+        """None: the node's own root stands in for every image."""
+        return ()
+
+    def pull(self, image: str) -> Image | None:
+        """Nothing to do."""
+        return None
+
+    def remove_image(self, image: str) -> None:
+        """Nothing to do."""
 
     # What the agent's loop needs.
 

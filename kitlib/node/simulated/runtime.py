@@ -6,12 +6,15 @@ containerd does when a task is deleted.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import count
 from signal import SIGKILL
 
 from kitlib.api.core import Container, Pod
 from kitlib.kubelet.cgroup_tree import Cgroup, CgroupFile
+from kitlib.kubelet.container_gc import DeadContainer
 from kitlib.kubelet.eviction_thresholds import Observation
+from kitlib.kubelet.image_gc import Image
 from kitlib.kubelet.loop.interfaces import ContainerProblem, Ended, Usage
 from kitlib.node.simulated.cgroupfs import CgroupError
 from kitlib.node.simulated.kernel import Kernel
@@ -28,10 +31,17 @@ class SimulatedRuntime:
 
     Args:
         kernel: on which the processes run.
+        images: those that can be had, all of them on the node at first. Of others only the name matters: they take no
+            room, as on a real node of the kit, where the node's own root stands in for them.
     """
 
-    def __init__(self, kernel: Kernel) -> None:
+    def __init__(self, kernel: Kernel, images: Iterable[Image] = ()) -> None:
         self.kernel = kernel
+        self._known = {image.name: image for image in images}
+        self._images = dict(self._known)
+        self._made_of: dict[str, tuple[str, float]] = {}
+        self._dead: dict[str, list[DeadContainer]] = {}
+        self._instances = count(1)
         self._pids: dict[str, int] = {}
         self._names: dict[int, str] = {}
         self._paths: dict[str, str] = {}
@@ -60,6 +70,7 @@ class SimulatedRuntime:
             self._spawn(workload, identity, cgroup, oom_score_adj)
         except CgroupError as error:
             raise ContainerProblem("CreateContainerError", str(error)) from error
+        self._made_of[identity] = container.image, self.kernel.now
         self._environments[identity] = {one.name: one.value for one in container.env if one.value} | dict(env)
 
     def environment(self, identity: str) -> Mapping[str, str]:
@@ -87,6 +98,8 @@ class SimulatedRuntime:
             self._stop_within(identity, process, grace)
             return
         if pid is not None:
+            if process is not None:
+                self._leave_behind(identity, process)
             self._forget(identity)
             self.kernel.kill(pid)
         self._stopping.discard(identity)
@@ -109,6 +122,7 @@ class SimulatedRuntime:
                 self._system_ooms.append((gone.process.name, gone.process.pid))
             identity = self._names.get(gone.process.pid)
             if identity is not None:
+                self._leave_behind(identity, gone.process)
                 self._forget(identity)
                 self._remove(identity)
                 if identity in self._stopping:
@@ -146,7 +160,7 @@ class SimulatedRuntime:
     def signals(self) -> Mapping[str, Observation]:
         """What is left of the machine's memory (page cache counts as free), process ids and disk.
 
-        Images and containers share the disk, so imagefs shows what nodefs does.
+        Where images have no disk of their own imagefs shows what nodefs does.
         """
         machine = self.kernel.machine
         working = self.kernel.memory.anonymous("/")
@@ -154,14 +168,69 @@ class SimulatedRuntime:
         if machine.max_pid:
             seen["pid.available"] = Observation(machine.max_pid - self.kernel.processes_in("/"), machine.max_pid)
         if machine.ephemeral_storage:
-            used = [self.usage(identity) for identity in self._pids]
-            files = machine.ephemeral_storage // BYTES_PER_INODE
-            space = machine.ephemeral_storage - sum(one.rootfs + one.logs + one.volumes for one in used)
-            left = files - sum(one.inodes for one in used)
-            for disk in ("nodefs", "imagefs"):
-                seen[f"{disk}.available"] = Observation(space, machine.ephemeral_storage)
-                seen[f"{disk}.inodesFree"] = Observation(left, files)
+            seen |= self._disks(machine.ephemeral_storage, machine.image_storage)
         return seen
+
+    def _disks(self, node: int, dedicated: int) -> dict[str, Observation]:
+        """Logs and volumes lie on the node's disk, images and writable layers on theirs, or on the same."""
+        used, dead = [self.usage(identity) for identity in self._pids], self.dead()
+        logs = sum(one.logs + one.volumes for one in used) + sum(one.logs for one in dead)
+        layers = sum(one.rootfs for one in used) + sum(one.layer for one in dead)
+        layers += sum(image.size for image in self._images.values())
+        inodes = sum(one.inodes for one in used) + sum(one.inodes for one in dead)
+        disks = {"nodefs": (node, logs, 0), "imagefs": (dedicated, layers, inodes)}
+        if not dedicated:
+            disks = dict.fromkeys(disks, (node, logs + layers, inodes))
+        seen = {}
+        for disk, (size, space, files) in disks.items():
+            seen[f"{disk}.available"] = Observation(max(size - space, 0), size)
+            seen[f"{disk}.inodesFree"] = Observation(size // BYTES_PER_INODE - files, size // BYTES_PER_INODE)
+        return seen
+
+    # Images, and what containers leave behind.
+
+    def images(self) -> Sequence[Image]:
+        """The images on the node."""
+        return list(self._images.values())
+
+    def pull(self, image: str) -> Image | None:
+        """Bring an image to the node; None for one that was not declared.
+
+        Raises:
+            ContainerProblem: there is no room for it.
+        """
+        wanted = self._known.get(image)
+        if wanted is None or image in self._images:
+            return wanted
+        disk = self.signals().get("imagefs.available")
+        if disk is not None and disk.available < wanted.size:
+            text = f'failed to pull and unpack image "{image}": failed to extract layer: no space left on device'
+            raise ContainerProblem("ErrImagePull", text)
+        self._images[image] = wanted
+        return wanted
+
+    def remove_image(self, image: str) -> None:
+        """Remove an image."""
+        self._images.pop(image, None)
+
+    def dead(self, identity: str = "") -> Sequence[DeadContainer]:
+        """The instances of a container, or of all, that have ended, with what they have written; oldest first."""
+        return [one for some in ([self._dead.get(identity, [])] if identity else self._dead.values()) for one in some]
+
+    def remove_dead(self, instance: str) -> None:
+        """Remove such an instance."""
+        identity = instance.partition("/")[0]
+        left = [one for one in self._dead.pop(identity, ()) if one.id != instance]
+        if left:
+            self._dead[identity] = left
+
+    def _leave_behind(self, identity: str, process: Process) -> None:
+        """What an instance has written stays when it ends; a pause container writes nothing."""
+        if identity in self._made_of:
+            (image, created), wants = self._made_of.pop(identity), process.wants
+            made = f"{identity}/{next(self._instances)}"
+            dead = DeadContainer(made, identity, created, image, wants.disk, wants.logs, wants.inodes)
+            self._dead.setdefault(identity, []).append(dead)
 
     def pid(self, identity: str) -> int:
         """The container's process; 0 where it does not run."""

@@ -1,0 +1,141 @@
+"""Takes away what nobody needs any more: dead containers every minute, unused images every five, both under pressure.
+
+Source: kubelet Kubelet.StartGarbageCollection, containerGC, realImageGCManager; eviction buildSignalToNodeReclaimFuncs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from kitlib.kubelet import container_gc, image_gc
+from kitlib.kubelet.container_gc import DeadContainer, evictable
+from kitlib.kubelet.eviction_thresholds import Observation
+from kitlib.kubelet.image_gc import Image, ImageGC
+from kitlib.kubelet.loop.interfaces import ContainerRuntime, Reports
+from kitlib.kubelet.loop.pod_worker import OVER, PodWorker, State
+from kitlib.kubelet.settings import KubeletSettings
+from kitlib.kubelet.timeline import Timeline
+
+IMAGE_DISK = "imagefs.available"
+
+
+class GarbageCollector:
+    """Of one node.
+
+    Args:
+        settings: the kubelet's. dedicated: images and containers have a file system of their own.
+        runtime: that has images and containers. reports: who hears of failures. timeline: what was done is noted there.
+        workers: pod UID -> its worker. ids: container -> its pod's worker. now: seconds on the node's clock.
+    """
+
+    def __init__(
+        self,
+        settings: KubeletSettings,
+        dedicated: bool,
+        runtime: ContainerRuntime,
+        reports: Reports,
+        timeline: Timeline,
+        workers: Mapping[str, PodWorker],
+        ids: Mapping[str, tuple[PodWorker, State]],
+        now: float,
+    ) -> None:
+        self._settings, self._dedicated, self._runtime = settings, dedicated, runtime
+        self._reports, self._timeline, self._workers, self._ids = reports, timeline, workers, ids
+        self._images = ImageGC(settings, now)
+        self._next_containers, self._next_detection = now + container_gc.EVERY, now
+        self._next_images = now + image_gc.EVERY
+        self._failed_before = False
+
+    def tick(self, now: float) -> None:
+        """Do what is due."""
+        if now >= self._next_containers:
+            self._next_containers = now + container_gc.EVERY
+            self.remove_containers(now)
+        if now >= self._next_detection:
+            self._next_detection = now + image_gc.DETECT_EVERY
+            self._images.detect(now, self._runtime.images(), self._in_use())
+        if now >= self._next_images:
+            self._next_images = now + image_gc.EVERY
+            self._collect_images(now)
+
+    def remove_containers(self, now: float, *, terminated: bool = False) -> None:
+        """Remove dead containers; with `terminated` also all of those of pods that are over.
+
+        Source: containerGC.GarbageCollect, DeleteAllUnusedContainers.
+        """
+
+        def removable(uid: str) -> bool:
+            worker = self._workers.get(uid)
+            if worker is None or worker.leaving or (worker.final is not None and worker.final[1] == "Evicted"):
+                return True
+            return terminated and worker.phase() in OVER
+
+        def pod_of(container: str) -> str:
+            return self._ids[container][0].pod.metadata.uid if container in self._ids else ""
+
+        for one in evictable(self._runtime.dead(), self._settings, now, pod_of, removable):
+            self._remove_container(one)
+
+    def died(self, container: str) -> None:
+        """A container has ended: of its instances only the last ones stay. Source: podContainerDeletor."""
+        keep = max(self._settings.maximum_dead_containers_per_container, 1)
+        for one in self._runtime.dead(container)[:-keep]:
+            self._remove_container(one)
+
+    def bury(self, worker: PodWorker) -> None:
+        """Nothing of a pod stays. Source: Kubelet.cleanUpContainersInPod."""
+        for state in worker.states:
+            for one in self._runtime.dead(state.id):
+                self._remove_container(one)
+
+    def _remove_container(self, one: DeadContainer) -> None:
+        self._runtime.remove_dead(one.id)
+        worker, state = self._ids.get(one.container, (None, None))
+        about = f"{worker.pod.key}/{state.container.name}" if worker and state else one.id
+        written = f"it had written {one.layer + one.logs} bytes" if one.layer + one.logs else ""
+        self._timeline.note("container GC", "removing dead container of", about, written, "containerGC.removeContainer")
+
+    def reclaim(self, signal: str, now: float, observe: Callable[[], Mapping[str, Observation]]) -> (
+        Mapping[str, Observation] | None
+    ):  # fmt: skip
+        """Free what can be freed without ending a pod; what the signals show then, or None: there is nothing to free.
+
+        Source: managerImpl.reclaimNodeLevelResources, buildSignalToNodeReclaimFuncs.
+        """
+        if not signal.startswith("imagefs") and (self._dedicated or not signal.startswith("nodefs")):
+            return None
+        self.remove_containers(now, terminated=True)
+        for image in self._images.delete_unused(now, self._runtime.images(), self._in_use(), self._remove):
+            self._note(image, "space")
+        return observe()
+
+    def _in_use(self) -> set[str]:
+        """The images that containers of pods have, running or dead. Source: realImageGCManager.detectImages."""
+        alive = {s.container.image for worker in self._workers.values() for s in worker.states if s.alive}
+        return alive | {one.image for one in self._runtime.dead()}
+
+    def _collect_images(self, now: float) -> None:
+        disk = self._runtime.signals().get(IMAGE_DISK)
+        if self._images.off or disk is None:
+            return
+        done = self._images.collect(now, self._runtime.images(), self._in_use(), disk, self._remove)
+        for image, reason in done.removed:
+            self._note(image, reason)
+        if not done.problem:
+            self._failed_before = False
+            return
+        self._reports.event(None, "Warning", "FreeDiskSpaceFailed", done.problem)
+        self._timeline.note(
+            "image GC manager", "cannot free enough", "", done.problem, "realImageGCManager.GarbageCollect"
+        )
+        if self._failed_before:  # the first failure may come of figures that are not there yet
+            self._reports.event(None, "Warning", "ImageGCFailed", done.problem)
+        self._failed_before = True
+
+    def _remove(self, image: Image) -> None:
+        self._runtime.remove_image(image.name)
+        self._reports.images(self._runtime.images())
+
+    def _note(self, image: Image, reason: str) -> None:
+        detail = f"{image.size} bytes, unused" + (" for too long" if reason == "age" else "")
+        self._timeline.note("image GC manager", "removing image", image.name, detail, "realImageGCManager.freeImage")
