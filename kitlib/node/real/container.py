@@ -244,7 +244,14 @@ def _host_config(
 
 def owner() -> str:
     """This process, so that what it leaves behind can be told from what belongs to others."""
-    return f"{platform.node()}:{os.getpid()}"
+    return f"{_numbered_by()}:{os.getpid()}"
+
+
+def _numbered_by() -> str:
+    """Where this process has its number: containers that share the host's name still number theirs from 1."""
+    with suppress(OSError):
+        return f"{platform.node()}/{os.stat('/proc/self/ns/pid').st_ino}"
+    return platform.node()
 
 
 def sweep(client: Any) -> list[str]:
@@ -255,8 +262,8 @@ def sweep(client: Any) -> list[str]:
     """
     removed = []
     for found in client.api.containers(all=True, filters={"label": LABEL}):
-        host, _, pid = found.get("Labels", {}).get(OWNER, "").rpartition(":")
-        if host != platform.node() or not pid.isdigit():
+        place, _, pid = found.get("Labels", {}).get(OWNER, "").rpartition(":")
+        if place != _numbered_by() or not pid.isdigit():
             continue
         if _lost(found["Id"], found["State"]) if int(pid) == os.getpid() else not _runs(int(pid)):
             with suppress(Exception):  # it ends by itself in this moment, or somebody else sweeps too
