@@ -24,7 +24,7 @@ from kitlib.cluster.apiserver import APIServer
 from kitlib.cluster.closing import Closing
 from kitlib.cluster.controllers import reconcile
 from kitlib.cluster.controllers.pods import record
-from kitlib.cluster.journal import Journal
+from kitlib.cluster.journal import Journal, place_of
 from kitlib.cluster.kinds import resource
 from kitlib.cluster.manifests import Manifests
 from kitlib.cluster.merge import strategic_patch
@@ -326,7 +326,9 @@ class Cluster(Closing):
         elif action == "resize":
             self.resize(entry["name"], entry["containers"], entry["namespace"])
         elif action == "write":
-            self.node(entry["node"]).write(entry["path"], entry["file"], entry["value"])
+            node = self.node(entry["node"])
+            path = place_of(entry, node.desired()) if entry.get("pod") else entry["path"]
+            node.write(path, entry["file"], entry["value"])
         elif action == "signal":
             self.node(entry["node"]).signal(entry["pod"], entry["container"], entry["signal"])
         else:

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from kitlib.api.errors import KitError
+from kitlib.kubelet.cgroup_tree import CgroupTree
 
 Entry = dict[str, Any]
 ACTIONS: dict[str, tuple[str, ...]] = {
@@ -25,6 +26,18 @@ ACTIONS: dict[str, tuple[str, ...]] = {
     "signal": ("node", "pod", "container", "signal"),
 }
 """Action -> the fields that its entry must have; others may stand there too."""
+
+
+def owner(tree: CgroupTree, path: str) -> dict[str, str]:
+    """The pod, container and kind of a cgroup, for an entry: UIDs are others where the journal is replayed."""
+    cgroup = tree.get(path)
+    return {"pod": cgroup.pod, "container": cgroup.container, "kind": cgroup.kind} if cgroup and cgroup.pod else {}
+
+
+def place_of(entry: Entry, tree: CgroupTree) -> str:
+    """Where the cgroup that an entry was written in stands in another cluster's tree."""
+    named = (entry["pod"], entry.get("container"), entry.get("kind"))
+    return next((c.path for c in tree.values() if (c.pod, c.container, c.kind) == named), str(entry["path"]))
 
 
 class Journal(list[Entry]):

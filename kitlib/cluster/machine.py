@@ -65,8 +65,13 @@ class WithCgroups(ABC):
         Raises:
             KitError: where the kernel refuses it.
         """
+        whose = self._whose(path)
         self.kernel.write(path, file, str(value))
-        self._record("write", node=self.name, path=path, file=file, value=str(value))
+        self._record("write", node=self.name, path=path, file=file, value=str(value), **whose)
+
+    def _whose(self, path: str) -> dict[str, str]:
+        """What the journal must say of a cgroup beside its path."""
+        return {}
 
 
 def node_object(plan: NodePlan, config: NodeConfig, now: datetime) -> Node:

@@ -20,6 +20,7 @@ from kitlib.api.meta import Condition, ObjectMeta
 from kitlib.api.release import Release
 from kitlib.api.serialize import from_dict, to_dict
 from kitlib.cluster.apiserver import APIServer
+from kitlib.cluster.journal import owner
 from kitlib.cluster.machine import Record, WithCgroups
 from kitlib.cluster.nodes import NodePlan
 from kitlib.cluster.remote_files import RemoteCgroupFS
@@ -261,6 +262,11 @@ class RealNode(WithCgroups):
         if path == "/" and self._root is None:
             self.desired()
         super().write(path, file, value)
+
+    def _whose(self, path: str) -> dict[str, str]:
+        """UIDs are others where the journal is replayed, so the pod is named."""
+        of_pod = any(uid in path or uid.replace("-", "_") in path for uid in self._sent)
+        return owner(self.desired(), path) if of_pod else {}
 
     def timeline(self) -> list[Entry]:
         """What the kubelet did, when and why, oldest first."""

@@ -8,9 +8,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from kitlib.api.errors import KitError
+from kitlib.api.meta import KubeObject
 from kitlib.cluster.cluster import Cluster
 from kitlib.cluster.store import Store, Watch, WatchEvent
 
+_GONE_WITHIN = 120.0
 TICK = 0.05
 """Seconds between two looks at nodes while something is waited for."""
 
@@ -39,6 +41,8 @@ class Refreshing(Cluster):
     """A cluster that reads what has been reported before it answers."""
 
     clock: RealClock
+    waits_for_deleted = False
+    """Whether `delete` returns when the object is gone, as `kubectl delete` does."""
 
     def _record(self, action: str, **fields: Any) -> None:
         """What the user does stands in the journal with its time, since time passes by itself here."""
@@ -82,6 +86,23 @@ class Refreshing(Cluster):
         while (left := deadline - time.monotonic()) > 0:
             self._pause(min(TICK, left))
         self.settle()
+
+    def delete(
+        self, kind: str | KubeObject, name: str = "", namespace: str = "default", *, grace: int | None = None
+    ) -> None:
+        """Delete an object; see `Cluster.delete`."""
+        if isinstance(kind, KubeObject):
+            self.delete(kind.kind, kind.name, kind.namespace, grace=grace)
+            return
+        before = self.api.store.find(kind, name, namespace or "default")
+        super().delete(kind, name, namespace, grace=grace)
+
+        def gone(_: Cluster) -> bool:
+            left = self.api.store.find(kind, name, namespace or "default")
+            return left is None or left.metadata.uid != before.metadata.uid
+
+        if self.waits_for_deleted and before is not None:
+            self.wait(gone, _GONE_WITHIN)
 
     def get(self, kind: str, name: str, namespace: str = "default") -> Any:
         """A copy of one object; see `Cluster.get`."""

@@ -17,6 +17,11 @@ from kitlib.api.meta import KubeObject
 from kitlib.api.serialize import deepcopy
 from kitlib.kubelet.cpuset import parse_cpus
 
+MOST = 2**63 - 1
+"""Bytes: no limit."""
+LIMIT = {1: "memory.limit_in_bytes", 2: "memory.max"}
+USAGE = {1: "memory.usage_in_bytes", 2: "memory.current"}
+"""Cgroup version -> the file."""
 CheckFunction = Callable[["Facts"], None]
 ObservedFunction = Callable[[Any], Any]
 
@@ -79,10 +84,12 @@ class Facts:
 
     Args:
         cluster: simulated or real.
+        set_up: what was made before this moment was there when the learner began; None = only what was made at once.
     """
 
-    def __init__(self, cluster: Any) -> None:
+    def __init__(self, cluster: Any, set_up: datetime | None = None) -> None:
         self._cluster = cluster
+        self._set_up = set_up or cluster.clock.start
         self.evidence: list[dict[str, Any]] = []
 
     def _note(self, kind: str, what: str, value: Any) -> None:
@@ -138,6 +145,15 @@ class Facts:
 
     # ---- the node's side
 
+    def work(self, pod: Pod, container: str) -> str:
+        """What a container does: its declared workload, else its command line."""
+        from kitlib.node.simulated.workloads import ANNOTATION
+
+        declared = pod.metadata.annotations.get(ANNOTATION + container)
+        if declared is not None:
+            return declared
+        return next((" ".join([*c.command, *c.args]) for c in pod.spec.containers if c.name == container), "")
+
     def tree(self, node: str) -> Any:
         """The cgroup tree of a node, read back from its files."""
         return self._cluster.node(node).tree()
@@ -156,6 +172,36 @@ class Facts:
                 self._note("cgroup file", f"{cgroup.path}/{file}", value)
                 return value
         raise Wrong(f"no cgroup of pod {pod.key} with {file}", "the pod to run on a node", "look at the pod's status")
+
+    def memory_limit(self, pod: Pod, container: str = "") -> int:
+        """The memory limit in a pod's cgroup, or in one of its containers', bytes; the file is the cgroup version's.
+
+        Raises:
+            Wrong: the pod has no such cgroup (it does not run).
+        """
+        version = self.tree(pod.spec.node_name).version if pod.spec.node_name else 2
+        found = self.cgroup(pod, LIMIT[version], container)
+        return MOST if found == "max" else int(found)
+
+    def limit_of_all_pods(self, node: str) -> int:
+        """The memory limit of the cgroup above all pods of a node: how node allocatable is enforced."""
+        tree = self.tree(node)
+        top = tree.of_kind("kubepods")[0]
+        value = str(top[LIMIT[tree.version]].value)
+        self._note("cgroup file", f"{top.path}/{LIMIT[tree.version]}", value)
+        return MOST if value == "max" else int(value)
+
+    def memory_usage(self, pod: Pod) -> int:
+        """Bytes that a pod's cgroup uses, page cache and all; 0 where it has none."""
+        if not pod.spec.node_name:
+            return 0
+        tree = self.tree(pod.spec.node_name)
+        for cgroup in tree.of_pod(pod.metadata.uid):
+            if cgroup.kind == "pod":
+                value = self._cluster.node(pod.spec.node_name).read(cgroup.path, USAGE[tree.version])
+                self._note("cgroup file", f"{cgroup.path}/{USAGE[tree.version]}", value)
+                return int(value)
+        return 0
 
     def allowed_cpus(self, name: str, container: str = "", namespace: str = "default") -> frozenset[int]:
         """The CPUs that a container's process may run on (Cpus_allowed_list of /proc/PID/status).
@@ -187,9 +233,24 @@ class Facts:
         self._note("oom_score_adj", pod.key, found)
         return found
 
+    def process_score(self, name: str, namespace: str = "default") -> int:
+        """The oom_score_adj of a pod's process, from its /proc; a host may have refused the kubelet's.
+
+        Raises:
+            Wrong: the pod has no process.
+        """
+        pod = self.pod(name, namespace)
+        try:
+            text = self._cluster.node(pod.spec.node_name).proc(name, "", namespace)["oom_score_adj"]
+        except NotFound:
+            raise Wrong(f"pod {pod.key} has no process", "a running container", "look at the pod's status") from None
+        self._note("oom_score_adj of the process", pod.key, text)
+        return int(text)
+
     def is_from_setup(self, pod: Pod) -> bool:
         """Whether a pod is the very one that the learner found, not one of the same name that came later."""
-        return pod.metadata.creation_timestamp == self._cluster.clock.start
+        created = pod.metadata.creation_timestamp
+        return created is not None and as_time(created) <= self._set_up
 
     def seconds_running(self, name: str, namespace: str = "default") -> float:
         """How long the youngest container of a pod has run; 0 where one does not run."""

@@ -2,7 +2,7 @@
 
 labs/NN-name/
   lab.toml        title, difficulty, minutes, cluster, tasks with their hints, predictions
-  setup.yaml      what is on the cluster when the learner starts
+  setup.yaml      what is on the cluster when the learner starts; setup-docker.yaml instead, where nodes are real
   check.py        `checks = Checks()` and its functions
   lab.ipynb       the story
   solution/       answers.py: the reference and wrong answers; not copied into a learner's folder
@@ -43,6 +43,31 @@ class PredictionSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     why: str = ""
 
 
+class OnRealNodes(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """What is different where the nodes are real: they cannot be bigger than the machine at hand.
+
+    Attributes:
+        cpus: that the engine must have. cluster: arguments of `Cluster.docker`; empty = those of the lab.
+    """
+
+    cpus: int = 1
+    cluster: dict[str, Any] = {}
+
+
+class Ground(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """What a lab was done on, as far as a replay must be alike.
+
+    Attributes:
+        kernel: "simulated" or "docker". cgroup_version: of real nodes; 0 = as the lab says.
+    """
+
+    kernel: str = "simulated"
+    cgroup_version: int = 0
+
+
+SIMULATED = Ground()
+
+
 class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """A lab's `lab.toml`.
 
@@ -55,7 +80,7 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
         kernels: "simulated", "docker": where it can be done.
         cluster: arguments of `Cluster.simulated` or `Cluster.docker` (nodes, release, ...).
         settle: seconds that pass on the cluster's clock after the setup.
-        tasks, predictions: see their types.
+        tasks, predictions, docker: see their types.
     """
 
     title: str
@@ -68,6 +93,7 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
     cluster: dict[str, Any] = {}
     settle: float = 10
     predictions: tuple[PredictionSpec, ...] = ()
+    docker: OnRealNodes = OnRealNodes()
 
     def task(self, key: str) -> TaskSpec:
         """The task of that key. Raises: KitError."""
@@ -108,9 +134,18 @@ class LabFolder:
             raise KitError(f"{file}: {error}") from error
         return cls(folder, folder.name, definition)
 
-    def setup(self) -> str:
+    def cluster(self, ground: Ground = SIMULATED, *, real: bool = False) -> dict[str, Any]:
+        """Arguments of `Cluster.docker` (`real`), or of a simulated cluster that stands for these nodes."""
+        if ground.kernel != "docker":
+            return self.definition.cluster
+        made = self.definition.docker.cluster or self.definition.cluster
+        return made if real or not ground.cgroup_version else {**made, "cgroup_version": ground.cgroup_version}
+
+    def setup(self, ground: Ground = SIMULATED) -> str:
         """The manifests that are on the cluster at the start; "" = none."""
-        file = self.path / "setup.yaml"
+        file = self.path / "setup-docker.yaml"
+        if ground.kernel != "docker" or not file.exists():
+            file = self.path / "setup.yaml"
         return file.read_text(encoding="utf-8") if file.exists() else ""
 
     def checks(self) -> Checks:
@@ -135,10 +170,12 @@ class LabFolder:
         return _load(self.path / "solution" / "answers.py", f"kitlib_answers_{self.name.replace('-', '_')}")
 
     def digest(self) -> str:
-        """SHA-256 of check.py, lab.toml and setup.yaml: what a grade rests on."""
+        """SHA-256 of check.py, lab.toml and the setups: what a grade rests on."""
         found = hashlib.sha256()
-        for name in ("check.py", "lab.toml", "setup.yaml"):
+        for name in ("check.py", "lab.toml", "setup.yaml", "setup-docker.yaml"):
             file = self.path / name
+            if name == "setup-docker.yaml" and not file.exists():
+                continue
             found.update(name.encode() + b"\0" + (file.read_bytes() if file.exists() else b"") + b"\0")
         return found.hexdigest()
 

@@ -17,14 +17,16 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from kitlib.api.errors import KitError
-from kitlib.lab.checks import Checks, Experiment, Facts, Wrong
-from kitlib.lab.definition import LabFolder, TaskSpec
+from kitlib.lab.checks import Experiment, Facts, Wrong
+from kitlib.lab.definition import SIMULATED, Ground, LabFolder, TaskSpec
 
 MAX_JOURNAL = 20_000
 _GRADER_SECONDS = 120
@@ -78,35 +80,38 @@ class Grade(msgspec.Struct, frozen=True, kw_only=True):
         return all(result.passed for result in self.results)
 
 
-def grade(folder: LabFolder, cluster: Any, tasks: tuple[str, ...] = ()) -> Grade:
+def grade(folder: LabFolder, cluster: Any, tasks: tuple[str, ...] = (), began: datetime | None = None) -> Grade:
     """Run the checks against a cluster.
 
     Args:
         folder: the lab.
         cluster: as the learner left it.
         tasks: keys of the tasks to grade; () = all.
+        began: when the learner found it, on the cluster's clock; None = when a simulated one had settled.
     """
+    began = began or cluster.clock.start + timedelta(seconds=folder.definition.settle)
+    set_up = began - timedelta(seconds=folder.definition.settle / 2)
     checks, wanted = folder.checks(), tasks or tuple(t.key for t in folder.definition.tasks)
-    results = tuple(_one(folder.definition.task(key), checks.tasks[key], cluster) for key in wanted)
-    observed = _observe(folder, checks, cluster=cluster)
-    return Grade(lab=folder.name, digest=folder.digest(), results=results, observed=observed)
-
-
-def _observe(folder: LabFolder, checks: Checks, *, cluster: Any = None) -> dict[str, Any]:
-    """Observed values: those of now on `cluster`; without one those of the start, each on a cluster of its own."""
+    results = tuple(_one(folder.definition.task(key), checks.tasks[key], Facts(cluster, set_up)) for key in wanted)
     found: dict[str, Any] = {}
     for prediction in folder.definition.predictions:
-        if (prediction.key in checks.at_start) == (cluster is None):
-            facts = Facts(cluster) if cluster is not None else Experiment(prepare(folder))
-            try:
-                found[prediction.key] = checks.predictions[prediction.key](facts)
-            except Wrong:
-                continue  # not there to be observed yet
+        if prediction.key not in checks.at_start:
+            with suppress(Wrong):  # not there to be observed yet
+                found[prediction.key] = checks.predictions[prediction.key](Facts(cluster, set_up))
+    return Grade(lab=folder.name, digest=folder.digest(), results=results, observed=found)
+
+
+def _observed_at_start(folder: LabFolder, ground: Ground) -> dict[str, Any]:
+    """What is observed on the cluster as the learner found it, each on a cluster of its own."""
+    checks, found = folder.checks(), dict[str, Any]()
+    for prediction in folder.definition.predictions:
+        if prediction.key in checks.at_start:
+            with suppress(Wrong):
+                found[prediction.key] = checks.predictions[prediction.key](Experiment(prepare(folder, ground)))
     return found
 
 
-def _one(task: TaskSpec, check: Any, cluster: Any) -> TaskResult:
-    facts = Facts(cluster)
+def _one(task: TaskSpec, check: Any, facts: Facts) -> TaskResult:
     try:
         check(facts)
     except Wrong as wrong:
@@ -133,20 +138,21 @@ def _one(task: TaskSpec, check: Any, cluster: Any) -> TaskResult:
     )
 
 
-def prepare(folder: LabFolder, kernel: str = "simulated") -> Any:
+def prepare(folder: LabFolder, ground: Ground = SIMULATED, *, real: bool = False) -> Any:
     """A fresh cluster as the learner finds it: nodes, setup, and some seconds for it to settle.
 
     Args:
-        folder: the lab. kernel: "simulated", or "docker" for real nodes.
+        folder: the lab. ground: what it is done on.
+        real: make the real nodes themselves; else the simulated kernel stands for them.
 
     Raises:
         KitError: real nodes cannot be made.
     """
     from kitlib.cluster import Cluster
 
-    cluster = (Cluster.docker if kernel == "docker" else Cluster.simulated)(**folder.definition.cluster)
+    cluster = (Cluster.docker if real else Cluster.simulated)(**folder.cluster(ground, real=real))
     try:
-        setup = folder.setup()
+        setup = folder.setup(ground)
         if setup:
             cluster.apply(setup)
         cluster.advance(folder.definition.settle)
@@ -162,12 +168,13 @@ def timed(journal: Iterable[dict[str, Any]], began: float, now: float) -> list[d
 
     Args:
         journal: whose entries carry `at`, seconds on the cluster's clock.
-        began: when the learner's work began. now: when the replay is to end; both on the same clock.
+        began: when the learner's work began. now: when the replay is to end; both on the same clock. An action that
+            claims to be later than now was then.
     """
     made: list[dict[str, Any]] = []
     reached = began
     for entry in [*journal, {"action": "advance", "at": now}]:
-        at = float(entry.get("at", reached))
+        at = min(float(entry.get("at", reached)), now)
         if at > reached:
             made.append({"action": "advance", "seconds": round(at - reached, 3)})
             reached = at
@@ -190,7 +197,9 @@ def both(live: Grade, replayed: Grade) -> Grade:
     )
 
 
-def grade_journal(folder: LabFolder, journal: list[dict[str, Any]], tasks: tuple[str, ...] = ()) -> Grade:
+def grade_journal(
+    folder: LabFolder, journal: list[dict[str, Any]], tasks: tuple[str, ...] = (), ground: Ground = SIMULATED
+) -> Grade:
     """Replay a learner's journal on a fresh cluster and grade that.
 
     Raises:
@@ -198,23 +207,25 @@ def grade_journal(folder: LabFolder, journal: list[dict[str, Any]], tasks: tuple
     """
     if len(journal) > MAX_JOURNAL:
         raise KitError(f"lab {folder.name}: a journal of {len(journal)} entries; at most {MAX_JOURNAL} are replayed")
-    cluster = prepare(folder)
+    cluster = prepare(folder, ground)
     cluster.replay(journal)
     found = grade(folder, cluster, tasks)
-    return msgspec.structs.replace(found, observed={**_observe(folder, folder.checks()), **found.observed})
+    return msgspec.structs.replace(found, observed={**_observed_at_start(folder, ground), **found.observed})
 
 
-def grade_apart(folder: LabFolder, journal: list[dict[str, Any]], tasks: tuple[str, ...] = ()) -> Grade:
+def grade_apart(
+    folder: LabFolder, journal: list[dict[str, Any]], tasks: tuple[str, ...] = (), ground: Ground = SIMULATED
+) -> Grade:
     """`grade_journal` in a fresh Python process; in a browser in this one.
 
     Raises:
         KitError: the grader could not run; with its last words.
     """
     if sys.platform == "emscripten":
-        return grade_journal(folder, json.loads(json.dumps(journal, default=str)), tasks)
+        return grade_journal(folder, json.loads(json.dumps(journal, default=str)), tasks, ground)
     import subprocess
 
-    request = {"lab": str(folder.path), "journal": journal, "tasks": tasks}
+    request = {"lab": str(folder.path), "journal": journal, "tasks": tasks, "ground": msgspec.to_builtins(ground)}
     package = str(Path(__file__).resolve().parents[2])
     try:
         done = subprocess.run(
@@ -241,7 +252,8 @@ def main() -> None:
     """Read one request from standard input, print one answer."""
     try:
         request = json.load(sys.stdin)
-        answer = grade_journal(LabFolder.read(request["lab"]), request["journal"], tuple(request.get("tasks", ())))
+        ground = msgspec.convert(request["ground"], Ground)
+        answer = grade_journal(LabFolder.read(request["lab"]), request["journal"], tuple(request["tasks"]), ground)
         print(json.dumps(msgspec.to_builtins(answer), default=str))
     except KitError as error:
         print(json.dumps({"error": str(error)}))

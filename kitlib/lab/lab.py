@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import html
 import os
+from datetime import timedelta
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import msgspec
 
 from kitlib.api.errors import KitError
 from kitlib.api.serialize import to_yaml
-from kitlib.lab.definition import LabFolder
+from kitlib.lab.definition import Definition, Ground, LabFolder
 from kitlib.lab.grader import Grade, TaskResult, both, grade, grade_apart, prepare, timed
 from kitlib.lab.launch import course_source
 from kitlib.lab.prediction import Answer, Prediction, Verdict
@@ -80,7 +82,7 @@ class Lab:
 
     def __init__(self, name: str | Path, nodes: str = "", *, progress: Progress | None = None) -> None:
         self._folder = LabFolder.read(_find(name))
-        self.kernel, self.why = _kernel(nodes, self._folder.definition.kernels)
+        self.kernel, self.why = _kernel(nodes, self._folder.definition)
         self._progress = progress or Progress()
         self._predictions = {
             p.key: Prediction(
@@ -114,8 +116,14 @@ class Lab:
         return self.cluster
 
     def _prepare(self) -> Any:
-        self._real = made = prepare(self._folder, self.kernel)
-        self._began = made.clock.seconds
+        real = self.kernel == "docker"
+        self._real = made = prepare(self._folder, Ground(self.kernel), real=real)
+        if real:
+            made.waits_for_deleted = True  # as kubectl does; else what is applied next meets a pod that is ending
+        version = made.node(made.list("Node")[0].metadata.name).kernel.version if real else 0
+        self._ground = Ground(self.kernel, version)
+        # the machine's own time: a clock that the notebook puts in the cluster's place counts for nothing
+        self._began, self._since = made.clock.seconds, monotonic()
         return made
 
     def predict(self, key: str) -> Prediction:
@@ -147,6 +155,7 @@ class Lab:
                 expected=result.expected,
                 evidence=list(result.evidence),
                 journal=journal,
+                ground=msgspec.to_builtins(self._ground),
                 check_changed=changed,
             )
         return Graded(found, self._progress.score(self._folder.name))
@@ -166,12 +175,19 @@ class Lab:
 
     def _grade(self, tasks: tuple[str, ...]) -> tuple[list[dict[str, Any]], Grade]:
         """What was done, and the grade that it gets."""
-        journal = list(self.cluster.journal)
         if self.kernel != "docker":
+            journal, _ = self.done()
             return journal, grade_apart(self._folder, journal, tasks)
-        live = grade(self._folder, self._real, tasks)
-        journal = timed(self._real.journal, self._began, self._real.clock.seconds)
-        return journal, both(live, grade_apart(self._folder, journal, tasks))
+        passed = monotonic() - self._since
+        live = grade(self._folder, self._real, tasks, self._real.now() - timedelta(seconds=passed))
+        journal, ground = self.done()
+        return journal, both(live, grade_apart(self._folder, journal, tasks, ground))
+
+    def done(self) -> tuple[list[dict[str, Any]], Ground]:
+        """What was done to the cluster so far, as a replay takes it, and on what."""
+        if self.kernel != "docker":
+            return list(self.cluster.journal), self._ground
+        return timed(self._real.journal, self._began, self._began + monotonic() - self._since), self._ground
 
     # ---- looking
 
@@ -248,18 +264,26 @@ class Lab:
         return f"{self.title}\n{tasks}"
 
 
-def _kernel(wish: str, kernels: tuple[str, ...]) -> tuple[str, str]:
+def _kernel(wish: str, definition: Definition) -> tuple[str, str]:
     """Which kernel a lab is done on, and why."""
     asked = wish or os.environ.get("KITLIB_NODES") or "simulated"
     if asked not in ("auto", "docker", "simulated"):
         raise KitError(f"nodes {asked!r}: choose one of auto, docker, simulated")
     if asked != "docker":
         return "simulated", "a lab's time passes on a clock of its own"
-    if "docker" not in kernels:
+    if "docker" not in definition.kernels:
         return (
             "simulated",
             "this lab needs what only the simulated kernel gives: other machines, releases, or its clock",
         )
+    if definition.docker.cpus > 1:
+        from kitlib.node.real import engine
+
+        client = engine.connect()
+        have = int(client.info().get("NCPU") or 0)
+        client.close()
+        if have < definition.docker.cpus:
+            return "simulated", f"on real nodes this lab needs {definition.docker.cpus} CPUs, the engine has {have}"
     return "docker", "chosen by hand"
 
 

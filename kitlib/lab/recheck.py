@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import msgspec
+
 from kitlib.api.errors import KitError
-from kitlib.lab.definition import LabFolder
+from kitlib.lab.definition import Ground, LabFolder
 from kitlib.lab.grader import grade_apart
 from kitlib.lab.launch import course_source
 from kitlib.lab.progress import Entry, Progress
@@ -56,7 +58,8 @@ def _replayed(entry: Entry) -> Claim:
     if not (folder / "lab.toml").exists():
         return claim(0, "there is no such lab here")
     try:
-        result = grade_apart(LabFolder.read(folder), journal, (entry.task,)).results[0]
-    except KitError as error:
+        ground = msgspec.convert(entry.details.get("ground") or {}, Ground)
+        result = grade_apart(LabFolder.read(folder), journal, (entry.task,), ground).results[0]
+    except (KitError, msgspec.ValidationError) as error:
         return claim(0, str(error))
     return claim(result.points, f"found {result.found}" if result.found else "the task is worth less")

@@ -17,6 +17,7 @@ def stable(facts: Facts) -> None:
     for name, status in statuses.items():
         if status.restart_count == 0 and "running" in status.state:
             continue
+        facts.kernel_log(pod.spec.node_name)
         ended = status.last_state.get("terminated") or status.state.get("terminated") or {}
         limit = next(c.resources.limits.get("memory") for c in pod.spec.containers if c.name == name)
         raise Wrong(
@@ -27,6 +28,8 @@ def stable(facts: Facts) -> None:
             if ended.get("reason") == "OOMKilled"
             else f"why did {name} end? look at its state",
         )
+    for name in statuses:
+        facts.memory_limit(pod, name)
     started = facts.seconds_running("shop")
     facts.expect(
         started >= 120,
@@ -39,7 +42,8 @@ def stable(facts: Facts) -> None:
 
 @checks.check("kept")
 def kept(facts: Facts) -> None:
-    containers = {c.name: c for c in facts.pod("shop").spec.containers}
+    pod = facts.pod("shop")
+    containers = {c.name: c for c in pod.spec.containers}
     facts.expect(
         {"server", "shipper"} <= containers.keys(),
         found=f"containers {sorted(containers)}",
@@ -53,12 +57,12 @@ def kept(facts: Facts) -> None:
         expected="cpu 500m, memory 160Mi",
         hint="the server was not the problem: give it back what it had",
     )
-    shipper = containers["shipper"]
+    shipper, work = containers["shipper"], facts.work(pod, "shipper")
     facts.expect(
-        "60M" in shipper.command,
-        found=f"shipper runs {' '.join(shipper.command)}",
+        work.split()[-1:] == ["memory=60Mi"],
+        found=f"shipper does {work or 'nothing'!r}",
         expected="the work that it had",
-        hint="it ships 60 MB at a time: change the limit, not the work",
+        hint="it ships 60 MiB at a time: change the limit, not the work",
     )
     limit = shipper.resources.limits.get("memory")
     facts.expect(

@@ -17,6 +17,7 @@ def killed(facts: Facts, name: str) -> bool:
 @checks.check("order")
 def order(facts: Facts) -> None:
     db, batch = killed(facts, "db"), killed(facts, "batch")
+    facts.kernel_log("node-1")
     if db:
         adjustment = facts.oom_score_adj("db")
         raise Wrong(
@@ -39,16 +40,18 @@ def order(facts: Facts) -> None:
         expected="db running",
         hint="db must have been started: is its request bigger than the node?",
     )
+    facts.memory_limit(facts.pod("db"))
+    facts.process_score("db")
 
 
 @checks.check("same")
 def same(facts: Facts) -> None:
-    for name, work in (("db", "500M"), ("batch", "480M")):
-        command = " ".join(facts.pod(name).spec.containers[0].command)
+    for name, wanted in (("db", "memory=500Mi"), ("batch", "memory=600Mi")):
+        work = facts.work(facts.pod(name), "main")
         facts.expect(
-            work in command,
-            found=f"{name} runs {command}",
-            expected=f"{name} using {work}",
+            work.split()[-1:] == [wanted],
+            found=f"{name} does {work or 'nothing'!r}",
+            expected=wanted,
             hint="smaller pods fit together, and the question goes away instead of being answered",
             credit=0.5 if name == "batch" else 0.0,
         )

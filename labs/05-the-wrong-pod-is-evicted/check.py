@@ -17,13 +17,13 @@ def victim(facts: Facts) -> None:
         raise Wrong(
             f"report was evicted: {facts.pod('report').status.message}",
             "cache evicted, report running",
-            f"report requests {requested or 'nothing'} and uses 400 MB: pods above their request go first",
+            f"report requests {requested or 'nothing'} and uses 200 MiB: pods above their request go first",
         )
     if not cache:
         raise Wrong(
             "nobody was evicted",
             "cache evicted",
-            "cache grows after 20 s; the kubelet looks every 10 s: lab.cluster.advance(90)",
+            "cache grows after 20 s; the kubelet looks every 10 s: lab.cluster.advance(60)",
             credit=0.25,
         )
     facts.expect(
@@ -33,22 +33,24 @@ def victim(facts: Facts) -> None:
         hint="report was never started: do both requests together fit on the node?",
         credit=0.25,
     )
+    facts.events("Evicted", "cache")
+    facts.memory_usage(facts.pod("report"))
 
 
 @checks.check("same")
 def same(facts: Facts) -> None:
-    for name, work in (("report", "400M"), ("cache", "1400M")):
-        container = facts.pod(name).spec.containers[0]
-        command = " ".join(container.command)
+    for name, mebibytes in (("report", 200), ("cache", 700)):
+        pod = facts.pod(name)
+        container, work = pod.spec.containers[0], facts.work(pod, "main")
         facts.expect(
-            work in command,
-            found=f"{name} runs {command}",
-            expected=f"{name} using {work}",
+            work.split()[-1:] == [f"memory={mebibytes}Mi"],
+            found=f"{name} does {work or 'nothing'!r}",
+            expected=f"memory={mebibytes}Mi",
             hint="less work, less pressure: the question is who goes, not whether",
         )
         limit = container.resources.limits.get("memory")
         facts.expect(
-            limit is None or limit.value() >= int(work[:-1]) * 2**20,
+            limit is None or limit.value() >= mebibytes * 2**20,
             found=f"{name} limited to {limit}",
             expected="room for its work",
             hint="a limit below the use makes the kernel kill it before the kubelet can evict",

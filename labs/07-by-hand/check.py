@@ -1,10 +1,10 @@
 """The limit is higher in every cgroup that counts, and nobody restarted the container."""
 
 from kitlib.lab import Checks, Experiment, Facts
+from kitlib.lab.checks import LIMIT
 
 checks = Checks()
 WANTED = 512 * 2**20
-FILE = "memory.limit_in_bytes"
 
 
 @checks.check("raised")
@@ -17,17 +17,18 @@ def raised(facts: Facts) -> None:
         expected="the same container, running since the start",
         hint="the import is 90% done: it must not start again. lab.reset() gives the first one back",
     )
-    own, container = int(facts.cgroup(pod, FILE)), int(facts.cgroup(pod, FILE, "import"))
+    own, container = facts.memory_limit(pod), facts.memory_limit(pod, "import")
+    file = LIMIT[facts.tree(pod.spec.node_name).version]
     facts.expect(
         container >= WANTED,
-        found=f"{FILE} of the container {container}",
+        found=f"{file} of the container {container}",
         expected=f"{WANTED} or more",
         hint="write into the container's own cgroup too: lab.tree() shows where it stands",
         credit=0.5 if own >= WANTED else 0.0,
     )
     facts.expect(
         own >= WANTED,
-        found=f"{FILE} of the pod {own}, of the container {container}",
+        found=f"{file} of the pod {own}, of the container {container}",
         expected=f"{WANTED} or more in both",
         hint="the pod's cgroup stands above the container's: the lower of the two limits counts",
         credit=0.5,
@@ -49,9 +50,9 @@ def spec(facts: Facts) -> None:
 @checks.observed("reverts", at_start=True)
 def reverts(facts: Experiment) -> str:
     pod = facts.pod("import")
-    facts.write_cgroup(pod, FILE, str(WANTED))
+    facts.write_cgroup(pod, LIMIT[facts.tree(pod.spec.node_name).version], str(WANTED))
     facts.let_pass(600)
     after = facts.pod("import")
     if after.status.container_statuses[0].restart_count:
         return "the pod is restarted"
-    return "it stays" if int(facts.cgroup(after, FILE)) == WANTED else "the kubelet puts it back at its next sync"
+    return "it stays" if facts.memory_limit(after) == WANTED else "the kubelet puts it back at its next sync"

@@ -43,6 +43,13 @@ def fits(facts: Facts) -> None:
         hint="memory fits; does the CPU? then lab.cluster.advance(10)",
         credit=0.75,
     )
+    enforced = facts.limit_of_all_pods("node-1")
+    facts.expect(
+        enforced <= 7168 * 2**20,
+        found=f"all pods together are limited to {enforced}",
+        expected="the machine's memory less the reservations: 7168 MiB",
+        hint="the limit of /kubepods is the kubelet's: write it back, or lab.reset()",
+    )
 
 
 @checks.check("cpu")

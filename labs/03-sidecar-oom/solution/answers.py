@@ -3,21 +3,22 @@
 POD = """
 apiVersion: v1
 kind: Pod
-metadata: {{name: shop, labels: {{app: shop}}}}
+metadata:
+  name: shop
+  labels: {{app: shop}}
+  annotations: {{kitlib.dev/workload.server: memory=100Mi, kitlib.dev/workload.shipper: 2s; memory={work}}}
 spec:
   containers:
   - name: server
     image: example/server:1
-    command: [stress-ng, --vm, "1", --vm-bytes, 100M, --vm-keep]
     resources: {{requests: {{cpu: 100m, memory: 160Mi}}, limits: {{cpu: 500m, memory: {server}}}}}
   - name: shipper
     image: example/shipper:1
-    command: [stress-ng, --vm, "1", --vm-bytes, {work}, --vm-keep]
     resources: {{requests: {{cpu: 50m, memory: 32Mi}}, limits: {{cpu: 200m{shipper}}}}}
 """
 
 
-def again(cluster, *, server="160Mi", shipper=", memory: 96Mi", work="60M", seconds=150):
+def again(cluster, *, server="160Mi", shipper=", memory: 96Mi", work="60Mi", seconds=150):
     cluster.delete("Pod", "shop")
     cluster.apply(POD.format(server=server, shipper=shipper, work=work))
     cluster.advance(seconds)
@@ -40,7 +41,7 @@ def boundless(cluster):
 
 
 def less_work(cluster):
-    again(cluster, work="20M")
+    again(cluster, work="20Mi")
 
 
 def impatient(cluster):

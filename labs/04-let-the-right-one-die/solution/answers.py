@@ -3,26 +3,27 @@
 POD = """
 apiVersion: v1
 kind: Pod
-metadata: {{name: {name}, labels: {{app: {name}}}}}
+metadata:
+  name: {name}
+  labels: {{app: {name}}}
+  annotations: {{kitlib.dev/workload.main: {work}}}
 spec:
   restartPolicy: Never
   {more}
   containers:
   - name: main
     image: example/{name}:1
-    command: {command}
     resources: {resources}
 """
-DB = "[stress-ng, --vm, '1', --vm-bytes, 500M, --vm-keep]"
-BATCH = "[sh, -c, 'sleep 20; exec stress-ng --vm 1 --vm-bytes {0} --vm-keep']"
+DB, BATCH = "memory=500Mi", "20s; memory={0}"
 
 
-def again(cluster, db, batch="{requests: {cpu: 100m, memory: 100Mi}}", work="480M", more="dnsPolicy: Default"):
+def again(cluster, db, batch="{requests: {cpu: 100m, memory: 100Mi}}", work="600Mi", more="dnsPolicy: Default"):
     for name in ("db", "batch"):
         cluster.delete("Pod", name)
-    cluster.apply(POD.format(name="db", command=DB, resources=db, more=more))
+    cluster.apply(POD.format(name="db", work=DB, resources=db, more=more))
     cluster.advance(5)
-    cluster.apply(POD.format(name="batch", command=BATCH.format(work), resources=batch, more=more))
+    cluster.apply(POD.format(name="batch", work=BATCH.format(work), resources=batch, more=more))
     cluster.advance(90)
 
 
@@ -39,7 +40,7 @@ def a_tight_limit(cluster):
 
 
 def less_work(cluster):
-    again(cluster, "{limits: {cpu: 100m, memory: 640Mi}}", work="100M")
+    again(cluster, "{limits: {cpu: 100m, memory: 640Mi}}", work="100Mi")
 
 
 def a_priority(cluster):

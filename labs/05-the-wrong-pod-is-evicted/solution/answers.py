@@ -3,50 +3,51 @@
 POD = """
 apiVersion: v1
 kind: Pod
-metadata: {{name: {name}, labels: {{app: {name}}}}}
+metadata:
+  name: {name}
+  labels: {{app: {name}}}
+  annotations: {{kitlib.dev/workload.main: {work}}}
 spec:
   restartPolicy: Never
   containers:
   - name: main
     image: example/{name}:1
-    command: {command}
     resources: {resources}
 """
-REPORT = "[stress-ng, --vm, '1', --vm-bytes, {0}, --vm-keep]"
-CACHE = "[sh, -c, 'sleep 20; exec stress-ng --vm 1 --vm-bytes 1400M --vm-keep']"
+REPORT, CACHE = "memory={0}", "20s; memory=700Mi"
 
 
-def again(cluster, report, cache, work="400M"):
+def again(cluster, report, cache, work="200Mi"):
     for name in ("report", "cache"):
         cluster.delete("Pod", name)
-    cluster.advance(15)
-    cluster.apply(POD.format(name="report", command=REPORT.format(work), resources=report))
-    cluster.apply(POD.format(name="cache", command=CACHE, resources=cache))
-    cluster.advance(150)
+    cluster.advance(5)
+    cluster.apply(POD.format(name="report", work=REPORT.format(work), resources=report))
+    cluster.apply(POD.format(name="cache", work=CACHE, resources=cache))
+    cluster.advance(60)
 
 
 def reference(cluster):
-    again(cluster, "{requests: {cpu: 100m, memory: 450Mi}}", "{requests: {cpu: 100m, memory: 600Mi}}")
+    again(cluster, "{requests: {cpu: 100m, memory: 225Mi}}", "{requests: {cpu: 100m, memory: 300Mi}}")
 
 
 def only_waiting(cluster):
-    cluster.advance(300)
+    cluster.advance(90)
 
 
 def limits_only(cluster):
     again(
         cluster,
-        "{requests: {cpu: 100m, memory: 450Mi}}",
-        "{requests: {cpu: 100m, memory: 600Mi}, limits: {memory: 800Mi}}",
+        "{requests: {cpu: 100m, memory: 225Mi}}",
+        "{requests: {cpu: 100m, memory: 300Mi}, limits: {memory: 400Mi}}",
     )
 
 
 def less_work(cluster):
-    again(cluster, "{requests: {cpu: 100m, memory: 450Mi}}", "{requests: {cpu: 100m, memory: 600Mi}}", work="40M")
+    again(cluster, "{requests: {cpu: 100m, memory: 225Mi}}", "{requests: {cpu: 100m, memory: 300Mi}}", work="20Mi")
 
 
 def both_exceed(cluster):
-    again(cluster, "{requests: {cpu: 100m}}", "{requests: {cpu: 100m, memory: 1400Mi}}")
+    again(cluster, "{requests: {cpu: 100m}}", "{requests: {cpu: 100m, memory: 690Mi}}")
 
 
 wrong = {

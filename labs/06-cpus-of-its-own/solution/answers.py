@@ -20,8 +20,13 @@ def again(cluster, resources):
     cluster.advance(30)
 
 
+def small(cluster):
+    """A real node has two CPUs here, and one of them is the system's."""
+    return cluster.list("Node")[0].status.capacity["cpu"].value() <= 2
+
+
 def reference(cluster):
-    again(cluster, "{limits: {cpu: '2', memory: 256Mi}}")
+    again(cluster, f"{{limits: {{cpu: '{1 if small(cluster) else 2}', memory: 256Mi}}}}")
 
 
 def only_waiting(cluster):
@@ -29,11 +34,15 @@ def only_waiting(cluster):
 
 
 def only_requests(cluster):
-    again(cluster, "{requests: {cpu: '2', memory: 256Mi}}")
+    again(cluster, f"{{requests: {{cpu: '{1 if small(cluster) else 2}', memory: 256Mi}}}}")
 
 
 def one_cpu(cluster):
     again(cluster, "{limits: {cpu: '1', memory: 256Mi}}")
+
+
+def too_many(cluster):
+    again(cluster, "{limits: {cpu: '2', memory: 256Mi}}")
 
 
 def no_noise(cluster):
@@ -46,4 +55,9 @@ wrong = {
     "exclusive CPUs are for Guaranteed pods": only_requests,
     "one exclusive CPU is not two": one_cpu,
     "no pod default/noise": no_noise,
+}
+# with two CPUs, one exclusive CPU is all there is, and two are more
+wrong_on_real_nodes = {
+    **{text: action for text, action in wrong.items() if action is not one_cpu},
+    "does what it asks for fit": too_many,
 }

@@ -11,7 +11,7 @@ def cgroup_of(cluster, kind):
 
 def write(cluster, kind):
     node, path = cluster.node("node-1"), cgroup_of(cluster, kind)
-    node.write(path, "memory.limit_in_bytes", str(WANTED))
+    node.write(path, "memory.limit_in_bytes" if node.tree().version == 1 else "memory.max", str(WANTED))
 
 
 def resize(cluster, memory="512Mi"):
@@ -40,12 +40,11 @@ def a_new_pod(cluster):
     cluster.apply("""
 apiVersion: v1
 kind: Pod
-metadata: {name: import, labels: {app: import}}
+metadata: {name: import, labels: {app: import}, annotations: {kitlib.dev/workload.import: memory=200Mi}}
 spec:
   containers:
   - name: import
     image: example/import:1
-    command: [stress-ng, --vm, "1", --vm-bytes, 200M, --vm-keep]
     resources: {limits: {cpu: 500m, memory: 512Mi}}
 """)
     cluster.advance(20)
