@@ -15,7 +15,7 @@ import importlib.util
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -61,7 +61,7 @@ class Ground(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         kernel: "simulated" or "docker". cgroup_version: of real nodes; 0 = as the lab says.
     """
 
-    kernel: str = "simulated"
+    kernel: Literal["simulated", "docker"] = "simulated"
     cgroup_version: int = 0
 
 

@@ -12,7 +12,7 @@ import os
 from datetime import timedelta
 from pathlib import Path
 from time import monotonic
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -25,6 +25,7 @@ from kitlib.lab.prediction import Answer, Prediction, Verdict
 from kitlib.lab.progress import Progress
 from kitlib.views.notebook import register
 
+Kernel = Literal["docker", "simulated"]
 _KERNELS = {"docker": "on real nodes", "simulated": "on the simulated kernel"}
 
 
@@ -264,7 +265,7 @@ class Lab:
         return f"{self.title}\n{tasks}"
 
 
-def _kernel(wish: str, definition: Definition) -> tuple[str, str]:
+def _kernel(wish: str, definition: Definition) -> tuple[Kernel, str]:
     """Which kernel a lab is done on, and why."""
     asked = wish or os.environ.get("KITLIB_NODES") or "simulated"
     if asked not in ("auto", "docker", "simulated"):

@@ -1,12 +1,13 @@
 """The labs: reference solutions pass, untouched starts fail, and every wrong answer fails with a message of its own."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from kitlib.lab import Lab
-from kitlib.lab.definition import LabFolder
-from kitlib.lab.grader import grade_journal, prepare, timed
+from kitlib.lab.definition import Ground, LabFolder
+from kitlib.lab.grader import grade_apart, grade_journal, prepare, timed
 from kitlib.lab.progress import Progress
 
 LABS = Path(__file__).parents[2] / "labs"
@@ -71,6 +72,56 @@ def test_the_time_that_passed_on_real_nodes_passes_in_the_replay():
         {"action": "delete", "kind": "Pod", "name": "a", "namespace": "b"},
         {"action": "advance", "seconds": 9.5},
     ]
+
+
+def attempts_on_real_nodes():
+    """What tests/engine tries on real nodes, and on which the replays have to agree."""
+    for folder in FOLDERS:
+        if "docker" in folder.definition.kernels:
+            answers = folder.answers()
+            tried = {"": answers.reference, **getattr(answers, "wrong_on_real_nodes", answers.wrong)}
+            assert len(tried) >= 4
+            for text, action in tried.items():
+                yield pytest.param(folder, text, action, id=f"{folder.name}: {text or 'the solution'}")
+
+
+@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize(("folder", "text", "action"), list(attempts_on_real_nodes()))
+def test_a_replay_for_real_nodes_is_graded_alike(folder, text, action, version):
+    ground = Ground("docker", version)
+    cluster = prepare(folder, ground)
+    assert cluster.node("node-1").tree().version == version
+    action(cluster)
+    grade = grade_journal(folder, list(cluster.journal), (), ground)
+    assert grade.passed is not bool(text)
+    assert text in "\n".join(map(str, grade.results))
+    if not text:
+        assert set(grade.observed) == {p.key for p in folder.definition.predictions}
+
+
+def test_a_file_written_on_a_real_node_is_written_in_the_replay_though_its_uid_is_another():
+    folder, ground = LabFolder.read(LABS / "07-by-hand"), Ground("docker", 2)
+    cluster = prepare(folder, ground)
+    folder.answers().reference(cluster)
+    named = {"pod": "default/import", "node": "node-1", "action": "write", "file": "memory.max", "value": str(2**29)}
+    kinds = [("pod", ""), ("container", "import")]
+    written = [{**named, "kind": k, "container": c, "path": f"/kubepods/podelsewhere/{c}"} for k, c in kinds]
+    resized = [entry for entry in cluster.journal if entry["action"] != "write"]
+    assert grade_apart(folder, written + resized, (), ground).passed
+    assert not grade_apart(folder, written[:1] + resized[:0], (), ground).passed
+
+
+def test_an_action_cannot_be_later_than_the_check():
+    assert timed([{"action": "advance", "seconds": 300, "at": 400.0}], 10.0, 30.0) == [
+        {"action": "advance", "seconds": 20.0}
+    ]
+
+
+def test_a_lab_that_needs_more_processors_than_there_are_says_so(monkeypatch, tmp_path):
+    engine = SimpleNamespace(info=lambda: {"NCPU": 1}, close=lambda: None)
+    monkeypatch.setattr("kitlib.node.real.engine.connect", lambda: engine)
+    lab = Lab(LABS / "06-cpus-of-its-own", "docker", progress=Progress(tmp_path))
+    assert (lab.kernel, lab.why) == ("simulated", "on real nodes this lab needs 2 CPUs, the engine has 1")
 
 
 def test_a_lab_that_needs_the_simulated_kernel_says_so(monkeypatch, tmp_path):

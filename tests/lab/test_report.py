@@ -4,9 +4,11 @@ import pytest
 
 from kitlib.api.errors import KitError
 from kitlib.lab import Lab
-from kitlib.lab.definition import LabFolder
+from kitlib.lab.definition import Ground, LabFolder
+from kitlib.lab.grader import prepare
 from kitlib.lab.launch import course_source
 from kitlib.lab.progress import Progress
+from kitlib.lab.recheck import recheck
 from kitlib.lab.report import read_learners, to_csv, to_html
 
 
@@ -46,6 +48,18 @@ def test_the_page_marks_a_changed_check_and_escapes_names(room):
 def test_a_folder_without_files_is_said_to_be_so(tmp_path):
     with pytest.raises(KitError, match="no progress files"):
         read_learners(tmp_path)
+
+
+def test_a_replay_is_on_what_the_lab_was_done_on(tmp_path):
+    name = "06-cpus-of-its-own"
+    folder, ground, progress = LabFolder.read(course_source("labs") / name), Ground("docker", 1), Progress(tmp_path)
+    cluster = prepare(folder, ground)
+    folder.answers().reference(cluster)
+    journal = list(cluster.journal)
+    progress.record("check", name, "exclusive", 2, 2, journal=journal, ground={"kernel": "docker", "cgroup_version": 1})
+    assert [claim.confirmed for claim in recheck(progress)] == [2]
+    progress.record("check", name, "noise", 1, 1, journal=journal, ground={"kernel": "moon"})
+    assert [claim.confirmed for claim in recheck(progress)] == [2, 0]
 
 
 def test_a_replay_confirms_what_was_done_and_unmasks_what_was_written_in(tmp_path):
