@@ -10,14 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kitlib.api.core import Node, Pod
 from kitlib.api.errors import KitError
 from kitlib.cluster.apiserver import APIServer
 from kitlib.cluster.controllers.pods import record
 from kitlib.cluster.nodes import NodePlan, plan
-from kitlib.cluster.scheduling import ClusterScheduler
+
+if TYPE_CHECKING:
+    from kitlib.cluster.scheduling import ClusterScheduler
 
 ZONE = "topology.kubernetes.io/zone"
 

@@ -9,14 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from datetime import UTC, datetime
 from typing import Any
 
 from kitlib.api.release import Release
 from kitlib.cluster.nodes import NodePlan, plan
 from kitlib.cluster.real import RealNode, config_of
 from kitlib.cluster.realtime import RealTimeCluster
-from kitlib.cluster.refreshing import TICK
 from kitlib.cluster.starting import Show, Starter, start_all
 from kitlib.node.real.container import Privilege
 
@@ -72,12 +70,10 @@ class DockerCluster(RealTimeCluster):
                 plans,
                 release=followed,
                 seed=seed,
-                tick=TICK,
                 scheduler=scheduler,
                 plugins=plugins,
                 autoscaler=autoscaler,
                 gate_manager=gate_manager,
-                start=datetime.now(UTC),
             )
         except BaseException:
             self.close()

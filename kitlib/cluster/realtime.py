@@ -8,25 +8,24 @@ process (`DockerCluster`) or a container of its own (`kitlib.cluster.control`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Any
 
 from kitlib.api.core import Node
 from kitlib.cluster.machine import node_object
 from kitlib.cluster.nodes import NodePlan
+from kitlib.cluster.plane import Plane
 from kitlib.cluster.real import config_of
-from kitlib.cluster.refreshing import RealClock, Refreshing
-from kitlib.cluster.simulated import SimulatedCluster
+from kitlib.cluster.refreshing import TICK, RealClock, Refreshing
 from kitlib.cluster.store import WatchEvent
 
 
-class RealTimeCluster(Refreshing, SimulatedCluster):
+class RealTimeCluster(Refreshing, Plane):
     """A cluster of nodes that report by themselves; `_machine` says how to get one."""
 
     _closed = False
 
-    def _clock(self, start: datetime) -> Any:
-        return RealClock()
+    def __init__(self, nodes: Any, **settings: Any) -> None:
+        super().__init__(nodes, clock=RealClock(), tick=TICK, **settings)
 
     def _would_be(self, one: NodePlan) -> Node:
         return node_object(one, config_of(one, self.release), self.now())

@@ -20,7 +20,7 @@ from kitlib.api.release import Release
 from kitlib.api.serialize import deepcopy
 from kitlib.cluster.apiserver import APIServer
 from kitlib.cluster.controllers.pods import record
-from kitlib.cluster.store import WatchEvent
+from kitlib.cluster.store import WatchEvent, age
 from kitlib.scheduler.backoff import Backoff
 from kitlib.scheduler.decision import Decision
 from kitlib.scheduler.extender import Extender
@@ -93,6 +93,9 @@ class ClusterScheduler:
         self._unbound: dict[str, Pod] = {}
         self._unbound_version = -1
         self.decisions: dict[str, Decision] = {}
+        for kind in (Node, Pod):  # what stood before this was there
+            for standing in api.store.list(kind, copy=False):
+                self._heard(WatchEvent("ADDED", standing))
         api.store.subscribe(self._heard)
 
     # What happens in the cluster.
@@ -142,7 +145,7 @@ class ClusterScheduler:
         elif not pod.spec.node_name and pod.metadata.deletion_timestamp is None:
             waiting = self._waiting.get(uid)
             if waiting is None:
-                self._waiting[uid] = Waiting(order=int(pod.metadata.resource_version))
+                self._waiting[uid] = Waiting(order=age(pod))
             elif change == "MODIFIED" and self.decisions.get(uid) and not _same(self.decisions[uid].pod, pod):
                 waiting.moved = True
         else:

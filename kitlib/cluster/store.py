@@ -263,7 +263,7 @@ class Store:
                 else:
                     self._objects[plural][key] = old
             for plural in {plural for plural, _, _ in self._undo}:  # an object put back stands where it stood
-                self._objects[plural] = dict(sorted(self._objects[plural].items(), key=lambda item: _age(item[1])))
+                self._objects[plural] = dict(sorted(self._objects[plural].items(), key=lambda item: age(item[1])))
             self.version = before[0]
             self._random.setstate(before[1])
             self._undo = None
@@ -280,7 +280,7 @@ class Store:
         if change == "ADDED":
             made.__dict__["created_"] = self.version
         else:
-            made.__dict__["created_"] = _age(self._objects[kind.plural][key])
+            made.__dict__["created_"] = age(self._objects[kind.plural][key])
         self._objects.setdefault(kind.plural, {})[key] = made
         self._tell(WatchEvent(change, made))
 
@@ -307,6 +307,6 @@ class Store:
                 return name
 
 
-def _age(obj: KubeObject) -> int:
+def age(obj: KubeObject) -> int:
     """The version at which the object was created: what the order of a list follows."""
     return int(obj.__dict__.get("created_", 0))

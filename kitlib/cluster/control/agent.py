@@ -15,7 +15,6 @@ import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime
 from typing import Any
 
 from kitlib.api.core import Pod
@@ -27,7 +26,6 @@ from kitlib.cluster.control.channel import Channel, Stand
 from kitlib.cluster.nodes import NodePlan
 from kitlib.cluster.real import RealNode, config_of
 from kitlib.cluster.realtime import RealTimeCluster
-from kitlib.cluster.refreshing import TICK
 from kitlib.cluster.store import Gone
 from kitlib.node.real import protocol
 
@@ -56,7 +54,7 @@ class ControlledCluster(RealTimeCluster):
         settings: Mapping[str, Any],
     ) -> None:
         self._plane, self._facts, self.release = plane, dict(facts), settings["release"]
-        super().__init__(plans, tick=TICK, start=datetime.now(UTC), **settings)
+        super().__init__(plans, **settings)
 
     def _machine(self, one: NodePlan) -> Any:
         config = config_of(one, self.release)
@@ -79,7 +77,7 @@ class ControlPlane:
         self._reads, self._writes = reads, writes
         self._lock = threading.Lock()
         self._inbox: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
-        self._reported, self._ended = threading.Event(), False
+        self._reported, self._ended, self._loaded = threading.Event(), False, False
         self._channels: dict[str, Channel] = {}
         self._starts: dict[int, queue.SimpleQueue[dict[str, Any]]] = {}
         self._numbers = itertools.count(1)
@@ -187,7 +185,16 @@ class ControlPlane:
                 self._look()
             else:
                 self._answer(asked)
+                if not self._loaded:
+                    self._load()
         return 0
+
+    def _load(self) -> None:
+        """While the owner has its answer and types: what the first pod will need."""
+        if self._cluster is not None:
+            self._loaded = True
+            self._cluster.load()
+            gc.freeze()  # what was loaded stays; a full collection need not walk it while somebody waits
 
     def _look(self) -> None:
         """Let controllers and scheduler act; what goes wrong is told, and the next look tries again."""
@@ -247,7 +254,6 @@ class ControlPlane:
             raise KitError("this control plane has been started already")
         wanted = wire.unpack(settings)
         self._cluster = ControlledCluster(self, wanted.pop("plans"), wanted.pop("facts"), wanted)
-        gc.freeze()  # what was loaded stays; a full collection need not walk it while somebody waits
 
     def _apply(self, action: str, objects: Sequence[Any], create_only: bool) -> list[Any]:
         located = [Located(from_dict(data), file, document) for data, file, document in objects]
