@@ -8,7 +8,7 @@ Source: kubernetes/autoscaler cluster-autoscaler core/scaleup (orchestrator), es
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from kitlib.cluster.scheduling import ClusterScheduler
 
 ZONE = "topology.kubernetes.io/zone"
+BACKOFF = 300.0
+"""Seconds for which a group whose node did not come is left alone (--initial-node-group-backoff-duration)."""
 
 
 @dataclass
@@ -42,6 +44,7 @@ class Autoscaler:
     _told: set[str] = field(default_factory=set, repr=False)
     _ordered: list[tuple[float, NodePlan]] = field(default_factory=list, repr=False)
     _made: dict[str, int] = field(default_factory=dict, repr=False)
+    _shunned: dict[str, float] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, given: Autoscaler | Mapping[str, Any] | None) -> Autoscaler | None:
@@ -73,16 +76,31 @@ class Autoscaler:
         """
         pending = {pod.metadata.uid: pod for pod in api.store.list(Pod, copy=False) if _is_unschedulable(pod)}
         self._since = {uid: self._since.get(uid, now) for uid in pending}
-        for due in [one for one in self._ordered if one[0] <= now]:
-            self._ordered.remove(due)
-            add(due[1])
-        if self._ordered:
+        due = [one for one in self._ordered if one[0] <= now]
+        for one in due:
+            self._ordered.remove(one)
+            self._bring(api, one[1], now, pending.values(), add)
+        if due or self._ordered:  # the scheduler tries what has come before anybody is told that nothing will
             return
         for uid, pod in pending.items():
             if now - self._since[uid] >= self.after:
                 self._help(api, scheduler, pod, now, register)
                 if self._ordered:
                     return
+
+    def _bring(
+        self, api: APIServer, wanted: NodePlan, now: float, waiting: Iterable[Pod], add: Callable[[NodePlan], None]
+    ) -> None:
+        """A node that was ordered comes, or does not: then its group is left alone for a while."""
+        try:
+            add(wanted)
+        except KitError as error:
+            zone = wanted.labels[ZONE]
+            self._made[zone] -= 1
+            self._shunned[zone] = now + BACKOFF
+            for pod in waiting:
+                message = f"Scale-up failed for group {zone}: {error}"
+                record(api, pod, "Warning", "FailedToScaleUpGroup", message)
 
     def _help(
         self,
@@ -94,7 +112,7 @@ class Autoscaler:
     ) -> None:
         for zone in self.zones:
             have = self._made.get(zone, 0)
-            if have >= self.most:
+            if have >= self.most or now < self._shunned.get(zone, 0):
                 continue
             (wanted,) = plan([{**self.node, "name": f"{zone}-auto-{have + 1}"}], labels={ZONE: zone})
             if scheduler.explain(pod, [register(wanted)]).chosen != wanted.name:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from kitlib.api.core import Event, Node, Pod
 from kitlib.api.errors import Forbidden, KitError, NotFound
@@ -31,10 +31,13 @@ from kitlib.cluster.merge import strategic_patch
 from kitlib.cluster.store import Watch
 
 if TYPE_CHECKING:
+    from kitlib.cluster.control.client import ControlledByContainer
     from kitlib.cluster.docker import DockerCluster
     from kitlib.cluster.simulated import SimulatedCluster
 
-ControlPlane = Literal["process", "container"]
+    RealCluster: TypeAlias = ControlledByContainer | DockerCluster
+
+ControlPlane = Literal["container", "process"]
 
 
 class Cluster(Closing):
@@ -60,16 +63,16 @@ class Cluster(Closing):
         return SimulatedCluster(nodes, **settings)
 
     @staticmethod
-    def docker(nodes: Any = 1, *, control_plane: ControlPlane | None = None, **settings: Any) -> DockerCluster:
-        """A cluster of real kernels in disposable containers; see `DockerCluster`.
+    def docker(nodes: Any = 1, *, control_plane: ControlPlane | None = None, **settings: Any) -> RealCluster:
+        """A cluster of real kernels in disposable containers; see `DockerCluster` for the arguments.
 
         Args:
             nodes, settings: as for `DockerCluster`.
-            control_plane: where store, admission, controllers and scheduler run: in this "process", or in a
-                "container" of their own; None = as KITLIB_CONTROL_PLANE says, else "process". What only this process
-                can do (plugins of your own, extenders) keeps them here; `notes` of the cluster says so.
+            control_plane: where store, admission, controllers and scheduler run: in a "container" of their own, or in
+                this "process"; None = as KITLIB_CONTROL_PLANE says, else "container". What only this process can do
+                (plugins of your own, extenders) keeps them here; `notes` of the cluster says so.
         """
-        where = control_plane or os.environ.get("KITLIB_CONTROL_PLANE") or "process"
+        where = control_plane or os.environ.get("KITLIB_CONTROL_PLANE") or "container"
         if where not in ("process", "container"):
             raise KitError(f"control_plane: {where!r} is neither 'process' nor 'container'")
         why = ""
@@ -79,8 +82,7 @@ class Cluster(Closing):
             kept = {name: settings.get(name) for name in ("scheduler", "autoscaler", "gate_manager")}
             why = why_here(settings.get("plugins", ()), **kept)
             if not why:
-                made: Any = ControlledByContainer(nodes, **{k: v for k, v in settings.items() if k != "plugins"})
-                return made
+                return ControlledByContainer(nodes, **{k: v for k, v in settings.items() if k != "plugins"})
         from kitlib.cluster.docker import DockerCluster
 
         cluster = DockerCluster(nodes, **settings)
@@ -319,6 +321,7 @@ class Cluster(Closing):
 
     def _do(self, entry: dict[str, Any]) -> None:
         action = entry.pop("action")
+        entry.pop("at", None)  # of real nodes: when it was done; what is waited for stands in the journal by itself
         if action in ("apply", "create"):
             self._apply(action, entry["objects"], create_only=action == "create")
         elif action == "patch":

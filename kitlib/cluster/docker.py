@@ -2,7 +2,8 @@
 
 API server, controllers and scheduler are those of the simulated cluster and run in this process; they act whenever the
 cluster is asked for something or time is waited for. The nodes work on by themselves in between. When this process
-ends, in whatever way, the containers end too. `kitlib.cluster.control` puts the control plane into a container as well.
+ends, in whatever way, the containers end too. Usually the control plane has a container of its own
+(`kitlib.cluster.control`); here it stands because of what only this process can do, or because it was asked for.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from kitlib.node.real.container import Privilege
 
 
 class DockerCluster(RealTimeCluster):
-    """Made by `Cluster.docker`.
+    """Made by `Cluster.docker(control_plane="process")`.
 
     Args:
         nodes: as for `Cluster.simulated`. What the engine cannot give is said in `node.fidelity`.

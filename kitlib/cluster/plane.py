@@ -98,14 +98,18 @@ class Plane(Cluster, ABC):
         """
         plans = plan(nodes, **{**self._common, **common})
         for one in plans:
-            if one.name in self._machines:
-                raise KitError(f'nodes "{one.name}" already exists')
+            self._check_free(one)
         for one in plans:
             self._add(one)
         self.settle()
         return [self.api.store.get(Node, one.name) for one in plans]
 
+    def _check_free(self, one: NodePlan) -> None:
+        if one.name in self._machines:
+            raise KitError(f'nodes "{one.name}" already exists')
+
     def _add(self, one: NodePlan) -> None:
+        self._check_free(one)
         machine = self._machine(one)
         self._machines[one.name] = machine
         self.api.create(machine.register(self.now()))

@@ -20,12 +20,16 @@ from kitlib.cluster.store import WatchEvent
 
 
 class RealTimeCluster(Refreshing, Plane):
-    """A cluster of nodes that report by themselves; `_machine` says how to get one."""
+    """A cluster of nodes that report by themselves; `_machine` says how to get one.
+
+    Args:
+        nodes, settings: as for `kitlib.cluster.plane.Plane`. began: seconds since the cluster's beginning.
+    """
 
     _closed = False
 
-    def __init__(self, nodes: Any, **settings: Any) -> None:
-        super().__init__(nodes, clock=RealClock(), tick=TICK, **settings)
+    def __init__(self, nodes: Any, *, began: float = 0.0, **settings: Any) -> None:
+        super().__init__(nodes, clock=RealClock(began), tick=TICK, **settings)
 
     def _would_be(self, one: NodePlan) -> Node:
         return node_object(one, config_of(one, self.release), self.now())

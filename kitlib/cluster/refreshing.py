@@ -18,10 +18,14 @@ TICK = 0.05
 
 
 class RealClock:
-    """The machine's time; seconds count from the cluster's beginning."""
+    """The machine's time; seconds count from the cluster's beginning.
 
-    def __init__(self) -> None:
-        self._began = time.monotonic()
+    Args:
+        seconds: that have passed since then.
+    """
+
+    def __init__(self, seconds: float = 0.0) -> None:
+        self._began = time.monotonic() - seconds
 
     @property
     def seconds(self) -> float:

@@ -52,10 +52,12 @@ class Starter:
 
     def prepare(self) -> None:
         """Ask the engine what it is, remove what others left behind, make sure of the image."""
-        with engine.asking("real nodes"):
-            self._info = self._client.info()
-            container.sweep(self._client)
-        self._image = self._image or images.ensure(self._client)
+        with ThreadPoolExecutor(1) as pool:
+            image = pool.submit(lambda: self._image or images.ensure(self._client))
+            with engine.asking("real nodes"):
+                self._info = self._client.info()
+                container.sweep(self._client)
+            self._image = image.result()
 
     def begin(
         self, one: NodePlan, config: NodeConfig, number: int, link: Callable[[str, Any], Link] = Link

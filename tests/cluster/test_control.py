@@ -65,8 +65,8 @@ def owner() -> Iterator[Owner]:
 
 
 def begin(owner: Owner, **settings: Any) -> dict[str, Any]:
-    wanted = {"plans": [], "facts": {}, "release": Release.latest(), "seed": 1, "scheduler": None, **settings}
-    return owner.ask("begin", version=wire.VERSION, settings=wire.pack(wanted))
+    wanted = {"release": Release.latest(), "seed": 1, "scheduler": None, **settings}
+    return owner.ask("begin", version=wire.VERSION, settings=wire.pack(wanted), began=0.0)
 
 
 def apply(owner: Owner, *objects: dict[str, Any], since: int = 0) -> dict[str, Any]:
@@ -136,7 +136,7 @@ def test_a_decision_is_the_same_on_the_other_side(owner: Owner) -> None:
         ({"do": "changes"}, ""),
         ({"do": "call", "method": "close", "arguments": [], "named": {}}, "is none of"),
         ({"do": "api", "method": "bind", "object": {}}, "is none of"),
-        ({"do": "begin", "version": 0, "settings": ""}, "kitlib image build"),
+        ({"do": "begin", "version": 0, "settings": "", "began": 0.0}, "kitlib image build"),
     ],
 )
 def test_requests_that_are_none_are_refused_in_words(owner: Owner, request_: dict[str, Any], words: str) -> None:

@@ -7,6 +7,7 @@ import pytest
 from kitlib.api.core import Node
 from kitlib.api.errors import KitError
 from kitlib.cluster import Cluster
+from kitlib.cluster.nodes import NodePlan
 from kitlib.cluster.simulated import SimulatedCluster
 from kitlib.scheduler.plugin import Plugin
 from kitlib.scheduler.pod_info import PodInfo
@@ -188,7 +189,7 @@ def test_an_autoscaler_brings_the_third_zone_that_min_domains_waits_for() -> Non
     assert len(cluster.nodes) == 2
     cluster.advance(5)
     assert cluster.pod("p2").spec.node_name == "zone3-auto-1"
-    assert [e.message for e in cluster.events("p2") if e.reason == "TriggeredScaleUp"] == [
+    assert [e.message for e in cluster.events("p2") if "ScaleUp" in e.reason] == [
         "pod triggered scale-up: [{zone3 0->1 (max: 1)}]"
     ]
 
@@ -200,6 +201,29 @@ def test_an_autoscaler_does_not_add_a_node_that_would_not_help() -> None:
     assert len(cluster.nodes) == 2 and any(e.reason == "NotTriggerScaleUp" for e in cluster.events("big"))
     with pytest.raises(KitError, match="autoscaler: "):
         hollow(autoscaler={"zone": 1})
+
+
+def test_a_node_that_does_not_come_is_told_and_its_group_left_alone_for_a_while(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    cluster = hollow(ZONES, autoscaler={"zones": ["zone3"], "node": {"cpus": 12}, "after": 1})
+    cluster.apply(pod("big", "9"))
+
+    def refuse(one: NodePlan) -> None:
+        raise KitError(f"node {one.name}: it was refused")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(cluster, "_add", refuse)
+        cluster.advance(60)
+    assert [(e.reason, e.message, e.count) for e in cluster.events("big") if "Scale" in e.reason] == [
+        ("TriggeredScaleUp", "pod triggered scale-up: [{zone3 0->1 (max: 1)}]", 1),
+        ("FailedToScaleUpGroup", "Scale-up failed for group zone3: node zone3-auto-1: it was refused", 1),
+        ("NotTriggerScaleUp", "pod didn't trigger scale-up: no node group would give it a node that it fits on", 1),
+    ]
+    cluster.advance(235)
+    assert cluster.pod("big").spec.node_name == ""
+    cluster.advance(20)
+    assert cluster.pod("big").spec.node_name == "zone3-auto-1"
 
 
 class Doorkeeper(Plugin):

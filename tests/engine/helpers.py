@@ -10,6 +10,7 @@ import pytest
 
 from kitlib.cluster import engine_answers
 from kitlib.cluster.docker import DockerCluster
+from kitlib.node.real import container, engine
 
 
 def needed() -> str:
@@ -60,3 +61,11 @@ def state(cluster: DockerCluster, name: str) -> tuple[str, str, int]:
     one = found.status.container_statuses[0]
     (kind, detail), *_ = one.state.items()
     return found.status.phase, detail.get("reason", kind), one.restart_count
+
+
+def containers_of(run: str) -> list[str]:
+    """The containers of a run (KITLIB_RUN) that are there."""
+    client = engine.connect()
+    found = client.api.containers(all=True, filters={"label": f"{container.RUN}={run}"})
+    client.close()
+    return [one["Id"] for one in found]

@@ -24,7 +24,7 @@ from kitlib.cluster.control.client import ControlledByContainer
 from kitlib.cluster.control.relay import ControlPlaneGone
 from kitlib.cluster.docker import DockerCluster
 from kitlib.node.real import container, engine
-from tests.engine.helpers import pod, state
+from tests.engine.helpers import containers_of, pod, state
 
 ROOT = Path(__file__).parents[2]
 QUOTA = {
@@ -221,7 +221,7 @@ def test_a_killed_control_plane_is_a_clear_error_and_nothing_is_left(
     cluster = Cluster.docker(1, cpus=2, memory="256Mi", control_plane="container")
     assert isinstance(cluster, ControlledByContainer)
     cluster.apply(pod(name="a"))
-    assert len(left(run)) == 2
+    assert len(containers_of(run)) == 2
     client = _client()
     assert cluster._relay.control is not None
     client.api.kill(cluster._relay.control.id)
@@ -232,7 +232,7 @@ def test_a_killed_control_plane_is_a_clear_error_and_nothing_is_left(
         cluster.apply(pod(name="b"))
     assert cluster.node().process("a").name  # the nodes are there all the same
     cluster.close()
-    assert left(run) == []
+    assert containers_of(run) == []
     assert cluster.pod("a").status.phase == "Running"  # as it was last heard of
 
 
@@ -243,27 +243,27 @@ def test_a_control_plane_that_does_not_start_leaves_nothing(engine: str, monkeyp
         patch.setattr(wire, "VERSION", wire.VERSION + 1)
         with pytest.raises(KitError, match="kitlib image build"):
             Cluster.docker(2, cpus=2, memory="256Mi", control_plane="container")
-    assert left(run) == []
+    assert containers_of(run) == []
     wrong = {"profiles": [{"plugins": {"score": {"enabled": [{"name": "Nope"}]}}}]}
     with pytest.raises(KitError) as here:
         Cluster.simulated(1, scheduler=wrong)
     with pytest.raises(KitError) as there:
         Cluster.docker(1, cpus=2, memory="256Mi", control_plane="container", scheduler=wrong)
     assert (type(there.value), str(there.value)) == (type(here.value), str(here.value))
-    assert left(run) == []
+    assert containers_of(run) == []
 
 
 def test_a_cluster_that_nobody_holds_ends_by_itself(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     run = uuid.uuid4().hex
     monkeypatch.setenv("KITLIB_RUN", run)
     cluster = Cluster.docker(1, cpus=2, memory="256Mi", control_plane="container")
-    assert len(left(run)) == 2
+    assert len(containers_of(run)) == 2
     del cluster
     gc.collect()
     deadline = time.monotonic() + 5
-    while left(run) and time.monotonic() < deadline:
+    while containers_of(run) and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert left(run) == []
+    assert containers_of(run) == []
 
 
 OWNER = """
@@ -286,23 +286,15 @@ def test_the_owner_loads_no_scheduler_and_leaves_nothing_when_it_is_killed(engin
     assert owner.stdout is not None
     assert owner.stdout.readline() == "Running True True\n"
     assert owner.stdout.readline() == "[]\n"
-    assert len(left(run)) == 3
+    assert len(containers_of(run)) == 3
     owner.send_signal(signal.SIGKILL)
     owner.wait()
     owner.stdout.close()
     deadline = time.monotonic() + 5
-    while left(run) and time.monotonic() < deadline:
+    while containers_of(run) and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert left(run) == []
+    assert containers_of(run) == []
 
 
 def _client() -> Any:
     return engine.connect()
-
-
-def left(run: str) -> list[str]:
-    """The containers of a run that are there."""
-    client = _client()
-    found = client.api.containers(all=True, filters={"label": f"{container.RUN}={run}"})
-    client.close()
-    return [one["Id"] for one in found]

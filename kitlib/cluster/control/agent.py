@@ -13,6 +13,7 @@ import os
 import queue
 import sys
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -30,7 +31,7 @@ from kitlib.cluster.store import Gone
 from kitlib.node.real import protocol
 
 LOOK = 0.25
-"""Seconds between two looks of controllers and scheduler while nothing happens."""
+"""Seconds between two looks of controllers and scheduler while nothing is reported."""
 START = 120.0
 """Seconds that the owner has for starting one node."""
 _CHUNK = 1 << 16
@@ -39,22 +40,26 @@ _API = ("create", "update", "update_status", "resize")
 
 
 class ControlledCluster(RealTimeCluster):
-    """The cluster of a control plane whose nodes somebody else holds.
+    """The cluster of a control plane whose nodes somebody else holds; it begins without any.
 
     Args:
-        plane: where nodes come from. plans: of the first nodes, whose kubelets run already. facts: what they said.
+        plane: where nodes come from. began: seconds since the cluster's beginning, on the owner's clock.
         settings: as for `Cluster.simulated`.
     """
 
-    def __init__(
-        self,
-        plane: ControlPlane,
-        plans: Sequence[NodePlan],
-        facts: Mapping[str, Mapping[str, Any]],
-        settings: Mapping[str, Any],
-    ) -> None:
-        self._plane, self._facts, self.release = plane, dict(facts), settings["release"]
-        super().__init__(plans, **settings)
+    def __init__(self, plane: ControlPlane, began: float, settings: Mapping[str, Any]) -> None:
+        self._plane = plane
+        self._facts: dict[str, Mapping[str, Any]] = {}
+        super().__init__([], began=began, **settings)
+
+    def join(self, plans: Sequence[NodePlan], facts: Mapping[str, Mapping[str, Any]]) -> None:
+        """Add nodes.
+
+        Args:
+            facts: what those said whose kubelets run already; the others are started.
+        """
+        self._facts = dict(facts)
+        self.add_nodes(plans)
 
     def _machine(self, one: NodePlan) -> Any:
         config = config_of(one, self.release)
@@ -77,7 +82,7 @@ class ControlPlane:
         self._reads, self._writes = reads, writes
         self._lock = threading.Lock()
         self._inbox: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
-        self._reported, self._ended, self._loaded = threading.Event(), False, False
+        self._reported, self._ended, self._loads = threading.Event(), False, False
         self._channels: dict[str, Channel] = {}
         self._starts: dict[int, queue.SimpleQueue[dict[str, Any]]] = {}
         self._numbers = itertools.count(1)
@@ -176,25 +181,26 @@ class ControlPlane:
     def run(self) -> int:
         """Serve until the owner has gone."""
         threading.Thread(target=self._read, name="reader", daemon=True).start()
+        next_look = 0.0
         while not self._ended:
             try:
-                asked = self._inbox.get(timeout=LOOK)
+                asked = self._inbox.get(timeout=max(0.0, next_look - time.monotonic()))
             except queue.Empty:
                 asked = None
-            if asked is None:
-                self._look()
-            else:
+            if asked is not None:
                 self._answer(asked)
-                if not self._loaded:
+                if self._loads:
                     self._load()
+            if asked is None or time.monotonic() >= next_look:  # also where somebody asks all the time
+                self._look()
+                next_look = time.monotonic() + LOOK
         return 0
 
     def _load(self) -> None:
         """While the owner has its answer and types: what the first pod will need."""
-        if self._cluster is not None:
-            self._loaded = True
-            self._cluster.load()
-            gc.freeze()  # what was loaded stays; a full collection need not walk it while somebody waits
+        self._loads = False
+        self._standing.load()
+        gc.freeze()  # what was loaded stays; a full collection need not walk it while somebody waits
 
     def _look(self) -> None:
         """Let controllers and scheduler act; what goes wrong is told, and the next look tries again."""
@@ -247,13 +253,12 @@ class ControlPlane:
 
     # Requests.
 
-    def _begin(self, version: int, settings: str) -> None:
+    def _begin(self, version: int, settings: str, began: float) -> None:
         if version != wire.VERSION:
             raise KitError(f"the image speaks version {wire.VERSION}, the kit {version}: kitlib image build")
         if self._cluster is not None:
             raise KitError("this control plane has been started already")
-        wanted = wire.unpack(settings)
-        self._cluster = ControlledCluster(self, wanted.pop("plans"), wanted.pop("facts"), wanted)
+        self._cluster = ControlledCluster(self, began, wire.unpack(settings))
 
     def _apply(self, action: str, objects: Sequence[Any], create_only: bool) -> list[Any]:
         located = [Located(from_dict(data), file, document) for data, file, document in objects]
@@ -270,8 +275,9 @@ class ControlPlane:
             raise KitError(f"{method!r} is none of {', '.join(_API)}")
         return to_dict(getattr(self._standing.api, method)(from_dict(dict(object))))
 
-    def _add_nodes(self, plans: str) -> None:
-        self._standing.add_nodes(wire.unpack(plans))
+    def _add_nodes(self, plans: str, facts: Mapping[str, Mapping[str, Any]]) -> None:
+        self._standing.join(wire.unpack(plans), facts)
+        self._loads = True
 
     def _explain(self, pod: Any, namespace: str) -> str:
         wanted = pod if isinstance(pod, str) else from_dict(pod, Pod)

@@ -12,7 +12,7 @@ import weakref
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from kitlib.api.core import Node, Pod
 from kitlib.api.errors import KitError, NotFound
@@ -87,7 +87,7 @@ class FrontAPI:
 
 
 class ControlledByContainer(Refreshing):
-    """Made by `Cluster.docker(control_plane="container")`; arguments as for `DockerCluster`.
+    """Made by `Cluster.docker`; arguments as for `DockerCluster`.
 
     Attributes:
         notes: sentences: what is different from what was asked for.
@@ -128,20 +128,18 @@ class ControlledByContainer(Refreshing):
         self._relay = Relay(self._starter, followed)
         try:
             self._starter.prepare()
-            with ThreadPoolExecutor(1) as pool:
-                control = pool.submit(self._relay.open)
-                start_all(plans, self._relay.begin, progress)
-                control.result()
             settings = {
-                "plans": plans,
-                "facts": self._relay.facts,
                 "release": followed,
                 "seed": seed,
                 "scheduler": scheduler,
-                "autoscaler": autoscaler,
+                "autoscaler": self._settled_groups(autoscaler),
                 "gate_manager": gate_manager,
             }
-            self._ask("begin", version=wire.VERSION, settings=wire.pack(settings))
+            with ThreadPoolExecutor(1) as pool:
+                begun = pool.submit(self._open, wire.pack(settings))
+                start_all(plans, self._relay.begin, progress)
+                begun.result()
+            self._add(plans, self._relay.facts)
         except BaseException:
             self.close()
             raise
@@ -149,6 +147,18 @@ class ControlledByContainer(Refreshing):
     def _settled(self, one: NodePlan) -> NodePlan:
         """The plan with its kubelet's settings read: files of this machine are not there in a container."""
         return replace(one, kubelet=config_of(one, self.release).settings)
+
+    def _settled_groups(self, autoscaler: Any) -> Any:
+        """The autoscaler's arguments, with the settings of its nodes' kubelets read here."""
+        if not isinstance(autoscaler, Mapping) or not isinstance(autoscaler.get("node"), Mapping):
+            return autoscaler
+        (one,) = plan([autoscaler["node"]])
+        return {**autoscaler, "node": {**autoscaler["node"], "kubelet": self._settled(one).kubelet}}
+
+    def _open(self, settings: str) -> None:
+        """Start the control plane's container, and the control plane in it, while the nodes are starting."""
+        self._relay.open()
+        self._ask("begin", version=wire.VERSION, settings=settings, began=self.clock.seconds)
 
     # Requests.
 
@@ -251,10 +261,22 @@ class ControlledByContainer(Refreshing):
             KitError: also where a name is taken.
         """
         plans = [self._settled(one) for one in plan(nodes, **{**self._common, **common})]
-        self._ask("add_nodes", plans=wire.pack(plans))
+        self._add(plans, {})
         return [self.get("Node", one.name) for one in plans]
 
+    def _add(self, plans: Sequence[NodePlan], facts: Mapping[str, Mapping[str, Any]]) -> None:
+        """Have nodes registered; those without facts the control plane has started first."""
+        self._ask("add_nodes", plans=wire.pack(plans), facts=facts)
+
     # What is read.
+
+    @property
+    def scheduler(self) -> NoReturn:
+        """It is not here."""
+        raise KitError(
+            "the scheduler runs in the control plane's container: decision() and explain() ask it; "
+            "Cluster.docker(control_plane='process') has it in this process"
+        )
 
     def decision(self, name: str, namespace: str = "default") -> Decision:
         """What the scheduler thought about a pod when it last tried it.
