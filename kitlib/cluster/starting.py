@@ -53,11 +53,12 @@ class Starter:
     def prepare(self) -> None:
         """Ask the engine what it is, remove what others left behind, make sure of the image."""
         with ThreadPoolExecutor(1) as pool:
-            image = pool.submit(lambda: self._image or images.ensure(self._client))
+            standing = pool.submit(lambda: self._image or images.standing(self._client))
             with engine.asking("real nodes"):
                 self._info = self._client.info()
                 container.sweep(self._client)
-            self._image = image.result()
+            self._image = standing.result()
+        self._image = self._image or images.build(self._client)
 
     def begin(
         self, one: NodePlan, config: NodeConfig, number: int, link: Callable[[str, Any], Link] = Link

@@ -127,10 +127,13 @@ def ensure(client: Any, tell: Tell = lambda text: None) -> str:
     Raises:
         ImageError: where it cannot be built.
     """
+    return standing(client) or build(client, tell=tell)
+
+
+def standing(client: Any) -> str:
+    """The image's name where it is there; "" where it must be built."""
     name = tag()
-    if not have(client, name):
-        build(client, tell=tell)
-    return name
+    return name if have(client, name) else ""
 
 
 def build(
