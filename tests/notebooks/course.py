@@ -55,6 +55,10 @@ RIGHT: dict[str, dict[str, Any]] = {
         "gpu": "all except none",
         "wide": "it fails at admission",
     },
+    "09-drivers-and-cgroup-versions": {
+        "name": "a dash separates levels of slices",
+        "ratio": "more than ten times as large a part",
+    },
     "10-inside-the-kubelet": {
         "order": "class, pod, container",
         "class": "within a minute",
