@@ -1,6 +1,7 @@
 """Real nodes on this machine's container engine: everything here is marked `docker`.
 
-Without an engine the tests are skipped with the reason; with KITLIB_REQUIRE=docker that is a failure.
+Without an engine the tests are skipped with the reason; with KITLIB_REQUIRE=docker that is a failure. Nodes get the
+least privilege unless KITLIB_PRIVILEGE=full asks for all of it, for those tests that do not choose themselves.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from tests.engine.helpers import needed
 from tests.engine.traces import Traces
 
 HERE = Path(__file__).parent
+PRIVILEGE: Any = os.environ.get("KITLIB_PRIVILEGE", "least")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -60,7 +62,7 @@ def start(engine: str) -> Iterator[Callable[..., DockerCluster]]:
     made: list[DockerCluster] = []
 
     def begin(nodes: Any = 1, **settings: Any) -> DockerCluster:
-        settings = {"cpus": 2, "memory": "1Gi", **settings}
+        settings = {"cpus": 2, "memory": "1Gi", "privilege": PRIVILEGE, **settings}
         made.append(Cluster.docker(nodes, **settings))
         return made[-1]
 
@@ -72,5 +74,5 @@ def start(engine: str) -> Iterator[Callable[..., DockerCluster]]:
 @pytest.fixture(scope="module")
 def shared(engine: str) -> Iterator[DockerCluster]:
     """One cluster for the tests of a module that only add pods of their own."""
-    with Cluster.docker(1, cpus=2, memory="2Gi") as cluster:
+    with Cluster.docker(1, cpus=2, memory="2Gi", privilege=PRIVILEGE) as cluster:
         yield cluster

@@ -38,7 +38,8 @@ time.sleep(1000)
 
 def owner(nodes: int = 1) -> subprocess.Popen[str]:
     command = [sys.executable, "-c", OWNER, str(nodes)]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    others = os.environ.get("PYTHONPATH", "")  # where the kit's own dependencies may stand
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{others}" if others else str(ROOT)}
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT, env=environment)
 
 

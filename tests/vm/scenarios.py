@@ -5,10 +5,20 @@ A scenario is data, made from its number alone, so that a failure can be repeate
 
 from __future__ import annotations
 
+import os
 import random
 from dataclasses import dataclass, field
 
 MIB = 2**20
+
+
+def numbers(place: int) -> range:
+    """Which scenarios are run: those of memory (place 0) or of CPU (1), as KITLIB_SCENARIOS says.
+
+    `200,100-150` = the first 200 of memory, and of CPU those from 100 up to 149; `40,10` unless told.
+    """
+    first, dash, end = os.environ.get("KITLIB_SCENARIOS", "40,10").split(",")[place].partition("-")
+    return range(int(first), int(end)) if dash else range(int(first))
 
 
 @dataclass(frozen=True)

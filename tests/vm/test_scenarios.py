@@ -1,7 +1,7 @@
 """Generated scenarios on both kernels have the same victims of the OOM killer.
 
-The table of every scenario goes to the artifact `scenarios-memory-v1.md` (or v2). How many are run is set by
-KITLIB_SCENARIOS (memory, cpu), `40,10` unless told.
+The table of every scenario goes to the artifact `scenarios-memory-v1.md` (or v2). Which are run is set by
+KITLIB_SCENARIOS (memory, cpu): `40,10` unless told.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tests.vm.bench import Puppet, Puppets, Real, Side, Simulated
 from tests.vm.scenarios import MIB, Scenario
 
 VERSION = os.environ.get("KITLIB_VM", "v2")
-MEMORY = int(os.environ.get("KITLIB_SCENARIOS", "40,10").split(",")[0])
+MEMORY = scenarios.numbers(0)
 STEP = MIB // 4
 CLOSE = 0.01
 """A victim is certain where its badness is this much above the next one's."""
@@ -116,7 +116,7 @@ def modelled_out_of_memory(scenario: Scenario, version: Version, own: int) -> tu
 
 def test_the_oom_killer_chooses_the_same_victims(real: Real, artifacts: Path) -> None:
     rows, wrong, close = [], [], 0
-    for number in range(MEMORY):
+    for number in MEMORY:
         scenario = scenarios.memory(number, real.fs.version)
         real.fs.makedirs(real.base)
         first, seen, sure, own = really_out_of_memory(real, scenario)

@@ -5,6 +5,10 @@ does not want (or may not use: its quota, its cpuset) goes to the others, again 
 tend to over a few periods. Where cpusets differ, processors that the same cgroups may use are divided together, those
 that the fewest may use first.
 
+There are no ticks here: a cgroup that would get more than its quota ends every period throttled. The kernel notices a
+used-up quota only at a tick (4 ms at 250 Hz), so whoever would get less than a tick a period beyond his quota is
+throttled in some periods and not in others.
+
 Only what has changed is computed anew: a cgroup whose part and whose wishes are as before keeps its figures.
 
 Sources: Documentation/scheduler/sched-design-CFS, sched-bwc; kernel/sched/fair.c (calc_group_shares, throttle_cfs_rq);
