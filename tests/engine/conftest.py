@@ -17,7 +17,7 @@ import pytest
 from kitlib.cluster import Cluster
 from kitlib.cluster.docker import DockerCluster
 from kitlib.cluster.refreshing import Refreshing
-from tests.engine.helpers import needed
+from tests.engine.helpers import SLOW, needed
 from tests.engine.traces import Traces
 
 HERE = Path(__file__).parent
@@ -37,14 +37,14 @@ def engine() -> str:
 
 @pytest.fixture(scope="session", autouse=True)
 def patience() -> Iterator[None]:
-    """In an emulated machine everything takes longer: KITLIB_SLOW=10 waits ten times as long."""
-    factor, wait = float(os.environ.get("KITLIB_SLOW", "1")), Refreshing.wait
+    """In an emulated machine everything takes longer, and is waited for longer."""
+    wait = Refreshing.wait
 
     def longer(self: Refreshing, condition: Any, timeout: float = 60.0) -> Any:
-        return wait(self, condition, timeout * factor)
+        return wait(self, condition, timeout * SLOW)
 
     with pytest.MonkeyPatch.context() as patch:
-        if factor != 1:
+        if SLOW != 1:
             patch.setattr(Refreshing, "wait", longer)
         yield
 

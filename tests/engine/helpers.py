@@ -12,6 +12,9 @@ from kitlib.cluster import engine_answers
 from kitlib.cluster.docker import DockerCluster
 from kitlib.node.real import container, engine
 
+SLOW = float(os.environ.get("KITLIB_SLOW", "1"))
+"""How many times longer everything may take: 10 in an emulated machine."""
+
 
 def needed() -> str:
     """Which engine answers; without one the test is skipped, or fails where KITLIB_REQUIRE names docker."""

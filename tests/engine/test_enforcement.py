@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from kitlib.cluster.docker import DockerCluster
-from tests.engine.helpers import cpu_seconds, pod, state
+from tests.engine.helpers import SLOW, cpu_seconds, pod, state
 
 MEASURED = 3.0
 
@@ -47,7 +47,7 @@ def test_shares_512_to_1024_on_one_cpu_divide_it_one_to_two(start: Callable[...,
     cluster.apply(pod(["md5sum", "/dev/urandom"], name="one", requests={"cpu": "300m"}))
     cluster.apply(pod(["md5sum", "/dev/urandom"], name="two", requests={"cpu": "600m"}))
     time.sleep(0.5)
-    one, two = rates(cluster, ["one", "two"], 5.0)
+    one, two = rates(cluster, ["one", "two"], 5.0 if SLOW == 1 else 10.0)
     file = "cpu.shares" if cluster.node().kernel.version == 1 else "cpu.weight"
     weights = {c.pod: int(c[file].value) for c in cluster.node().tree().of_kind("pod")}
     assert two / one == pytest.approx(weights["default/two"] / weights["default/one"], rel=0.05)
@@ -98,7 +98,7 @@ def test_init_containers_run_one_by_one_before_the_others(start: Callable[..., D
 def test_a_deleted_pod_gets_its_grace_period_and_then_goes(start: Callable[..., DockerCluster]) -> None:
     cluster = start(1)
     polite = "trap 'echo bye; exit 0' TERM; while :; do sleep 0.05; done"
-    cluster.apply(pod(polite, name="polite", terminationGracePeriodSeconds=20))
+    cluster.apply(pod(polite, name="polite", terminationGracePeriodSeconds=int(20 * SLOW)))
     cluster.apply(pod("trap '' TERM; while :; do sleep 0.05; done", name="deaf", terminationGracePeriodSeconds=1))
     time.sleep(0.3)
     began = time.monotonic()
@@ -106,7 +106,7 @@ def test_a_deleted_pod_gets_its_grace_period_and_then_goes(start: Callable[..., 
     cluster.delete("Pod", "deaf")
     assert cluster.pod("deaf").metadata.deletion_timestamp is not None
     cluster.wait(lambda c: "polite" not in [p.name for p in c.pods()], 10)
-    assert time.monotonic() - began < 15  # its grace period would be 20
+    assert time.monotonic() - began < 15 * SLOW  # its grace period would be 20
     cluster.wait(lambda c: not c.pods(), 10)
     assert time.monotonic() - began >= 0.9
     assert cluster.node().processes() == []
