@@ -204,11 +204,13 @@ class Agent:
             "seconds": self.clock(),
         }
 
-    def _sync(self, pods: list[dict[str, Any]]) -> None:
-        """Which pods are bound here."""
+    def _sync(self, pods: list[dict[str, Any]]) -> float:
+        """Which pods are bound here; the seconds that it took to bring the node in line."""
         if self._kubelet is None:
             raise KitError("this node has not been started")
+        began = self.clock()
         self._kubelet.sync([from_dict(pod, Pod) for pod in pods])
+        return self.clock() - began
 
     def _note(self, pod: Pod, text: str) -> None:
         self._owner.event(pod, "Normal", "StandsIn", text)
