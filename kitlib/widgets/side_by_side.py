@@ -30,8 +30,9 @@ class SideBySide(KitWidget):
     def __init__(self, left: Any = None, right: Any = None, node: Any = None) -> None:
         config = node if isinstance(node, NodeConfig) else getattr(node, "config", None)
         self._config: NodeConfig = config or NodeConfig(machine=MACHINE)
+        version = getattr(getattr(node, "kernel", None), "version", 2)
         self.left, self.right = PodForm(left), PodForm(_OTHER if right is None else right)
-        self.version = labelled(ipw.Dropdown(options=[("v2", 2), ("v1", 1)], value=2), "cgroups")
+        self.version = labelled(ipw.Dropdown(options=[("v2", 2), ("v1", 1)], value=version), "cgroups")
         self.version.layout.width = "12em"
         self.version.observe(self.refresh, "value")
         self.different = labelled(ipw.Checkbox(value=False, indent=False), "only what differs")

@@ -1,15 +1,22 @@
 """The widgets on real nodes: the same controls, now answered by a real kernel."""
 
+import os
+
 import pytest
 
+from kitlib.api.serialize import deepcopy
 from kitlib.cluster.docker import DockerCluster
 from kitlib.widgets import (
     CgroupTreeExplorer,
     CgroupWatch,
+    CpuMap,
     EvictionGauge,
     NodeBar,
     OomArena,
+    PodBuilder,
+    SchedulerBoard,
     SharesRace,
+    SideBySide,
     Timeline,
 )
 from tests.engine.helpers import needed, pod
@@ -93,3 +100,62 @@ def test_gauge_bar_and_timeline_speak_of_a_real_node(cluster):
     assert "100 of 2000m allocatable requested" in bar.sentence
     line.look.click()
     assert {"event", "cgroup", "kubelet"} <= set(line.frame().source)
+
+
+def test_the_builders_files_are_those_that_its_pod_gets(cluster):
+    node = cluster.node()
+    builder = PodBuilder(node=node)
+    assert (builder.version.value, builder.driver.value) == (node.kernel.version, "cgroupfs")
+    builder.form.rows[0].amounts["requests", "cpu"].amount = "300m"
+    cluster.apply(deepcopy(builder.pod))
+    running(cluster, "web")
+    uid = cluster.pod("web").metadata.uid
+    observed = {c.title: node.tree()[c.path] for c in node.desired().of_pod(uid)}
+    promised = {(r.cgroup, r.file): r.value for r in builder.frame().itertuples()}
+    score = promised.pop(("container app", "/proc/PID/oom_score_adj"))
+    assert score == node.proc("web")["oom_score_adj"]
+    assert len(promised) > 5
+    assert {(cgroup, file): observed[cgroup][file].shown for cgroup, file in promised} == promised
+
+
+def test_side_by_side_says_what_differs_between_two_pods_that_really_run(cluster):
+    node = cluster.node()
+    both = SideBySide(node=node)
+    both.right.rows[0].amounts["requests", "cpu"].amount = both.right.rows[0].amounts["limits", "cpu"].amount = "500m"
+    version, pair = node.kernel.version, (both.left.pod, both.right.pod)
+    cluster.apply([deepcopy(one) for one in pair])
+    frame = both.frame().set_index("value")
+    for one in pair:
+        running(cluster, one.name)
+        path = next(c.path for c in node.desired().of_pod(cluster.pod(one.name).metadata.uid) if c.kind == "pod")
+        for file in ("cpu.max", "cpu.weight") if version == 2 else ("cpu.cfs_quota_us", "cpu.shares"):
+            assert frame.loc[f"pod {file}", one.name] == node.read(path, file)
+        assert frame.loc["QoS class", one.name] == cluster.pod(one.name).status.qos_class
+    assert "web is Burstable, db is Guaranteed" in both.sentence
+
+
+def test_the_map_shows_cpus_that_the_kernel_gave_to_one_container(cluster):
+    if (os.cpu_count() or 1) < 2:
+        pytest.fail("exclusive CPUs need two processors")
+    flags = ["--cpu-manager-policy=static", "--reserved-cpus=0"]
+    with DockerCluster(1, cpus=2, memory="512Mi", kubelet=flags) as other:
+        cpus = CpuMap(other)
+        assert cpus.sentence == "2 CPUs; shared pool: 1, reserved: 1."
+        cpus.cpus.control.value = "1"
+        cpus.add.click()
+        running(other, "pod-1")
+        cpus.refresh()
+        assert cpus.sentence == "2 CPUs; reserved: 1, pod-1/app: 1."
+        assert other.node().proc("pod-1")["Cpus_allowed_list"] == "1"
+        cpus.remove.click()
+        other.wait(lambda c: not c.pods())
+        cpus.refresh()
+        assert cpus.sentence == "2 CPUs; shared pool: 1, reserved: 1."
+
+
+def test_the_board_shows_what_the_scheduler_of_a_real_cluster_thought(cluster):
+    cluster.apply([pod(name="fits", requests={"cpu": "100m"}), pod(name="huge", requests={"cpu": "7"})])
+    running(cluster, "fits")
+    board = SchedulerBoard(cluster.decision("huge"))
+    assert "Insufficient cpu" in board.frame().to_string()
+    assert "node-1" in SchedulerBoard(cluster.decision("fits")).sentence

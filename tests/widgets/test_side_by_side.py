@@ -2,6 +2,7 @@
 
 import pytest
 
+from kitlib.cluster import Cluster
 from kitlib.widgets import SideBySide
 from kitlib.widgets.pod_form import EXAMPLE
 
@@ -35,6 +36,12 @@ def test_what_only_one_has_is_missing_on_the_other_side(both):
 def test_only_what_differs_can_be_shown(both):
     both.different.value = True
     assert len(both.frame()) == 4 and not both.frame().same.any()
+
+
+def test_the_values_are_those_of_the_nodes_own_cgroup_version():
+    with Cluster.simulated(1, cgroup_version=1) as cluster:
+        both = SideBySide(node=cluster.node())
+    assert "pod cpu.shares" in set(both.frame().value)
 
 
 def test_two_pods_of_the_same_name_can_be_told_apart():
