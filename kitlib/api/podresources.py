@@ -23,6 +23,12 @@ def containers_of(pod: Pod) -> list[Container]:
     return [*pod.spec.init_containers, *pod.spec.containers]
 
 
+def field_path(pod: Pod, container: Container) -> str:
+    """Where a container stands in its pod, as events name it: `spec.containers{web}`. Source: GenerateContainerRef."""
+    inits = any(one.name == container.name for one in pod.spec.init_containers)
+    return f"spec.{'initContainers' if inits else 'containers'}{{{container.name}}}"
+
+
 def supports_pod_level(resource: str) -> bool:
     """Whether `spec.resources` may set it. Source: component-helpers IsSupportedPodLevelResource."""
     return resource in POD_LEVEL_RESOURCES or resource.startswith("hugepages-")

@@ -112,6 +112,12 @@ TEXTS: dict[str, tuple[tuple[int, str], ...]] = {
     "preemption_terminating": ((23, ""), (24, "not eligible due to a terminating pod on the nominated node.")),
     "post_filter": ((23, "{message}"), (24, "preemption: {message}")),
     "fit_error": ((23, "{filters}"), (24, "{filters} {post}"), (26, "{filters} {post}."), (27, "{filters} {post}")),
+    "container_created": (
+        (23, "Created container {name}"),
+        (32, "Created container: {name}"),
+        (35, "Container created"),
+    ),
+    "container_started": ((23, "Started container {name}"), (35, "Container started")),
     "image_present": (
         (23, 'Container image "{image}" already present on machine'),
         (35, 'Container image "{image}" already present on machine and can be accessed by the pod'),

@@ -55,7 +55,7 @@ class APIServer:
         self.release = release or Release.latest()
         self.store = Store(now, seed)
         self.refusals: dict[str, tuple[object, ...]] = {}
-        self.recorded: dict[tuple[str, str, str], str] = {}
+        self.recorded: dict[tuple[str, str, str, str], str] = {}
         self.mutators: list[Callable[[Pod], None]] = []
         for name in NAMESPACES:
             labels = {"kubernetes.io/metadata.name": name}

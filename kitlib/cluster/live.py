@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
 
-from kitlib.api.core import Pod
+from kitlib.api.core import Node, Pod
 from kitlib.api.errors import KitError, NotFound
 from kitlib.api.release import Release
 from kitlib.cluster.apiserver import APIServer
@@ -54,6 +55,16 @@ class LiveNode(StillNode):
         self._reports.api = api
         self.kubelet.sync(pods)
         self._report_system_ooms()
+
+    def register(self, now: datetime) -> Node:
+        """The Node object with capacity and allocatable as the kubelet publishes them."""
+        node = super().register(now)
+        node.status.node_info = {
+            **(node.status.node_info or {}),
+            "kernelVersion": f"simulated, cgroup v{self.kernel.version}",
+            "containerRuntimeVersion": "simulated://1",
+        }
+        return node
 
     def advance(self, seconds: float) -> None:
         """Let the kernel run, then let the kubelet look at what has happened."""

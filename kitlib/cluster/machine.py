@@ -83,6 +83,7 @@ def node_object(plan: NodePlan, config: NodeConfig, now: datetime) -> Node:
     node.status.capacity = {**found.capacity, **offered}
     node.status.allocatable = {**found.allocatable, **offered}
     node.status.conditions = first_conditions(now)
+    node.status.addresses = [{"type": "Hostname", "address": plan.name}]  # no IP: a node has no network
     node.status.images = image_list(plan.images)
     node.status.node_info = {
         "kubeletVersion": f"v{config.release.name}.0",

@@ -191,7 +191,7 @@ class RealNode(WithCgroups):
         if kind == "event":
             about = self._standing(api, pod) if pod is not None else None
             if about is not None or pod is None:
-                self._reports.event(about, report["kind"], report["reason"], report["message"])
+                self._reports.event(about, report["kind"], report["reason"], report["message"], report.get("field", ""))
         elif kind == "condition":
             self._reports.condition(protocol.condition_from_data(report["condition"]))
         elif pod is not None and kind == "gone":

@@ -36,10 +36,11 @@ class StoreReports:
         """The cluster's date."""
         return self.api.store.now() if self.api is not None else self._start
 
-    def event(self, about: Pod | None, kind: str, reason: str, message: str) -> None:
-        """Record an event about a pod, or about the node."""
+    def event(self, about: Pod | None, kind: str, reason: str, message: str, field: str = "") -> None:
+        """Record an event about a pod or a part of it, or about the node."""
         if self.api is not None:
-            record(self.api, about if about is not None else self._node(self.api), kind, reason, message, "kubelet")
+            whom = about if about is not None else self._node(self.api)
+            record(self.api, whom, kind, reason, message, "kubelet", field)
 
     def status(self, pod: Pod, status: PodStatus) -> None:
         """Write a pod's status, unless another pod has its name by now."""

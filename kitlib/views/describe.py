@@ -16,7 +16,7 @@ from kitlib.api.podresources import add_to, pod_limits, pod_requests
 from kitlib.api.resource import Quantity
 from kitlib.views.tabs import align
 
-_TIME = "%a, %d %b %Y %H:%M:%S %z"
+TIME = "%a, %d %b %Y %H:%M:%S %z"
 _ROLE = "node-role.kubernetes.io/"
 _STANDARD = ("cpu", "memory", "ephemeral-storage", "storage", "pods")
 _INFO = (
@@ -105,7 +105,7 @@ def human_duration(seconds: float) -> str:
 def _head(node: Node, lease: Mapping[str, str] | None) -> str:
     meta = node.metadata
     roles = sorted(key.removeprefix(_ROLE) for key in meta.labels if key.startswith(_ROLE))
-    created = meta.creation_timestamp.strftime(_TIME) if meta.creation_timestamp else "<unset>"
+    created = meta.creation_timestamp.strftime(TIME) if meta.creation_timestamp else "<unset>"
     taints = [f"{t.key}={t.value}:{t.effect}" if t.value else f"{t.key}:{t.effect}" for t in node.spec.taints]
     return (
         f"Name:\t{node.name}\nRoles:\t{','.join(roles) or '<none>'}\n"
@@ -138,7 +138,7 @@ def _conditions(node: Node) -> str:
 
 
 def _time(moment: datetime | None) -> str:
-    return moment.strftime(_TIME) if moment else "<unset>"
+    return moment.strftime(TIME) if moment else "<unset>"
 
 
 def _addresses(node: Node) -> str:

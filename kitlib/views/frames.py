@@ -85,13 +85,14 @@ def events_frame(events: Iterable[Event] | Lister, reason: str = "") -> pd.DataF
             "type": event.type,
             "reason": event.reason,
             "object": f"{event.involved_object.kind.lower()}/{event.involved_object.name}",
+            "subobject": event.involved_object.field_path,
             "count": event.count,
             "message": event.message,
         }
         for event in _all(events, "Event")
         if reason in ("", event.reason)
     ]
-    return _frame(rows, ["time", "type", "reason", "object", "count", "message"])
+    return _frame(rows, ["time", "type", "reason", "object", "subobject", "count", "message"])
 
 
 def processes_frame(cluster: Any) -> pd.DataFrame:

@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from typing import Any
 
 from kitlib.api.errors import KitError
-from kitlib.views.describe import describe_node
+from kitlib.views.describe import TIME, describe_node
 from kitlib.views.top import PodUsage, Usage, node_metrics, pod_metrics, top_nodes, top_pods
 
 WINDOW = 15.0
+RENEWED_EVERY = 10
+"""Seconds. Source: KubeletConfiguration nodeLeaseDurationSeconds (40) × 0.25."""
 
 
 def describe(cluster: Any, node: str) -> str:
     """`kubectl describe node NODE`."""
-    return describe_node(cluster.get("Node", node), cluster.list("Pod"), cluster.events(node), cluster.now())
+    found, now = cluster.get("Node", node), cluster.now()
+    return describe_node(found, cluster.list("Pod"), cluster.events(node), now, _lease(found, now))
+
+
+def _lease(node: Any, now: datetime) -> dict[str, str]:
+    """The node's Lease: its kubelet renews it every ten seconds for as long as it lives."""
+    ready = next((c for c in node.status.conditions if c.type == "Ready"), None)
+    renewed: datetime | None = now - timedelta(seconds=now.second % RENEWED_EVERY)
+    if ready is not None and ready.status == "Unknown":  # lost
+        renewed = ready.last_transition_time
+    return {"holderIdentity": node.name, "renewTime": renewed.strftime(TIME) if renewed else ""}
 
 
 def top_pod(cluster: Any, *, containers: bool = False, namespaces: bool = False) -> str:
@@ -48,8 +61,14 @@ def _nodes(cluster: Any) -> list[tuple[Any, Usage]]:
 
 
 def _pods(cluster: Any) -> list[PodUsage]:
+    labels = {(pod.namespace, pod.name): pod.metadata.labels for pod in cluster.list("Pod")}
     return [
-        PodUsage(namespace, name, {c: Usage(round(cpus * 1e9), memory) for c, (cpus, memory) in used.items()})
+        PodUsage(
+            namespace,
+            name,
+            {c: Usage(round(cpus * 1e9), memory) for c, (cpus, memory) in used.items()},
+            labels.get((namespace, name), {}),
+        )
         for node in cluster.list("Node")
         for (namespace, name), used in cluster.node(node.name).usages().items()
     ]

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from kitlib.api.core import Node
+from kitlib.api.resource import Quantity
 from kitlib.views.tabs import align
 
 _MIB = 2**20
@@ -45,6 +46,7 @@ class PodUsage:
     namespace: str
     name: str
     containers: Mapping[str, Usage] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def total(self) -> Usage:
@@ -90,7 +92,7 @@ def pod_metrics(pods: Iterable[PodUsage], *, at: datetime, window_seconds: float
     stamp, window = _stamp(at), f"{window_seconds:.3f}s"
     items = [
         {
-            "metadata": {"name": pod.name, "namespace": pod.namespace, "creationTimestamp": stamp},
+            "metadata": _metadata(pod.name, pod.labels, stamp, namespace=pod.namespace),
             "timestamp": stamp,
             "window": window,
             "containers": [{"name": name, "usage": _quantities(u)} for name, u in sorted(pod.containers.items())],
@@ -105,7 +107,7 @@ def node_metrics(nodes: Iterable[tuple[Node, Usage]], *, at: datetime, window_se
     stamp, window = _stamp(at), f"{window_seconds:.3f}s"
     items = [
         {
-            "metadata": {"name": node.name, "creationTimestamp": stamp, "labels": dict(node.metadata.labels)},
+            "metadata": _metadata(node.name, node.metadata.labels, stamp),
             "timestamp": stamp,
             "window": window,
             "usage": _quantities(usage),
@@ -120,7 +122,15 @@ def _figures(usage: Usage) -> tuple[str, str]:
 
 
 def _quantities(usage: Usage) -> dict[str, str]:
-    return {"cpu": f"{usage.cpu_nanocores}n", "memory": f"{usage.memory_working_set // 1024}Ki"}
+    cpu, memory = Quantity(f"{usage.cpu_nanocores}n"), Quantity.from_int(usage.memory_working_set, "BinarySI")
+    return {"cpu": str(cpu), "memory": str(memory)}
+
+
+def _metadata(name: str, labels: Mapping[str, str], stamp: str, **more: str) -> dict[str, Any]:
+    found: dict[str, Any] = {"name": name, **more, "creationTimestamp": stamp}
+    if labels:
+        found["labels"] = dict(labels)
+    return found
 
 
 def _stamp(at: datetime) -> str:

@@ -21,7 +21,7 @@ def test_top_shows_what_the_quota_leaves_and_describe_what_is_allocated() -> Non
     cluster.advance(5)
     assert top_pod(cluster).splitlines()[1].split() == ["a", "500m", "64Mi"]
     assert top_node(cluster).splitlines()[1].split()[:3] == ["n", "500m", "12%"]
-    assert metrics(cluster)["items"][0]["containers"][0]["usage"]["memory"] == "65536Ki"
+    assert metrics(cluster)["items"][0]["containers"][0]["usage"]["memory"] == "64Mi"
     text = describe(cluster, "n")
     assert "default" in text and "250m (6%)" in text and "500m (12%)" in text
 
@@ -32,3 +32,25 @@ def test_proc_files_tell_where_a_process_stands() -> None:
     proc = cluster.node("n").proc("a")
     assert "cpu,cpuacct:/kubepods/burstable/pod" in proc["cgroup"] and proc["Cpus_allowed_list"] == "0-3"
     assert 3 <= int(proc["oom_score_adj"]) <= 999 and int(proc["oom_score"]) > 0
+
+
+def test_describe_knows_the_lease_and_metrics_the_labels_of_pods() -> None:
+    cluster = Cluster.simulated([{"name": "n", "cpus": 4}])
+    web = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web", "labels": {"app": "web"}}, "spec": {
+        "containers": [{"name": "a", "image": "x"}, {"name": "b", "image": "x"}],
+        "initContainers": [{"name": "first", "image": "x", "command": ["true"]}]}}  # fmt: skip
+    cluster.apply(web)
+    cluster.advance(27)
+    text = describe(cluster, "n")
+    assert (
+        "  HolderIdentity:  n\n  AcquireTime:     <unset>\n  RenewTime:       Mon, 05 Jan 2026 08:00:20 +0000" in text
+    )
+    assert "Addresses:\n  Hostname:  n\n" in text
+    assert "Kernel Version:             simulated, cgroup v2" in text
+    assert metrics(cluster)["items"][0]["metadata"]["labels"] == {"app": "web"}
+    parts = [(e.message, e.involved_object.field_path) for e in cluster.events("web") if e.reason == "Started"]
+    assert parts == [
+        ("Container started", "spec.initContainers{first}"),
+        ("Container started", "spec.containers{a}"),
+        ("Container started", "spec.containers{b}"),
+    ]

@@ -112,4 +112,4 @@ def test_the_metrics_api_knows_nodes_too() -> None:
     cluster.apply(pod("a", "cpu=500m memory=64Mi"))
     cluster.advance(1)
     answer = metrics(cluster, "nodes")
-    assert (answer["kind"], answer["items"][0]["usage"]["cpu"]) == ("NodeMetricsList", "500000000n")
+    assert (answer["kind"], answer["items"][0]["usage"]["cpu"]) == ("NodeMetricsList", "500m")

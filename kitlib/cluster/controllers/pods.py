@@ -106,10 +106,12 @@ def _situation(api: APIServer, owner: KubeObject) -> tuple[object, ...]:
     return (owner.metadata.generation, *versions)
 
 
-def record(api: APIServer, about: KubeObject, kind: str, reason: str, message: str, source: str = "") -> None:
+def record(
+    api: APIServer, about: KubeObject, kind: str, reason: str, message: str, source: str = "", field: str = ""
+) -> None:
     """Write an event; one that repeats is counted. Source: client-go tools/record, EventAggregator by message."""
     namespace = about.namespace or "default"
-    key = (about.metadata.uid, reason, message)
+    key = (about.metadata.uid, reason, message, field)
     standing = api.store.find(Event, api.recorded.get(key, ""), namespace)
     if standing is not None:
         standing.count, standing.last_timestamp = standing.count + 1, api.store.now()
@@ -121,6 +123,7 @@ def record(api: APIServer, about: KubeObject, kind: str, reason: str, message: s
         namespace=about.namespace,
         name=about.name,
         uid=about.metadata.uid,
+        field_path=field,
     )
     made = Event(
         metadata=ObjectMeta(name=f"{about.name}.{api.store.version + 1:016x}", namespace=namespace),

@@ -186,8 +186,13 @@ class Reports(Protocol):
         """The date that goes into statuses."""
         ...
 
-    def event(self, about: Pod | None, kind: str, reason: str, message: str) -> None:
-        """A Kubernetes event about a pod, or (None) about the node; kind is Normal or Warning."""
+    def event(self, about: Pod | None, kind: str, reason: str, message: str, field: str = "") -> None:
+        """A Kubernetes event about a pod, or (None) about the node.
+
+        Args:
+            about: whom. kind: Normal or Warning. reason, message: what has happened.
+            field: the part of the pod that it is about, `spec.containers{web}`.
+        """
         ...
 
     def status(self, pod: Pod, status: PodStatus) -> None:

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from kitlib.api.core import Pod
-from kitlib.api.podresources import containers_of, pod_requests
+from kitlib.api.core import Container, Pod
+from kitlib.api.podresources import containers_of, field_path, pod_requests
 from kitlib.kubelet.cgroup_tree import CgroupTree
 from kitlib.kubelet.desired import Desired, NodeConfig
 from kitlib.kubelet.loop.cgroups import CgroupManager
@@ -131,9 +131,9 @@ class Kubelet:
                 self._stir(known_worker)
         for worker in self.workers:
             if worker.pod.metadata.deletion_timestamp is not None and not worker.leaving:
-                names = [state.container.name for state in worker.states if state.alive]
-                for name in names:
-                    self.reports.event(worker.pod, "Normal", "Killing", f"Stopping container {name}")
+                for container in [state.container for state in worker.states if state.alive]:
+                    text = f"Stopping container {container.name}"
+                    self.reports.event(worker.pod, "Normal", "Killing", text, field_path(worker.pod, container))
                 self._leave(worker, grace=float(worker.pod.metadata.deletion_grace_period_seconds or 0))
         leaving = [worker for worker in self.workers if worker.leaving]
         if leaving and new:  # what has ended makes room before the new ones ask for it
@@ -278,21 +278,22 @@ class Kubelet:
             env = self.managers.environment(pod.metadata.uid, container.name)
             score = container_oom_score_adjust(pod, container, self.config.machine.memory, self.config.gates)
             try:
-                self._ensure_image(pod, container.image)
+                self._ensure_image(pod, container)
                 self.runtime.start(pod, container, state.id, cgroup, score, env)
             except ContainerProblem as error:
                 state.problem = (error.reason, error.message)
-                self.reports.event(pod, "Warning", "Failed", f"Error: {error.message}")
+                self.reports.event(pod, "Warning", "Failed", f"Error: {error.message}", field_path(pod, container))
                 continue
             state.started(self.clock(), self.reports.now())
-            self.reports.event(pod, "Normal", "Created", f"Created container: {container.name}")
-            self.reports.event(pod, "Normal", "Started", f"Started container {container.name}")
+            for reason in ("Created", "Started"):
+                text = self.config.release.text(f"container_{reason.lower()}").format(name=container.name)
+                self.reports.event(pod, "Normal", reason, text, field_path(pod, container))
             what = f"oom_score_adj {score}" + (f", restart {state.restarts}" if state.restarts else "")
             self.timeline.note("kubelet", "starting container", f"{pod.key}/{container.name}", what, "startContainer")
             if given.cpus:
                 self._cgroups.note_cpus(pod.name, container.name, given.cpus)
 
-    def _ensure_image(self, pod: Pod, image: str) -> None:
+    def _ensure_image(self, pod: Pod, container: Container) -> None:
         """Pull what is not there; nothing is said of images that the runtime knows nothing of.
 
         Raises:
@@ -300,17 +301,17 @@ class Kubelet:
 
         Source: imageManager.EnsureImageExists.
         """
-        there = any(one.name == image for one in self.runtime.images())
-        if there:
+        image, field = container.image, field_path(pod, container)
+        if any(one.name == image for one in self.runtime.images()):
             text = self.config.release.text("image_present").format(image=image)
-            self.reports.event(pod, "Normal", "Pulled", text)
+            self.reports.event(pod, "Normal", "Pulled", text, field)
             return
         pulled = self.runtime.pull(image)
         if pulled is not None:
-            self.reports.event(pod, "Normal", "Pulling", f'Pulling image "{image}"')
+            self.reports.event(pod, "Normal", "Pulling", f'Pulling image "{image}"', field)
             self.reports.images(self.runtime.images())
             text = f'Successfully pulled image "{image}" in 0s (0s including waiting). Image size: {pulled.size} bytes.'
-            self.reports.event(pod, "Normal", "Pulled", text)
+            self.reports.event(pod, "Normal", "Pulled", text, field)
             self.timeline.note("image manager", "pulling image", image, f"{pulled.size} bytes", "EnsureImageExists")
 
     def _collect(self) -> bool:
@@ -335,7 +336,7 @@ class Kubelet:
             pod, name = worker.pod, state.container.name
             where = f"{pod.name}_{pod.namespace}({pod.metadata.uid})"
             text = f"Back-off restarting failed container {name} in pod {where}"
-            self.reports.event(pod, "Warning", "BackOff", text)
+            self.reports.event(pod, "Warning", "BackOff", text, field_path(pod, state.container))
 
     def _stop(self, worker: PodWorker, grace: float) -> None:
         """Have all of a pod's containers end."""

@@ -51,9 +51,10 @@ class Owner:
         """The host's date."""
         return datetime.now(UTC)
 
-    def event(self, about: Pod | None, kind: str, reason: str, message: str) -> None:
-        """An event about a pod or the node."""
-        self.send({"report": "event", "pod": _key(about), "kind": kind, "reason": reason, "message": message})
+    def event(self, about: Pod | None, kind: str, reason: str, message: str, field: str = "") -> None:
+        """An event about a pod, a part of it, or the node."""
+        told = {"kind": kind, "reason": reason, "message": message, "field": field}
+        self.send({"report": "event", "pod": _key(about), **told})
 
     def status(self, pod: Pod, status: PodStatus) -> None:
         """A pod's status has changed."""
