@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 from kitlib.cluster.docker import DockerCluster
+from kitlib.node.real import engine
 from kitlib.views.timeline import entries
 from tests.engine.helpers import pod, state
 
@@ -27,3 +29,20 @@ def test_without_the_flags_nobody_is_moved(start: Callable[..., DockerCluster]) 
     node = start(1).node()
     assert [e for e in entries(node) if e.action == "moving process"] == []
     assert not any("failed to move" in e.action for e in entries(node))
+
+
+def test_the_kubelet_gives_itself_its_score_where_the_host_lets_it(start: Callable[..., DockerCluster]) -> None:
+    node = start(1, kubelet=["--oom-score-adj=-500"]).node()
+    client = engine.connect()
+    found = client.api.top(node.container.id)
+    client.close()
+    pids = [row[found["Titles"].index("PID")] for row in found["Processes"]]
+    scores = [Path(f"/proc/{pid}/oom_score_adj").read_text().strip() for pid in pids]
+    steps = {e.action: e.detail for e in entries(node, "containerManager", about="kubelet (")}
+    if node.facts["lowest_score"] < 0:
+        assert "-500" in scores
+        assert steps["setting oom_score_adj of"] == "-500"
+    else:
+        assert set(scores) == {"0"}
+        assert "oom_score_adj" in steps["failed to set oom_score_adj of"]
+        assert any("no CAP_SYS_RESOURCE" in text for text in node.fidelity)
