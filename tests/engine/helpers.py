@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import uuid
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kitlib.cluster import engine_answers
 from kitlib.cluster.docker import DockerCluster
-from kitlib.node.real import container, engine
+from kitlib.node.real import container, engine, host
 
 SLOW = float(os.environ.get("KITLIB_SLOW", "1"))
 """How many times longer everything may take: 10 in an emulated machine."""
@@ -24,6 +26,33 @@ def needed() -> str:
             pytest.fail(f"KITLIB_REQUIRE names docker: {why}")
         pytest.skip(why)
     return why
+
+
+CAPABILITIES = (
+    *("CHOWN", "DAC_OVERRIDE", "DAC_READ_SEARCH", "FOWNER", "FSETID", "KILL", "SETGID", "SETUID", "SETPCAP"),
+    *("LINUX_IMMUTABLE", "NET_BIND_SERVICE", "NET_BROADCAST", "NET_ADMIN", "NET_RAW", "IPC_LOCK", "IPC_OWNER"),
+    *("SYS_MODULE", "SYS_RAWIO", "SYS_CHROOT", "SYS_PTRACE", "SYS_PACCT", "SYS_ADMIN", "SYS_BOOT", "SYS_NICE"),
+    *("SYS_RESOURCE", "SYS_TIME", "SYS_TTY_CONFIG", "MKNOD", "LEASE", "AUDIT_WRITE", "AUDIT_CONTROL", "SETFCAP"),
+    *("MAC_OVERRIDE", "MAC_ADMIN", "SYSLOG", "WAKE_ALARM", "BLOCK_SUSPEND", "AUDIT_READ", "PERFMON", "BPF"),
+    "CHECKPOINT_RESTORE",
+)
+"""By number, as capability.h counts them."""
+
+
+def is_podman() -> bool:
+    """Whether the engine is Podman."""
+    client, endpoint = engine.reach()
+    try:
+        return host.host_of(client, endpoint).name == "Podman"
+    finally:
+        client.close()
+
+
+def granted(inspected: Mapping[str, Any]) -> set[str]:
+    """The capabilities that a container of this machine can ever have: what its engine really did, not what it says."""
+    status = Path(f"/proc/{inspected['State']['Pid']}/status").read_text()
+    bounding = int(next(line.split()[1] for line in status.splitlines() if line.startswith("CapBnd")), 16)
+    return {name for number, name in enumerate(CAPABILITIES) if bounding >> number & 1}
 
 
 def pod(

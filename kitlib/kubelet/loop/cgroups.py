@@ -254,7 +254,11 @@ class CgroupManager:
         return True
 
     def clean_up(self) -> None:
-        """Remove pod cgroups that belong to no pod. Source: kubelet cleanupOrphanedPodCgroups."""
+        """Remove pod cgroups that belong to no pod, or to one whose containers have all ended by now.
+
+        Source: kubelet cleanupOrphanedPodCgroups.
+        """
+        self._remove_all_of(())
         for parent in self.node_level("kubepods", "qos"):
             for path in self._cgroups.children(parent.path):
                 if path in self._written:
