@@ -45,3 +45,14 @@ def test_bad_input_is_said_beside_the_control_and_the_last_picture_stays(open_ce
     assert "must be less than 9" in page.locator(".kitlib-widget [role=alert]").inner_text()
     assert "zone1 2." in page.locator(".kitlib-widget [role=status]").inner_text()
     assert "Traceback" not in page.content()
+
+
+def test_a_picture_whose_kernel_is_busy_says_so_and_is_drawn_when_it_answers(open_cells):
+    """As after "Run All Cells" in a notebook on real nodes, where cells take their time."""
+    seen = "new MutationObserver(() => window.late ||= document.body.innerText.includes('The kernel is busy'))"
+    watch = f"window.kitlibPlotly = undefined; {seen}.observe(document.body, {{subtree: true, childList: true}})"
+    script = f"from IPython.display import Javascript\nJavascript({watch!r})"
+    page = open_cells(script, CODE, "import time\ntime.sleep(9)")
+    page.wait_for_selector(".js-plotly-plot .heatmaplayer")
+    assert page.evaluate("() => window.late")
+    assert "The kernel is busy" not in page.locator(".kitlib-widget").inner_text()

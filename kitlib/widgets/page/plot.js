@@ -1,5 +1,6 @@
 const CONFIG = { displaylogo: false, modeBarButtonsToRemove: ["sendDataToCloud", "lasso2d", "select2d"] };
-const WAIT = 30000;
+const WAIT = 5000;
+const LATE = "The kernel is busy, or has gone: the picture is drawn when it answers. Its table is below.";
 async function evaluated(text) {
   const alone = "const define = undefined, module = undefined, exports = undefined;\n"; // no other loader takes it
   const parts = [alone, text, "\nexport default window.Plotly;"];
@@ -10,25 +11,37 @@ async function evaluated(text) {
     URL.revokeObjectURL(url);
   }
 }
-function asked(model) {
-  return new Promise((resolve, reject) => {
-    const given = setTimeout(() => reject(new Error("the kernel does not answer")), WAIT);
-    const heard = (message, buffers) => {
-      if (message.kind !== "library") return;
-      clearTimeout(given);
-      model.off("msg:custom", heard);
-      evaluated(new TextDecoder().decode(buffers[0])).then(resolve, reject);
-    };
-    model.on("msg:custom", heard);
-    model.send({ kind: "library?" });
-  });
+function ask(model, waiting) {
+  const heard = (message, buffers) => {
+    if (message.kind !== "library") return;
+    model.off("msg:custom", heard);
+    if (waiting.answered) return;
+    waiting.answered = true;
+    evaluated(new TextDecoder().decode(buffers[0])).then(waiting.give, waiting.fail);
+  };
+  model.on("msg:custom", heard);
+  model.send({ kind: "library?" });
 }
-function library(model) {
-  window.kitlibPlotly ??= asked(model).catch((error) => {
-    delete window.kitlibPlotly;
-    throw error;
-  });
-  return window.kitlibPlotly;
+async function library(model, late) { // one for the page; a busy kernel answers after the cells that wait in its queue
+  const asks = !window.kitlibPlotly;
+  if (asks) {
+    const waiting = {};
+    const loaded = new Promise((give, refuse) => {
+      waiting.give = give;
+      waiting.fail = (error) => {
+        delete window.kitlibPlotly;
+        refuse(error);
+      };
+    });
+    window.kitlibPlotly = Object.assign(loaded, { waiting });
+    ask(model, waiting);
+  }
+  const loaded = window.kitlibPlotly;
+  const patience = setTimeout(() => {
+    late();
+    if (!asks) ask(model, loaded.waiting); // who asked before may have been closed since
+  }, WAIT);
+  return loaded.finally(() => clearTimeout(patience));
 }
 export default {
   render({ model, el }) {
@@ -55,8 +68,11 @@ export default {
           again = false;
           const text = model.get("spec");
           if (!text) break;
-          Plotly ??= await library(model);
+          Plotly ??= await library(model, () => {
+            if (!stopped) plot.textContent = LATE;
+          });
           if (stopped) return;
+          if (!plot.data) plot.textContent = "";
           const { data, layout } = JSON.parse(text);
           const first = !plot.data;
           plot.setAttribute("role", "img");
