@@ -41,3 +41,25 @@ def test_a_device_is_named_in_the_environment(start: Callable[..., DockerCluster
     cluster.apply(says)
     cluster.wait(lambda c: "has" in c.node().logs("train"), 15)
     assert cluster.node().logs("train").strip() == "has gpu-7"
+
+
+def test_the_containers_of_a_pod_with_resources_of_its_own_share_its_cpus(start: Callable[..., DockerCluster]) -> None:
+    flags = [*STATIC, "--topology-manager-policy=restricted", "--topology-manager-scope=pod"]
+    cluster = start(1, cpus=2, kubelet=[*flags, "--feature-gates=PodLevelResourceManagers=true"])
+    made = pod(name="pair")
+    total = {"cpu": "1", "memory": "64Mi"}
+    made["spec"]["resources"] = {"limits": total, "requests": total}
+    made["spec"]["containers"].append({**made["spec"]["containers"][0], "name": "d"})
+    cluster.apply([made, pod(name="free")])
+    cluster.wait(lambda c: c.pod("pair").status.phase == c.pod("free").status.phase == "Running", 15)
+    node = cluster.node()
+    assert [node.proc("pair", name)["Cpus_allowed_list"] for name in "cd"] == ["1", "1"]
+    assert node.proc("free")["Cpus_allowed_list"] == "0"
+    assert not node.differences()
+
+
+def test_images_and_a_disk_that_are_declared_are_said_not_to_be_there(start: Callable[..., DockerCluster]) -> None:
+    cluster = start(1, ephemeral_storage="2Gi", images={"nginx": "200Mi"})
+    cluster.apply(pod(name="a"))
+    cluster.wait(lambda c: c.pod("a").status.phase == "Running", 15)
+    assert any("nothing of them can be collected as garbage" in text for text in cluster.node().fidelity)

@@ -80,7 +80,7 @@ class GarbageCollector:
         """A container has ended: of its instances only the last ones stay. Source: podContainerDeletor."""
         keep = max(self._settings.maximum_dead_containers_per_container, 1)
         for one in self._runtime.dead(container)[:-keep]:
-            self._remove_container(one)
+            self._runtime.remove_dead(one.id)  # a matter of course at every restart: the timeline does not tell it
 
     def bury(self, worker: PodWorker) -> None:
         """Nothing of a pod stays. Source: Kubelet.cleanUpContainersInPod."""
