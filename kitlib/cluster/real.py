@@ -126,8 +126,6 @@ class RealNode(WithCgroups):
         check_node(config, version)
         self.kernel = RemoteCgroupFS(self.link, version)
         self.fidelity = [*notes, *self.facts["limits"]]
-        if config.settings.cgroup_driver == "systemd":
-            self.fidelity.append("the slices' names and values are systemd's, but no systemd runs in the node")
         self._reports = StoreReports(plan.name, datetime.now(UTC))
         self._sent: dict[str, bytes] = {}
         self._lost = False
@@ -252,6 +250,19 @@ class RealNode(WithCgroups):
         tree = protocol.tree_from_data(self.link.ask("desired"))
         given = self._given(tree)
         return CgroupTree(tree.version, tree.driver, (_as_given(c, given) for c in tree.values()))
+
+    def unit(self, name: str) -> dict[str, Any]:
+        """The properties of a slice or scope, as `systemctl show` prints them; "no limit" is 2**64 - 1.
+
+        Args:
+            name: of the unit, or the path of its cgroup.
+
+        Raises:
+            KitError: where there is no such unit, or no systemd in this node (the cgroupfs driver).
+        """
+        if not self.facts.get("systemd"):
+            raise KitError(f"node {self.name}: no systemd runs here: its kubelet has --cgroup-driver=cgroupfs")
+        return dict(self.link.ask("unit", unit=name.rpartition("/")[2]))
 
     def write(self, path: str, file: str, value: str) -> None:
         """Write a cgroup file by hand.

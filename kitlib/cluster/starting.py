@@ -7,6 +7,7 @@ its nodes from here.
 from __future__ import annotations
 
 import sys
+import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -46,6 +47,8 @@ class Starter:
         self._client = engine.connect()
         self._info: dict[str, Any] = {}
         self._lacking: tuple[str, ...] = ()
+        self._built = threading.Lock()
+        self._with_systemd = image
         self._containers: list[NodeContainer] = []
         self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="kitlib-start")
         self._end = weakref.finalize(self, _let_go, self._containers)
@@ -59,6 +62,14 @@ class Starter:
                 container.sweep(self._client)
             self._image = standing.result()
         self._image = self._image or images.build(self._client)
+
+    def _image_for(self, config: NodeConfig) -> str:
+        """The image of a node; the one with systemd is built when the first node wants it."""
+        if config.settings.cgroup_driver != "systemd":
+            return self._image
+        with self._built:
+            self._with_systemd = self._with_systemd or images.ensure(self._client, systemd=True)
+        return self._with_systemd
 
     def begin(
         self, one: NodePlan, config: NodeConfig, number: int, link: Callable[[str, Any], Link] = Link
@@ -97,13 +108,14 @@ class Starter:
         made = self._uninterrupted(
             container.start,
             self._client,
-            self._image,
+            self._image_for(config),
             one.name,
             machine,
             privilege=self._privilege,
             cpuset=cpuset,
             lacking=self._lacking,
             most_memory=most,
+            systemd=config.settings.cgroup_driver == "systemd",
             link=link,
         )
         self._lacking = made.lacking

@@ -3,6 +3,7 @@
 kitlib image build                      on Debian, which is fetched once
 kitlib image build --base my/debian     on an image that is there
 kitlib image build --root root.tar      on a root file system (debootstrap, docker export), without any network
+kitlib image build --systemd            the larger image, for nodes with --cgroup-driver=systemd
 kitlib image save nodes.tar             write it to a file, and elsewhere:
 kitlib image load nodes.tar
 """
@@ -28,6 +29,9 @@ def add(commands: Any) -> None:
         "--base", default="", metavar="IMAGE", help="an image to build on (default: debian:bookworm-slim)"
     )
     given.add_argument("--root", metavar="PATH", help="a root file system to build on: a tar archive or a directory")
+    building.add_argument(
+        "--systemd", action="store_true", help="the image for nodes with the systemd cgroup driver, larger by systemd"
+    )
     building.add_argument("--quiet", action="store_true", help="do not show what the engine says")
     building.set_defaults(run=build)
     saving = does.add_parser("save", help="write it to a file")
@@ -48,6 +52,7 @@ def build(options: argparse.Namespace) -> int:
             client,
             base=options.base,
             root=options.root,
+            systemd=options.systemd,
             tell=(lambda text: None) if options.quiet else lambda text: _say(f"  {text}"),
         )
         size = client.images.get(name).attrs["Size"]

@@ -201,6 +201,7 @@ class CgroupManager:
                 if file.name == "cpuset.cpus":
                     self.note_cpus(cgroup.pod.rpartition("/")[2], cgroup.container, file.value)
             return
+        self._cgroups.configure(cgroup, ordered)
         for file in ordered:
             self._write_file(cgroup, file)
         actor, source = _ACTORS.get(cgroup.kind, ("containerManager", "setupNode"))

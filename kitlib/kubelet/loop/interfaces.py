@@ -56,6 +56,14 @@ class CgroupFS(Protocol):
         """
         ...
 
+    def configure(self, cgroup: Cgroup, files: Sequence[CgroupFile]) -> None:
+        """Tell whoever else manages the cgroup (systemd) which of its files are about to be written.
+
+        Raises:
+            KitError: where that one refuses.
+        """
+        ...
+
     def tree(self, driver: Driver, like: CgroupTree | None = None) -> CgroupTree:
         """What the files say; with `like`, only its cgroups and files where they exist, and what stands beside them."""
         ...

@@ -28,6 +28,7 @@ from kitlib.node.real.cgroupfs import RealCgroupFS
 from kitlib.node.real.looking import Looking
 from kitlib.node.real.runtime import CrunRuntime
 from kitlib.node.real.system import RealSystem, system_ooms
+from kitlib.node.real.systemd import Systemd, SystemdCgroupFS
 
 TICK = 0.5
 """Seconds between two looks of the kubelet while nothing happens."""
@@ -184,15 +185,24 @@ class Agent:
         if self._kubelet is not None:
             raise KitError("this node has been started already")
         wanted = protocol.config_from_data(config)
-        cgroups = RealCgroupFS()
-        cgroups.prepare()
+        cgroups, systemd, version_of_systemd = RealCgroupFS(), None, ""
+        if wanted.settings.cgroup_driver == "systemd":
+            systemd = SystemdCgroupFS(cgroups, Systemd())
+            version_of_systemd = systemd.prepare()
+        else:
+            cgroups.prepare()
         lowest = _lowest_score()
         mounts.be_subreaper()
-        runtime = CrunRuntime(cgroups, wanted.machine, self.clock, lowest_score=lowest, note=self._note)
-        self._kubelet = Kubelet(wanted, cgroups, runtime, self._owner, self.clock, system=RealSystem(cgroups))
+        runtime = CrunRuntime(
+            cgroups, wanted.machine, self.clock, lowest_score=lowest, note=self._note, systemd=systemd
+        )
+        system = RealSystem(cgroups, systemd=systemd is not None)
+        self._kubelet = Kubelet(wanted, systemd or cgroups, runtime, self._owner, self.clock, system=system)
         self._runtime, self._owner.forget = runtime, runtime.forget
         self._looking = Looking(self._kubelet, cgroups, runtime, self.clock)
         self._does |= self._looking.requests()
+        if systemd is not None:
+            self._does["unit"] = systemd.systemd.show
         mounts.give_memory_back()
         missing = [] if lowest < 0 else [f"oom_score_adj below {lowest} is refused here (no CAP_SYS_RESOURCE)"]
         return {
@@ -200,6 +210,7 @@ class Agent:
             "controllers": cgroups.controllers,
             "lowest_score": lowest,
             "kernel": os.uname().release,
+            "systemd": version_of_systemd,
             "cpus": sorted(os.sched_getaffinity(0)),
             "limits": missing,
             "seconds": self.clock(),

@@ -1,6 +1,7 @@
 """The first process of a container: a watchdog that ends it when nobody holds its standard input any more.
 
-The agent, a node's or (with the word `control-plane`) the control plane's, is a child of it. The watchdog reads nothing
+The agent, a node's or (with the word `control-plane`) the control plane's, is a child of it; with the word `systemd`
+systemd is, and the agent a child of that (`init.py`). The watchdog reads nothing
 and does nothing but wait for the other end of the pipe to be closed: even with an agent that is stuck or stopped, the
 container goes with its owner. When process 1 ends, the kernel ends all others of the container, and the engine removes
 it.
@@ -16,7 +17,8 @@ AGENT_FAILED = 70
 
 def main() -> None:
     """Fork the agent, then watch."""
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    systemd = sys.argv[1:] == ["systemd"]
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN if systemd else signal.SIG_DFL)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: os._exit(0))
     ends, begins = os.pipe()
@@ -24,13 +26,14 @@ def main() -> None:
     if child == 0:
         os.close(ends)
         os.set_inheritable(begins, False)
-        for number in (signal.SIGTERM, signal.SIGINT):
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD):
             signal.signal(number, signal.SIG_DFL)
         sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(__file__)))))
         import importlib
 
         agent = "kitlib.cluster.control.agent" if sys.argv[1:] == ["control-plane"] else "kitlib.node.real.agent"
-        sys.exit(importlib.import_module(agent).main())
+        main_of = importlib.import_module(agent).main
+        sys.exit(importlib.import_module("kitlib.node.real.init").begin(main_of) if systemd else main_of())
     os.close(begins)
     watch = select.poll()
     watch.register(0, 0)  # nothing but HUP and ERR, which are always reported
@@ -39,6 +42,8 @@ def main() -> None:
         for descriptor, _ in watch.poll():
             if descriptor == 0:
                 os._exit(0)
+            if systemd:
+                os._exit(AGENT_FAILED)  # nobody of what runs there is our child
             _, status = os.waitpid(child, 0)  # the agent's end of the pipe is closed only by its end
             os._exit(os.waitstatus_to_exitcode(status) & 255 if status else AGENT_FAILED)
 

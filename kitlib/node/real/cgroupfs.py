@@ -12,17 +12,17 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
 from kitlib.api.errors import KitError
 from kitlib.kubelet.cgroup_names import Driver
-from kitlib.kubelet.cgroup_tree import CgroupTree, Version, controller_of
+from kitlib.kubelet.cgroup_tree import Cgroup, CgroupFile, CgroupTree, Version, controller_of
 from kitlib.node.real import mounts
 from kitlib.node.simulated.rules import CgroupError
 
 LEAF = "/agent"
-"""On v2: where the agent and everything else that stood in the node's root runs."""
+"""On v2: where the agent and everything else that stood in the node's root runs; with systemd, the watchdog."""
 SETTINGS = {
     1: (
         *("cpu.shares", "cpu.cfs_quota_us", "cpu.cfs_period_us", "cpuset.cpus", "cpuset.mems"),
@@ -44,6 +44,8 @@ class RealCgroupFS:
 
     Attributes:
         version: 1 or 2. controllers: what the node may use, in the kernel's order.
+        roots: where hierarchies are mounted. foreign: cgroups below the root that another than the kubelet made, and
+            that no tree shows with what is in them unless the kubelet wants one of them.
     """
 
     version: Version
@@ -55,7 +57,8 @@ class RealCgroupFS:
             self.controllers = self._text(f"{self.hierarchies['']}/cgroup.controllers").split()
         else:
             self.controllers = [name for name in self.hierarchies if "=" not in name]
-        self._roots = sorted(set(self.hierarchies.values()))
+        self.roots = sorted(set(self.hierarchies.values()))
+        self.foreign: frozenset[str] = frozenset()
 
     def prepare(self) -> None:
         """Make the tree ours: writable, on v2 with every process in a leaf and every controller handed down.
@@ -63,7 +66,7 @@ class RealCgroupFS:
         Raises:
             KitError: where the engine or the host does not let us.
         """
-        for root in self._roots:
+        for root in self.roots:
             mounts.make_writable(root)
         if self.version == 2:
             root = self.hierarchies[""]
@@ -81,7 +84,7 @@ class RealCgroupFS:
 
     def exists(self, path: str) -> bool:
         """Whether there is such a cgroup."""
-        return any(os.path.isdir(root + path) for root in self._roots)
+        return any(os.path.isdir(root + path) for root in self.roots)
 
     def makedirs(self, path: str) -> None:
         """Make a cgroup and those above it, with all controllers.
@@ -94,7 +97,7 @@ class RealCgroupFS:
             if self.version == 2:
                 self._hand_down(above or "/")
             below = f"{above}/{part}"
-            for root in self._roots:
+            for root in self.roots:
                 try:
                     os.mkdir(root + below)
                 except FileExistsError:
@@ -111,7 +114,7 @@ class RealCgroupFS:
         Raises:
             CgroupError: EBUSY where it has processes or children.
         """
-        for root in self._roots:
+        for root in self.roots:
             try:
                 os.rmdir(root + path)
             except FileNotFoundError:
@@ -122,7 +125,7 @@ class RealCgroupFS:
     def children(self, path: str) -> list[str]:
         """The paths of the cgroups directly below, in any hierarchy."""
         found: set[str] = set()
-        for root in self._roots:
+        for root in self.roots:
             with suppress(FileNotFoundError), os.scandir(root + path) as entries:
                 found |= {entry.name for entry in entries if entry.is_dir(follow_symlinks=False)}
         below = path.rstrip("/")
@@ -180,11 +183,16 @@ class RealCgroupFS:
                 raise
             raise CgroupError(error.errno or errno.EIO, path, file, value.strip()) from None
 
+    def configure(self, cgroup: Cgroup, files: Iterable[CgroupFile]) -> None:
+        """Nobody but the kubelet manages this cgroup."""
+
     def tree(self, driver: Driver, like: CgroupTree | None = None) -> CgroupTree:
         """What the files say; with `like`, only its files where they exist, and all settings of other cgroups."""
         values: dict[str, dict[str, str]] = {}
         for path in self.paths():
             wanted = like[path] if like is not None and path in like else None
+            if wanted is None and f"/{path.split('/')[1]}" in self.foreign:
+                continue
             names = list(wanted) if wanted is not None else self.settings(path)
             found = {}
             for name in names:
@@ -210,7 +218,8 @@ class RealCgroupFS:
 
     def procs(self, path: str) -> list[int]:
         """The processes in a cgroup itself."""
-        return [int(pid) for pid in self.read(path, "cgroup.procs").split()]
+        pids = self.read(path, "cgroup.procs").split()
+        return [int(pid) for pid in pids if pid != "0"]  # 0 is one of another pid namespace: the watchdog
 
     def oom_kills(self, path: str) -> int:
         """How many processes of this cgroup the OOM killer has ended; on v2 with those of the cgroups below it.
@@ -230,7 +239,7 @@ class RealCgroupFS:
         Raises:
             CgroupError: as the kernel says it.
         """
-        for root in self._roots:
+        for root in self.roots:
             try:
                 _write(f"{root}{path.rstrip('/')}/cgroup.procs", str(pid))
             except OSError as error:

@@ -39,6 +39,8 @@ PIDS_OVERHEAD = 64
 MAX_PID = 4096
 CONTROL = "control-plane"
 """The control plane's container is called so, and its first process is told so (`boot.py`)."""
+SYSTEMD = "systemd"
+"""What the first process is told where systemd is to be the node's."""
 CONTROL_MEMORY = 512 * 2**20
 CONTROL_PIDS = 32
 _REFUSED = ("caps", "capabilit", "operation not permitted")
@@ -105,6 +107,7 @@ def start(
     cpuset: str = "",
     lacking: tuple[str, ...] = (),
     most_memory: int = 0,
+    systemd: bool = False,
     link: Callable[[str, Any], Link] = Link,
 ) -> NodeContainer:
     """Start a node.
@@ -114,6 +117,7 @@ def start(
         privilege: "least", or "full" for the engine's `--privileged`.
         cpuset: processors that it may use; "" = all. lacking: capabilities known to be refused.
         most_memory: bytes that the container may use at most, whatever the machine has; 0 = no such bound.
+        systemd: whether it is process 1 of the node (`init.py`); then the image must have it.
         link: makes the stream's owner of a name and the stream.
 
     Raises:
@@ -121,12 +125,13 @@ def start(
     """
     from docker.errors import APIError
 
+    more = {"command": [SYSTEMD]} if systemd else {}
     where = str(client.api.base_url) + str(os.environ.get("DOCKER_HOST", ""))
     for without in _ladder(lacking or _known_to_lack.get(where, ())):
         host = _host_config(client, machine, privilege, cpuset, without, most_memory)
         try:
             with asking(f"node {name}"):
-                identity, held = _launch(client, image, name, host, link)
+                identity, held = _launch(client, image, name, host, link, **more)
         except EngineError as error:
             if not isinstance(error.__cause__, APIError):
                 raise

@@ -3,7 +3,7 @@
 Two layers of work: a base with Python, crun and stress-ng, which needs a network once, and the kit's own library with
 numpy on top of it, which needs none and takes a few seconds. A control plane runs from the same image. The image's name
 carries a hash of the library, so a changed library is never run in an old image. `save` and `load` carry both to a room
-without internet.
+without internet. A second image, larger by systemd and its bus, is only for nodes with the systemd cgroup driver.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ from kitlib.node.real.engine import FULL, EngineError, asking
 
 BASE = "kitlib-base"
 NAME = "kitlib-node"
+SYSTEMD = "-systemd"
+"""Ending of both names where systemd is the node's process 1."""
 LABEL = "dev.kitlib.image"
 DEBIAN = "debian:bookworm-slim"
 PACKAGE = Path(__file__).resolve().parents[2]
@@ -64,9 +66,18 @@ def dockerfile() -> bytes:
     return (PACKAGE / "node" / "real" / "Dockerfile").read_bytes()
 
 
-def tag() -> str:
-    """The name of the image for this very library."""
-    return f"{NAME}:{fingerprint()}"
+def tag(*, systemd: bool = False) -> str:
+    """The name of the image for this very library; with `systemd`, of the one that has it."""
+    return f"{_named(NAME, systemd)}:{fingerprint()}"
+
+
+def base_of(*, systemd: bool = False) -> str:
+    """The name of what the image is made from."""
+    return f"{_named(BASE, systemd)}:latest"
+
+
+def _named(name: str, systemd: bool) -> str:
+    return name + SYSTEMD if systemd else name
 
 
 def context(base: str) -> bytes:
@@ -116,28 +127,33 @@ def have(client: Any, name: str) -> bool:
     return True
 
 
-def ready(client: Any) -> bool:
+def ready(client: Any, *, systemd: bool = False) -> bool:
     """Whether a node can be started without fetching anything: the image is there, or what it is made from."""
-    return have(client, tag()) or have(client, f"{BASE}:latest")
+    return have(client, tag(systemd=systemd)) or have(client, base_of(systemd=systemd))
 
 
-def ensure(client: Any, tell: Tell = lambda text: None) -> str:
+def ensure(client: Any, tell: Tell = lambda text: None, *, systemd: bool = False) -> str:
     """The image's name; it is built where it is not there.
 
     Raises:
         ImageError: where it cannot be built.
     """
-    return standing(client) or build(client, tell=tell)
+    return standing(client, systemd=systemd) or build(client, tell=tell, systemd=systemd)
 
 
-def standing(client: Any) -> str:
+def standing(client: Any, *, systemd: bool = False) -> str:
     """The image's name where it is there; "" where it must be built."""
-    name = tag()
+    name = tag(systemd=systemd)
     return name if have(client, name) else ""
 
 
 def build(
-    client: Any, *, base: str = "", root: str | os.PathLike[str] | None = None, tell: Tell = lambda text: None
+    client: Any,
+    *,
+    base: str = "",
+    root: str | os.PathLike[str] | None = None,
+    systemd: bool = False,
+    tell: Tell = lambda text: None,
 ) -> str:
     """Build the image.
 
@@ -145,6 +161,7 @@ def build(
         client: of the engine.
         base: an image to build on; "" = the one that was prepared before, else Debian.
         root: a tar archive with a root file system, or a directory with one; it becomes the base.
+        systemd: the image for nodes with the systemd cgroup driver; made from the other one's base where it has none.
         tell: called with every line that the engine says.
 
     Returns:
@@ -156,14 +173,15 @@ def build(
     if root is not None:
         if base:
             raise ImageError("image: a base or a root file system can be given, not both")
-        base = _import(client, Path(root))
+        base = _import(client, Path(root), _named(BASE, systemd))
     elif not base:
-        base = f"{BASE}:latest" if have(client, f"{BASE}:latest") else DEBIAN
-    name = tag()
-    if base != f"{BASE}:latest":
-        _run_build(client, context(base), f"{BASE}:latest", tell, "packages")
-        base = f"{BASE}:latest"  # it serves the next library too, without a network
-    _run_build(client, context(base), name, tell)
+        known = (base_of(systemd=systemd), base_of())
+        base = next((one for one in known if have(client, one)), DEBIAN)
+    name, ours = tag(systemd=systemd), base_of(systemd=systemd)
+    if base != ours or (root is not None and systemd):
+        _run_build(client, context(base), ours, tell, "packages", systemd)
+        base = ours  # it serves the next library too, without a network
+    _run_build(client, context(base), name, tell, systemd=systemd)
     _forget_older(client, name)
     return name
 
@@ -173,16 +191,16 @@ def _forget_older(client: Any, name: str) -> None:
     from docker.errors import DockerException
 
     limit = (datetime.now(UTC) - timedelta(days=1)).strftime("%Y-%m-%dT%H:%M:%S")
-    for old in client.images.list(NAME):
+    for old in client.images.list(name.partition(":")[0]):
         if str(old.attrs.get("Created", ""))[: len(limit)] > limit:
             continue
         for standing in old.tags:
-            if standing != name and standing.startswith(f"{NAME}:"):
+            if standing != name and standing.partition(":")[0] == name.partition(":")[0]:
                 with suppress(DockerException):
                     client.images.remove(standing)
 
 
-def _run_build(client: Any, archive: bytes, name: str, tell: Tell, target: str = "node") -> None:
+def _run_build(client: Any, archive: bytes, name: str, tell: Tell, target: str = "node", systemd: bool = False) -> None:
     last: list[str] = []
     with asking(f"image {name}: the engine refused to build", ImageError):
         said = client.api.build(
@@ -190,6 +208,7 @@ def _run_build(client: Any, archive: bytes, name: str, tell: Tell, target: str =
             custom_context=True,
             tag=name,
             target=target,
+            buildargs={"INIT": "systemd"} if systemd else None,
             rm=True,
             forcerm=True,
             decode=True,
@@ -201,31 +220,32 @@ def _run_build(client: Any, archive: bytes, name: str, tell: Tell, target: str =
                 last = [*last[-7:], text]
                 tell(text[:_LINE])
             if "error" in piece:
-                raise ImageError(f"image {name}: {' / '.join(last)[-600:]}{_hint(text)}")
+                raise ImageError(f"image {name}: {' / '.join(last)[-600:]}{_hint(text, systemd)}")
 
 
-def _hint(text: str) -> str:
+def _hint(text: str, systemd: bool) -> str:
     """What to do where the base could not be fetched, or where there is no room for it."""
     if "no space left" in text:
         return f" ({FULL})"
     words = ("pull", "manifest", "lookup", "registry", "no such host", "Could not resolve", "dial tcp")
     if any(word in text for word in words):
-        return ". Without a network: kitlib image build --root ROOT.tar, or kitlib image load FILE"
+        build = "kitlib image build --systemd" if systemd else "kitlib image build"
+        return f". Without a network: {build} --root ROOT.tar, or kitlib image load FILE"
     return ""
 
 
-def _import(client: Any, root: Path) -> str:
+def _import(client: Any, root: Path, name: str) -> str:
     """Make a base of a root file system."""
     if not root.exists():
         raise ImageError(f"{root}: there is no such root file system")
     if not root.is_dir():
         with root.open("rb") as given:
-            return _import_tar(client, given)
+            return _import_tar(client, given, name)
     with tempfile.TemporaryFile() as packed:
         with tarfile.open(fileobj=packed, mode="w") as archive:
             archive.add(root, arcname=".", filter=_plain_file)
         packed.seek(0)
-        return _import_tar(client, packed)
+        return _import_tar(client, packed, name)
 
 
 def _plain_file(info: tarfile.TarInfo) -> tarfile.TarInfo | None:
@@ -235,22 +255,29 @@ def _plain_file(info: tarfile.TarInfo) -> tarfile.TarInfo | None:
     return None if info.ischr() or info.isblk() or info.isfifo() or name.startswith(left) else info
 
 
-def _import_tar(client: Any, archive: IO[bytes]) -> str:
+def _import_tar(client: Any, archive: IO[bytes], name: str) -> str:
+    made = f"{name}:latest"
     with asking("the root file system cannot be imported", ImageError):
-        client.api.import_image_from_data(archive, repository=BASE, tag="latest")
-    if not have(client, f"{BASE}:latest"):
+        client.api.import_image_from_data(archive, repository=name, tag="latest")
+    if not have(client, made):
         raise ImageError("the root file system cannot be imported: is it a tar archive of one?")
-    return f"{BASE}:latest"
+    return made
 
 
 def save(client: Any, file: str | os.PathLike[str]) -> int:
-    """Write image and base to a file; bytes that were written. Where that fails, what stood there stays.
+    """Write the image, the one with systemd where it has been built, and what they are made from to a file.
+
+    Where that fails, what stood there stays.
+
+    Returns:
+        Bytes that were written.
 
     Raises:
         ImageError: where the engine does not give them, or the file cannot be written.
     """
-    name = ensure(client)
-    names = [name, *([f"{BASE}:latest"] if have(client, f"{BASE}:latest") else [])]
+    names = [ensure(client)]
+    others = (base_of(), tag(systemd=True), base_of(systemd=True))
+    names += [name for name in others if have(client, name)]
     target = Path(file)
     unfinished, size = target.with_name(f"{target.name}.part"), 0
     # the SDK's own method takes one image only; together they share their layers
@@ -282,6 +309,7 @@ def load(client: Any, file: str | os.PathLike[str]) -> list[str]:
     except OSError as error:
         raise ImageError(f"{file}: {error.strerror}") from error
     names = sorted({name for image in images for name in image.tags})
-    if not any(name.partition(":")[0].endswith((NAME, BASE)) for name in names):
+    ours = tuple(_named(name, systemd) for name in (NAME, BASE) for systemd in (False, True))
+    if not any(name.partition(":")[0].endswith(ours) for name in names):
         raise ImageError(f"{file}: holds {', '.join(names) or 'no image'}, none of the kit's")
     return names

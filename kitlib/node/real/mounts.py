@@ -11,11 +11,14 @@ from __future__ import annotations
 import ctypes
 import gc
 import os
+from collections.abc import Iterable
 
 from kitlib.api.errors import KitError
 from kitlib.kubelet.cgroup_tree import MOUNT
 
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT, MS_BIND, MS_REC = 1, 2, 4, 8, 32, 4096, 16384
+MS_PRIVATE = 1 << 18
+CLONE_NEWNS, CLONE_NEWPID = 0x20000, 0x20000000
 PR_SET_CHILD_SUBREAPER = 36
 _NAMES = ("cpuset", "cpu", "cpuacct", "memory", "hugetlb", "pids", "freezer", "devices", "blkio", "net_cls", "net_prio")
 
@@ -71,6 +74,36 @@ def bind_root(place: str) -> None:
     os.makedirs(place, exist_ok=True)
     _mount("/", place, "", MS_BIND)
     _mount("none", place, "", MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV)
+
+
+def own_namespaces() -> None:
+    """Mounts of our own from now on, and a pid namespace for the children that come.
+
+    Raises:
+        KitError: where the kernel refuses.
+    """
+    if _libc.unshare(CLONE_NEWNS | CLONE_NEWPID) != 0:
+        raise KitError(f"unshare: {os.strerror(ctypes.get_errno())}: systemd needs namespaces of its own")
+    _mount("none", "/", "", MS_REC | MS_PRIVATE)
+
+
+def own_proc(masked: Iterable[str], read_only: Iterable[str]) -> None:
+    """Mount the /proc of this pid namespace, with nothing in it that could change the host.
+
+    Args:
+        masked: paths that are hidden. read_only: paths that may only be read.
+    """
+    flags = MS_NOSUID | MS_NODEV | MS_NOEXEC
+    _mount("proc", "/proc", "proc", flags)
+    for place in read_only:
+        if os.path.exists(place):
+            _mount(place, place, "", MS_BIND | MS_REC)
+            _mount("none", place, "", MS_REMOUNT | MS_BIND | MS_RDONLY | flags)
+    for place in masked:
+        if os.path.isdir(place):
+            _mount("tmpfs", place, "tmpfs", MS_RDONLY | flags)
+        elif os.path.exists(place):
+            _mount(os.devnull, place, "", MS_BIND)
 
 
 def be_subreaper() -> None:

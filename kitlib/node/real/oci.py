@@ -85,7 +85,8 @@ def bundle(
     """The config.json of one container.
 
     Args:
-        root: path of its root file system. arguments: the program and what it is told. cgroup: its path.
+        root: path of its root file system. arguments: the program and what it is told.
+        cgroup: its path; of a scope of systemd `slice:prefix:name`, then the processes stand in the scope itself.
         files: of its cgroup; only written ones count. version: of cgroups.
         oom_score_adj: of its processes. hostname: the pod's name. environment: variables.
         user: uid and gid, never 0. directory: in which it starts.
@@ -133,6 +134,7 @@ def bundle(
             {"destination": "/run", "type": "tmpfs", "source": "tmpfs", "options": [*_TMPFS, "size=1m"]},
             *mounts,
         ],
+        **({"annotations": {"run.oci.systemd.subgroup": ""}} if ":" in cgroup else {}),
         "linux": {
             "namespaces": namespaces,
             "cgroupsPath": cgroup,

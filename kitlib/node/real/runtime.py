@@ -21,14 +21,18 @@ from dataclasses import dataclass, field
 
 from kitlib.api.core import Container, Pod
 from kitlib.api.errors import KitError
+from kitlib.kubelet.cgroup_files import memory_order
 from kitlib.kubelet.cgroup_tree import Cgroup, CgroupFile
 from kitlib.kubelet.container_gc import DeadContainer
 from kitlib.kubelet.eviction_thresholds import Observation
 from kitlib.kubelet.image_gc import Image
 from kitlib.kubelet.loop.interfaces import ContainerProblem, Ended, Usage
 from kitlib.kubelet.machine import MachineInfo
+from kitlib.kubelet.systemd_properties import cgroups_path
 from kitlib.node.real import mounts, oci
 from kitlib.node.real.cgroupfs import RealCgroupFS
+from kitlib.node.real.oom_counts import OomCounts
+from kitlib.node.real.systemd import SystemdCgroupFS
 from kitlib.node.simulated.workloads import WorkloadError
 
 STATE = "/run/kitlib"
@@ -69,6 +73,7 @@ class CrunRuntime:
         cgroups: of this node. machine: as it was declared. clock: seconds.
         lowest_score: the lowest oom_score_adj that this node may set: -1000, or 0 without CAP_SYS_RESOURCE.
         note: called with a pod and a sentence that its user should read.
+        systemd: that makes the containers' scopes; None = they are directories (the cgroupfs driver).
 
     Attributes:
         containers: id -> what runs. refused: id -> the oom_score_adj that the host refused.
@@ -83,13 +88,14 @@ class CrunRuntime:
         *,
         lowest_score: int = -1000,
         note: Callable[[Pod, str], None] = lambda pod, text: None,
+        systemd: SystemdCgroupFS | None = None,
     ) -> None:
         self.cgroups, self.machine, self.clock = cgroups, machine, clock
-        self.lowest_score, self._note = lowest_score, note
+        self.lowest_score, self._note, self._systemd = lowest_score, note, systemd
         self.containers: dict[str, Running] = {}
         self.refused: dict[str, int] = {}
         self._pids: dict[int, Running] = {}
-        self.kills = 0
+        self.kills, self._oom_counts = 0, OomCounts(cgroups)
         self._ended: list[Ended] = []
         self._root = f"{STATE}/root"
         self._logs: dict[str, bytes] = {}
@@ -102,14 +108,14 @@ class CrunRuntime:
         config = oci.bundle(
             root=self._root,
             arguments=list(oci.PAUSE),
-            cgroup=cgroup.path,
+            cgroup=self._cgroups_path(cgroup),
             files=cgroup.values(),
             version=self.cgroups.version,
             oom_score_adj=self._score(identity, oom_score_adj),
             hostname=pod.name,
             environment={},
         )
-        self._run(identity, config, cgroup.path, "pause", output=-1)
+        self._run(identity, config, cgroup, "pause", output=-1)
 
     def start(
         self, pod: Pod, container: Container, identity: str, cgroup: Cgroup, oom_score_adj: int, env: Mapping[str, str]
@@ -132,7 +138,7 @@ class CrunRuntime:
         config = oci.bundle(
             root=self._root,
             arguments=arguments,
-            cgroup=cgroup.path,
+            cgroup=self._cgroups_path(cgroup),
             files=cgroup.values(),
             version=self.cgroups.version,
             oom_score_adj=self._score(identity, oom_score_adj),
@@ -144,7 +150,7 @@ class CrunRuntime:
             mounts=places,
         )
         try:
-            self._run(identity, config, cgroup.path, container.name, output=writes)
+            self._run(identity, config, cgroup, container.name, output=writes)
         except KitError as error:
             os.close(reads)
             raise ContainerProblem("CreateContainerError", str(error)) from error
@@ -155,6 +161,8 @@ class CrunRuntime:
 
     def update(self, identity: str, cgroup: Cgroup, files: Sequence[CgroupFile]) -> None:
         """Write these files of a running container's cgroup."""
+        if self._systemd is not None:
+            self._systemd.configure(cgroup, files)
         for file in files:
             self.cgroups.write(cgroup.path, file.name, file.value)
 
@@ -292,7 +300,7 @@ class CrunRuntime:
 
     # How it is done.
 
-    def _run(self, identity: str, config: dict[str, object], cgroup: str, name: str, output: int) -> None:
+    def _run(self, identity: str, config: dict[str, object], cgroup: Cgroup, name: str, output: int) -> None:
         """`crun run --detach`: create and start in one. What an earlier container of this id left is cleared first."""
         directory = f"{STATE}/bundles/{identity}"
         os.makedirs(directory, exist_ok=True)
@@ -300,7 +308,8 @@ class CrunRuntime:
             json.dump(config, file)
         log, pid_file = f"{directory}/log", f"{directory}/pid"
         target = output if output >= 0 else subprocess.DEVNULL
-        words = ["/usr/bin/crun", f"--root={STATE}/crun", f"--log={log}", "--cgroup-manager=cgroupfs"]
+        manager = "cgroupfs" if self._systemd is None else "systemd"
+        words = ["/usr/bin/crun", f"--root={STATE}/crun", f"--log={log}", f"--cgroup-manager={manager}"]
         try:
             found = subprocess.run(
                 [*words, "run", "--detach", f"--bundle={directory}", f"--pid-file={pid_file}", identity],
@@ -317,12 +326,26 @@ class CrunRuntime:
             raise KitError(said[-500:])
         with open(pid_file) as file:
             pid = int(file.read())
-        running = Running(identity, cgroup, pid, name)
+        running = Running(identity, cgroup.path, pid, name)
         running.sampled = (self.clock(), 0.0)
         self.containers[identity] = self._pids[pid] = running
+        if self._systemd is not None:
+            self._tell_systemd(cgroup)
+
+    def _tell_systemd(self, cgroup: Cgroup) -> None:
+        """The scope's properties as runc sets them; crun writes the files only. A container that has ended has none."""
+        written = [file for file in cgroup.values() if file.written]
+        try:
+            self.update(cgroup.path, cgroup, memory_order(written, lambda name: self.cgroups.read(cgroup.path, name)))
+        except KitError:
+            if self.cgroups.exists(cgroup.path):
+                raise
+
+    def _cgroups_path(self, cgroup: Cgroup) -> str:
+        return cgroup.path if self._systemd is None else cgroups_path(cgroup.path)
 
     def _gone(self, running: Running, status: int) -> None:
-        oom = self.cgroups.oom_kills(running.cgroup) > 0
+        oom = self._oom_counts.ended(running.cgroup, [one.cgroup for one in self.containers.values()]) > 0
         self.kills += oom
         code = os.waitstatus_to_exitcode(status)
         while running.output >= 0 and self._more(running):

@@ -1,7 +1,7 @@
 """The processes of a real node beside its pods, as the kubelet looks after them: those in the root cgroup, and itself.
 
-The agent is the node's kubelet. On cgroup v2 it stands in a leaf of its own, as under systemd, because a root that
-hands controllers down holds no processes; on v1 it stands in the node's root.
+The agent is the node's kubelet. On cgroup v2 it stands in a leaf of its own, because a root that hands controllers down
+holds no processes; on v1 it stands in the node's root. With systemd everybody stands in a unit of it.
 
 Source: kubelet cm.ensureSystemCgroups, isKernelPid, getContainer; /proc/PID/comm, exe, oom_score_adj.
 """
@@ -16,6 +16,7 @@ from contextlib import suppress
 
 from kitlib.kubelet.system_cgroups import KUBELET, SystemProcess
 from kitlib.node.real.cgroupfs import LEAF, RealCgroupFS
+from kitlib.node.real.systemd import SCOPE
 from kitlib.node.simulated.rules import CgroupError
 
 _KILL = re.compile(
@@ -52,11 +53,13 @@ class RealSystem:
 
     Args:
         cgroups: of the node. own: the kubelet's process id; None = this process.
+        systemd: whether it is process 1 of the node.
     """
 
-    def __init__(self, cgroups: RealCgroupFS, own: int | None = None) -> None:
+    def __init__(self, cgroups: RealCgroupFS, own: int | None = None, *, systemd: bool = False) -> None:
         self._cgroups, self._own = cgroups, os.getpid() if own is None else own
-        self._places = ["/", *([LEAF] if cgroups.version == 2 else [])]
+        leaf = [LEAF] if cgroups.version == 2 else []
+        self._places = ["/", *(["/init.scope", f"/system.slice/{SCOPE}"] if systemd else leaf)]
 
     def processes(self) -> list[SystemProcess]:
         """Those of the root cgroup, and of the cgroups to which any were moved."""

@@ -10,13 +10,13 @@ Sources: Documentation/admin-guide/cgroup-v1, cgroup-v2.rst; kernel/cgroup/cgrou
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
 from kitlib.kubelet.cgroup_files import memory_order
 from kitlib.kubelet.cgroup_names import Driver
-from kitlib.kubelet.cgroup_tree import CgroupTree, Version, controller_of
+from kitlib.kubelet.cgroup_tree import Cgroup, CgroupFile, CgroupTree, Version, controller_of
 from kitlib.kubelet.machine import MachineInfo
 from kitlib.node.simulated import relations, rules
 from kitlib.node.simulated.initial_files import initial_files
@@ -335,6 +335,9 @@ class SimulatedCgroupFS:
             files = [file for file in cgroup.values() if file.written]
             for file in memory_order(files, partial(self.read, path)):
                 self.write(path, file.name, file.value)
+
+    def configure(self, cgroup: Cgroup, files: Sequence[CgroupFile]) -> None:
+        """Nobody but the kubelet manages the cgroups of a simulated machine."""
 
     def tree(self, driver: Driver, like: CgroupTree | None = None) -> CgroupTree:
         """The tree as its files show it.
