@@ -50,6 +50,7 @@ from kitlib.kubelet.qos_cgroups import (
     qos_requests,
 )
 from kitlib.kubelet.settings import KubeletSettings
+from kitlib.kubelet.systemd_properties import slice_quota
 
 
 class Assigned(NamedTuple):
@@ -255,7 +256,8 @@ class Desired:
     def pod_level(self, pod: Pod, assigned: Assignments | None = None) -> list[Cgroup]:
         """The pod's own cgroup; [] where pods have none.
 
-        A pod with exclusive CPUs has no quota, where the release does so. Source: EnsureExists, PodHasExclusiveCPUs.
+        A pod with exclusive CPUs has no quota, where the release does so; systemd keeps a quota in whole percents.
+        Source: EnsureExists, PodHasExclusiveCPUs; `slice_quota`.
         """
         path = self.pod_path(pod)
         if not path:
@@ -274,7 +276,10 @@ class Desired:
             pids_limit=pids if pids > 0 else None,
             release=self.release,
         )
-        why = reasons.pod(totals, self.settings.cpu_cfs_quota_period)
+        exact = config.cpu_quota
+        if self.driver == "systemd" and exact is not None:
+            config = replace(config, cpu_quota=slice_quota(exact, self.settings.cpu_cfs_quota_period))
+        why = reasons.pod(totals, self.settings.cpu_cfs_quota_period, rounded=config.cpu_quota != exact)
         files = kubelet_files(config, self.version, huge_page_sizes=self._huge, why=why)
         title = f"{totals.qos} pod {pod.key}"
         return [

@@ -87,16 +87,19 @@ def qos_class(qos: str, requests: QosRequests, allocatable: int, percent: int | 
     }
 
 
-def pod(totals: PodTotals, period: int) -> Why:
-    """Of a pod's own cgroup."""
+def pod(totals: PodTotals, period: int, *, rounded: bool = False) -> Why:
+    """Of a pod's own cgroup; `rounded` where systemd keeps another quota than the kubelet's."""
     source = "kubelet cm.ResourceConfigForPod"
     if totals.qos == "BestEffort":
         cpu = Reason("BestEffort: the least there is", source=source)
     else:
         cpu = Reason("the pod requests {0}m; × 1024 / 1000", totals.cpu_request, source=_SHARES)
+    quota = "the pod may use {0}m: × {1} µs / 1000"
+    if rounded:
+        quota += ", and systemd keeps whole percents of a CPU, rounded up"
     return {
         "cpu": cpu,
-        "quota": Reason("the pod may use {0}m: × {1} µs / 1000", totals.cpu_limit, period, source=_QUOTA),
+        "quota": Reason(quota, totals.cpu_limit, period, source=_QUOTA),
         "memory": Reason("the sum of the containers' memory limits (or the pod's own)", source=source),
         "pids": Reason("--pod-max-pids", source="kubelet podContainerManagerImpl.EnsureExists"),
         "hugepages": Reason("the huge pages that the pod requests", source="kubelet cm.HugePageLimits"),

@@ -89,10 +89,26 @@ def _quota(files: Mapping[str, str], version: Version) -> list[Property]:
     else:
         quota, period = files.get("cpu.cfs_quota_us", "max"), files.get("cpu.cfs_period_us", "")
     every, amount = int(period or QUOTA_PERIOD), _number(quota)
-    per_second = INFINITY
-    if amount != INFINITY:
-        per_second = -(-(amount * SECOND // every) // _STEP) * _STEP
+    per_second = INFINITY if amount == INFINITY else _per_second(amount, every)
     return [Property("CPUQuotaPeriodUSec", "t", every), Property("CPUQuotaPerSecUSec", "t", per_second)]
+
+
+def _per_second(quota: int, period: int) -> int:
+    return -(-(quota * SECOND // period) // _STEP) * _STEP
+
+
+def slice_quota(quota: int, period: int) -> int:
+    """The quota that stands in a pod's slice: what systemd makes of it, rounded up to whole percents of a CPU.
+
+    The kubelet writes its own value after it has told systemd; systemd writes the slice again as soon as a container's
+    scope comes into it, and rounds. A scope keeps the exact value until `systemctl daemon-reload`.
+
+    Args:
+        quota: microseconds per period; below 0 = none. period: microseconds.
+
+    Source: opencontainers/cgroups systemd.addCPUQuota; systemd unit_realize_cgroup_now, cgroup_apply_legacy_cpu_quota.
+    """
+    return quota if quota < 0 else _per_second(quota, period) * period // SECOND
 
 
 def bits(cpus: str) -> bytes:
