@@ -172,7 +172,7 @@ def _engine() -> list[Finding]:
         else:
             hint = "kitlib image build, or without a network: kitlib image load FILE"
             found.append(Finding("image of a node", "missing", "not built yet", hint))
-        return found
+        return [*found, _systemd_image(client)]
     except KitError as error:
         return [Finding("container engine", "missing", f"it fails: {str(error)[:300]}", advice)]
     finally:
@@ -192,6 +192,19 @@ def _node() -> Finding:
     if lacking:
         return Finding("a real node", "limited", "starts", "; ".join(lacking))
     return Finding("a real node", "ok", "starts, and nothing is refused")
+
+
+def _systemd_image(client: Any) -> Finding:
+    """Only nodes with the systemd cgroup driver need it."""
+    from kitlib.node.real import image
+
+    subject = "image with systemd"
+    if image.have(client, image.tag(systemd=True)):
+        return Finding(subject, "ok", image.tag(systemd=True))
+    if image.ready(client, systemd=True):
+        return Finding(subject, "ok", "its base is there; the rest is built when a node wants it")
+    hint = "for nodes with --cgroup-driver=systemd: kitlib image build --systemd"
+    return Finding(subject, "limited", "not built yet", hint)
 
 
 def _verdict(findings: list[Finding], engine: list[Finding]) -> Finding:

@@ -220,11 +220,45 @@ def test_the_image_carries_the_rooms_that_run_in_a_node_and_nothing_else() -> No
     assert image.tag() == f"kitlib-node:{image.fingerprint()}"
 
 
+class Builder:
+    """An engine that has one image and fails to fetch anything else."""
+
+    def __init__(self, *names: str) -> None:
+        self.images = self.api = self
+        self.names, self.asked = names, list[dict[str, Any]]()
+
+    def get(self, name: str) -> None:
+        from docker.errors import ImageNotFound
+
+        if name not in self.names:
+            raise ImageNotFound(name)
+
+    def build(self, **about: Any) -> list[dict[str, str]]:
+        self.asked.append(about)
+        return [{"stream": "E: Could not resolve 'deb.debian.org'"}, {"error": "Could not resolve 'deb.debian.org'"}]
+
+
+def test_the_image_with_systemd_is_another_one_and_its_lack_is_told_with_what_to_run() -> None:
+    pytest.importorskip("docker")
+    engine_with_the_small_base = Builder(image.base_of(), image.tag())
+    assert image.ensure(engine_with_the_small_base) == image.tag()
+    assert not image.ready(engine_with_the_small_base, systemd=True)
+    with pytest.raises(image.ImageError, match="kitlib image build --systemd --root"):
+        image.ensure(engine_with_the_small_base, systemd=True)
+    (asked,) = engine_with_the_small_base.asked
+    assert (asked["tag"], asked["target"]) == ("kitlib-base-systemd:latest", "packages")
+    assert asked["buildargs"] == {"INIT": "systemd"}
+    with tarfile.open(fileobj=asked["fileobj"]) as archive:
+        given = archive.extractfile("Dockerfile")
+        assert given is not None and b"BASE=kitlib-base:latest" in given.read()
+    assert image.tag(systemd=True) == f"kitlib-node-systemd:{image.fingerprint()}"
+
+
 def test_the_agent_imports_neither_numpy_nor_anything_of_the_owners_side() -> None:
     code = (
         "import sys; sys.path.insert(0, sys.argv[1]); import kitlib.node.real.agent; "
-        "print([m for m in ('numpy', 'yaml', 'docker', 'rich', 'asyncio', 'kitlib.cluster', 'kitlib.scheduler') "
-        "if m in sys.modules])"
+        "print([m for m in ('numpy', 'yaml', 'docker', 'rich', 'asyncio', 'socket', "
+        "'kitlib.cluster', 'kitlib.scheduler') if m in sys.modules])"
     )
     root = str(image.PACKAGE.parent)
     done = subprocess.run([sys.executable, "-c", code, root], capture_output=True, text=True, check=True)

@@ -28,7 +28,6 @@ from kitlib.node.real.cgroupfs import RealCgroupFS
 from kitlib.node.real.looking import Looking
 from kitlib.node.real.runtime import CrunRuntime
 from kitlib.node.real.system import RealSystem, system_ooms
-from kitlib.node.real.systemd import Systemd, SystemdCgroupFS
 
 TICK = 0.5
 """Seconds between two looks of the kubelet while nothing happens."""
@@ -187,6 +186,8 @@ class Agent:
         wanted = protocol.config_from_data(config)
         cgroups, systemd, version_of_systemd = RealCgroupFS(), None, ""
         if wanted.settings.cgroup_driver == "systemd":
+            from kitlib.node.real.systemd import Systemd, SystemdCgroupFS  # other nodes do without sockets
+
             systemd = SystemdCgroupFS(cgroups, Systemd())
             version_of_systemd = systemd.prepare()
         else:
@@ -196,7 +197,7 @@ class Agent:
         runtime = CrunRuntime(
             cgroups, wanted.machine, self.clock, lowest_score=lowest, note=self._note, systemd=systemd
         )
-        system = RealSystem(cgroups, systemd=systemd is not None)
+        system = RealSystem(cgroups, places=systemd.places if systemd is not None else ())
         self._kubelet = Kubelet(wanted, systemd or cgroups, runtime, self._owner, self.clock, system=system)
         self._runtime, self._owner.forget = runtime, runtime.forget
         self._looking = Looking(self._kubelet, cgroups, runtime, self.clock)

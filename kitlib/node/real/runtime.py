@@ -18,6 +18,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from kitlib.api.core import Container, Pod
 from kitlib.api.errors import KitError
@@ -32,8 +33,10 @@ from kitlib.kubelet.systemd_properties import cgroups_path
 from kitlib.node.real import mounts, oci
 from kitlib.node.real.cgroupfs import RealCgroupFS
 from kitlib.node.real.oom_counts import OomCounts
-from kitlib.node.real.systemd import SystemdCgroupFS
 from kitlib.node.simulated.workloads import WorkloadError
+
+if TYPE_CHECKING:
+    from kitlib.node.real.systemd import SystemdCgroupFS
 
 STATE = "/run/kitlib"
 LOG_KEPT = 64 * 1024

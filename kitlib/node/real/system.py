@@ -16,7 +16,6 @@ from contextlib import suppress
 
 from kitlib.kubelet.system_cgroups import KUBELET, SystemProcess
 from kitlib.node.real.cgroupfs import LEAF, RealCgroupFS
-from kitlib.node.real.systemd import SCOPE
 from kitlib.node.simulated.rules import CgroupError
 
 _KILL = re.compile(
@@ -53,13 +52,12 @@ class RealSystem:
 
     Args:
         cgroups: of the node. own: the kubelet's process id; None = this process.
-        systemd: whether it is process 1 of the node.
+        places: the cgroups beside the root in which it looks; () = the agent's leaf of cgroup v2.
     """
 
-    def __init__(self, cgroups: RealCgroupFS, own: int | None = None, *, systemd: bool = False) -> None:
+    def __init__(self, cgroups: RealCgroupFS, own: int | None = None, *, places: Iterable[str] = ()) -> None:
         self._cgroups, self._own = cgroups, os.getpid() if own is None else own
-        leaf = [LEAF] if cgroups.version == 2 else []
-        self._places = ["/", *(["/init.scope", f"/system.slice/{SCOPE}"] if systemd else leaf)]
+        self._places = ["/", *(places or ([LEAF] if cgroups.version == 2 else []))]
 
     def processes(self) -> list[SystemProcess]:
         """Those of the root cgroup, and of the cgroups to which any were moved."""

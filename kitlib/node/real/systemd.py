@@ -140,7 +140,12 @@ class SystemdCgroupFS:
 
     Args:
         files: the file systems. systemd: that owns them.
+
+    Attributes:
+        places: the cgroups in which systemd itself and the agent stand.
     """
+
+    places = ("/init.scope", f"/system.slice/{SCOPE}")
 
     def __init__(self, files: RealCgroupFS, systemd: Systemd) -> None:
         self.files, self.systemd, self.version = files, systemd, files.version
