@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING
 
 from kitlib.api.core import Container, Pod
 from kitlib.api.errors import KitError
-from kitlib.kubelet.cgroup_files import memory_order
 from kitlib.kubelet.cgroup_tree import Cgroup, CgroupFile
 from kitlib.kubelet.container_gc import DeadContainer
 from kitlib.kubelet.eviction_thresholds import Observation
@@ -33,6 +32,7 @@ from kitlib.kubelet.systemd_properties import cgroups_path
 from kitlib.node.real import mounts, oci
 from kitlib.node.real.cgroupfs import RealCgroupFS
 from kitlib.node.real.oom_counts import OomCounts
+from kitlib.node.real.state_files import read, remove
 from kitlib.node.simulated.workloads import WorkloadError
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class CrunRuntime:
         config = oci.bundle(
             root=self._root,
             arguments=list(oci.PAUSE),
-            cgroup=self._cgroups_path(cgroup),
+            cgroup=cgroup.path if self._systemd is None else cgroups_path(cgroup.path),
             files=cgroup.values(),
             version=self.cgroups.version,
             oom_score_adj=self._score(identity, oom_score_adj),
@@ -141,7 +141,7 @@ class CrunRuntime:
         config = oci.bundle(
             root=self._root,
             arguments=arguments,
-            cgroup=self._cgroups_path(cgroup),
+            cgroup=cgroup.path if self._systemd is None else cgroups_path(cgroup.path),
             files=cgroup.values(),
             version=self.cgroups.version,
             oom_score_adj=self._score(identity, oom_score_adj),
@@ -324,7 +324,7 @@ class CrunRuntime:
         except OSError as error:  # no process id left for crun itself
             raise KitError(f"crun: {error.strerror}") from error
         if found.returncode != 0:
-            said = _read(log) or f"crun ended with {found.returncode}"
+            said = read(log) or f"crun ended with {found.returncode}"
             self._delete(identity)
             raise KitError(said[-500:])
         with open(pid_file) as file:
@@ -333,19 +333,7 @@ class CrunRuntime:
         running.sampled = (self.clock(), 0.0)
         self.containers[identity] = self._pids[pid] = running
         if self._systemd is not None:
-            self._tell_systemd(cgroup)
-
-    def _tell_systemd(self, cgroup: Cgroup) -> None:
-        """The scope's properties as runc sets them; crun writes the files only. A container that has ended has none."""
-        written = [file for file in cgroup.values() if file.written]
-        try:
-            self.update(cgroup.path, cgroup, memory_order(written, lambda name: self.cgroups.read(cgroup.path, name)))
-        except KitError:
-            if self.cgroups.exists(cgroup.path):
-                raise
-
-    def _cgroups_path(self, cgroup: Cgroup) -> str:
-        return cgroup.path if self._systemd is None else cgroups_path(cgroup.path)
+            self._systemd.take_over(cgroup)
 
     def _gone(self, running: Running, status: int) -> None:
         oom = self._oom_counts.ended(running.cgroup, [one.cgroup for one in self.containers.values()]) > 0
@@ -376,7 +364,7 @@ class CrunRuntime:
                 stderr=subprocess.DEVNULL,
                 check=False,
             )
-        _remove(f"{STATE}/bundles/{identity}")
+        remove(f"{STATE}/bundles/{identity}")
 
     def _await(self, running: Running) -> None:
         """A killed process is gone at once as a rule; then its cgroup can be removed in the same turn."""
@@ -428,7 +416,7 @@ class CrunRuntime:
 
     def forget(self, pod: Pod) -> None:
         """A pod has gone: its volumes too."""
-        _remove(f"{STATE}/volumes/{pod.metadata.uid}")
+        remove(f"{STATE}/volumes/{pod.metadata.uid}")
 
     def _rate(self, running: Running) -> float:
         now, used = self.clock(), self.cpu_seconds(running.cgroup)
@@ -444,24 +432,3 @@ class CrunRuntime:
             return int(self.cgroups.read(path, "cpuacct.usage")) / 1e9
         stat = dict(line.split() for line in self.cgroups.read(path, "cpu.stat").splitlines())
         return int(stat["usage_usec"]) / 1e6
-
-
-def _read(path: str) -> str:
-    try:
-        with open(path) as file:
-            return file.read().strip()
-    except OSError:
-        return ""
-
-
-def _remove(directory: str) -> None:
-    """Remove a directory with all that is in it, following no link."""
-    for place, directories, files in os.walk(directory, topdown=False):
-        for name in files:
-            with suppress(OSError):
-                os.unlink(f"{place}/{name}")
-        for name in directories:
-            with suppress(OSError):
-                (os.unlink if os.path.islink(f"{place}/{name}") else os.rmdir)(f"{place}/{name}")
-    with suppress(OSError):
-        os.rmdir(directory)

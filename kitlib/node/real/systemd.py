@@ -21,6 +21,7 @@ from contextlib import suppress
 from typing import Any
 
 from kitlib.api.errors import KitError
+from kitlib.kubelet.cgroup_files import memory_order
 from kitlib.kubelet.cgroup_names import Driver
 from kitlib.kubelet.cgroup_tree import Cgroup, CgroupFile, CgroupTree
 from kitlib.kubelet.systemd_properties import Property, is_slice, slice_properties, unit_properties
@@ -211,6 +212,21 @@ class SystemdCgroupFS:
                 raise CgroupError(errno.EBUSY, path)
             self.systemd.stop(path.rpartition("/")[2])
         self.files.rmdir(path)
+
+    def take_over(self, cgroup: Cgroup) -> None:
+        """Tell systemd of a scope what runc tells it at once; crun writes the files only. One that has ended has none.
+
+        Raises:
+            KitError: where systemd or the kernel refuses.
+        """
+        files = [file for file in cgroup.values() if file.written]
+        try:
+            self.configure(cgroup, files)
+            for file in memory_order(files, lambda name: self.files.read(cgroup.path, name)):
+                self.files.write(cgroup.path, file.name, file.value)
+        except KitError:
+            if self.files.exists(cgroup.path):
+                raise
 
     def configure(self, cgroup: Cgroup, files: Iterable[CgroupFile]) -> None:
         """Tell systemd what is about to be written into a cgroup, if it is a unit of it.
