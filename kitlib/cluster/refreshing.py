@@ -99,7 +99,7 @@ class Refreshing(Cluster):
             self.delete(kind.kind, kind.name, kind.namespace, grace=grace)
             return
         before = self.api.store.find(kind, name, namespace or "default")
-        super().delete(kind, name, namespace, grace=grace)
+        self._delete(kind, name, namespace, grace)
 
         def gone(_: Cluster) -> bool:
             left = self.api.store.find(kind, name, namespace or "default")
@@ -107,6 +107,9 @@ class Refreshing(Cluster):
 
         if self.waits_for_deleted and before is not None:
             self.wait(gone, _GONE_WITHIN)
+
+    def _delete(self, kind: str, name: str, namespace: str, grace: int | None) -> None:
+        super().delete(kind, name, namespace, grace=grace)
 
     def get(self, kind: str, name: str, namespace: str = "default") -> Any:
         """A copy of one object; see `Cluster.get`."""

@@ -185,7 +185,7 @@ def _node() -> Finding:
     from kitlib.cluster import Cluster
 
     try:
-        with Cluster.docker(1, cpus=1, memory="128Mi", control_plane="process") as cluster:
+        with Cluster.docker(1, cpus=1, memory="128Mi") as cluster:
             lacking = list(cluster.node().fidelity)
     except KitError as error:
         return Finding("a real node", "missing", f"does not start: {str(error)[:300]}")

@@ -151,8 +151,7 @@ def prepare(folder: LabFolder, ground: Ground = SIMULATED, *, real: bool = False
     from kitlib.cluster import Cluster
 
     arguments = folder.cluster(ground, real=real)
-    # the journal and its clock are looked at here, so the control plane is in this process
-    cluster: Any = Cluster.docker(**arguments, control_plane="process") if real else Cluster.simulated(**arguments)
+    cluster: Any = Cluster.docker(**arguments) if real else Cluster.simulated(**arguments)
     try:
         setup = folder.setup(ground)
         if setup:

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from kitlib.api.serialize import deepcopy
-from kitlib.cluster.docker import DockerCluster
+from kitlib.cluster import Cluster
 from kitlib.widgets import (
     CgroupTreeExplorer,
     CgroupWatch,
@@ -25,7 +25,7 @@ from tests.engine.helpers import needed, pod
 @pytest.fixture(scope="module")
 def cluster():
     needed()
-    with DockerCluster(1, cpus=2, memory="512Mi") as made:
+    with Cluster.docker(1, cpus=2, memory="512Mi") as made:
         yield made
 
 
@@ -138,7 +138,7 @@ def test_the_map_shows_cpus_that_the_kernel_gave_to_one_container(cluster):
     if (os.cpu_count() or 1) < 2:
         pytest.fail("exclusive CPUs need two processors")
     flags = ["--cpu-manager-policy=static", "--reserved-cpus=0"]
-    with DockerCluster(1, cpus=2, memory="512Mi", kubelet=flags) as other:
+    with Cluster.docker(1, cpus=2, memory="512Mi", kubelet=flags) as other:
         cpus = CpuMap(other)
         assert cpus.sentence == "2 CPUs; shared pool: 1, reserved: 1."
         cpus.cpus.control.value = "1"

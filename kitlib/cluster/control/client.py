@@ -226,13 +226,7 @@ class ControlledByContainer(Refreshing):
         objects = [[to_dict(one.object), one.file, one.document] for one in located]
         return [from_dict(one) for one in self._ask("apply", action=action, objects=objects, create_only=create_only)]
 
-    def delete(
-        self, kind: str | KubeObject, name: str = "", namespace: str = "default", *, grace: int | None = None
-    ) -> None:
-        """Delete an object and what belongs to it; see `Cluster.delete`."""
-        if isinstance(kind, KubeObject):
-            self.delete(kind.kind, kind.name, kind.namespace, grace=grace)
-            return
+    def _delete(self, kind: str, name: str, namespace: str, grace: int | None) -> None:
         self._call("delete", kind, name, namespace, grace=grace)
 
     def patch(self, kind: str, name: str, patch: Mapping[str, Any], namespace: str = "default") -> Any:
