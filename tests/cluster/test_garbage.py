@@ -146,15 +146,35 @@ def test_what_cannot_be_freed_is_an_event_and_the_second_time_a_failure() -> Non
         assert second == ["FreeDiskSpaceFailed", "FreeDiskSpaceFailed", "ImageGCFailed"]
 
 
-def test_an_image_for_which_there_is_no_room_is_not_pulled() -> None:
+def test_an_image_for_which_there_is_no_room_is_tried_again_until_there_is() -> None:
     with cluster({"big:1": "15Gi", "app:1": "1Gi"}, "--eviction-hard=", "--image-gc-high-threshold=100") as made:
         made.node().runtime.remove_image("big:1")
-        made.apply(pod("web", "disk=10Gi"))
+        made.apply(pod("web", "60s disk=10Gi; disk=1Gi"))
         made.advance(1)
         made.apply(pod("big", image="big:1"))
         waiting = made.pod("big").status.container_statuses[0].state["waiting"]
         assert waiting["reason"] == "ErrImagePull"
         assert waiting["message"].endswith("no space left on device")
+        made.advance(2)
+        waiting = made.pod("big").status.container_statuses[0].state["waiting"]
+        assert waiting["reason"] == "ImagePullBackOff"
+        assert waiting["message"].startswith('Back-off pulling image "big:1": ErrImagePull: failed to pull')
+        made.advance(65)
+        assert made.pod("big").status.phase == "Pending", "after 10, 30 and 70 seconds"
+        made.advance(10)
+        assert made.pod("big").status.phase == "Running"
+        seen = [(e.reason, e.count) for e in made.events("big")]
+        assert seen == [
+            ("Scheduled", 1),
+            ("Pulling", 4),
+            ("Failed", 3),
+            ("Failed", 3),
+            ("BackOff", 3),
+            ("Failed", 3),
+            ("Pulled", 1),
+            ("Created", 1),
+            ("Started", 1),
+        ]
 
 
 def test_an_image_without_a_size_is_refused() -> None:

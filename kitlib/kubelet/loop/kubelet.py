@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from kitlib.api.core import Container, Pod
+from kitlib.api.core import Pod
 from kitlib.api.podresources import containers_of, field_path, pod_requests
 from kitlib.kubelet.cgroup_tree import CgroupTree
 from kitlib.kubelet.desired import Desired, NodeConfig
@@ -21,6 +21,7 @@ from kitlib.kubelet.loop.eviction import EVERY
 from kitlib.kubelet.loop.garbage import GarbageCollector
 from kitlib.kubelet.loop.interfaces import CgroupFS, ContainerProblem, ContainerRuntime, Ended, Reports
 from kitlib.kubelet.loop.pod_worker import OVER, PodWorker, State
+from kitlib.kubelet.loop.pulling import ImagePuller
 from kitlib.kubelet.loop.resizing import Resizer
 from kitlib.kubelet.loop.system import System, SystemCgroups
 from kitlib.kubelet.loop.watcher import Watcher
@@ -82,6 +83,7 @@ class Kubelet:
         self._allocatable = {name: amount.milli_value() for name, amount in offered.allocatable.items()}
         self._allocatable |= {name: amount * 1000 for name, amount in config.offered.items()}
         self._cgroups = CgroupManager(self.rules, self.managers, cgroups, runtime, self.timeline)
+        self._images = ImagePuller(config.release, runtime, reports, self.timeline, clock)
         self._garbage = GarbageCollector(
             settings,
             bool(config.machine.image_storage),
@@ -168,6 +170,7 @@ class Kubelet:
         if now >= self._next_retry:  # resizes that were deferred
             self._next_retry = now + RETRY
             changed |= any(worker.resizing for worker in self._restless.values())
+        changed |= self._images.back_off(self._restless.values())
         waiting = any(
             worker.leaving or worker.resize_error or worker.to_start(now) for worker in self._restless.values()
         )
@@ -278,11 +281,10 @@ class Kubelet:
             env = self.managers.environment(pod.metadata.uid, container.name)
             score = container_oom_score_adjust(pod, container, self.config.machine.memory, self.config.gates)
             try:
-                self._ensure_image(pod, container)
+                self._images.ensure(pod, container)
                 self.runtime.start(pod, container, state.id, cgroup, score, env)
             except ContainerProblem as error:
-                state.problem = (error.reason, error.message)
-                self.reports.event(pod, "Warning", "Failed", f"Error: {error.message}", field_path(pod, container))
+                self._images.failed(pod, state, error)
                 continue
             state.started(self.clock(), self.reports.now())
             for reason in ("Created", "Started"):
@@ -292,27 +294,6 @@ class Kubelet:
             self.timeline.note("kubelet", "starting container", f"{pod.key}/{container.name}", what, "startContainer")
             if given.cpus:
                 self._cgroups.note_cpus(pod.name, container.name, given.cpus)
-
-    def _ensure_image(self, pod: Pod, container: Container) -> None:
-        """Pull what is not there; nothing is said of images that the runtime knows nothing of.
-
-        Raises:
-            ContainerProblem: it cannot be pulled.
-
-        Source: imageManager.EnsureImageExists.
-        """
-        image, field = container.image, field_path(pod, container)
-        if any(one.name == image for one in self.runtime.images()):
-            text = self.config.release.text("image_present").format(image=image)
-            self.reports.event(pod, "Normal", "Pulled", text, field)
-            return
-        pulled = self.runtime.pull(image)
-        if pulled is not None:
-            self.reports.event(pod, "Normal", "Pulling", f'Pulling image "{image}"', field)
-            self.reports.images(self.runtime.images())
-            text = f'Successfully pulled image "{image}" in 0s (0s including waiting). Image size: {pulled.size} bytes.'
-            self.reports.event(pod, "Normal", "Pulled", text, field)
-            self.timeline.note("image manager", "pulling image", image, f"{pulled.size} bytes", "EnsureImageExists")
 
     def _collect(self) -> bool:
         """Take note of containers that have ended; whether there were any."""

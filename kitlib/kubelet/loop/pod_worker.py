@@ -21,6 +21,9 @@ OVER = ("Succeeded", "Failed")
 """Phases of a pod that has ended."""
 DISRUPTION = "DisruptionTarget"
 _KUBELETS = (DISRUPTION, PENDING, IN_PROGRESS)
+PULL_FAILED = "ErrImagePull"
+PULL_BACK_OFF, PULL_BACK_OFF_MAX = 10.0, 300.0
+"""Seconds. Source: kubelet imageBackOffPeriod, MaxImageBackOff."""
 FORGIVEN_AFTER = 600.0
 """Seconds of running after which a container's failures are forgotten. Source: backOff's 2 × MaxContainerBackOff."""
 
@@ -34,7 +37,7 @@ class State:
         restarts: so far. failures: since it last ran for long.
         wait: seconds of back-off after its last end; not_before: when they are over.
         running, ended, last: the states as the API shows them; {} = none.
-        problem: why it cannot start: reason and message.
+        problem: why it cannot start: reason and message. pulls: how often its image could not be pulled.
     """
 
     container: Container
@@ -49,6 +52,7 @@ class State:
     ended: dict[str, Any] = field(default_factory=dict)
     last: dict[str, Any] = field(default_factory=dict)
     problem: tuple[str, str] = ("", "")
+    pulls: int = 0
 
     @property
     def succeeded(self) -> bool:
@@ -60,7 +64,7 @@ class State:
         if self.ended:
             self.last = {"terminated": self.ended}
             self.restarts += 1
-        self.alive, self.since, self.ended, self.problem = True, seconds, {}, ("", "")
+        self.alive, self.since, self.ended, self.problem, self.pulls = True, seconds, {}, ("", ""), 0
         self.running = {"startedAt": _text(now)}
 
     def exited(self, gone: Ended, now: datetime, base: float, most: float) -> None:
@@ -75,6 +79,11 @@ class State:
         if gone.message:
             self.ended["message"] = gone.message
         self.alive, self.running = False, {}
+
+    def pull_failed(self, seconds: float) -> None:
+        """Its image could not be pulled: the next try is in 10, 20, 40, … seconds, at most 300."""
+        self.wait = min(PULL_BACK_OFF * 2**self.pulls, PULL_BACK_OFF_MAX)
+        self.pulls, self.not_before = self.pulls + 1, seconds + self.wait
 
     def stopped(self, now: datetime, grace: float) -> None:
         """The kubelet has ended it: in its own time where it was given some, else it was killed."""
@@ -160,7 +169,9 @@ class PodWorker:
             return False
         if not self.initialized:
             return False
-        return all(s.alive or s.problem[0] or (s.ended and not self.may_restart(s)) for s in self.states)
+        return all(
+            s.alive or (s.problem[0] and not s.pulls) or (s.ended and not self.may_restart(s)) for s in self.states
+        )
 
     @property
     def states(self) -> list[State]:
@@ -239,8 +250,10 @@ class PodWorker:
         return due + [state for state in self.mains if self._is_due(state, now)]
 
     def _is_due(self, state: State, now: float) -> bool:
-        if state.alive or state.problem[0]:
+        if state.alive or (state.problem[0] and not state.pulls):
             return False
+        if state.pulls:
+            return state.not_before <= now
         return not state.ended or (self.may_restart(state) and state.not_before <= now)
 
     @property

@@ -1,0 +1,85 @@
+"""Brings images to the node before containers start, and tries again what cannot be pulled.
+
+A failed pull is tried again after 10, 20, 40, … seconds, at most every five minutes; meanwhile the container waits in
+`ImagePullBackOff`.
+
+Source: kubelet images imageManager.EnsureImageExists, imagePullBackOff; kuberuntime startContainer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from kitlib.api.core import Container, Pod
+from kitlib.api.podresources import field_path
+from kitlib.api.release import Release
+from kitlib.kubelet.loop.interfaces import ContainerProblem, ContainerRuntime, Reports
+from kitlib.kubelet.loop.pod_worker import PULL_FAILED, PodWorker, State
+from kitlib.kubelet.timeline import Timeline
+
+BACK_OFF = "ImagePullBackOff"
+
+
+class ImagePuller:
+    """Of one node.
+
+    Args:
+        release: whose words are used. runtime: that has the images. reports: who hears of it.
+        timeline: what was done is noted there. clock: seconds on the node's clock.
+    """
+
+    def __init__(
+        self,
+        release: Release,
+        runtime: ContainerRuntime,
+        reports: Reports,
+        timeline: Timeline,
+        clock: Callable[[], float],
+    ) -> None:
+        self._release, self._runtime, self._reports = release, runtime, reports
+        self._timeline, self._clock = timeline, clock
+
+    def ensure(self, pod: Pod, container: Container) -> None:
+        """Pull what is not there; nothing is said of images that the runtime knows nothing of.
+
+        Raises:
+            ContainerProblem: it cannot be pulled.
+        """
+        image, field = container.image, field_path(pod, container)
+        if any(one.name == image for one in self._runtime.images()):
+            text = self._release.text("image_present").format(image=image)
+            self._reports.event(pod, "Normal", "Pulled", text, field)
+            return
+        try:
+            pulled = self._runtime.pull(image)
+        except ContainerProblem:
+            self._reports.event(pod, "Normal", "Pulling", f'Pulling image "{image}"', field)
+            raise
+        if pulled is not None:
+            self._reports.images(self._runtime.images())
+            self._reports.event(pod, "Normal", "Pulling", f'Pulling image "{image}"', field)
+            text = f'Successfully pulled image "{image}" in 0s (0s including waiting). Image size: {pulled.size} bytes.'
+            self._reports.event(pod, "Normal", "Pulled", text, field)
+            self._timeline.note("image manager", "pulling image", image, f"{pulled.size} bytes", "EnsureImageExists")
+
+    def failed(self, pod: Pod, state: State, error: ContainerProblem) -> None:
+        """A container could not be started: for its image, which is tried again, or for good."""
+        field, image = field_path(pod, state.container), state.container.image
+        text = f"Error: {error.message}"
+        state.problem = (error.reason, error.message)
+        if error.reason == PULL_FAILED:
+            state.pull_failed(self._clock())
+            self._reports.event(pod, "Warning", "Failed", f'Failed to pull image "{image}": {error.message}', field)
+            text = f"Error: {PULL_FAILED}"
+            self._timeline.note("image manager", "cannot pull image", image, error.message, "EnsureImageExists")
+        self._reports.event(pod, "Warning", "Failed", text, field)
+
+    def back_off(self, workers: Iterable[PodWorker]) -> bool:
+        """Say of what could not be pulled that it waits; whether there was any."""
+        found = [(w.pod, s) for w in workers for s in w.states if s.problem[0] == PULL_FAILED]
+        for pod, state in found:
+            field, text = field_path(pod, state.container), f'Back-off pulling image "{state.container.image}"'
+            state.problem = (BACK_OFF, f"{text}: {PULL_FAILED}: {state.problem[1]}")
+            self._reports.event(pod, "Normal", "BackOff", text, field)
+            self._reports.event(pod, "Warning", "Failed", f"Error: {BACK_OFF}", field)
+        return bool(found)
