@@ -12,7 +12,7 @@ from typing import Any
 from kitlib.cluster.looking import lines_after, name_of
 
 SOURCES = ("event", "kernel", "kubelet", "cgroup")
-_STAMP = re.compile(r"^\[\s*(?P<seconds>[\d.]+)\]\s*(?P<text>.*)$")
+_STAMP = re.compile(r"^(?:<\d+>)?\[\s*(?P<seconds>[\d.]+)\]\s*(?P<text>.*)$")
 _COUNTERS = ("memory.current", "memory.usage_in_bytes", "cpu.stat", "cpuacct.usage", "pids.current")
 
 
@@ -31,27 +31,32 @@ class Chronicle:
         self._last: Any = None
         self._values: dict[str, dict[str, str]] | None = None
         self._names: dict[str, str] = {}
+        self._start = getattr(cluster.clock, "start", None)  # of virtual time; real nodes have clocks of their own
+        self._looked = 0.0
 
     def look(self, seconds: float) -> list[dict[str, Any]]:
         """What is new; also added to `entries`, which stay in order.
 
         Args:
-            seconds: now.
+            seconds: now, on the cluster's virtual clock; a real node's own clock counts there instead.
         """
+        if self._start is None:
+            seconds = self._node.uptime()
         found = [*self._new_events(seconds), *self._new_lines(seconds), *self._new_steps(), *self._changes(seconds)]
         self.entries = sorted([*self.entries, *found], key=lambda entry: entry["seconds"])
+        self._looked = seconds
         return found
 
     def _new_events(self, now: float) -> list[dict[str, Any]]:
-        start = getattr(self._cluster.clock, "start", None)
-        found = []
+        today, found = self._cluster.now(), []
         for event in self._cluster.events():
             key = (event.metadata.uid or event.name, event.count)
             if key in self._events:
                 continue
             self._events.add(key)
-            at = event.last_timestamp
-            seconds = (at - start).total_seconds() if at is not None and start is not None else now
+            at = event.last_timestamp or today
+            ago = (today - at).total_seconds()
+            seconds = now - ago if self._start is None else (at - self._start).total_seconds()
             about = event.involved_object
             found.append(_entry(seconds, "event", about.name, f"{event.reason}: {event.message}"))
         return found
@@ -63,8 +68,9 @@ class Chronicle:
         found = []
         for line in new:
             stamp = _STAMP.match(line)
-            virtual = hasattr(self._cluster.clock, "start")
-            seconds = float(stamp["seconds"]) if stamp and virtual else now
+            seconds = float(stamp["seconds"]) if stamp else now
+            if self._start is None:  # the kernel's own clock may run a little apart
+                seconds = min(max(seconds - self._node.facts.get("began", 0.0), self._looked), now)
             found.append(_entry(seconds, "kernel", self._node.name, stamp["text"] if stamp else line))
         return found
 

@@ -283,6 +283,10 @@ class RealNode(WithCgroups):
         """What the kubelet did, when and why, oldest first."""
         return [Entry(*one) for one in self.link.ask("timeline")]
 
+    def uptime(self) -> float:
+        """Seconds on the node's own clock, that of its timeline."""
+        return float(self.link.ask("alive"))
+
     def checkpoint(self) -> str:
         """What the kubelet's file `cpu_manager_state` holds: who has which CPUs; "" without a static CPU policy."""
         return str(self.link.ask("checkpoint"))

@@ -83,6 +83,6 @@ class Timeline(KitWidget):
     def table(self, chart: Chart) -> str:
         """The newest lines first."""
         columns = {name: list(reversed(values))[:SHOWN] for name, values in chart.columns.items()}
-        return Chart(
-            chart.title, f"The newest {SHOWN} of {len(chart.columns['seconds'])}.", columns, chart.draw
-        ).table_html()
+        count = len(chart.columns["seconds"])
+        said = f"The newest {SHOWN} of {count}." if count > SHOWN else "The newest first."
+        return Chart(chart.title, said, columns, chart.draw).table_html()

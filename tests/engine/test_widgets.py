@@ -102,6 +102,29 @@ def test_gauge_bar_and_timeline_speak_of_a_real_node(cluster):
     assert {"event", "cgroup", "kubelet"} <= set(line.frame().source)
 
 
+def test_four_logs_of_a_real_node_stand_on_the_nodes_own_clock(cluster):
+    line = Timeline(cluster)
+    cluster.apply(pod(name="leak", workload="2s memory=20Mi; memory=100Mi", limits={"memory": "60Mi"}))
+    cluster.wait(lambda c: c.pod("leak").status.container_statuses[0].restart_count)
+    line.look.click()
+    frame = line.frame()
+
+    def when(source, *words):
+        """The first entry of a source that says all of this."""
+        says = frame.source.eq(source) & frame.object.str.contains("leak|node-1")
+        for word in words:
+            says &= frame.text.str.contains(word, regex=False)
+        return frame[says].iloc[0].seconds
+
+    admitted, killed = when("kubelet", "admitting pod"), when("kubelet", "container ended", "out of memory")
+    assert frame.seconds.is_monotonic_increasing
+    assert admitted + 1.5 < killed <= cluster.node().uptime()
+    assert when("event", "Scheduled") == pytest.approx(admitted, abs=2)
+    log = cluster.node().kernel_log()
+    if not any("cannot be read" in text for text in log):
+        assert when("kernel", "Killed process") == pytest.approx(killed, abs=2)
+
+
 def test_the_builders_files_are_those_that_its_pod_gets(cluster):
     node = cluster.node()
     builder = PodBuilder(node=node)

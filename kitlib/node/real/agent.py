@@ -215,6 +215,7 @@ class Agent:
             "cpus": sorted(os.sched_getaffinity(0)),
             "limits": missing,
             "seconds": self.clock(),
+            "began": self._began,
         }
 
     def _sync(self, pods: list[dict[str, Any]]) -> float:
