@@ -20,7 +20,7 @@ from kitlib.cluster.control.client import ControlledByContainer
 from kitlib.cluster.control.relay import ControlPlaneGone
 from kitlib.cluster.docker import DockerCluster
 from kitlib.node.real import engine as engines
-from tests.engine.helpers import containers_of, pod
+from tests.engine.helpers import SLOW, containers_of, pod
 
 WHERE = ("container", "process")
 ZONE = "topology.kubernetes.io/zone"
@@ -163,7 +163,7 @@ def test_a_control_plane_that_ends_in_the_middle_of_a_request_is_an_error_at_onc
     began = time.monotonic()
     with pytest.raises(ControlPlaneGone, match="the control plane has ended"):
         cluster.apply([pod(name=f"p{i}") for i in range(20)])
-    assert 0.4 < time.monotonic() - began < 10
+    assert 0.4 < time.monotonic() - began < 10 * SLOW
     timer.join()
     for call in (cluster.pods, cluster.refresh, lambda: cluster.delete("Pod", "p0"), lambda: cluster.decision("p0")):
         with pytest.raises(ControlPlaneGone, match="the control plane has ended"):
@@ -179,4 +179,4 @@ def test_a_stopped_control_plane_does_not_hold_up_the_end(victim: Any) -> None:
     began = time.monotonic()
     cluster.close()
     assert containers_of(run) == []
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 10 * SLOW
