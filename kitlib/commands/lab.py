@@ -1,4 +1,4 @@
-"""`kitlib lab`: copy the course into a folder and open JupyterLab on its first notebook."""
+"""`kitlib lab`: copy the course into a folder and open JupyterLab or Notebook 7 on its first notebook."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from typing import Any
 def add(commands: Any) -> None:
     made = commands.add_parser(
         "lab",
-        help="open the course in JupyterLab",
+        help="open the course in JupyterLab or Notebook 7",
         description="Copy the notebooks and labs into FOLDER (files that you have changed are kept) and open "
-        "JupyterLab there. Notebooks use real nodes where a container engine answers, the simulated kernel elsewhere.",
+        "JupyterLab there, or Notebook 7. Notebooks use real nodes where a container engine answers, the simulated "
+        "kernel elsewhere.",
     )
     made.add_argument("folder", nargs="?", default="kitlib-course", help="your course folder (default: kitlib-course)")
     made.add_argument(
         "--nodes", choices=("auto", "docker", "simulated"), default="auto", help="which kernel the notebooks use"
     )
+    made.add_argument("--app", choices=("lab", "notebook"), default="lab", help="JupyterLab (default) or Notebook 7")
     made.add_argument("--no-browser", action="store_true", help="start the server, open no browser")
     made.add_argument("--port", type=int, help="of the server")
     made.add_argument("--copy-only", action="store_true", help="make the folder and stop")
@@ -31,5 +33,5 @@ def run(options: argparse.Namespace) -> int:
         counts = f"{len(copied.added)} new, {len(copied.updated)} updated, {len(copied.kept)} kept as you changed them"
         print(f"{copied.folder}: {counts}")
         return 0
-    launch.launch(options.folder, nodes=options.nodes, browser=not options.no_browser, port=options.port)
+    launch.launch(options.folder, options.app, nodes=options.nodes, browser=not options.no_browser, port=options.port)
     return 0

@@ -1,4 +1,4 @@
-"""`kitlib lab`: a folder with the course's notebooks and labs, and JupyterLab opened on the first of them.
+"""`kitlib lab`: a folder with the course's notebooks and labs, opened on the first of them in JupyterLab or Notebook 7.
 
 The notebooks come with the package. They are copied into a folder of the learner's, once: a file that the learner has
 changed is never overwritten by a newer one, the new one is put beside it as `NAME.new.ipynb`.
@@ -18,6 +18,34 @@ from kitlib.api.errors import KitError
 from kitlib.lab.files import copy_whole, write_whole
 
 COURSE_ROOMS = ("notebooks", "labs")
+
+
+@dataclass(frozen=True)
+class App:
+    """A program that opens notebooks.
+
+    Attributes:
+        title: its name. module: run with `python -m`. page: option that says what it opens first. at: where it has
+            notebooks. install: what brings it.
+    """
+
+    title: str
+    module: str
+    page: str
+    at: str
+    install: str
+
+
+APPS = {
+    "lab": App("JupyterLab", "jupyterlab", "LabApp.default_url", "/lab/tree/", "pip install 'kitlib[notebook,docker]'"),
+    "notebook": App(
+        "Notebook 7",
+        "notebook",
+        "JupyterNotebookApp.default_url",
+        "/notebooks/",
+        "pip install 'kitlib[notebook,docker]' notebook",
+    ),
+}
 _RECORD = ".kitlib-course.json"
 _LEFT_OUT = {"__pycache__", ".ipynb_checkpoints", "solution"}
 
@@ -100,16 +128,17 @@ def _digest(file: Path) -> str:
 
 
 def first_notebook(folder: Path) -> Path | None:
-    """The notebook that JupyterLab opens: the first by name."""
+    """The notebook that is opened: the first by name."""
     return next(iter(sorted((folder / "notebooks").glob("*.ipynb"))), None)
 
 
-def jupyter_command(folder: Path, *, browser: bool = True, port: int | None = None) -> list[str]:
-    """The command line that opens JupyterLab in `folder` on its first notebook."""
-    command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={folder}"]
+def jupyter_command(folder: Path, app: str = "lab", *, browser: bool = True, port: int | None = None) -> list[str]:
+    """The command line that opens JupyterLab, or another of `APPS`, in `folder` on its first notebook."""
+    program = APPS[app]
+    command = [sys.executable, "-m", program.module, f"--ServerApp.root_dir={folder}"]
     first = first_notebook(folder)
     if first is not None:
-        command.append(f"--LabApp.default_url=/lab/tree/{quote(first.relative_to(folder).as_posix())}")
+        command.append(f"--{program.page}={program.at}{quote(first.relative_to(folder).as_posix())}")
     if not browser:
         command.append("--no-browser")
     if port is not None:
@@ -119,22 +148,26 @@ def jupyter_command(folder: Path, *, browser: bool = True, port: int | None = No
     return command
 
 
-def launch(folder: str | Path, *, nodes: str = "auto", browser: bool = True, port: int | None = None) -> None:
-    """Make the course folder and become JupyterLab; does not return.
+def launch(
+    folder: str | Path, app: str = "lab", *, nodes: str = "auto", browser: bool = True, port: int | None = None
+) -> None:
+    """Make the course folder and become JupyterLab or Notebook 7; does not return.
 
     Args:
         folder: the learner's course folder.
+        app: one of `APPS`.
         nodes: "auto", "docker" or "simulated": which kernel the notebooks use; read by `Lesson`.
         browser: open one.
         port: of the server; None = Jupyter's own choice.
 
     Raises:
-        KitError: JupyterLab is not installed, or the folder cannot be written.
+        KitError: the program is not installed, or the folder cannot be written.
     """
     import importlib.util
 
-    if importlib.util.find_spec("jupyterlab") is None:
-        raise KitError("JupyterLab is not installed: pip install 'kitlib[notebook,docker]'")
+    program = APPS[app]
+    if importlib.util.find_spec(program.module) is None:
+        raise KitError(f"{program.title} is not installed: {program.install}")
     copied = make_course_folder(folder)
-    command = jupyter_command(copied.folder.resolve(), browser=browser, port=port)
+    command = jupyter_command(copied.folder.resolve(), app, browser=browser, port=port)
     os.execve(command[0], command, {**os.environ, "KITLIB_NODES": nodes})

@@ -55,3 +55,18 @@ def test_jupyterlab_opens_on_the_first_notebook(packaged, tmp_path):
     command = launch.jupyter_command(done.folder, browser=False, port=9999)
     assert "--LabApp.default_url=/lab/tree/notebooks/01-first.ipynb" in command
     assert "--no-browser" in command and "--ServerApp.port=9999" in command
+
+
+def test_notebook_7_opens_on_the_first_notebook_too(packaged, tmp_path):
+    done = launch.make_course_folder(tmp_path / "course")
+    command = launch.jupyter_command(done.folder, "notebook", browser=False)
+    assert command[1:3] == ["-m", "notebook"]
+    assert "--JupyterNotebookApp.default_url=/notebooks/notebooks/01-first.ipynb" in command
+
+
+@pytest.mark.parametrize(("app", "words"), [("lab", "JupyterLab is not installed"), ("notebook", "Notebook 7 is not")])
+def test_a_program_that_is_not_installed_is_named_with_what_brings_it(app, words, tmp_path, monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(KitError, match=f"{words}.*pip install 'kitlib"):
+        launch.launch(tmp_path, app)
+    assert not list(tmp_path.iterdir())

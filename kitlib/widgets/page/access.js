@@ -44,9 +44,19 @@ export default {
     const soon = (root) => {
       if (!due) due = setTimeout(() => { due = 0; if (!stopped) mend(root, model); }, 60);
     };
+    let root = null;
+    // Jupyter's command mode takes plain keys (arrows, letters) before a slider or a list gets them. Those pressed inside
+    // the widget are the widget's; with Ctrl, Alt or Meta, and Shift+Enter, they stay Jupyter's. The mark must stand on
+    // the element itself: Lumino looks from the target upwards and takes the first shortcut that it finds.
+    const guard = (event) => {
+      if (!root?.contains(event.target)) return;
+      const theirs = event.ctrlKey || event.altKey || event.metaKey || (event.shiftKey && event.key === "Enter");
+      event.target.toggleAttribute("data-lm-suppress-shortcuts", !theirs);
+    };
+    window.addEventListener("keydown", guard, true);
     const start = () => {
       if (stopped) return;
-      const root = el.closest(".kitlib-widget");
+      root = el.closest(".kitlib-widget");
       if (!root) return void setTimeout(start, 30);
       watcher = new MutationObserver(() => soon(root));
       watcher.observe(root, { childList: true, subtree: true });
@@ -54,6 +64,6 @@ export default {
       mend(root, model);
     };
     start();
-    return () => { stopped = true; watcher?.disconnect(); };
+    return () => { stopped = true; watcher?.disconnect(); window.removeEventListener("keydown", guard, true); };
   },
 };

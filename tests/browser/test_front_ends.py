@@ -1,0 +1,135 @@
+"""Where else a notebook of the kit may be open: Notebook 7, and a page that is no Jupyter at all.
+
+VS Code itself is not opened here. It draws widgets with the manager of ipywidgets' own package (jupyterlab-manager),
+outside JupyterLab and with a live kernel; so does Voilà, which is.
+
+Source: microsoft/vscode-jupyter-ipywidgets src/manager.ts; voila packages/voila/src/plugins/widget/manager.ts.
+"""
+
+import sys
+
+import fronts
+import pytest
+
+from kitlib.widgets import WIDGETS
+
+STATUS = ".kitlib-widget .kitlib-sentence [role=status]"
+TAKES_A_CLUSTER = ("CgroupTreeExplorer", "CgroupWatch", "Timeline")
+OUTSIDE_JUPYTER = pytest.mark.parametrize("front", ["voila"])
+ELSEWHERE = pytest.mark.parametrize("front", ["notebook", "voila"])
+
+
+def says(page, words, place=0):
+    """Wait until the sentence of a widget of the page has these words."""
+    page.wait_for_function(
+        "([where, i, words]) => document.querySelectorAll(where)[i]?.innerText.includes(words)",
+        arg=[STATUS, place, words],
+        timeout=30_000,
+    )
+
+
+def test_kitlib_lab_opens_the_first_notebook_in_notebook_7_and_all_of_it_runs(browser, artifacts, tmp_path):
+    command = [sys.executable, "-m", "kitlib.cli", "lab", str(tmp_path / "course"), "--app", "notebook", "--no-browser"]
+    kept = {
+        "JUPYTER_TOKEN": "learner",
+        "KITLIB_PROGRESS": str(tmp_path),
+        "JUPYTER_CONFIG_DIR": str(tmp_path / "config"),
+    }
+    with fronts.running([*command, "--nodes", "simulated"], tmp_path / "server.log", kept) as address:
+        page = browser.new_page(viewport={"width": 1400, "height": 1300})
+        page.goto(f"{address}?token=learner", wait_until="domcontentloaded", timeout=90_000)
+        page.wait_for_selector(".jp-NotebookPanel .jp-Cell", timeout=90_000)
+        assert "/notebooks/notebooks/01-a-pod-becomes-cgroup-files.ipynb" in page.url
+        fronts.run_all(page, 1)
+        page.wait_for_function("() => document.querySelectorAll('.kitlib-lesson').length === 2", timeout=180_000)
+        assert "The simulated kernel (chosen by hand)" in page.locator(".kitlib-lesson").first.text_content()
+        assert page.locator(".kitlib-verdict").count() >= 3
+        assert page.locator("[data-mime-type='application/vnd.jupyter.stderr']").count() == 0
+        assert page.locator("[data-mime-type='application/vnd.jupyter.error']").count() == 0
+        page.locator(".jp-Cell").first.scroll_into_view_if_needed()
+        page.screenshot(path=str(artifacts / "notebook-7-first-notebook.png"))
+        page.close()
+
+
+@ELSEWHERE
+def test_sliders_lists_and_buttons_are_driven_by_keyboard(open_cells, front):
+    page = open_cells(
+        'from kitlib.widgets import SpreadExplorer\nw = SpreadExplorer("affinity-and-skew", release="1.23")\nw'
+    )
+    page.wait_for_selector(".js-plotly-plot .barlayer .point")
+    says(page, "In 1.23 it stays pending")
+    handle = page.locator(".kitlib-widget [role=slider]").first
+    handle.focus()
+    handle.press("ArrowRight")
+    says(page, "1.24 puts it on worker4")
+    handle.press("ArrowUp")
+    says(page, "1.25 puts it on worker4")
+    policy = page.get_by_label("nodeAffinityPolicy", exact=True).first
+    policy.focus()
+    policy.press("ArrowDown")
+    says(page, "does not look at nodeAffinityPolicy")
+    button = page.get_by_role("button", name="Place the next pod")
+    button.focus()
+    button.press("Enter")
+    says(page, "The constraint allows zone1, zone2")
+
+
+@pytest.mark.parametrize("front", ["lab", "notebook"])
+def test_keys_that_a_widget_gets_do_nothing_to_the_notebook_and_jupyter_keeps_its_own(open_cells, front):
+    page = open_cells("from kitlib.widgets import SpreadExplorer\nSpreadExplorer(zones=2, nodes=2)", "'the second'")
+    page.wait_for_selector(STATUS)
+    page.get_by_role("button", name="Place the next pod").focus()
+    page.keyboard.type("ddbxa")  # command mode would delete, cut and insert cells
+    page.wait_for_timeout(500)
+    assert page.locator(".jp-CodeCell").count() == 2
+    page.keyboard.press("Shift+Enter")
+    page.wait_for_selector(".jp-InputArea-prompt:has-text('[3]')")
+
+
+@ELSEWHERE
+def test_a_field_and_its_text_follow_each_other_and_a_problem_stands_beside_the_field(open_cells, front):
+    page = open_cells("from kitlib.widgets import PodBuilder\nbuilder = PodBuilder()\nbuilder")
+    page.wait_for_selector(".js-plotly-plot .bars .point")
+    box = page.locator(".kitlib-widget").first
+    box.get_by_label("cpu request", exact=True).fill("1")
+    box.get_by_label("memory request", exact=True).fill("256Mi")
+    says(page, "QoS class Guaranteed")
+    assert "cpu: '1'" in box.locator("textarea").input_value()
+    box.get_by_label("memory request", exact=True).fill("2Gi")
+    page.wait_for_selector(".kitlib-field [role=alert]")
+    page.wait_for_selector(".kitlib-field input[aria-invalid=true][aria-describedby]")
+    assert "Traceback" not in page.content()
+
+
+@OUTSIDE_JUPYTER
+def test_a_watch_goes_on_drawing_by_itself(open_cells, front):
+    page = open_cells(
+        "from kitlib.cluster import Cluster\nfrom kitlib.widgets import CgroupWatch\n"
+        "cluster = Cluster.simulated(1)\ncluster.apply({'apiVersion': 'v1', 'kind': 'Pod', 'metadata': {'name': 'a'},"
+        " 'spec': {'containers': [{'name': 'c', 'image': 'x'}]}})\nwatch = CgroupWatch(cluster, start=True)\nwatch"
+    )
+    more = "least => +document.querySelector('canvas.kitlib-canvas')?.dataset.samples > least"
+    page.wait_for_function(more, arg=3)
+    page.wait_for_function(more, arg=15)
+
+
+@OUTSIDE_JUPYTER
+def test_every_widget_of_the_kit_is_shown_with_its_sentence_and_its_picture(open_cells, front, artifacts):
+    made = {name: f"{name}(cluster)" if name in TAKES_A_CLUSTER else f"{name}()" for name in WIDGETS}
+    cells = [f"from kitlib.widgets import {name}\n{code}" for name, code in made.items()]
+    start = "from kitlib.cluster import Cluster\ncluster = Cluster.simulated(1)"
+    page = open_cells(start, *cells, wait=240, height=9000)
+    page.wait_for_function(
+        "([where, n]) => [...document.querySelectorAll(where)].filter(e => e.innerText.trim()).length >= n",
+        arg=[STATUS, len(made)],
+        timeout=60_000,
+    )
+    shown = page.locator(".kitlib-widget[role=group]")
+    assert shown.count() == len(made)
+    empty = [
+        box.get_attribute("aria-label")
+        for box in shown.all()
+        if not box.locator(".js-plotly-plot, canvas.kitlib-canvas, .kitlib-grid, .kit-tree, svg, table").count()
+    ]
+    assert not empty
+    page.screenshot(path=str(artifacts / "voila-every-widget.png"))
