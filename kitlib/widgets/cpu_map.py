@@ -16,6 +16,7 @@ from kitlib.charts.base import Chart
 from kitlib.charts.cpu_map import cpu_map
 from kitlib.cluster.cluster import Cluster
 from kitlib.cluster.looking import name_of
+from kitlib.kubelet.cpu_manager.checkpoint import load_state
 from kitlib.kubelet.cpuset import parse_cpus
 from kitlib.kubelet.resource_managers import ResourceManagers
 from kitlib.widgets.base import Field, KitWidget, labelled
@@ -94,6 +95,10 @@ class CpuMap(KitWidget):
             self.pod.options = names
             self.pod.value = kept if kept in names else names[0] if names else None
         owners = dict.fromkeys(rules.reserved if rules is not None else (), "reserved")
+        names_of = {p.metadata.uid: p.name for p in pods.values()}
+        checkpoint = getattr(self.node, "checkpoint", str) if rules is not None else str  # a node at rest has none
+        for uid, cpus in load_state(checkpoint(), "static").pods.items():
+            owners.update(dict.fromkeys(cpus, f"{names_of.get(uid, uid)}, shared by its containers"))
         for cgroup in self.node.desired().of_kind("container"):
             pod = pods.get(cgroup.pod)
             container = next((c for c in pod.spec.containers if c.name == cgroup.container), None) if pod else None

@@ -192,6 +192,17 @@ class TestCpuMap:
         cpus.add.click()
         assert message in cpus.cpus.problem
 
+    def test_the_cpus_of_a_pod_with_resources_of_its_own_are_shared_by_its_containers(self):
+        flags = ["--cpu-manager-policy=static", "--reserved-cpus=0", "--topology-manager-scope=pod"]
+        flags += ["--topology-manager-policy=restricted", "--feature-gates=PodLevelResourceManagers=true"]
+        total, own = {"cpu": "4", "memory": "2Gi"}, {"cpu": "1", "memory": "1Gi"}
+        containers = [{"name": "main", "image": "x", "resources": {"limits": own}}, {"name": "log", "image": "x"}]
+        pod = {"resources": {"limits": total, "requests": total}, "containers": containers}
+        with Cluster.simulated(1, cpus=8, kubelet=flags) as cluster:
+            cluster.apply({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}, "spec": pod})
+            sentence = CpuMap(cluster).sentence
+        assert "web/main: 1" in sentence and "web, shared by its containers: 3" in sentence
+
     def test_without_the_static_policy_all_is_shared(self):
         with Cluster.simulated(1) as cluster:
             assert CpuMap(cluster).sentence == "4 CPUs; shared pool: 4."
