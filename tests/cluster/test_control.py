@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import threading
+import time
 from base64 import b64encode
 from collections.abc import Iterator
 from typing import Any
@@ -15,7 +16,7 @@ from kitlib.api.errors import AlreadyExists, Conflict, Forbidden, Invalid, KitEr
 from kitlib.api.release import Release
 from kitlib.cluster import Cluster
 from kitlib.cluster.control import wire
-from kitlib.cluster.control.agent import ControlPlane
+from kitlib.cluster.control.agent import LOOK, ControlledCluster, ControlPlane
 from kitlib.cluster.control.client import why_here
 from kitlib.cluster.control.replica import Replica
 from kitlib.cluster.nodes import plan
@@ -204,3 +205,31 @@ def test_what_only_the_users_process_can_do_is_known() -> None:
     assert "extenders" in why_here((), {"extenders": [{}]}, None, None)
     assert "autoscaler" in why_here((), None, object(), None)
     assert "cannot be sent" in why_here((), {"call": lambda: 1}, None, None)
+
+
+def test_controllers_look_while_somebody_asks_all_the_time(owner: Owner, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[float] = []
+    begin(owner)
+    monkeypatch.setattr(ControlPlane, "_look", lambda self: looks.append(time.monotonic()))
+    deadline = time.monotonic() + 6 * LOOK
+    while time.monotonic() < deadline:
+        owner.ask("changes")
+    assert len(looks) >= 3
+
+
+def test_the_scheduler_is_loaded_once_the_owner_has_its_nodes(owner: Owner, monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded: list[str] = []
+    monkeypatch.setattr(ControlledCluster, "load", lambda self: loaded.append("now"))
+    begin(owner)
+    owner.ask("changes")
+    assert loaded == []
+    owner.ask("add_nodes", plans=wire.pack([]), facts={})
+    owner.ask("changes")
+    assert loaded == ["now"]
+
+
+def test_a_clusters_clock_is_its_owners(owner: Owner) -> None:
+    wanted = {"release": Release.latest(), "seed": 1, "scheduler": None}
+    owner.ask("begin", version=wire.VERSION, settings=wire.pack(wanted), began=1000.0)
+    answer = apply(owner, pod("a"))
+    assert 1000.0 <= answer["journal"][0]["at"] < 1100.0

@@ -8,6 +8,7 @@ from kitlib.api.core import Node
 from kitlib.api.errors import KitError
 from kitlib.cluster import Cluster
 from kitlib.cluster.nodes import NodePlan
+from kitlib.cluster.scheduling import ClusterScheduler
 from kitlib.cluster.simulated import SimulatedCluster
 from kitlib.scheduler.plugin import Plugin
 from kitlib.scheduler.pod_info import PodInfo
@@ -285,3 +286,21 @@ def test_a_pod_waits_for_its_claim_and_goes_where_its_volume_is() -> None:
     cluster.advance(10)
     assert cluster.pod("db").spec.node_name == "b"
     assert waiting.status.phase == "Pending"
+
+
+def test_a_scheduler_that_comes_late_knows_who_was_there_first() -> None:
+    cluster = hollow([{"name": "only", "cpus": 1}], scheduler=False)
+    cluster.apply([pod("first"), pod("second")])
+    cluster.patch("Pod", "first", {"metadata": {"labels": {"changed": "later"}}})
+    late = ClusterScheduler(cluster.api, cluster.release, None, None, lambda: 0.0)
+    assert late.sync()
+    assert {p.name: p.spec.node_name for p in cluster.pods()} == {"first": "only", "second": ""}
+    assert "Insufficient cpu" in cluster.pod("second").status.conditions[-1].message
+
+
+def test_nothing_of_the_scheduler_is_made_before_there_is_a_pod() -> None:
+    cluster = hollow(2)
+    cluster.advance(5)
+    assert cluster._scheduler is None
+    cluster.apply(pod("a"))
+    assert cluster._scheduler is not None and cluster.decision("a").chosen

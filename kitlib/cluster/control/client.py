@@ -137,7 +137,11 @@ class ControlledByContainer(Refreshing):
             }
             with ThreadPoolExecutor(1) as pool:
                 begun = pool.submit(self._open, wire.pack(settings))
-                start_all(plans, self._relay.begin, progress)
+                try:
+                    start_all(plans, self._relay.begin, progress)
+                except BaseException:
+                    self._starter.let_go()  # so that nobody waits for a control plane that is not wanted any more
+                    raise
                 begun.result()
             self._add(plans, self._relay.facts)
         except BaseException:
