@@ -67,6 +67,8 @@ GATES: dict[str, tuple[tuple[int, bool], ...]] = {
     "KitBalancedComparesWithout": ((35, _ON),),
     # looking for victims, pods that are nominated to the node do not count
     "KitPreemptionIgnoresNominated": ((36, _ON),),
+    # a gate that is on needs those on that it builds on; before, it was without effect
+    "KitGatesDepend": ((35, _ON),),
     # PreFilter may name the only nodes that come into question
     "KitPreFilterNodeNames": ((24, _ON),),
     # a plugin whose PreScore has nothing to do is left out; before, topology spread gave 100 to every node then

@@ -37,6 +37,7 @@ def validate(settings: KubeletSettings, release: Release) -> list[str]:
     """
     gates = settings.gates(release)
     return [
+        *_gates(gates),
         *_ranges(settings, gates),
         *_policies(settings),
         *policy_problems(
@@ -56,6 +57,23 @@ def validate(settings: KubeletSettings, release: Release) -> list[str]:
         *_qos_reserved(settings),
         *_eviction(settings),
     ]
+
+
+_BUILDS_ON = {
+    "InPlacePodLevelResourcesVerticalScaling": ("InPlacePodVerticalScaling", "PodLevelResources"),
+    "InPlacePodVerticalScalingExclusiveCPUs": ("InPlacePodVerticalScaling",),
+    "InPlacePodVerticalScalingExclusiveMemory": ("InPlacePodVerticalScaling", "MemoryManager"),
+    "PodLevelResourceManagers": ("PodLevelResources",),
+}
+"""Gate -> those that must be on with it. Source: features.defaultKubernetesFeatureGateDependencies."""
+
+
+def _gates(gates: Release) -> Iterator[str]:
+    """Source: component-base featuregate.dependencyErrors."""
+    for gate, needed in _BUILDS_ON.items() if gates.enabled("KitGatesDepend") else ():
+        off = [name for name in needed if not gates.enabled(name)]
+        if gates.enabled(gate) and off:
+            yield f"{gate} is enabled, but depends on features that are disabled: [{' '.join(off)}]"
 
 
 def _ranges(s: KubeletSettings, gates: Release) -> Iterator[str]:

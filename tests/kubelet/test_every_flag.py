@@ -146,10 +146,16 @@ REFUSALS = [
     ({"imageMaximumGCAge": "-1m"}, {}, 2, "imageMaximumGCAge -1m0s must not be negative"),
     ({"imageMaximumGCAge": "90s"}, {}, 2, "imageMaximumGCAge 1m30s must be greater than imageMinimumGCAge 2m0s"),
     (
-        {"imageMaximumGCAge": "1h", "featureGates": {"ImageMaximumGCAge": False}},
+        {
+            "featureGates": {
+                "PodLevelResources": False,
+                "InPlacePodLevelResourcesVerticalScaling": False,
+                "PodLevelResourceManagers": True,
+            }
+        },
         {},
         2,
-        "ImageMaximumGCAge feature gate is required for Kubelet configuration option imageMaximumGCAge",
+        "PodLevelResourceManagers is enabled, but depends on features that are disabled: [PodLevelResources]",
     ),
     ({"memoryReservationPolicy": "TieredReservation"}, {}, 2, "requires MemoryQoS feature gate to be enabled"),
 ]
