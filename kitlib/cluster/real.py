@@ -33,7 +33,7 @@ from kitlib.kubelet.settings import KubeletSettings
 from kitlib.kubelet.timeline import Entry
 from kitlib.node.real import protocol
 from kitlib.node.real.container import MAX_PID
-from kitlib.node.real.link import Conversation, NodeGone
+from kitlib.node.real.link import BEGINS, Conversation, NodeGone
 
 FIRST_LOOK = 0.5
 """Seconds of use from which the first rate is computed."""
@@ -120,7 +120,7 @@ class RealNode(WithCgroups):
         self.plan, self.config, self.name, self.container, self._record = plan, config, plan.name, container, record
         self.link = container.link
         self.facts: Mapping[str, Any] = facts or self.link.ask(
-            "start", version=protocol.VERSION, config=protocol.config_to_data(config)
+            "start", timeout=BEGINS, version=protocol.VERSION, config=protocol.config_to_data(config)
         )
         version: Version = self.facts["version"]
         check_node(config, version)

@@ -247,10 +247,12 @@ def test_the_image_with_systemd_is_another_one_and_its_lack_is_told_with_what_to
         image.ensure(engine_with_the_small_base, systemd=True)
     (asked,) = engine_with_the_small_base.asked
     assert (asked["tag"], asked["target"]) == ("kitlib-base-systemd:latest", "packages")
-    assert asked["buildargs"] == {"INIT": "systemd"}
     with tarfile.open(fileobj=asked["fileobj"]) as archive:
         given = archive.extractfile("Dockerfile")
-        assert given is not None and b"BASE=kitlib-base:latest" in given.read()
+        assert given is not None
+        said = given.read().decode()
+    assert "BASE=kitlib-base:latest\n" in said
+    assert f"NODE={image.tag()}\n" in said
     assert image.tag(systemd=True) == f"kitlib-node-systemd:{image.fingerprint()}"
 
 

@@ -19,7 +19,7 @@ from kitlib.cluster.starting import Starter
 from kitlib.kubelet.desired import NodeConfig
 from kitlib.node.real import protocol
 from kitlib.node.real.container import NodeContainer
-from kitlib.node.real.link import Link, NodeGone
+from kitlib.node.real.link import BEGINS, Link, NodeGone
 
 
 class ControlPlaneGone(NodeGone):
@@ -125,7 +125,7 @@ class Relay:
         config = config_of(one, self._release)
         made, notes = self._starter.begin(one, config, number, self._link)
         wanted = protocol.config_to_data(config)
-        self.facts[one.name] = made.link.ask("start", version=protocol.VERSION, config=wanted)
+        self.facts[one.name] = made.link.ask("start", timeout=BEGINS, version=protocol.VERSION, config=wanted)
         self.begun[one.name] = one, config, made, notes
         if not made.link.alive:
             self._node_gone(made.link)

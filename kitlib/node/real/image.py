@@ -53,17 +53,17 @@ def sources() -> Iterator[tuple[str, Path]]:
 
 
 def fingerprint() -> str:
-    """A hash of the Dockerfile and of every file that the image carries."""
-    whole = hashlib.sha256(dockerfile())
+    """A hash of the Dockerfiles and of every file that the image carries."""
+    whole = hashlib.sha256(dockerfile() + dockerfile(systemd=True))
     for name, path in sources():
         whole.update(f"\0{name}\0".encode())
         whole.update(path.read_bytes())
     return whole.hexdigest()[:12]
 
 
-def dockerfile() -> bytes:
+def dockerfile(*, systemd: bool = False) -> bytes:
     """How a node's image is made."""
-    return (PACKAGE / "node" / "real" / "Dockerfile").read_bytes()
+    return (PACKAGE / "node" / "real" / ("Dockerfile.systemd" if systemd else "Dockerfile")).read_bytes()
 
 
 def tag(*, systemd: bool = False) -> str:
@@ -80,9 +80,17 @@ def _named(name: str, systemd: bool) -> str:
     return name + SYSTEMD if systemd else name
 
 
-def context(base: str) -> bytes:
-    """What the engine needs to build: the Dockerfile and the library, as a tar archive."""
+def context(base: str, *, systemd: bool = False) -> bytes:
+    """What the engine needs to build, as a tar archive: the Dockerfile and the library.
+
+    The image with systemd takes the library from the other image.
+    """
     buffer = io.BytesIO()
+    if systemd:
+        given = dockerfile(systemd=True).replace(f"BASE={DEBIAN}".encode(), f"BASE={base}".encode())
+        with tarfile.open(fileobj=buffer, mode="w") as archive:
+            _add(archive, "Dockerfile", given.replace(f"NODE={NAME}".encode(), f"NODE={tag()}".encode()))
+        return buffer.getvalue()
     with tarfile.open(fileobj=buffer, mode="w") as archive:
         _add(archive, "Dockerfile", dockerfile().replace(f"BASE={DEBIAN}".encode(), f"BASE={base}".encode()))
         for name, path in sources():
@@ -161,7 +169,8 @@ def build(
         client: of the engine.
         base: an image to build on; "" = the one that was prepared before, else Debian.
         root: a tar archive with a root file system, or a directory with one; it becomes the base.
-        systemd: the image for nodes with the systemd cgroup driver; made from the other one's base where it has none.
+        systemd: the image for nodes with the systemd cgroup driver. It is made from the other image, which is built
+            first where it is not there, and from that one's base where it has none.
         tell: called with every line that the engine says.
 
     Returns:
@@ -170,6 +179,8 @@ def build(
     Raises:
         ImageError: with the engine's last words.
     """
+    if systemd:
+        ensure(client, tell)
     if root is not None:
         if base:
             raise ImageError("image: a base or a root file system can be given, not both")
@@ -179,9 +190,9 @@ def build(
         base = next((one for one in known if have(client, one)), DEBIAN)
     name, ours = tag(systemd=systemd), base_of(systemd=systemd)
     if base != ours or (root is not None and systemd):
-        _run_build(client, context(base), ours, tell, "packages", systemd)
+        _run_build(client, context(base, systemd=systemd), ours, tell, "packages")
         base = ours  # it serves the next library too, without a network
-    _run_build(client, context(base), name, tell, systemd=systemd)
+    _run_build(client, context(base, systemd=systemd), name, tell)
     _forget_older(client, name)
     return name
 
@@ -200,7 +211,7 @@ def _forget_older(client: Any, name: str) -> None:
                     client.images.remove(standing)
 
 
-def _run_build(client: Any, archive: bytes, name: str, tell: Tell, target: str = "node", systemd: bool = False) -> None:
+def _run_build(client: Any, archive: bytes, name: str, tell: Tell, target: str = "node") -> None:
     last: list[str] = []
     with asking(f"image {name}: the engine refused to build", ImageError):
         said = client.api.build(
@@ -208,7 +219,6 @@ def _run_build(client: Any, archive: bytes, name: str, tell: Tell, target: str =
             custom_context=True,
             tag=name,
             target=target,
-            buildargs={"INIT": "systemd"} if systemd else None,
             rm=True,
             forcerm=True,
             decode=True,
@@ -220,7 +230,7 @@ def _run_build(client: Any, archive: bytes, name: str, tell: Tell, target: str =
                 last = [*last[-7:], text]
                 tell(text[:_LINE])
             if "error" in piece:
-                raise ImageError(f"image {name}: {' / '.join(last)[-600:]}{_hint(text, systemd)}")
+                raise ImageError(f"image {name}: {' / '.join(last)[-600:]}{_hint(text, SYSTEMD + ':' in name)}")
 
 
 def _hint(text: str, systemd: bool) -> str:

@@ -26,6 +26,7 @@ from kitlib.node.real.cgroupfs import LEAF, RealCgroupFS
 PROGRAM = "/lib/systemd/systemd"
 TARGET = "kitlib-node.target"
 UNITS = "/run/systemd/system"
+GENERATORS = ("system-generators", "system-environment-generators")
 _SETTINGS = {
     TARGET: "[Unit]\nDescription=A node of the kit\nDefaultDependencies=no\nWants=dbus.socket\n",
     # the bus needs nothing of what an ordinary machine starts before it
@@ -69,6 +70,11 @@ def _process_1(agent: Callable[[], int]) -> None:
         os.makedirs(os.path.dirname(place), exist_ok=True)
         with open(place, "w") as file:
             file.write(text)
+    for kind in GENERATORS:  # they look for disks, terminals and passwords: nothing that a node has
+        os.makedirs(f"/run/systemd/{kind}", exist_ok=True)
+        with suppress(FileNotFoundError):
+            for name in os.listdir(f"/lib/systemd/{kind}"):
+                os.symlink(os.devnull, f"/run/systemd/{kind}/{name}")
     if os.fork() == 0:
         os.setsid()
         os._exit(agent() & 255)

@@ -32,7 +32,7 @@ from kitlib.node.simulated.rules import CgroupError
 SOCKET = "/run/systemd/private"
 SCOPE = "kubelet.scope"
 """Where the agent stands, in system.slice: on a machine that systemd itself has started, that is kubelet.service."""
-PATIENCE = 45.0
+PATIENCE = 100.0
 """Seconds that systemd may take until it answers; an emulated machine needs a few."""
 _NAME, _PATH, _MANAGER = "org.freedesktop.systemd1", "/org/freedesktop/systemd1", "org.freedesktop.systemd1.Manager"
 _PROPERTIES = "org.freedesktop.DBus.Properties"
