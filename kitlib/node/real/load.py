@@ -55,7 +55,12 @@ def _populate(idle: list[int], wanted: int) -> None:
 
 
 def _touched(size: int) -> mmap.mmap:
-    block = mmap.mmap(-1, max(size, mmap.PAGESIZE))
+    """Private anonymous memory, as malloc gives it.
+
+    The default would be shared memory, which the OOM reaper may not take from the dying (mm/oom_kill.c
+    `__oom_reap_task_mm`): it gives the victim up with the memory still charged, and the next process is killed as well.
+    """
+    block = mmap.mmap(-1, max(size, mmap.PAGESIZE), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     for at in range(0, len(block), mmap.PAGESIZE):
         block[at] = 1
     return block
