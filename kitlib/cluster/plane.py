@@ -157,10 +157,10 @@ class Plane(Cluster, ABC):
             )
 
     def _schedule(self) -> None:
-        if self._scheduler is None and next(iter(self.api.store.list(Pod, copy=False)), None) is None:
-            return
-        if self.scheduler is not None:
-            self.scheduler.sync()
+        if self._scheduler is None and self._wanted is not None and self.api.store.list(Pod, copy=False):
+            self.load()
+        if self._scheduler is not None:
+            self._scheduler.sync()
 
     def decision(self, name: str, namespace: str = "default") -> Decision:
         """What the scheduler thought about a pod when it last tried it.
