@@ -1,4 +1,4 @@
-"""Whether real nodes can be started on this machine right now, if not, why, and how many processors they can have."""
+"""Whether real nodes can be started on this machine right now, if not, why, and what they can have."""
 
 from __future__ import annotations
 
@@ -41,5 +41,22 @@ def engine_processors() -> int:
             return int(client.info().get("NCPU") or 0)
     except KitError:
         return 0
+    finally:
+        client.close()
+
+
+def engine_has_systemd() -> bool:
+    """Whether a node with the systemd cgroup driver can start at once: its image, or what it is made from, is there."""
+    from kitlib.api.errors import KitError
+    from kitlib.node.real import engine, image
+
+    try:
+        client = engine.connect()
+    except KitError:
+        return False
+    try:
+        return image.ready(client, systemd=True)
+    except KitError:
+        return False
     finally:
         client.close()

@@ -106,6 +106,14 @@ class Lesson:
 
         return min(wished, engine_processors() or wished)
 
+    def has_systemd(self) -> bool:
+        """Whether a node with the systemd driver is a real one with a systemd in it: nothing need be built for it."""
+        if self.kernel != "docker":
+            return False
+        from kitlib.cluster import engine_has_systemd
+
+        return engine_has_systemd()
+
     def ask(
         self,
         key: str,

@@ -74,6 +74,13 @@ def test_a_real_node_gets_no_more_processors_than_the_machine_has(made, monkeypa
     assert made("docker").processors(4) == 4
 
 
+def test_systemd_runs_only_in_real_nodes_whose_image_is_there(made, monkeypatch):
+    monkeypatch.setattr("kitlib.cluster.engine_has_systemd", lambda: True)
+    assert made("docker").has_systemd() and not made("simulated").has_systemd()
+    monkeypatch.setattr("kitlib.cluster.engine_has_systemd", lambda: False)
+    assert not made("docker").has_systemd()
+
+
 def test_an_answer_to_a_question_that_was_not_asked_is_an_error(made):
     with pytest.raises(KitError, match="was not asked"):
         made("simulated").reveal("never", 1)
