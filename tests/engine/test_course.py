@@ -1,4 +1,4 @@
-"""The notebooks that name real nodes as their kernel run on them, from top to bottom."""
+"""Every notebook of the course runs on real nodes, from top to bottom."""
 
 from __future__ import annotations
 
@@ -8,17 +8,9 @@ from typing import Any
 
 import pytest
 
-from tests.notebooks.course import RIGHT, answer, points
+from tests.notebooks.course import NAMES, RIGHT, answer, points
 
 COURSE = Path(__file__).parents[2] / "notebooks"
-NAMES = sorted(
-    path.stem
-    for path in COURSE.glob("[0-9]*.ipynb")
-    if not any(
-        '"simulated"' in "".join(cell["source"]) and "Lesson(" in "".join(cell["source"])
-        for cell in json.loads(path.read_text())["cells"]
-    )
-)
 
 
 @pytest.mark.parametrize("name", NAMES)

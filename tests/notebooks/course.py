@@ -71,6 +71,37 @@ RIGHT: dict[str, dict[str, Any]] = {
         "phase": "it stays, Failed, with reason Evicted",
         "priority": "idle",
     },
+    "12-the-schedulers-pipeline": {"left": 2, "winner": "lopsided", "limits": "only may-use-8", "busy": "nothing"},
+    "13-topology-spread": {
+        "old": "nowhere: it stays pending",
+        "new": "worker4",
+        "side": "it stays pending",
+        "third": "zone1 or zone2",
+        "min": "zone3, after the autoscaler has added it",
+        "rounded": "yes, by rounding",
+    },
+    "14-priority-and-preemption": {
+        "node": "n3",
+        "victim": "batch-3",
+        "cycles": 2,
+        "promise": "it is cleared",
+        "never": 0,
+        "queue": "it stands first in the queue",
+        "help": 0,
+        "starts": "as soon as the victim has ended",
+        "deaf": "when the grace period is over",
+    },
+    "15-gates-queues-quota": {
+        "status": "SchedulingGated",
+        "cost": "nothing",
+        "cycles": 0,
+        "wasted": 11,
+        "backoff": 10,
+        "flush": "after about five minutes",
+        "quota": "it is refused and does not exist",
+    },
+    "16-one-scenario-every-release": {"how-many": 5, "gates": "1.27", "class": "BestEffort"},
+    "17-explain-your-own-cluster": {"reasons": 3, "least": "tolerate the taint"},
 }
 """The right answers of the notebooks whose observations come from the learner's own node: the same on both kernels."""
 ASKED = re.compile(r'lesson\.ask\(\s*"([^"]+)"')

@@ -1,6 +1,6 @@
 """Every notebook runs from top to bottom as a learner finds it: no error, no warning, within a minute.
 
-Those that may run on real nodes are run there by tests/engine/test_course.py.
+tests/engine/test_course.py runs them on real nodes.
 """
 
 from __future__ import annotations

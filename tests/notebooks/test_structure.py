@@ -113,10 +113,10 @@ def test_the_readme_lists_the_course_and_the_labs_as_they_are() -> None:
         notebook, number = Notebook(name), name[:2]
         title = notebook.headings[0].partition(" · ")[2]
         question = re.search(r"^> (.+)$", notebook.prose, re.M)
-        kernel = "simulated" if '"simulated"' in notebook.code[0] else "real or simulated"
+        assert '"simulated"' not in notebook.code[0], f"{name} runs on real nodes too"
         after = ", ".join(sorted(lab[:2] for lab, data in labs.items() if number in data["teaches"]))
         assert question is not None
-        row = f"| [{number}](notebooks/{name}.ipynb) | {title} | {question[1]} | {kernel} | {after} |"
+        row = f"| [{number}](notebooks/{name}.ipynb) | {title} | {question[1]} | real or simulated | {after} |"
         assert row in readme, row
     for name, data in labs.items():
         row = f"| [{name[:2]}](labs/{name}/lab.ipynb) {data['title']} | {data['story']} | {'★' * data['difficulty']} |"
