@@ -44,6 +44,7 @@ class OwnEngine:
             *("dockerd", "--bridge=none", "--iptables=false", "--ip-forward=false", "--host", self.url),
             *("--data-root", f"{self.disk}/data", "--exec-root", f"{self.folder}/run"),
             *("--pidfile", f"{self.folder}/pid", "--cgroup-parent", self.cgroup, *more),
+            *("--exec-opt", "native.cgroupdriver=cgroupfs"),  # a parent of systemd's would be a slice
         ]
         for stale in ("pid", "run/containerd/containerd.pid"):  # of one that was killed: its number may be a zombie's
             Path(self.folder, stale).unlink(missing_ok=True)
