@@ -14,12 +14,24 @@ def add(commands: Any) -> None:
         description="Build a JupyterLite site in FOLDER, for any web server: Python runs in the reader's browser, on "
         "the simulated kernel. Needs pip install 'kitlib[site]'.",
     )
-    made.add_argument("folder", type=Path, help="the site; made new")
+    made.add_argument("folder", type=Path, nargs="?", help="the site; made new")
+    made.add_argument(
+        "--badge", action="store_true", help="print Binder's badge for the checkout in this folder instead"
+    )
     made.add_argument("--pyodide", type=Path, metavar="FILE", help="a Pyodide distribution (.tar.bz2) to put in")
     made.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
+    if options.badge:
+        from kitlib.lab.badge import binder_badge
+
+        print(binder_badge(Path.cwd()))
+        return 0
+    if options.folder is None:
+        from kitlib.api.errors import KitError
+
+        raise KitError("site: which folder? kitlib site FOLDER")
     from kitlib.lab.site import build_site
 
     made = build_site(options.folder, pyodide=options.pyodide)

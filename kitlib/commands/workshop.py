@@ -20,6 +20,11 @@ def add(commands: Any) -> None:
     made.add_argument("--cpus", type=float, default=1.0, help="that one learner may use (default: 1)")
     made.add_argument("--processes", type=int, default=200, help="that one learner may have (default: 200)")
     made.add_argument("--no-wheel", action="store_true", help="leave the kit's wheel out")
+    made.add_argument(
+        "--wheels",
+        action="store_true",
+        help="put in all wheels of the learners' image: it is then built without an index",
+    )
     made.set_defaults(run=run)
 
 
@@ -27,7 +32,7 @@ def run(options: argparse.Namespace) -> int:
     from kitlib.workshop import Limits, write
 
     limits = Limits(options.learners, options.memory, options.cpus, options.processes)
-    done = write(options.folder, limits, wheel=not options.no_wheel)
+    done = write(options.folder, limits, wheel=not options.no_wheel, wheels=options.wheels)
     print(f"{done.folder}: {', '.join(done.files)}")
     for name in done.kept:
         print(f"{done.folder / name}: kept as you changed it")

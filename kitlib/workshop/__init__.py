@@ -8,6 +8,7 @@ and change them, nothing is generated but the numbers that were asked for.
 from __future__ import annotations
 
 import re
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +16,8 @@ from kitlib.api.errors import KitError
 
 FILES = Path(__file__).parent / "files"
 EXECUTABLE = ("start-learner",)
+PYTHON = "3.11"
+"""Of the learners' image."""
 
 
 @dataclass(frozen=True)
@@ -57,16 +60,17 @@ def guide() -> str:
     return (FILES / "guide.md").read_text(encoding="utf-8")
 
 
-def write(folder: str | Path, limits: Limits | None = None, *, wheel: bool = True) -> Written:
+def write(folder: str | Path, limits: Limits | None = None, *, wheel: bool = True, wheels: bool = False) -> Written:
     """Write the recipe into `folder`; a file that the trainer has changed is kept.
 
     Args:
         folder: made where it is not there.
         limits: put into the configuration; None = those of `Limits`.
         wheel: put the kit's wheel there, from which the learners' image is built.
+        wheels: and everything else that it is built from, so that the build needs no index.
 
     Raises:
-        KitError: the folder cannot be written, or the wheel cannot be made.
+        KitError: the folder cannot be written, or a wheel cannot be made or got.
     """
     from kitlib.lab.bundle import own_wheel
     from kitlib.lab.files import write_whole
@@ -88,10 +92,27 @@ def write(folder: str | Path, limits: Limits | None = None, *, wheel: bool = Tru
         if wheel:
             for old in target.glob("kitlib-*.whl"):
                 old.unlink()
-            done.append(own_wheel(target).name)
+            kit = own_wheel(target)
+            done.append(kit.name)
+            if wheels:
+                done.append(f"wheels ({_fetch_wheels(target / 'wheels', kit)})")
     except OSError as error:
         raise KitError(f"workshop folder {target}: {error.strerror or error}") from error
     return Written(target, tuple(done), tuple(kept))
+
+
+def _fetch_wheels(folder: Path, kit: Path) -> int:
+    """All wheels of the learners' image but the kit's own, for its Python; how many."""
+    from kitlib.lab.bundle import run_pip
+
+    found = re.search(r"^ARG JUPYTERHUB=(\S+)", (FILES / "Dockerfile").read_text(encoding="utf-8"), re.MULTILINE)
+    assert found is not None
+    shutil.rmtree(folder, ignore_errors=True)
+    chosen = ("--only-binary=:all:", "--python-version", PYTHON, "--dest", str(folder))
+    run_pip("download", *chosen, "pip", f"jupyterhub=={found[1]}", f"{kit}[notebook]")
+    for own in folder.glob("kitlib-*.whl"):
+        own.unlink()
+    return len(list(folder.glob("*.whl")))
 
 
 def with_limits(text: str, limits: Limits) -> str:

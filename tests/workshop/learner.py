@@ -1,7 +1,8 @@
 """One learner at a hub, over HTTP as a browser would: log in, start the server, run a notebook's cells, check a lab.
 
-Runs in the environment of the hub: python learner.py HUB NAME PASSWORD OTHER < code cells as a JSON list. Prints one
-JSON object: what each step came to.
+Runs in the environment of the hub: python learner.py HUB NAME PASSWORD OTHER [HOW] < code cells as a JSON list. HOW is
+"process", "container" (its memory is limited by a cgroup, so who takes too much is killed) or "leave": log in and out
+again. Prints one JSON object: what each step came to.
 """
 
 from __future__ import annotations
@@ -67,6 +68,8 @@ class Kernel:
         status, shown, idle = "", "", False
         while not (status and idle):
             message = json.loads(self.socket.recv())
+            if message["content"].get("execution_state") in ("restarting", "autorestarting", "dead"):
+                return "killed", shown
             if message["parent_header"].get("msg_id") != number:
                 continue
             kind, body = message["msg_type"], message["content"]
@@ -80,9 +83,24 @@ class Kernel:
         return status, shown
 
 
-def main(hub: str, name: str, password: str, other: str) -> None:
-    session, found = requests.Session(), {"name": name}
+LIMIT = "import resource; print(resource.getrlimit(resource.RLIMIT_DATA)[0])"
+HOG = "hog = bytearray(2_000_000_000)"
+CONTAINER_LIMIT = """
+import os
+from pathlib import Path
+file = Path("/sys/fs/cgroup/memory/memory.limit_in_bytes")
+print((file if file.exists() else Path("/sys/fs/cgroup/memory.max")).read_text().strip(), os.getuid())
+"""
+CONTAINER_HOG = "hog = [b'x' * 2**20 for _ in range(2000)]"
+
+
+def main(hub: str, name: str, password: str, other: str, how: str = "process") -> None:
+    session, found = requests.Session(), dict[str, Any](name=name)
     found["login"] = log_in(session, hub, name, password)
+    if how == "leave":
+        found["logout"] = session.get(f"{hub}/hub/logout").status_code
+        print(json.dumps(found))
+        return
     began = time.monotonic()
     found["server"] = start(session, hub, name) if found["login"] == 302 else 0
     found["server seconds"] = round(time.monotonic() - began, 1)
@@ -95,13 +113,12 @@ def main(hub: str, name: str, password: str, other: str) -> None:
         lab = "lab = Lab('01-make-it-guaranteed'); print(lab.check('guaranteed'))"
         found["check"] = kernel.run(f"from kitlib.lab import Lab; {lab}")
         found["pid"] = kernel.run("import os; print(os.getpid(), os.getppid())")
-        limit = "import resource; print(resource.getrlimit(resource.RLIMIT_DATA)[0])"
-        found["limit"] = kernel.run(limit)
-        found["hog"] = kernel.run("hog = bytearray(2_000_000_000)")
+        found["limit"] = kernel.run(CONTAINER_LIMIT if how == "container" else LIMIT)
+        found["hog"] = kernel.run(CONTAINER_HOG if how == "container" else HOG)
         found["after"] = kernel.run("print('still here')")
         found["neighbour"] = session.get(f"{hub}/user/{other}/api/contents").status_code
     print(json.dumps(found))
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:5])
+    main(*sys.argv[1:6])

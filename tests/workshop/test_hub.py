@@ -1,134 +1,35 @@
 """A real JupyterHub from the recipe, and learners who log in over HTTP, start servers and run a notebook's cells.
 
-JupyterHub comes from PyPI, its proxy from npm, both installed into a temporary folder. The spawner is the one that
-starts plain processes; the settings of the two others are checked against the classes that read them.
-KITLIB_HUB_ENVIRONMENT names a virtual environment with JupyterHub and the spawners that is there already.
+The spawner is the one that starts plain processes; the settings of the two others are checked against the classes that
+read them. Learners in containers: test_hub_containers.py.
 """
 
 from __future__ import annotations
 
-import json
-import os
-import shutil
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from kitlib import workshop
-from kitlib.workshop import Limits
+from tests.workshop.hub import PASSWORD, ROOT, Place, done, first_notebook, learner, running
 
 pytestmark = pytest.mark.workshop
 
-HERE = Path(__file__).parent
-ROOT = HERE.parents[1]
-HUB = "jupyterhub==6.1.1"
-PROXY = "configurable-http-proxy@5.3.0"
-SPAWNERS = ("dockerspawner==14.0.0", "jupyterhub-systemdspawner==1.0.2")
-PASSWORD = "the word on the whiteboard"
 LEARNERS = ("ada", "bob", "cy")
-
-
-def done(command: list[str], folder: Path, **more: Any) -> str:
-    found = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600, **more)
-    assert found.returncode == 0, f"{command}\n{found.stdout[-3000:]}{found.stderr[-3000:]}"
-    return found.stdout
-
-
-@dataclass
-class Place:
-    """Where the hub is installed: `bin` first on PATH."""
-
-    folder: Path
-    python: str
-    environment: dict[str, str]
-
-
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
-    if shutil.which("npm") is None:
-        assert "workshop" not in os.environ.get("KITLIB_REQUIRE", "").split(","), "node.js and npm are needed"
-        pytest.skip("no node.js on this machine")
-    folder = tmp_path_factory.mktemp("hub")
-    written = workshop.write(folder / "recipe", Limits(learners=1, memory_mb=900))
-    wheel = next(name for name in written.files if name.endswith(".whl"))
-    venv = Path(os.environ.get("KITLIB_HUB_ENVIRONMENT") or folder / "venv")
-    if not (venv / "bin").is_dir():
-        done([sys.executable, "-m", "venv", str(venv)], folder)
-    kit = f"{folder / 'recipe' / wheel}[notebook]"
-    done([str(venv / "bin/python"), "-m", "pip", "install", "-q", HUB, *SPAWNERS, kit], folder)
-    done([str(venv / "bin/python"), "-m", "pip", "install", "-q", "--no-deps", "--force-reinstall", kit], folder)
-    (folder / "package.json").write_text('{"private": true}')
-    done(["npm", "install", "--no-audit", "--no-fund", "--silent", PROXY], folder)
-    path = os.pathsep.join([str(venv / "bin"), str(folder / "node_modules/.bin"), os.environ["PATH"]])
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "KITLIB", "JUPYTER"))}
-    environment |= {"PATH": path, "KITLIB_HUB_PASSWORD": PASSWORD, "KITLIB_HUB_FOLDER": str(folder / "learners")}
-    return Place(folder, str(venv / "bin/python"), environment)
-
-
-def free_ports() -> tuple[int, int]:
-    """One for learners, and one for the hub whose next is free too (the proxy's)."""
-    with socket.socket() as a, socket.socket() as b, socket.socket() as c:
-        a.bind(("127.0.0.1", 0))
-        for _ in range(50):
-            b.bind(("127.0.0.1", 0))
-            try:
-                c.bind(("127.0.0.1", b.getsockname()[1] + 1))
-            except OSError:
-                b.close()
-                b = socket.socket()
-                continue
-            return a.getsockname()[1], b.getsockname()[1]
-    raise AssertionError("no two free ports in a row")
 
 
 @pytest.fixture(scope="module")
 def hub(place: Place) -> Iterator[str]:
-    port, api = free_ports()
-    more = {"KITLIB_HUB_SPAWNER": "process", "KITLIB_HUB_PORT": str(port), "KITLIB_HUB_API_PORT": str(api)}
-    log = (place.folder / "hub.log").open("w")
-    command = [place.python, "-m", "jupyterhub", "-f", str(place.folder / "recipe/jupyterhub_config.py")]
-    process = subprocess.Popen(
-        command, cwd=place.folder, env=place.environment | more, stdout=log, stderr=subprocess.STDOUT
-    )
-    try:
-        address, end = f"http://127.0.0.1:{port}", time.monotonic() + 60
-        while True:
-            try:
-                with urllib.request.urlopen(f"{address}/hub/health", timeout=5):
-                    break
-            except OSError:
-                text = (place.folder / "hub.log").read_text()[-3000:]
-                assert process.poll() is None and time.monotonic() < end, text
-                time.sleep(0.3)
+    with running(place, "process") as address:
         yield address
-    finally:
-        process.terminate()
-        try:
-            process.wait(30)
-        except subprocess.TimeoutExpired:
-            process.kill()
-
-
-def learner(place: Place, hub: str, name: str, password: str, other: str, cells: list[str]) -> dict[str, Any]:
-    command = [place.python, str(HERE / "learner.py"), hub, name, password, other]
-    out = done(command, place.folder, input=json.dumps(cells), env=place.environment)
-    return json.loads(out.splitlines()[-1])
 
 
 @pytest.fixture(scope="module")
 def found(place: Place, hub: str) -> list[dict[str, Any]]:
     """Three learners at once."""
-    notebook = json.loads((ROOT / "notebooks/01-a-pod-becomes-cgroup-files.ipynb").read_text())
-    cells = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    cells = first_notebook()
     others = [*LEARNERS[1:], LEARNERS[0]]
     with ThreadPoolExecutor() as pool:
         return list(pool.map(lambda who: learner(place, hub, who[0], PASSWORD, who[1], cells), zip(LEARNERS, others)))  # noqa: B905

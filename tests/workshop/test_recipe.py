@@ -98,5 +98,5 @@ def test_the_guide_names_commands_notebooks_and_labs_that_there_are() -> None:
 
 
 def test_the_images_hub_is_the_version_that_the_tests_run() -> None:
-    version = re.search(r'HUB = "jupyterhub==([0-9.]+)"', (Path(__file__).with_name("test_hub.py")).read_text())
+    version = re.search(r'HUB = "jupyterhub==([0-9.]+)"', (Path(__file__).with_name("hub.py")).read_text())
     assert version and f"JUPYTERHUB={version[1]}" in (workshop.FILES / "Dockerfile").read_text()

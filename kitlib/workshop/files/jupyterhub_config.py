@@ -11,8 +11,9 @@ process   a plain process each, all of them as the hub's own user. For a trial: 
     jupyterhub -f jupyterhub_config.py
 
 Learners choose any name and give that password. KITLIB_HUB_ADMIN_PASSWORD (at least 32 characters) lets `trainer` in as
-administrator. What learners do is kept in LEARNERS_FOLDER/NAME (systemd: /var/lib/private/NAME); `kitlib lab-report`
-makes the table of such a folder.
+administrator. KITLIB_HUB_NETWORK=host is for an engine without a bridge: learners' containers then share this host's
+network, a port each, and can reach what listens on this host. What learners do is kept in LEARNERS_FOLDER/NAME
+(systemd: /var/lib/private/NAME); `kitlib lab-report` makes the table of such a folder.
 """
 
 import os
@@ -28,6 +29,7 @@ LEARNERS_FOLDER = Path(os.environ.get("KITLIB_HUB_FOLDER", "/srv/kitlib/learners
 IMAGE = os.environ.get("KITLIB_HUB_IMAGE", "kitlib-learner")
 PORT = int(os.environ.get("KITLIB_HUB_PORT", "8000"))
 HUB_PORT = int(os.environ.get("KITLIB_HUB_API_PORT", "8081"))
+NETWORK = os.environ.get("KITLIB_HUB_NETWORK", "bridge")
 HOME = "/home/learner"
 USER_ID = 1000
 """Of the user `learner` in the image."""
@@ -36,6 +38,7 @@ c = get_config()  # type: ignore[name-defined]  # noqa: F821
 spawner = os.environ.get("KITLIB_HUB_SPAWNER", "docker")
 if spawner not in ("docker", "systemd", "process"):
     raise SystemExit(f"KITLIB_HUB_SPAWNER={spawner}: docker, systemd or process is expected")
+bridged = spawner == "docker" and NETWORK != "host"
 
 # Who may come in: everybody in the room who knows the password.
 password = os.environ.get("KITLIB_HUB_PASSWORD", "")
@@ -51,11 +54,12 @@ if os.environ.get("KITLIB_HUB_ADMIN_PASSWORD"):
 
 # The hub itself.
 c.JupyterHub.bind_url = f"http://:{PORT}"
-c.JupyterHub.hub_bind_url = f"http://{'0.0.0.0' if spawner == 'docker' else '127.0.0.1'}:{HUB_PORT}"
+c.JupyterHub.hub_bind_url = f"http://{'0.0.0.0' if bridged else '127.0.0.1'}:{HUB_PORT}"
 c.ConfigurableHTTPProxy.api_url = f"http://127.0.0.1:{HUB_PORT + 1}"
 c.JupyterHub.active_server_limit = LEARNERS + 2
 c.JupyterHub.concurrent_spawn_limit = 8
 c.JupyterHub.cleanup_servers = True
+c.JupyterHub.shutdown_on_logout = True  # who leaves makes room for the next
 
 # Every learner's server.
 c.Spawner.default_url = "/lab/tree/course/notebooks"
@@ -92,9 +96,7 @@ if spawner == "docker":
         "memswap_limit": MEMORY_MB * 1000 * 1000,  # no swap: a learner who needs more is stopped, not slow
         "cap_drop": ["ALL"],
         "security_opt": ["no-new-privileges"],
-        "extra_hosts": {"hub": "host-gateway"},
     }
-    c.Spawner.hub_connect_url = f"http://hub:{HUB_PORT}"
     c.Spawner.environment |= {"KITLIB_PROGRESS": HOME, "HOME": HOME}
 
     def give_folder(spawner) -> None:
@@ -102,6 +104,26 @@ if spawner == "docker":
         os.chown(own_folder(spawner.user.name), USER_ID, USER_ID)
 
     c.Spawner.pre_spawn_hook = give_folder
+    if bridged:
+        c.DockerSpawner.extra_host_config["extra_hosts"] = {"hub": "host-gateway"}
+        c.Spawner.hub_connect_url = f"http://hub:{HUB_PORT}"
+        c.DockerSpawner.network_name = NETWORK
+    else:
+        from dockerspawner import DockerSpawner
+        from jupyterhub.utils import random_port
+
+        class OnThisHost(DockerSpawner):
+            """A container on the host's own network: each server needs a port of its own there."""
+
+            async def start(self):  # type: ignore[no-untyped-def]
+                self.ip, self.port = "127.0.0.1", random_port()
+                return await super().start()
+
+            async def get_ip_and_port(self):  # type: ignore[no-untyped-def]
+                return self.ip, self.port
+
+        c.JupyterHub.spawner_class = OnThisHost
+        c.DockerSpawner.network_name = "host"
 
 elif spawner == "systemd":
     c.JupyterHub.spawner_class = "systemdspawner.SystemdSpawner"

@@ -1,0 +1,43 @@
+"""The badge that opens a published checkout on Binder: its address follows from where the checkout came from."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+from urllib.parse import quote
+
+from kitlib.api.errors import KitError
+
+HOSTS = {"github.com": "gh", "gitlab.com": "gl"}
+"""Host -> the word that mybinder.org has for it. Source: BinderHub's repoproviders."""
+_REMOTE = re.compile(r"(?:\w+://)?(?:[^@/]+@)?(?P<host>[^/:]+)(?::\d+/|[:/])(?P<path>.+?)(?:\.git)?/?$")
+
+
+def binder_badge(checkout: Path, remote: str = "origin") -> str:
+    """The badge in Markdown, for the repository that a git remote of the checkout names.
+
+    Raises:
+        KitError: there is no such remote, or Binder does not know its host.
+    """
+    command = ["git", "-C", str(checkout), "remote", "get-url", remote]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise KitError(f"git: {error.strerror or error}") from error
+    if done.returncode:
+        raise KitError(
+            f"{checkout}: no git remote {remote!r}: the badge needs the address where the course is published"
+        )
+    return badge_of(done.stdout.strip())
+
+
+def badge_of(address: str) -> str:
+    """The badge for the address of a repository, `https://github.com/owner/name` or `git@github.com:owner/name.git`."""
+    found = _REMOTE.match(address)
+    provider = HOSTS.get(found["host"].lower()) if found else None
+    if found is None or provider is None or "/" not in found["path"]:
+        raise KitError(f"{address}: not a repository at {' or '.join(HOSTS)}, which mybinder.org could open")
+    path = found["path"] if provider == "gh" else quote(found["path"], safe="")
+    target = f"https://mybinder.org/v2/{provider}/{path}/HEAD?urlpath=lab/tree/notebooks"
+    return f"[![Binder](https://mybinder.org/badge_logo.svg)]({target})"
