@@ -222,6 +222,12 @@ class Lab:
         """Print a node's kernel log."""
         print("\n".join(map(str, self._node(node).kernel_log())))
 
+    def explain_oom(self, node: str = "") -> Any:
+        """Every process of a node as the OOM killer ranks it now, the first to be killed on top."""
+        from kitlib.views import oom_frame
+
+        return oom_frame(self._node(node))
+
     def _node(self, name: str) -> Any:
         return self.cluster.node(name or self.cluster.list("Node")[0].metadata.name)
 

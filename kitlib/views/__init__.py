@@ -2,7 +2,15 @@
 
 from kitlib.views.cgroup_html import tree_html
 from kitlib.views.cgroup_tree import TreeView, tree_view
-from kitlib.views.frames import cgroup_frame, events_frame, nodes_frame, objects_frame, pods_frame, processes_frame
+from kitlib.views.frames import (
+    cgroup_frame,
+    events_frame,
+    nodes_frame,
+    objects_frame,
+    oom_frame,
+    pods_frame,
+    processes_frame,
+)
 from kitlib.views.notebook import register
 
 __all__ = [
@@ -11,6 +19,7 @@ __all__ = [
     "events_frame",
     "nodes_frame",
     "objects_frame",
+    "oom_frame",
     "pods_frame",
     "processes_frame",
     "register",

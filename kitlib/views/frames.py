@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from kitlib.api.core import Event, Node, Pod
 from kitlib.api.meta import KubeObject
 from kitlib.api.podresources import pod_limits, pod_requests
-from kitlib.cluster.looking import process_rows
+from kitlib.cluster.looking import oom_rows, process_rows
 from kitlib.kubelet.cgroup_tree import CgroupTree
 from kitlib.kubelet.qos import get_pod_qos
 
@@ -103,6 +103,26 @@ def processes_frame(cluster: Any) -> pd.DataFrame:
     """
     rows = [row for node in _all(cluster, "Node") for row in process_rows(cluster.node(node.name))]
     return _frame(rows, ["node", "namespace", "pod", "container", "pid", "command"])
+
+
+def oom_frame(node: Any) -> pd.DataFrame:
+    """One row a process of a node as the OOM killer ranks it, the first to be killed on top.
+
+    `badness` is what it compares: pages in use, and `oom_score_adj` thousandths of all pages on top.
+
+    Source: mm/oom_kill.c oom_badness.
+    """
+    rows = [
+        {
+            "name": row["name"],
+            "class": row["qos"],
+            "memory": f"{row['memory_bytes'] / 2**20:.0f}Mi",
+            "oom_score_adj": row["oom_score_adj"],
+            "badness": row["badness"],
+        }
+        for row in oom_rows(node)
+    ]
+    return _frame(rows, ["name", "class", "memory", "oom_score_adj", "badness"])
 
 
 def objects_frame(objects: Iterable[KubeObject]) -> pd.DataFrame:

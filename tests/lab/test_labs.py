@@ -1,5 +1,6 @@
 """The labs: reference solutions pass, untouched starts fail, and every wrong answer fails with a message of its own."""
 
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -109,6 +110,24 @@ def test_a_file_written_on_a_real_node_is_written_in_the_replay_though_its_uid_i
     resized = [entry for entry in cluster.journal if entry["action"] != "write"]
     assert grade_apart(folder, written + resized, (), ground).passed
     assert not grade_apart(folder, written[:1] + resized[:0], (), ground).passed
+
+
+def test_who_dies_first_is_a_table_and_the_first_one_does(tmp_path):
+    pytest.importorskip("pandas")
+    lab = Lab(LABS / "04-let-the-right-one-die", progress=Progress(tmp_path))
+    lab.cluster.advance(5)
+    rows = lab.explain_oom().to_dict("records")
+    assert [row["name"].partition("/")[0] for row in rows][:2] == ["db", "batch"]
+    assert rows[0]["class"] == "Burstable" and rows[0]["badness"] > rows[1]["badness"]
+    lab.cluster.advance(55)
+    assert lab.cluster.get("Pod", "db").status.phase == "Failed"
+
+
+@pytest.mark.parametrize("folder", BY_NAME)
+def test_what_a_hint_tells_to_call_is_there(folder):
+    texts = [(folder.path / name).read_text() for name in ("lab.toml", "check.py", "lab.ipynb")]
+    called = {name for text in texts for name in re.findall(r"\blab\.([a-z_]+)\(", text)}
+    assert called <= set(dir(Lab)), called - set(dir(Lab))
 
 
 def test_an_action_cannot_be_later_than_the_check():

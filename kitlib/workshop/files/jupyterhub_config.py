@@ -124,6 +124,7 @@ if spawner == "docker":
 
         c.JupyterHub.spawner_class = OnThisHost
         c.DockerSpawner.network_name = "host"
+        c.DockerSpawner.use_internal_ip = True  # no port is mapped
 
 elif spawner == "systemd":
     c.JupyterHub.spawner_class = "systemdspawner.SystemdSpawner"
