@@ -115,11 +115,11 @@ if spawner == "docker":
         class OnThisHost(DockerSpawner):
             """A container on the host's own network: each server needs a port of its own there."""
 
-            async def start(self):  # type: ignore[no-untyped-def]
+            async def start(self):
                 self.ip, self.port = "127.0.0.1", random_port()
                 return await super().start()
 
-            async def get_ip_and_port(self):  # type: ignore[no-untyped-def]
+            async def get_ip_and_port(self):
                 return self.ip, self.port
 
         c.JupyterHub.spawner_class = OnThisHost
