@@ -36,6 +36,7 @@ def client() -> Iterator[Any]:
             pytest.fail(f"KITLIB_REQUIRE names docker: {why}")
         pytest.skip(why)
     made = engine.connect()
+    made.api.timeout = 600  # to write or remove an image may take long
     yield made
     made.close()
 
