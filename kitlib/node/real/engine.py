@@ -26,7 +26,7 @@ FULL = "the engine's disk is full: docker system df says of what, docker system 
 OLDEST = "1.24"
 """The oldest version of the API that the SDK speaks."""
 TIMEOUT = 60
-_QUICK = 5
+_QUICK = 15
 
 
 class EngineError(KitError):
