@@ -87,14 +87,14 @@ def test_a_limit_below_what_is_used_is_refused_on_v1_and_kills_on_v2(start: Call
 
 def test_a_quota_raised_by_hand_ends_the_throttling(start: Callable[..., DockerCluster]) -> None:
     cluster = start(1)
-    cluster.apply(pod("while :; do :; done", name="a", limits={"cpu": "100m", "memory": "32Mi"}))
+    cluster.apply(pod("while :; do :; done", name="a", limits={"cpu": "20m", "memory": "32Mi"}))
     node, wanted = cluster.node(), cluster.node().desired()
     outer, inner = wanted.of_kind("pod")[0].path, wanted.of_kind("container")[0].path
 
     def throttled() -> int:
         return int(dict(line.split() for line in node.read(inner, "cpu.stat").splitlines())["nr_throttled"])
 
-    cluster.wait(lambda c: throttled() >= 3, 10)
+    cluster.wait(lambda c: throttled() >= 3, 30)
     if node.kernel.version == 1:  # tg_cfs_schedulable_down: on v1 a quota above the parent's is refused
         file, most, none = "cpu.cfs_quota_us", "90000", "-1"
         with pytest.raises(KitError, match="Invalid argument"):
