@@ -42,7 +42,7 @@ time.sleep(1000)
 
 @pytest.fixture(scope="module")
 def cluster(engine: str) -> Iterator[DockerCluster]:
-    with Cluster.docker(1, cpus=2, memory="2Gi", kubelet=[DRIVER]) as made:
+    with Cluster.docker(1, cpus=2, memory="2Gi", kubelet=[DRIVER], control_plane="process") as made:
         yield made
 
 
