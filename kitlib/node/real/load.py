@@ -36,6 +36,7 @@ def main(text: str, code: int) -> int:
         due += seconds or 0.0
         _populate(idle, (more[0] if more else 1) - max(1, math.ceil(cpus)))
         _work(cpus, end)
+    _populate(idle, 0)
     return code
 
 
