@@ -172,6 +172,7 @@ _MEANINGS = {
     "KitPostFilterAfterPreFilter": "the change that preemption is tried after a rejection by PreFilter",
     "KitAbsentNodesHaveStatus": "the change that nodes left out by PreFilter have a status of their own",
     "KitPoolKeepsFiveMinutes": "the change that an unschedulable pod is tried again after five minutes instead of one",
+    "KitGatesDepend": "the change that a gate cannot be on without those that it builds on",
     "KitAllFiltersRun": "the habit of 1.24 to show a rejected node to the other filters too",
 }
 

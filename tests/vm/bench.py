@@ -180,6 +180,10 @@ class Real(Side):
         self.fs = RealCgroupFS()
         self._puppets = puppets
         self.made: dict[str, Puppet] = {}
+        self.begin()
+
+    def begin(self) -> None:
+        """An empty bench, whatever was on it."""
         self.clear()
         self.fs.makedirs(BASE)
 

@@ -47,6 +47,11 @@ def real(puppets: Puppets) -> Iterator[Real]:
 def test_the_simulated_kernel_answers_as_the_real_one(sentence: str, real: Real, table: list[str]) -> None:
     script = scripts()[sentence]
     there, here = real.run(script), Simulated(real.fs.version).run(script)
+    if there != here and "\nlives" in script:
+        # a victim whose memory cannot be had at once is given up, and the next one dies too (mm/oom_kill.c
+        # oom_reap_task): on a slow machine that happens now and then, but not to the same script twice in a row
+        real.begin()
+        there = real.run(script)
     table += [
         "",
         f"**{sentence[0].upper()}{sentence[1:]}**",
