@@ -53,9 +53,14 @@ class Kernel:
         base = f"/user/{name}/"
         made = session.post(f"{hub}{base}api/kernels", headers={"X-XSRFToken": token(session, base)}, json={})
         made.raise_for_status()
-        cookies = "; ".join(f"{c.name}={c.value}" for c in session.cookies if base.startswith(c.path))
-        address = f"{hub.replace('http', 'ws', 1)}{base}api/kernels/{made.json()['id']}/channels"
-        self.socket = websocket.create_connection(address, cookie=cookies, origin=hub, timeout=120)
+        self._cookies = "; ".join(f"{c.name}={c.value}" for c in session.cookies if base.startswith(c.path))
+        self._address = f"{hub.replace('http', 'ws', 1)}{base}api/kernels/{made.json()['id']}/channels"
+        self._hub = hub
+        self.connect()
+
+    def connect(self) -> None:
+        """A connection opens when the kernel answers; what is sent to one that is just restarting may be lost."""
+        self.socket = websocket.create_connection(self._address, cookie=self._cookies, origin=self._hub, timeout=120)
 
     def run(self, code: str) -> tuple[str, str]:
         """(status with the error's name, what was printed or shown as text)."""
@@ -69,6 +74,8 @@ class Kernel:
         while not (status and idle):
             message = json.loads(self.socket.recv())
             if message["content"].get("execution_state") in ("restarting", "autorestarting", "dead"):
+                self.socket.close()
+                self.connect()
                 return "killed", shown
             if message["parent_header"].get("msg_id") != number:
                 continue
