@@ -59,8 +59,23 @@ class Kernel:
         self.connect()
 
     def connect(self) -> None:
-        """A connection opens when the kernel answers; what is sent to one that is just restarting may be lost."""
         self.socket = websocket.create_connection(self._address, cookie=self._cookies, origin=self._hub, timeout=120)
+
+    def revive(self) -> None:
+        """Wait for the kernel that follows a killed one: the server tells of it before it has its ports."""
+        end = time.monotonic() + 90
+        while time.monotonic() < end:
+            self.socket.close()
+            time.sleep(1)
+            self.connect()
+            self.socket.settimeout(5)
+            try:
+                if self.run("pass")[0] == "ok":
+                    self.socket.settimeout(120)
+                    return
+            except (websocket.WebSocketException, OSError):  # nobody answers there yet
+                continue
+        raise TimeoutError("the kernel does not come back")
 
     def run(self, code: str) -> tuple[str, str]:
         """(status with the error's name, what was printed or shown as text)."""
@@ -74,8 +89,6 @@ class Kernel:
         while not (status and idle):
             message = json.loads(self.socket.recv())
             if message["content"].get("execution_state") in ("restarting", "autorestarting", "dead"):
-                self.socket.close()
-                self.connect()
                 return "killed", shown
             if message["parent_header"].get("msg_id") != number:
                 continue
@@ -122,6 +135,8 @@ def main(hub: str, name: str, password: str, other: str, how: str = "process") -
         found["pid"] = kernel.run("import os; print(os.getpid(), os.getppid())")
         found["limit"] = kernel.run(CONTAINER_LIMIT if how == "container" else LIMIT)
         found["hog"] = kernel.run(CONTAINER_HOG if how == "container" else HOG)
+        if found["hog"][0] == "killed":
+            kernel.revive()
         found["after"] = kernel.run("print('still here')")
         found["neighbour"] = session.get(f"{hub}/user/{other}/api/contents").status_code
     print(json.dumps(found))
