@@ -55,13 +55,11 @@ class Starter:
 
     def prepare(self) -> None:
         """Ask the engine what it is, remove what others left behind, make sure of the image."""
-        with ThreadPoolExecutor(1) as pool:
-            standing = pool.submit(lambda: self._image or images.standing(self._client))
-            with engine.asking("real nodes"):
-                self._info = self._client.info()
-                container.sweep(self._client)
-            self._image = standing.result()
-        self._image = self._image or images.build(self._client)
+        standing = self._threads.submit(lambda: self._image or images.standing(self._client))
+        with engine.asking("real nodes"):
+            self._info = self._client.info()
+            container.sweep(self._client)
+        self._image = standing.result() or images.build(self._client)
 
     def _image_for(self, config: NodeConfig) -> str:
         """The image of a node; the one with systemd is built when the first node wants it."""

@@ -215,7 +215,9 @@ class SimulatedRuntime:
 
     def dead(self, identity: str = "") -> Sequence[DeadContainer]:
         """The instances of a container, or of all, that have ended, with what they have written; oldest first."""
-        return [one for some in ([self._dead.get(identity, [])] if identity else self._dead.values()) for one in some]
+        if identity:
+            return self._dead.get(identity, ())
+        return [one for instances in self._dead.values() for one in instances]
 
     def remove_dead(self, instance: str) -> None:
         """Remove such an instance."""
