@@ -23,13 +23,13 @@ class RealTimeCluster(Refreshing, Plane):
     """A cluster of nodes that report by themselves; `_machine` says how to get one.
 
     Args:
-        nodes, settings: as for `kitlib.cluster.plane.Plane`. began: seconds since the cluster's beginning.
+        nodes, settings: as for `kitlib.cluster.plane.Plane`. clock: one that has begun already.
     """
 
     _closed = False
 
-    def __init__(self, nodes: Any, *, began: float = 0.0, **settings: Any) -> None:
-        super().__init__(nodes, clock=RealClock(began), tick=TICK, **settings)
+    def __init__(self, nodes: Any, *, clock: RealClock | None = None, **settings: Any) -> None:
+        super().__init__(nodes, clock=clock or RealClock(), tick=TICK, **settings)
 
     def _would_be(self, one: NodePlan) -> Node:
         return node_object(one, config_of(one, self.release), self.now())

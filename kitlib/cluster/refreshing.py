@@ -18,19 +18,19 @@ TICK = 0.05
 
 
 class RealClock:
-    """The machine's time; seconds count from the cluster's beginning.
+    """The machine's time; seconds count from the cluster's beginning."""
 
-    Args:
-        seconds: that have passed since then.
-    """
-
-    def __init__(self, seconds: float = 0.0) -> None:
-        self._began = time.monotonic() - seconds
+    def __init__(self) -> None:
+        self._began = time.monotonic()
 
     @property
     def seconds(self) -> float:
         """Since the cluster began."""
         return time.monotonic() - self._began
+
+    def follow(self, seconds: float) -> None:
+        """Go on from the time of another clock of the same cluster, where that one is ahead; never back."""
+        self._began = min(self._began, time.monotonic() - seconds)
 
     def now(self) -> datetime:
         """The date."""

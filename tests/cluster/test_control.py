@@ -67,7 +67,7 @@ def owner() -> Iterator[Owner]:
 
 def begin(owner: Owner, **settings: Any) -> dict[str, Any]:
     wanted = {"release": Release.latest(), "seed": 1, "scheduler": None, **settings}
-    return owner.ask("begin", version=wire.VERSION, settings=wire.pack(wanted), began=0.0)
+    return owner.ask("begin", version=wire.VERSION, settings=wire.pack(wanted))
 
 
 def apply(owner: Owner, *objects: dict[str, Any], since: int = 0) -> dict[str, Any]:
@@ -137,7 +137,7 @@ def test_a_decision_is_the_same_on_the_other_side(owner: Owner) -> None:
         ({"do": "changes"}, ""),
         ({"do": "call", "method": "close", "arguments": [], "named": {}}, "is none of"),
         ({"do": "api", "method": "bind", "object": {}}, "is none of"),
-        ({"do": "begin", "version": 0, "settings": "", "began": 0.0}, "kitlib image build"),
+        ({"do": "begin", "version": 0, "settings": ""}, "kitlib image build"),
     ],
 )
 def test_requests_that_are_none_are_refused_in_words(owner: Owner, request_: dict[str, Any], words: str) -> None:
@@ -230,6 +230,10 @@ def test_the_scheduler_is_loaded_once_the_owner_has_its_nodes(owner: Owner, monk
 
 def test_a_clusters_clock_is_its_owners(owner: Owner) -> None:
     wanted = {"release": Release.latest(), "seed": 1, "scheduler": None}
-    owner.ask("begin", version=wire.VERSION, settings=wire.pack(wanted), began=1000.0)
+    owner.ask("begin", version=wire.VERSION, settings=wire.pack(wanted), at=1000.0)
     answer = apply(owner, pod("a"))
     assert 1000.0 <= answer["journal"][0]["at"] < 1100.0
+    answer = owner.ask("call", method="delete", arguments=["Pod", "a", "default"], named={"grace": 0}, at=2000.0)
+    assert 2000.0 <= answer["journal"][-1]["at"] < 2100.0  # however late an earlier request came: it follows
+    answer = owner.ask("call", method="cordon", arguments=["none"], named={}, at=1.0, journal=0)
+    assert [2000.0 <= entry["at"] < 2100.0 for entry in answer["journal"]][1:] == [True]  # and never goes back

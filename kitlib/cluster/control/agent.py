@@ -27,6 +27,7 @@ from kitlib.cluster.control.channel import Channel, Stand
 from kitlib.cluster.nodes import NodePlan
 from kitlib.cluster.real import RealNode, config_of
 from kitlib.cluster.realtime import RealTimeCluster
+from kitlib.cluster.refreshing import RealClock
 from kitlib.cluster.store import Gone
 from kitlib.node.real import protocol
 
@@ -43,14 +44,14 @@ class ControlledCluster(RealTimeCluster):
     """The cluster of a control plane whose nodes somebody else holds; it begins without any.
 
     Args:
-        plane: where nodes come from. began: seconds since the cluster's beginning, on the owner's clock.
+        plane: where nodes come from. clock: of the control plane.
         settings: as for `Cluster.simulated`.
     """
 
-    def __init__(self, plane: ControlPlane, began: float, settings: Mapping[str, Any]) -> None:
+    def __init__(self, plane: ControlPlane, clock: RealClock, settings: Mapping[str, Any]) -> None:
         self._plane = plane
         self._facts: dict[str, Mapping[str, Any]] = {}
-        super().__init__([], began=began, **settings)
+        super().__init__([], clock=clock, **settings)
 
     def join(self, plans: Sequence[NodePlan], facts: Mapping[str, Mapping[str, Any]]) -> None:
         """Add nodes.
@@ -87,6 +88,7 @@ class ControlPlane:
         self._starts: dict[int, queue.SimpleQueue[dict[str, Any]]] = {}
         self._numbers = itertools.count(1)
         self._cluster: ControlledCluster | None = None
+        self._clock = RealClock()  # follows the owner's, so that what both note down stands in one order
         self._does: dict[str, Callable[..., Any]] = {
             "begin": self._begin,
             "changes": lambda: None,
@@ -214,6 +216,7 @@ class ControlPlane:
     def _answer(self, asked: dict[str, Any]) -> None:
         number, what = asked.pop("id", 0), str(asked.pop("do", ""))
         since, known, seen = asked.pop("since", 0), set(asked.pop("known", ())), asked.pop("journal", 0)
+        self._clock.follow(asked.pop("at", 0.0))
         try:
             if what not in self._does:
                 raise KitError(f"{what!r}: this control plane knows {', '.join(sorted(self._does))}")
@@ -253,12 +256,12 @@ class ControlPlane:
 
     # Requests.
 
-    def _begin(self, version: int, settings: str, began: float) -> None:
+    def _begin(self, version: int, settings: str) -> None:
         if version != wire.VERSION:
             raise KitError(f"the image speaks version {wire.VERSION}, the kit {version}: kitlib image build")
         if self._cluster is not None:
             raise KitError("this control plane has been started already")
-        self._cluster = ControlledCluster(self, began, wire.unpack(settings))
+        self._cluster = ControlledCluster(self, self._clock, wire.unpack(settings))
 
     def _apply(self, action: str, objects: Sequence[Any], create_only: bool) -> list[Any]:
         located = [Located(from_dict(data), file, document) for data, file, document in objects]

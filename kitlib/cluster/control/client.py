@@ -162,7 +162,7 @@ class ControlledByContainer(Refreshing):
     def _open(self, settings: str) -> None:
         """Start the control plane's container, and the control plane in it, while the nodes are starting."""
         self._relay.open()
-        self._ask("begin", version=wire.VERSION, settings=settings, began=self.clock.seconds)
+        self._ask("begin", version=wire.VERSION, settings=settings)
 
     # Requests.
 
@@ -174,7 +174,12 @@ class ControlledByContainer(Refreshing):
             link = self._relay.link
             if link is None:
                 raise ControlPlaneGone("the control plane was never started")
-            told = {"since": self._copy.version, "known": list(self._machines), "journal": self._seen}
+            told = {
+                "at": self.clock.seconds,
+                "since": self._copy.version,
+                "known": list(self._machines),
+                "journal": self._seen,
+            }
             found, message = link.request(do, TIMEOUT, **told, **about)
             self._take(message)
         if isinstance(found, Exception):

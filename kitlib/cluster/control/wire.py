@@ -30,7 +30,7 @@ import msgspec
 from kitlib.api.errors import KitError
 from kitlib.api.resource import Quantity
 
-VERSION = 2
+VERSION = 3
 """Counted up when the messages change: a control plane of an old image says so instead of failing later."""
 FAR = 1 << 40
 """Requests of the control plane to a node have numbers from here on, those of the owner stay below."""
