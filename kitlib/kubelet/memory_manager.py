@@ -18,7 +18,7 @@ from kitlib.api.errors import KitError
 from kitlib.api.podresources import containers_of
 from kitlib.api.release import Release
 from kitlib.kubelet.machine import MachineInfo
-from kitlib.kubelet.memory_pod_level import partition, pool_problem
+from kitlib.kubelet.pod_level import partition, pool_problem
 from kitlib.kubelet.qos import (
     get_pod_qos,
     is_regular_init,
@@ -225,8 +225,8 @@ class MemoryManager:
         self.pods[uid] = [Block(name, nodes, size) for name, size in sorted(wanted.items())]
         for block in self.pods[uid]:
             self._take(block, block.size)
-        for name, sizes in partition(pod, wanted, partial(self._requests, pod)).items():
-            self.blocks[uid, name] = [Block(resource, nodes, size) for resource, size in sorted(sizes.items())]
+        for name, sizes in partition(pod, wanted, partial(self._requests, pod), _split).items():
+            self.blocks[uid, name] = [Block(kind, nodes, size) for kind, size in sorted(sizes.items()) if size > 0]
 
     def _fitting(self, uid: str, wanted: Mapping[str, int], hint: TopologyHint) -> Nodes:
         """The hinted nodes, more where they are not enough, the best where none were hinted."""
@@ -351,3 +351,8 @@ def _needed_at_once(pod: Pod) -> dict[str, int]:
         for name, size in _memory(container.resources.requests).items():
             total[name] = total.get(name, 0) + size
     return {name: max(size + sidecars.get(name, 0), most.get(name, 0)) for name, size in total.items()}
+
+
+def _split(left: dict[str, int], wanted: Mapping[str, int]) -> tuple[dict[str, int], dict[str, int]]:
+    """A part of that size, and what is left then."""
+    return dict(wanted), {name: size - wanted.get(name, 0) for name, size in left.items()}

@@ -17,9 +17,9 @@ from kitlib.api.podresources import containers_of
 from kitlib.api.release import Release
 from kitlib.kubelet.cpu_manager.distributed import take_distributed
 from kitlib.kubelet.cpu_manager.packed import CPUManagerError, take_packed
-from kitlib.kubelet.cpu_manager.pod_level import partition, pool_problem
 from kitlib.kubelet.cpu_manager.topology import CPUTopology
 from kitlib.kubelet.cpuset import format_cpus
+from kitlib.kubelet.pod_level import partition, pool_problem
 from kitlib.kubelet.qos import (
     get_pod_qos,
     is_regular_init,
@@ -246,14 +246,24 @@ class StaticPolicy:
         self._check_cores(total)
         cpus = self._allocate(total, nodes, NONE)
         try:
-            parts = partition(pod, cpus, partial(self.exclusive_cpus, pod), self._take)
+            parts = partition(pod, cpus, partial(self._own, pod), self._split)
         except CPUManagerError:
             self.state.default |= cpus
             raise
         self.state.pods[uid], self.state.assignments[uid] = cpus, parts
 
     def _pool_problem(self, pod: Pod) -> str:
-        return pool_problem(pod, self.pod_cpus(pod), partial(self.exclusive_cpus, pod))
+        return pool_problem(pod, {"cpu": self.pod_cpus(pod)}, partial(self._own, pod))
+
+    def _own(self, pod: Pod, container: Container) -> dict[str, int]:
+        """What a container of a pod with resources of its own gets for itself."""
+        wanted = self.exclusive_cpus(pod, container)
+        return {"cpu": wanted} if wanted else {}
+
+    def _split(self, cpus: frozenset[int], wanted: Mapping[str, int]) -> tuple[frozenset[int], frozenset[int]]:
+        """Some of the processors, and the others."""
+        chosen = self._take(cpus, wanted["cpu"])
+        return chosen, cpus - chosen
 
     def remove(self, uid: str, container: str) -> None:
         """Take a container's processors back, except those that another one of the pod has too.
