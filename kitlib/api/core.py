@@ -1,7 +1,5 @@
 """The core/v1 objects that the kubelet and the scheduler read: Pod, Node, Namespace, Service, quota and limits.
-
 Only fields that something in the kit reads, or that a learner writes, are declared; all others are kept as they came.
-
 Source: k8s.io/api/core/v1/types.go.
 """
 
@@ -181,6 +179,12 @@ class Volume(KubeStruct):
     downward_api: dict[str, Any] | None = msgspec.field(name="downwardAPI", default=None)
 
 
+class PodResourceClaim(KubeStruct):
+    name: str = ""
+    resource_claim_name: str | None = None
+    resource_claim_template_name: str | None = None
+
+
 class PodOS(KubeStruct):
     name: str = ""
 
@@ -212,6 +216,7 @@ class PodSpec(KubeStruct):
     topology_spread_constraints: list[TopologySpreadConstraint] = []
     os: PodOS | None = None
     scheduling_gates: list[PodSchedulingGate] = []
+    resource_claims: list[PodResourceClaim] = []
     resources: ResourceRequirements | None = None
 
 
@@ -242,6 +247,7 @@ class PodStatus(KubeStruct):
     init_container_statuses: list[ContainerStatus] = []
     container_statuses: list[ContainerStatus] = []
     resize: str = ""
+    resource_claim_statuses: list[PodResourceClaim] = []  # without the template
     allocated_resources: ResourceList = {}
     resources: ResourceRequirements | None = None
 

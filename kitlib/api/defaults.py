@@ -1,6 +1,7 @@
 """What the API server fills in before it validates an object: `set_defaults`.
 
-Source: pkg/apis/core/v1/defaults.go, pkg/apis/apps/v1/defaults.go, pkg/apis/scheduling/v1/defaults.go.
+Source: pkg/apis/core/v1/defaults.go, pkg/apis/apps/v1/defaults.go, pkg/apis/scheduling/v1/defaults.go,
+pkg/apis/resource/v1/defaults.go.
 """
 
 from __future__ import annotations
@@ -8,7 +9,9 @@ from __future__ import annotations
 from typing import TypeVar
 
 from kitlib.api.apps import DaemonSet, Deployment, ReplicaSet, StatefulSet
+from kitlib.api.claims import asked_for
 from kitlib.api.core import Container, LimitRange, Node, Pod, PodSpec, ReplicationController, ResourceList
+from kitlib.api.devices import EXACT_COUNT, ResourceClaim, ResourceClaimTemplate
 from kitlib.api.meta import KubeObject
 from kitlib.api.podresources import pod_limits, pod_requests, supports_pod_level
 from kitlib.api.policy import PriorityClass
@@ -44,6 +47,10 @@ def set_defaults(obj: T) -> T:
             obj.status.allocatable = dict(obj.status.capacity)
     elif isinstance(obj, LimitRange):
         _limit_range(obj)
+    elif isinstance(obj, ResourceClaim):
+        _claim(obj)
+    elif isinstance(obj, ResourceClaimTemplate):
+        _claim(ResourceClaim(spec=obj.spec.spec))
     elif isinstance(obj, PriorityClass) and obj.preemption_policy is None:
         obj.preemption_policy = "PreemptLowerPriority"
     return obj
@@ -132,3 +139,13 @@ def _limit_range(limits: LimitRange) -> None:
         for source in (item.default, item.min):
             for name, quantity in source.items():
                 item.default_request.setdefault(name, quantity)
+
+
+def _claim(claim: ResourceClaim) -> None:
+    """One device where nothing is said. Source: SetDefaults_ExactDeviceRequest, SetDefaults_DeviceSubRequest."""
+    for _, request in asked_for(claim):
+        request.allocation_mode = request.allocation_mode or EXACT_COUNT
+        if request.allocation_mode == EXACT_COUNT and request.count == 0:
+            request.count = 1
+        for toleration in request.tolerations:
+            toleration.operator = toleration.operator or "Equal"

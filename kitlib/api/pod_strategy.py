@@ -1,7 +1,9 @@
-"""What the API server changes in a pod on its way into the store: label keys become part of selectors.
+"""What the API server changes in a pod on its way into the store: label keys become part of selectors, and fields of
+features that are switched off fall away.
 
 Source: registry/core/pod Strategy.PrepareForCreate (applySchedulingGatedCondition aside),
-applyMatchLabelKeysAndMismatchLabelKeys, mergeLabelKeysToSelector for topology spread.
+applyMatchLabelKeysAndMismatchLabelKeys, dropDisabledDynamicResourceAllocationFields,
+mergeLabelKeysToSelector for topology spread.
 """
 
 from __future__ import annotations
@@ -14,12 +16,16 @@ from kitlib.api.release import Release
 
 
 def prepare_for_create(pod: Pod, release: Release | None = None) -> Pod:
-    """Merge matchLabelKeys and mismatchLabelKeys into the selectors they narrow; in place.
+    """Merge matchLabelKeys and mismatchLabelKeys into the selectors they narrow, drop disabled fields; in place.
 
     Returns:
         The same pod.
     """
     rules = release or Release.latest()
+    if pod.spec.resource_claims and not rules.enabled("DynamicResourceAllocation"):
+        pod.spec.resource_claims = []
+        for container in (*pod.spec.containers, *pod.spec.init_containers):
+            container.resources.claims = []
     affinity = pod.spec.affinity
     if affinity is not None and rules.enabled("MatchLabelKeysInPodAffinity"):
         for terms in (affinity.pod_affinity, affinity.pod_anti_affinity):

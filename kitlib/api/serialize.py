@@ -21,7 +21,7 @@ from typing import IO, Any, NamedTuple, TypeVar
 
 import msgspec
 
-from kitlib.api import apps, core, policy, serialize_fast
+from kitlib.api import apps, core, devices, policy, serialize_fast
 from kitlib.api.errors import ManifestError
 from kitlib.api.meta import KubeObject, KubeStruct
 from kitlib.api.resource import Quantity, QuantityError
@@ -198,11 +198,13 @@ def type_of(api_version: str, kind: str) -> type[KubeObject]:
 @lru_cache(maxsize=1)
 def _types() -> dict[tuple[str, str], type[KubeObject]]:
     found: dict[tuple[str, str], type[KubeObject]] = {}
-    for module in (core, apps, policy):
+    for module in (core, apps, policy, devices):
         for member in vars(module).values():
             if isinstance(member, type) and issubclass(member, KubeObject) and member is not KubeObject:
                 sample = member()
                 found[sample.api_version, sample.kind] = member
+                if module is devices:  # the beta version has the same fields
+                    found["resource.k8s.io/v1beta2", sample.kind] = member
     return found
 
 

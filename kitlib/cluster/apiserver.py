@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from kitlib.api.apps import DaemonSet, Deployment, ReplicaSet, StatefulSet
 from kitlib.api.core import LimitRange, Namespace, Node, Pod, PodStatus, ResourceQuota, Toleration
 from kitlib.api.defaults import set_defaults
+from kitlib.api.devices import ResourceClaim, ResourceClaimStatus, ResourceClaimTemplate
 from kitlib.api.errors import Forbidden, Invalid, NotFound
 from kitlib.api.meta import Condition, KubeObject, ObjectMeta
 from kitlib.api.pod_strategy import prepare_for_create
@@ -26,7 +27,7 @@ from kitlib.cluster import limit_range, quota
 from kitlib.cluster.kinds import resource, resource_of
 from kitlib.cluster.priority import admit_priority, check_priority_class, system_priority_classes
 from kitlib.cluster.store import Store
-from kitlib.cluster.validation import validate
+from kitlib.cluster.validation import admin_access, validate
 from kitlib.kubelet.qos import compute_pod_qos
 
 T = TypeVar("T", bound=KubeObject)
@@ -85,7 +86,11 @@ class APIServer:
             _mark_gated(made)
         elif isinstance(made, Deployment | ReplicaSet | StatefulSet | DaemonSet):
             made.status = {}
+        elif isinstance(made, ResourceClaim):
+            made.status = ResourceClaimStatus()
         errors = validate(made, None)
+        if isinstance(made, ResourceClaim | ResourceClaimTemplate):
+            errors += admin_access(made, self.store.get(Namespace, made.namespace, copy=False).metadata.labels)
         if errors:
             raise Invalid(made.kind, made.name or made.metadata.generate_name, errors)
         charged = self._check(made, None)
@@ -167,7 +172,7 @@ class APIServer:
                 period stays, marked, until its kubelet has stopped it and deletes it with 0.
 
         Returns:
-            The object as it stood, or as it is marked.
+            The object as it stood, or as it is marked. So stays a claim that is allocated, until nobody uses it.
         """
         if grace != 0 and resource(kind).kind == "Pod":
             pod: Pod = self.store.get(Pod, name, namespace)
@@ -178,6 +183,11 @@ class APIServer:
                     pod.metadata.deletion_grace_period_seconds = seconds
                     return self.store.update(pod)
                 return pod
+        if resource(kind).kind == "ResourceClaim":
+            claim: ResourceClaim = self.store.get(ResourceClaim, name, namespace)
+            if claim.metadata.finalizers:
+                claim.metadata.deletion_timestamp = claim.metadata.deletion_timestamp or self.store.now()
+                return self.store.update(claim)
         return self.store.delete(kind, name, namespace)
 
     def _placed(self, obj: T) -> T:

@@ -56,6 +56,10 @@ RESOURCES = (
     Resource("CSINode", "storage.k8s.io", "csinodes", False),
     Resource("CSIDriver", "storage.k8s.io", "csidrivers", False),
     Resource("CSIStorageCapacity", "storage.k8s.io", "csistoragecapacities", True),
+    Resource("ResourceClaim", "resource.k8s.io", "resourceclaims", True),
+    Resource("ResourceClaimTemplate", "resource.k8s.io", "resourceclaimtemplates", True),
+    Resource("DeviceClass", "resource.k8s.io", "deviceclasses", False),
+    Resource("ResourceSlice", "resource.k8s.io", "resourceslices", False),
 )
 
 

@@ -4,7 +4,8 @@ A quota counts only the objects that all of its scopes match. A pod in a termina
 for its resources, but still as an object (`count/pods`). Where a quota limits CPU or memory, every container must say
 what it wants.
 
-Source: apiserver resourcequota.CheckRequest; pkg/quota/v1/evaluator/core (pods.go, services.go); quota/v1/generic.
+Source: apiserver resourcequota.CheckRequest; pkg/quota/v1/evaluator/core (pods.go, services.go, resource_claims.go);
+quota/v1/generic.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from kitlib.api.core import (
     ScopedResourceSelectorRequirement,
     Service,
 )
+from kitlib.api.devices import ALL, MAX_RESULTS, DeviceRequest, ResourceClaim
 from kitlib.api.errors import Forbidden
 from kitlib.api.meta import KubeObject, LabelSelector, LabelSelectorRequirement
 from kitlib.api.podresources import pod_limits, pod_requests
@@ -120,9 +122,23 @@ def usage(obj: KubeObject) -> ResourceList:
             if obj.spec.storage_class_name:
                 prefix = f"{obj.spec.storage_class_name}.storageclass.storage.k8s.io"
                 counted |= {f"{prefix}/requests.storage": storage, f"{prefix}/persistentvolumeclaims": ONE}
+    elif isinstance(obj, ResourceClaim):
+        for request in obj.spec.devices.requests:
+            for name, devices in _devices(request).items():
+                counted[name] = counted.get(name, ONE - ONE) + Quantity.from_int(devices, "DecimalSI")
     elif kind.plural in ("configmaps", "secrets", "replicationcontrollers", "resourcequotas"):
         counted[kind.plural] = ONE
     return counted
+
+
+def _devices(request: DeviceRequest) -> dict[str, int]:
+    """Devices by their class that a request may get at most. Source: resource_claims.go claimEvaluator.Usage."""
+    most: dict[str, int] = {}
+    for one in [request.exactly, *request.first_available]:
+        if one is not None:
+            name = f"{one.device_class_name}.deviceclass.resource.k8s.io/devices"
+            most[name] = max(most.get(name, 0), MAX_RESULTS if one.allocation_mode == ALL else one.count)
+    return most
 
 
 def matches(quota: ResourceQuota, obj: KubeObject) -> bool:

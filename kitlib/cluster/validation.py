@@ -2,21 +2,24 @@
 
 A workload's pod template is checked as the pod that it will become; the paths name the template.
 
-Source: pkg/apis/{apps,core,policy,scheduling}/validation; apimachinery ValidateObjectMeta.
+Source: pkg/apis/{apps,core,policy,resource,scheduling}/validation; apimachinery ValidateObjectMeta.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from kitlib.api import validation as rules
 from kitlib.api.apps import DaemonSet, Deployment, ReplicaSet, StatefulSet
 from kitlib.api.core import Container, Namespace, Node, Pod, PodTemplateSpec, ResourceList, ResourceQuota
 from kitlib.api.defaults import set_defaults
+from kitlib.api.devices import DeviceClass, ResourceClaim, ResourceClaimTemplate, ResourceSlice
 from kitlib.api.meta import KubeObject, LabelSelector, ObjectMeta
 from kitlib.api.policy import PodDisruptionBudget
 from kitlib.api.selectors import LabelSelectorMatcher
 from kitlib.api.serialize import deepcopy
+from kitlib.api.validation import devices
 from kitlib.api.validation.fields import (
     Errors,
     FieldError,
@@ -34,6 +37,7 @@ from kitlib.api.validation.fields import (
 from kitlib.kubelet.qos import compute_pod_qos
 
 _NOT_NEGATIVE = "must be greater than or equal to 0"
+_ADMIN = "resource.kubernetes.io/admin-access"
 
 
 def validate(obj: KubeObject, old: KubeObject | None, *, subresource: str = "") -> Errors:
@@ -60,6 +64,8 @@ def validate(obj: KubeObject, old: KubeObject | None, *, subresource: str = "") 
         errors += _amounts(obj.status.allocatable, "status.allocatable")
     elif isinstance(obj, ResourceQuota):
         errors += _amounts(obj.spec.hard, "spec.hard")
+    elif isinstance(obj, ResourceClaim | ResourceClaimTemplate | DeviceClass | ResourceSlice):
+        errors += _devices(obj, old)
     return errors
 
 
@@ -130,6 +136,36 @@ def _budget(obj: PodDisruptionBudget) -> Errors:
         elif isinstance(value, str) and int(value[:-1]) > 100:
             errors.append(invalid(f"spec.{name}", value, "must not be greater than 100%"))
     return errors + label_selector(spec.selector, "spec.selector")
+
+
+def _devices(
+    obj: ResourceClaim | ResourceClaimTemplate | DeviceClass | ResourceSlice, old: KubeObject | None
+) -> Errors:
+    """Claims and templates never change once they stand. Source: pkg/apis/resource/validation."""
+    if isinstance(obj, DeviceClass):
+        return devices.device_class(obj)
+    if isinstance(obj, ResourceSlice):
+        return devices.slice_spec(obj.spec, old.spec if isinstance(old, ResourceSlice) else None, "spec")
+    if isinstance(old, ResourceClaim | ResourceClaimTemplate):
+        spec = getattr(obj, "spec", None)
+        return [] if spec == old.spec else [invalid("spec", spec, "field is immutable")]
+    if isinstance(obj, ResourceClaimTemplate):
+        return devices.claim_spec(obj.spec.spec, "spec.spec")
+    return devices.claim_spec(obj.spec, "spec") if isinstance(obj, ResourceClaim) else []
+
+
+def admin_access(obj: ResourceClaim | ResourceClaimTemplate, labels: Mapping[str, str]) -> Errors:
+    """Claims with access to devices that others use are for namespaces that allow it. Source: AuthorizedForAdmin."""
+    if labels.get(_ADMIN) == "true":
+        return []
+    claim = obj.spec.spec if isinstance(obj, ResourceClaimTemplate) else obj.spec
+    path = "spec.spec" if isinstance(obj, ResourceClaimTemplate) else "spec"
+    detail = f"admin access to devices requires the `{_ADMIN}: true` label on the containing namespace"
+    return [
+        forbidden(f"{path}.devices.requests[{i}].exactly.adminAccess", detail)
+        for i, request in enumerate(claim.devices.requests)
+        if request.exactly is not None and request.exactly.admin_access
+    ]
 
 
 def _amounts(amounts: ResourceList, path: str) -> Errors:

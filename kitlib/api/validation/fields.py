@@ -22,6 +22,7 @@ ErrorType = Literal[
     "FieldValueDuplicate",
     "FieldValueNotFound",
     "FieldValueTooLong",
+    "FieldValueTooMany",
 ]
 
 _WORDS = {
@@ -32,6 +33,7 @@ _WORDS = {
     "FieldValueDuplicate": "Duplicate value",
     "FieldValueNotFound": "Not found",
     "FieldValueTooLong": "Too long",
+    "FieldValueTooMany": "Too many",
 }
 _WITHOUT_VALUE = ("FieldValueRequired", "FieldValueForbidden", "FieldValueTooLong")
 

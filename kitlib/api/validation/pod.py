@@ -11,7 +11,7 @@ from typing import Any
 from kitlib.api.core import NodeSelectorTerm, Pod, PodSpec
 from kitlib.api.meta import ObjectMeta
 from kitlib.api.serialize import deepcopy, to_dict
-from kitlib.api.validation import containers, resources, scheduling
+from kitlib.api.validation import containers, devices, resources, scheduling
 from kitlib.api.validation.fields import (
     Errors,
     annotation_keys,
@@ -69,7 +69,7 @@ def metadata(meta: ObjectMeta, path: str) -> Errors:
 def pod_spec(pod: Pod, path: str) -> Errors:
     """Source: ValidatePodSpec."""
     spec = pod.spec
-    found = containers.volumes(spec, path) + containers.all_containers(spec, path)
+    found = containers.volumes(spec, path) + devices.pod_claims(spec, path) + containers.all_containers(spec, path)
     found += resources.pod_level(pod, f"{path}.resources")
     if not spec.restart_policy:
         found.append(required(f"{path}.restartPolicy"))

@@ -16,6 +16,7 @@ from kitlib.cluster.controllers import (
     node_taints,
     quota_status,
     replicaset,
+    resourceclaim,
     statefulset,
 )
 
@@ -25,6 +26,7 @@ CONTROLLERS: tuple[Callable[[APIServer], None], ...] = (
     replicaset.sync,
     statefulset.sync,
     daemonset.sync,
+    resourceclaim.sync,
     node_taints.sync,
     disruption.sync,
     quota_status.sync,

@@ -1,0 +1,207 @@
+"""The functions that CEL expressions in the kit may call, with the types they take; quantities and versions.
+
+Source: cel-spec (standard definitions), apiserver pkg/cel/library (quantity.go, semverlib.go, regex.go), cel-go ext
+strings.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import total_ordering
+from typing import Any, NamedTuple
+
+from kitlib.api.errors import KitError
+from kitlib.api.resource import Quantity, QuantityError
+
+ANY, BOOL, INT, DOUBLE, STRING, LIST, MAP, NULL = "dyn", "bool", "int", "double", "string", "list", "map", "null_type"
+QUANTITY, SEMVER, OPTIONAL = "kubernetes.Quantity", "kubernetes.Semver", "optional_type"
+NUMBERS = (INT, DOUBLE)
+
+
+class EvaluationError(KitError):
+    """What goes wrong while an expression is evaluated: a key that there is not, types that do not go together."""
+
+
+@total_ordering
+@dataclass(frozen=True)
+class Semver:
+    """A semantic version; what follows a `+` does not count when two are compared. Source: semver.org 2.0.0."""
+
+    major: int
+    minor: int
+    patch: int
+    pre: tuple[tuple[int, int, str], ...] = ()
+
+    @classmethod
+    def parse(cls, text: str) -> Semver:
+        """Raises: EvaluationError."""
+        number = r"(0|[1-9]\d*)"
+        found = re.fullmatch(rf"{number}\.{number}\.{number}(?:-([\w.-]+))?(?:\+[\w.-]+)?", text, re.ASCII)
+        if found is None:
+            raise EvaluationError(f"No Major.Minor.Patch elements found: {text!r}")
+        parts = found[4].split(".") if found[4] else []
+        pre = tuple((0, int(part), "") if part.isdigit() else (1, 0, part) for part in parts)
+        return cls(int(found[1]), int(found[2]), int(found[3]), pre)
+
+    @property
+    def _order(self) -> tuple[Any, ...]:
+        return self.major, self.minor, self.patch, not self.pre, self.pre  # a version before its release is smaller
+
+    def __lt__(self, other: Semver) -> bool:
+        return self._order < other._order
+
+
+@dataclass(frozen=True)
+class Maybe:
+    """An optional value, as `.?` makes them."""
+
+    there: bool
+    value: Any = None
+
+
+class Overload(NamedTuple):
+    """One way to call a function: argument types (of a method the receiver's first), the result's type, the work."""
+
+    takes: tuple[str, ...]
+    gives: str
+    work: Callable[..., Any]
+
+
+def type_of(value: Any) -> str:
+    """A value's type as messages name it."""
+    if value is None:
+        return NULL
+    for kind, name in _TYPES:
+        if isinstance(value, kind):
+            return name
+    return type(value).__name__
+
+
+_TYPES: tuple[tuple[type, str], ...] = (
+    (bool, BOOL),
+    (int, INT),
+    (float, DOUBLE),
+    (str, STRING),
+    (list, LIST),
+    (dict, MAP),
+    (Quantity, QUANTITY),
+    (Semver, SEMVER),
+    (Maybe, OPTIONAL),
+)
+
+
+def _quantity(text: str) -> Quantity:
+    try:
+        return Quantity(text)
+    except QuantityError as error:
+        raise EvaluationError(str(error)) from None
+
+
+def _works(make: Callable[[str], Any]) -> Callable[[str], bool]:
+    def tried(text: str) -> bool:
+        try:
+            make(text)
+        except EvaluationError:
+            return False
+        return True
+
+    return tried
+
+
+def _compared(one: Any, other: Any) -> int:
+    return int(one > other) - int(one < other)
+
+
+def _matches(text: str, pattern: str) -> bool:
+    try:
+        return re.search(pattern, text) is not None
+    except re.error as error:
+        raise EvaluationError(f"error parsing regexp: {error}") from None
+
+
+def _whole(value: Any) -> int:
+    try:
+        return int(value)
+    except (ValueError, OverflowError):
+        raise EvaluationError(f"type conversion error from {type_of(value)} to int") from None
+
+
+def _float(value: Any) -> float:
+    try:
+        return float(value)
+    except ValueError:
+        raise EvaluationError(f"type conversion error from {type_of(value)} to double") from None
+
+
+def _printed(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _integer(value: Quantity) -> int:
+    if value.nano % 10**9:
+        raise EvaluationError("cannot convert value to integer")
+    return value.nano // 10**9
+
+
+def _taken(value: Maybe) -> Any:
+    if not value.there:
+        raise EvaluationError("optional.none() dereference")
+    return value.value
+
+
+def _pairs(kinds: tuple[str, ...], gives: str, work: Callable[..., Any]) -> list[Overload]:
+    return [Overload((kind, kind), gives, work) for kind in kinds]
+
+
+FUNCTIONS: dict[str, list[Overload]] = {
+    "quantity": [Overload((STRING,), QUANTITY, _quantity)],
+    "isQuantity": [Overload((STRING,), BOOL, _works(_quantity))],
+    "semver": [Overload((STRING,), SEMVER, Semver.parse)],
+    "isSemver": [Overload((STRING,), BOOL, _works(Semver.parse))],
+    "size": [Overload((kind,), INT, len) for kind in (STRING, LIST, MAP)],
+    "int": [Overload((kind,), INT, _whole) for kind in (INT, DOUBLE, STRING)],
+    "double": [Overload((kind,), DOUBLE, _float) for kind in (INT, DOUBLE, STRING)],
+    "string": [Overload((kind,), STRING, _printed) for kind in (INT, DOUBLE, STRING, BOOL)],
+    "bool": [Overload((BOOL,), BOOL, bool)],
+    "dyn": [Overload((ANY,), ANY, lambda value: value)],
+    "matches": [Overload((STRING, STRING), BOOL, _matches)],
+}
+"""Called by name alone."""
+
+METHODS: dict[str, list[Overload]] = {
+    "compareTo": _pairs((QUANTITY, SEMVER), INT, _compared),
+    "isGreaterThan": _pairs((QUANTITY, SEMVER), BOOL, lambda one, other: one > other),
+    "isLessThan": _pairs((QUANTITY, SEMVER), BOOL, lambda one, other: one < other),
+    "add": [
+        Overload((QUANTITY, QUANTITY), QUANTITY, lambda one, other: one + other),
+        Overload((QUANTITY, INT), QUANTITY, lambda one, other: one + Quantity.from_int(other)),
+    ],
+    "sub": [
+        Overload((QUANTITY, QUANTITY), QUANTITY, lambda one, other: one - other),
+        Overload((QUANTITY, INT), QUANTITY, lambda one, other: one - Quantity.from_int(other)),
+    ],
+    "sign": [Overload((QUANTITY,), INT, Quantity.sign)],
+    "isInteger": [Overload((QUANTITY,), BOOL, lambda value: value.nano % 10**9 == 0)],
+    "asInteger": [Overload((QUANTITY,), INT, _integer)],
+    "asApproximateFloat": [Overload((QUANTITY,), DOUBLE, float)],
+    "major": [Overload((SEMVER,), INT, lambda value: value.major)],
+    "minor": [Overload((SEMVER,), INT, lambda value: value.minor)],
+    "patch": [Overload((SEMVER,), INT, lambda value: value.patch)],
+    "size": FUNCTIONS["size"],
+    "matches": FUNCTIONS["matches"],
+    "startsWith": [Overload((STRING, STRING), BOOL, str.startswith)],
+    "endsWith": [Overload((STRING, STRING), BOOL, str.endswith)],
+    "contains": [Overload((STRING, STRING), BOOL, lambda text, part: part in text)],
+    "lowerAscii": [Overload((STRING,), STRING, str.lower)],
+    "upperAscii": [Overload((STRING,), STRING, str.upper)],
+    "trim": [Overload((STRING,), STRING, str.strip)],
+    "split": [Overload((STRING, STRING), LIST, lambda text, part: text.split(part) if part else list(text))],
+    "replace": [Overload((STRING, STRING, STRING), STRING, str.replace)],
+    "hasValue": [Overload((OPTIONAL,), BOOL, lambda value: value.there)],
+    "value": [Overload((OPTIONAL,), ANY, _taken)],
+    "orValue": [Overload((OPTIONAL, ANY), ANY, lambda value, other: value.value if value.there else other)],
+    "or": [Overload((OPTIONAL, OPTIONAL), OPTIONAL, lambda value, other: value if value.there else other)],
+}
+"""Called on a value, which is the first argument."""

@@ -1,0 +1,216 @@
+"""CEL expressions as trees: tokens, precedence, and the macros left as ordinary calls.
+
+The grammar is the Common Expression Language's without bytes, messages (`Type{…}`) and unsigned numbers.
+
+Source: cel-spec langdef.md (grammar); kubernetes.io/docs/reference/using-api/cel.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from kitlib.api.errors import KitError
+
+_TOKEN = re.compile(
+    r"""(?P<space>\s+|//[^\n]*)
+      | (?P<float>\d+\.\d+(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+)
+      | (?P<int>0x[0-9a-fA-F]+|\d+)
+      | (?P<text>[rR]?(?:\"{3}(?:\\.|[^\\])*?\"{3}|'{3}(?:\\.|[^\\])*?'{3}|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'))
+      | (?P<name>[A-Za-z_]\w*)
+      | (?P<mark>\.\?|\[\?|==|!=|<=|>=|&&|\|\||[-+*/%!<>.,:?()\[\]{}])
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-7]{3})|(.))", re.DOTALL)
+_PLAIN = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
+_LEVELS = (("||",), ("&&",), ("==", "!=", "<", "<=", ">", ">=", "in"), ("+", "-"), ("*", "/", "%"))
+_RESERVED = {"as", "break", "const", "continue", "else", "for", "function", "if", "import", "let", "loop", "package"}
+_RESERVED |= {"namespace", "return", "var", "void", "while"}
+_CONSTANTS = {"true": True, "false": False, "null": None}
+
+
+class CompileError(KitError):
+    """An expression that is none, or that needs something outside the kit's part of the language."""
+
+
+@dataclass(frozen=True)
+class Node:
+    """A part of an expression.
+
+    Attributes:
+        kind: literal, name, select, optional_select, index, optional_index, call, method, list, map, choice, binary,
+            unary.
+        value: the literal, the name, the operator. parts: what it is made of; of a method the receiver first.
+        at: column, from 0.
+    """
+
+    kind: str
+    value: Any = None
+    parts: tuple[Node, ...] = field(default=())
+    at: int = 0
+
+
+def parse(text: str) -> Node:
+    """The tree of an expression.
+
+    Raises:
+        CompileError: with the place.
+    """
+    return _Parser(text).whole()
+
+
+def wrong(text: str, at: int, problem: str) -> CompileError:
+    """An error as cel-go reports it: line, column, and a mark below."""
+    line = text.count("\n", 0, at) + 1
+    start = text.rfind("\n", 0, at) + 1
+    shown = text[start:].split("\n")[0]
+    place = f"<input>:{line}:{at - start + 1}"
+    return CompileError(f"compilation failed: ERROR: {place}: {problem}\n | {shown}\n | {'.' * (at - start)}^")
+
+
+class _Parser:
+    """Recursive descent over the tokens of one expression."""
+
+    def __init__(self, text: str) -> None:
+        self.text, self.place = text, 0
+        self.tokens: list[tuple[str, str, int]] = []
+        at = 0
+        while at < len(text):
+            found = _TOKEN.match(text, at)
+            if found is None:
+                raise wrong(text, at, f"Syntax error: token recognition error at: {text[at]!r}")
+            if found.lastgroup != "space":
+                self.tokens.append((str(found.lastgroup), found[0], at))
+            at = found.end()
+        self.tokens.append(("end", "<EOF>", len(text)))
+
+    def whole(self) -> Node:
+        made = self.expression()
+        if self.tokens[self.place][0] != "end":
+            raise self.unexpected()
+        return made
+
+    def unexpected(self) -> CompileError:
+        _, shown, at = self.tokens[self.place]
+        return wrong(self.text, at, f"Syntax error: mismatched input '{shown}'")
+
+    def take(self, *marks: str) -> str:
+        """The next token where it is one of these; "" = it is not."""
+        kind, shown, _ = self.tokens[self.place]
+        if shown in marks and kind in ("mark", "name"):
+            self.place += 1
+            return shown
+        return ""
+
+    def need(self, mark: str) -> None:
+        if not self.take(mark):
+            raise self.unexpected()
+
+    def expression(self) -> Node:
+        made, at = self.level(0), self.tokens[self.place][2]
+        if not self.take("?"):
+            return made
+        yes = self.level(0)
+        self.need(":")
+        return Node("choice", "?:", (made, yes, self.expression()), at)
+
+    def level(self, number: int) -> Node:
+        if number == len(_LEVELS):
+            return self.unary()
+        made = self.level(number + 1)
+        while True:
+            at = self.tokens[self.place][2]
+            operator = self.take(*_LEVELS[number])
+            if not operator:
+                return made
+            made = Node("binary", operator, (made, self.level(number + 1)), at)
+
+    def unary(self) -> Node:
+        at = self.tokens[self.place][2]
+        operator = self.take("!", "-")
+        return Node("unary", operator, (self.unary(),), at) if operator else self.member()
+
+    def member(self) -> Node:
+        made = self.primary()
+        while True:
+            at = self.tokens[self.place][2]
+            mark = self.take(".", ".?", "[", "[?")
+            if not mark:
+                return made
+            if mark in ("[", "[?"):
+                made = Node("optional_index" if "?" in mark else "index", None, (made, self.expression()), at)
+                self.need("]")
+                continue
+            kind, name, _ = self.tokens[self.place]
+            if kind != "name":
+                raise self.unexpected()
+            self.place += 1
+            if mark == "." and self.take("("):
+                made = Node("method", name, (made, *self.listed(")")), at)
+            else:
+                made = Node("optional_select" if "?" in mark else "select", name, (made,), at)
+
+    def listed(self, end: str) -> list[Node]:
+        found: list[Node] = []
+        while not self.take(end):
+            found.append(self.expression())
+            if not self.take(","):
+                self.need(end)
+                break
+        return found
+
+    def primary(self) -> Node:
+        kind, shown, at = self.tokens[self.place]
+        if kind == "mark":
+            if self.take("("):
+                made = self.expression()
+                self.need(")")
+                return made
+            if self.take("["):
+                return Node("list", None, tuple(self.listed("]")), at)
+            if self.take("{"):
+                return self.mapping(at)
+            raise self.unexpected()
+        self.place += 1
+        if kind == "int":
+            return Node("literal", int(shown, 0) if "x" in shown else int(shown), at=at)
+        if kind == "float":
+            return Node("literal", float(shown), at=at)
+        if kind == "text":
+            return Node("literal", _text(shown), at=at)
+        if kind == "name" and shown in _CONSTANTS:
+            return Node("literal", _CONSTANTS[shown], at=at)
+        if kind == "name" and shown not in _RESERVED:
+            return Node("call", shown, tuple(self.listed(")")), at) if self.take("(") else Node("name", shown, at=at)
+        self.place -= 1
+        raise self.unexpected()
+
+    def mapping(self, at: int) -> Node:
+        parts: list[Node] = []
+        while not self.take("}"):
+            parts.append(self.expression())
+            self.need(":")
+            parts.append(self.expression())
+            if not self.take(","):
+                self.need("}")
+                break
+        return Node("map", None, tuple(parts), at)
+
+
+def _text(shown: str) -> str:
+    raw = shown[0] in "rR"
+    body = shown[1:] if raw else shown
+    edge = 3 if body[:3] in ('"""', "'''") and len(body) >= 6 else 1
+    body = body[edge:-edge]
+    if raw:
+        return body
+
+    def meant(found: re.Match[str]) -> str:
+        code = found[1] or found[2] or found[3]
+        if code:
+            return chr(int(code, 16))
+        return chr(int(found[4], 8)) if found[4] else _PLAIN.get(found[5], found[5])
+
+    return _ESCAPE.sub(meant, body)

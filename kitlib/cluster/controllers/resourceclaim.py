@@ -1,0 +1,171 @@
+"""ResourceClaims: made from templates for the pods that ask, released when pods end, deallocated when nobody is left.
+
+A pod that was bound without the scheduler still reserves its claims, where they are allocated already.
+
+Source: pkg/controller/resourceclaim (syncPod, handleClaim, syncClaim); pkg/controller/garbagecollector for claims whose
+pod is gone.
+"""
+
+from __future__ import annotations
+
+from kitlib.api.claims import (
+    ClaimError,
+    NotCreatedYet,
+    claim_name,
+    deallocated,
+    is_for_pod,
+    is_reserved_for,
+    owning_pod,
+    reserved,
+    without_users,
+)
+from kitlib.api.core import Pod, PodResourceClaim
+from kitlib.api.devices import FINALIZER, MAX_USERS, ResourceClaim, ResourceClaimTemplate
+from kitlib.api.errors import Forbidden, Invalid, KitError
+from kitlib.api.meta import ObjectMeta, OwnerReference
+from kitlib.api.serialize import deepcopy
+from kitlib.cluster.apiserver import APIServer
+from kitlib.cluster.controllers.pods import record
+
+POD_CLAIM = "resource.kubernetes.io/pod-claim-name"
+"""The annotation that says for which entry of the pod a claim was made. Source: podResourceClaimAnnotation."""
+_LONGEST = 57  # leaves room for the hyphen and the five letters that the server adds
+
+
+def sync(api: APIServer) -> None:
+    """Give every pod its claims, and every claim back that its pods no longer need."""
+    if not api.release.enabled("DynamicResourceAllocation"):
+        return
+    pods = {pod.metadata.uid: pod for pod in api.store.list(Pod, copy=False)}
+    for pod in pods.values():
+        if pod.spec.resource_claims and pod.metadata.deletion_timestamp is None and not is_done(pod):
+            _sync_pod(api, pod)
+    for claim in api.store.list(ResourceClaim, copy=False):
+        _sync_claim(api, claim, pods)
+
+
+def is_done(pod: Pod) -> bool:
+    """Whether none of the pod's containers runs, nor ever will. Source: isPodDone."""
+    if pod.status.phase in ("Succeeded", "Failed"):
+        return True
+    return pod.metadata.deletion_timestamp is not None and not pod.spec.node_name
+
+
+def _sync_pod(api: APIServer, pod: Pod) -> None:
+    made: dict[str, str] = {}
+    for wanted in pod.spec.resource_claims:
+        try:
+            name = _claim_for(api, pod, wanted)
+        except KitError as error:
+            key, situation = f"{pod.metadata.uid}/{wanted.name}", (str(error),)
+            if api.refusals.get(key) != situation:  # said once, until it is another problem
+                api.refusals[key] = situation
+                record(api, pod, "Warning", "FailedResourceClaimCreation", f"PodResourceClaim {wanted.name}: {error}")
+            continue
+        if name:
+            made[wanted.name] = name
+    if made:
+        changed = deepcopy(api.store.get(Pod, pod.name, pod.namespace))
+        kept = [status for status in changed.status.resource_claim_statuses if status.name not in made]
+        new = [PodResourceClaim(name=entry, resource_claim_name=name) for entry, name in made.items()]
+        changed.status.resource_claim_statuses = [*kept, *new]
+        pod = api.update_status(changed)
+    if pod.spec.node_name:
+        _reserve(api, pod)
+
+
+def _claim_for(api: APIServer, pod: Pod, wanted: PodResourceClaim) -> str:
+    """Make the claim that an entry needs; "" where there is one already. Source: handleClaim."""
+    try:
+        name, must_own = claim_name(pod, wanted)
+    except NotCreatedYet:
+        name, must_own = "", True
+    if name is None or wanted.resource_claim_template_name is None:
+        return ""
+    claim = api.store.find(ResourceClaim, name, pod.namespace, copy=False) if name else None
+    if claim is not None and (not must_own or is_for_pod(claim, pod)):
+        return ""
+    for orphan in api.store.list(ResourceClaim, pod.namespace, copy=False):
+        if is_for_pod(orphan, pod) and orphan.metadata.annotations.get(POD_CLAIM) == wanted.name:
+            return str(orphan.name)
+    template = api.store.find(ResourceClaimTemplate, wanted.resource_claim_template_name, pod.namespace)
+    if template is None:
+        missing = wanted.resource_claim_template_name
+        raise ClaimError(
+            f'resource claim template "{missing}": resourceclaimtemplate.resource.k8s.io "{missing}" not found'
+        )
+    try:
+        return api.create(claim_from(template, pod, wanted.name)).name
+    except (Forbidden, Invalid) as refused:
+        raise ClaimError(f"create ResourceClaim : {refused}") from refused
+
+
+def claim_from(template: ResourceClaimTemplate, pod: Pod, entry: str) -> ResourceClaim:
+    """The claim of a template for one entry of a pod, which owns it; the server completes the name."""
+    prefix = f"{pod.name}-{entry}-"
+    if len(prefix) > _LONGEST:  # both parts are cut, in proportion
+        cut = _LONGEST / len(prefix)
+        prefix = f"{pod.name[: int(len(pod.name) * cut)]}-{entry[: int(len(entry) * cut)]}"
+    meta = ObjectMeta(
+        generate_name=prefix,
+        namespace=pod.namespace,
+        labels=dict(template.spec.metadata.labels),
+        annotations={**template.spec.metadata.annotations, POD_CLAIM: entry},
+        owner_references=[
+            OwnerReference(
+                api_version="v1",
+                kind="Pod",
+                name=pod.name,
+                uid=pod.metadata.uid,
+                controller=True,
+                block_owner_deletion=True,
+            )
+        ],
+    )
+    return ResourceClaim(metadata=meta, spec=deepcopy(template.spec.spec))
+
+
+def _reserve(api: APIServer, pod: Pod) -> None:
+    """A pod that stands on a node uses its allocated claims, whoever put it there."""
+    for wanted in pod.spec.resource_claims:
+        try:
+            name, must_own = claim_name(pod, wanted)
+        except ClaimError:
+            continue
+        claim = api.store.find(ResourceClaim, name or "", pod.namespace, copy=False)
+        if claim is None or claim.status.allocation is None or (must_own and not is_for_pod(claim, pod)):
+            continue
+        if not is_reserved_for(claim, pod) and len(claim.status.reserved_for) < MAX_USERS:
+            api.update_status(reserved(claim, pod))
+
+
+def _sync_claim(api: APIServer, claim: ResourceClaim, pods: dict[str, Pod]) -> None:
+    """Source: syncClaim."""
+    gone = [user.uid for user in claim.status.reserved_for if user.uid not in pods or is_done(pods[user.uid])]
+    if gone:
+        claim = _put(api, without_users(claim, *gone))
+    if claim.status.reserved_for:
+        return
+    if claim.metadata.deletion_timestamp is not None:
+        _put(api, deallocated(claim))
+        api.delete(ResourceClaim, claim.name, claim.namespace)
+        return
+    _, owner = owning_pod(claim)
+    if owner and (owner not in pods or is_done(pods[owner])):
+        _put(api, deallocated(claim))
+        api.delete(ResourceClaim, claim.name, claim.namespace)
+
+
+def _put(api: APIServer, claim: ResourceClaim) -> ResourceClaim:
+    """Write status and finalizers of a claim; everything else of it never changes."""
+    standing = api.store.get(ResourceClaim, claim.name, claim.namespace)
+    standing.status, standing.metadata.finalizers = claim.status, list(claim.metadata.finalizers)
+    return api.store.update(standing)
+
+
+def put_allocation(api: APIServer, claim: ResourceClaim) -> ResourceClaim:
+    """What the scheduler decided about a claim: an allocated one keeps a finalizer, so that it cannot vanish in use."""
+    made = deepcopy(claim)
+    if made.status.allocation is not None and FINALIZER not in made.metadata.finalizers:
+        made.metadata.finalizers = [*made.metadata.finalizers, FINALIZER]
+    return _put(api, made)
