@@ -47,10 +47,12 @@ class Cluster(Closing):
         api: the API server; `api.store` holds the objects.
         release: the Kubernetes release whose behaviour is followed.
         journal: what the user did.
+        notes: sentences: what is different from what was asked for.
     """
 
     def __init__(self, api: APIServer, release: Release) -> None:
         self.api, self.release = api, release
+        self.notes: list[str] = []
         self.journal = Journal()
         self._applier = manifests.Applier(api)
         self._replaying = False

@@ -33,9 +33,6 @@ class DockerCluster(RealTimeCluster):
         autoscaler, gate_manager: as for `Cluster.simulated`.
         common: what holds for all nodes: cpus, memory, kubelet, labels, taints, ….
 
-    Attributes:
-        notes: sentences: what is different from what was asked for.
-
     Raises:
         KitError: where no engine answers, the image cannot be built, or a node does not start; then nothing is left.
     """
@@ -59,7 +56,6 @@ class DockerCluster(RealTimeCluster):
         followed = Release.of(release, feature_gates)
         plans = plan(nodes, **common)
         self.release = followed
-        self.notes: list[str] = []
         for one in plans:
             config_of(one, followed)  # what cannot be is said before anything is started
         self._starter = Starter(privilege, image)

@@ -72,7 +72,7 @@ class Lesson:
         """A cluster on this lesson's kernel; the one that was made before is closed.
 
         Where real nodes were not asked for by hand and cannot be made, the notebook goes on with the simulated kernel,
-        and says so.
+        and says so. What else is different from what was asked for (the cluster's notes) is shown too.
 
         Args:
             nodes: how many, or a list of node settings.
@@ -96,6 +96,8 @@ class Lesson:
         if self._cluster is None:
             self._cluster = Cluster.simulated(nodes=nodes, **settings)
         _open.add(self._cluster)
+        if self._cluster.notes:
+            _show(self)
         return self._cluster
 
     def processors(self, wished: int) -> int:
@@ -146,6 +148,11 @@ class Lesson:
         """(right answers, answered questions) of this notebook."""
         return self._progress.score(self.name)
 
+    @property
+    def notes(self) -> list[str]:
+        """What is different from what was asked for, as the cluster that is open says it."""
+        return list(self._cluster.notes) if self._cluster is not None else []
+
     def close(self) -> None:
         """End the cluster that this lesson has open."""
         if self._cluster is not None:
@@ -153,21 +160,26 @@ class Lesson:
             self._cluster = None
 
     def __repr__(self) -> str:
-        return f"{self.name}: {_KERNEL_WORDS[self.kernel]} ({self.why})"
+        return " ".join((f"{self.name}: {_KERNEL_WORDS[self.kernel]} ({self.why})", *map(_sentence, self.notes)))
 
     def _repr_html_(self) -> str:
         right, of = self.score()
         choice = html.escape(f'Lesson("{self.name}", "{_OTHER[self.kernel]}")')
         other = "" if self._because else f" Other choice: <code>{choice}</code>."
         score = f" Predictions so far: {right:g} of {of:g} right." if of else ""
+        notes = "".join(f"<br>{html.escape(_sentence(note))}" for note in self.notes)
         return (
             '<p class="kitlib-lesson" style="border-left:4px solid #0072B2;padding-left:.7em">'
-            f"<b>{html.escape(_KERNEL_WORDS[self.kernel])}</b> ({html.escape(self.why)}).{other}{score}</p>"
+            f"<b>{html.escape(_KERNEL_WORDS[self.kernel])}</b> ({html.escape(self.why)}).{other}{score}{notes}</p>"
         )
 
 
 _KERNEL_WORDS = {"docker": "Real nodes in disposable containers", "simulated": "The simulated kernel"}
 _OTHER = {"docker": "simulated", "simulated": "docker"}
+
+
+def _sentence(note: str) -> str:
+    return f"{note[:1].upper()}{note[1:].rstrip('.')}."
 
 
 def _show(lesson: Lesson) -> None:

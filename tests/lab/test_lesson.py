@@ -50,6 +50,33 @@ def test_where_real_nodes_cannot_be_made_the_notebook_goes_on_with_the_simulated
     lesson.close()
 
 
+def test_what_is_different_from_what_was_asked_for_is_shown_with_the_kernel(made, monkeypatch):
+    def noted(nodes=1, **settings):
+        cluster = Cluster.simulated(nodes)
+        cluster.notes.append("plugins of your own run in this process, so the control plane <does> too")
+        return cluster
+
+    monkeypatch.setattr(Cluster, "docker", staticmethod(noted))
+    shown = []
+    monkeypatch.setattr(room, "_show", lambda one: shown.append(one._repr_html_()))
+    lesson = made("docker")
+    assert lesson.notes == [] and "in this process" not in lesson._repr_html_()
+    lesson.cluster()
+    assert "Plugins of your own run in this process, so the control plane &lt;does&gt; too." in shown[0]
+    assert "(chosen by hand)" in shown[0]
+    assert str(lesson).endswith("so the control plane <does> too.")
+    lesson.close()
+    assert lesson.notes == [] and "in this process" not in lesson._repr_html_()
+
+
+def test_a_cluster_as_it_was_asked_for_is_not_announced_again(made, monkeypatch):
+    shown = []
+    monkeypatch.setattr(room, "_show", shown.append)
+    lesson = made("simulated")
+    assert lesson.cluster().notes == [] and not shown
+    lesson.close()
+
+
 def test_where_real_nodes_were_asked_for_by_hand_their_failure_is_an_error(made, monkeypatch):
     monkeypatch.setattr(Cluster, "docker", staticmethod(no_nodes))
     with pytest.raises(KitError, match="image cannot be built"):

@@ -90,7 +90,6 @@ class ControlledByContainer(Refreshing):
     """Made by `Cluster.docker`; arguments as for `DockerCluster`.
 
     Attributes:
-        notes: sentences: what is different from what was asked for.
         clock: seconds since the cluster began.
 
     Raises:
@@ -118,7 +117,6 @@ class ControlledByContainer(Refreshing):
         plans = [self._settled(one) for one in plan(nodes, **common)]
         self._common, self._closed, self._lock = common, False, threading.RLock()
         self._machines: dict[str, RealNode] = {}
-        self.notes: list[str] = []
         self._seen = 0
         self.clock = RealClock()
         front = FrontAPI(self)
