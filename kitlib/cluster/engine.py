@@ -18,6 +18,8 @@ def engine_answers() -> tuple[bool, str]:
         return False, str(error)
     try:
         there = host.host_of(client, endpoint)
+        if there.hindrance:
+            return False, f"{there.name} {there.version} answers, but {there.hindrance}"
         if not image.ready(client):
             return False, f"{there.name} {there.version} answers, but the nodes' image is not there: kitlib image build"
     except KitError as error:

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from kitlib.api.errors import KitError
 from kitlib.cluster.nodes import NodePlan
 from kitlib.kubelet.desired import NodeConfig
-from kitlib.node.real import container, engine
+from kitlib.node.real import container, engine, host
 from kitlib.node.real import image as images
 from kitlib.node.real.container import NodeContainer, Privilege
 from kitlib.node.real.link import Link
@@ -26,6 +26,8 @@ AT_ONCE = 10
 """Nodes that are started at the same time."""
 SHARE = 0.8
 """Of the engine's memory that one node may have at most, whatever was asked for."""
+BOUND = {"cpuset": "CPUs", "memory": "memory", "pids": "number of processes"}
+"""Controller that an engine may lack -> what of a node's container it bounds."""
 Show = Callable[[int, int], None]
 T = TypeVar("T")
 
@@ -58,6 +60,8 @@ class Starter:
         standing = self._threads.submit(lambda: self._image or images.standing(self._client))
         with engine.asking("real nodes"):
             self._info = self._client.info()
+            if why := host.hindrance(self._info):  # said before an image is built in vain
+                raise engine.EngineError(f"no real nodes on this engine: {why}; or use Cluster.simulated()")
             container.sweep(self._client)
         self._image = standing.result() or images.build(self._client)
 
@@ -119,6 +123,9 @@ class Starter:
         self._lacking = made.lacking
         if "SYSLOG" in made.lacking:
             notes.append("the kernel's log may be refused (no CAP_SYSLOG)")
+        for bound in container.BOUNDS:
+            if bound in made.lacking:
+                notes.append(f"the engine has no {bound} controller: nothing keeps the node within its {BOUND[bound]}")
         return made, notes
 
     def begin_control(self, link: Callable[[str, Any], Link]) -> NodeContainer:

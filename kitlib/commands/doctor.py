@@ -164,6 +164,9 @@ def _engine() -> list[Finding]:
         there = host.host_of(client, endpoint)
         told = f"{there}; found at {there.found}"
         found = [Finding("container engine", "limited" if there.refuses else "ok", told, "; ".join(there.refuses))]
+        if there.hindrance:
+            instead = "Cluster.simulated() needs no engine"
+            return [*found, Finding("a real node", "missing", "cannot start on this engine", instead)]
         if image.have(client, image.tag()):
             found.append(Finding("image of a node", "ok", image.tag()))
             found.append(_node())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import shlex
 import signal
 import subprocess
@@ -22,8 +23,8 @@ from kitlib.cluster.real import RealNode
 from kitlib.kubelet.cgroup_tree import Cgroup
 from kitlib.kubelet.systemd_properties import unit_properties
 from kitlib.node.real import engine
-from tests.engine.helpers import ROOT, outside, pod, state
-from tests.engine.test_disposable import Traces
+from tests.engine.helpers import pod, state
+from tests.engine.test_disposable import ROOT, Traces
 from tests.engine.test_files import WORKED, random_pod
 
 DRIVER = "--cgroup-driver=systemd"
@@ -88,6 +89,22 @@ def of_pod(cluster: DockerCluster, name: str, kind: str) -> Cgroup:
     return next(c for c in cluster.node().desired().of_pod(uid) if c.kind == kind)
 
 
+def reload(node: RealNode) -> list[str]:
+    """Have systemd read everything again; what differs afterwards, beside what it is known to take.
+
+    For memory.oom.group of a scope systemd has no property before its version 253 (OOMPolicy=), and writes 0: on any
+    node of that age. The kubelet never looks at it again.
+    """
+    inside(node, "systemctl daemon-reload")
+    node.unit("kubepods.slice")  # systemd hears this when it has written
+    found = node.differences()
+    if node.kernel.version == 2 and int(re.split(r"\D", node.facts["systemd"])[0]) < 253:
+        taken = {c.path for c in node.desired().values() if (f := c.get("memory.oom.group")) and f.value == "1"}
+        assert {d.path for d in found if (d.file, d.left, d.right) == ("memory.oom.group", "1", "0")} == taken
+        found = [d for d in found if d.file != "memory.oom.group"]
+    return [str(d) for d in found]
+
+
 def test_systemd_is_process_1_and_everybody_stands_in_a_unit_of_it(cluster: DockerCluster) -> None:
     node = cluster.node()
     cluster.apply(pod(name="a", limits={"cpu": "200m", "memory": "64Mi"}))
@@ -124,8 +141,7 @@ def test_the_worked_example_file_by_file_and_property_by_property(start: Callabl
     for cgroup in units:
         assert told(node, cgroup) == wanted(node, cgroup), cgroup.path
     # systemd, told to read everything again, writes what stands there already
-    inside(node, "systemctl daemon-reload")
-    assert [str(d) for d in node.differences()] == []
+    assert reload(node) == []
 
 
 def test_random_pods_stand_as_wanted_and_their_units_go_with_them(cluster: DockerCluster) -> None:
@@ -209,9 +225,9 @@ def test_exclusive_cpus_stay_when_systemd_is_told_of_others(start: Callable[...,
     cpus = {name: node.process(name).cpus for name in ("own", "shared")}
     assert sorted(cpus.values()) == ["0", "1"]
     cluster.resize("shared", {"c": {"requests": {"cpu": "200m"}}})
-    inside(node, "systemctl daemon-reload")
-    assert {name: node.process(name).cpus for name in ("own", "shared")} == cpus
     assert [str(d) for d in node.differences()] == []
+    assert reload(node) == []
+    assert {name: node.process(name).cpus for name in ("own", "shared")} == cpus
 
 
 def test_nothing_stands_in_the_root_so_nobody_is_moved(start: Callable[..., DockerCluster]) -> None:
@@ -232,8 +248,9 @@ def test_a_killed_owner_leaves_nothing(engine: str, monkeypatch: pytest.MonkeyPa
     run = uuid.uuid4().hex
     monkeypatch.setenv("KITLIB_RUN", run)
     traces = Traces(run)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     process = subprocess.Popen(
-        [sys.executable, "-c", OWNER], stdout=subprocess.PIPE, text=True, cwd=ROOT, env=outside()
+        [sys.executable, "-c", OWNER], stdout=subprocess.PIPE, text=True, cwd=ROOT, env=environment
     )
     assert process.stdout is not None
     assert process.stdout.readline() == "running\n"

@@ -192,6 +192,8 @@ class CgroupManager:
             self._put(cgroup, files, "writing")
 
     def _put(self, cgroup: Cgroup, files: Sequence[CgroupFile], action: str) -> None:
+        """Write files, but those whose controller is not there. Source: cm.getSupportedUnifiedControllers."""
+        files = [file for file in files if not self._cgroups.lacks(file.name)]
         if not files:
             return
         ordered = memory_order(files, lambda name: self._cgroups.read(cgroup.path, name))

@@ -56,6 +56,10 @@ class CgroupFS(Protocol):
         """
         ...
 
+    def lacks(self, file: str) -> bool:
+        """Whether this node has no such file in any cgroup: its controller is not there."""
+        ...
+
     def configure(self, cgroup: Cgroup, files: Sequence[CgroupFile]) -> None:
         """Tell whoever else manages the cgroup (systemd) which of its files are about to be written.
 

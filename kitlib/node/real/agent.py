@@ -23,7 +23,7 @@ from kitlib.api.meta import Condition
 from kitlib.api.serialize import from_dict, to_dict
 from kitlib.kubelet.image_gc import Image
 from kitlib.kubelet.loop.kubelet import Kubelet
-from kitlib.node.real import mounts, protocol
+from kitlib.node.real import granted, mounts, protocol
 from kitlib.node.real.cgroupfs import RealCgroupFS
 from kitlib.node.real.looking import Looking
 from kitlib.node.real.runtime import CrunRuntime
@@ -31,8 +31,6 @@ from kitlib.node.real.system import RealSystem, system_ooms
 
 TICK = 0.5
 """Seconds between two looks of the kubelet while nothing happens."""
-AGENT_SCORE = -999
-"""The agent's oom_score_adj, as the kubelet's own; where the host refuses it, 0."""
 _CHUNK = 1 << 16
 
 
@@ -192,7 +190,7 @@ class Agent:
             version_of_systemd = systemd.prepare()
         else:
             cgroups.prepare()
-        lowest = _lowest_score()
+        lowest = granted.lowest_score()
         mounts.be_subreaper()
         runtime = CrunRuntime(
             cgroups, wanted.machine, self.clock, lowest_score=lowest, note=self._note, systemd=systemd
@@ -205,7 +203,6 @@ class Agent:
         if systemd is not None:
             self._does["unit"] = systemd.systemd.show
         mounts.give_memory_back()
-        missing = [] if lowest < 0 else [f"oom_score_adj below {lowest} is refused here (no CAP_SYS_RESOURCE)"]
         return {
             "version": cgroups.version,
             "controllers": cgroups.controllers,
@@ -213,7 +210,7 @@ class Agent:
             "kernel": os.uname().release,
             "systemd": version_of_systemd,
             "cpus": sorted(os.sched_getaffinity(0)),
-            "limits": missing,
+            "limits": granted.limits(cgroups, wanted.machine, lowest),
             "seconds": self.clock(),
             "began": self._began,
         }
@@ -232,16 +229,6 @@ class Agent:
 
 def _key(pod: Pod | None) -> list[str]:
     return [] if pod is None else [pod.namespace, pod.name, pod.metadata.uid]
-
-
-def _lowest_score() -> int:
-    """Give the agent the kubelet's score; the lowest that this node may set: -1000, or 0 where that is refused."""
-    try:
-        with open("/proc/self/oom_score_adj", "w") as file:
-            file.write(str(AGENT_SCORE))
-    except PermissionError:
-        return 0
-    return -1000
 
 
 def main() -> int:

@@ -36,6 +36,14 @@ SETTINGS = {
 """The files that somebody may set, read where no tree says which ones matter; those of huge pages come on top."""
 
 
+NOT_OURS = (
+    "its engine runs without root, or maps users, and has no cgroup to give away "
+    "(use one that root has started, or cgroup v2 with a cgroup that was delegated to the engine's user)"
+)
+_NOT_EVERYWHERE = ("hugetlb.", "memory.memsw.", "memory.swap.")
+"""Files that a controller has on some hosts only: sizes of huge pages, swap that is counted."""
+
+
 class RealCgroupFS:
     """Implements `kitlib.kubelet.loop.interfaces.CgroupFS` on the kernel that this process runs on.
 
@@ -68,6 +76,8 @@ class RealCgroupFS:
         """
         for root in self.roots:
             mounts.make_writable(root)
+            if not os.access(root, os.W_OK):
+                raise KitError(f"{root}: this node may not make cgroups there: {NOT_OURS}")
         if self.version == 2:
             root = self.hierarchies[""]
             os.makedirs(root + LEAF, exist_ok=True)
@@ -78,6 +88,8 @@ class RealCgroupFS:
                         _write(f"{root}{LEAF}/cgroup.procs", pid)
                 if not pids:
                     break
+            else:
+                raise KitError(f"{root}: processes of others stand in this node's own cgroup: {NOT_OURS}")
             self._hand_down("/")
 
     # Directories.
@@ -200,6 +212,12 @@ class RealCgroupFS:
                     found[name] = self.read(path, name)
             values[path] = found
         return CgroupTree.observed(self.version, driver, values)
+
+    def lacks(self, file: str) -> bool:
+        """Whether no cgroup of this node has such a file: without its controller, or where the host counts no swap."""
+        if controller_of(file) not in self.controllers:
+            return True
+        return file.startswith(_NOT_EVERYWHERE) and not os.path.exists(self.location("/", file))
 
     def settings(self, path: str) -> list[str]:
         """The files of a cgroup that somebody may set."""

@@ -43,6 +43,8 @@ SYSTEMD = "systemd"
 """What the first process is told where systemd is to be the node's."""
 CONTROL_MEMORY = 512 * 2**20
 CONTROL_PIDS = 32
+BOUNDS = ("cpuset", "memory", "pids")
+"""Cgroup controllers that bound the container itself; an engine without root has those that were delegated to it."""
 _REFUSED = ("caps", "capabilit", "operation not permitted")
 _NONE_SUCH = "no such container"
 _GONE_WITHIN = 5.0
@@ -57,7 +59,8 @@ class NodeContainer:
     """A container that runs a node's agent.
 
     Attributes:
-        client: of the engine. id: of the container. link: the stream. lacking: capabilities that were refused.
+        client: of the engine. id: of the container. link: the stream.
+        lacking: what was refused: capabilities (`WISHED`), controllers that would bound it (`BOUNDS`).
     """
 
     client: Any
@@ -115,7 +118,7 @@ def start(
     Args:
         client, image: the engine and what runs. name: of the node. machine: what it may use.
         privilege: "least", or "full" for the engine's `--privileged`.
-        cpuset: processors that it may use; "" = all. lacking: capabilities known to be refused.
+        cpuset: processors that it may use; "" = all. lacking: what is known to be refused.
         most_memory: bytes that the container may use at most, whatever the machine has; 0 = no such bound.
         systemd: whether it is process 1 of the node (`init.py`); then the image must have it.
         link: makes the stream's owner of a name and the stream.
@@ -127,8 +130,11 @@ def start(
 
     more = {"command": [SYSTEMD]} if systemd else {}
     where = str(client.api.base_url) + str(os.environ.get("DOCKER_HOST", ""))
-    for without in _ladder(lacking or _known_to_lack.get(where, ())):
-        host = _host_config(client, machine, privilege, cpuset, without, most_memory)
+    lacking = lacking or _known_to_lack.get(where, ())
+    unbounded = tuple(one for one in lacking if one in BOUNDS)
+    steps = _ladder(tuple(one for one in lacking if one in WISHED))
+    while True:
+        host = _host_config(client, machine, privilege, cpuset, (*steps[0], *unbounded), most_memory)
         try:
             with asking(f"node {name}"):
                 identity, held = _launch(client, image, name, host, link, **more)
@@ -136,13 +142,18 @@ def start(
             if not isinstance(error.__cause__, APIError):
                 raise
             text = words(error.__cause__)
-            if privilege == "full" or not any(word in text.lower() for word in _REFUSED) or without == WISHED:
+            bound = _missing_controller(text)
+            if bound and bound not in unbounded:
+                unbounded += (bound,)
+                continue
+            if privilege == "full" or not any(word in text.lower() for word in _REFUSED) or len(steps) == 1:
                 raise KitError(f"node {name}: the engine refused to start it: {text}") from error
+            del steps[0]
             continue
+        without = (*steps[0], *unbounded)
         if privilege == "least":
             _known_to_lack[where] = without
         return NodeContainer(client, identity, held, without)
-    raise KitError(f"node {name}: the engine refused to start it")
 
 
 def start_control(client: Any, image: str, link: Callable[[str, Any], Link]) -> NodeContainer:
@@ -211,6 +222,19 @@ def _remove(client: Any, identity: str) -> None:
             time.sleep(0.05)
 
 
+def _missing_controller(text: str) -> str:
+    """The controller that an engine misses, of its refusal; "" = it is about something else.
+
+    Source: crun's "the requested cgroup controller `cpuset` is not available"; runc names the file that is not there.
+    """
+    about = text.lower()
+    if "cgroup" not in about and "controller" not in about:
+        return ""
+    if "not available" not in about and "no such file" not in about and "not delegated" not in about:
+        return ""
+    return next((one for one in BOUNDS if f"`{one}`" in about or f"/{one}." in about), "")
+
+
 def _ladder(lacking: tuple[str, ...]) -> list[tuple[str, ...]]:
     """What is left out, from nothing to all that is only wished for."""
     steps: list[tuple[str, ...]] = [(), ("SYS_RESOURCE",), ("SYSLOG",), WISHED]
@@ -239,10 +263,10 @@ def _host_config(
         auto_remove=True,
         read_only=True,
         tmpfs={"/run": "rw,exec,mode=755,size=50%", "/tmp": "rw,mode=1777,size=16m"},
-        mem_limit=memory,
-        memswap_limit=memory + machine.swap,
-        pids_limit=machine.max_pid + PIDS_OVERHEAD if machine.max_pid else None,
-        cpuset_cpus=cpuset or None,
+        mem_limit=None if "memory" in without else memory,
+        memswap_limit=None if "memory" in without else memory + machine.swap,
+        pids_limit=machine.max_pid + PIDS_OVERHEAD if machine.max_pid and "pids" not in without else None,
+        cpuset_cpus=None if "cpuset" in without else cpuset or None,
         log_config={"Type": "none", "Config": {}},
     )
 

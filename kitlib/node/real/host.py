@@ -31,7 +31,7 @@ class Host:
     Attributes:
         name: "Docker Engine", "Docker Desktop", "Podman". version: of the engine. found: how it was found.
         system: the machine's operating system. cgroup: version of its cgroups, 1 or 2. driver: of the engine.
-        refuses: sentences: what nodes will not get there.
+        refuses: sentences: what nodes will not get there. hindrance: why none can start at all; "" = they may.
     """
 
     name: str
@@ -41,6 +41,7 @@ class Host:
     cgroup: int
     driver: str
     refuses: tuple[str, ...]
+    hindrance: str = ""
 
     def __str__(self) -> str:
         return f"{self.name} {self.version} on {self.system}, cgroup v{self.cgroup}, driver {self.driver}"
@@ -62,6 +63,7 @@ def host_of(client: Any, endpoint: Endpoint) -> Host:
         cgroup=int(info.get("CgroupVersion") or 1),
         driver=str(info.get("CgroupDriver", "?")),
         refuses=tuple(refusals(info)),
+        hindrance=hindrance(info),
     )
 
 
@@ -79,15 +81,32 @@ def name_of(version: Mapping[str, Any], info: Mapping[str, Any]) -> str:
 def refusals(info: Mapping[str, Any]) -> list[str]:
     """What nodes will not get on that host, of the engine's answer to /info."""
     found = [f"its host has no {what}" for name, what in _CONTROLLERS.items() if info.get(name) is False]
-    security = [str(one) for one in info.get("SecurityOptions") or ()]
-    version = str(info.get("CgroupVersion") or 1)
-    if any(one.startswith("name=rootless") for one in security) or info.get("Rootless"):
-        if version == "1":
-            found.append("it runs without root, and on cgroup v1 only root may own cgroups: nodes cannot start")
-        else:
-            found.append("it runs without root: nodes get only the cgroup controllers that were delegated to the user")
-    if any(one.startswith("name=userns") for one in security):
+    if rootless(info) and not hindrance(info):
+        found.append("it runs without root: nodes get only the cgroup controllers that were delegated to its user")
+    if any(one.startswith("name=userns") for one in _security(info)):
         found.append("it maps users: nodes may not own cgroups there (start it without userns-remap)")
+    return [*found, hindrance(info)] if hindrance(info) else found
+
+
+def hindrance(info: Mapping[str, Any]) -> str:
+    """Why no node can start on that host, and the way out, of the engine's answer to /info; "" where one can try.
+
+    Source: KEP-2033 (rootless mode needs cgroup v2 and delegation); kernel admin-guide/cgroup-v1 knows no delegation.
+    """
     if str(info.get("OSType") or "linux") != "linux":
-        found.append(f"it runs {info['OSType']} containers, nodes are Linux (switch it to Linux containers)")
-    return found
+        return f"it runs {info['OSType']} containers, nodes are Linux (switch it to Linux containers)"
+    if rootless(info) and str(info.get("CgroupVersion") or 1) == "1":
+        return (
+            "it runs without root, and on cgroup v1 only root may own cgroups: nodes cannot start "
+            "(use an engine that root has started, or a host with cgroup v2)"
+        )
+    return ""
+
+
+def rootless(info: Mapping[str, Any]) -> bool:
+    """Whether the engine runs without root, of its answer to /info."""
+    return bool(info.get("Rootless")) or any(one.startswith("name=rootless") for one in _security(info))
+
+
+def _security(info: Mapping[str, Any]) -> list[str]:
+    return [str(one) for one in info.get("SecurityOptions") or ()]

@@ -112,7 +112,7 @@ class CrunRuntime:
             root=self._root,
             arguments=list(oci.PAUSE),
             cgroup=cgroup.path if self._systemd is None else cgroups_path(cgroup.path),
-            files=cgroup.values(),
+            files=self._there(cgroup),
             version=self.cgroups.version,
             oom_score_adj=self._score(identity, oom_score_adj),
             hostname=pod.name,
@@ -142,7 +142,7 @@ class CrunRuntime:
             root=self._root,
             arguments=arguments,
             cgroup=cgroup.path if self._systemd is None else cgroups_path(cgroup.path),
-            files=cgroup.values(),
+            files=self._there(cgroup),
             version=self.cgroups.version,
             oom_score_adj=self._score(identity, oom_score_adj),
             hostname=pod.name,
@@ -387,6 +387,10 @@ class CrunRuntime:
         if running.output >= 0:
             os.close(running.output)
             running.output = -1
+
+    def _there(self, cgroup: Cgroup) -> list[CgroupFile]:
+        """The files of a cgroup that this node has: the runtime would fail at the others."""
+        return [file for file in cgroup.values() if not self.cgroups.lacks(file.name)]
 
     def _score(self, identity: str, wanted: int) -> int:
         """The oom_score_adj that the host lets us set; what it refuses is remembered, to be shown."""

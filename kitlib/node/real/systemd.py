@@ -38,6 +38,11 @@ _NAME, _PATH, _MANAGER = "org.freedesktop.systemd1", "/org/freedesktop/systemd1"
 _PROPERTIES = "org.freedesktop.DBus.Properties"
 _EXISTS, _NO_SUCH = f"{_NAME}.UnitExists", f"{_NAME}.NoSuchUnit"
 _LOOK = 0.005
+_RESET = "memory.oom.group"
+"""systemd has no property for it, and writes 0 whenever it applies a scope's limits; runc writes all files again then.
+
+Source: systemd cgroup_context_apply; opencontainers/cgroups systemd.UnifiedManager.Set.
+"""
 
 
 class Systemd:
@@ -186,6 +191,10 @@ class SystemdCgroupFS:
         """Write a file."""
         self.files.write(path, file, value)
 
+    def lacks(self, file: str) -> bool:
+        """Whether no cgroup of this node has such a file."""
+        return self.files.lacks(file)
+
     def tree(self, driver: Driver, like: CgroupTree | None = None) -> CgroupTree:
         """What the files say; see `RealCgroupFS.tree`."""
         return self.files.tree(driver, like)
@@ -219,7 +228,7 @@ class SystemdCgroupFS:
         Raises:
             KitError: where systemd or the kernel refuses.
         """
-        files = [file for file in cgroup.values() if file.written]
+        files = [file for file in cgroup.values() if file.written and not self.files.lacks(file.name)]
         try:
             self.configure(cgroup, files)
             for file in memory_order(files, lambda name: self.files.read(cgroup.path, name)):
@@ -240,3 +249,5 @@ class SystemdCgroupFS:
         properties = unit_properties(whole, self.version, [file.name for file in files])
         if properties:
             self.systemd.set(cgroup.name, properties)
+        if properties and _RESET in whole and not self.files.lacks(_RESET):
+            self.files.write(cgroup.path, _RESET, whole[_RESET])

@@ -336,6 +336,10 @@ class SimulatedCgroupFS:
             for file in memory_order(files, partial(self.read, path)):
                 self.write(path, file.name, file.value)
 
+    def lacks(self, file: str) -> bool:
+        """A simulated machine has every controller."""
+        return False
+
     def configure(self, cgroup: Cgroup, files: Sequence[CgroupFile]) -> None:
         """Nobody but the kubelet manages the cgroups of a simulated machine."""
 

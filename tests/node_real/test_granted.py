@@ -1,0 +1,128 @@
+"""Where the engine or the host refuses something, the node makes do and says so: all without an engine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kitlib.api.errors import KitError
+from kitlib.kubelet.machine import HugePages, MachineInfo
+from kitlib.node.real import granted, host, mounts
+from kitlib.node.real.cgroupfs import RealCgroupFS
+from kitlib.node.real.container import _missing_controller
+
+MACHINE = MachineInfo(cores=2, memory=2**30)
+
+
+def tree(folder: Path, controllers: str) -> RealCgroupFS:
+    """A cgroup v2 file system as a node finds it, of ordinary files."""
+    (folder / "cgroup.controllers").write_text(controllers)
+    (folder / "cgroup.procs").write_text("")
+    (folder / "cgroup.subtree_control").write_text("")
+    return RealCgroupFS({"": str(folder)})
+
+
+@pytest.mark.parametrize(
+    ("info", "why"),
+    [
+        ({"CgroupVersion": "2"}, ""),
+        ({"CgroupVersion": "1"}, ""),
+        ({"CgroupVersion": "2", "SecurityOptions": ["name=rootless"]}, ""),
+        ({"CgroupVersion": "1", "SecurityOptions": ["name=seccomp", "name=rootless"]}, "only root may own cgroups"),
+        ({"Rootless": True}, "a host with cgroup v2"),
+        ({"OSType": "windows"}, "Linux containers"),
+    ],
+)
+def test_where_no_node_can_start_the_cause_and_the_way_out_are_said(info: dict[str, Any], why: str) -> None:
+    found = host.hindrance(info)
+    assert bool(found) == bool(why)
+    assert why in found
+    assert (found in host.refusals(info)) == bool(why)
+
+
+@pytest.mark.parametrize(
+    ("said", "controller"),
+    [
+        ("crun: the requested cgroup controller `cpuset` is not available: OCI runtime error", "cpuset"),
+        ("crun: the requested cgroup controller `memory` is not available: OCI runtime error", "memory"),
+        ("runc: open /sys/fs/cgroup/user.slice/x/pids.max: no such file or directory: unknown", "pids"),
+        ("crun: open executable: no such file or directory", ""),
+        ("runc: unable to apply caps: operation not permitted: cgroup", ""),
+        ("crun: the requested cgroup controller `io` is not available", ""),
+    ],
+)
+def test_a_bound_that_the_engine_cannot_give_is_known_by_its_words(said: str, controller: str) -> None:
+    assert _missing_controller(said) == controller
+
+
+def test_a_controller_that_is_not_there_is_said_with_what_does_not_hold(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(granted, "in_user_namespace", lambda: True)
+    some = tree(tmp_path, "cpu memory pids")
+    assert granted.limits(some, MACHINE, 100) == [
+        "oom_score_adj below 100 is refused here (the engine runs without root)",
+        "no cpuset controller here: no pod is kept to its CPUs, exclusive ones neither",
+        "more controllers come with more delegation to the engine's user "
+        "(systemd: Delegate=cpu cpuset io memory pids for user@.service)",
+    ]
+    assert some.lacks("cpuset.cpus")
+    assert some.lacks("memory.swap.max")  # swap is not counted
+    assert not some.lacks("memory.max")
+    whole = tree(tmp_path, "cpuset cpu memory pids")
+    assert granted.limits(whole, MACHINE, -1000) == []
+    monkeypatch.setattr(granted, "in_user_namespace", lambda: False)
+    assert granted.limits(whole, MACHINE, 0) == ["oom_score_adj below 0 is refused here (no CAP_SYS_RESOURCE)"]
+
+
+def test_huge_pages_are_missed_only_where_the_node_was_to_have_some(tmp_path: Path) -> None:
+    machine = MachineInfo(cores=1, memory=2**30, huge_pages=(HugePages(2**21, 4), HugePages(2**30, 0)))
+    without = tree(tmp_path, "cpuset cpu memory pids")
+    assert granted.limits(without, machine, -1000) == ["no hugetlb controller here: no limit of huge pages holds"]
+    (tmp_path / "hugetlb.2MB.max").write_text("max")
+    some = tree(tmp_path, "cpuset cpu memory pids hugetlb")
+    assert granted.limits(some, machine, -1000) == [
+        "no huge pages of 1073741824 bytes here: their limits do not hold",
+    ]
+    assert some.lacks("hugetlb.1GB.max")
+    assert not some.lacks("hugetlb.2MB.max")
+
+
+@pytest.mark.parametrize("least", [-1000, 0, 100, 200])
+def test_the_agent_finds_the_lowest_score_that_it_may_have(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, least: int
+) -> None:
+    """Source: __set_oom_adj: without CAP_SYS_RESOURCE nothing below oom_score_adj_min."""
+    score = tmp_path / "oom_score_adj"
+    score.write_text("200")
+
+    def kernel(value: int) -> bool:
+        if value >= least:
+            score.write_text(str(value))
+        return value >= least
+
+    monkeypatch.setattr(granted, "_SCORE", str(score))
+    monkeypatch.setattr(granted, "_set", kernel)
+    assert granted.lowest_score() == least
+    assert int(score.read_text()) == max(least, granted.AGENT_SCORE)
+
+
+def test_a_tree_that_is_somebody_elses_is_named_with_the_way_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mounts, "make_writable", lambda place: None)
+    monkeypatch.setattr("os.access", lambda place, how: False)
+    with pytest.raises(KitError, match=r"may not make cgroups there: its engine runs without root.*delegated"):
+        tree(tmp_path, "cpu memory").prepare()
+
+
+def test_a_node_without_a_cgroup_of_its_own_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mounts, "make_writable", lambda place: None)
+    made = tree(tmp_path, "cpu memory")
+    (tmp_path / "agent").mkdir()
+    (tmp_path / "agent" / "cgroup.procs").write_text("")
+    (tmp_path / "cgroup.procs").write_text("0\n17\n")  # ordinary files: nobody ever leaves
+    with pytest.raises(KitError, match="processes of others stand in this node's own cgroup"):
+        made.prepare()
