@@ -16,6 +16,13 @@ from kitlib.node.real import container, engine, host
 
 SLOW = float(os.environ.get("KITLIB_SLOW", "1"))
 """How many times longer everything may take: 10 in an emulated machine."""
+ROOT = Path(__file__).parents[2]
+
+
+def outside(**more: str) -> dict[str, str]:
+    """The environment of another Python process that is to find the kit, and what it needs, where this one does."""
+    standing = os.environ.get("PYTHONPATH")
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *([standing] if standing else [])]), **more}
 
 
 def needed() -> str:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import gc
 import json
-import os
 import signal
 import subprocess
 import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,9 +22,8 @@ from kitlib.cluster.control.client import ControlledByContainer
 from kitlib.cluster.control.relay import ControlPlaneGone
 from kitlib.cluster.docker import DockerCluster
 from kitlib.node.real import container, engine
-from tests.engine.helpers import containers_of, granted, is_podman, pod, state
+from tests.engine.helpers import ROOT, containers_of, granted, is_podman, outside, pod, state
 
-ROOT = Path(__file__).parents[2]
 QUOTA = {
     "apiVersion": "v1",
     "kind": "ResourceQuota",
@@ -282,7 +279,7 @@ time.sleep(1000)
 def test_the_owner_loads_no_scheduler_and_leaves_nothing_when_it_is_killed(engine: str) -> None:
     run = uuid.uuid4().hex
     command = [sys.executable, "-c", OWNER, json.dumps(pod(name="a"))]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "KITLIB_RUN": run}
+    environment = outside(KITLIB_RUN=run)
     owner = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT, env=environment)
     assert owner.stdout is not None
     assert owner.stdout.readline() == "Running True True\n"

@@ -10,19 +10,18 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from kitlib.api.errors import KitError
 from kitlib.cluster import Cluster
 from kitlib.cluster.docker import DockerCluster
-from kitlib.node.real import container, engine, image
+from kitlib.node.real import container, image
+from kitlib.node.real import engine as engines
 from kitlib.node.real.link import NodeGone
-from tests.engine.helpers import pod, state
+from tests.engine.helpers import ROOT, outside, pod, state
 from tests.engine.traces import Traces
 
-ROOT = Path(__file__).parents[2]
 OWNER = """
 import sys, time
 from kitlib.cluster import Cluster
@@ -38,9 +37,7 @@ time.sleep(1000)
 
 def owner(nodes: int = 1) -> subprocess.Popen[str]:
     command = [sys.executable, "-c", OWNER, str(nodes)]
-    others = os.environ.get("PYTHONPATH", "")  # where the kit's own dependencies may stand
-    environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{others}" if others else str(ROOT)}
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT, env=environment)
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT, env=outside())
 
 
 def test_a_killed_owner_leaves_nothing_wherever_it_was(traces: Traces) -> None:
@@ -61,10 +58,6 @@ def test_a_killed_owner_leaves_nothing_wherever_it_was(traces: Traces) -> None:
     traces.sweep()
     assert traces.gone(5) == []
     assert len(traces.ids()) >= runs * 2 // 3
-
-
-def _client() -> Any:
-    return engine.connect()
 
 
 def test_a_stopped_agent_does_not_keep_the_node(traces: Traces) -> None:
@@ -107,7 +100,7 @@ def test_close_leaves_nothing_and_an_error_while_starting_neither(traces: Traces
 
 
 def test_a_container_that_was_created_and_never_started_is_swept(engine: str) -> None:
-    client = _client()
+    client = engines.connect()
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
     host = container.owner().rpartition(":")[0]
@@ -123,7 +116,7 @@ def test_a_container_that_was_created_and_never_started_is_swept(engine: str) ->
 
 
 def test_a_container_that_runs_on_without_its_owner_is_swept(shared: DockerCluster) -> None:
-    client = _client()
+    client = engines.connect()
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
     host = container.owner().rpartition(":")[0]
@@ -149,7 +142,7 @@ def test_a_node_that_dies_is_not_ready_and_the_others_go_on(start: Callable[...,
     where = cluster.pod("a").spec.node_name
     other = next(n.name for n in cluster.nodes if n.name != where)
     node = cluster.node(where)
-    client = _client()
+    client = engines.connect()
     client.api.kill(node.container.id)
     client.close()
     cluster.wait(lambda c: not node.link.alive, 5)

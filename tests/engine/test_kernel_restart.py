@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
+from tests.engine.helpers import ROOT, outside
 from tests.engine.traces import Traces
 
-ROOT = Path(__file__).parents[2]
 BEGIN = """
 from kitlib.cluster import Cluster
 from kitlib.widgets import CgroupWatch, OomArena
@@ -40,7 +38,7 @@ class Notebook:
     def __init__(self) -> None:
         jupyter_client = pytest.importorskip("jupyter_client")
         pytest.importorskip("ipykernel")
-        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        environment = outside()
         self.manager, self.client = jupyter_client.manager.start_new_kernel(cwd=str(ROOT), env=environment)
 
     def run(self, code: str) -> str:

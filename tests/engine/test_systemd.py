@@ -23,8 +23,8 @@ from kitlib.cluster.real import RealNode
 from kitlib.kubelet.cgroup_tree import Cgroup
 from kitlib.kubelet.systemd_properties import unit_properties
 from kitlib.node.real import engine
-from tests.engine.helpers import pod, state
-from tests.engine.test_disposable import ROOT, Traces
+from tests.engine.helpers import ROOT, outside, pod, state
+from tests.engine.test_disposable import Traces
 from tests.engine.test_files import WORKED, random_pod
 
 DRIVER = "--cgroup-driver=systemd"
@@ -248,9 +248,8 @@ def test_a_killed_owner_leaves_nothing(engine: str, monkeypatch: pytest.MonkeyPa
     run = uuid.uuid4().hex
     monkeypatch.setenv("KITLIB_RUN", run)
     traces = Traces(run)
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     process = subprocess.Popen(
-        [sys.executable, "-c", OWNER], stdout=subprocess.PIPE, text=True, cwd=ROOT, env=environment
+        [sys.executable, "-c", OWNER], stdout=subprocess.PIPE, text=True, cwd=ROOT, env=outside()
     )
     assert process.stdout is not None
     assert process.stdout.readline() == "running\n"
