@@ -20,6 +20,10 @@ from kitlib.kubelet.node_allocatable import Reservations, node_status
 from kitlib.kubelet.settings import KubeletSettings
 
 
+class NotOnThisNode(KitError, AttributeError):
+    """Asked of a node, what only one with more of a machine can tell; to Python an attribute that is not there."""
+
+
 class HollowNode:
     """One node of a cluster made with `kubelets=False`.
 
@@ -57,7 +61,8 @@ class HollowNode:
         """Nothing happens on a hollow node."""
 
     def __getattr__(self, name: str) -> object:
-        raise KitError(f"node {self.name!r} is hollow (kubelets=False): there is no kernel, so no {name}")
+        called = self.__dict__.get("name")
+        raise NotOnThisNode(f"node {called!r} is hollow (kubelets=False): there is no kernel, so no {name}")
 
 
 def running(pod: Pod, now: datetime) -> None:

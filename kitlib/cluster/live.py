@@ -13,7 +13,7 @@ from kitlib.cluster.clock import START
 from kitlib.cluster.machine import Record
 from kitlib.cluster.nodes import NodePlan
 from kitlib.cluster.reports import StoreReports
-from kitlib.cluster.still import StillNode
+from kitlib.cluster.still import CgroupNode
 from kitlib.kubelet.cgroup_tree import CgroupTree, Version
 from kitlib.kubelet.loop.kubelet import Kubelet
 from kitlib.kubelet.loop.pod_worker import State
@@ -25,7 +25,7 @@ from kitlib.node.simulated.runtime import SimulatedRuntime
 from kitlib.node.simulated.system import SimulatedSystem
 
 
-class LiveNode(StillNode):
+class LiveNode(CgroupNode):
     """One node of a simulated cluster.
 
     Attributes:

@@ -11,10 +11,9 @@ Source: kubelet cm.containerManagerImpl, qosContainerManagerImpl.UpdateCgroups, 
 from __future__ import annotations
 
 from kitlib.api.core import Pod
-from kitlib.api.errors import KitError
 from kitlib.api.release import Release
 from kitlib.cluster.apiserver import APIServer
-from kitlib.cluster.hollow import running
+from kitlib.cluster.hollow import NotOnThisNode, running
 from kitlib.cluster.machine import Record, WithCgroups
 from kitlib.cluster.nodes import NodePlan
 from kitlib.kubelet.cgroup_tree import CgroupTree, Version
@@ -28,8 +27,8 @@ from kitlib.node.simulated.cgroupfs import SimulatedCgroupFS
 ENDED = ("Succeeded", "Failed")
 
 
-class StillNode(WithCgroups):
-    """One node of a cluster made with `kubelets="still"`.
+class CgroupNode(WithCgroups):
+    """One node of a simulated cluster, as far as its cgroups go.
 
     Args:
         plan: its machine and settings.
@@ -114,15 +113,20 @@ class StillNode(WithCgroups):
                     self.kernel.write(path, file.name, file.value)
         self._desired = wanted
 
-    def advance(self, seconds: float) -> None:
-        """Nothing runs here."""
-
     def desired(self) -> CgroupTree:
         """The tree that the kubelet wants, with the reason for every value."""
         return self._desired
 
+
+class StillNode(CgroupNode):
+    """One node of a cluster made with `kubelets="still"`; arguments as for `CgroupNode`."""
+
+    def advance(self, seconds: float) -> None:
+        """Nothing runs here."""
+
     def __getattr__(self, name: str) -> object:
-        raise KitError(f"node {self.name!r} is still: nothing runs on it, so it has no {name}")
+        called = self.__dict__.get("name")
+        raise NotOnThisNode(f"node {called!r} is still: nothing runs on it, so it has no {name}")
 
 
 def name_value(file: object) -> str | None:

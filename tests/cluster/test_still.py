@@ -77,3 +77,17 @@ def test_what_the_kernel_refuses_is_refused_and_not_recorded() -> None:
 def test_a_node_that_reserves_more_than_it_has_is_refused() -> None:
     with pytest.raises(KitError, match="Expected capacity >= reservation"):
         still([{"cpus": 2, "kubelet": ["--kube-reserved=cpu=3"]}])
+
+
+def test_what_a_node_does_not_have_is_said_in_words_and_is_no_attribute() -> None:
+    node = still().node()
+    with pytest.raises(KitError, match="node 'node-1' is still: nothing runs on it, so it has no timeline"):
+        node.timeline()
+    assert not hasattr(node, "timeline")
+    hollow = Cluster.simulated(1, kubelets=False).node()
+    with pytest.raises(KitError, match=r"node 'node-1' is hollow .* so no tree"):
+        hollow.tree()
+    live = Cluster.simulated(1).node()
+    assert hasattr(live, "timeline") and not hasattr(live, "timelines")
+    with pytest.raises(AttributeError, match="'LiveNode' object has no attribute 'timelines'"):
+        live.timelines()  # and not that nothing runs there
