@@ -17,6 +17,7 @@ kernel/sched/psi.c (tasks that wait for a processor, throttled ones too).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -158,7 +159,9 @@ class Scheduler:
             if self._split:
                 self._make_all_stale()
             # processors that nobody may use are of no use to anybody
-            self._share(root, min(float(len(next(iter(masks)))) if masks else 0.0, root.wish), now)
+            amount = min(float(len(next(iter(masks)))) if masks else 0.0, root.wish)
+            if root.stale or abs(amount - root.got) >= EPSILON:
+                self._share(root, amount, now)
         self._split = split
 
     def _read(self, group: Group) -> None:
@@ -192,8 +195,8 @@ class Scheduler:
             for group in by_depth.get(depth, ()):
                 group.settle(now)
                 own = sum(group.tasks.values())
-                group.wanted = own + sum(child.wish for child in group.active.values())
-                group.raw = own + sum(child.raw for child in group.active.values())
+                group.wanted = own + sum([child.wish for child in group.active.values()])
+                group.raw = own + sum([child.raw for child in group.active.values()])
                 group.wish = min(group.wanted, group.quota, float(len(group.cpus)))
                 group.stale = True
                 parent = group.parent
@@ -211,29 +214,33 @@ class Scheduler:
 
     def _share(self, group: Group, amount: float, now: float) -> None:
         """Divide `amount`, no more than the group's wish, among its processes and children."""
-        if not group.stale and abs(amount - group.got) < EPSILON:
-            return
-        tasks = list(group.tasks.items())
-        children = list(group.active.values())
-        wishes = [(TASK_WEIGHT * (want if want > 1.0 else 1.0), want) for _, want in tasks]
-        wishes += [(child.weight, child.wish) for child in children]
-        given = [min(amount, wishes[0][1])] if len(wishes) == 1 else water_fill(wishes, amount)
         group.settle(now)
-        for (pid, _), rate in zip(tasks, given, strict=False):
+        tasks, children = group.tasks, group.active.values()
+        level = _INFINITE
+        if group.wanted > amount + EPSILON:
+            weights = [child.weight for child in children]
+            weights += [task_weight(want) for want in tasks.values()]
+            if len(weights) == 1:
+                level = amount / weights[0]
+            else:
+                level = water_level(weights, [*[child.wish for child in children], *tasks.values()], amount)
+        group.rates = {pid: min(want, task_weight(want) * level) for pid, want in tasks.items()}
+        for pid, rate in group.rates.items():
             self._changed(pid, rate)
-        for child, part in zip(children, given[len(tasks) :], strict=True):
-            self._share(child, part, now)
-        group.rates = {pid: rate for (pid, _), rate in zip(tasks, given, strict=False)}
+        for child in children:
+            part = child.weight * level
+            if part > child.wish:
+                part = child.wish
+            if child.stale or abs(part - child.got) >= EPSILON:  # else all below it keep what they have
+                self._share(child, part, now)
         group.got, group.stale = amount, False
         self._press(group, now)
 
     def _press(self, group: Group, now: float) -> None:
         """How much of the time somebody waits, and everybody."""
-        idle = 1.0
+        idle = math.prod([child.idle for child in group.active.values()])
         for rate in group.rates.values():
             idle *= max(1.0 - rate, 0.0)
-        for child in group.active.values():
-            idle *= child.idle
         if group.is_throttled:
             idle = max(idle, 1.0 - group.quota / group.wanted)
         group.idle = idle
@@ -290,7 +297,7 @@ class Scheduler:
         got[group] = got.get(group, 0.0) + amount
         tasks = list(group.tasks.items()) if group.cpus in users else []
         children = list(group.active.values())
-        wishes = [(TASK_WEIGHT * max(want, 1.0), want - rates.get(pid, 0.0)) for pid, want in tasks]
+        wishes = [(task_weight(want), want - rates.get(pid, 0.0)) for pid, want in tasks]
         wishes += [(child.weight, left[child]) for child in children]
         given = water_fill(wishes, amount)
         for (pid, _), part in zip(tasks, given, strict=False):
@@ -309,6 +316,11 @@ class Scheduler:
         self._press(group, now)
 
 
+def task_weight(want: float) -> float:
+    """That of a process that would like to use so many CPUs: each of its threads has the weight of one task."""
+    return TASK_WEIGHT * (want if want > 1.0 else 1.0)
+
+
 def water_fill(wishes: Sequence[tuple[float, float]], amount: float) -> list[float]:
     """Divide by weight; nobody gets more than wanted, and what is left over is divided again.
 
@@ -321,21 +333,22 @@ def water_fill(wishes: Sequence[tuple[float, float]], amount: float) -> list[flo
     """
     if sum(want for _, want in wishes) <= amount + EPSILON:
         return [want for _, want in wishes]
-    given = [0.0] * len(wishes)
-    hungry = sorted(
-        (i for i, (weight, want) in enumerate(wishes) if want > EPSILON and weight > 0),
-        key=lambda i: wishes[i][1] / wishes[i][0],
-    )
-    total = sum(wishes[i][0] for i in hungry)
-    left = amount
-    for place, i in enumerate(hungry):
-        weight, want = wishes[i]
-        if want * total > left * weight:  # from here on nobody gets all that is wanted
-            level = left / total
-            for other in hungry[place:]:
-                given[other] = wishes[other][0] * level
-            break
-        given[i] = want
-        left -= want
-        total -= weight
-    return given
+    level = water_level([weight for weight, _ in wishes], [want for _, want in wishes], amount)
+    return [min(want, weight * level) for weight, want in wishes]
+
+
+def water_level(weights: Sequence[float], wants: Sequence[float], amount: float) -> float:
+    """The level at which Σ min(want, weight · level) is the amount, where that is less than all want together.
+
+    Whoever wants no more than an equal level would give is content, and leaves more to the others; in a few rounds
+    nobody new is.
+    """
+    hungry, left = list(zip(weights, wants, strict=True)), amount
+    while True:
+        total = sum([weight for weight, _ in hungry])
+        level = left / total if total else 0.0
+        content = [want for weight, want in hungry if want <= weight * level]
+        if not content or len(content) == len(hungry):
+            return level
+        left -= sum(content)
+        hungry = [(weight, want) for weight, want in hungry if want > weight * level]

@@ -12,8 +12,25 @@ Source: Documentation/accounting/psi.rst; kernel/sched/psi.c (calc_avgs, psi_sho
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 WINDOWS = (10, 60, 300)
+
+
+Three = tuple[float, float, float]
+"""A figure for each of the windows."""
+
+
+@lru_cache(maxsize=256)  # at one instant much changes that has last changed at the same moment
+def _kept(passed: float) -> Three:
+    """What is left of the averages after so many seconds."""
+    first, second, third = WINDOWS
+    return math.exp(-passed / first), math.exp(-passed / second), math.exp(-passed / third)
+
+
+def _moved(averages: Three, share: float, kept: Three) -> Three:
+    (a, b, c), (k, m, n) = averages, kept
+    return share + (a - share) * k, share + (b - share) * m, share + (c - share) * n
 
 
 class Pressure:
@@ -32,12 +49,13 @@ class Pressure:
         self.some = self.full = 0.0
         self._since = now
         self._totals = [0.0, 0.0]
-        self._averages = [[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
+        self._averages = [(0.0, 0.0, 0.0), (0.0, 0.0, 0.0)]
 
     def set(self, now: float, some: float, full: float) -> None:
         """From now on the shares are these."""
-        self.settle(now)
-        self.some, self.full = some, full
+        if some != self.some or full != self.full:
+            self.settle(now)
+            self.some, self.full = some, full
 
     def settle(self, now: float) -> None:
         """Take the time since the last call into account."""
@@ -45,12 +63,11 @@ class Pressure:
         if passed <= 0:
             return
         self._since = now
-        for kind, share in enumerate((self.some, self.full)):
-            self._totals[kind] += share * passed
-            averages = self._averages[kind]
-            for i, window in enumerate(WINDOWS):
-                kept = math.exp(-passed / window)
-                averages[i] = averages[i] * kept + share * (1 - kept)
+        kept = _kept(passed)
+        self._totals[0] += self.some * passed
+        self._totals[1] += self.full * passed
+        self._averages[0] = _moved(self._averages[0], self.some, kept)
+        self._averages[1] = _moved(self._averages[1], self.full, kept)
 
     def show(self, now: float) -> str:
         """The two lines of the file."""
