@@ -9,7 +9,6 @@ Source: k8s.io/apimachinery/pkg/runtime/serializer; sigs.k8s.io/yaml.
 
 from __future__ import annotations
 
-import copy
 import datetime
 import json
 import os
@@ -405,11 +404,11 @@ def deepcopy(value: S) -> S:
 def _copy(value: Any) -> Any:
     kind = type(value)
     if kind is list:
-        return [_copy(item) for item in value]
+        return [_copy(item) for item in value] if value else []  # most are empty
     if kind is dict:
-        return {key: _copy(item) for key, item in value.items()}
+        return {key: _copy(item) for key, item in value.items()} if value else {}
     if isinstance(value, KubeStruct):
-        made = copy.copy(value)
+        made = value.__copy__()  # type: ignore[attr-defined]  # every msgspec.Struct has it
         for attribute in _changeable(type(value)):
             inner = getattr(value, attribute)
             if inner is not None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from copy import copy
 from datetime import datetime
 
 from kitlib.api.core import ContainerImage, Node, Pod, PodStatus
 from kitlib.api.meta import Condition
-from kitlib.api.serialize import deepcopy
 from kitlib.cluster.apiserver import APIServer
 from kitlib.cluster.controllers.pods import record
 from kitlib.kubelet.image_gc import Image
@@ -46,7 +46,7 @@ class StoreReports:
         """Write a pod's status, unless another pod has its name by now."""
         standing = self._standing(pod)
         if standing is not None and self.api is not None:
-            changed = deepcopy(standing)
+            changed = copy(standing)
             changed.status = status
             self.api.update_status(changed)
 

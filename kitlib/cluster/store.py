@@ -131,11 +131,18 @@ class Store:
             selector: only objects with such labels; None = all.
         """
         matcher = LabelSelectorMatcher(selector) if isinstance(selector, LabelSelector) else selector
-        return [
-            deepcopy(obj) if copy else obj
-            for (place, _), obj in self._objects.get(resource(kind).plural, {}).items()
-            if (namespace is None or place == namespace) and (matcher is None or matcher.matches(obj.metadata.labels))
-        ]
+        found = self._objects.get(resource(kind).plural, {})
+        if namespace is None:
+            chosen = list(found.values())
+        else:
+            chosen = [obj for (place, _), obj in found.items() if place == namespace]
+        if matcher is not None:
+            chosen = [obj for obj in chosen if matcher.matches(obj.metadata.labels)]
+        return [deepcopy(obj) for obj in chosen] if copy else chosen
+
+    def namespaces(self, kind: str | type[T]) -> set[str]:
+        """The namespaces in which there are objects of a kind."""
+        return {place for place, _ in self._objects.get(resource(kind).plural, {})}
 
     def create(self, obj: T) -> T:
         """Keep a new object: name (from `generateName`), UID, creation time and version are filled in.

@@ -1,5 +1,7 @@
 """The model of the kernel: CPU by weight and quota, throttling, memory limits, and whom the OOM killer chooses."""
 
+import random
+
 import pytest
 
 from kitlib.kubelet.machine import MachineInfo
@@ -38,6 +40,21 @@ def test_shares_of_one_to_two_give_one_to_two(version):
 
 def test_what_one_does_not_want_goes_to_the_others():
     assert water_fill([(1, 0.1), (1, 5), (2, 5)], 4) == [pytest.approx(0.1), pytest.approx(1.3), pytest.approx(2.6)]
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_nobody_gets_more_than_wanted_and_whoever_gets_less_gets_as_much_for_his_weight_as_all_others(seed):
+    dice = random.Random(seed)
+    wishes = [(2.0 ** dice.uniform(0, 18), dice.choice([dice.uniform(0, 0.2), 1.0, 4.0])) for _ in range(200)]
+    wanted = sum(want for _, want in wishes)
+    amount = dice.uniform(0.01, 1.2) * wanted
+    given = water_fill(wishes, amount)
+    assert sum(given) == pytest.approx(min(amount, wanted))
+    assert all(got <= want for got, (_, want) in zip(given, wishes, strict=True))
+    levels = [got / weight for got, (weight, want) in zip(given, wishes, strict=True) if got < want]
+    assert levels == [pytest.approx(level) for level in levels[:1] * len(levels)]
+    for got, (weight, _) in zip(given, wishes, strict=True):
+        assert not levels or got / weight <= levels[0] * 1.000001
 
 
 @pytest.mark.parametrize("version", [1, 2])

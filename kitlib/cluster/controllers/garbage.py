@@ -17,6 +17,8 @@ def sync(api: APIServer) -> None:
     owners = {one.metadata.uid for kind in _OWNERS_LIVE_IN for one in api.store.list(kind, copy=False)}
     for kind in ("ReplicaSet", "Pod"):
         for obj in api.store.list(kind, copy=False):
+            if not obj.metadata.owner_references:
+                continue
             refs = [ref for ref in obj.metadata.owner_references if ref.kind in _OWNERS_LIVE_IN]
             if refs and not any(ref.uid in owners for ref in refs) and obj.metadata.deletion_timestamp is None:
                 api.delete(kind, obj.name, obj.namespace, grace=None)
@@ -26,6 +28,6 @@ def sync(api: APIServer) -> None:
             api.delete(Pod, pod.name, pod.namespace)
     spaces = {namespace.name for namespace in api.store.list(Namespace, copy=False)}
     for kind in (r.kind for r in RESOURCES if r.namespaced):
-        for obj in api.store.list(kind, copy=False):
-            if obj.namespace not in spaces:
-                api.delete(kind, obj.name, obj.namespace)
+        for gone in sorted(api.store.namespaces(kind) - spaces):
+            for obj in api.store.list(kind, gone, copy=False):
+                api.delete(kind, obj.name, gone)

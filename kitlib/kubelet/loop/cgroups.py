@@ -263,9 +263,7 @@ class CgroupManager:
         """
         self._remove_all_of(())
         for parent in self.node_level("kubepods", "qos"):
-            for path in self._cgroups.children(parent.path):
-                if path in self._written:
-                    continue
+            for path in [path for path in self._cgroups.children(parent.path) if path not in self._written]:
                 name = path.rpartition("/")[2]
                 if name.startswith("pod") or "-pod" in name:
                     self._timeline.note("kubelet", "removing orphaned", path, "", "cleanupOrphanedPodCgroups")

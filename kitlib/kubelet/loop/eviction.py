@@ -193,9 +193,13 @@ class EvictionManager:
 
 
 def _has_storage_limit(pod: Pod) -> bool:
-    if any(volume.empty_dir and volume.empty_dir.get("sizeLimit") for volume in pod.spec.volumes):
-        return True
-    return any(_EPHEMERAL in container.resources.limits for container in pod.spec.containers)
+    for volume in pod.spec.volumes:
+        if volume.empty_dir and volume.empty_dir.get("sizeLimit"):
+            return True
+    for container in pod.spec.containers:  # noqa: SIM110 - asked of every pod at every look
+        if _EPHEMERAL in container.resources.limits:
+            return True
+    return False
 
 
 def _storage_message(pod: Pod, stats: PodStats, release: Release) -> str:

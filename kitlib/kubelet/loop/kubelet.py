@@ -122,23 +122,18 @@ class Kubelet:
         Args:
             pods: all of them, defaulted; one with a deletion timestamp is ended, and reported as gone.
         """
-        known = {pod.metadata.uid for pod in pods}
-        new = [pod for pod in pods if pod.metadata.uid not in self._workers]
-        for worker in self.workers:
-            if worker.pod.metadata.uid not in known:
-                self._leave(worker, grace=0.0)
-        for pod in pods:
-            known_worker = self._workers.get(pod.metadata.uid)
-            if known_worker is not None and known_worker.pod is not pod and known_worker.update(pod):
-                self._stir(known_worker)
-        for worker in self.workers:
-            if worker.pod.metadata.deletion_timestamp is not None and not worker.leaving:
-                for container in [state.container for state in worker.states if state.alive]:
-                    text = f"Stopping container {container.name}"
-                    self.reports.event(worker.pod, "Normal", "Killing", text, field_path(worker.pod, container))
-                self._leave(worker, grace=float(worker.pod.metadata.deletion_grace_period_seconds or 0))
-        leaving = [worker for worker in self.workers if worker.leaving]
-        if leaving and new:  # what has ended makes room before the new ones ask for it
+        bound = {pod.metadata.uid: pod for pod in pods}
+        for worker in [worker for uid, worker in self._workers.items() if uid not in bound]:
+            self._leave(worker, grace=0.0)
+        new: list[Pod] = []
+        for uid, pod in bound.items():
+            known = self._workers.get(uid)
+            if known is None:
+                new.append(pod)
+            elif known.pod is not pod:
+                self._update(known, pod)
+        leaving = [worker for worker in self.workers if worker.leaving] if new else []
+        if leaving:  # what has ended makes room before the new ones ask for it
             self._write(leaving)
             for worker in leaving:
                 self._bury(worker)
@@ -148,6 +143,16 @@ class Kubelet:
             elif pod.status.phase not in OVER:
                 self._admit(pod)
         self._work()
+
+    def _update(self, worker: PodWorker, pod: Pod) -> None:
+        """A pod that is known has another manifest, status or time of deletion than before."""
+        if worker.update(pod):
+            self._stir(worker)
+        if pod.metadata.deletion_timestamp is not None and not worker.leaving:
+            for container in [state.container for state in worker.states if state.alive]:
+                text = f"Stopping container {container.name}"
+                self.reports.event(pod, "Normal", "Killing", text, field_path(pod, container))
+            self._leave(worker, grace=float(pod.metadata.deletion_grace_period_seconds or 0))
 
     def tick(self) -> None:
         """Look at what has happened since the last call, and at what is due."""

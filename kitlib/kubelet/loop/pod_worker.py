@@ -178,6 +178,15 @@ class PodWorker:
         """All of them."""
         return [*self.inits, *self.mains]
 
+    @property
+    def running(self) -> bool:
+        """Whether any container runs."""
+        for some in (self.mains, self.inits):
+            for state in some:
+                if state.alive:
+                    return True
+        return False
+
     def of_id(self, identity: str) -> State | None:
         """The container with that id."""
         return next((state for state in self.states if state.id == identity), None)
@@ -265,11 +274,11 @@ class PodWorker:
         """Source: kubelet getPhase."""
         if self.final is not None:
             return self.final[0]
-        failed_init = any(s.ended and not s.alive and not s.succeeded and not self.may_restart(s) for s in self.inits)
-        if failed_init:
-            return "Failed"
-        if not self.initialized and not any(s.alive or s.ended for s in self.mains):
-            return "Pending"
+        if self.inits:
+            if any(s.ended and not s.alive and not s.succeeded and not self.may_restart(s) for s in self.inits):
+                return "Failed"
+            if not self.initialized and not any(s.alive or s.ended for s in self.mains):
+                return "Pending"
         over = [s for s in self.mains if s.ended and not s.alive and not self.may_restart(s)]
         if len(over) == len(self.mains):
             return "Succeeded" if all(s.succeeded for s in over) else "Failed"

@@ -53,7 +53,7 @@ class Watcher:
         Returns:
             The pod that has to go, or None.
         """
-        running = {w.pod.metadata.uid: w for w in workers if w.final is None and any(s.alive for s in w.states)}
+        running = {w.pod.metadata.uid: w for w in workers if w.final is None and w.running}
         before = self.eviction.conditions
         pods = [w.pod for w in running.values()]
 

@@ -10,6 +10,7 @@ Sources: Documentation/admin-guide/cgroup-v1, cgroup-v2.rst; kernel/cgroup/cgrou
 from __future__ import annotations
 
 import errno
+from bisect import bisect_left, insort
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -57,11 +58,11 @@ Statistics = Callable[[str, str], str | None]
 
 @dataclass
 class Directory:
-    """One cgroup: its settings, its processes, the names of its children."""
+    """One cgroup: its settings, its processes, the paths of its children in order."""
 
     files: dict[str, str]
     procs: set[int] = field(default_factory=set)
-    children: set[str] = field(default_factory=set)
+    children: list[str] = field(default_factory=list)
 
 
 class SimulatedCgroupFS:
@@ -77,6 +78,7 @@ class SimulatedCgroupFS:
         self.version, self.machine = version, machine
         self._statistics = statistics
         self._root_files = initial_files(version, machine, root=True)
+        self._new_files = initial_files(version, machine, root=False)
         self._directories: dict[str, Directory] = {"/": Directory(dict(self._root_files))}
         self._place: dict[int, str] = {}
         self._touched: set[str] = set()
@@ -106,11 +108,11 @@ class SimulatedCgroupFS:
         while stack:
             path = stack.pop()
             yield path
-            stack += [_join(path, name) for name in sorted(self._directories[path].children, reverse=True)]
+            stack += reversed(self._directories[path].children)
 
     def children(self, path: str) -> list[str]:
         """The paths directly below."""
-        return [_join(path, name) for name in sorted(self._at(path).children)]
+        return list(self._at(path).children)
 
     def mkdir(self, path: str) -> None:
         """Make a cgroup.
@@ -126,8 +128,8 @@ class SimulatedCgroupFS:
             raise CgroupError(errno.EINVAL, path)
         if parent not in self._directories:
             raise CgroupError(errno.ENOENT, path)
-        self._directories[parent].children.add(name)
-        self._directories[path] = Directory(initial_files(self.version, self.machine, root=False))
+        insort(self._directories[parent].children, path)
+        self._directories[path] = Directory(dict(self._new_files))
 
     def makedirs(self, path: str) -> None:
         """Make a cgroup and those above it that are missing; on v2 controllers are handed down on the way.
@@ -171,8 +173,8 @@ class SimulatedCgroupFS:
                 "it has children" if directory.children else "processes stand in it" if directory.procs else "the root"
             )
             raise CgroupError(errno.EBUSY, path, why=why)
-        parent, _, name = path.rpartition("/")
-        self._directories[parent or "/"].children.discard(name)
+        siblings = self._directories[_parent(path)].children
+        del siblings[bisect_left(siblings, path)]
         del self._directories[path]
         self._effective.pop(path, None)
         if self.on_remove is not None:

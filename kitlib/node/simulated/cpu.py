@@ -36,7 +36,7 @@ class Group:
     Attributes:
         weight: cpu.shares, or cpu.weight scaled to the same measure.
         quota: CPUs that cpu.max gives; period: seconds of one period. cpus: what its processes may run on.
-        tasks: process id -> CPUs that the process would like to use. rates: what it gets.
+        tasks: process id -> CPUs that the process would like to use.
         active: the cgroups below in which somebody wants something.
         raw: CPUs that all processes in it would like to use; wanted: with the limits below respected, its own not;
             wish: with its own limit too; got: CPUs that it gets.
@@ -52,7 +52,6 @@ class Group:
     period: float = 0.1
     cpus: frozenset[int] = frozenset()
     tasks: dict[int, float] = field(default_factory=dict)
-    rates: dict[int, float] = field(default_factory=dict)
     active: dict[str, Group] = field(default_factory=dict)
     raw: float = 0.0
     wanted: float = 0.0
@@ -76,6 +75,10 @@ class Group:
     def is_throttled(self) -> bool:
         """Whether its quota holds it back."""
         return self.wanted > self.quota + EPSILON and self.got >= self.quota - EPSILON
+
+    def differs(self, amount: float) -> bool:
+        """Whether it has to be divided anew where it is to get so many CPUs."""
+        return self.stale or not -EPSILON < amount - self.got < EPSILON
 
     def settle(self, now: float) -> None:
         """Count the time since the last call, in which nothing has changed."""
@@ -160,7 +163,7 @@ class Scheduler:
                 self._make_all_stale()
             # processors that nobody may use are of no use to anybody
             amount = min(float(len(next(iter(masks)))) if masks else 0.0, root.wish)
-            if root.stale or abs(amount - root.got) >= EPSILON:
+            if root.differs(amount):
                 self._share(root, amount, now)
         self._split = split
 
@@ -215,39 +218,53 @@ class Scheduler:
     def _share(self, group: Group, amount: float, now: float) -> None:
         """Divide `amount`, no more than the group's wish, among its processes and children."""
         group.settle(now)
+        tasks, children = group.tasks, group.active
+        if len(tasks) + len(children) == 1:  # as in most pods and containers: all of it goes to the only one
+            if tasks:
+                ((pid, want),) = tasks.items()
+                rate = min(want, amount)
+                self._changed(pid, rate)
+                idle = max(1.0 - rate, 0.0)
+            else:
+                (child,) = children.values()
+                part = min(child.wish, amount)
+                if child.differs(part):
+                    self._share(child, part, now)
+                idle = child.idle
+        else:
+            idle = self._share_out(group, amount, now)
+        group.got, group.stale = amount, False
+        self._press(group, idle, now)
+
+    def _share_out(self, group: Group, amount: float, now: float) -> float:
+        """The same where there are several; the share of the time in which none of them runs."""
         tasks, children = group.tasks, group.active.values()
         level = _INFINITE
         if group.wanted > amount + EPSILON:
-            weights = [child.weight for child in children]
-            weights += [task_weight(want) for want in tasks.values()]
-            if len(weights) == 1:
-                level = amount / weights[0]
-            else:
-                level = water_level(weights, [*[child.wish for child in children], *tasks.values()], amount)
-        group.rates = {pid: min(want, task_weight(want) * level) for pid, want in tasks.items()}
-        for pid, rate in group.rates.items():
-            self._changed(pid, rate)
+            weights = [child.weight for child in children] + [task_weight(want) for want in tasks.values()]
+            level = water_level(weights, [*[child.wish for child in children], *tasks.values()], amount)
         for child in children:
             part = child.weight * level
             if part > child.wish:
                 part = child.wish
-            if child.stale or abs(part - child.got) >= EPSILON:  # else all below it keep what they have
+            if child.stale or not -EPSILON < part - child.got < EPSILON:  # as `differs`, asked of everybody every time
                 self._share(child, part, now)
-        group.got, group.stale = amount, False
-        self._press(group, now)
-
-    def _press(self, group: Group, now: float) -> None:
-        """How much of the time somebody waits, and everybody."""
-        idle = math.prod([child.idle for child in group.active.values()])
-        for rate in group.rates.values():
+        idle = math.prod([child.idle for child in children])
+        for pid, want in tasks.items():
+            rate = min(want, task_weight(want) * level)
+            self._changed(pid, rate)
             idle *= max(1.0 - rate, 0.0)
+        return idle
+
+    def _press(self, group: Group, idle: float, now: float) -> None:
+        """How much of the time somebody waits, and everybody; `idle`: in which nobody below runs."""
         if group.is_throttled:
             idle = max(idle, 1.0 - group.quota / group.wanted)
         group.idle = idle
         some = min(max(group.raw - group.got, 0.0), 1.0)
-        if some < EPSILON and group.pressure is None:
-            return
         if group.pressure is None:
+            if some < EPSILON:
+                return
             group.pressure = Pressure(now)
         # the machine as a whole always runs somebody else while somebody waits
         group.pressure.set(now, some, 0.0 if group.parent is None else min(idle, some))
@@ -309,11 +326,12 @@ class Scheduler:
         group.settle(now)
         for pid in group.tasks:
             self._changed(pid, rates.get(pid, 0.0))
-        group.rates = {pid: rates.get(pid, 0.0) for pid in group.tasks}
         for child in group.active.values():
             self._settle_split(child, got, rates, now)
+        idle = math.prod([child.idle for child in group.active.values()])
+        idle *= math.prod([max(1.0 - rates.get(pid, 0.0), 0.0) for pid in group.tasks])
         group.got, group.stale = got.get(group, 0.0), True
-        self._press(group, now)
+        self._press(group, idle, now)
 
 
 def task_weight(want: float) -> float:
