@@ -6,7 +6,6 @@ waits until the cluster takes it, and is then written into the object store.
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -18,13 +17,14 @@ from kitlib.api.core import Node, Pod
 from kitlib.api.errors import KitError, NotFound
 from kitlib.api.meta import Condition, ObjectMeta
 from kitlib.api.release import Release
-from kitlib.api.serialize import from_dict, to_dict
+from kitlib.api.serialize import from_dict
 from kitlib.cluster.apiserver import APIServer
 from kitlib.cluster.journal import owner
 from kitlib.cluster.machine import Record, WithCgroups
 from kitlib.cluster.nodes import NodePlan
 from kitlib.cluster.remote_files import RemoteCgroupFS
 from kitlib.cluster.reports import StoreReports
+from kitlib.cluster.told import Told
 from kitlib.cluster.watching import FileWatch
 from kitlib.kubelet.cgroup_tree import Cgroup, CgroupTree, Version
 from kitlib.kubelet.desired import NodeConfig
@@ -127,7 +127,7 @@ class RealNode(WithCgroups):
         self.kernel = RemoteCgroupFS(self.link, version)
         self.fidelity = [*notes, *self.facts["limits"]]
         self._reports = StoreReports(plan.name, datetime.now(UTC))
-        self._sent: dict[str, bytes] = {}
+        self._told = Told()
         self._lost = False
         self._used: tuple[float, float] = (0.0, 0.0)
         self._rate = 0.0
@@ -162,11 +162,11 @@ class RealNode(WithCgroups):
         self._reports.api = api
         if self._lost:
             return
-        now = {pod.metadata.uid: _signature(pod) for pod in pods}
-        if now != self._sent:
-            self._sent = now
+        news = self._told.news(pods)
+        if news:
             try:
-                self.link.ask("sync", pods=[to_dict(pod) for pod in pods])
+                self.link.ask("sync", **news)
+                self._told.taken()
             except NodeGone:
                 self.lose(api)
         self.take(api)
@@ -201,11 +201,11 @@ class RealNode(WithCgroups):
                 ours = {c.type for c in told.status.conditions}
                 told.status.conditions += [c for c in standing.status.conditions if c.type not in ours]
                 told.status.qos_class = standing.status.qos_class
-                known = self._sent.get(pod.metadata.uid) == _signature(standing)
+                known = self._told.knows(standing)
                 self._reports.status(pod, told.status)
                 after = self._standing(api, pod)
                 if known and after is not None:  # the node knows what it said itself
-                    self._sent[pod.metadata.uid] = _signature(after)
+                    self._told.heard(after)
 
     @staticmethod
     def _standing(api: APIServer, pod: Pod) -> Pod | None:
@@ -276,7 +276,7 @@ class RealNode(WithCgroups):
 
     def _whose(self, path: str) -> dict[str, str]:
         """UIDs are others where the journal is replayed, so the pod is named."""
-        of_pod = any(uid in path or uid.replace("-", "_") in path for uid in self._sent)
+        of_pod = any(uid in path or uid.replace("-", "_") in path for uid in self._told.uids)
         return owner(self.desired(), path) if of_pod else {}
 
     def timeline(self) -> list[Entry]:
@@ -402,7 +402,7 @@ class RealNode(WithCgroups):
         found = self.link.ask("kernel_log")
         if found["why"]:
             return [f"the kernel's log cannot be read: {found['why']}"]
-        return of_node(found["lines"], [getattr(self.container, "id", ""), *self._sent])
+        return of_node(found["lines"], [getattr(self.container, "id", ""), *self._told.uids])
 
 
 def of_node(lines: Sequence[str], marks: Sequence[str]) -> list[str]:
@@ -427,13 +427,6 @@ def of_node(lines: Sequence[str], marks: Sequence[str]) -> list[str]:
 def _named(key: Sequence[str]) -> Pod:
     namespace, name, uid = key
     return Pod(metadata=ObjectMeta(name=name, namespace=namespace, uid=uid))
-
-
-def _signature(pod: Pod) -> bytes:
-    """What a node must hear about: everything but the version."""
-    data = to_dict(pod)
-    data.get("metadata", {}).pop("resourceVersion", None)
-    return json.dumps(data, sort_keys=True, default=str).encode()
 
 
 def _as_given(cgroup: Cgroup, given: Mapping[str, str]) -> Cgroup:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from pathlib import Path
 
 import pytest
@@ -78,3 +80,26 @@ def test_kills_are_counted_from_the_cgroups_own_counter(one: RealCgroupFS, two: 
     Path(one.hierarchies["memory"], "memory.oom_control").write_text("oom_kill_disable 0\nunder_oom 0\noom_kill 3\n")
     Path(two.hierarchies[""], "memory.events").write_text("low 0\noom 1\noom_kill 2\noom_group_kill 1\n")
     assert (one.oom_kills("/"), two.oom_kills("/"), one.oom_kills("/gone")) == (3, 2, 0)
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_before_processes_come_the_agent_moves_itself_to_where_it_stands(
+    version: int, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cgroups: RealCgroupFS = request.getfixturevalue("one" if version == 1 else "two")
+    place = Path(cgroups.roots[0], "mine" if version == 1 else "agent", "cgroup.procs")
+    place.parent.mkdir()
+    place.write_text("")
+    monkeypatch.setattr(cgroups, "_text", lambda path: "8:pids:/other\n3:cpuacct,cpu:/mine\n0::/agent\n")
+    cgroups.expect_processes()
+    deadline = time.monotonic() + 5
+    while not place.read_text() and time.monotonic() < deadline:
+        time.sleep(0.001)
+    assert place.read_text() == str(os.getpid())
+    assert not list(Path(cgroups.roots[-1]).glob("other"))
+
+
+def test_where_the_agent_may_not_move_processes_nothing_happens(one: RealCgroupFS) -> None:
+    one.expect_processes()
+    one.expect_processes()
+    assert not list(Path(one.roots[0]).rglob("cgroup.procs"))

@@ -30,20 +30,26 @@ class NodeLink(Link):
     """A link whose node has a second owner.
 
     Args:
-        name, stream: as for `Link`. pass_on: takes the node's name and a line. gone: called when it has ended.
+        name, stream: as for `Link`. pass_on: takes the node's name and lines. gone: called when it has ended.
     """
 
     def __init__(
-        self, name: str, stream: Any, pass_on: Callable[[str, bytes], None], gone: Callable[[Link], None]
+        self, name: str, stream: Any, pass_on: Callable[[str, list[bytes]], None], gone: Callable[[Link], None]
     ) -> None:
         self._pass_on, self._gone_to = pass_on, gone
+        self._foreign: list[bytes] = []
         super().__init__(name, stream)
 
     def _hear(self, message: dict[str, Any], line: bytes) -> None:
         if "report" in message or message.get("id", 0) >= wire.FAR:
-            self._pass_on(self.name, line)
+            self._foreign.append(line)
         else:
             super()._hear(message, line)
+
+    def _taken(self) -> None:
+        if self._foreign:
+            self._pass_on(self.name, self._foreign)
+            self._foreign = []
 
     def _over(self) -> None:
         super()._over()
@@ -135,8 +141,8 @@ class Relay:
 
     # On the readers' threads.
 
-    def _from_node(self, name: str, line: bytes) -> None:
-        self._tell(wire.envelope("from", name, line))
+    def _from_node(self, name: str, lines: list[bytes]) -> None:
+        self._tell(b"".join(wire.envelope("from", name, line) for line in lines))
 
     def _node_gone(self, link: Link) -> None:
         begun = self.begun.get(link.name)

@@ -31,6 +31,8 @@ from kitlib.node.real.system import RealSystem, system_ooms
 
 TICK = 0.5
 """Seconds between two looks of the kubelet while nothing happens."""
+TOGETHER = 0.02
+"""Seconds that a report may wait for others: every message wakes half a dozen processes on its way to the owner."""
 _CHUNK = 1 << 16
 
 
@@ -39,11 +41,29 @@ class Owner:
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
+        self._waiting: list[bytes] = []
+        self._since = 0.0
         self.forget: Callable[[Pod], None] = lambda pod: None
 
     def send(self, message: Mapping[str, Any]) -> None:
-        """Write one message; the owner reads all the time, so this waits for nobody."""
-        protocol.write(self._descriptor, protocol.encode(message))
+        """Write one message behind what waits; the owner reads all the time, so this waits for nobody."""
+        self._waiting.append(protocol.encode(message))
+        self.flush()
+
+    def flush(self) -> None:
+        """Write what waits."""
+        if self._waiting:
+            whole = b"".join(self._waiting)
+            self._waiting.clear()
+            protocol.write(self._descriptor, whole)
+
+    def _report(self, message: Mapping[str, Any]) -> None:
+        """Write one message with those that come soon."""
+        if not self._waiting:
+            self._since = time.monotonic()
+        self._waiting.append(protocol.encode(message))
+        if time.monotonic() - self._since >= TOGETHER:
+            self.flush()
 
     def now(self) -> datetime:
         """The host's date."""
@@ -52,20 +72,20 @@ class Owner:
     def event(self, about: Pod | None, kind: str, reason: str, message: str, field: str = "") -> None:
         """An event about a pod, a part of it, or the node."""
         told = {"kind": kind, "reason": reason, "message": message, "field": field}
-        self.send({"report": "event", "pod": _key(about), **told})
+        self._report({"report": "event", "pod": _key(about), **told})
 
     def status(self, pod: Pod, status: PodStatus) -> None:
         """A pod's status has changed."""
-        self.send({"report": "status", "pod": _key(pod), "status": to_dict(Pod(status=status)).get("status", {})})
+        self._report({"report": "status", "pod": _key(pod), "status": to_dict(Pod(status=status)).get("status", {})})
 
     def gone(self, pod: Pod) -> None:
         """A pod that was to be deleted has ended; its volumes go with it."""
         self.forget(pod)
-        self.send({"report": "gone", "pod": _key(pod)})
+        self._report({"report": "gone", "pod": _key(pod)})
 
     def condition(self, condition: Condition) -> None:
         """A condition of the node has changed."""
-        self.send({"report": "condition", "condition": to_dict(condition)})
+        self._report({"report": "condition", "condition": to_dict(condition)})
 
     def images(self, images: Sequence[Image]) -> None:
         """There are none on a real node."""
@@ -85,6 +105,7 @@ class Agent:
         self._kubelet: Kubelet | None = None
         self._runtime: CrunRuntime | None = None
         self._looking: Looking | None = None
+        self._bound: dict[str, Pod] = {}
         self._kills, self._told = 0, set[tuple[str, int]]()
         self._ends, self._wakes = os.pipe()
         for descriptor in (self._ends, self._wakes):
@@ -125,6 +146,7 @@ class Agent:
             if look:
                 self._look()
                 next_tick = self.clock() + TICK
+            self._owner.flush()
 
     def _next_due(self) -> float:
         if self._runtime is None or self._looking is None:
@@ -215,12 +237,18 @@ class Agent:
             "began": self._began,
         }
 
-    def _sync(self, pods: list[dict[str, Any]]) -> float:
-        """Which pods are bound here; the seconds that it took to bring the node in line."""
+    def _sync(self, pods: list[dict[str, Any]], same: Sequence[str] = ()) -> float:
+        """Which pods are bound here; the seconds that it took to bring the node in line.
+
+        Args:
+            pods: those that are new or have changed. same: UIDs of the others, which stand as they were told last.
+        """
         if self._kubelet is None:
             raise KitError("this node has not been started")
         began = self.clock()
-        self._kubelet.sync([from_dict(pod, Pod) for pod in pods])
+        made = [from_dict(pod, Pod) for pod in pods]
+        self._bound = {uid: self._bound[uid] for uid in same} | {pod.metadata.uid: pod for pod in made}
+        self._kubelet.sync(list(self._bound.values()))
         return self.clock() - began
 
     def _note(self, pod: Pod, text: str) -> None:

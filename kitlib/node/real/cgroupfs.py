@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import errno
 import os
+from _thread import start_new_thread
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
@@ -67,6 +68,7 @@ class RealCgroupFS:
             self.controllers = [name for name in self.hierarchies if "=" not in name]
         self.roots = sorted(set(self.hierarchies.values()))
         self.foreign: frozenset[str] = frozenset()
+        self._moving = False
 
     def prepare(self) -> None:
         """Make the tree ours: writable, on v2 with every process in a leaf and every controller handed down.
@@ -262,6 +264,43 @@ class RealCgroupFS:
                 _write(f"{root}{path.rstrip('/')}/cgroup.procs", str(pid))
             except OSError as error:
                 raise CgroupError(error.errno or errno.EIO, path, "cgroup.procs", str(pid)) from None
+
+    def expect_processes(self) -> None:
+        """A process will be moved into a cgroup in some milliseconds: have the kernel get ready for it meanwhile.
+
+        The first move after a quiet time waits until every processor has passed through the scheduler (8 to 12 ms with
+        250 ticks a second), those right after it do not. So a move that changes nothing, of this process to where it
+        stands, waits on a thread of its own while the runtime starts. No cgroup can be made meanwhile: all that the
+        kubelet makes for the process must be there before.
+
+        Source: kernel cgroup_procs_write_start, percpu_down_write, rcu_sync_enter; cgroup-v2.rst favordynmods.
+        """
+        if self._moving:
+            return
+        try:
+            descriptor = os.open(self._own_place(), os.O_WRONLY | os.O_CLOEXEC)
+        except (OSError, StopIteration):
+            return
+        self._moving = True
+        try:
+            start_new_thread(self._move_nowhere, (descriptor,))  # unlike a Thread's start it waits for nobody
+        except RuntimeError:  # no process id left for it
+            os.close(descriptor)
+            self._moving = False
+
+    def _own_place(self) -> str:
+        controller, root = next(iter(self.hierarchies.items()))
+        lines = (line.split(":", 2) for line in self._text("/proc/self/cgroup").splitlines())
+        path = next(path for _, names, path in lines if controller in names.split(","))
+        return f"{root}{path.rstrip('/')}/cgroup.procs"
+
+    def _move_nowhere(self, descriptor: int) -> None:
+        try:
+            with suppress(OSError):
+                os.write(descriptor, str(os.getpid()).encode())
+        finally:
+            os.close(descriptor)
+            self._moving = False
 
     # What the two versions need.
 

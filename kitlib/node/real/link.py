@@ -196,6 +196,9 @@ class Link(Conversation):
         with suppress(OSError):
             self._socket.close()
 
+    def _taken(self) -> None:
+        """All that came at once has been taken."""
+
     # The reader's thread.
 
     def _read(self) -> None:
@@ -218,6 +221,7 @@ class Link(Conversation):
                         *lines, rest = (rest + body).split(b"\n")
                         for line in lines:
                             self._take(line)
+                        self._taken()
         except (OSError, ValueError):
             return
         finally:

@@ -21,7 +21,7 @@ from kitlib.kubelet.cgroup_tree import Cgroup, CgroupFile, CgroupTree, Reason, V
 from kitlib.kubelet.desired import NodeConfig
 from kitlib.node.simulated.rules import CgroupError
 
-VERSION = 1
+VERSION = 2
 """Counted up when the messages change: a node of an old image says so instead of failing later."""
 
 

@@ -10,7 +10,6 @@ OCI runtime-spec runtime.md.
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -19,6 +18,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from kitlib.api.core import Container, Pod
 from kitlib.api.errors import KitError
@@ -305,10 +306,11 @@ class CrunRuntime:
 
     def _run(self, identity: str, config: dict[str, object], cgroup: Cgroup, name: str, output: int) -> None:
         """`crun run --detach`: create and start in one. What an earlier container of this id left is cleared first."""
+        self.cgroups.expect_processes()
         directory = f"{STATE}/bundles/{identity}"
         os.makedirs(directory, exist_ok=True)
-        with open(f"{directory}/config.json", "w") as file:
-            json.dump(config, file)
+        with open(f"{directory}/config.json", "wb") as file:
+            file.write(msgspec.json.encode(config))
         log, pid_file = f"{directory}/log", f"{directory}/pid"
         target = output if output >= 0 else subprocess.DEVNULL
         manager = "cgroupfs" if self._systemd is None else "systemd"
