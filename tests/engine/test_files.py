@@ -71,7 +71,7 @@ def test_random_pods_stand_as_wanted_and_leave_nothing(start: Callable[..., Dock
     for round_number in range(RANDOM_PODS // AT_ONCE):
         for number in range(AT_ONCE):
             cluster.apply(random_pod(dice, round_number * AT_ONCE + number))
-        assert {p.status.phase for p in cluster.pods()} == {"Running"}
+        cluster.wait(lambda c: {p.status.phase for p in c.pods()} == {"Running"}, 30)
         assert [str(d) for d in node.differences()] == []
         for one in cluster.pods():
             cluster.delete(one, grace=0)
