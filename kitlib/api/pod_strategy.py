@@ -1,5 +1,5 @@
-"""What the API server changes in a pod on its way into the store: label keys become part of selectors, and fields of
-features that are switched off fall away.
+"""What the API server changes in a pod on its way into the store and out of it: label keys become part of selectors,
+fields of features that are switched off fall away, and a pod that is to go is marked with its grace period.
 
 Source: registry/core/pod Strategy.PrepareForCreate (applySchedulingGatedCondition aside),
 applyMatchLabelKeysAndMismatchLabelKeys, dropDisabledDynamicResourceAllocationFields,
@@ -9,6 +9,7 @@ mergeLabelKeysToSelector for topology spread.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime, timedelta
 
 from kitlib.api.core import Pod, PodAffinityTerm
 from kitlib.api.meta import LabelSelector, LabelSelectorRequirement
@@ -56,3 +57,34 @@ def _with(selector: LabelSelector, keys: Iterable[str], pod: Pod, operator: str)
     if not more:
         return selector
     return LabelSelector(match_labels=selector.match_labels, match_expressions=[*selector.match_expressions, *more])
+
+
+def mark_deleted(pod: Pod, grace: int | None, now: datetime) -> bool:
+    """Write into a pod until when it must be gone, and how many seconds its containers get; asked again, only fewer.
+
+    Args:
+        pod: is changed. grace: seconds that were asked for; None = what the pod says, negative = 1.
+
+    Returns:
+        Whether it stays until its kubelet has ended it; False = it goes at once: no node has it, it is over, or it gets
+        no time.
+
+    Source: apiserver registry/rest BeforeDelete; podStrategy.CheckGracefulDelete.
+    """
+    meta = pod.metadata
+    if grace is not None and grace < 0:
+        grace = 1
+    if meta.deletion_timestamp is not None and meta.deletion_grace_period_seconds:
+        if grace is not None and grace < meta.deletion_grace_period_seconds:
+            asked_at = meta.deletion_timestamp - timedelta(seconds=meta.deletion_grace_period_seconds)
+            until = asked_at + timedelta(seconds=grace)
+            if until < now:  # that time is over already: it gets the shortest there is, from now on
+                until, grace = now, min(grace, 1)
+            meta.deletion_timestamp, meta.deletion_grace_period_seconds = until, grace
+        return meta.deletion_grace_period_seconds > 0
+    seconds = pod.spec.termination_grace_period_seconds if grace is None else grace
+    if not seconds or not pod.spec.node_name or pod.status.phase in ("Succeeded", "Failed"):
+        return False
+    meta.deletion_timestamp = now + timedelta(seconds=seconds)
+    meta.deletion_grace_period_seconds = seconds
+    return True

@@ -19,7 +19,7 @@ from kitlib.api.defaults import set_defaults
 from kitlib.api.devices import ResourceClaim, ResourceClaimStatus, ResourceClaimTemplate
 from kitlib.api.errors import Forbidden, Invalid, NotFound
 from kitlib.api.meta import Condition, KubeObject, ObjectMeta
-from kitlib.api.pod_strategy import prepare_for_create
+from kitlib.api.pod_strategy import mark_deleted, prepare_for_create
 from kitlib.api.policy import PriorityClass
 from kitlib.api.release import Release
 from kitlib.api.serialize import deepcopy
@@ -169,20 +169,15 @@ class APIServer:
         Args:
             kind, name, namespace: which.
             grace: of a pod: seconds until it must be gone; 0 = at once, None = what the pod says. A pod with a grace
-                period stays, marked, until its kubelet has stopped it and deletes it with 0.
+                period stays, marked, until its kubelet has stopped it and deletes it with 0; it can become shorter.
 
         Returns:
             The object as it stood, or as it is marked. So stays a claim that is allocated, until nobody uses it.
         """
         if grace != 0 and resource(kind).kind == "Pod":
             pod: Pod = self.store.get(Pod, name, namespace)
-            seconds = pod.spec.termination_grace_period_seconds if grace is None else grace
-            if seconds and pod.spec.node_name and pod.status.phase not in ("Succeeded", "Failed"):
-                if pod.metadata.deletion_timestamp is None:
-                    pod.metadata.deletion_timestamp = self.store.now()
-                    pod.metadata.deletion_grace_period_seconds = seconds
-                    return self.store.update(pod)
-                return pod
+            if mark_deleted(pod, grace, self.store.now()):
+                return self.store.update(pod)
         if resource(kind).kind == "ResourceClaim":
             claim: ResourceClaim = self.store.get(ResourceClaim, name, namespace)
             if claim.metadata.finalizers:

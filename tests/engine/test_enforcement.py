@@ -112,6 +112,28 @@ def test_a_deleted_pod_gets_its_grace_period_and_then_goes(start: Callable[..., 
     assert cluster.node().processes() == []
 
 
+def test_a_second_deletion_gives_a_pod_that_ends_less_time_and_asks_it_only_once(
+    start: Callable[..., DockerCluster],
+) -> None:
+    cluster = start(1)
+    deaf = "trap 'echo asked' TERM; while :; do sleep 0.05; done"
+    cluster.apply(pod(deaf, name="deaf", terminationGracePeriodSeconds=600))
+    cluster.wait(lambda c: state(c, "deaf")[:2] == ("Running", "running"), 10)
+    time.sleep(0.3)
+    cluster.delete("Pod", "deaf")
+    time.sleep(1)
+    cluster.delete("Pod", "deaf", grace=700)
+    assert cluster.pod("deaf").metadata.deletion_grace_period_seconds == 600
+    began = time.monotonic()
+    cluster.delete("Pod", "deaf", grace=3)
+    assert cluster.node().logs("deaf") == "asked\n"
+    cluster.wait(lambda c: not c.pods(), 20 * SLOW)
+    assert time.monotonic() - began >= 2.5
+    assert cluster.node().processes() == []
+    told = [entry.detail for entry in cluster.node().timeline() if "stopping container" in entry.action]
+    assert told == ["grace 600 s", "grace 3 s from now"]
+
+
 def test_what_proc_says_about_a_container_is_what_the_kubelet_wanted(start: Callable[..., DockerCluster]) -> None:
     cluster = start(1, memory="1Gi")
     cluster.apply(pod(name="be"))

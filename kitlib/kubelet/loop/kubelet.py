@@ -148,11 +148,13 @@ class Kubelet:
         """A pod that is known has another manifest, status or time of deletion than before."""
         if worker.update(pod):
             self._stir(worker)
-        if pod.metadata.deletion_timestamp is not None and not worker.leaving:
-            for container in [state.container for state in worker.states if state.alive]:
-                text = f"Stopping container {container.name}"
-                self.reports.event(pod, "Normal", "Killing", text, field_path(pod, container))
-            self._leave(worker, grace=float(pod.metadata.deletion_grace_period_seconds or 0))
+        grace = float(pod.metadata.deletion_grace_period_seconds or 0)
+        if pod.metadata.deletion_timestamp is not None and (not worker.leaving or grace < worker.given):
+            for state in worker.states:
+                if state.alive or (worker.leaving and self.runtime.pid(state.id)):
+                    text = f"Stopping container {state.container.name}"
+                    self.reports.event(pod, "Normal", "Killing", text, field_path(pod, state.container))
+            self._leave(worker, grace)
 
     def tick(self) -> None:
         """Look at what has happened since the last call, and at what is due."""
@@ -325,13 +327,22 @@ class Kubelet:
             self.reports.event(pod, "Warning", "BackOff", text, field_path(pod, state.container))
 
     def _stop(self, worker: PodWorker, grace: float) -> None:
-        """Have all of a pod's containers end."""
+        """Have all of a pod's containers end; those that are told so again get the time that is given now, if shorter.
+
+        Source: pod_workers.go calculateEffectiveGracePeriod.
+        """
+        shorter = grace < worker.given
+        worker.given = min(grace, worker.given)
         for state in worker.states:
+            about = f"{worker.pod.key}/{state.container.name}"
             if state.alive:
                 self.runtime.stop(state.id, grace)
                 state.stopped(self.reports.now(), grace)
-                about = f"{worker.pod.key}/{state.container.name}"
                 self.timeline.note("kubelet", "stopping container", about, f"grace {grace:g} s", "killContainer")
+            elif shorter and self.runtime.pid(state.id):
+                self.runtime.stop(state.id, grace)
+                text, source = f"grace {grace:g} s from now", "calculateEffectiveGracePeriod"
+                self.timeline.note("kubelet", "stopping container sooner", about, text, source)
         if worker.has_sandbox:
             self.runtime.stop(worker.sandbox, 0.0)
             worker.has_sandbox = False

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
+from math import inf
 from typing import Any
 
 from kitlib.api.core import Container, ContainerStatus, Pod, PodStatus, ResourceRequirements
@@ -128,6 +129,7 @@ class PodWorker:
         pod: as it was last seen. inits, mains: their states, in the manifest's order.
         final: the phase, reason and message that end it, where the kubelet ended it itself; disruption: the message of
             its condition DisruptionTarget; grace: seconds that its containers then get.
+        given: seconds that its containers got when they were last told to end; infinite = they were not.
         leaving: whether it is being deleted. standing: the status that was reported last.
         asked: what it requests, in thousandths; the kubelet admits by it. counted: whether that still counts.
         generation: grows with every change of the specification.
@@ -147,7 +149,7 @@ class PodWorker:
         self.mains = [State(c, container_id(uid, c.name)) for c in pod.spec.containers]
         self.leaving = False
         self.final: tuple[str, str, str] | None = None
-        self.disruption, self.grace = "", 0.0
+        self.disruption, self.grace, self.given = "", 0.0, inf
         self.asked: dict[str, int] = {}
         self.counted = False
         self.generation = 0

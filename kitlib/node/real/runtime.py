@@ -171,14 +171,20 @@ class CrunRuntime:
             self.cgroups.write(cgroup.path, file.name, file.value)
 
     def stop(self, identity: str, grace: float = 0.0) -> None:
-        """Ask a container to end, kill it after `grace` seconds; nothing where there is none."""
+        """Ask a container to end, kill it after `grace` seconds; nothing where there is none.
+
+        Told again, it is not asked a second time, and the seconds run anew.
+
+        Source: containerd criService.stopContainer, whose earlier call the kubelet cancels.
+        """
         running = self.containers.get(identity)
         if running is None:
             return
         running.ours = True
         if grace > 0:
-            running.kill_at = min(running.kill_at, self.clock() + grace)
-            self._signal(running, signal.SIGTERM)
+            if running.kill_at == float("inf"):
+                self._signal(running, signal.SIGTERM)
+            running.kill_at = self.clock() + grace
         else:
             running.kill_at = self.clock()
             self._signal(running, signal.SIGKILL)

@@ -48,7 +48,7 @@ class SimulatedRuntime:
         self._volumes: dict[str, int] = {}
         self._system_ooms: list[tuple[str, int]] = []
         self._environments: dict[str, dict[str, str]] = {}
-        self._stopping: set[str] = set()
+        self._stopping: dict[str, float] = {}
 
     def run_sandbox(self, pod: Pod, identity: str, cgroup: Cgroup, oom_score_adj: int) -> None:
         """Start a pod's pause container."""
@@ -102,16 +102,17 @@ class SimulatedRuntime:
                 self._leave_behind(identity, process)
             self._forget(identity)
             self.kernel.kill(pid)
-        self._stopping.discard(identity)
+        self._stopping.pop(identity, None)
         self._volumes.pop(identity, None)
         self._remove(identity)
 
     def _stop_within(self, identity: str, process: Process, grace: float) -> None:
-        """SIGTERM now, SIGKILL when the grace period is over; asked a second time it can only become shorter."""
-        left = process.workload.tidying
-        if identity in self._stopping:
-            left = process.phase_ends - self.kernel.now
-        self._stopping.add(identity)
+        """SIGTERM now, SIGKILL when the grace period is over; asked again, it goes on, and the period is new.
+
+        Source: containerd criService.stopContainer, whose earlier call the kubelet cancels.
+        """
+        since = self._stopping.setdefault(identity, self.kernel.now)
+        left = process.workload.tidying - (self.kernel.now - since)
         self.kernel.end_in(process.pid, min(left, grace), 0 if left < grace else 128 + SIGKILL)
 
     def ended(self) -> list[Ended]:
@@ -126,7 +127,7 @@ class SimulatedRuntime:
                 self._forget(identity)
                 self._remove(identity)
                 if identity in self._stopping:
-                    self._stopping.discard(identity)
+                    self._stopping.pop(identity, None)
                     self._volumes.pop(identity, None)
                     continue
                 found.append(Ended(id=identity, at=gone.at, code=gone.code, oom=gone.oom))
