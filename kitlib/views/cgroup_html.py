@@ -1,7 +1,7 @@
 """The cgroup tree in a notebook: directories that open and close by keyboard, one table of files in each.
 
-Nothing in it needs a script. Colours come from the notebook's own theme; what differs is marked with a sign and a word
-as well as with a colour.
+Nothing in it needs a script. Colours are shades of the text's around it: VS Code leaves JupyterLab's variables at those
+of a light theme in every theme. What differs is marked with a sign and a word as well as with a colour.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
 STYLE = """
 .kit-tree{font-family:var(--jp-code-font-family,monospace);font-size:var(--jp-code-font-size,13px);
-color:var(--jp-content-font-color1,CanvasText);color-scheme:light dark;line-height:1.45}
-.kit-tree details{margin-left:1.1em;border-left:1px solid var(--jp-border-color2,#8888);padding-left:.5em}
+color:inherit;line-height:1.45}
+.kit-tree details{margin-left:1.1em;border-left:1px solid #8888;padding-left:.5em}
 .kit-tree summary{cursor:pointer}
 .kit-tree summary:focus-visible{outline:2px solid #1976d2}
 .kit-tree table{border-collapse:collapse;margin:.1em 0 .3em 1.1em;font-size:inherit}
 .kit-tree th,.kit-tree td{text-align:left;padding:0 .9em 0 0;vertical-align:top;border:0;background:none}
-.kit-tree th{font-weight:600;color:var(--jp-content-font-color2,GrayText)}
+.kit-tree th{font-weight:600;color:color-mix(in srgb,currentColor 78%,transparent)}
 .kit-tree td.v{font-weight:600;white-space:nowrap}
-.kit-tree .c{color:var(--jp-content-font-color2,GrayText);font-style:italic;white-space:normal}
-.kit-tree .u td.v{font-weight:400;color:var(--jp-content-font-color2,GrayText)}
+.kit-tree .c{color:color-mix(in srgb,currentColor 78%,transparent);font-style:italic;white-space:normal}
+.kit-tree .u td.v{font-weight:400;color:color-mix(in srgb,currentColor 78%,transparent)}
 .kit-tree .d td{background:color-mix(in srgb,#d55e00 18%,transparent)}
 .kit-tree .q{border-radius:.6em;padding:0 .5em;border:1px solid currentColor;font-size:.85em}
 .kit-tree caption{position:absolute;clip-path:inset(50%);width:1px;height:1px;overflow:hidden}

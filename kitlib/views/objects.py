@@ -15,7 +15,7 @@ STYLE = """
 .kit-table{border-collapse:collapse;margin:.3em 0 .8em}
 .kit-table caption{text-align:left;font-weight:600;padding-bottom:.2em}
 .kit-table th,.kit-table td{text-align:left;padding:.1em 1.2em .1em 0;
-border-bottom:1px solid var(--jp-border-color2,#8884)}
+border-bottom:1px solid #8886}
 """
 
 POD_HEADS = ("pod", "node", "phase", "ready", "restarts", "qos", "reason")

@@ -19,6 +19,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 import fronts
+import vscode_front
 
 _FLAGS = [
     "--no-sandbox",
@@ -76,7 +77,8 @@ def servers(tmp_path_factory):
         def servers(front: str) -> tuple[str, Path]:
             if front not in started:
                 folder = tmp_path_factory.mktemp(front)
-                started[front] = running.enter_context(fronts.serving(front, folder)), folder
+                serving = vscode_front.serving(folder) if front == "vscode" else fronts.serving(front, folder)
+                started[front] = running.enter_context(serving), folder
             return started[front]
 
         yield servers
@@ -102,6 +104,9 @@ def open_cells(browser, servers, front, artifacts, request):
         page.set_default_timeout(20_000)
         page.problems = []
         page.on("pageerror", lambda error: page.problems.extend(fronts.problem(front, error)))
+        if front == "vscode":
+            vscode_front.open_notebook(page, address, folder, name)
+            return vscode_front.run_all(page, len(cells), wait)
         if dark:
             fronts.use_theme(folder, "JupyterLab Dark")
         page.goto(
@@ -123,8 +128,9 @@ def open_cells(browser, servers, front, artifacts, request):
     for index, page in enumerate(pages):
         page.screenshot(path=str(artifacts / f"{_file_name(request)}-{index}{shown}.png"), full_page=False)
         page.close()
-    fronts.use_theme(folder, "JupyterLab Light")
-    fronts.end_kernels(front, address)
+    if front != "vscode":  # there they end with their page
+        fronts.use_theme(folder, "JupyterLab Light")
+        fronts.end_kernels(front, address)
     problems = [problem for page in pages for problem in page.problems]
     assert not problems, problems
 

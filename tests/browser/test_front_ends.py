@@ -1,10 +1,4 @@
-"""Where else a notebook of the kit may be open: Notebook 7, and a page that is no Jupyter at all.
-
-VS Code itself is not opened here. It draws widgets with the manager of ipywidgets' own package (jupyterlab-manager),
-outside JupyterLab and with a live kernel; so does Voilà, which is.
-
-Source: microsoft/vscode-jupyter-ipywidgets src/manager.ts; voila packages/voila/src/plugins/widget/manager.ts.
-"""
+"""Where else a notebook of the kit may be open: Notebook 7, VS Code, and a page that is no Jupyter at all (Voilà)."""
 
 import sys
 
@@ -15,8 +9,8 @@ from kitlib.widgets import WIDGETS
 
 STATUS = ".kitlib-widget .kitlib-sentence [role=status]"
 TAKES_A_CLUSTER = ("CgroupTreeExplorer", "CgroupWatch", "Timeline")
-OUTSIDE_JUPYTER = pytest.mark.parametrize("front", ["voila"])
-ELSEWHERE = pytest.mark.parametrize("front", ["notebook", "voila"])
+OUTSIDE_JUPYTER = pytest.mark.parametrize("front", ["voila", "vscode"])
+ELSEWHERE = pytest.mark.parametrize("front", ["notebook", "voila", "vscode"])
 
 
 def says(page, words, place=0):
@@ -132,4 +126,4 @@ def test_every_widget_of_the_kit_is_shown_with_its_sentence_and_its_picture(open
         if not box.locator(".js-plotly-plot, canvas.kitlib-canvas, .kitlib-grid, .kit-tree, svg, table").count()
     ]
     assert not empty
-    page.screenshot(path=str(artifacts / "voila-every-widget.png"))
+    getattr(page, "page", page).screenshot(path=str(artifacts / f"{front}-every-widget.png"))

@@ -80,7 +80,7 @@ export default {
     const place = document.createElement("div");
     place.style.overflow = "auto";
     place.style.maxHeight = "46em";
-    place.style.borderBottom = "1px solid var(--jp-border-color2, #8888)";
+    place.style.borderBottom = "1px solid #8888";
     place.tabIndex = 0;
     place.setAttribute("role", "region");
     place.setAttribute("aria-label", "cgroup tree, scrolls");
