@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import random
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 MIB = 2**20
 
@@ -73,6 +73,12 @@ class Scenario:
     grows: str = ""
     every: dict[str, Container] = field(default_factory=dict)
 
+    @property
+    def limits(self) -> dict[str, int]:
+        """`pod` and `pod/container` -> the quota of each that has one."""
+        found = {pod.name: pod.quota for pod in self.pods} | {name: one.quota for name, one in self.every.items()}
+        return {name: quota for name, quota in found.items() if quota}
+
 
 def paths(pods: list[Pod]) -> dict[str, Container]:
     """`pod/container` -> the container."""
@@ -129,4 +135,16 @@ def cpu(number: int, version: int) -> Scenario:
         )
         for index in range(rng.randrange(2, 4))
     ]
+    return Scenario(number, pods, every=paths(pods))
+
+
+def limited_pods(number: int, version: int) -> Scenario:
+    """Those of `cpu`, with limits at both levels as a kubelet sets them: a pod may have the sum of its containers."""
+    rng = random.Random(f"pods {number}")
+    pods = []
+    for pod in cpu(number, version).pods:
+        if rng.random() < 0.7:
+            limited = [replace(one, quota=rng.randrange(5, 60) * 1000) for one in pod.containers]
+            pod = replace(pod, containers=limited, quota=sum(one.quota for one in limited))
+        pods.append(pod)
     return Scenario(number, pods, every=paths(pods))

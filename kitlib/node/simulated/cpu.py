@@ -5,9 +5,10 @@ does not want (or may not use: its quota, its cpuset) goes to the others, again 
 tend to over a few periods. Where cpusets differ, processors that the same cgroups may use are divided together, those
 that the fewest may use first.
 
-There are no ticks here: a cgroup that would get more than its quota ends every period throttled. The kernel notices a
-used-up quota only at a tick (4 ms at 250 Hz), so whoever would get less than a tick a period beyond his quota is
-throttled in some periods and not in others.
+A cgroup that would get more than its quota ends every period throttled: so it is but for the edge. The kernel notices a
+used-up quota only at a tick (4 ms at 250 Hz), so whoever would get about as much as his quota is throttled in some
+periods and not in others. Where that is a matter of rule, on one processor whose threads never pause, the ticks
+themselves are followed (`ticks`) to tell how many.
 
 Only what has changed is computed anew: a cgroup whose part and whose wishes are as before keeps its figures.
 
@@ -18,14 +19,20 @@ kernel/sched/psi.c (tasks that wait for a processor, throttled ones too).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
+from kitlib.node.simulated import ticks
 from kitlib.node.simulated.cgroupfs import SimulatedCgroupFS
 from kitlib.node.simulated.pressure import Pressure
 
 TASK_WEIGHT = 1024.0
 EPSILON = 1e-9
+EDGE = 2 * ticks.TICK / 1e9
+"""Seconds of a period: who would get so much more or less than his quota is throttled in all periods, or in none."""
+CROWD = 64
+"""More busy cgroups than these are not followed tick by tick."""
 _INFINITE = float("inf")
 
 
@@ -41,6 +48,7 @@ class Group:
         raw: CPUs that all processes in it would like to use; wanted: with the limits below respected, its own not;
             wish: with its own limit too; got: CPUs that it gets.
         idle: share of the time in which none of its processes runs.
+        throttles: share of its periods that end throttled. held: seconds a second that it is, on each processor.
         seconds, periods, throttled, throttled_seconds: what it has counted until `since`.
     """
 
@@ -58,6 +66,8 @@ class Group:
     wish: float = 0.0
     got: float = 0.0
     idle: float = 1.0
+    throttles: float = 0.0
+    held: float = 0.0
     stale: bool = True
     since: float = 0.0
     seconds: float = 0.0
@@ -73,8 +83,8 @@ class Group:
 
     @property
     def is_throttled(self) -> bool:
-        """Whether its quota holds it back."""
-        return self.wanted > self.quota + EPSILON and self.got >= self.quota - EPSILON
+        """Whether its quota holds it back, and be it that the cgroup below has the same one."""
+        return self.got >= self.quota - EPSILON and min(self.raw, len(self.cpus)) > self.quota + EPSILON
 
     def differs(self, amount: float) -> bool:
         """Whether it has to be divided anew where it is to get so many CPUs."""
@@ -90,10 +100,20 @@ class Group:
         if self.quota != _INFINITE:
             periods = passed / self.period
             self.periods += periods
-            if self.is_throttled:
-                self.throttled += periods
-                # each busy thread waits for the rest of the period once the quota is used up
-                self.throttled_seconds += passed * (self.wanted - self.quota)
+            self.throttled += periods * self.throttles
+            self.throttled_seconds += passed * self.held
+
+    def throttle(self, now: float, outcome: ticks.Outcome | None = None) -> None:
+        """Which of its periods end throttled from now on: as ticks have it, or else all or none."""
+        share = held = 0.0
+        if outcome is not None:
+            share, held = outcome.throttled, outcome.held
+        elif self.is_throttled:
+            # each processor that its threads are on stands still for it once the quota is used up
+            share, held = 1.0, min(self.raw, float(len(self.cpus))) - self.quota
+        if share != self.throttles or held != self.held:
+            self.settle(now)
+            self.throttles, self.held = share, held
 
 
 class Scheduler:
@@ -110,6 +130,7 @@ class Scheduler:
         self._dirty: set[Group] = set()
         self._busy: dict[Group, frozenset[int]] = {}
         self._split = False
+        self._at_the_edge: list[Group] = []
 
     def group(self, path: str) -> Group:
         """A cgroup's figures; it is taken up where it was not known."""
@@ -166,6 +187,7 @@ class Scheduler:
             if root.differs(amount):
                 self._share(root, amount, now)
         self._split = split
+        self._follow_ticks(root, now, [] if split or max(map(len, masks), default=0) != 1 else list(_busy_groups(root)))
 
     def _read(self, group: Group) -> None:
         """Weight, quota and cpuset from the files."""
@@ -234,6 +256,8 @@ class Scheduler:
         else:
             idle = self._share_out(group, amount, now)
         group.got, group.stale = amount, False
+        if group.throttles or group.is_throttled:
+            group.throttle(now)
         self._press(group, idle, now)
 
     def _share_out(self, group: Group, amount: float, now: float) -> float:
@@ -255,6 +279,16 @@ class Scheduler:
             self._changed(pid, rate)
             idle *= max(1.0 - rate, 0.0)
         return idle
+
+    def _follow_ticks(self, root: Group, now: float, groups: list[Group]) -> None:
+        """Where somebody on the only processor gets about as much as his quota, see which periods are throttled."""
+        before, self._at_the_edge = self._at_the_edge, []
+        if len(groups) <= CROWD and all(map(_never_pauses, groups)) and any(map(_is_at_the_edge, groups)):
+            for group, outcome in zip(groups, ticks.run(_as_busy(root), self._cores), strict=True):
+                group.throttle(now, outcome)
+            self._at_the_edge = groups
+        for group in set(before) - set(self._at_the_edge):
+            group.throttle(now)
 
     def _press(self, group: Group, idle: float, now: float) -> None:
         """How much of the time somebody waits, and everybody; `idle`: in which nobody below runs."""
@@ -331,7 +365,45 @@ class Scheduler:
         idle = math.prod([child.idle for child in group.active.values()])
         idle *= math.prod([max(1.0 - rates.get(pid, 0.0), 0.0) for pid in group.tasks])
         group.got, group.stale = got.get(group, 0.0), True
+        if group.throttles or group.is_throttled:
+            group.throttle(now)
         self._press(group, idle, now)
+
+
+def _busy_groups(group: Group) -> Iterator[Group]:
+    """A cgroup and those below in which somebody wants something; each before those in it."""
+    yield group
+    for child in group.active.values():
+        yield from _busy_groups(child)
+
+
+def _never_pauses(group: Group) -> bool:
+    """Whether each of its processes is so many threads that run whenever they may."""
+    return all(want % 1 == 0 for want in group.tasks.values())
+
+
+def _as_busy(group: Group) -> ticks.Busy:
+    """The same cgroups as the ticks see them."""
+    below = tuple(_as_busy(child) for child in group.active.values())
+    period = round(group.period * 1e9)
+    quota = 0 if group.quota == _INFINITE else round(group.quota * group.period * 1e9)
+    return ticks.Busy(round(group.weight), round(sum(group.tasks.values())), below, quota, period)
+
+
+def _is_at_the_edge(group: Group) -> bool:
+    """Whether a cgroup would get about as much without its quota as it may have (of one processor)."""
+    if group.quota == _INFINITE:
+        return False
+    path, wishes = [group], [min(group.wanted, float(len(group.cpus)))]
+    while (above := path[-1].parent) is not None:
+        wishes.append(min(above.wanted - path[-1].wish + wishes[-1], above.limit))
+        path.append(above)
+    part = min(1.0, wishes[-1])
+    for (below, wish), (above, _) in reversed(list(pairwise(zip(path, wishes, strict=True)))):
+        others = [(child.weight, child.wish) for child in above.active.values() if child is not below]
+        others += [(task_weight(want), want) for want in above.tasks.values()]
+        part = water_fill([(below.weight, wish), *others], part)[0]
+    return abs(part - group.quota) * group.period < EDGE
 
 
 def task_weight(want: float) -> float:
