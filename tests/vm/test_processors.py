@@ -191,8 +191,8 @@ def test_processors_are_divided_alike(
     spread = sum(row.verdict == "spread" for row in rows)
     text = (
         f"{len(numbers)} scenarios, {len(rows)} cgroups, {limited} of them with a quota: the largest difference is "
-        f"{max(row.apart for row in rows):.3f} CPUs; {len(wrong)} differ; {spread} are throttled in shares of their "
-        f"periods that differ as much between two runs of the real kernel; {again} scenarios were run again."
+        f"{max(row.apart for row in rows):.3f} CPUs; {len(wrong)} differ; the throttled periods of {spread} differ as "
+        f"much between two runs of the real kernel; {again} scenarios were run again."
     )
     head = (
         "| scenario | cgroup | weights | quota | busy | real CPUs | simulated | periods throttled | simulated | |\n"
