@@ -17,7 +17,7 @@ def oom_ranking(rows: Sequence[Row], *, killed: str = "") -> Chart:
 
     Args:
         rows: {"name", "qos", "memory_bytes", "oom_score_adj", "badness"} in any order; badness in pages; qos "node" =
-            a process of no pod.
+            a process of no pod. With "refused" where the host has refused the oom_score_adj that the kubelet wanted.
         killed: the process the kernel really killed, marked where it is known.
     """
     ranked = sorted(rows, key=lambda row: -float(row["badness"]))
@@ -30,6 +30,11 @@ def oom_ranking(rows: Sequence[Row], *, killed: str = "") -> Chart:
             sentence = f"{ranked[0]['name']} has the highest badness and is killed first."
             right = "as predicted" if killed == ranked[0]["name"] else "which was not the prediction"
             sentence += f" The kernel killed {killed}, {right}."
+    refused = [
+        f"{row['name']} (wanted {row['refused']}, has {row['oom_score_adj']})" for row in ranked if "refused" in row
+    ]
+    if refused:
+        sentence += f" The host refused the oom_score_adj of {', '.join(refused)}."
 
     def plain() -> dict[str, Any]:
         data = []

@@ -84,7 +84,8 @@ def oom_rows(node: Any, total_pages: int | None = None, *, sandboxes: bool = Fal
         sandboxes: whether pause containers are listed.
 
     Returns:
-        Rows with name, qos, memory_bytes, oom_score_adj, badness, cgroup, pid.
+        Rows with name, qos, memory_bytes, oom_score_adj, badness, cgroup, pid; and `refused` where the host has refused
+        the oom_score_adj that the kubelet wanted.
     """
     total = total_pages if total_pages is not None else node.config.machine.memory // oom.PAGE
     wanted = node.desired()
@@ -97,7 +98,9 @@ def oom_rows(node: Any, total_pages: int | None = None, *, sandboxes: bool = Fal
         one = oom.Candidate(process.pid, process.name, process.cgroup, process.oom_score_adj, process.memory, tables)
         points = oom.badness(one, total)
         if points is not None:
-            rows.append(oom_row(one, name_of(cgroup, process.name), cgroup.qos if cgroup else NODE, points))
+            row = oom_row(one, name_of(cgroup, process.name), cgroup.qos if cgroup else NODE, points)
+            refused = getattr(process, "refused", None)
+            rows.append(row if refused is None else {**row, "refused": refused})
     return sorted(rows, key=lambda row: -row["badness"])
 
 

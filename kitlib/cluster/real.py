@@ -61,6 +61,7 @@ class RealProcess:
         namespace, pod, container: whose; container "" = the pause container.
         first: whether it is the container's first.
         rate: CPUs that the container gets; only its first process carries it.
+        refused: the oom_score_adj that the kubelet wanted and the host has refused; None = it has what was wanted.
     """
 
     pid: int
@@ -76,6 +77,7 @@ class RealProcess:
     container: str
     first: bool
     rate: float = 0.0
+    refused: int | None = None
 
 
 def config_of(plan: NodePlan, release: Release) -> NodeConfig:
@@ -323,6 +325,7 @@ class RealNode(WithCgroups):
                 pod=one["pod"],
                 container=one["container"],
                 first=one["first"],
+                refused=one["refused"],
                 rate=rates.get((one["namespace"], one["pod"], one["container"]), 0.0) if one["first"] else 0.0,
             )
             for one in self.link.ask("processes")
@@ -360,7 +363,7 @@ class RealNode(WithCgroups):
 
     def refused_scores(self) -> dict[tuple[str, str, str], int]:
         """(namespace, pod, container) -> the oom_score_adj that the kubelet wanted and the host refused."""
-        found = self.link.ask("scores")
+        found = self.link.ask("processes")
         return {(o["namespace"], o["pod"], o["container"]): o["refused"] for o in found if o["refused"] is not None}
 
     def usages(self) -> dict[tuple[str, str], dict[str, tuple[float, int]]]:

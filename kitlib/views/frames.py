@@ -108,10 +108,13 @@ def processes_frame(cluster: Any) -> pd.DataFrame:
 def oom_frame(node: Any) -> pd.DataFrame:
     """One row a process of a node as the OOM killer ranks it, the first to be killed on top.
 
-    `badness` is what it compares: pages in use, and `oom_score_adj` thousandths of all pages on top.
+    `badness` is what it compares: pages in use, and `oom_score_adj` thousandths of all pages on top. Where the host has
+    refused what the kubelet wanted there, `refused` says what that was.
 
     Source: mm/oom_kill.c oom_badness.
     """
+    ranked = oom_rows(node)
+    refused = any("refused" in row for row in ranked)
     rows = [
         {
             "name": row["name"],
@@ -119,10 +122,11 @@ def oom_frame(node: Any) -> pd.DataFrame:
             "memory": f"{row['memory_bytes'] / 2**20:.0f}Mi",
             "oom_score_adj": row["oom_score_adj"],
             "badness": row["badness"],
+            **({"refused": row.get("refused", "")} if refused else {}),
         }
-        for row in oom_rows(node)
+        for row in ranked
     ]
-    return _frame(rows, ["name", "class", "memory", "oom_score_adj", "badness"])
+    return _frame(rows, ["name", "class", "memory", "oom_score_adj", "badness", *(["refused"] if refused else [])])
 
 
 def objects_frame(objects: Iterable[KubeObject]) -> pd.DataFrame:

@@ -145,3 +145,10 @@ def test_a_still_picture_has_a_panel_for_each_pair_of_axes_and_patterns_beside_c
     assert svg.count("url(#kit-up)") == 3  # both limits, and the legend
     texts = [node.text for node in ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")]
     assert {"500", "1000", "100", "200"} <= set(texts)
+
+
+def test_a_score_that_the_host_has_refused_is_said():
+    row = {"name": "gu/c", "qos": "Guaranteed", "memory_bytes": 1, "oom_score_adj": 0, "badness": 1}
+    assert "refused" not in charts.oom_ranking([row]).sentence
+    said = charts.oom_ranking([{**row, "refused": -997}]).sentence
+    assert said.endswith("The host refused the oom_score_adj of gu/c (wanted -997, has 0).")

@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from kitlib.cluster.docker import DockerCluster
+from kitlib.views import oom_frame
 from tests.engine.helpers import SLOW, cpu_seconds, pod, state
 
 MEASURED = 3.0
@@ -147,6 +148,8 @@ def test_what_proc_says_about_a_container_is_what_the_kubelet_wanted(start: Call
     if lowest > -997:
         assert node.refused_scores()[("default", "gu", "c")] == -997
         assert any("oom_score_adj" in text for text in node.fidelity)
+        ranked = oom_frame(node).set_index("name")  # the views mark it
+        assert ranked["refused"].to_dict() == {"be/c": "", "bu/c": "", "gu/c": -997}
     scores = {name: int(node.proc(name)["oom_score"]) for name in ("be", "bu", "gu")}
     assert scores["be"] > scores["bu"] > scores["gu"]
 

@@ -118,11 +118,16 @@ def test_a_tree_that_is_somebody_elses_is_named_with_the_way_out(
         tree(tmp_path, "cpu memory").prepare()
 
 
-def test_a_node_without_a_cgroup_of_its_own_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_node_that_stands_in_the_engines_own_cgroup_says_so_and_leaves_it_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(mounts, "make_writable", lambda place: None)
     made = tree(tmp_path, "cpu memory")
-    (tmp_path / "agent").mkdir()
-    (tmp_path / "agent" / "cgroup.procs").write_text("")
-    (tmp_path / "cgroup.procs").write_text("0\n17\n")  # ordinary files: nobody ever leaves
-    with pytest.raises(KitError, match="processes of others stand in this node's own cgroup"):
+    (tmp_path / "cgroup.procs").write_text("0\n17\n")
+    with pytest.raises(KitError, match=r"engine itself stands in this node's cgroup.*KITLIB_CGROUP_PARENT"):
         made.prepare()
+    assert sorted(p.name for p in tmp_path.iterdir()) == [
+        "cgroup.controllers",
+        "cgroup.procs",
+        "cgroup.subtree_control",
+    ]

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import errno
 import os
+import time
 from _thread import start_new_thread
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -43,6 +44,13 @@ NOT_OURS = (
 )
 _NOT_EVERYWHERE = ("hugetlb.", "memory.memsw.", "memory.swap.")
 """Files that a controller has on some hosts only: sizes of huge pages, swap that is counted."""
+
+
+NO_CGROUP = (
+    "it may make none for the node (an engine without root: run it in a session of systemd, or have a cgroup delegated "
+    "to its user and name that in KITLIB_CGROUP_PARENT)"
+)
+_LOOKS, _LOOK = 20, 0.01
 
 
 class RealCgroupFS:
@@ -80,6 +88,7 @@ class RealCgroupFS:
             mounts.make_writable(root)
             if not os.access(root, os.W_OK):
                 raise KitError(f"{root}: this node may not make cgroups there: {NOT_OURS}")
+        self._alone()
         if self.version == 2:
             root = self.hierarchies[""]
             os.makedirs(root + LEAF, exist_ok=True)
@@ -90,9 +99,20 @@ class RealCgroupFS:
                         _write(f"{root}{LEAF}/cgroup.procs", pid)
                 if not pids:
                     break
-            else:
-                raise KitError(f"{root}: processes of others stand in this node's own cgroup: {NOT_OURS}")
             self._hand_down("/")
+
+    def _alone(self) -> None:
+        """v2: an engine that may make no cgroup leaves the node in its own: nothing is made or moved there.
+
+        Raises:
+            KitError: where processes stand in the node's root that are none of the container's; those read as 0.
+        """
+        for _ in range(_LOOKS if self.version == 2 else 0):  # who has started the container may just be leaving
+            if "0" not in self._text(f"{self.hierarchies['']}/cgroup.procs").split():
+                return
+            time.sleep(_LOOK)
+        if self.version == 2:
+            raise KitError(f"{self.hierarchies['']}: the engine itself stands in this node's cgroup: {NO_CGROUP}")
 
     # Directories.
 

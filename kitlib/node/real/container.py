@@ -43,6 +43,8 @@ SYSTEMD = "systemd"
 """What the first process is told where systemd is to be the node's."""
 CONTROL_MEMORY = 512 * 2**20
 CONTROL_PIDS = 32
+CGROUP_PARENT = "KITLIB_CGROUP_PARENT"
+"""Variable: the cgroup below which nodes' containers stand, for an engine that has none of its own to put them in."""
 BOUNDS = ("cpuset", "memory", "pids")
 """Cgroup controllers that bound the container itself; an engine without root has those that were delegated to it."""
 _REFUSED = ("caps", "capabilit", "operation not permitted")
@@ -258,6 +260,7 @@ def _host_config(
     return client.api.create_host_config(
         **rights,
         cgroupns="private",
+        cgroup_parent=os.environ.get(CGROUP_PARENT) or None,
         network_mode="none",
         ipc_mode="private",
         auto_remove=True,

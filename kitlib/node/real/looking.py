@@ -77,7 +77,7 @@ class Looking:
         """What may be asked for, by name."""
         named = (self.read, self.write, self.exists, self.children, self.makedirs, self.rmdir, self.tree, self.desired)
         others = (self.processes, self.usages, self.signal, self.logs, self.kernel_log, self.watch, self.unwatch)
-        more = (self.usage, self.total_usage, self.scores, self.alive, self.timeline, self.checkpoint)
+        more = (self.usage, self.total_usage, self.alive, self.timeline, self.checkpoint)
         return {method.__name__: method for method in (*named, *others, *more)}
 
     # Cgroups.
@@ -130,7 +130,10 @@ class Looking:
         return self.kubelet.managers.checkpoint()
 
     def processes(self) -> list[dict[str, Any]]:
-        """Every container's processes with what /proc says about them, oldest container first."""
+        """Every container's processes with what /proc says about them, oldest container first.
+
+        `refused` is the oom_score_adj that the kubelet wanted where the host has refused it, else None.
+        """
         found = []
         names = self._names()
         for running in list(self.runtime.containers.values()):
@@ -139,17 +142,10 @@ class Looking:
                 for pid in self.cgroups.procs(running.cgroup):
                     said = proc(pid)
                     if said is not None:
-                        about = {"namespace": namespace, "pod": pod, "container": container}
-                        first = pid == running.pid
-                        found.append({**about, "pid": pid, "first": first, "path": running.cgroup, **said})
+                        about = {"namespace": namespace, "pod": pod, "container": container, "pid": pid}
+                        first, refused = pid == running.pid, self.runtime.refused.get(running.id)
+                        found.append({**about, "first": first, "refused": refused, "path": running.cgroup, **said})
         return found
-
-    def scores(self) -> list[dict[str, Any]]:
-        """oom_score and oom_score_adj of every container, and what the kubelet wanted where the host refused it."""
-        return [{**one, "refused": self.runtime.refused.get(self._id_of(one))} for one in self.processes()]
-
-    def _id_of(self, one: Mapping[str, Any]) -> str:
-        return next((r.id for r in self.runtime.containers.values() if r.cgroup == one["path"]), "")
 
     def _names(self) -> dict[str, tuple[str, str, str]]:
         found: dict[str, tuple[str, str, str]] = {}
