@@ -107,3 +107,17 @@ def test_the_first_notebook_of_the_course_runs_in_its_folder(browser, servers, f
     outputs.locator("h1", has_text="A pod becomes cgroup files").wait_for()
     page.screenshot(path=str(artifacts / "vscode-first-notebook.png"))
     page.close()
+
+
+@pytest.mark.parametrize("front", ["vscode"])
+def test_keys_that_a_widget_gets_do_nothing_to_the_notebook(open_cells, front):
+    outputs = open_cells("from kitlib.widgets import SpreadExplorer\nSpreadExplorer(zones=2, nodes=2)", "'the second'")
+    outputs.wait_for_selector(".kitlib-grid td[tabindex='0']")
+    outputs.locator(".kitlib-grid td[tabindex='0']").focus()
+    outputs.page.keyboard.press("+")
+    outputs.locator(".kitlib-grid-status", has_text="1 matching pod").wait_for()
+    for key in ("x", "o", "d", "d", "a", "b", "ArrowDown", "Delete"):  # the Jupyter keymap's, of a notebook in focus
+        outputs.page.keyboard.press(key)
+    outputs.page.wait_for_timeout(1000)
+    assert outputs.locator(".kitlib-widget").is_visible()
+    assert outputs.page.locator(".monaco-list-row .cell.code").count() == 2

@@ -48,12 +48,19 @@ export default {
     // Jupyter's command mode takes plain keys (arrows, letters) before a slider or a list gets them. Those pressed inside
     // the widget are the widget's; with Ctrl, Alt or Meta, and Shift+Enter, they stay Jupyter's. The mark must stand on
     // the element itself: Lumino looks from the target upwards and takes the first shortcut that it finds.
+    const theirs = (event) =>
+      event.ctrlKey || event.altKey || event.metaKey || (event.shiftKey && event.key === "Enter");
     const guard = (event) => {
       if (!root?.contains(event.target)) return;
-      const theirs = event.ctrlKey || event.altKey || event.metaKey || (event.shiftKey && event.key === "Enter");
-      event.target.toggleAttribute("data-lm-suppress-shortcuts", !theirs);
+      event.target.toggleAttribute("data-lm-suppress-shortcuts", !theirs(event));
+    };
+    // VS Code listens at the frame's window and passes every key on to its notebook: there x would cut the cell.
+    const keep = (event) => {
+      const shared = theirs(event) || /^(Escape|F\d+|Shift|Control|Alt|Meta)$/.test(event.key);
+      if (document.body.dataset.vscodeThemeKind && root?.contains(event.target) && !shared) event.stopPropagation();
     };
     window.addEventListener("keydown", guard, true);
+    document.addEventListener("keydown", keep);
     const start = () => {
       if (stopped) return;
       root = el.closest(".kitlib-widget");
@@ -64,6 +71,11 @@ export default {
       mend(root, model);
     };
     start();
-    return () => { stopped = true; watcher?.disconnect(); window.removeEventListener("keydown", guard, true); };
+    return () => {
+      stopped = true;
+      watcher?.disconnect();
+      window.removeEventListener("keydown", guard, true);
+      document.removeEventListener("keydown", keep);
+    };
   },
 };
