@@ -98,6 +98,8 @@ GATES: dict[str, tuple[tuple[int, bool], ...]] = {
     "KitAllFiltersRun": ((24, _ON), (25, _OFF)),
     # a pod that nothing has happened for is tried again after five minutes, no longer after one
     "KitPoolKeepsFiveMinutes": ((24, _ON),),
+    # nodes with the devices that a claim names first are preferred
+    "KitPrioritizedListScores": ((35, _ON),),
     # MemoryQoS knows memoryReservationPolicy, and protects Burstable pods by memory.low instead of memory.min
     "KitMemoryReservationPolicy": ((36, _ON),),
 }

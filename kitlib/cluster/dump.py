@@ -18,12 +18,14 @@ from kitlib.api.core import (
     PersistentVolume,
     PersistentVolumeClaim,
     Pod,
+    PodResourceClaim,
     ReplicationController,
     Service,
 )
 from kitlib.api.defaults import set_defaults
+from kitlib.api.devices import DeviceClass, ResourceClaim, ResourceSlice
 from kitlib.api.errors import KitError, NotFound
-from kitlib.api.meta import KubeObject
+from kitlib.api.meta import KubeObject, ObjectMeta, OwnerReference
 from kitlib.api.policy import PodDisruptionBudget, PriorityClass, StorageClass
 from kitlib.api.release import Release
 from kitlib.api.serialize import Source, deepcopy, from_dict, load
@@ -86,6 +88,7 @@ class Dump:
         if not made.nodes:
             raise KitError("there is no Node in it: kubectl get nodes,pods -A -o yaml prints what is needed")
         made._leave_out_volumes()
+        made._leave_out_claims()
         return made
 
     def _leave_out_volumes(self) -> None:
@@ -111,6 +114,19 @@ class Dump:
         for pod in users:
             pod.spec.volumes = [v for v in pod.spec.volumes if not (v.persistent_volume_claim or v.ephemeral)]
         self.left_out = f"the pods' volume claims: there are no {', '.join(missing)} in what was read"
+
+    def _leave_out_claims(self) -> None:
+        """The same for claims of devices."""
+        users = [pod for pod in self.pods if pod.spec.resource_claims]
+        kinds: dict[str, type[KubeObject]]
+        kinds = {"resourceclaims": ResourceClaim, "deviceclasses": DeviceClass, "resourceslices": ResourceSlice}
+        missing = [plural for plural, kind in kinds.items() if not self.of(kind)]
+        if not users or not missing or not self.release.enabled("DynamicResourceAllocation"):
+            return
+        for pod in users:
+            pod.spec.resource_claims = []
+        said = f"the pods' claims of devices: there are no {', '.join(missing)} in what was read"
+        self.left_out = f"{self.left_out}; {said}" if self.left_out else said
 
     def of(self, kind: type[T]) -> list[T]:
         """All objects of a type."""
@@ -183,6 +199,7 @@ class Dump:
             stateful_sets=self.of(StatefulSet),
             budgets=self.of(PodDisruptionBudget),
             volumes=self.objects,
+            claims=self.objects,
             nominated=[p for p in pods if p.status.nominated_node_name and not p.spec.node_name and p is not without],
         )
 
@@ -201,11 +218,30 @@ class Dump:
         for number in range(most):
             clone = unbound(pod)
             clone.metadata.name, clone.metadata.uid = f"{pod.name}-{number}", f"clone-{number}"
+            self._claims_of_its_own(clone, scheduler)
             decision = scheduler.schedule(clone)
             if not decision.chosen:
                 return placed, decision
             placed[decision.chosen] = placed.get(decision.chosen, 0) + 1
         return placed, None
+
+    def _claims_of_its_own(self, clone: Pod, scheduler: Scheduler) -> None:
+        """Where a pod's claims are made from templates, another pod like it gets others."""
+        known = {status.name: status.resource_claim_name for status in clone.status.resource_claim_statuses}
+        for entry in clone.spec.resource_claims:
+            claim = scheduler.context.claims.find(clone.namespace, known.get(entry.name) or "")
+            if entry.resource_claim_template_name is None or claim is None:
+                continue
+            owner = OwnerReference(
+                api_version="v1", kind="Pod", name=clone.name, uid=clone.metadata.uid, controller=True
+            )
+            name = f"{clone.name}-{entry.name}"
+            meta = ObjectMeta(name=name, namespace=clone.namespace, uid=name, owner_references=[owner])
+            scheduler.context.claims.put(ResourceClaim(metadata=meta, spec=claim.spec))
+            known[entry.name] = name
+        clone.status.resource_claim_statuses = [
+            PodResourceClaim(name=entry, resource_claim_name=name) for entry, name in known.items()
+        ]
 
 
 def unbound(pod: Pod) -> Pod:

@@ -36,6 +36,12 @@ HELPFUL = (
     ("storage.k8s.io", "v1", "csidrivers", "CSIDriver"),
     ("storage.k8s.io", "v1", "csistoragecapacities", "CSIStorageCapacity"),
 )
+DEVICES = (
+    ("resource.k8s.io", "v1", "resourceclaims", "ResourceClaim"),
+    ("resource.k8s.io", "v1", "deviceclasses", "DeviceClass"),
+    ("resource.k8s.io", "v1", "resourceslices", "ResourceSlice"),
+)
+"""Asked for where a pod claims devices; releases before 1.34 do not have them."""
 PAGE = 500
 """Objects a request; a large cluster is read in pages, as kubectl does."""
 TIMEOUT = 30
@@ -62,13 +68,18 @@ def read_cluster(
     client = _client(kubeconfig, context)
     items: list[dict[str, Any]] = []
     missing: list[str] = []
-    for group, version, plural, kind in (*NEEDED, *HELPFUL):
+    wanted = [*NEEDED, *HELPFUL]
+    for group, version, plural, kind in wanted:
         try:
-            items += _list(client, group, version, plural, kind)
+            found = _list(client, group, version, plural, kind)
         except _Refused as refused:
             if kind in ("Node", "Pod"):
                 raise KitError(f"{plural} cannot be listed: {refused}; the scheduler's view needs them") from None
             missing.append(plural)
+            continue
+        items += found
+        if kind == "Pod" and any((pod.get("spec") or {}).get("resourceClaims") for pod in found):
+            wanted += DEVICES
     dump = Dump.of_items(items, release=release or _release_of(client), profile=profile)
     if missing:
         said = f"{', '.join(missing)}: they may not be listed"

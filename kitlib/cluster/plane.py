@@ -182,6 +182,10 @@ class Plane(Cluster, ABC):
             return f"it has scheduling gates ({', '.join(g.name for g in pod.spec.scheduling_gates)})"
         if pod.spec.node_name:
             return f"its manifest names the node {pod.spec.node_name}"
+        if pod.spec.resource_claims and self._scheduler is not None:
+            gate = self._scheduler.view(pod.spec.scheduler_name).pre_enqueue(pod)
+            if not gate.ok:
+                return gate.message
         return f"no profile is called {pod.spec.scheduler_name!r}"
 
     def explain(self, pod: Pod | str, namespace: str = "default") -> Decision:

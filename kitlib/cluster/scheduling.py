@@ -14,24 +14,30 @@ from dataclasses import dataclass
 from typing import Any
 
 from kitlib.api.core import Node, Pod
+from kitlib.api.devices import ResourceClaim
 from kitlib.api.errors import KitError, NotFound
 from kitlib.api.meta import Condition
 from kitlib.api.release import Release
 from kitlib.api.serialize import deepcopy
 from kitlib.cluster.apiserver import APIServer
 from kitlib.cluster.controllers.pods import record
+from kitlib.cluster.controllers.resourceclaim import put_allocation
 from kitlib.cluster.store import WatchEvent, age
 from kitlib.scheduler.backoff import Backoff
+from kitlib.scheduler.claims import Claims, Known
 from kitlib.scheduler.decision import Decision
 from kitlib.scheduler.extender import Extender
+from kitlib.scheduler.plugins import dynamic_resources
 from kitlib.scheduler.profile import DEFAULT_SCHEDULER, Profile
 from kitlib.scheduler.queue import max_in_pool_ms
+from kitlib.scheduler.queue_hints import claim_changed
 from kitlib.scheduler.scheduler import Scheduler
 
 _LOOKED_AT = ("Namespace", "Service", "ReplicationController", "ReplicaSet", "StatefulSet", "PodDisruptionBudget")
 _STORAGE = (
     *("PersistentVolumeClaim", "PersistentVolume", "StorageClass", "CSINode", "CSIDriver", "CSIStorageCapacity"),
 )
+_DEVICES = ("ResourceClaim", "DeviceClass", "ResourceSlice")
 _LABELS_MATTER = ("Namespace", "Service", "PodDisruptionBudget")
 _NEEDS_NEIGHBOURS = {"InterPodAffinity", "PodTopologySpread"}
 
@@ -92,6 +98,8 @@ class ClusterScheduler:
         self._nodes: dict[str, tuple[Any, ...]] = {}
         self._unbound: dict[str, Pod] = {}
         self._unbound_version = -1
+        self._claims = Claims.of(obj for kind in _DEVICES for obj in api.store.list(kind, copy=False))
+        self._claims.write = lambda claim: put_allocation(api, claim)
         self.decisions: dict[str, Decision] = {}
         for kind in (Node, Pod):  # what stood before this was there
             for standing in api.store.list(kind, copy=False):
@@ -119,6 +127,21 @@ class ClusterScheduler:
         elif obj.kind in _STORAGE:
             self._views.clear()
             self._move()
+        elif isinstance(obj, Known):
+            self._devices(event.type, obj)
+
+    def _devices(self, change: str, obj: Known) -> None:
+        """Claims, classes and devices: all views look into the same book; pods that wait for them try again."""
+        if change == "DELETED":
+            self._claims.drop(obj)
+            return
+        old = self._claims.put(obj)
+        for uid, waiting in self._waiting.items():
+            if isinstance(obj, ResourceClaim):
+                pod = self._find(uid)
+                if pod is None or not pod.spec.resource_claims or not claim_changed(self._claims, pod, old, obj):
+                    continue
+            waiting.moved = waiting.moved or dynamic_resources.NAME in waiting.rejected_by
 
     def _pod(self, change: str, pod: Pod) -> None:
         uid = pod.metadata.uid
@@ -206,6 +229,8 @@ class ClusterScheduler:
         return self._unbound.get(uid)
 
     def _is_gated(self, pod: Pod) -> bool:
+        if pod.spec.resource_claims:  # they may not be there yet
+            return not self.view(pod.spec.scheduler_name).pre_enqueue(pod).ok
         return bool(pod.spec.scheduling_gates) and self._release.enabled("PodSchedulingReadiness")
 
     def _attempt(self, pod: Pod) -> None:
@@ -236,6 +261,8 @@ class ClusterScheduler:
             return
         refused_by = decision.unschedulable_plugins if binding is None else [binding.status.plugin]
         waiting.rejected_by = frozenset(refused_by)
+        if decision.failed:  # after an error it is tried again, but never before its back-off is over
+            waiting.moved = waiting.patient = True
         if binding is not None:
             # The place that it held is free again, for others; cycles take no time here, so that two pods which are
             # both refused would make way for each other for ever if they did not sit out their back-off.
@@ -341,6 +368,7 @@ class ClusterScheduler:
             budgets=store.list("PodDisruptionBudget", copy=False),
             volumes=[obj for kind in _STORAGE for obj in store.list(kind, copy=False)],
             extenders=self._extenders,
+            claims=self._claims,
             nominated=[pod for pod in pods if pod.status.nominated_node_name and not pod.spec.node_name],
         )
 

@@ -70,7 +70,7 @@ def _scores(decision: Decision) -> dict[str, Any]:
     outcome = decision.scores
     assert outcome is not None
     order = sorted(range(len(outcome.rows)), key=lambda i: decision.nodes[outcome.rows[i]])
-    names = [*DEFAULT_WEIGHTS, "VolumeBinding"]
+    names = [*(name for name in DEFAULT_WEIGHTS if name != "DynamicResources"), "VolumeBinding"]  # as recorded
     weighted = {
         name: [int(outcome.normalized[name][i] * outcome.weights[name]) for i in order]
         if name in outcome.normalized

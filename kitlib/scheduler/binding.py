@@ -37,7 +37,10 @@ class Binding:
 
 def reserve_and_permit(profile: Profile, binding: Binding) -> None:
     """Reserve and Permit; a refusal takes back what was reserved, one that waits does not end the others."""
+    pod = binding.info.pod
     for plugin in profile.at("reserve"):
+        if not plugin.concerns(pod):
+            continue
         if not _ask(binding, "Reserve", plugin.name, plugin.reserve(binding.info, binding.node)):
             break
     held = None
@@ -58,6 +61,8 @@ def bind(profile: Profile, binding: Binding) -> None:
     """PreBind, Bind by the first plugin that does not skip, PostBind."""
     binding.status = SUCCESS
     for plugin in profile.at("pre_bind"):
+        if not plugin.concerns(binding.info.pod):
+            continue
         if not _ask(binding, "PreBind", plugin.name, plugin.pre_bind(binding.info, binding.node)):
             unreserve(profile, binding)
             return
@@ -81,6 +86,8 @@ def bind(profile: Profile, binding: Binding) -> None:
 def unreserve(profile: Profile, binding: Binding) -> None:
     """Every Reserve plugin takes back what it did, the last one first."""
     for plugin in reversed([p for p in profile.plugins if p.takes_part("reserve") or p.takes_part("unreserve")]):
+        if not plugin.concerns(binding.info.pod):
+            continue
         plugin.unreserve(binding.info, binding.node)
         binding.asked.append(("Unreserve", plugin.name, SUCCESS))
 

@@ -161,6 +161,7 @@ _MEANINGS = {
     "KitBalancedSkipsBestEffort": "the change that balanced allocation leaves out pods that request nothing",
     "KitBalancedComparesWithout": "the change that balanced allocation compares the node with and without the pod",
     "KitPreemptionIgnoresNominated": "the change that preemption does not count nominated pods",
+    "KitPrioritizedListScores": "the change that nodes with the devices that a claim names first are preferred",
     "KitPreFilterNodeNames": "the change that PreFilter may name the only nodes in question",
     "KitPreScoreSkips": "the change that a plugin with nothing to score is left out",
     "KitEmptySpreadSelectorCountsNobody": "the change that an empty selector counts no pods",

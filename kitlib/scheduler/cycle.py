@@ -118,6 +118,7 @@ def run_filters(profile: Profile, info: PodInfo, context: Context, nominated: No
     outcome = run_pre_filters(profile, info, context)
     if not outcome.status.ok:
         return outcome
+    info.states = outcome.states
     everybody = context.release.enabled("KitAllFiltersRun")
     rows = outcome.rows
     for plugin in filters(profile, outcome):
@@ -128,6 +129,11 @@ def run_filters(profile: Profile, info: PodInfo, context: Context, nominated: No
         outcome.verdicts[plugin.name] = asked, verdicts
         bad = verdicts.codes != 0
         if bad.any():
+            broken = np.flatnonzero(verdicts.codes == Code.Error)
+            if len(broken):  # not the node is at fault: the cycle ends. Source: findNodesThatPassFilters
+                text = f'running "{plugin.name}" filter plugin: {verdicts.status(int(broken[0]), plugin.name).message}'
+                outcome.status = Status(Code.Error, (text,), plugin.name)
+                return outcome
             hit = asked[bad]
             first = outcome.codes[hit] == 0
             outcome.codes[hit] = np.where(

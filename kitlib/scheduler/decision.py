@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kitlib.api.core import Pod
+from kitlib.api.devices import ResourceClaim
 from kitlib.api.release import Release
 from kitlib.scheduler.binding import Binding
 from kitlib.scheduler.cycle import FilterOutcome, ScoreOutcome, count_reasons, fit_error
@@ -34,7 +35,8 @@ class Decision:
         scores: of the feasible nodes; None where there are none.
         preemption: PostFilter's answer; None where it was not needed.
         chosen: the node; "" = none. binding: what came after the choice, where the pod was to be placed.
-        looked_at: how many nodes were looked at.
+        looked_at: how many nodes were looked at. pre_post_filter: what DynamicResources' PostFilter said.
+        freed: the claim that it takes the devices from.
     """
 
     pod: Pod
@@ -48,6 +50,7 @@ class Decision:
     pre_post_filter: str = ""
     binding: Binding | None = None
     looked_at: int = 0
+    freed: ResourceClaim | None = None
 
     @property
     def feasible(self) -> list[str]:
@@ -88,10 +91,17 @@ class Decision:
         return [reason for status in self.statuses(node) for reason in status.reasons]
 
     @property
+    def failed(self) -> bool:
+        """Whether the cycle ended in an error: nothing was decided, and nothing but time helps."""
+        return self.filters is not None and self.filters.status.code is Code.Error
+
+    @property
     def filter_message(self) -> str:
         """The first part of the message, before PostFilter."""
         if self.filters is None or len(self.filters.feasible):
             return ""
+        if self.failed:
+            return self.filters.status.message
         if not self.filters.status.ok:
             return fit_error(len(self.nodes), {}, self.release, self.filters.status.message)
         counted = count_reasons(self.filters, len(self.nodes), self.release)
@@ -126,7 +136,7 @@ class Decision:
         if self.filters is None:
             return [self.gate.plugin] if self.gate else []
         if not self.filters.status.ok:
-            return [self.filters.status.plugin] if self.filters.status.plugin else []
+            return [self.filters.status.plugin] if self.filters.status.plugin and not self.failed else []
         found = {s.plugin for node in self.nodes for s in self.statuses(node) if s.plugin}
         if self.filters.narrowed is not None and len(self.filters.rows) < len(self.nodes):
             found |= set(self.filters.narrowed[1])
@@ -188,6 +198,8 @@ class Decision:
         assert self.filters is not None
         if not self.filters.status.ok:
             status = self.filters.status
+            if self.failed:
+                return f"{status.plugin} cannot decide about pod {name}: {status.message}."
             return f"{status.plugin} rejects pod {name} before looking at any node: {status.message}."
         lines = []
         feasible = self.feasible

@@ -20,11 +20,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from kitlib.api.claims import is_reserved_for, without_users
 from kitlib.api.core import Node, Pod
 from kitlib.api.errors import AlreadyExists, NotFound
 from kitlib.api.meta import Condition
 from kitlib.api.release import Release
 from kitlib.api.serialize import deepcopy
+from kitlib.scheduler.claims import Known
 from kitlib.scheduler.clock import VirtualClock
 from kitlib.scheduler.decision import Decision
 from kitlib.scheduler.profile import Profile
@@ -35,7 +37,9 @@ from kitlib.scheduler.queue_events import (
     ASSIGNED_POD_DELETE,
     NODE_ADD,
     NODE_DELETE,
+    RESOURCE_CLAIM,
     UNSCHEDULED_POD_DELETE,
+    Action,
     ClusterEvent,
     node_change_events,
     pod_change_events,
@@ -104,7 +108,7 @@ class Driver:
         self.clock = clock or VirtualClock()
         self.queue = SchedulingQueue(
             self.clock,
-            registrations(self.scheduler.profile, self.release),
+            registrations(self.scheduler.profile, self.release, self.scheduler.context.claims),
             pre_enqueue=self.scheduler.pre_enqueue,
             pop_from_backoff=self.release.enabled("SchedulerPopFromBackoffQ"),
             max_in_pool_ms=max_in_pool_ms(self.release),
@@ -195,6 +199,11 @@ class Driver:
             self._gone(pod)
         self.scheduler.remove_node(name)
         self._event(NODE_DELETE, node, None, name)
+
+    def put(self, obj: Known) -> None:
+        """A claim, a device class or a slice of devices has come, or has changed."""
+        old = self.scheduler.context.claims.put(obj)
+        self._event(ClusterEvent(obj.kind, Action.ADD if old is None else Action.UPDATE), old, obj, obj.name)
 
     def pod(self, name: str) -> Pod:
         """A pod by `namespace/name`, or `name` in `default`.
@@ -333,6 +342,10 @@ class Driver:
         self.queue.done(info)
         if refused is not None:  # the place that it held is free again: for others
             self._event(ASSIGNED_POD_DELETE, pod, None, besides=info.key)
+        if decision.freed is not None:
+            claims = self.scheduler.context.claims
+            now = claims.find(decision.freed.namespace, decision.freed.name)
+            self._event(ClusterEvent(RESOURCE_CLAIM, Action.UPDATE), decision.freed, now, decision.freed.key)
         if decision.nominated:
             self._clear_less_important(pod, decision.nominated)
         for victim in decision.victims:
@@ -381,6 +394,8 @@ class Driver:
         if pod.spec.node_name:
             self.scheduler.remove_pod(pod)
             self._event(ASSIGNED_POD_DELETE, pod, None)
+            for claim in [c for c in self.scheduler.context.claims.claims.values() if is_reserved_for(c, pod)]:
+                self.put(without_users(claim, pod.metadata.uid))  # as the claims' controller does
             return
         self.scheduler.forget_nomination(pod)
         self.queue.delete(pod)

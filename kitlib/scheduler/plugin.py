@@ -23,6 +23,7 @@ from kitlib.api.errors import KitError
 from kitlib.api.policy import PodDisruptionBudget
 from kitlib.api.release import Release
 from kitlib.scheduler.arguments import check_arguments
+from kitlib.scheduler.claims import Claims
 from kitlib.scheduler.node_table import NodeTable
 from kitlib.scheduler.pod_info import PodInfo
 from kitlib.scheduler.status import SUCCESS, Code, Rows, Status, Verdicts
@@ -51,6 +52,7 @@ class Context:
         namespaces: namespace -> its labels.
         services, replication_controllers, replica_sets, stateful_sets: by which pods are counted as belonging together.
         budgets: PodDisruptionBudgets, for preemption. volumes: claims, volumes, classes and what CSI drivers say.
+        claims: of devices, with the devices and their classes.
     """
 
     table: NodeTable
@@ -62,6 +64,7 @@ class Context:
     stateful_sets: Sequence[StatefulSet] = ()
     budgets: Sequence[PodDisruptionBudget] = ()
     volumes: Volumes = field(default_factory=Volumes)
+    claims: Claims = field(default_factory=Claims)
 
 
 @dataclass(frozen=True)
@@ -95,9 +98,17 @@ class Plugin:
         self.arguments = dict(arguments or {})
         check_arguments(self.name, self.arguments, self.name)
 
+    def concerns(self, pod: Pod) -> bool:
+        """Whether Reserve to PostBind are to be asked about the pod at all."""
+        return True
+
     def pre_enqueue(self, pod: Pod) -> Status:
         """Whether the pod may enter the queue."""
         return SUCCESS
+
+    def pre_enqueue_in(self, pod: Pod, context: Context) -> Status:
+        """The same for a plugin that has to look at the cluster."""
+        return self.pre_enqueue(pod)
 
     def pre_filter(self, info: PodInfo, context: Context) -> PreFilterResult:
         """Look at the pod once, before the nodes."""
@@ -146,6 +157,8 @@ class Plugin:
 
     def takes_part(self, point: str) -> bool:
         """Whether the plugin overrides a method of this base."""
+        if point == "pre_enqueue" and type(self).pre_enqueue_in is not Plugin.pre_enqueue_in:
+            return True
         return getattr(type(self), point) is not getattr(Plugin, point)
 
 

@@ -75,11 +75,14 @@ class PodInfo:
     Attributes:
         pod: the object. release: whose rules its requests follow.
         row: the node's row while it stands on one.
+        states: what the PreFilter plugins of its cycle made, by their names, for the points that come later; None =
+            it is in no cycle.
     """
 
     pod: Pod
     release: Release = field(default_factory=Release.latest)
     row: int = -1
+    states: Mapping[str, Any] | None = None
 
     @cached_property
     def requests(self) -> Amounts:

@@ -14,6 +14,7 @@ from kitlib.scheduler.arguments import check_arguments
 from kitlib.scheduler.plugin import Plugin
 from kitlib.scheduler.plugins.default_binder import DefaultBinder
 from kitlib.scheduler.plugins.default_preemption import DefaultPreemption
+from kitlib.scheduler.plugins.dynamic_resources import DynamicResources
 from kitlib.scheduler.plugins.image_locality import ImageLocality
 from kitlib.scheduler.plugins.inter_pod_affinity import InterPodAffinity
 from kitlib.scheduler.plugins.node_affinity import NodeAffinity
@@ -48,6 +49,7 @@ REGISTRY: dict[str, type[Plugin]] = {
         VolumeZone,
         PodTopologySpread,
         InterPodAffinity,
+        DynamicResources,
         DefaultPreemption,
         NodeResourcesBalancedAllocation,
         ImageLocality,
@@ -62,6 +64,7 @@ DEFAULT_WEIGHTS = {
     "NodeResourcesFit": 1,
     "PodTopologySpread": 2,
     "InterPodAffinity": 2,
+    "DynamicResources": 1,
     "NodeResourcesBalancedAllocation": 1,
     "ImageLocality": 1,
 }

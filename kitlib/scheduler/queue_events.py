@@ -48,6 +48,7 @@ CSI_NODE = "storage.k8s.io/CSINode"
 CSI_DRIVER = "storage.k8s.io/CSIDriver"
 CSI_STORAGE_CAPACITY = "storage.k8s.io/CSIStorageCapacity"
 VOLUME_ATTACHMENT = "storage.k8s.io/VolumeAttachment"
+RESOURCE_CLAIM, RESOURCE_SLICE, DEVICE_CLASS = "ResourceClaim", "ResourceSlice", "DeviceClass"
 
 _ACTION_WORDS = {
     Action.ADD: "Add",
@@ -145,7 +146,10 @@ EVENTS_BY_LABEL = {
         ),
         *(
             ClusterEvent(resource, action)
-            for resource in (PVC, PV, STORAGE_CLASS, CSI_NODE, CSI_DRIVER, CSI_STORAGE_CAPACITY, VOLUME_ATTACHMENT)
+            for resource in (
+                *(PVC, PV, STORAGE_CLASS, CSI_NODE, CSI_DRIVER, CSI_STORAGE_CAPACITY, VOLUME_ATTACHMENT),
+                *(RESOURCE_CLAIM, RESOURCE_SLICE, DEVICE_CLASS),
+            )
             for action in (Action.ADD, Action.UPDATE, Action.DELETE)
         ),
     )
@@ -167,6 +171,8 @@ def pod_change_events(new: Pod, old: Pod) -> list[ClusterEvent]:
         actions.append(Action.UPDATE_POD_SCHEDULING_GATES_ELIMINATED)
     if len(new.spec.tolerations) != len(old.spec.tolerations):
         actions.append(Action.UPDATE_POD_TOLERATION)
+    if new.status.resource_claim_statuses != old.status.resource_claim_statuses:
+        actions.append(Action.UPDATE_POD_GENERATED_RESOURCE_CLAIM)
     return [ClusterEvent(resource, action) for action in actions] or [ClusterEvent(resource, Action.UPDATE)]
 
 

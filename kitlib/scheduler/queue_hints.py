@@ -10,8 +10,10 @@ Source: plugins' EventsToRegister and isSchedulableAfter… functions; KEP-4247.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any
 
+from kitlib.api.claims import ClaimError, claims_of
 from kitlib.api.core import Node, Pod
 from kitlib.api.podresources import pod_requests
 from kitlib.api.release import Release
@@ -21,6 +23,8 @@ from kitlib.api.selectors import (
     repels_scheduling,
     untolerated_taint,
 )
+from kitlib.scheduler.claims import Claims
+from kitlib.scheduler.plugins.dynamic_resources import NAME as DYNAMIC_RESOURCES
 from kitlib.scheduler.pod_info import PodInfo, amounts
 from kitlib.scheduler.profile import Profile
 from kitlib.scheduler.queue import Hint, Registrations
@@ -28,10 +32,13 @@ from kitlib.scheduler.queue_events import (
     CSI_DRIVER,
     CSI_NODE,
     CSI_STORAGE_CAPACITY,
+    DEVICE_CLASS,
     NODE,
     POD,
     PV,
     PVC,
+    RESOURCE_CLAIM,
+    RESOURCE_SLICE,
     STORAGE_CLASS,
     UNSCHEDULED_POD,
     VOLUME_ATTACHMENT,
@@ -45,17 +52,20 @@ _CHANGED = Action.ADD | Action.UPDATE
 _EVERYTHING: list[Registered] = [(ClusterEvent(WILDCARD, Action.ALL), None)]
 
 
-def registrations(profile: Profile, release: Release) -> Registrations:
+def registrations(profile: Profile, release: Release, claims: Claims | None = None) -> Registrations:
     """The events of all plugins of a profile.
 
     Args:
         profile: whose plugins. release: without queueing hints every event counts that is registered.
+        claims: in which the hints of DynamicResources look up a pod's claims.
     """
     hints = release.enabled("SchedulerQueueingHints")
     found: dict[str, list[Registered]] = {}
     for plugin in profile.plugins:
         own = getattr(plugin, "events", None)
         listed = list(own()) if own is not None else EVENTS.get(plugin.name, _EVERYTHING)
+        if plugin.name == DYNAMIC_RESOURCES:
+            listed = device_events(claims or Claims())
         found[plugin.name] = [(event, hint if hints else None) for event, hint in listed]
     return found
 
@@ -214,6 +224,45 @@ def _neighbour_node(pod: Pod, old: Any, new: Any) -> bool:
     if old is not None:
         return any(labels.get(key) != old.metadata.labels.get(key) for key in keys)
     return not keys or any(key in labels for key in keys)
+
+
+# ------------------------------------------------------------------------------------------------------ devices
+
+
+def device_events(claims: Claims) -> list[Registered]:
+    """What may help a pod that waits for its claims. Source: DynamicResources.EventsToRegister."""
+    return [
+        (ClusterEvent(NODE, Action.ADD | Action.UPDATE_NODE_LABEL | Action.UPDATE_NODE_ALLOCATABLE), None),
+        (ClusterEvent(RESOURCE_CLAIM, _CHANGED), partial(claim_changed, claims)),
+        (ClusterEvent(POD, Action.UPDATE_POD_GENERATED_RESOURCE_CLAIM), partial(_claims_made, claims)),
+        (ClusterEvent(DEVICE_CLASS, _CHANGED), None),
+        (ClusterEvent(RESOURCE_SLICE, _CHANGED), None),
+    ]
+
+
+def claim_changed(claims: Claims, pod: Pod, old: Any, new: Any) -> bool:
+    """Devices have become free, or a claim of the pod's has come or got another status.
+
+    Source: isSchedulableAfterClaimChange.
+    """
+    try:
+        mine = [claim.metadata.uid for _, claim in claims_of(pod, claims.find)]
+    except ClaimError:
+        return False
+    if old is not None and old.status.allocation is not None and new.status.allocation is None:
+        return True
+    return new.metadata.uid in mine and (old is None or old.status != new.status)
+
+
+def _claims_made(claims: Claims, pod: Pod, old: Any, new: Any) -> bool:
+    """The pod's own claims are all there now. Source: isSchedulableAfterPodChange."""
+    if not _is_itself(pod, old, new):
+        return False
+    try:
+        list(claims_of(new, claims.find))
+    except ClaimError:
+        return False
+    return True
 
 
 def _uid(pod: Pod) -> str:

@@ -16,6 +16,7 @@ from typing import Any
 from kitlib.api.apps import ReplicaSet, StatefulSet
 from kitlib.api.core import Namespace, Node, Pod, ReplicationController, Service
 from kitlib.api.defaults import set_defaults
+from kitlib.api.devices import ResourceClaim
 from kitlib.api.errors import KitError, NotFound
 from kitlib.api.policy import PodDisruptionBudget
 from kitlib.api.release import Release
@@ -28,6 +29,7 @@ from kitlib.scheduler.scheduler import Scheduler
 ZONE = "topology.kubernetes.io/zone"
 _NODE = {"name", "zone", "cpu", "memory", "pods", "labels", "taints", "unschedulable", "allocatable", "images"}
 _POD = {"name", "namespace", "node", "cpu", "memory", "labels", "priority", "requests", "spec", "start", "nominated"}
+_POD |= {"claims"}
 _LISTS: dict[str, type[Any]] = {
     "namespaces": Namespace,
     "services": Service,
@@ -36,7 +38,7 @@ _LISTS: dict[str, type[Any]] = {
     "stateful_sets": StatefulSet,
     "budgets": PodDisruptionBudget,
 }
-_FIELDS = {"name", "title", "text", "source", "nodes", "pods", "pod", "gates", "later", *_LISTS}
+_FIELDS = {"name", "title", "text", "source", "nodes", "pods", "pod", "gates", "later", "claims", *_LISTS}
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,7 @@ class Scenario:
         pod: name of the pod in question; "" = the first that waits.
         name, title, text, source: for people. gates: feature gates set on top of every release that knows them.
         later: nodes that are not there yet (an autoscaler's).
+        claims: (in `others`) ResourceClaims, DeviceClasses and ResourceSlices, as manifests.
         others: keyword arguments of `Scheduler` (`services`, `budgets`, …).
     """
 
@@ -69,7 +72,8 @@ class Scenario:
         Args:
             data: `nodes`, `pods` and the other attributes. A node or a pod is a manifest, or in short:
                 node `{name, zone, cpu, memory, pods, labels, taints, unschedulable, allocatable, images}`,
-                pod `{name, namespace, node, cpu, memory, requests, labels, priority, start, nominated, spec}`.
+                pod `{name, namespace, node, cpu, memory, requests, labels, priority, start, nominated, spec, claims}`
+                (`claims`: names of ResourceClaims).
 
         Raises:
             KitError: for a field that there is not, or an object that cannot be read.
@@ -78,6 +82,8 @@ class Scenario:
         others = {
             name: [from_dict(dict(one), kind) for one in data[name]] for name, kind in _LISTS.items() if data.get(name)
         }
+        if data.get("claims"):
+            others["claims"] = [_claim_object(one) for one in data["claims"]]
         return cls(
             nodes=[node_of(one) for one in data.get("nodes") or ()],
             pods=[pod_of(one) for one in data.get("pods") or ()],
@@ -232,6 +238,8 @@ def pod_of(data: Mapping[str, Any]) -> Pod:
         spec.setdefault("priority", data.get("priority", 0))
         if data.get("node"):
             spec["nodeName"] = data["node"]
+        if data.get("claims"):
+            spec["resourceClaims"] = [{"name": one, "resourceClaimName": one} for one in data["claims"]]
         status = {"startTime": data["start"]} if data.get("start") else {}
         if data.get("nominated"):
             status["nominatedNodeName"] = data["nominated"]
@@ -242,6 +250,14 @@ def pod_of(data: Mapping[str, Any]) -> Pod:
         made.name if made.metadata.namespace == "default" else made.key.replace("/", "-")
     )
     return set_defaults(made)
+
+
+def _claim_object(data: Mapping[str, Any]) -> Any:
+    made = set_defaults(from_dict({"apiVersion": "resource.k8s.io/v1", **data}))
+    if isinstance(made, ResourceClaim):
+        made.metadata.namespace = made.metadata.namespace or "default"
+        made.metadata.uid = made.metadata.uid or made.key
+    return made
 
 
 def _is_flow(text: str) -> bool:

@@ -21,6 +21,7 @@ from kitlib.api.policy import PodDisruptionBudget
 from kitlib.api.release import Release
 from kitlib.api.serialize import deepcopy
 from kitlib.scheduler.binding import Binding, bind, reserve_and_permit, unreserve
+from kitlib.scheduler.claims import Claims
 from kitlib.scheduler.cycle import (
     FilterOutcome,
     add_extender_scores,
@@ -33,6 +34,7 @@ from kitlib.scheduler.decision import Decision
 from kitlib.scheduler.extender import Extender
 from kitlib.scheduler.node_table import NodeTable
 from kitlib.scheduler.plugin import Context
+from kitlib.scheduler.plugins import dynamic_resources
 from kitlib.scheduler.pod_info import PodInfo
 from kitlib.scheduler.preemption import Preemption, preempt
 from kitlib.scheduler.profile import DEFAULT_SCHEDULER, Profile
@@ -52,6 +54,7 @@ class Scheduler:
         namespaces, services, replication_controllers, replica_sets, stateful_sets, budgets: what plugins look at.
         nominated: pods that preemption has promised a node (`status.nominatedNodeName`).
         volumes: storage objects, in any order. extenders: asked after the plugins.
+        claims: ResourceClaims, DeviceClasses and ResourceSlices, in any order.
     """
 
     def __init__(
@@ -71,6 +74,7 @@ class Scheduler:
         nominated: Iterable[Pod] = (),
         volumes: Volumes | Iterable[object] = (),
         extenders: Sequence[Extender] = (),
+        claims: Claims | Iterable[object] = (),
     ) -> None:
         self.release = Release(release) if isinstance(release, str) else (release or Release.latest())
         one = profile if isinstance(profile, Profile) else None if profile else Profile.default()
@@ -91,6 +95,7 @@ class Scheduler:
             stateful_sets,
             budgets,
             volumes if isinstance(volumes, Volumes) else Volumes.of(volumes),
+            claims if isinstance(claims, Claims) else Claims.of(claims),
         )
         self.extenders = list(extenders)
         self._pods: dict[str, PodInfo] = {}
@@ -197,7 +202,7 @@ class Scheduler:
         for plugin in self.profile_of(pod).at("pre_enqueue"):
             if self._gated(plugin.name):
                 continue
-            status = plugin.pre_enqueue(pod)
+            status = plugin.pre_enqueue_in(pod, self.context)
             if not status.ok:
                 return status
         return SUCCESS
@@ -217,16 +222,21 @@ class Scheduler:
         return plugin == "SchedulingGates" and not self.release.enabled("PodSchedulingReadiness")
 
     def _post_filter(self, decision: Decision, info: PodInfo, profile: Profile) -> None:
-        """PostFilter: dynamic resources have nothing to give back, then preemption. Source: RunPostFilterPlugins."""
+        """PostFilter: dynamic resources give something back, then preemption. Source: RunPostFilterPlugins."""
         assert decision.filters is not None
-        if not decision.filters.status.ok and not self.release.enabled("KitPostFilterAfterPreFilter"):
+        rejected = decision.filters.status
+        if rejected.code is Code.Error:
+            return
+        if not rejected.ok and not self.release.enabled("KitPostFilterAfterPreFilter"):
             return
         claims = self.release.enabled("DynamicResourceAllocation")
-        if not decision.filters.status.ok and claims:
+        if claims and not rejected.ok and rejected.plugin != dynamic_resources.NAME:
             # its PostFilter looks for a state that PreFilter, which stopped early, has not written
             decision.preemption = Preemption(Code.Error, "not found")
             return
-        decision.pre_post_filter = "no new claims to deallocate" if claims else ""
+        if claims:
+            state = decision.filters.states.get(dynamic_resources.NAME)
+            decision.pre_post_filter, decision.freed = dynamic_resources.to_free(state, decision.pod)
         if profile.post_filter() is None:
             if claims:
                 decision.preemption = Preemption(Code.Unschedulable, eligible=False)
@@ -256,6 +266,7 @@ class Scheduler:
             if self._nominated:
                 self.forget_nomination(pod)
             info = self._pods[placed.metadata.uid or placed.key]
+            info.states = decision.filters.states if decision.filters is not None else {}
             profile = self.profile_of(pod)
             decision.binding = Binding(info, self.table.nodes[info.row])
             reserve_and_permit(profile, decision.binding)
@@ -265,6 +276,8 @@ class Scheduler:
                 self._bind(profile, decision.binding, decision)
             else:
                 self._give_up(decision)
+        elif decision.freed is not None and decision.filters is not None:
+            dynamic_resources.free(decision.filters.states[dynamic_resources.NAME], decision.freed)
         return decision
 
     @property

@@ -118,3 +118,15 @@ def test_the_command_explains_a_pod_of_the_running_cluster(kubeconfig: str, caps
     out = capsys.readouterr().out
     assert code == 1
     assert "Insufficient cpu" in out and "request 2 cpu instead of 3: it goes to c" in out
+
+
+def test_claims_and_devices_are_asked_for_only_where_a_pod_claims_some(kubeconfig: str) -> None:
+    read_cluster(kubeconfig)
+    assert not any("resource.k8s.io" in path for _, path in Server.seen)
+    Server.objects["pods"][2]["spec"]["resourceClaims"] = [{"name": "gpu", "resourceClaimName": "c"}]
+    claim = {"metadata": {"name": "c", "namespace": "shop", "uid": "c"}, "spec": {}}
+    Server.objects |= {"resourceclaims": [claim], "deviceclasses": [{"metadata": {"name": "gpu"}}]}
+    dump = read_cluster(kubeconfig, release="1.36")
+    asked = [path.rpartition("/")[2] for _, path in Server.seen if "resource.k8s.io/v1/" in path]
+    assert asked == ["resourceclaims", "deviceclasses", "resourceslices"]
+    assert dump.left_out == "the pods' claims of devices: there are no resourceslices in what was read"

@@ -233,3 +233,45 @@ def test_requests_decide_and_limits_do_not():
     outcome = {pod: told.of_pod(pod).decide().chosen for pod in ("may-use-8", "asks-nothing")}
     assert outcome == {"may-use-8": "n1", "asks-nothing": "n1"}
     assert told.of_pod("asks-3").decide().filter_message == "0/1 nodes are available: 1 Insufficient cpu."
+
+
+# ------------------------------------------------------------------------------------------------ devices
+
+
+@pytest.mark.parametrize(
+    ("releases", "best"),
+    [(("1.23", "1.26", "1.33"), ["n1", "n2", "n3"]), (("1.34",), ["n1", "n2"]), (("1.35", "1.36"), ["n2"])],
+)
+def test_claims_matter_since_1_34_and_their_first_choice_since_1_35(releases, best):
+    for release in releases:
+        assert story("devices").decide(release).best == best
+
+
+def test_the_node_without_devices_says_why_and_the_other_choice_is_taken_when_the_large_one_is_gone():
+    told = story("devices")
+    decision = told.decide()
+    assert decision.reasons_of("n3") == ["cannot allocate all claims"]
+    first = told.scheduler()
+    assert first.schedule(told.question).chosen == "n2"
+    second = told.driver()
+    large = next(one for one in told.others["claims"] if one.name == "n2-gpu")
+    gone = deepcopy(large)
+    gone.spec.devices = []
+    second.put(gone)
+    second.run()
+    (claim,) = second.scheduler.context.claims.claims.values()
+    assert [(one.request, one.device) for one in claim.status.allocation.devices.results] == [
+        ("gpu/small", "gpu-0"),
+        ("gpu/small", "gpu-1"),
+    ]
+
+
+def test_switching_the_feature_on_in_1_33_changes_the_decision():
+    told = story("devices")
+    found = told.decide("1.33", gates={"DynamicResourceAllocation": True})
+    assert found.best == []  # the alternatives are a feature of their own there
+    assert found.filters.status.message == (
+        "resource claim default/gpus, request gpu: has subrequests, but the DRAPrioritizedList feature is disabled"
+    )
+    both = {"DynamicResourceAllocation": True, "DRAPrioritizedList": True}
+    assert told.decide("1.33", gates=both).best == ["n1", "n2"]

@@ -1,0 +1,203 @@
+"""The devices that drivers publish, by pool, and which of them a node can reach.
+
+A pool is known by its newest generation; it is incomplete while slices of that generation are missing, and invalid
+where they contradict each other. From such a pool nothing is allocated.
+
+Source: structured/internal (pools_incubating.go: GatherPools, NodeMatches, checkSlicesInPool, poolIsInvalid).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+from kitlib.api.core import Node, NodeSelector
+from kitlib.api.devices import Device, DeviceCapacity, ResourceSlice
+from kitlib.api.resource import Quantity
+from kitlib.api.selectors import matches_node_selector
+
+
+class DeviceID(NamedTuple):
+    """A device in the whole cluster."""
+
+    driver: str
+    pool: str
+    device: str
+
+    def __str__(self) -> str:
+        return "/".join(self)
+
+
+@dataclass
+class Allocated:
+    """What is given away already.
+
+    Attributes:
+        whole: devices that one claim has for itself. shares: device -> capacity -> billionths that claims consume.
+    """
+
+    whole: set[DeviceID] = field(default_factory=set)
+    shares: dict[DeviceID, dict[str, int]] = field(default_factory=dict)
+
+    def consume(self, device: DeviceID, capacity: Mapping[str, Quantity]) -> None:
+        """One more claim has a part of a device."""
+        used = self.shares.setdefault(device, {})
+        for name, amount in capacity.items():
+            used[name] = used.get(name, 0) + amount.nano
+
+    def has(self, device: DeviceID) -> bool:
+        """Whether any claim has something of the device."""
+        return device in self.whole or device in self.shares
+
+
+@dataclass(frozen=True, eq=False)
+class Offer:
+    """A device of a slice."""
+
+    id: DeviceID
+    device: Device
+    slice: ResourceSlice
+
+    @cached_property
+    def capacity(self) -> dict[str, DeviceCapacity]:
+        """Capacities by their full names (`domain/name`); one with its domain written out wins."""
+        found: dict[str, DeviceCapacity] = {}
+        for name, amount in sorted(self.device.capacity.items(), key=lambda item: "/" in item[0]):
+            found[name if "/" in name else f"{self.id.driver}/{name}"] = amount
+        return found
+
+    def attribute(self, name: str) -> tuple[str, int | bool | str] | None:
+        """Type and value of an attribute by its full name; None = the device has it not. Source: lookupAttribute."""
+        found = self.device.attributes.get(name)
+        domain, _, short = name.partition("/")
+        if found is None and domain == self.id.driver:
+            found = self.device.attributes.get(short)
+        if found is None:
+            return None
+        for kind in ("string", "int", "bool", "version"):
+            value = getattr(found, f"{kind}_value")
+            if value is not None:
+                return kind, value
+        return None
+
+    def on(self, node: Node) -> bool:
+        """Whether this very device is reachable, where its slice leaves that to each device."""
+        one = self.device
+        return not self.slice.spec.per_device_node_selection or reaches(
+            node, one.node_name, one.all_nodes, one.node_selector
+        )
+
+
+def reaches(node: Node, name: str | None, everywhere: bool | None, selector: NodeSelector | None) -> bool:
+    """Whether a node is meant by one of the three ways of naming nodes. Source: NodeMatches."""
+    if name:
+        return node.name == name
+    if everywhere:
+        return True
+    return selector is not None and matches_node_selector(selector, node)
+
+
+@dataclass(eq=False)
+class Pool:
+    """A pool in its newest generation.
+
+    Attributes:
+        driver, name: which. slices: all of the newest generation, by name. count: how many there should be.
+    """
+
+    driver: str
+    name: str
+    slices: list[ResourceSlice]
+    count: int
+
+    def __str__(self) -> str:
+        return f"{self.driver}/{self.name}"
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether its driver is still publishing it."""
+        return len(self.slices) != self.count
+
+    @cached_property
+    def invalid(self) -> str:
+        """What contradicts itself; "" = nothing. Source: poolIsInvalid, validateDeviceCounterConsumption."""
+        names: set[str] = set()
+        for one in self.slices:
+            for device in one.spec.devices:
+                if device.name in names:
+                    return f"duplicate device name {device.name}"
+                names.add(device.name)
+        for one in self.slices:
+            for device in one.spec.devices:
+                for consumed in device.consumes_counters:
+                    known = self.counters.get(consumed.counter_set)
+                    if known is None or not set(consumed.counters) <= set(known):
+                        return (
+                            f"device {device.name} consumes counters of {consumed.counter_set!r}, which has none such"
+                        )
+        return ""
+
+    @cached_property
+    def counters(self) -> dict[str, dict[str, int]]:
+        """Counter set -> counter -> billionths that its devices share."""
+        return {
+            shared.name: {name: counter.value.nano for name, counter in shared.counters.items()}
+            for one in self.slices
+            for shared in one.spec.shared_counters
+        }
+
+    @cached_property
+    def offers(self) -> list[tuple[ResourceSlice, list[Offer]]]:
+        """The devices, slice by slice."""
+        return [
+            (one, [Offer(DeviceID(self.driver, self.name, d.name), d, one) for d in one.spec.devices])
+            for one in self.slices
+        ]
+
+
+class Inventory:
+    """All pools of a cluster, sorted by driver and name.
+
+    Args:
+        slices: in any order.
+    """
+
+    def __init__(self, slices: Iterable[ResourceSlice]) -> None:
+        by_pool: dict[tuple[str, str], list[ResourceSlice]] = defaultdict(list)
+        for one in sorted(slices, key=lambda s: s.name):
+            by_pool[one.spec.driver, one.spec.pool.name].append(one)
+        self.pools: list[Pool] = []
+        self._local: dict[str, list[tuple[Pool, ResourceSlice, list[Offer]]]] = defaultdict(list)
+        self._others: list[tuple[Pool, ResourceSlice, list[Offer]]] = []
+        for (driver, name), listed in sorted(by_pool.items()):
+            newest = max(one.spec.pool.generation for one in listed)
+            current = [one for one in listed if one.spec.pool.generation == newest]
+            pool = Pool(driver, name, current, current[0].spec.pool.resource_slice_count)
+            self.pools.append(pool)
+            for one, offers in pool.offers:
+                place = self._local[one.spec.node_name] if one.spec.node_name else self._others
+                place.append((pool, one, offers))
+
+    def near(self, node: Node, per_device: bool = True) -> list[tuple[Pool, list[Offer]]]:
+        """The pools with devices that the node can reach, and those devices.
+
+        Args:
+            per_device: whether slices count that leave the choice of nodes to each device (DRAPartitionableDevices).
+        """
+        found: dict[Pool, list[Offer]] = {}
+        for pool, one, offers in self._near(node):
+            spec = one.spec
+            if spec.per_device_node_selection:
+                reachable = [offer for offer in offers if offer.on(node)] if per_device else []
+                if reachable:
+                    found.setdefault(pool, []).extend(reachable)
+            elif reaches(node, spec.node_name, spec.all_nodes, spec.node_selector):
+                found.setdefault(pool, []).extend(offers)
+        return sorted(found.items(), key=lambda item: (item[0].driver, item[0].name))
+
+    def _near(self, node: Node) -> Iterator[tuple[Pool, ResourceSlice, list[Offer]]]:
+        yield from self._local.get(node.name, ())
+        yield from self._others
