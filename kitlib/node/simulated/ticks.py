@@ -161,8 +161,8 @@ class _Processor:
         self.now = self._charged = 0
         self._latency, self._granularity = LATENCY * factor, GRANULARITY * factor
         self.cgroups: list[_Queue] = []
+        self._limited: list[_Queue] = []
         self._root = self._add(root, None)
-        self._limited = [one for one in self.cgroups if one.quota]
         self._choose()
 
     def _add(self, busy: Busy, parent: _Queue | None) -> _Queue:
@@ -177,6 +177,8 @@ class _Processor:
             thread = _Entity(THREAD_WEIGHT, queue)
             queue.members.append(thread)
             self._enqueue(thread, 1)
+        if queue.quota:  # the timer of the lower one is started first, and filled first in every period
+            self._limited.append(queue)
         return queue
 
     def run_until(self, end: int) -> None:
@@ -246,33 +248,36 @@ class _Processor:
         return min(max(part, self._granularity), self._latency)
 
     def _reschedule(self) -> None:
-        """Throttle whose quota is used up, and let the next one run."""
-        throttled = False
-        for queue in [self._root, *(one for one in self._chain() if isinstance(one, _Queue))]:
-            throttled |= self._throttle(queue)
-        if throttled:
-            self._leave(self._root)
+        """From the root down: throttle whose quota is used up; where somebody else has had less, he runs."""
+        queue: _Entity = self._root
+        while isinstance(queue, _Queue) and queue.running is not None:
+            if self._throttle(queue):
+                self._leave(self._root)
+                break
+            other = queue.hungriest()
+            if other is not None and other.virtual <= queue.running.virtual:
+                self._leave(queue)
+                queue.running, other.chosen_at = other, other.ran
+                break
+            queue = queue.running
         self._choose()
 
     def _leave(self, queue: _Queue) -> None:
-        """Nobody runs in a cgroup any more, nor in those below that ran."""
-        while queue.running is not None:
-            running, queue.running = queue.running, None
-            if not isinstance(running, _Queue):
-                return
-            queue = running
+        """Nobody runs in a cgroup any more, nor in those below that ran; from the bottom up they may be throttled."""
+        running, queue.running = queue.running, None
+        if isinstance(running, _Queue):
+            self._leave(running)
+        self._throttle(queue)
 
     def _choose(self) -> None:
-        """From the root down: whoever has had least runs; at the levels where nothing changes he has run on."""
+        """Wherever nobody runs in a cgroup that is to run: whoever has had least."""
         queue: _Entity = self._root
         while isinstance(queue, _Queue):
-            running, other = queue.running, queue.hungriest()
-            if running is None or (other is not None and other.virtual <= running.virtual):
-                if other is None:
+            if queue.running is None:
+                one = queue.hungriest()
+                if one is None:
                     return
-                self._leave(queue)
-                queue.running, other.chosen_at = other, other.ran
-            assert queue.running is not None
+                queue.running, one.chosen_at = one, one.ran
             queue = queue.running
 
     def _throttle(self, queue: _Queue) -> bool:
@@ -280,11 +285,9 @@ class _Processor:
         if not queue.quota or queue.left > 0 or queue.throttled or queue.take(1):
             return False
         queue.throttled, queue.held_since = True, self.now
-        one: _Queue | None = queue
-        leaves = True
-        while one is not None and one.parent is not None:
-            parent = one.parent
-            if leaves and one.queued:
+        one, leaves = queue, queue.queued
+        while (parent := one.parent) is not None:
+            if leaves:
                 one.queued = False
                 parent.load -= one.weight
                 parent.raise_floor()
@@ -298,8 +301,7 @@ class _Processor:
     def _enqueue(self, entity: _Entity, threads: int) -> None:
         """Take a place in every queue above, as far as one is not held there already."""
         one, comes = entity, True
-        while one.parent is not None:
-            parent = one.parent
+        while (parent := one.parent) is not None:
             comes = comes and not one.queued
             if comes:
                 one.virtual = max(one.virtual, parent.floor - self._latency // 2)
