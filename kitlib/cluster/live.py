@@ -33,6 +33,7 @@ class LiveNode(CgroupNode):
     """
 
     machine: Kernel
+    has_kubelet = True
 
     def __init__(self, plan: NodePlan, release: Release, version: Version, record_action: Record) -> None:
         super().__init__(plan, release, version, record_action)

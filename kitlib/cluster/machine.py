@@ -14,12 +14,14 @@ from typing import Any
 
 from kitlib.api.core import Node
 from kitlib.api.resource import Quantity
+from kitlib.cluster.apiserver import APIServer
+from kitlib.cluster.controllers.pods import record
 from kitlib.cluster.nodes import NodePlan
 from kitlib.cluster.reports import image_list
 from kitlib.kubelet.cgroup_tree import Cgroup, CgroupTree, Difference
 from kitlib.kubelet.desired import NodeConfig
 from kitlib.kubelet.node_allocatable import node_status
-from kitlib.kubelet.node_conditions import first_conditions
+from kitlib.kubelet.node_conditions import first_conditions, first_events
 
 Record = Callable[..., None]
 
@@ -30,17 +32,26 @@ class WithCgroups(ABC):
     Attributes:
         plan: what it was made from. config: what its kubelet works with. name: of the node.
         kernel: its cgroup file system (`kitlib.kubelet.loop.interfaces.CgroupFS`, with `tree`).
+        has_kubelet: whether one runs there.
     """
 
     plan: NodePlan
     config: NodeConfig
     name: str
     kernel: Any
+    has_kubelet = True
     _record: Record
 
     def register(self, now: datetime) -> Node:
         """The Node object with capacity and allocatable as the kubelet publishes them."""
         return node_object(self.plan, self.config, now)
+
+    def registered(self, api: APIServer) -> None:
+        """The Node object stands: its kubelet tells that it has started."""
+        node: Node | None = api.store.find(Node, self.name)
+        if self.has_kubelet and node is not None:
+            for event in first_events(self.name, self.config.settings):
+                record(api, node, "Normal", event.reason, event.message, "kubelet")
 
     @abstractmethod
     def desired(self) -> CgroupTree:

@@ -20,6 +20,7 @@ from kitlib.cluster.autoscaler import Autoscaler
 from kitlib.cluster.cluster import Cluster
 from kitlib.cluster.controllers import reconcile
 from kitlib.cluster.gate_manager import GateManager
+from kitlib.cluster.machine import WithCgroups
 from kitlib.cluster.nodes import NodePlan, from_node, plan
 from kitlib.cluster.store import WatchEvent
 
@@ -62,6 +63,7 @@ class Plane(Cluster, ABC):
         super().__init__(APIServer(clock.now, seed or 0, release), release)
         self._tick, self._seed, self._common = tick, seed, common
         self._machines: dict[str, Any] = {}
+        self._new: list[Any] = []
         self._by_node: dict[str, dict[tuple[str, str], Pod]] = {}
         self._settling, self._settled = False, -1
         self._gates = GateManager.of(**gate_manager) if isinstance(gate_manager, Mapping) else gate_manager
@@ -112,6 +114,7 @@ class Plane(Cluster, ABC):
         self._check_free(one)
         machine = self._machine(one)
         self._machines[one.name] = machine
+        self._new.append(machine)
         self.api.create(machine.register(self.now()))
 
     def _would_be(self, one: NodePlan) -> Node:
@@ -137,6 +140,7 @@ class Plane(Cluster, ABC):
                 self._machines.pop(obj.name, None)
             elif event.type == "ADDED" and obj.name not in self._machines:
                 self._machines[obj.name] = self._machine(from_node(obj))
+                self._new.append(self._machines[obj.name])
 
     # Scheduling.
 
@@ -205,6 +209,10 @@ class Plane(Cluster, ABC):
             return
         self._settling = True
         try:
+            for machine in self._new:
+                if isinstance(machine, WithCgroups):
+                    machine.registered(self.api)
+            self._new.clear()
             for _ in range(_ROUNDS):
                 before = self.api.store.version
                 reconcile(self.api)

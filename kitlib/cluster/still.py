@@ -43,6 +43,8 @@ class CgroupNode(WithCgroups):
         config: what the kubelet works with. kernel: the cgroup file system.
     """
 
+    has_kubelet = False
+
     def __init__(self, plan: NodePlan, release: Release, version: Version, record: Record) -> None:
         self.plan, self.name, self._record = plan, plan.name, record
         settings = KubeletSettings.read(plan.kubelet, release=release)

@@ -113,6 +113,19 @@ def test_a_deleted_pod_gets_its_grace_period_and_then_goes(start: Callable[..., 
     assert cluster.node().processes() == []
 
 
+@pytest.mark.parametrize("control_plane", ["process", "container"])
+def test_a_node_tells_that_its_kubelet_has_started(start: Callable[..., DockerCluster], control_plane: str) -> None:
+    cluster = start(2, control_plane=control_plane)
+    for node in ("node-1", "node-2"):
+        told = [event.reason for event in cluster.events(node)]
+        assert told == [
+            *("Starting", "NodeHasSufficientMemory", "NodeHasNoDiskPressure", "NodeHasSufficientPID"),
+            *("NodeAllocatableEnforced", "NodeReady"),
+        ]
+        noted = [entry.about for entry in cluster.node(node).timeline() if entry.action == "telling"]
+        assert noted == told
+
+
 def test_a_second_deletion_gives_a_pod_that_ends_less_time_and_asks_it_only_once(
     start: Callable[..., DockerCluster],
 ) -> None:

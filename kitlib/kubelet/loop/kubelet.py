@@ -26,6 +26,7 @@ from kitlib.kubelet.loop.resizing import Resizer
 from kitlib.kubelet.loop.system import System, SystemCgroups
 from kitlib.kubelet.loop.watcher import Watcher
 from kitlib.kubelet.node_allocatable import node_status
+from kitlib.kubelet.node_conditions import first_events
 from kitlib.kubelet.node_validation import check_node
 from kitlib.kubelet.oom_score import SANDBOX_OOM_SCORE_ADJ, container_oom_score_adjust
 from kitlib.kubelet.qos import pod_level_managed
@@ -74,6 +75,8 @@ class Kubelet:
         self.rules = Desired(config, cgroups.version)
         self.managers = ResourceManagers(config, checkpoint)
         self.timeline = Timeline(clock)
+        born, *told = first_events(config.name, config.settings)  # the API server hears of it with the node
+        self.timeline.note("kubelet", "telling", born.reason, born.message, born.source)
         self._workers: dict[str, PodWorker] = {}
         self._ids: dict[str, tuple[PodWorker, State]] = {}
         self._restless: dict[str, PodWorker] = {}
@@ -100,6 +103,8 @@ class Kubelet:
         self._resizer = Resizer(
             config, self.rules, cgroups, runtime, reports, self.timeline, self._allocatable, self._asked
         )
+        for event in told:
+            self.timeline.note("kubelet", "telling", event.reason, event.message, event.source)
         self._next_qos, self._next_watch, self._next_cleaning = QOS_EVERY, EVERY, HOUSEKEEPING
         self._next_retry = RETRY
         self._next_reconcile = config.settings.cpu_manager_reconcile_period

@@ -17,7 +17,7 @@ from kitlib.kubelet.loop.eviction import Eviction, EvictionManager
 from kitlib.kubelet.loop.garbage import GarbageCollector
 from kitlib.kubelet.loop.interfaces import CgroupFS, ContainerRuntime, Reports
 from kitlib.kubelet.loop.pod_worker import PodWorker
-from kitlib.kubelet.node_conditions import PRESSURES, event_reason, pressure_condition
+from kitlib.kubelet.node_conditions import PRESSURES, event_reason, pressure_condition, status_message
 from kitlib.kubelet.timeline import Timeline
 
 
@@ -121,5 +121,5 @@ class Watcher:
     def _report(self, kind: str, holds: bool) -> None:
         event = event_reason(kind, holds)
         self._reports.condition(pressure_condition(kind, holds, self._reports.now()))
-        self._reports.event(None, "Normal", event, f"Node {self._config.name} status is now: {event}")
+        self._reports.event(None, "Normal", event, status_message(self._config.name, event))
         self._timeline.note("kubelet", "reporting", kind, str(holds), f"nodestatus.{kind}Condition")
