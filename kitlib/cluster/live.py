@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from kitlib.api.core import Node, Pod
+from kitlib.api.devices import ResourceClaim
 from kitlib.api.errors import KitError, NotFound
 from kitlib.api.release import Release
 from kitlib.cluster.apiserver import APIServer
@@ -54,6 +55,7 @@ class LiveNode(CgroupNode):
     def sync(self, api: APIServer, pods: list[Pod]) -> None:
         """Bring processes, cgroups and statuses in line with the pods that are bound here."""
         self._reports.api = api
+        self.kubelet.managers.claims.find = lambda space, name: api.store.find(ResourceClaim, name, space, copy=False)
         self.kubelet.sync(pods)
         self._report_system_ooms()
 

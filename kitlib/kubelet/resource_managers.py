@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from kitlib.api.core import Container, Pod
 from kitlib.api.errors import KitError
 from kitlib.api.podresources import containers_of
+from kitlib.kubelet.claim_manager import ClaimManager
 from kitlib.kubelet.cpu_manager import CPUTopology, SMTAlignmentError, StaticPolicy
 from kitlib.kubelet.cpu_manager.checkpoint import dump_state, load_state
 from kitlib.kubelet.cpuset import format_cpus, parse_cpus
@@ -54,6 +55,7 @@ class ResourceManagers:
 
     Attributes:
         cpus: the static CPU policy, or None. memory: the static memory policy, or None. devices: the devices.
+        claims: what of the pods' ResourceClaims the node knows.
 
     Raises:
         KitError: with the kubelet's words, where it would not start with this configuration or this file.
@@ -65,6 +67,7 @@ class ResourceManagers:
         self.cpus: StaticPolicy | None = None
         self.memory: MemoryManager | None = None
         numa = self.topology.groups("numa")
+        self.claims = ClaimManager()
         self.devices = DeviceManager.of(config.devices, numa, config.gates)
         providers: list[HintProvider] = [self.devices]
         if settings.cpu_manager_policy == "static":

@@ -4,6 +4,7 @@ from kitlib.views.cgroup_html import tree_html
 from kitlib.views.cgroup_tree import TreeView, tree_view
 from kitlib.views.frames import (
     cgroup_frame,
+    claims_frame,
     events_frame,
     nodes_frame,
     objects_frame,
@@ -16,6 +17,7 @@ from kitlib.views.notebook import register
 __all__ = [
     "TreeView",
     "cgroup_frame",
+    "claims_frame",
     "events_frame",
     "nodes_frame",
     "objects_frame",

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Protocol
 
 from kitlib.api.core import Event, Node, Pod
+from kitlib.api.devices import ResourceClaim
 from kitlib.api.meta import KubeObject
 from kitlib.api.podresources import pod_limits, pod_requests
 from kitlib.cluster.looking import oom_rows, process_rows
@@ -93,6 +94,26 @@ def events_frame(events: Iterable[Event] | Lister, reason: str = "") -> pd.DataF
         if reason in ("", event.reason)
     ]
     return _frame(rows, ["time", "type", "reason", "object", "subobject", "count", "message"])
+
+
+def claims_frame(claims: Iterable[ResourceClaim] | Lister) -> pd.DataFrame:
+    """One row a claim of devices: its state as kubectl prints it, its devices, and who uses them."""
+    rows = []
+    for claim in _all(claims, "ResourceClaim"):
+        allocation, users = claim.status.allocation, claim.status.reserved_for
+        states = ["deleted"] if claim.metadata.deletion_timestamp is not None else []
+        states += ["allocated"] if allocation is not None else ["pending"] if not states else []
+        results = allocation.devices.results if allocation is not None else []
+        rows.append(
+            {
+                "namespace": claim.namespace,
+                "claim": claim.name,
+                "state": ",".join([*states, *(["reserved"] if users else [])]),
+                "devices": ", ".join(f"{one.driver}/{one.pool}/{one.device}" for one in results),
+                "reserved for": ", ".join(user.name for user in users),
+            }
+        )
+    return _frame(rows, ["namespace", "claim", "state", "devices", "reserved for"])
 
 
 def processes_frame(cluster: Any) -> pd.DataFrame:

@@ -12,6 +12,7 @@ from kitlib.api.serialize import load, to_dict
 from kitlib.cluster import Cluster
 from kitlib.cluster.dump import Dump
 from kitlib.cluster.simulated import SimulatedCluster
+from kitlib.views.frames import claims_frame
 
 DEVICES = """
 apiVersion: resource.k8s.io/v1
@@ -125,6 +126,44 @@ def test_a_finished_pod_gives_its_devices_back(cluster: SimulatedCluster) -> Non
     cluster.advance(10)
     assert [pod.status.phase for pod in cluster.pods()] == ["Succeeded"]
     assert cluster.list("ResourceClaim") == []
+
+
+def test_containers_learn_of_the_devices_that_they_take(cluster: SimulatedCluster) -> None:
+    cluster.apply(DEVICES + "---" + TEMPLATE)
+    other = "  - {name: other, image: i, command: [sleep, inf]}\n  resourceClaims"
+    cluster.apply(
+        POD.replace("NAME", "x")
+        .replace("containers: [{", "containers:\n  - {")
+        .replace("}]}}]\n", "}]}}\n")
+        .replace("  resourceClaims", other, 1)
+    )
+    assert "GPU_EXAMPLE_COM=gpu-0\n" in cluster.node("b").proc("x", "c")["environ"]
+    assert "GPU_EXAMPLE_COM" not in cluster.node("b").proc("x", "other")["environ"]
+
+
+def test_a_pod_that_the_scheduler_did_not_place_waits_in_the_kubelets_words(cluster: SimulatedCluster) -> None:
+    cluster.apply(DEVICES + "---" + TEMPLATE)
+    cluster.apply(POD.replace("NAME", "x").replace("spec:\n", "spec:\n  nodeName: a\n", 1))
+    cluster.advance(5)
+    (pod,) = cluster.pods()
+    assert pod.status.phase == "Pending"
+    (event,) = [one for one in cluster.events() if one.reason == "FailedPrepareDynamicResources"]
+    (claim,) = cluster.list("ResourceClaim")
+    assert event.count == 1 and event.message == (
+        f"Failed to prepare dynamic resources: prepare dynamic resources: pod x ({pod.metadata.uid}) is not allowed to "
+        f"use ResourceClaim {claim.name} ({claim.metadata.uid})"
+    )
+
+
+def test_the_table_of_claims_says_what_kubectl_says(cluster: SimulatedCluster) -> None:
+    cluster.apply(DEVICES + "---" + TEMPLATE)
+    apply(cluster, "x", "y", "z")
+    frame = claims_frame(cluster)
+    assert frame["state"].tolist() == ["allocated,reserved", "allocated,reserved", "pending"]
+    assert frame["devices"].tolist() == ["gpu.example.com/b/gpu-0", "gpu.example.com/b/gpu-1", ""]
+    assert frame["reserved for"].tolist() == ["x", "y", ""]
+    cluster.delete("resourceclaim", frame["claim"][0])
+    assert claims_frame(cluster)["state"][0] == "deleted,allocated,reserved"
 
 
 def dump(cluster: SimulatedCluster, *kinds: str) -> Dump:

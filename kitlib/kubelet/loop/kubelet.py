@@ -274,11 +274,20 @@ class Kubelet:
         everybody = self._workers.values()
         self._cgroups.write(everybody, list(touched) if self.managers.idle else list(everybody))
 
+    def _claims_ready(self, worker: PodWorker) -> bool:
+        """Whether the pod's claims are prepared; what is in the way is said once. Source: PrepareDynamicResources."""
+        problem = self.managers.claims.problem(worker.pod)
+        if problem and problem != worker.unprepared:
+            text = f"Failed to prepare dynamic resources: {problem}"
+            self.reports.event(worker.pod, "Warning", "FailedPrepareDynamicResources", text)
+        worker.unprepared = problem
+        return not problem
+
     def _start(self, worker: PodWorker) -> None:
         """Start what is due: the pause container first. Source: kuberuntime SyncPod."""
         pod = worker.pod
         due = worker.to_start(self.clock())
-        if not due:
+        if not due or not self._claims_ready(worker):
             return
         if not worker.has_sandbox:
             cgroup = self.rules.sandbox_level(pod, worker.sandbox)
@@ -291,6 +300,7 @@ class Kubelet:
             given = self.managers.assigned(pod, container)
             cgroup = self.rules.container_level(pod, container, state.id, given)
             env = self.managers.environment(pod.metadata.uid, container.name)
+            env |= self.managers.claims.environment(pod, container)
             score = container_oom_score_adjust(pod, container, self.config.machine.memory, self.config.gates)
             try:
                 self._images.ensure(pod, container)

@@ -136,6 +136,7 @@ class PodWorker:
         has_sandbox: whether its pause container runs.
         allocated: the pod with the resources that were granted; actual: with those that its cgroups follow. All three
             are the same object where no resize is under way.
+        unprepared: why its claims of devices are not ready.
         resize_pending: reason and message of a resize that was not granted; resize_error: why one is not carried out.
     """
 
@@ -150,6 +151,7 @@ class PodWorker:
         self.leaving = False
         self.final: tuple[str, str, str] | None = None
         self.disruption, self.grace, self.given = "", 0.0, inf
+        self.unprepared = ""
         self.asked: dict[str, int] = {}
         self.counted = False
         self.generation = 0
