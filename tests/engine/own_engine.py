@@ -154,14 +154,15 @@ def own_engine(size: str) -> Iterator[OwnEngine]:
         made.close()
 
 
-def give_image(target: OwnEngine) -> None:
-    """Put the nodes' image of the machine's engine into another one."""
+def give_image(target: Any) -> None:
+    """Put the nodes' image of the machine's engine into another one (whatever has a `client`)."""
     from kitlib.node.real import image
 
     source, client = engine.connect(), target.client()
     try:
         name = image.ensure(source)
-        client.images.load(source.api.get_image(name, chunk_size=1 << 20))
+        with engine.patiently(client):
+            client.images.load(source.api.get_image(name, chunk_size=1 << 20))
     finally:
         source.close()
         client.close()

@@ -27,6 +27,7 @@ OLDEST = "1.24"
 """The oldest version of the API that the SDK speaks."""
 TIMEOUT = 60
 _QUICK = 15
+_PATIENT = 1800
 
 
 class EngineError(KitError):
@@ -207,6 +208,16 @@ def asking(about: str, problem: type[KitError] = EngineError) -> Iterator[None]:
         if type(error).__module__.partition(".")[0] not in ("docker", "requests", "urllib3"):
             raise  # a mistake of the kit's own
         raise problem(f"{about}: {words(error)}") from error
+
+
+@contextmanager
+def patiently(client: Any) -> Iterator[None]:
+    """Wait longer for answers: an engine says nothing while it takes in an image, which may take minutes."""
+    before, client.api.timeout = client.api.timeout, _PATIENT
+    try:
+        yield
+    finally:
+        client.api.timeout = before
 
 
 def words(error: BaseException) -> str:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from kitlib.api.errors import KitError
-from kitlib.node.real.engine import FULL, EngineError, asking
+from kitlib.node.real.engine import FULL, EngineError, asking, patiently
 
 BASE = "kitlib-base"
 NAME = "kitlib-node"
@@ -267,7 +267,7 @@ def _plain_file(info: tarfile.TarInfo) -> tarfile.TarInfo | None:
 
 def _import_tar(client: Any, archive: IO[bytes], name: str) -> str:
     made = f"{name}:latest"
-    with asking("the root file system cannot be imported", ImageError):
+    with asking("the root file system cannot be imported", ImageError), patiently(client):
         client.api.import_image_from_data(archive, repository=name, tag="latest")
     if not have(client, made):
         raise ImageError("the root file system cannot be imported: is it a tar archive of one?")
@@ -314,7 +314,7 @@ def save(client: Any, file: str | os.PathLike[str]) -> int:
 def load(client: Any, file: str | os.PathLike[str]) -> list[str]:
     """Take in what `save` wrote; the names of the images."""
     try:
-        with open(file, "rb") as source, asking(f"{file}: the engine does not take it", ImageError):
+        with open(file, "rb") as source, asking(f"{file}: the engine does not take it", ImageError), patiently(client):
             images = client.images.load(source)
     except OSError as error:
         raise ImageError(f"{file}: {error.strerror}") from error
