@@ -128,7 +128,7 @@ class Row:
     Attributes:
         text: the line without its verdict. apart: CPUs by which the parts differ.
         verdict: "" = alike; spread = the kernel's own runs lie further apart than the bound, and the model's figure is
-            no further from the middle one; differs.
+            within the bound of one of them; differs.
     """
 
     text: str
@@ -151,7 +151,7 @@ def compared(scenario: Scenario, runs: list[Measured], modelled: Measured) -> li
             verdict = "differs"
         elif abs(middle - expected) <= slack:
             verdict = ""
-        elif slack < shares[-1] - shares[0] >= abs(middle - expected):
+        elif shares[-1] - shares[0] > slack >= min(abs(share - expected) for share in shares):
             verdict = "spread"
         else:
             verdict = "differs"
@@ -204,4 +204,4 @@ def test_processors_are_divided_alike(
     lines = [heading, "", text, "", head, *(f"{row.text} {row.verdict} |" for row in rows)]
     (artifacts / f"scenarios-{title}-{VERSION}.md").write_text("\n".join(lines) + "\n")
     assert not wrong, "\n" + "\n".join(wrong)
-    assert spread <= max(limited // 50, 1), text
+    assert spread <= max(limited // 50, 2), text
