@@ -47,7 +47,7 @@ GATES: dict[str, tuple[tuple[int, bool], ...]] = {
     "MemoryQoS": ((22, _OFF),),
     "MinDomainsInPodTopologySpread": ((24, _OFF), (27, _ON)),
     "NodeInclusionPolicyInPodTopologySpread": ((25, _OFF), (26, _ON)),
-    "NodeSwap": ((22, _OFF), (28, _ON)),
+    "NodeSwap": ((22, _OFF), (30, _ON)),
     "PodDisruptionConditions": ((25, _OFF), (26, _ON)),
     "PodLevelResourceManagers": ((36, _OFF),),
     "PodLevelResources": ((32, _OFF), (34, _ON)),
@@ -105,6 +105,27 @@ GATES: dict[str, tuple[tuple[int, bool], ...]] = {
 }
 
 
+LOCKED: dict[str, int] = {
+    # gate: minor version from which nobody may change it any more (LockToDefault)
+    "CPUManagerPolicyOptions": 33,
+    "DefaultPodTopologySpread": 24,
+    "DRAAdminAccess": 36,
+    "DynamicResourceAllocation": 35,
+    "ImageMaximumGCAge": 35,
+    "InPlacePodVerticalScaling": 35,
+    "KubeletCgroupDriverFromCRI": 34,
+    "MatchLabelKeysInPodAffinity": 33,
+    "MemoryManager": 32,
+    "MinDomainsInPodTopologySpread": 30,
+    "NodeInclusionPolicyInPodTopologySpread": 33,
+    "NodeSwap": 34,
+    "PodDisruptionConditions": 31,
+    "PodSchedulingReadiness": 30,
+    "SchedulerQueueingHints": 34,
+    "SidecarContainers": 33,
+}
+
+
 TEXTS: dict[str, tuple[tuple[int, str], ...]] = {
     # text: (minor version from which it is used, the text) ...
     "no_reasons": ((23, "0/{nodes} nodes are available: ."), (25, "0/{nodes} nodes are available:")),
@@ -145,7 +166,7 @@ class Release:
 
     Args:
         name: `1.24`; a leading "v" and a patch number are ignored.
-        gates: feature gates set on top of the release's defaults, as `--feature-gates` does.
+        gates: feature gates set on top of the release's defaults, locked ones too; see `of`.
 
     Raises:
         KitError: for a release that the kit does not follow.
@@ -171,12 +192,15 @@ class Release:
         """The release that somebody named, with the gates that it may have already; None = the latest.
 
         Args:
-            given: which. gates: on top.
+            given: which. gates: on top, as `--feature-gates` sets them.
 
         Raises:
-            KitError: for a release that the kit does not follow.
+            KitError: for a release that the kit does not follow, and gates that it refuses.
         """
         found = given if isinstance(given, Release) else cls(given) if given is not None else cls.latest()
+        refused = found.refused(gates or {})
+        if refused:
+            raise KitError("; ".join(refused))
         return found.with_gates(gates) if gates else found
 
     def enabled(self, gate: str) -> bool:
@@ -198,8 +222,25 @@ class Release:
         """Whether the release has the gate at all (a gate of a later release cannot be switched on)."""
         return gate in GATES and GATES[gate][0][0] <= self.minor
 
+    def refused(self, gates: Mapping[str, bool]) -> list[str]:
+        """What Kubernetes says of gates that cannot be set so; [] = they can.
+
+        A gate that the kit's table does not name may be one of Kubernetes that changes nothing here: it is let through.
+
+        Source: component-base featureGate.unsafeSetFromMap, which ends at the first gate that it does not know.
+        """
+        said: list[str] = []
+        defaults = _defaults(self.minor)
+        for gate, value in sorted(gates.items()):
+            if gate in GATES and not self.knows(gate):
+                return [*said, f"unrecognized feature gate: {gate}"]
+            if gate in LOCKED and LOCKED[gate] <= self.minor and defaults[gate] != value:
+                wanted, locked = str(value).lower(), str(defaults[gate]).lower()
+                said.append(f"cannot set feature gate {gate} to {wanted}, feature is locked to {locked}")
+        return said
+
     def with_gates(self, gates: Mapping[str, bool]) -> Release:
-        """The same release with other gates on top."""
+        """The same release with other gates on top, locked ones too: what would be different."""
         return Release(self.name, {**self._overrides, **gates})
 
     def gates(self) -> dict[str, bool]:

@@ -37,7 +37,7 @@ def validate(settings: KubeletSettings, release: Release) -> list[str]:
     """
     gates = settings.gates(release)
     return [
-        *_gates(gates),
+        *_gates(settings, release),
         *_ranges(settings, gates),
         *_policies(settings),
         *policy_problems(
@@ -68,8 +68,13 @@ _BUILDS_ON = {
 """Gate -> those that must be on with it. Source: features.defaultKubernetesFeatureGateDependencies."""
 
 
-def _gates(gates: Release) -> Iterator[str]:
-    """Source: component-base featuregate.dependencyErrors."""
+def _gates(settings: KubeletSettings, release: Release) -> Iterator[str]:
+    """Gates that cannot be set so; else those that lack what they build on. Source: featureGate.unsafeSetFromMap."""
+    refused = release.refused(settings.feature_gates)
+    yield from refused
+    if refused:
+        return
+    gates = settings.gates(release)
     for gate, needed in _BUILDS_ON.items() if gates.enabled("KitGatesDepend") else ():
         off = [name for name in needed if not gates.enabled(name)]
         if gates.enabled(gate) and off:

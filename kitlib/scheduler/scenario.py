@@ -153,6 +153,9 @@ class Scenario:
         for gate in gates or ():
             if not found.knows(gate):
                 raise KitError(f"unrecognized feature gate: {gate}; {found} does not have it")
+        refused = found.refused(gates or {})
+        if refused:
+            raise KitError("; ".join(refused))
         mine = {gate: value for gate, value in self.gates.items() if found.knows(gate)}
         return found.with_gates({**mine, **(gates or {})}) if mine or gates else found
 

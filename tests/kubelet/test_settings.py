@@ -141,6 +141,11 @@ REFUSED = [
         'time: missing unit in duration "5"',
     ),
     ("--eviction-minimum-reclaim=memory.available=0%", "eviction percentage minimum reclaim memory.available must be"),
+    (
+        "--feature-gates=MemoryManager=false,NodeSwap=false",
+        "cannot set feature gate MemoryManager to false, feature is locked to true",
+    ),
+    ("featureGates: {NodeSwap: false}", "cannot set feature gate NodeSwap to false, feature is locked to true"),
     ("--topology-manager-policy=strict", '"strict" must be one of: ["none" "best-effort" "restricted"'),
     ("--topology-manager-scope=node", '"node" must be one of: "container", or "pod"'),
     ("--cpu-manager-policy=dynamic", 'unknown policy: "dynamic"'),
