@@ -371,9 +371,9 @@ class Scheduler:
 
 
 def _busy_groups(group: Group) -> Iterator[Group]:
-    """A cgroup and those below in which somebody wants something; each before those in it."""
+    """A cgroup and those below in which somebody wants something; each before those in it, by name."""
     yield group
-    for child in group.active.values():
+    for _, child in sorted(group.active.items()):
         yield from _busy_groups(child)
 
 
@@ -384,7 +384,7 @@ def _never_pauses(group: Group) -> bool:
 
 def _as_busy(group: Group) -> ticks.Busy:
     """The same cgroups as the ticks see them."""
-    below = tuple(_as_busy(child) for child in group.active.values())
+    below = tuple(_as_busy(child) for _, child in sorted(group.active.items()))
     period = round(group.period * 1e9)
     quota = 0 if group.quota == _INFINITE else round(group.quota * group.period * 1e9)
     return ticks.Busy(round(group.weight), round(sum(group.tasks.values())), below, quota, period)
