@@ -141,6 +141,14 @@ def test_containers_learn_of_the_devices_that_they_take(cluster: SimulatedCluste
     assert "GPU_EXAMPLE_COM" not in cluster.node("b").proc("x", "other")["environ"]
 
 
+def test_a_container_that_takes_one_request_learns_of_that_ones_devices(cluster: SimulatedCluster) -> None:
+    second = ", {name: spare, exactly: {deviceClassName: gpu}}]}}}"
+    cluster.apply(DEVICES + "---" + TEMPLATE.replace("]}}}", second))
+    cluster.apply(POD.replace("NAME", "x").replace("claims: [{name: gpu}]", "claims: [{name: gpu, request: spare}]"))
+    assert held(cluster) == {"gpu-0": ["x"], "gpu-1": ["x"]}
+    assert "GPU_EXAMPLE_COM=gpu-1\n" in cluster.node("b").proc("x", "c")["environ"]
+
+
 def test_a_pod_that_the_scheduler_did_not_place_waits_in_the_kubelets_words(cluster: SimulatedCluster) -> None:
     cluster.apply(DEVICES + "---" + TEMPLATE)
     cluster.apply(POD.replace("NAME", "x").replace("spec:\n", "spec:\n  nodeName: a\n", 1))

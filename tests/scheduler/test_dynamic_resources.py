@@ -248,7 +248,8 @@ def test_what_a_waiting_pod_was_given_is_not_given_to_others() -> None:
     rejected = made.explain(pod("q", "one"))
     assert rejected.filters is not None
     assert rejected.filters.status.message == "resource claim default/one is in the process of being allocated"
-    assert made.schedule(pod("q", "two")).chosen == "b"  # a's only device is promised
+    assert made.explain(pod("q", "two")).feasible == ["b"]  # a's only device is promised
+    assert made.schedule(pod("q", "two")).chosen == "b"
     assert made.allow(pod("p", "one")).chosen == "a"
     written = made.context.claims.find("default", "one")
     assert written is not None and written.status.allocation is not None
