@@ -123,7 +123,7 @@ def test_a_nodes_story_is_told_wherever_the_control_plane_runs(start: Callable[.
 
 def test_the_scheduler_itself_is_elsewhere(start: Callable[..., Any]) -> None:
     with pytest.raises(KitError, match="the control plane's container"):
-        _ = start(1, memory="256Mi").scheduler
+        _ = start(1, memory="256Mi", control_plane="container").scheduler
 
 
 @pytest.fixture
@@ -131,7 +131,7 @@ def victim(engine: str, monkeypatch: pytest.MonkeyPatch) -> Any:
     """A cluster, its run, and its control plane's processes by what they are."""
     run = uuid.uuid4().hex
     monkeypatch.setenv("KITLIB_RUN", run)
-    cluster = Cluster.docker(1, cpus=2, memory="256Mi")
+    cluster = Cluster.docker(1, cpus=2, memory="256Mi", control_plane="container")
     assert isinstance(cluster, ControlledByContainer) and cluster._relay.control is not None
     yield cluster, run, cluster._relay.control.id
     cluster.close()

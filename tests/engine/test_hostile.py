@@ -13,7 +13,7 @@ import pytest
 
 from kitlib.cluster.docker import DockerCluster
 from kitlib.node.real.link import NodeGone
-from tests.engine.helpers import pod, state
+from tests.engine.helpers import SLOW, pod, state
 from tests.engine.traces import Traces
 
 FILL = "head -c {size}M /dev/zero > /tmp/x; echo head $?; sleep 1000"
@@ -54,7 +54,7 @@ def test_an_agent_killed_in_the_middle_of_a_request_is_an_error_and_the_other_no
     time.sleep(0.3)
     assert asking.is_alive() and node.link.alive
     os.kill(agent, signal.SIGKILL)
-    asking.join(5)
+    asking.join(5 * SLOW)
     assert [str(one) for one in said] == [f"node {where} has ended"]
     cluster.apply(pod(name="b"))
     assert (cluster.pod("b").spec.node_name, cluster.pod("b").status.phase) == (other, "Running")
