@@ -259,7 +259,7 @@ def test_the_image_with_systemd_is_another_one_and_its_lack_is_told_with_what_to
 def test_the_agent_imports_neither_numpy_nor_anything_of_the_owners_side() -> None:
     code = (
         "import sys; sys.path.insert(0, sys.argv[1]); import kitlib.node.real.agent; "
-        "print([m for m in ('numpy', 'yaml', 'docker', 'rich', 'asyncio', 'socket', "
+        "print([m for m in ('numpy', 'yaml', 'docker', 'rich', 'asyncio', 'socket', 'subprocess', "
         "'kitlib.cluster', 'kitlib.scheduler') if m in sys.modules])"
     )
     root = str(image.PACKAGE.parent)

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -30,7 +29,7 @@ from kitlib.kubelet.image_gc import Image
 from kitlib.kubelet.loop.interfaces import ContainerProblem, Ended, Usage
 from kitlib.kubelet.machine import MachineInfo
 from kitlib.kubelet.systemd_properties import cgroups_path
-from kitlib.node.real import mounts, oci
+from kitlib.node.real import mounts, oci, spawn
 from kitlib.node.real.cgroupfs import RealCgroupFS
 from kitlib.node.real.oom_counts import OomCounts
 from kitlib.node.real.state_files import read, remove
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
     from kitlib.node.real.systemd import SystemdCgroupFS
 
 STATE = "/run/kitlib"
+_CRUN = ("/usr/bin/crun", f"--root={STATE}/crun")
 LOG_KEPT = 64 * 1024
 """Bytes of a container's output that are kept."""
 _RATE_WINDOW = 0.1
@@ -318,21 +318,14 @@ class CrunRuntime:
         with open(f"{directory}/config.json", "wb") as file:
             file.write(msgspec.json.encode(config))
         log, pid_file = f"{directory}/log", f"{directory}/pid"
-        target = output if output >= 0 else subprocess.DEVNULL
         manager = "cgroupfs" if self._systemd is None else "systemd"
-        words = ["/usr/bin/crun", f"--root={STATE}/crun", f"--log={log}", f"--cgroup-manager={manager}"]
+        words = [*_CRUN, f"--log={log}", f"--cgroup-manager={manager}", "run", "--detach"]
         try:
-            found = subprocess.run(
-                [*words, "run", "--detach", f"--bundle={directory}", f"--pid-file={pid_file}", identity],
-                stdin=subprocess.DEVNULL,
-                stdout=target,
-                stderr=target,
-                check=False,
-            )
+            code = spawn.run([*words, f"--bundle={directory}", f"--pid-file={pid_file}", identity], output)
         except OSError as error:  # no process id left for crun itself
             raise KitError(f"crun: {error.strerror}") from error
-        if found.returncode != 0:
-            said = read(log) or f"crun ended with {found.returncode}"
+        if code != 0:
+            said = read(log) or f"crun ended with {code}"
             self._delete(identity)
             raise KitError(said[-500:])
         with open(pid_file) as file:
@@ -365,13 +358,7 @@ class CrunRuntime:
     def _delete(self, identity: str) -> None:
         """Remove what the runtime keeps of a container, its cgroup and its bundle."""
         with suppress(OSError):
-            subprocess.run(
-                ["/usr/bin/crun", f"--root={STATE}/crun", "delete", "--force", identity],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                check=False,
-            )
+            spawn.run([*_CRUN, "delete", "--force", identity])
         remove(f"{STATE}/bundles/{identity}")
 
     def _await(self, running: Running) -> None:
