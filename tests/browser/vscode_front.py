@@ -51,7 +51,8 @@ def serving(folder: Path) -> Iterator[str]:
     choose(folder, THEMES[0])
     (own / "data" / "data" / "Machine").mkdir(parents=True)
     (own / "data" / "data" / "Machine" / "settings.json").write_text(json.dumps(SETTINGS))
-    command = ["node", str(place / "server" / "out" / "server-main.js"), "--host=127.0.0.1"]
+    node = subprocess.check_output(["node", "-p", "process.execPath"], text=True).strip()  # PyPI's `node` is a wrapper
+    command = [node, str(place / "server" / "out" / "server-main.js"), "--host=127.0.0.1"]
     command += ["--without-connection-token", "--accept-server-license-terms", "--disable-workspace-trust"]
     command += [f"--extensions-dir={own / 'extensions'}", f"--server-data-dir={own / 'data'}"]
     environment = {"KITLIB_PYTHON": sys.executable, "KITLIB_PROGRESS": str(own), "HOME": str(own)}
