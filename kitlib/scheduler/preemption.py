@@ -92,7 +92,10 @@ def preempt(
 ) -> Preemption:
     """Look for victims after a failed cycle.
 
-    Source: Evaluator.Preempt.
+    A node where nobody would have to go is an error, not a candidate: since 1.36 the search does not count the pods
+    that are nominated there, which the failed cycle did count.
+
+    Source: Evaluator.Preempt, DryRunPreemption.
     """
     refusal = eligible(info, context, outcome)
     if refusal is not None:
@@ -105,6 +108,7 @@ def preempt(
         promising = np.union1d(promising, absent)
     statuses[NOT_HELPFUL] += len(table) - len(promising)
     candidates: dict[str, Candidate] = {}
+    errors: list[str] = []
     promised = None if context.release.enabled("KitPreemptionIgnoresNominated") else nominated
     by_resources = not promised and _only_resources_matter(profile, outcome)
     known = table.remembered(("victims", info.signature, info.priority)) if by_resources else {}
@@ -119,11 +123,15 @@ def preempt(
                 found = victims_on(profile, info, context, row, outcome, promised)
         if isinstance(found, Status):
             statuses.update(found.reasons)
+        elif not found.victims:
+            errors.append(f'expected at least one victim pod on node "{found.node}"')
         else:
             candidates[found.node] = found
             harmless = harmless or not found.violations
             if harmless and len(candidates) >= enough:
                 break
+    if not candidates and errors:
+        return Preemption(Code.Error, _message(context, errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]"))
     if not candidates:
         counted = {reason: count for reason, count in statuses.items() if count}
         return Preemption(Code.Unschedulable, _message(context, fit_error(len(table), counted, context.release)))
