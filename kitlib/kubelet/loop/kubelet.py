@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from kitlib.api.core import Pod
+from kitlib.api.errors import KitError
 from kitlib.api.podresources import containers_of, field_path, pod_requests
 from kitlib.kubelet.cgroup_tree import CgroupTree
 from kitlib.kubelet.desired import Desired, NodeConfig
@@ -20,7 +21,7 @@ from kitlib.kubelet.loop.cgroups import CgroupManager
 from kitlib.kubelet.loop.eviction import EVERY
 from kitlib.kubelet.loop.garbage import GarbageCollector
 from kitlib.kubelet.loop.interfaces import CgroupFS, ContainerProblem, ContainerRuntime, Ended, Reports
-from kitlib.kubelet.loop.pod_worker import OVER, PodWorker, State
+from kitlib.kubelet.loop.pod_worker import OVER, START_AGAIN, PodWorker, State
 from kitlib.kubelet.loop.pulling import ImagePuller
 from kitlib.kubelet.loop.resizing import Resizer
 from kitlib.kubelet.loop.system import System, SystemCgroups
@@ -291,7 +292,13 @@ class Kubelet:
             return
         if not worker.has_sandbox:
             cgroup = self.rules.sandbox_level(pod, worker.sandbox)
-            self.runtime.run_sandbox(pod, worker.sandbox, cgroup, SANDBOX_OOM_SCORE_ADJ)
+            try:
+                self.runtime.run_sandbox(pod, worker.sandbox, cgroup, SANDBOX_OOM_SCORE_ADJ)
+            except KitError as error:
+                worker.not_before = self.clock() + START_AGAIN
+                text = f"Failed to create pod sandbox: {error}"
+                self.reports.event(pod, "Warning", "FailedCreatePodSandBox", text)
+                return
             worker.has_sandbox = True
         for state in due:
             if self.runtime.pid(state.id):

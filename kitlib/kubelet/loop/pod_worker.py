@@ -24,6 +24,8 @@ DISRUPTION = "DisruptionTarget"
 _KUBELETS = (DISRUPTION, PENDING, IN_PROGRESS)
 PULL_FAILED = "ErrImagePull"
 PULL_BACK_OFF, PULL_BACK_OFF_MAX = 10.0, 300.0
+START_AGAIN = 10.0
+"""Seconds until what could not be started is tried again. Source: kubelet backOffPeriod (without its jitter)."""
 """Seconds. Source: kubelet imageBackOffPeriod, MaxImageBackOff."""
 FORGIVEN_AFTER = 600.0
 """Seconds of running after which a container's failures are forgotten. Source: backOff's 2 × MaxContainerBackOff."""
@@ -86,6 +88,10 @@ class State:
         self.wait = min(PULL_BACK_OFF * 2**self.pulls, PULL_BACK_OFF_MAX)
         self.pulls, self.not_before = self.pulls + 1, seconds + self.wait
 
+    def start_failed(self, seconds: float) -> None:
+        """It could not be started: the next try comes soon, whatever the cause. Source: podWorkers.completeWork."""
+        self.not_before = seconds + START_AGAIN
+
     def stopped(self, now: datetime, grace: float) -> None:
         """The kubelet has ended it: in its own time where it was given some, else it was killed."""
         code = 143 if grace > 1 else 137
@@ -133,7 +139,7 @@ class PodWorker:
         leaving: whether it is being deleted. standing: the status that was reported last.
         asked: what it requests, in thousandths; the kubelet admits by it. counted: whether that still counts.
         generation: grows with every change of the specification.
-        has_sandbox: whether its pause container runs.
+        has_sandbox: whether its pause container runs; not_before: when it may be tried again.
         allocated: the pod with the resources that were granted; actual: with those that its cgroups follow. All three
             are the same object where no resize is under way.
         unprepared: why its claims of devices are not ready.
@@ -155,7 +161,7 @@ class PodWorker:
         self.asked: dict[str, int] = {}
         self.counted = False
         self.generation = 0
-        self.has_sandbox = False
+        self.has_sandbox, self.not_before = False, 0.0
 
     @property
     def active(self) -> bool:
@@ -173,9 +179,7 @@ class PodWorker:
             return False
         if not self.initialized:
             return False
-        return all(
-            s.alive or (s.problem[0] and not s.pulls) or (s.ended and not self.may_restart(s)) for s in self.states
-        )
+        return all(s.alive or (s.ended and not self.may_restart(s)) for s in self.states)
 
     @property
     def states(self) -> list[State]:
@@ -248,7 +252,7 @@ class PodWorker:
     def to_start(self, now: float) -> list[State]:
         """The containers whose turn it is: init containers one by one, sidecars beside them, then all others."""
         due: list[State] = []
-        if self.final is not None or self.leaving:
+        if self.final is not None or self.leaving or self.not_before > now:
             return due
         for state in self.inits:
             if is_restartable_init(state.container):
@@ -263,9 +267,9 @@ class PodWorker:
         return due + [state for state in self.mains if self._is_due(state, now)]
 
     def _is_due(self, state: State, now: float) -> bool:
-        if state.alive or (state.problem[0] and not state.pulls):
+        if state.alive:
             return False
-        if state.pulls:
+        if state.problem[0]:
             return state.not_before <= now
         return not state.ended or (self.may_restart(state) and state.not_before <= now)
 

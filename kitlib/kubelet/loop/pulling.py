@@ -63,7 +63,7 @@ class ImagePuller:
             self._timeline.note("image manager", "pulling image", image, f"{pulled.size} bytes", "EnsureImageExists")
 
     def failed(self, pod: Pod, state: State, error: ContainerProblem) -> None:
-        """A container could not be started: for its image, which is tried again, or for good."""
+        """A container could not be started; it is tried again, with growing patience where it is for its image."""
         field, image = field_path(pod, state.container), state.container.image
         text = f"Error: {error.message}"
         state.problem = (error.reason, error.message)
@@ -72,6 +72,8 @@ class ImagePuller:
             self._reports.event(pod, "Warning", "Failed", f'Failed to pull image "{image}": {error.message}', field)
             text = f"Error: {PULL_FAILED}"
             self._timeline.note("image manager", "cannot pull image", image, error.message, "EnsureImageExists")
+        else:
+            state.start_failed(self._clock())
         self._reports.event(pod, "Warning", "Failed", text, field)
 
     def back_off(self, workers: Iterable[PodWorker]) -> bool:
