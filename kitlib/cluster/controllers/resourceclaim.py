@@ -146,12 +146,9 @@ def _sync_claim(api: APIServer, claim: ResourceClaim, pods: dict[str, Pod]) -> N
         claim = _put(api, without_users(claim, *gone))
     if claim.status.reserved_for:
         return
-    if claim.metadata.deletion_timestamp is not None:
-        _put(api, deallocated(claim))
-        api.delete(ResourceClaim, claim.name, claim.namespace)
-        return
     _, owner = owning_pod(claim)
-    if owner and (owner not in pods or is_done(pods[owner])):
+    orphaned = owner and (owner not in pods or is_done(pods[owner]))
+    if orphaned or claim.metadata.deletion_timestamp is not None:
         _put(api, deallocated(claim))
         api.delete(ResourceClaim, claim.name, claim.namespace)
 

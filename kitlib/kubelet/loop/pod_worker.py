@@ -24,9 +24,9 @@ DISRUPTION = "DisruptionTarget"
 _KUBELETS = (DISRUPTION, PENDING, IN_PROGRESS)
 PULL_FAILED = "ErrImagePull"
 PULL_BACK_OFF, PULL_BACK_OFF_MAX = 10.0, 300.0
+"""Seconds. Source: kubelet imageBackOffPeriod, MaxImageBackOff."""
 START_AGAIN = 10.0
 """Seconds until what could not be started is tried again. Source: kubelet backOffPeriod (without its jitter)."""
-"""Seconds. Source: kubelet imageBackOffPeriod, MaxImageBackOff."""
 FORGIVEN_AFTER = 600.0
 """Seconds of running after which a container's failures are forgotten. Source: backOff's 2 × MaxContainerBackOff."""
 

@@ -36,16 +36,12 @@ SETTINGS = {
     ),
 }
 """The files that somebody may set, read where no tree says which ones matter; those of huge pages come on top."""
-
-
 NOT_OURS = (
     "its engine runs without root, or maps users, and has no cgroup to give away "
     "(use one that root has started, or cgroup v2 with a cgroup that was delegated to the engine's user)"
 )
 _NOT_EVERYWHERE = ("hugetlb.", "memory.memsw.", "memory.swap.")
 """Files that a controller has on some hosts only: sizes of huge pages, swap that is counted."""
-
-
 NO_CGROUP = (
     "it may make none for the node (an engine without root: run it in a session of systemd, or have a cgroup delegated "
     "to its user and name that in KITLIB_CGROUP_PARENT)"
@@ -88,8 +84,8 @@ class RealCgroupFS:
             mounts.make_writable(root)
             if not os.access(root, os.W_OK):
                 raise KitError(f"{root}: this node may not make cgroups there: {NOT_OURS}")
-        self._alone()
         if self.version == 2:
+            self._alone()
             root = self.hierarchies[""]
             os.makedirs(root + LEAF, exist_ok=True)
             for _ in range(10):  # a process may be born while the others are moved
@@ -107,12 +103,11 @@ class RealCgroupFS:
         Raises:
             KitError: where processes stand in the node's root that are none of the container's; those read as 0.
         """
-        for _ in range(_LOOKS if self.version == 2 else 0):  # who has started the container may just be leaving
+        for _ in range(_LOOKS):  # who has started the container may just be leaving
             if "0" not in self._text(f"{self.hierarchies['']}/cgroup.procs").split():
                 return
             time.sleep(_LOOK)
-        if self.version == 2:
-            raise KitError(f"{self.hierarchies['']}: the engine itself stands in this node's cgroup: {NO_CGROUP}")
+        raise KitError(f"{self.hierarchies['']}: the engine itself stands in this node's cgroup: {NO_CGROUP}")
 
     # Directories.
 
