@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import time
 import uuid
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from kitlib.api.errors import KitError
 from kitlib.cluster import engine_answers
 from kitlib.cluster.docker import DockerCluster
 from kitlib.node.real import container, engine, host
@@ -33,6 +36,23 @@ def needed() -> str:
             pytest.fail(f"KITLIB_REQUIRE names docker: {why}")
         pytest.skip(why)
     return why
+
+
+def until_it_answers(its: Any, process: subprocess.Popen[bytes], log: Path, seconds: float, words: str) -> None:
+    """Wait for an engine of the test's own; where it has ended or takes too long, fail with what it logged.
+
+    Args:
+        its: opens a client of it. process: that serves. words: what there is none of then.
+    """
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            its().close()
+            return
+        except KitError:
+            if process.poll() is not None or time.monotonic() > deadline:
+                pytest.fail(f"{words}: {log.read_text()[-1500:]}")
+            time.sleep(0.1)
 
 
 CAPABILITIES = (

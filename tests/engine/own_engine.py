@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from kitlib.api.errors import KitError
 from kitlib.node.real import engine
+from tests.engine.helpers import until_it_answers
 
 PATIENCE = 60.0
 
@@ -50,15 +50,7 @@ class OwnEngine:
             Path(self.folder, stale).unlink(missing_ok=True)
         with open(self.folder / "log", "ab") as log:
             self._process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
-        deadline = time.monotonic() + PATIENCE
-        while True:
-            try:
-                self.client().close()
-                return
-            except KitError:
-                if self._process.poll() is not None or time.monotonic() > deadline:
-                    pytest.fail(f"no second engine: {(self.folder / 'log').read_text()[-1500:]}")
-                time.sleep(0.1)
+        until_it_answers(self.client, self._process, self.folder / "log", PATIENCE, "no second engine")
 
     def client(self) -> Any:
         """A client of this engine; the caller closes it."""

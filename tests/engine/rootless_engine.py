@@ -20,7 +20,7 @@ import pytest
 
 from kitlib.api.errors import KitError
 from kitlib.node.real import engine
-from tests.engine.helpers import SLOW
+from tests.engine.helpers import SLOW, until_it_answers
 
 MOUNT = Path("/sys/fs/cgroup")
 DELEGATED = ("cpuset", "cpu", "io", "memory", "pids")
@@ -96,15 +96,7 @@ class RootlessEngine:
                 stderr=log,
                 start_new_session=True,
             )
-        deadline = time.monotonic() + 20 * SLOW
-        while True:
-            try:
-                self.client().close()
-                return
-            except KitError:
-                if self._process.poll() is not None or time.monotonic() > deadline:
-                    pytest.fail(f"no engine without root: {(self.home / 'log').read_text()[-1500:]}")
-                time.sleep(0.1)
+        until_it_answers(self.client, self._process, self.home / "log", 20 * SLOW, "no engine without root")
 
     def _delegate(self, controllers: tuple[str, ...]) -> None:
         """Make the user's cgroup, with a leaf for the engine itself. Source: admin-guide/cgroup-v2.rst "Delegation"."""
