@@ -22,6 +22,8 @@ from kitlib.scheduler.pod_info import PodInfo
 from kitlib.scheduler.profile import Profile
 from kitlib.scheduler.status import SUCCESS, Code, Rows, Status, Verdicts
 
+NO_NODES = Status(Code.UnschedulableAndUnresolvable, ("no nodes available to schedule pods",))
+"""What an empty cluster says to every pod. Source: scheduler.ErrNoNodesAvailable."""
 Nominated = Mapping[int, list[PodInfo]]
 """Row -> pods that are nominated to run there and do not stand there yet."""
 
@@ -115,6 +117,9 @@ def run_filters(profile: Profile, info: PodInfo, context: Context, nominated: No
         profile: whose plugins. info: the pod. context: the cluster.
         nominated: pods that count as if they stood there, if they are at least as important.
     """
+    if not len(context.table):  # no plugin is asked. Source: schedule_one.go schedulePod
+        none = np.zeros(0, np.int64)
+        return FilterOutcome(NO_NODES, None, none, np.zeros(0, np.uint8), np.zeros(0, np.int32))
     outcome = run_pre_filters(profile, info, context)
     if not outcome.status.ok:
         return outcome

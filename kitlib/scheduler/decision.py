@@ -100,7 +100,7 @@ class Decision:
         """The first part of the message, before PostFilter."""
         if self.filters is None or len(self.filters.feasible):
             return ""
-        if self.failed:
+        if self.failed or not self.nodes:
             return self.filters.status.message
         if not self.filters.status.ok:
             return fit_error(len(self.nodes), {}, self.release, self.filters.status.message)
@@ -198,6 +198,8 @@ class Decision:
         assert self.filters is not None
         if not self.filters.status.ok:
             status = self.filters.status
+            if not self.nodes:
+                return f"Pod {name}: {status.message}."
             if self.failed:
                 return f"{status.plugin} cannot decide about pod {name}: {status.message}."
             return f"{status.plugin} rejects pod {name} before looking at any node: {status.message}."

@@ -193,7 +193,7 @@ class Scheduler:
             decision.scores = run_scores(profile, info, self.context, rows)
             add_extender_scores(self.extenders, info, self.context, decision.scores)
             decision.chosen = self._pick(decision)
-        else:
+        elif len(self.table):
             self._post_filter(decision, info, profile)
         return decision
 
