@@ -13,6 +13,7 @@ from kitlib.cluster.cluster import Cluster
 from kitlib.cluster.store import Store, Watch, WatchEvent
 
 _GONE_WITHIN = 120.0
+_SHOWN = 5
 TICK = 0.05
 """Seconds between two looks at nodes while something is waited for."""
 
@@ -69,7 +70,7 @@ class Refreshing(Cluster):
             What the condition returned.
 
         Raises:
-            KitError: where it is not so in time.
+            KitError: where it is not so in time; with the pods that do not run and what was last said of them.
         """
         deadline = time.monotonic() + timeout
         while True:
@@ -78,8 +79,27 @@ class Refreshing(Cluster):
             if found:
                 return found
             if time.monotonic() >= deadline:
-                raise KitError(f"what was waited for has not happened within {timeout:g} s")
+                text = f"what was waited for has not happened within {timeout:g} s"
+                raise KitError("; ".join([text, *self._in_the_way()]))
             self._pause(TICK)
+
+    def _in_the_way(self) -> list[str]:
+        """The nodes that are not ready, the pods that neither run nor have ended, and the last warnings."""
+        said = []
+        for node in super().nodes:
+            unready = [c for c in node.status.conditions if c.type == "Ready" and c.status != "True"]
+            said += [f"node {node.name} is not ready: {condition.message}" for condition in unready]
+        pods = [pod for pod in super().pods() if pod.status.phase not in ("Running", "Succeeded")]
+        for pod in pods[:_SHOWN]:
+            waiting = [s.state["waiting"] for s in pod.status.container_statuses if "waiting" in s.state]
+            reasons = [pod.status.reason, *(w.get("message") or w.get("reason", "") for w in waiting)]
+            reasons += [c.message for c in pod.status.conditions if c.type == "PodScheduled" and c.status == "False"]
+            where = f" on {pod.spec.node_name}" if pod.spec.node_name else ""
+            said.append(f"{pod.key} is {pod.status.phase}{where}: {', '.join(filter(None, reasons))}")
+        if len(pods) > _SHOWN:
+            said.append(f"{len(pods) - _SHOWN} more pods do not run")
+        warnings = [event for event in super().events() if event.type == "Warning"]
+        return said + [f"{e.reason} ({e.involved_object.name}): {e.message}" for e in warnings[-_SHOWN:]]
 
     def advance(self, seconds: float) -> None:
         """Wait that long; controllers and scheduler work meanwhile."""
