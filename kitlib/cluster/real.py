@@ -15,11 +15,12 @@ from typing import Any, Protocol
 
 from kitlib.api.core import Node, Pod
 from kitlib.api.errors import KitError, NotFound
-from kitlib.api.meta import Condition, ObjectMeta
+from kitlib.api.meta import ObjectMeta
 from kitlib.api.release import Release
 from kitlib.api.serialize import from_dict
 from kitlib.cluster.apiserver import APIServer
 from kitlib.cluster.journal import owner
+from kitlib.cluster.lost import back, lost
 from kitlib.cluster.machine import Record, WithCgroups
 from kitlib.cluster.nodes import NodePlan
 from kitlib.cluster.remote_files import RemoteCgroupFS
@@ -130,7 +131,7 @@ class RealNode(WithCgroups):
         self.fidelity = [*notes, *self.facts["limits"]]
         self._reports = StoreReports(plan.name, datetime.now(UTC))
         self._told = Told()
-        self._lost = False
+        self._lost_at: int | None = None
         self._used: tuple[float, float] = (0.0, 0.0)
         self._rate = 0.0
         self._root: dict[str, str] | None = None
@@ -162,7 +163,8 @@ class RealNode(WithCgroups):
     def sync(self, api: APIServer, pods: list[Pod]) -> None:
         """Tell the node which pods are bound to it, where that has changed, and take what it reports."""
         self._reports.api = api
-        if self._lost:
+        self._find_again(api)
+        if self._lost_at is not None:
             return
         news = self._told.news(pods)
         if news:
@@ -176,11 +178,11 @@ class RealNode(WithCgroups):
     def take(self, api: APIServer) -> bool:
         """Write what the node has reported into the store; whether there was anything."""
         self._reports.api = api
-        some = False
+        some = self._find_again(api)
         while self.link.reports:
             some = True
             self._heard(api, self.link.reports.popleft())
-        if not self.link.alive and not self._lost:
+        if not self.link.alive and self._lost_at is None:
             self.lose(api)
             some = True
         return some
@@ -215,28 +217,17 @@ class RealNode(WithCgroups):
         return found if found is not None and found.metadata.uid == pod.metadata.uid else None
 
     def lose(self, api: APIServer) -> None:
-        """The node is gone: its Node object says so, as the node lifecycle controller writes it."""
-        from kitlib.api.core import Taint
-        from kitlib.cluster.controllers.pods import record
+        """Nothing is heard of the node any more; where it lives, it may be heard again."""
+        self._lost_at = self.link.heard
+        lost(api, self.name)
 
-        self._lost = True
-        node: Node | None = api.store.find(Node, self.name, "")
-        if node is None:
-            return
-        unknown = Condition(
-            type="Ready",
-            status="Unknown",
-            reason="NodeStatusUnknown",
-            message="Kubelet stopped posting node status.",
-            last_transition_time=api.store.now(),
-        )
-        node.status.conditions = [*(c for c in node.status.conditions if c.type != "Ready"), unknown]
-        api.update_status(node)
-        standing: Node = api.store.get(Node, self.name, "")
-        for effect in ("NoSchedule", "NoExecute"):
-            standing.spec.taints.append(Taint(key="node.kubernetes.io/unreachable", effect=effect))
-        api.update(standing)
-        record(api, standing, "Normal", "NodeNotReady", f"Node {self.name} status is now: NodeNotReady")
+    def _find_again(self, api: APIServer) -> bool:
+        """Whether a node that was lost is back; it is told everything, since nobody knows what it has heard."""
+        if self._lost_at is None or not self.link.alive or self.link.heard == self._lost_at:
+            return False
+        self._lost_at, self._told = None, Told()
+        back(api, self.name)
+        return True
 
     def advance(self, seconds: float) -> None:
         """Time passes by itself."""

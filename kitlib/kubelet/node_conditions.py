@@ -49,8 +49,13 @@ def event_reason(kind: str, holds: bool) -> str:
 
 def first_conditions(now: datetime) -> list[Condition]:
     """What a node reports when it has just started: no pressure, and ready."""
+    return [*(pressure_condition(kind, False, now) for kind in PRESSURES), ready_condition(now)]
+
+
+def ready_condition(now: datetime) -> Condition:
+    """That of a node whose kubelet works, since now."""
     ready = Condition(type="Ready", status="True", reason="KubeletReady", message="kubelet is posting ready status")
-    return [*(pressure_condition(kind, False, now) for kind in PRESSURES), _dated(ready, now)]
+    return _dated(ready, now)
 
 
 class NodeEvent(NamedTuple):

@@ -19,7 +19,7 @@ from kitlib.cluster.docker import DockerCluster
 from kitlib.node.real import container, image
 from kitlib.node.real import engine as engines
 from kitlib.node.real.link import NodeGone
-from tests.engine.helpers import ROOT, outside, pod, state
+from tests.engine.helpers import ROOT, SLOW, outside, pod, state
 from tests.engine.traces import Traces
 
 OWNER = """
@@ -152,6 +152,32 @@ def test_a_node_that_dies_is_not_ready_and_the_others_go_on(start: Callable[...,
         node.tree()
     cluster.apply(pod(name="b"))
     assert (cluster.pod("b").spec.node_name, cluster.pod("b").status.phase) == (other, "Running")
+
+
+def test_a_node_that_was_frozen_is_not_ready_and_ready_again(start: Callable[..., DockerCluster]) -> None:
+    cluster = start(1, memory="256Mi", control_plane="process")
+    cluster.apply(pod(name="a"))
+    node = cluster.node()
+    standing, node.link.patience = node.link.patience, 0.5 * SLOW
+    client = engines.connect()
+    client.api.pause(node.container.id)
+    try:
+        cluster.apply(pod(name="b"))
+        assert _ready(cluster) == "Unknown"
+        with pytest.raises(NodeGone, match="no answer within"):
+            node.tree()
+    finally:
+        client.api.unpause(node.container.id)
+        client.close()
+    node.link.patience = standing
+    cluster.wait(lambda c: {p.status.phase for p in c.pods()} == {"Running"}, 20)
+    assert _ready(cluster) == "True"
+    assert [str(d) for d in node.differences()] == []
+
+
+def _ready(cluster: DockerCluster) -> str:
+    (node,) = cluster.nodes
+    return next(c.status for c in node.status.conditions if c.type == "Ready")
 
 
 def test_a_pod_that_forks_without_end_stops_at_its_own_limit(start: Callable[..., DockerCluster]) -> None:

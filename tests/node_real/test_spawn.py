@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import signal
+import time
 
 import pytest
 
@@ -41,3 +42,29 @@ def test_it_holds_no_descriptor_of_ours_and_ignores_no_signal() -> None:
 def test_a_program_that_is_not_there_is_an_error() -> None:
     with pytest.raises(FileNotFoundError):
         spawn.run(["/nowhere/crun"])
+
+
+def test_who_waits_is_called_by_and_by(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spawn, "EVERY", 0.02)
+    calls: list[None] = []
+    assert spawn.run([SHELL, "-c", "sleep 0.3; exit 4"], waits=lambda: calls.append(None)) == 4
+    assert len(calls) >= 2
+
+
+def test_a_program_that_takes_too_long_is_killed_and_reaped(monkeypatch: pytest.MonkeyPatch) -> None:
+    pids, waits_for = [], os.pidfd_open
+    monkeypatch.setattr(os, "pidfd_open", lambda pid: pids.append(pid) or waits_for(pid))
+    began = time.monotonic()
+    with pytest.raises(TimeoutError, match=r"/bin/sh was killed after 0\.1 s"):
+        spawn.run([SHELL, "-c", "exec sleep 60"], timeout=0.1)
+    assert time.monotonic() - began < 30
+    with pytest.raises(ChildProcessError):
+        os.waitpid(pids[0], os.WNOHANG)
+
+
+def test_without_process_descriptors_it_is_waited_for_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuses(pid: int) -> int:
+        raise OSError(38, "Function not implemented")
+
+    monkeypatch.setattr(os, "pidfd_open", refuses)
+    assert spawn.run([SHELL, "-c", "exit 5"], timeout=0.0) == 5

@@ -33,6 +33,8 @@ TICK = 0.5
 """Seconds between two looks of the kubelet while nothing happens."""
 TOGETHER = 0.02
 """Seconds that a report may wait for others: every message wakes half a dozen processes on its way to the owner."""
+BUSY_AFTER = 5.0
+"""Seconds of work after which the owner hears that it goes on."""
 _CHUNK = 1 << 16
 
 
@@ -42,7 +44,7 @@ class Owner:
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
         self._waiting: list[bytes] = []
-        self._since = 0.0
+        self._since, self._said_at = 0.0, 0.0
         self.forget: Callable[[Pod], None] = lambda pod: None
 
     def send(self, message: Mapping[str, Any]) -> None:
@@ -56,6 +58,7 @@ class Owner:
             whole = b"".join(self._waiting)
             self._waiting.clear()
             protocol.write(self._descriptor, whole)
+            self._said_at = time.monotonic()
 
     def _report(self, message: Mapping[str, Any]) -> None:
         """Write one message with those that come soon."""
@@ -86,6 +89,11 @@ class Owner:
     def condition(self, condition: Condition) -> None:
         """A condition of the node has changed."""
         self._report({"report": "condition", "condition": to_dict(condition)})
+
+    def busy(self) -> None:
+        """Say that the node is at work where it has said nothing for a while, so that nobody takes it for stuck."""
+        if time.monotonic() - self._said_at >= BUSY_AFTER:
+            self.send({"report": "busy"})
 
     def images(self, images: Sequence[Image]) -> None:
         """There are none on a real node."""
@@ -215,7 +223,13 @@ class Agent:
         lowest = granted.lowest_score()
         mounts.be_subreaper()
         runtime = CrunRuntime(
-            cgroups, wanted.machine, self.clock, lowest_score=lowest, note=self._note, systemd=systemd
+            cgroups,
+            wanted.machine,
+            self.clock,
+            lowest_score=lowest,
+            note=self._note,
+            busy=self._owner.busy,
+            systemd=systemd,
         )
         system = RealSystem(cgroups, places=systemd.places if systemd is not None else ())
         self._kubelet = Kubelet(wanted, systemd or cgroups, runtime, self._owner, self.clock, system=system)

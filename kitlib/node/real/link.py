@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import queue
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
@@ -39,6 +40,7 @@ class Conversation:
 
     Attributes:
         reports: what the node has told and nobody has taken yet. errors: the last lines of its standard error.
+        heard: how many lines have come so far. patience: seconds without any word that a request waits by default.
         whom: for messages. ended: the error that says so where nobody is there any more.
     """
 
@@ -52,6 +54,7 @@ class Conversation:
         self._waiting: dict[int, queue.SimpleQueue[dict[str, Any] | None]] = {}
         self._watches: dict[int, Callable[[float, list[Any]], None]] = {}
         self._ended = threading.Event()
+        self.heard, self._heard_at, self.patience = 0, 0.0, TIMEOUT
 
     def write(self, line: bytes) -> None:
         """Send a line as it is; OSError where nobody is there any more."""
@@ -62,7 +65,7 @@ class Conversation:
         """Whether the node is still there."""
         return not self._ended.is_set()
 
-    def ask(self, do: str, *, timeout: float = TIMEOUT, **about: Any) -> Any:
+    def ask(self, do: str, *, timeout: float | None = None, **about: Any) -> Any:
         """Send a request and wait for its answer.
 
         Raises:
@@ -84,23 +87,34 @@ class Conversation:
             self._waiting[number].put(None)
         return number
 
-    def answer(self, number: int, timeout: float = TIMEOUT) -> Any:
+    def answer(self, number: int, timeout: float | None = None) -> Any:
         """Wait for the answer to a request that was sent."""
         found = self.message(number, timeout)
         if "error" in found:
             raise protocol.error_from_data(found["error"], self.name)
         return found.get("ok")
 
-    def message(self, number: int, timeout: float) -> dict[str, Any]:
+    def message(self, number: int, timeout: float | None = None) -> dict[str, Any]:
         """The whole message that answers a request, an error too.
+
+        A node answers one request after the other, and says every few seconds that it is at work where that takes long.
+
+        Args:
+            number: of the request. timeout: seconds without any word; None = `patience`.
 
         Raises:
             NodeGone: where nobody answers.
         """
+        asked_at = time.monotonic()
+        timeout = self.patience if timeout is None else timeout
         try:
-            found = self._waiting[number].get(timeout=timeout)
-        except queue.Empty:
-            raise self._late(timeout) from None
+            while True:
+                left = max(asked_at, self._heard_at) + timeout - time.monotonic()
+                if left <= 0:
+                    raise self._late(timeout)
+                with suppress(queue.Empty):
+                    found = self._waiting[number].get(timeout=left)
+                    break
         finally:
             self._waiting.pop(number, None)
         if found is None:
@@ -140,6 +154,7 @@ class Conversation:
 
     def _take(self, line: bytes) -> None:
         """Take a line as it came; one that is no message counts as something that was said."""
+        self.heard, self._heard_at = self.heard + 1, time.monotonic()
         try:
             self._sort(line)
         except KitError as error:
@@ -155,7 +170,8 @@ class Conversation:
             message, line: decoded, and as it came.
         """
         if "report" in message:
-            self.reports.append(message)
+            if message["report"] != "busy":
+                self.reports.append(message)
         elif "watch" in message:
             heard = self._watches.get(message["watch"])
             if heard is not None:

@@ -2,7 +2,8 @@
 
 The owner asks `{"id": 7, "do": "read", …}`, the node answers `{"id": 7, "ok": …}` or `{"id": 7, "error": …}`. Without
 being asked the node reports: `{"report": "status", …}` for what its kubelet tells the API server, `{"watch": 3, …}` for
-the samples of a watch. Nothing else may be written to the node's standard output.
+the samples of a watch, `{"report": "busy"}` while a request takes long. Nothing else may be written to the node's
+standard output.
 """
 
 from __future__ import annotations

@@ -42,6 +42,8 @@ STATE = "/run/kitlib"
 _CRUN = ("/usr/bin/crun", f"--root={STATE}/crun")
 LOG_KEPT = 64 * 1024
 """Bytes of a container's output that are kept."""
+TIMEOUT = 120.0
+"""Seconds that the runtime has for one request. Source: KubeletConfiguration runtimeRequestTimeout."""
 _RATE_WINDOW = 0.1
 """Seconds: the shortest time over which a rate of CPU use is computed."""
 
@@ -77,6 +79,7 @@ class CrunRuntime:
         cgroups: of this node. machine: as it was declared. clock: seconds.
         lowest_score: the lowest oom_score_adj that this node may set: -1000, or 0 without CAP_SYS_RESOURCE.
         note: called with a pod and a sentence that its user should read.
+        busy: called every second while crun is at work, and after it; nothing else happens in the node meanwhile.
         systemd: that makes the containers' scopes; None = they are directories (the cgroupfs driver).
 
     Attributes:
@@ -92,10 +95,11 @@ class CrunRuntime:
         *,
         lowest_score: int = -1000,
         note: Callable[[Pod, str], None] = lambda pod, text: None,
+        busy: Callable[[], None] = lambda: None,
         systemd: SystemdCgroupFS | None = None,
     ) -> None:
         self.cgroups, self.machine, self.clock = cgroups, machine, clock
-        self.lowest_score, self._note, self._systemd = lowest_score, note, systemd
+        self.lowest_score, self._note, self._busy, self._systemd = lowest_score, note, busy, systemd
         self.containers: dict[str, Running] = {}
         self.refused: dict[str, int] = {}
         self._pids: dict[int, Running] = {}
@@ -319,9 +323,13 @@ class CrunRuntime:
             file.write(msgspec.json.encode(config))
         log, pid_file = f"{directory}/log", f"{directory}/pid"
         manager = "cgroupfs" if self._systemd is None else "systemd"
-        words = [*_CRUN, f"--log={log}", f"--cgroup-manager={manager}", "run", "--detach"]
+        words = [f"--log={log}", f"--cgroup-manager={manager}", "run", "--detach"]
         try:
-            code = spawn.run([*words, f"--bundle={directory}", f"--pid-file={pid_file}", identity], output)
+            words += [f"--bundle={directory}", f"--pid-file={pid_file}", identity]
+            code = self._crun(*words, output=output)
+        except TimeoutError as error:
+            self._delete(identity)
+            raise KitError("context deadline exceeded") from error
         except OSError as error:  # no process id left for crun itself
             raise KitError(f"crun: {error.strerror}") from error
         if code != 0:
@@ -335,6 +343,13 @@ class CrunRuntime:
         self.containers[identity] = self._pids[pid] = running
         if self._systemd is not None:
             self._systemd.take_over(cgroup)
+
+    def _crun(self, *words: str, output: int = -1) -> int:
+        """Its exit code. Raises: TimeoutError, OSError."""
+        try:
+            return spawn.run([*_CRUN, *words], output, timeout=TIMEOUT, waits=self._busy)
+        finally:
+            self._busy()
 
     def _gone(self, running: Running, status: int) -> None:
         oom = self._oom_counts.ended(running.cgroup, [one.cgroup for one in self.containers.values()]) > 0
@@ -358,7 +373,7 @@ class CrunRuntime:
     def _delete(self, identity: str) -> None:
         """Remove what the runtime keeps of a container, its cgroup and its bundle."""
         with suppress(OSError):
-            spawn.run([*_CRUN, "delete", "--force", identity])
+            self._crun("delete", "--force", identity)
         remove(f"{STATE}/bundles/{identity}")
 
     def _await(self, running: Running) -> None:
