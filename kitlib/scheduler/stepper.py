@@ -37,6 +37,8 @@ def steps(decision: Decision) -> list[Step]:
         return [Step("PreEnqueue", decision.gate.plugin, decision.gate.message, ())]
     outcome = decision.filters
     assert outcome is not None
+    if not every:  # no extension point is reached
+        return [Step("Snapshot", "", outcome.status.message, ())]
     made: list[Step] = []
     left = every
     for name, state in outcome.states.items():

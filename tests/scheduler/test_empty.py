@@ -17,7 +17,7 @@ def test_it_is_said_as_kubernetes_says_it(release):
     assert decision.preemption is None
     assert decision.unschedulable_plugins == [] and not decision.failed
     assert decision.explain() == f"Pod default/p: {SAID}."
-    assert SAID in "\n".join(str(step) for step in steps(decision))
+    assert [(step.point, step.text) for step in steps(decision)] == [("Snapshot", SAID)]
 
 
 def test_it_is_tried_again_after_its_back_off_as_no_plugin_waits_for_an_event():
