@@ -9,77 +9,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kitlib.api.core import Node
-from kitlib.api.defaults import set_defaults
-from kitlib.api.devices import AllocationResult, DeviceClass, ResourceClaim, ResourceSlice
 from kitlib.api.release import Release
-from kitlib.api.serialize import from_dict, to_dict
-from kitlib.scheduler.claims import Claims
-from kitlib.scheduler.device_allocator import AllocationError, Allocator, FailedOnNode
-
-DRIVER = "gpu.example.com"
-GPU = {"deviceClassName": "gpu"}
-NOW = Release("1.36")
-
-
-def node(name: str = "a", **labels: str) -> Node:
-    return from_dict({"metadata": {"name": name, "labels": labels}}, Node)
-
-
-def device(name: str, model: str = "", numa: int | None = None, **fields: Any) -> dict[str, Any]:
-    attributes: dict[str, Any] = {"model": {"string": model}} if model else {}
-    if numa is not None:
-        attributes["numa"] = {"int": numa}
-    return {"name": name, "attributes": attributes, **fields}
-
-
-def published(*devices: dict[str, Any], name: str = "s", pool: str = "p", **spec: Any) -> ResourceSlice:
-    where = {} if {"nodeName", "nodeSelector", "perDeviceNodeSelection"} & set(spec) else {"allNodes": True}
-    pool_ = {"name": pool, "generation": spec.pop("generation", 1), "resourceSliceCount": spec.pop("count", 1)}
-    data = {"driver": DRIVER, "pool": pool_, "devices": list(devices), **where, **spec}
-    return from_dict({"metadata": {"name": name}, "spec": data}, ResourceSlice)
-
-
-def claim(*requests: dict[str, Any], name: str = "c", **devices: Any) -> ResourceClaim:
-    meta = {"name": name, "namespace": "default", "uid": name}
-    return set_defaults(
-        from_dict({"metadata": meta, "spec": {"devices": {"requests": list(requests), **devices}}}, ResourceClaim)
-    )
-
-
-def exactly(name: str = "r", **fields: Any) -> dict[str, Any]:
-    return {"name": name, "exactly": {**GPU, **fields}}
-
-
-def cel(text: str) -> dict[str, Any]:
-    return {"selectors": [{"cel": {"expression": text}}]}
-
-
-def model(*names: str) -> dict[str, Any]:
-    return cel(f'device.attributes["{DRIVER}"].model in {list(names)}'.replace("'", '"'))
-
-
-def allocator(
-    slices: list[ResourceSlice], *claims: ResourceClaim, others: list[ResourceClaim] | None = None, **more: Any
-) -> Allocator:
-    gpu = from_dict({"metadata": {"name": "gpu"}, **more.get("gpu_class", {})}, DeviceClass)
-    book = Claims.of([*slices, gpu, *(others or [])])
-    return Allocator(list(claims), book.inventory, book.classes, book.allocated(), more.get("release", NOW))
-
-
-def given_out(found: list[AllocationResult] | None) -> list[list[str]] | None:
-    return None if found is None else [[one.device for one in result.devices.results] for result in found]
-
-
-def holding(*devices: str, **result: Any) -> ResourceClaim:
-    """A claim that has devices already."""
-    results = [{"request": "r", "driver": DRIVER, "pool": "p", "device": one, **result} for one in devices]
-    made = claim(exactly(), name=f"held-{'-'.join(devices)}")
-    made.status = from_dict({"status": {"allocation": {"devices": {"results": results}}}}, ResourceClaim).status
-    return made
-
-
-# ------------------------------------------------------------------------------------------------------------ devices
+from kitlib.api.serialize import to_dict
+from kitlib.scheduler.device_allocator import AllocationError, FailedOnNode
+from tests.scheduler.device_cases import (
+    DRIVER,
+    GPU,
+    NOW,
+    allocator,
+    cel,
+    claim,
+    device,
+    exactly,
+    given_out,
+    holding,
+    model,
+    node,
+    published,
+)
 
 
 def test_the_first_devices_that_are_free_and_meant_are_given_out() -> None:
@@ -304,83 +251,6 @@ def test_all_devices_under_a_constraint_that_they_break_is_an_error() -> None:
 # --------------------------------------------------------------------------------------------------- parts of devices
 
 
-def test_parts_of_a_device_share_its_counters() -> None:
-    def part(name: str, memory: str) -> dict[str, Any]:
-        used = {"counterSet": "gpu-0", "counters": {"memory": {"value": memory}}}
-        return device(name, consumesCounters=[used])
-
-    slices = [
-        published(
-            name="counters", count=2, sharedCounters=[{"name": "gpu-0", "counters": {"memory": {"value": "40Gi"}}}]
-        ),
-        published(part("whole", "40Gi"), part("half-0", "20Gi"), part("half-1", "20Gi"), count=2),
-    ]
-    assert given_out(allocator(slices, claim(exactly(count=2))).allocate(node())) == [["half-0", "half-1"]]
-    assert given_out(allocator(slices, claim(exactly()), others=[holding("half-1")]).allocate(node())) == [["half-0"]]
-    assert allocator(slices, claim(exactly()), others=[holding("whole")]).allocate(node()) is None
-    assert allocator(slices, claim(exactly()), release=Release("1.35")).allocate(node()) is None
-    unknown = [slices[0], published(device("d", consumesCounters=[{"counterSet": "no"}]), count=2)]
-    with pytest.raises(FailedOnNode):
-        allocator(unknown, claim(exactly())).allocate(node())
-
-
-def shared(name: str = "nic", **policy: Any) -> dict[str, Any]:
-    capacity = {"bandwidth": {"value": "10G", **({"requestPolicy": policy} if policy else {})}}
-    return device(name, allowMultipleAllocations=True, capacity=capacity)
-
-
-def share(amount: str | None) -> dict[str, Any]:
-    return exactly(capacity={"requests": {"bandwidth": amount}}) if amount else exactly()
-
-
-def test_several_claims_share_a_device_as_long_as_its_capacity_lasts() -> None:
-    slices = [published(shared())]
-    found = allocator(slices, claim(share("6G"), name="one"), claim(share("4G"), name="other")).allocate(node())
-    assert found is not None and given_out(found) == [["nic"], ["nic"]]
-    results = [one.devices.results[0] for one in found]
-    assert [to_dict(one)["consumedCapacity"] for one in results] == [
-        {f"{DRIVER}/bandwidth": "6G"},
-        {f"{DRIVER}/bandwidth": "4G"},
-    ]
-    assert results[0].share_id != results[1].share_id and all(one.share_id for one in results)
-    assert allocator(slices, claim(share("6G"), name="one"), claim(share("5G"), name="other")).allocate(node()) is None
-    held = holding("nic", shareID="x", consumedCapacity={f"{DRIVER}/bandwidth": "7G"})
-    assert given_out(allocator(slices, claim(share("3G")), others=[held]).allocate(node())) == [["nic"]]
-    assert allocator(slices, claim(share("4G")), others=[held]).allocate(node()) is None
-
-
-@pytest.mark.parametrize(
-    ("policy", "asked", "consumed"),
-    [
-        ({}, None, "10G"),  # nothing said: all of it
-        ({"default": "1G"}, None, "1G"),
-        ({"default": "1G", "validRange": {"min": "1G", "max": "8G", "step": "1G"}}, "2500M", "3G"),
-        ({"default": "1G", "validRange": {"min": "1G", "max": "8G"}}, "10M", "1G"),
-        ({"default": "1G", "validRange": {"min": "1G", "max": "8G"}}, "9G", None),
-        ({"default": "1G", "validValues": ["1G", "5G"]}, "2G", "5G"),
-        ({"default": "1G", "validValues": ["1G", "5G"]}, "6G", None),
-        ({}, "11G", None),
-    ],
-)
-def test_what_a_request_consumes_follows_the_devices_policy(
-    policy: dict[str, Any], asked: str | None, consumed: str | None
-) -> None:
-    found = allocator([published(shared(**policy))], claim(share(asked))).allocate(node())
-    amount = found and to_dict(found[0].devices.results[0])["consumedCapacity"][f"{DRIVER}/bandwidth"]
-    assert amount == consumed
-
-
-def test_a_request_for_capacity_passes_over_devices_that_have_less() -> None:
-    devices = [
-        device("d0", capacity={"bandwidth": {"value": "1G"}}),
-        device("d1", capacity={"bandwidth": {"value": "9G"}}),
-    ]
-    assert given_out(allocator([published(*devices)], claim(share("5G"))).allocate(node())) == [["d1"]]
-
-
-# ------------------------------------------------------------------------------------------------------------- errors
-
-
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
@@ -485,22 +355,3 @@ def test_a_solution_is_found_exactly_where_there_is_one_and_keeps_every_rule(
     values = [devices[i][1] for i, (_, bound) in zip(given_devices, slots, strict=True) if bound]
     if constraints:
         assert len(set(values)) <= 1 if kind == "matchAttribute" else len(set(values)) == len(values)
-
-
-@settings(max_examples=150, deadline=None)
-@given(st.lists(st.integers(1, 6), min_size=1, max_size=5), st.lists(st.integers(1, 6), min_size=1, max_size=4))
-def test_parts_never_exceed_what_is_shared(sizes: list[int], asked: list[int]) -> None:
-    """Devices of these sizes over one counter of 10, and claims for so much of one shared device of 10."""
-    counters = [{"name": "s", "counters": {"c": {"value": "10"}}}]
-    parts = [
-        device(f"d{i}", consumesCounters=[{"counterSet": "s", "counters": {"c": {"value": str(size)}}}])
-        for i, size in enumerate(sizes)
-    ]
-    slices = [published(name="counters", count=2, sharedCounters=counters), published(*parts, count=2)]
-    for count in range(1, len(sizes) + 1):
-        found = given_out(allocator(slices, claim(exactly(count=count))).allocate(node()))
-        assert (found is not None) == (sum(sorted(sizes)[:count]) <= 10)
-        assert found is None or sum(sizes[int(name[1:])] for name in found[0]) <= 10
-    one = device("nic", allowMultipleAllocations=True, capacity={"bandwidth": {"value": "10"}})
-    claims = [claim(share(str(amount)), name=f"c{i}") for i, amount in enumerate(asked)]
-    assert (allocator([published(one)], *claims).allocate(node()) is not None) == (sum(asked) <= 10)
