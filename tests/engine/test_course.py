@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.engine.helpers import SLOW
 from tests.notebooks.course import NAMES, RIGHT, answer, points
 
 COURSE = Path(__file__).parents[2] / "notebooks"
@@ -21,7 +22,9 @@ def test_a_notebook_runs_on_real_nodes(engine: str, name: str, tmp_path: Path, m
     monkeypatch.setenv("KITLIB_NODES", "docker")
     notebook: Any = nbformat.read(COURSE / f"{name}.ipynb", as_version=4)
     answer(notebook, name)
-    nbclient.NotebookClient(notebook, timeout=180, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    nbclient.NotebookClient(
+        notebook, timeout=round(180 * SLOW), resources={"metadata": {"path": str(tmp_path)}}
+    ).execute()
     shown = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
     said = [output["text"] for output in shown if output.output_type == "stream" and output["name"] == "stderr"]
     assert not said

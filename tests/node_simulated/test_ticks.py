@@ -116,6 +116,21 @@ def test_a_little_less_than_everything_is_missed_in_every_second_period():
     assert group.held == pytest.approx(0.02, abs=0.001)
 
 
+def test_a_cgroup_with_nobody_to_run_gives_back_what_it_took_but_for_a_millisecond():
+    """Else the pod would carry up to 5 ms from period to period, and its own limit would never be met."""
+    pod = ticks._Queue(Busy(1024, quota=30 * MS), None)
+    assert pod.take(5 * MS) and (pod.left, pod.pool) == (5 * MS, 25 * MS)
+    pod.left -= 1_500_000
+    pod.give_back()
+    assert (pod.left, pod.pool) == (1 * MS, 27_500_000)
+    pod.left = 400_000
+    pod.give_back()
+    assert (pod.left, pod.pool) == (400_000, 27_500_000)
+    free = ticks._Queue(Busy(1024), None)
+    free.give_back()
+    assert (free.left, free.pool) == (0, 0)
+
+
 @pytest.mark.parametrize("period", [10, 30, 50, 100, 250])
 def test_what_was_too_much_is_owed_in_the_next_period(period):
     """A quota of half is kept on average, whatever the ticks leave over in each period."""

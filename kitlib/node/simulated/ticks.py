@@ -12,7 +12,8 @@ What is followed, on a queue for every cgroup and with virtual time as its order
 * charge: a thread that has run moves on in virtual time by what it ran, divided by its weight; so does every cgroup
   above it. A cgroup with a quota takes 5 ms at a time from it, and what it owes.
 * tick: whoever has run longer than its slice, or is ahead of the next one by more than that, makes room.
-* throttle: a cgroup that has used up its quota leaves the queue, and the cgroups above it that have nobody else.
+* throttle: a cgroup that has used up its quota leaves the queue, and the cgroups above it that have nobody else; these
+  give back what they have taken of their own quota, but for 1 ms.
 * refill: the quota is whole again, nothing of the last period is added; who was throttled pays the debt and comes back
   3 ms ahead of the others at most; they run on until the next tick.
 
@@ -20,8 +21,8 @@ Linux 6.1 with CFS. From 6.4 each cgroup's periods begin at a random moment, fro
 slices; there the share of throttled periods is as much a matter of ticks, but another one.
 
 Sources: Documentation/scheduler/sched-bwc.rst, sched-design-CFS.rst; kernel/sched/fair.c (update_curr,
-check_preempt_tick, sched_slice, place_entity, throttle_cfs_rq, __assign_cfs_rq_runtime, distribute_cfs_runtime,
-do_sched_cfs_period_timer, get_update_sysctl_factor, pick_next_task_fair).
+check_preempt_tick, sched_slice, place_entity, throttle_cfs_rq, __assign_cfs_rq_runtime, __return_cfs_rq_runtime,
+distribute_cfs_runtime, do_sched_cfs_period_timer, get_update_sysctl_factor, pick_next_task_fair).
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ TICK = 4_000_000
 """Nanoseconds, like every time here: CONFIG_HZ=250."""
 SLICE = 5_000_000
 """What a cgroup takes at a time from its quota: sched_cfs_bandwidth_slice_us."""
+KEPT = 1_000_000
+"""What a cgroup with nobody to run keeps of what it took: min_cfs_rq_runtime."""
 LATENCY = 6_000_000
 """In so much time everybody runs once, on a machine with one processor."""
 GRANULARITY = 750_000
@@ -152,6 +155,13 @@ class _Queue(_Entity):
         self.pool -= taken
         self.left += taken
         return self.left > 0
+
+    def give_back(self) -> None:
+        """Nobody in it can run: almost all that was taken goes back, and is gone with the period."""
+        slack = self.left - KEPT
+        if self.quota and slack > 0:
+            self.pool += slack
+            self.left = KEPT
 
 
 class _Processor:
@@ -292,6 +302,8 @@ class _Processor:
                 parent.load -= one.weight
                 parent.raise_floor()
                 leaves = not parent.load
+                if leaves:
+                    parent.give_back()
             parent.threads -= queue.threads
             if parent.throttled:
                 break
