@@ -42,8 +42,15 @@ class Notebook:
         self.manager, self.client = jupyter_client.manager.start_new_kernel(cwd=str(ROOT), env=environment)
 
     def run(self, code: str) -> str:
-        """Run a cell to its end; its error, if any."""
-        reply = self.client.execute_interactive(code, timeout=120, output_hook=lambda message: None)
+        """Run a cell to its end; its error, if any.
+
+        For a moment after a cell that failed, a kernel drops what else was sent: that was the rest of "run all".
+        """
+        for _ in range(50):
+            reply = self.client.execute_interactive(code, timeout=120, output_hook=lambda message: None)
+            if reply["content"]["status"] != "aborted":
+                break
+            time.sleep(0.1)
         assert reply["content"]["status"] != "aborted"
         return "\n".join(reply["content"].get("traceback", []))
 
