@@ -163,7 +163,6 @@ class RealNode(WithCgroups):
     def sync(self, api: APIServer, pods: list[Pod]) -> None:
         """Tell the node which pods are bound to it, where that has changed, and take what it reports."""
         self._reports.api = api
-        self._find_again(api)
         if self._lost_at is not None:
             return
         news = self._told.news(pods)

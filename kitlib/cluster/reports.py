@@ -22,6 +22,12 @@ def image_list(images: Iterable[Image]) -> list[ContainerImage]:
     return [ContainerImage(names=[image.name], size_bytes=image.size) for image in ordered]
 
 
+def put_condition(api: APIServer, node: Node, condition: Condition) -> Node:
+    """Write a condition of a node in place of the one of the same type; the node as it then stands."""
+    node.status.conditions = [*(c for c in node.status.conditions if c.type != condition.type), condition]
+    return api.update_status(node)
+
+
 class StoreReports:
     """Implements `kitlib.kubelet.loop.interfaces.Reports` for the node of that name.
 
@@ -57,11 +63,8 @@ class StoreReports:
 
     def condition(self, condition: Condition) -> None:
         """Write a condition of the node in place of the one of the same type."""
-        if self.api is None:
-            return
-        node = self._node(self.api)
-        node.status.conditions = [*(c for c in node.status.conditions if c.type != condition.type), condition]
-        self.api.update_status(node)
+        if self.api is not None:
+            put_condition(self.api, self._node(self.api), condition)
 
     def images(self, images: Sequence[Image]) -> None:
         """Write what is on the node now."""

@@ -146,8 +146,7 @@ def test_a_node_that_dies_is_not_ready_and_the_others_go_on(start: Callable[...,
     client.api.kill(node.container.id)
     client.close()
     cluster.wait(lambda c: not node.link.alive, 5)
-    ready = {n.name: next(k.status for k in n.status.conditions if k.type == "Ready") for n in cluster.nodes}
-    assert ready == {where: "Unknown", other: "True"}
+    assert _ready(cluster) == {where: "Unknown", other: "True"}
     with pytest.raises(NodeGone, match=f"node {where} has ended"):
         node.tree()
     cluster.apply(pod(name="b"))
@@ -163,7 +162,7 @@ def test_a_node_that_was_frozen_is_not_ready_and_ready_again(start: Callable[...
     client.api.pause(node.container.id)
     try:
         cluster.apply(pod(name="b"))
-        assert _ready(cluster) == "Unknown"
+        assert _ready(cluster) == {node.name: "Unknown"}
         with pytest.raises(NodeGone, match="no answer within"):
             node.tree()
     finally:
@@ -171,13 +170,12 @@ def test_a_node_that_was_frozen_is_not_ready_and_ready_again(start: Callable[...
         client.close()
     node.link.patience = standing
     cluster.wait(lambda c: {p.status.phase for p in c.pods()} == {"Running"}, 20)
-    assert _ready(cluster) == "True"
+    assert _ready(cluster) == {node.name: "True"}
     assert [str(d) for d in node.differences()] == []
 
 
-def _ready(cluster: DockerCluster) -> str:
-    (node,) = cluster.nodes
-    return next(c.status for c in node.status.conditions if c.type == "Ready")
+def _ready(cluster: DockerCluster) -> dict[str, str]:
+    return {n.name: next(k.status for k in n.status.conditions if k.type == "Ready") for n in cluster.nodes}
 
 
 def test_a_pod_that_forks_without_end_stops_at_its_own_limit(start: Callable[..., DockerCluster]) -> None:

@@ -323,10 +323,9 @@ class CrunRuntime:
             file.write(msgspec.json.encode(config))
         log, pid_file = f"{directory}/log", f"{directory}/pid"
         manager = "cgroupfs" if self._systemd is None else "systemd"
-        words = [f"--log={log}", f"--cgroup-manager={manager}", "run", "--detach"]
+        words = [f"--log={log}", f"--cgroup-manager={manager}", "run", "--detach", f"--bundle={directory}"]
         try:
-            words += [f"--bundle={directory}", f"--pid-file={pid_file}", identity]
-            code = self._crun(*words, output=output)
+            code = self._crun(*words, f"--pid-file={pid_file}", identity, output=output)
         except TimeoutError as error:
             self._delete(identity)
             raise KitError("context deadline exceeded") from error
