@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from kitlib.cluster.looking import lines_after, name_of
+from kitlib.cluster.nodes.metrics import lines_after, name_of
 
 SOURCES = ("event", "kernel", "kubelet", "cgroup")
 _STAMP = re.compile(r"^(?:<\d+>)?\[\s*(?P<seconds>[\d.]+)\]\s*(?P<text>.*)$")

@@ -19,21 +19,21 @@ from kitlib.api.policy import PodDisruptionBudget
 from kitlib.api.release import Release
 from kitlib.api.selectors import LabelSelectorMatcher
 from kitlib.api.serialize import Located, from_dict, to_dict
-from kitlib.cluster import manifests
-from kitlib.cluster.apiserver import APIServer
+from kitlib.cluster.admission import manifests
+from kitlib.cluster.admission.apiserver import APIServer
+from kitlib.cluster.admission.manifests import Manifests
 from kitlib.cluster.closing import Closing
 from kitlib.cluster.controllers import reconcile
 from kitlib.cluster.controllers.pods import record
 from kitlib.cluster.journal import Journal, place_of
-from kitlib.cluster.kinds import resource
-from kitlib.cluster.manifests import Manifests
-from kitlib.cluster.merge import strategic_patch
-from kitlib.cluster.store import Watch
+from kitlib.cluster.store.kinds import resource
+from kitlib.cluster.store.merge import strategic_patch
+from kitlib.cluster.store.store import Watch
 
 if TYPE_CHECKING:
-    from kitlib.cluster.control.client import ControlledByContainer
-    from kitlib.cluster.docker import DockerCluster
-    from kitlib.cluster.simulated import SimulatedCluster
+    from kitlib.cluster.control_plane.container.client import ControlledByContainer
+    from kitlib.cluster.control_plane.docker import DockerCluster
+    from kitlib.cluster.control_plane.simulated import SimulatedCluster
 
     RealCluster: TypeAlias = ControlledByContainer | DockerCluster
 
@@ -60,7 +60,7 @@ class Cluster(Closing):
     @staticmethod
     def simulated(nodes: Any = 1, **settings: Any) -> SimulatedCluster:
         """A cluster on a simulated kernel, in this process and on virtual time; see `SimulatedCluster`."""
-        from kitlib.cluster.simulated import SimulatedCluster
+        from kitlib.cluster.control_plane.simulated import SimulatedCluster
 
         return SimulatedCluster(nodes, **settings)
 
@@ -79,13 +79,13 @@ class Cluster(Closing):
             raise KitError(f"control_plane: {where!r} is neither 'process' nor 'container'")
         why = ""
         if where == "container":
-            from kitlib.cluster.control.client import ControlledByContainer, why_here
+            from kitlib.cluster.control_plane.container.client import ControlledByContainer, why_here
 
             kept = {name: settings.get(name) for name in ("scheduler", "autoscaler", "gate_manager")}
             why = why_here(settings.get("plugins", ()), **kept)
             if not why:
                 return ControlledByContainer(nodes, **{k: v for k, v in settings.items() if k != "plugins"})
-        from kitlib.cluster.docker import DockerCluster
+        from kitlib.cluster.control_plane.docker import DockerCluster
 
         cluster = DockerCluster(nodes, **settings)
         if why:
@@ -343,7 +343,7 @@ class Cluster(Closing):
 
     def snapshot(self) -> dict[str, Any]:
         """Every object as plain data, kind by kind: what two clusters can be compared by."""
-        from kitlib.cluster.kinds import RESOURCES
+        from kitlib.cluster.store.kinds import RESOURCES
 
         return {r.kind: [to_dict(o) for o in self.api.store.list(r.kind, copy=False)] for r in RESOURCES}
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from kitlib.api.errors import KitError
-from kitlib.kubelet.cgroup_tree import CgroupTree
+from kitlib.kubelet.cm.cgroup_tree import CgroupTree
 
 Entry = dict[str, Any]
 ACTIONS: dict[str, tuple[str, ...]] = {

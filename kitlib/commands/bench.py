@@ -56,10 +56,10 @@ def _enforcement(options: argparse.Namespace) -> list[Figure]:
     from kitlib.api.core import Pod
     from kitlib.api.defaults import set_defaults
     from kitlib.api.serialize import from_dict
-    from kitlib.kubelet.cgroup_config import resource_config_for_pod
-    from kitlib.kubelet.container_config import ContainerContext, linux_container_resources
-    from kitlib.kubelet.desired import NodeConfig, desired_tree
-    from kitlib.kubelet.machine import MachineInfo
+    from kitlib.kubelet.cm.cgroup_config import resource_config_for_pod
+    from kitlib.kubelet.cm.container_config import ContainerContext, linux_container_resources
+    from kitlib.kubelet.cm.desired import NodeConfig, desired_tree
+    from kitlib.kubelet.config.machine import MachineInfo
 
     count = options.pods or 10_000
     pods: list[Pod] = [set_defaults(from_dict(_pod(i), Pod)) for i in range(count)]
@@ -94,7 +94,7 @@ def _apply(options: argparse.Namespace) -> list[Figure]:
 
 
 def _scheduler(options: argparse.Namespace) -> list[Figure]:
-    from kitlib.scheduler import bench
+    from kitlib.study import bench
 
     workloads, sizes = options.workload or bench.WORKLOADS, options.nodes or bench.SIZES
     count = options.pods or bench.PODS

@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kitlib.kubelet.cgroup_tree import CgroupTree, Difference
+    from kitlib.kubelet.cm.cgroup_tree import CgroupTree, Difference
 
 SYSTEM = "kube-system/"
 
@@ -30,7 +30,7 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from kitlib import examples
-    from kitlib.kubelet.desired import desired_tree
+    from kitlib.kubelet.cm.desired import desired_tree
     from kitlib.node.simulated.cgroupfs import SimulatedCgroupFS
 
     node, pods = examples.worked_node(), examples.worked_pods()
@@ -50,14 +50,14 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _without_system(tree: CgroupTree) -> CgroupTree:
-    from kitlib.kubelet.cgroup_tree import CgroupTree
+    from kitlib.kubelet.cm.cgroup_tree import CgroupTree
 
     return CgroupTree(tree.version, tree.driver, (c for c in tree.values() if not c.pod.startswith(SYSTEM)))
 
 
 def _like(tree: CgroupTree, observed: CgroupTree) -> CgroupTree:
     """Of what was read back, the cgroups that are shown."""
-    from kitlib.kubelet.cgroup_tree import CgroupTree
+    from kitlib.kubelet.cm.cgroup_tree import CgroupTree
 
     shown = _without_system(tree)
     return CgroupTree(observed.version, observed.driver, (c for c in observed.values() if c.path in shown))

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from kitlib.advisor.dump import Dump
     from kitlib.api.core import Pod
-    from kitlib.cluster.dump import Dump
 
 
 def add(commands: Any) -> None:
@@ -37,14 +37,14 @@ def add(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from kitlib.cluster.dump import Dump, decode
-    from kitlib.cluster.redact import Redactor
+    from kitlib.advisor.dump import Dump, decode
+    from kitlib.advisor.redact import Redactor
 
     if options.message is not None:
         return _message(decode(options.message), options.json)
     if options.live:
+        from kitlib.advisor.live_cluster import read_cluster
         from kitlib.api.errors import KitError
-        from kitlib.cluster.kubernetes import read_cluster
 
         if options.file:
             raise KitError("--live and --file exclude each other")
@@ -68,7 +68,7 @@ def _message(parts: dict[str, Any], as_json: bool) -> int:
 
 
 def _explain(dump: Dump, pod: Pod, hide: Callable[[str], str], options: argparse.Namespace) -> int:
-    from kitlib.cluster.remedies import remedies
+    from kitlib.advisor.remedies import remedies
 
     decision = dump.explain(pod)
     helps = [] if options.no_remedies or decision.chosen else remedies(dump, pod)

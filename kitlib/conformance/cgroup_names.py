@@ -7,8 +7,8 @@ from typing import Any
 from kitlib.api.core import Pod
 from kitlib.api.defaults import set_defaults
 from kitlib.api.serialize import from_dict
-from kitlib.kubelet import cgroup_names as rules
-from kitlib.kubelet.qos import get_pod_qos
+from kitlib.kubelet.cm import cgroup_names as rules
+from kitlib.kubelet.qos.qos_class import get_pod_qos
 
 FILE = "cgroup_names"
 INPUTS = frozenset({"kind", "in", "component", "pod", "cgroupRoot", "cgroupsPerQOS", "driver"})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kitlib.kubelet import conversions as rules
+from kitlib.kubelet.cm import conversions as rules
 
 FILE = "conversions"
 INPUTS = frozenset({"kind", "period"})

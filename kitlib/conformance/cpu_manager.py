@@ -9,10 +9,10 @@ from kitlib.api.defaults import set_defaults
 from kitlib.api.podresources import containers_of
 from kitlib.api.release import Release
 from kitlib.api.serialize import from_dict
-from kitlib.kubelet.cpu_manager import CPUManagerError, CPUTopology, StaticPolicy
-from kitlib.kubelet.cpuset import format_cpus, parse_cpus
-from kitlib.kubelet.machine import CPU
-from kitlib.kubelet.settings_options import static_policy_option_problems
+from kitlib.kubelet.cm.cpumanager import CPUManagerError, CPUTopology, StaticPolicy
+from kitlib.kubelet.cm.cpuset import format_cpus, parse_cpus
+from kitlib.kubelet.config.machine import CPU
+from kitlib.kubelet.config.options import static_policy_option_problems
 
 FILE = "cpu_manager"
 INPUTS = frozenset({"kind", "cpus", "layout", "options", "numReservedCPUs", "reservedCPUs", "in"})

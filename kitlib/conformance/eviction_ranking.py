@@ -7,8 +7,8 @@ from typing import Any
 from kitlib.api.core import Pod
 from kitlib.api.defaults import set_defaults
 from kitlib.api.serialize import from_dict
-from kitlib.kubelet import eviction_ranking as ranking
-from kitlib.kubelet.eviction_thresholds import (
+from kitlib.kubelet.eviction import ranking
+from kitlib.kubelet.eviction.thresholds import (
     Observation,
     ThresholdError,
     ThresholdValue,

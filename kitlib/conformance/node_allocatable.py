@@ -7,9 +7,8 @@ from typing import Any
 from kitlib.api.core import ResourceList
 from kitlib.api.resource import Quantity
 from kitlib.conformance.pod_enforcement import resource_config
-from kitlib.kubelet.cgroup_config import resource_config_for_list
-from kitlib.kubelet.machine import HugePages, MachineInfo
-from kitlib.kubelet.node_allocatable import (
+from kitlib.kubelet.cm.cgroup_config import resource_config_for_list
+from kitlib.kubelet.cm.node_allocatable import (
     NodeAllocatableError,
     Reservations,
     node_allocatable_absolute,
@@ -18,6 +17,7 @@ from kitlib.kubelet.node_allocatable import (
     pods_cgroup,
     validate_node_allocatable,
 )
+from kitlib.kubelet.config.machine import HugePages, MachineInfo
 
 FILE = "node_allocatable"
 INPUTS = frozenset(

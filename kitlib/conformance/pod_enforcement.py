@@ -9,16 +9,16 @@ from kitlib.api.core import Pod, ResourceList
 from kitlib.api.defaults import set_defaults
 from kitlib.api.podresources import containers_of, pod_limits, pod_requests
 from kitlib.api.serialize import from_dict
-from kitlib.kubelet.cgroup_config import ResourceConfig, resource_config_for_pod
-from kitlib.kubelet.container_config import (
+from kitlib.kubelet.cm.cgroup_config import ResourceConfig, resource_config_for_pod
+from kitlib.kubelet.cm.container_config import (
     ContainerContext,
     LinuxContainerResources,
     linux_container_resources,
     sandbox_resources,
 )
-from kitlib.kubelet.memory_qos import NO_RESERVATION, TIERED_RESERVATION
-from kitlib.kubelet.oom_score import container_oom_score_adjust
-from kitlib.kubelet.qos import get_pod_qos, is_critical_pod, is_node_critical_pod
+from kitlib.kubelet.cm.memory_qos import NO_RESERVATION, TIERED_RESERVATION
+from kitlib.kubelet.qos.policy import container_oom_score_adjust
+from kitlib.kubelet.qos.qos_class import get_pod_qos, is_critical_pod, is_node_critical_pod
 
 FILE = "pod_enforcement"
 INPUTS = frozenset({"pod"})

@@ -8,9 +8,9 @@ from kitlib.api.core import Pod
 from kitlib.api.defaults import set_defaults
 from kitlib.api.resource import Quantity
 from kitlib.api.serialize import from_dict
-from kitlib.kubelet import qos_cgroups as rules
-from kitlib.kubelet.conversions import shares_to_weight
-from kitlib.kubelet.memory_qos import NO_RESERVATION, TIERED_RESERVATION
+from kitlib.kubelet.cm import qos_container_manager as rules
+from kitlib.kubelet.cm.conversions import shares_to_weight
+from kitlib.kubelet.cm.memory_qos import NO_RESERVATION, TIERED_RESERVATION
 
 FILE = "qos_cgroups"
 INPUTS = frozenset({"kind", "in", "pods", "qosReservedMemoryPercent", "allocatableMemory"})

@@ -6,11 +6,11 @@ from typing import Any
 
 from kitlib.api.core import Pod
 from kitlib.api.meta import ObjectMeta
-from kitlib.scheduler.backoff import Backoff
-from kitlib.scheduler.clock import VirtualClock
-from kitlib.scheduler.queue import Registrations, SchedulingQueue
-from kitlib.scheduler.queue_events import ASSIGNED_POD_DELETE, EVENTS_BY_LABEL, NODE_ADD
-from kitlib.scheduler.queue_pod import QueuedPod
+from kitlib.scheduler.framework.events import ASSIGNED_POD_DELETE, EVENTS_BY_LABEL, NODE_ADD
+from kitlib.scheduler.queue.backoff import Backoff
+from kitlib.scheduler.queue.clock import VirtualClock
+from kitlib.scheduler.queue.queued_pod_info import QueuedPod
+from kitlib.scheduler.queue.scheduling_queue import Registrations, SchedulingQueue
 
 FILE = "queue"
 INPUTS = frozenset({"kind"})

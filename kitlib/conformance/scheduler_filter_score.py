@@ -11,8 +11,8 @@ from kitlib.api.pod_strategy import prepare_for_create
 from kitlib.api.policy import PodDisruptionBudget
 from kitlib.api.serialize import from_dict, to_dict
 from kitlib.scheduler.decision import Decision
+from kitlib.scheduler.framework.status import Code
 from kitlib.scheduler.scheduler import Scheduler
-from kitlib.scheduler.status import Code
 
 FILE = "scheduler_filter_score"
 INPUTS = frozenset(

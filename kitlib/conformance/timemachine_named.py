@@ -7,8 +7,8 @@ from typing import Any
 from kitlib.api.release import Release
 from kitlib.conformance import scheduler_filter_score as cycle
 from kitlib.scheduler.decision import Decision
+from kitlib.scheduler.framework.status import Code
 from kitlib.scheduler.profile import DEFAULT_WEIGHTS
-from kitlib.scheduler.status import Code
 
 FILE = "timemachine_named"
 INPUTS = frozenset({*cycle.INPUTS, "featureGates"})

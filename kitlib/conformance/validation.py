@@ -10,7 +10,7 @@ from kitlib.api.errors import Forbidden, ManifestError
 from kitlib.api.policy import PriorityClass
 from kitlib.api.serialize import from_dict
 from kitlib.api.validation import FieldError, validate_pod_create, validate_pod_update
-from kitlib.cluster.priority import admit_priority
+from kitlib.cluster.admission.priority import admit_priority
 
 FILE = "validation"
 INPUTS = frozenset({"kind", "note", "pod", "old", "new", "priorityClasses"})

@@ -16,10 +16,10 @@ from kitlib.api.defaults import set_defaults
 from kitlib.api.errors import KitError
 from kitlib.api.meta import ObjectMeta
 from kitlib.api.serialize import load
-from kitlib.kubelet.cgroup_names import Runtime
-from kitlib.kubelet.desired import NodeConfig
-from kitlib.kubelet.machine import MachineInfo
-from kitlib.kubelet.settings import KubeletSettings
+from kitlib.kubelet.cm.cgroup_names import Runtime
+from kitlib.kubelet.cm.desired import NodeConfig
+from kitlib.kubelet.config.machine import MachineInfo
+from kitlib.kubelet.config.settings import KubeletSettings
 
 FOLDER = Path(__file__).parent
 MEMORY = 3_156_062_208

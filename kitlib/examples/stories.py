@@ -3,7 +3,7 @@
     stories()                        # their names
     story("affinity-and-skew").decide("1.23").explain()
 
-Each is a file of plain data in `stories/`; see `kitlib.scheduler.scenario.Scenario.of`.
+Each is a file of plain data in `stories/`; see `kitlib.study.scenario.Scenario.of`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from kitlib.api.errors import KitError
-from kitlib.scheduler.scenario import Scenario
+from kitlib.study.scenario import Scenario
 
 FOLDER = Path(__file__).parent / "stories"
 

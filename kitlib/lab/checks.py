@@ -15,7 +15,7 @@ from kitlib.api.core import Node, Pod
 from kitlib.api.errors import KitError, NotFound
 from kitlib.api.meta import KubeObject
 from kitlib.api.serialize import deepcopy
-from kitlib.kubelet.cpuset import parse_cpus
+from kitlib.kubelet.cm.cpuset import parse_cpus
 
 MOST = 2**63 - 1
 """Bytes: no limit."""
@@ -225,7 +225,7 @@ class Facts:
 
     def oom_score_adj(self, name: str, namespace: str = "default") -> int:
         """The oom_score_adj that the kubelet gives the pod's first container."""
-        from kitlib.kubelet.oom_score import container_oom_score_adjust
+        from kitlib.kubelet.qos.policy import container_oom_score_adjust
 
         pod = self.pod(name, namespace)
         capacity = next(n for n in self.nodes() if n.metadata.name == pod.spec.node_name).status.capacity["memory"]

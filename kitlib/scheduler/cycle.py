@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from kitlib.api.release import Release
 from kitlib.scheduler.extender import Extender, ExtenderError
-from kitlib.scheduler.plugin import SKIP, Context, Plugin, Scores
-from kitlib.scheduler.pod_info import PodInfo
+from kitlib.scheduler.framework.plugin import SKIP, Context, Plugin, Scores
+from kitlib.scheduler.framework.pod_info import PodInfo
+from kitlib.scheduler.framework.status import SUCCESS, Code, Rows, Status, Verdicts
 from kitlib.scheduler.profile import Profile
-from kitlib.scheduler.status import SUCCESS, Code, Rows, Status, Verdicts
 
 NO_NODES = Status(Code.UnschedulableAndUnresolvable, ("no nodes available to schedule pods",))
 """What an empty cluster says to every pod. Source: scheduler.ErrNoNodesAvailable."""

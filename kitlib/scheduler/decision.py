@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 from kitlib.api.core import Pod
 from kitlib.api.devices import ResourceClaim
 from kitlib.api.release import Release
-from kitlib.scheduler.binding import Binding
 from kitlib.scheduler.cycle import FilterOutcome, ScoreOutcome, count_reasons, fit_error
-from kitlib.scheduler.preemption import Preemption
-from kitlib.scheduler.status import Code, Status
+from kitlib.scheduler.framework.binding import Binding
+from kitlib.scheduler.framework.preemption import Preemption
+from kitlib.scheduler.framework.status import Code, Status
 
 if TYPE_CHECKING:
     from kitlib.scheduler.stepper import Stepper

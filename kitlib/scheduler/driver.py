@@ -26,12 +26,8 @@ from kitlib.api.errors import AlreadyExists, NotFound
 from kitlib.api.meta import Condition
 from kitlib.api.release import Release
 from kitlib.api.serialize import deepcopy
-from kitlib.scheduler.claims import Known
-from kitlib.scheduler.clock import VirtualClock
 from kitlib.scheduler.decision import Decision
-from kitlib.scheduler.profile import Profile
-from kitlib.scheduler.queue import MAX_IN_POOL_MS, SchedulingQueue, max_in_pool_ms
-from kitlib.scheduler.queue_events import (
+from kitlib.scheduler.framework.events import (
     ASSIGNED_POD,
     ASSIGNED_POD_ADD,
     ASSIGNED_POD_DELETE,
@@ -44,10 +40,14 @@ from kitlib.scheduler.queue_events import (
     node_change_events,
     pod_change_events,
 )
-from kitlib.scheduler.queue_hints import registrations
-from kitlib.scheduler.queue_pod import QueuedPod, pod_key
+from kitlib.scheduler.framework.status import Code
+from kitlib.scheduler.plugins.dynamicresources.claims import Known
+from kitlib.scheduler.profile import Profile
+from kitlib.scheduler.queue.clock import VirtualClock
+from kitlib.scheduler.queue.hints import registrations
+from kitlib.scheduler.queue.queued_pod_info import QueuedPod, pod_key
+from kitlib.scheduler.queue.scheduling_queue import MAX_IN_POOL_MS, SchedulingQueue, max_in_pool_ms
 from kitlib.scheduler.scheduler import Scheduler
-from kitlib.scheduler.status import Code
 
 FLUSH_BACKOFF_MS = 1_000
 FLUSH_POOL_MS = 30_000

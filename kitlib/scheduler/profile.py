@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kitlib.api.errors import KitError
-from kitlib.scheduler.arguments import check_arguments
-from kitlib.scheduler.plugin import Plugin
+from kitlib.scheduler.framework.arguments import check_arguments
+from kitlib.scheduler.framework.plugin import Plugin
 from kitlib.scheduler.plugins.default_binder import DefaultBinder
 from kitlib.scheduler.plugins.default_preemption import DefaultPreemption
-from kitlib.scheduler.plugins.dynamic_resources import DynamicResources
+from kitlib.scheduler.plugins.dynamicresources.plugin import DynamicResources
 from kitlib.scheduler.plugins.image_locality import ImageLocality
 from kitlib.scheduler.plugins.inter_pod_affinity import InterPodAffinity
 from kitlib.scheduler.plugins.node_affinity import NodeAffinity

@@ -20,8 +20,6 @@ from kitlib.api.errors import KitError
 from kitlib.api.policy import PodDisruptionBudget
 from kitlib.api.release import Release
 from kitlib.api.serialize import deepcopy
-from kitlib.scheduler.binding import Binding, bind, reserve_and_permit, unreserve
-from kitlib.scheduler.claims import Claims
 from kitlib.scheduler.cycle import (
     FilterOutcome,
     add_extender_scores,
@@ -32,14 +30,16 @@ from kitlib.scheduler.cycle import (
 )
 from kitlib.scheduler.decision import Decision
 from kitlib.scheduler.extender import Extender
-from kitlib.scheduler.node_table import NodeTable
-from kitlib.scheduler.plugin import Context
-from kitlib.scheduler.plugins import dynamic_resources
-from kitlib.scheduler.pod_info import PodInfo
-from kitlib.scheduler.preemption import Preemption, preempt
+from kitlib.scheduler.framework.binding import Binding, bind, reserve_and_permit, unreserve
+from kitlib.scheduler.framework.plugin import Context
+from kitlib.scheduler.framework.pod_info import PodInfo
+from kitlib.scheduler.framework.preemption import Preemption, preempt
+from kitlib.scheduler.framework.snapshot import NodeTable
+from kitlib.scheduler.framework.status import SUCCESS, Code, Status
+from kitlib.scheduler.framework.volumes import Volumes
+from kitlib.scheduler.plugins.dynamicresources import plugin as dynamic_resources
+from kitlib.scheduler.plugins.dynamicresources.claims import Claims
 from kitlib.scheduler.profile import DEFAULT_SCHEDULER, Profile
-from kitlib.scheduler.status import SUCCESS, Code, Status
-from kitlib.scheduler.volumes import Volumes
 
 
 class Scheduler:

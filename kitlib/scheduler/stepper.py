@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from kitlib.scheduler.decision import Decision
-from kitlib.scheduler.plugin import SKIP
-from kitlib.scheduler.status import Code
+from kitlib.scheduler.framework.plugin import SKIP
+from kitlib.scheduler.framework.status import Code
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kitlib.scheduler.compare import verdict
 from kitlib.scheduler.decision import Decision
 from kitlib.scheduler.stepper import Step
+from kitlib.study.compare import verdict
 from kitlib.views.decision import MOST_NODES, shown_nodes
 
 Cell = tuple[str, str, str]

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
-from kitlib.kubelet.cgroup_tree import MOUNT, Cgroup, CgroupTree
+from kitlib.kubelet.cm.cgroup_tree import MOUNT, Cgroup, CgroupTree
 from kitlib.views.meanings import meaning
 
 MISSING = "missing"

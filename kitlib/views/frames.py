@@ -9,9 +9,9 @@ from kitlib.api.core import Event, Node, Pod
 from kitlib.api.devices import ResourceClaim
 from kitlib.api.meta import KubeObject
 from kitlib.api.podresources import pod_limits, pod_requests
-from kitlib.cluster.looking import oom_rows, process_rows
-from kitlib.kubelet.cgroup_tree import CgroupTree
-from kitlib.kubelet.qos import get_pod_qos
+from kitlib.cluster.nodes.metrics import oom_rows, process_rows
+from kitlib.kubelet.cm.cgroup_tree import CgroupTree
+from kitlib.kubelet.qos.qos_class import get_pod_qos
 
 if TYPE_CHECKING:
     import pandas as pd

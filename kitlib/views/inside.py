@@ -14,7 +14,7 @@ import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kitlib.api.errors import KitError, NotFound
-from kitlib.kubelet.cgroup_tree import UNLIMITED_V1
+from kitlib.kubelet.cm.cgroup_tree import UNLIMITED_V1
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -5,7 +5,7 @@ Source: Linux Documentation/admin-guide/cgroup-v1 and cgroup-v2.rst.
 
 from __future__ import annotations
 
-from kitlib.kubelet.cgroup_tree import UNLIMITED_V1, Cgroup
+from kitlib.kubelet.cm.cgroup_tree import UNLIMITED_V1, Cgroup
 
 _BYTES = ("limit_in_bytes", "memory.max", "memory.high", "memory.low", "memory.min", "memory.swap.max")
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from kitlib.api.meta import KubeObject
 from kitlib.cluster.cluster import Cluster
-from kitlib.kubelet.cgroup_tree import CgroupTree
+from kitlib.kubelet.cm.cgroup_tree import CgroupTree
 from kitlib.scheduler.decision import Decision
 from kitlib.views import objects
 from kitlib.views.cgroup_tree import TreeView

@@ -9,7 +9,7 @@ from typing import Any
 from kitlib.api.core import Node, Pod
 from kitlib.api.meta import KubeObject
 from kitlib.api.serialize import to_yaml
-from kitlib.kubelet.qos import get_pod_qos
+from kitlib.kubelet.qos.qos_class import get_pod_qos
 
 STYLE = """
 .kit-table{border-collapse:collapse;margin:.3em 0 .8em}

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kitlib.kubelet.cgroup_tree import Cgroup, CgroupTree
+from kitlib.kubelet.cm.cgroup_tree import Cgroup, CgroupTree
 from kitlib.node.simulated.cpu import water_fill
 
 if TYPE_CHECKING:

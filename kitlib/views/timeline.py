@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from kitlib.kubelet.timeline import Entry
+from kitlib.kubelet.loop.timeline import Entry
 
 if TYPE_CHECKING:
     import pandas as pd

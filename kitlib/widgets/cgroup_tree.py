@@ -13,8 +13,8 @@ import ipywidgets as ipw
 from kitlib.api.errors import KitError
 from kitlib.charts.base import Chart
 from kitlib.charts.cgroup_matrix import cgroup_matrix
-from kitlib.cluster.looking import name_of
-from kitlib.kubelet.cgroup_tree import CgroupTree
+from kitlib.cluster.nodes.metrics import name_of
+from kitlib.kubelet.cm.cgroup_tree import CgroupTree
 from kitlib.views.cgroup_tree import Row, TreeView
 from kitlib.widgets.base import Field, KitWidget, Ticker, labelled
 from kitlib.widgets.nodes import Passing, node_of

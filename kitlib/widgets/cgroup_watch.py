@@ -15,8 +15,8 @@ import ipywidgets as ipw
 from kitlib.api.errors import KitError
 from kitlib.charts.base import Chart
 from kitlib.charts.usage import usage_chart
-from kitlib.cluster.looking import METRICS, Meter
-from kitlib.kubelet.cgroup_tree import Cgroup
+from kitlib.cluster.nodes.metrics import METRICS, Meter
+from kitlib.kubelet.cm.cgroup_tree import Cgroup
 from kitlib.widgets.base import KitWidget, labelled
 from kitlib.widgets.live_picture import LivePicture
 from kitlib.widgets.nodes import Passing, node_of

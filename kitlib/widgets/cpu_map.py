@@ -15,10 +15,10 @@ from kitlib.api.serialize import from_dict
 from kitlib.charts.base import Chart
 from kitlib.charts.cpu_map import cpu_map
 from kitlib.cluster.cluster import Cluster
-from kitlib.cluster.looking import name_of
-from kitlib.kubelet.cpu_manager.checkpoint import load_state
-from kitlib.kubelet.cpuset import parse_cpus
-from kitlib.kubelet.resource_managers import ResourceManagers
+from kitlib.cluster.nodes.metrics import name_of
+from kitlib.kubelet.cm.cpumanager.checkpoint import load_state
+from kitlib.kubelet.cm.cpuset import parse_cpus
+from kitlib.kubelet.cm.resource_managers import ResourceManagers
 from kitlib.widgets.base import Field, KitWidget, labelled
 from kitlib.widgets.nodes import node_of
 

@@ -15,13 +15,13 @@ from typing import Any
 
 import ipywidgets as ipw
 
+from kitlib.advisor.dump import Dump
+from kitlib.advisor.redact import Redactor
+from kitlib.advisor.remedies import remedies
 from kitlib.api.errors import KitError
 from kitlib.api.release import RELEASES, Release
 from kitlib.charts.base import Chart
 from kitlib.charts.scheduler_board import filter_board
-from kitlib.cluster.dump import Dump
-from kitlib.cluster.redact import Redactor
-from kitlib.cluster.remedies import remedies
 from kitlib.scheduler.decision import Decision
 from kitlib.views.board import HELP, decision_board
 from kitlib.views.decision import shown_nodes
@@ -95,7 +95,7 @@ class ExplainBoard(KitWidget):
             self._take(Dump.read(bytes(one["content"])))
 
     def _ask(self) -> None:
-        from kitlib.cluster.kubernetes import read_cluster
+        from kitlib.advisor.live_cluster import read_cluster
 
         dump = read_cluster(context=self.context.value.strip())
         self._take(dump)

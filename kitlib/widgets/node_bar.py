@@ -15,14 +15,14 @@ from kitlib.api.podresources import pod_requests
 from kitlib.api.resource import Quantity
 from kitlib.charts.base import Chart
 from kitlib.charts.node_bar import node_bar
-from kitlib.kubelet.machine import MachineInfo
-from kitlib.kubelet.node_allocatable import (
+from kitlib.kubelet.cm.node_allocatable import (
     Reservations,
     eviction_reservation,
     node_status,
     pods_limit,
     validate_node_allocatable,
 )
+from kitlib.kubelet.config.machine import MachineInfo
 from kitlib.views.meanings import size
 from kitlib.widgets.base import Field, KitWidget
 from kitlib.widgets.nodes import node_of

@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 from kitlib.api.errors import KitError
-from kitlib.cluster.clock import VirtualClock
+from kitlib.cluster.control_plane.clock import VirtualClock
 
 
 def node_of(source: Any, name: str = "") -> Any:

@@ -1,6 +1,6 @@
 """Fill a node's memory pod by pod: the ranking moves, the predicted victim is marked, then the kernel really kills.
 
-The prediction is made before the pod starts (`kitlib.cluster.forecast`); what happened is read from the kernel's log.
+The prediction is made before the pod starts (`kitlib.advisor.forecast`); what happened is read from the kernel's log.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from typing import Any
 
 import ipywidgets as ipw
 
+from kitlib.advisor.forecast import Forecast, forecast, kills_in
 from kitlib.api.core import Pod
 from kitlib.api.defaults import set_defaults
 from kitlib.api.errors import KitError
@@ -16,9 +17,8 @@ from kitlib.api.serialize import from_dict
 from kitlib.charts.base import Chart
 from kitlib.charts.oom_ranking import oom_ranking
 from kitlib.cluster.cluster import Cluster
-from kitlib.cluster.forecast import Forecast, forecast, kills_in
-from kitlib.cluster.looking import lines_after, name_of_path
-from kitlib.kubelet.qos import QOS_CLASSES
+from kitlib.cluster.nodes.metrics import lines_after, name_of_path
+from kitlib.kubelet.qos.qos_class import QOS_CLASSES
 from kitlib.widgets.base import KitWidget, labelled
 from kitlib.widgets.container_row import AmountField
 from kitlib.widgets.nodes import Passing, node_of

@@ -1,6 +1,6 @@
 """Build a pod in a form or in YAML, and see as you type its QoS class and every cgroup file that it will get.
 
-What is shown is the kubelet's own arithmetic (`kitlib.kubelet.desired`) on a node of your choice: its release, driver
+What is shown is the kubelet's own arithmetic (`kubelet.cm.desired`) on a node of your choice: its release, driver
 and cgroup version can be switched. The last line of each container is its oom_score_adj, which stands in /proc.
 """
 
@@ -16,10 +16,10 @@ from kitlib.api.podresources import containers_of
 from kitlib.api.release import RELEASES, Release
 from kitlib.charts.base import Chart
 from kitlib.charts.pod_resources import pod_resources_chart
-from kitlib.kubelet.desired import NodeConfig, desired_tree, running_containers
-from kitlib.kubelet.machine import MachineInfo
-from kitlib.kubelet.oom_score import container_oom_score_adjust
-from kitlib.kubelet.qos import get_pod_qos
+from kitlib.kubelet.cm.desired import NodeConfig, desired_tree, running_containers
+from kitlib.kubelet.config.machine import MachineInfo
+from kitlib.kubelet.qos.policy import container_oom_score_adjust
+from kitlib.kubelet.qos.qos_class import get_pod_qos
 from kitlib.widgets.base import KitWidget, labelled
 from kitlib.widgets.pod_form import PodForm
 

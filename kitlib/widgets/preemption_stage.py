@@ -23,8 +23,8 @@ from kitlib.api.serialize import deepcopy
 from kitlib.api.validation import validate_pod_create
 from kitlib.charts.base import Chart
 from kitlib.charts.preemption import preemption_chart
-from kitlib.scheduler.replay import Frame, Replay
-from kitlib.scheduler.scenario import Scenario
+from kitlib.study.replay import Frame, Replay
+from kitlib.study.scenario import Scenario
 from kitlib.views.board import candidate_rows
 from kitlib.views.log import log_html
 from kitlib.widgets.base import Field, KitWidget, labelled

@@ -19,8 +19,8 @@ from kitlib.api.release import RELEASES, Release
 from kitlib.api.validation import validate_pod_create
 from kitlib.charts.base import Chart
 from kitlib.charts.queues import queue_chart
-from kitlib.scheduler.replay import QUEUES, Replay
-from kitlib.scheduler.scenario import Scenario, node_of, pod_of
+from kitlib.study.replay import QUEUES, Replay
+from kitlib.study.scenario import Scenario, node_of, pod_of
 from kitlib.views.log import log_html
 from kitlib.widgets.base import Field, KitWidget, labelled
 from kitlib.widgets.grid import Grid

@@ -14,8 +14,8 @@ import ipywidgets as ipw
 from kitlib.api.release import RELEASES, Release
 from kitlib.charts.base import Chart
 from kitlib.charts.releases import release_board
-from kitlib.scheduler.compare import Difference, compare, describe
-from kitlib.scheduler.scenario import Scenario
+from kitlib.study.compare import Difference, compare, describe
+from kitlib.study.scenario import Scenario
 from kitlib.views.board import outcome_of
 from kitlib.widgets.base import KitWidget, labelled
 from kitlib.widgets.scenarios import ScenarioPicker

@@ -15,9 +15,9 @@ import ipywidgets as ipw
 from kitlib.api.release import GATES, RELEASES, Release
 from kitlib.charts.base import Chart
 from kitlib.charts.releases import release_board
-from kitlib.scheduler.compare import compare, fate
 from kitlib.scheduler.decision import Decision
-from kitlib.scheduler.scenario import Scenario
+from kitlib.study.compare import compare, fate
+from kitlib.study.scenario import Scenario
 from kitlib.views.board import outcome_of
 from kitlib.widgets.base import KitWidget, labelled
 from kitlib.widgets.scenarios import ScenarioPicker

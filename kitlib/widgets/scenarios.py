@@ -8,7 +8,7 @@ import ipywidgets as ipw
 
 from kitlib.api.errors import KitError
 from kitlib.examples.stories import stories, story
-from kitlib.scheduler.scenario import Scenario
+from kitlib.study.scenario import Scenario
 from kitlib.widgets.base import labelled
 
 

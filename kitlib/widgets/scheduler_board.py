@@ -18,8 +18,8 @@ from kitlib.charts.base import Chart
 from kitlib.charts.preemption import preemption_chart
 from kitlib.charts.scheduler_board import filter_board, score_bars
 from kitlib.scheduler.decision import Decision
-from kitlib.scheduler.scenario import Scenario
 from kitlib.scheduler.stepper import Stepper
+from kitlib.study.scenario import Scenario
 from kitlib.views.board import HELP, candidate_rows, decision_board
 from kitlib.views.decision import decision_html, shown_nodes
 from kitlib.widgets.base import KitWidget, PlotPicture, labelled

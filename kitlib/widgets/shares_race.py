@@ -11,16 +11,16 @@ from typing import Any
 
 import ipywidgets as ipw
 
+from kitlib.advisor.forecast import cpu_forecast
 from kitlib.api.core import Pod
 from kitlib.api.errors import KitError
 from kitlib.api.serialize import from_dict
 from kitlib.charts.base import Chart
 from kitlib.charts.shares import shares_chart
 from kitlib.cluster.cluster import Cluster
-from kitlib.cluster.forecast import cpu_forecast
-from kitlib.cluster.looking import Meter
-from kitlib.kubelet.cgroup_tree import Cgroup
-from kitlib.kubelet.resize import PENDING
+from kitlib.cluster.nodes.metrics import Meter
+from kitlib.kubelet.cm.cgroup_tree import Cgroup
+from kitlib.kubelet.loop.resize import PENDING
 from kitlib.widgets.base import KitWidget
 from kitlib.widgets.container_row import AmountField
 from kitlib.widgets.nodes import Passing, node_of

@@ -8,8 +8,8 @@ import ipywidgets as ipw
 
 from kitlib.charts.base import Chart
 from kitlib.charts.comparison import comparison_chart
-from kitlib.kubelet.desired import NodeConfig
-from kitlib.kubelet.qos import get_pod_qos
+from kitlib.kubelet.cm.desired import NodeConfig
+from kitlib.kubelet.qos.qos_class import get_pod_qos
 from kitlib.widgets.base import KitWidget, labelled
 from kitlib.widgets.pod_builder import MACHINE, pod_files_chart
 from kitlib.widgets.pod_form import EXAMPLE, PodForm

@@ -17,8 +17,8 @@ from kitlib.charts.base import Chart
 from kitlib.charts.spread import spread_chart
 from kitlib.scheduler.decision import Decision
 from kitlib.scheduler.plugins.pod_topology_spread import HOSTNAME, ZONE
-from kitlib.scheduler.scenario import Scenario
-from kitlib.scheduler.spread_stage import History, Spread
+from kitlib.study.scenario import Scenario
+from kitlib.study.spread_stage import History, Spread
 from kitlib.widgets.base import KitWidget, labelled
 from kitlib.widgets.grid import Act, Grid
 from kitlib.widgets.scenarios import scenario_of

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kitlib.cluster import Cluster
-from kitlib.cluster.simulated import SimulatedCluster
+from kitlib.cluster.control_plane.simulated import SimulatedCluster
 
 PODS, SECONDS = 1_000, 600
 LOADS = [

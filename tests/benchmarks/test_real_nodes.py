@@ -16,7 +16,7 @@ import pytest
 
 from kitlib.api.serialize import to_dict
 from kitlib.cluster import Cluster
-from kitlib.cluster.control.client import ControlledByContainer
+from kitlib.cluster.control_plane.container.client import ControlledByContainer
 from kitlib.node.real import engine, image
 from tests.engine.helpers import needed, pod
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kitlib.scheduler import bench
+from kitlib.study import bench
 
 
 @pytest.mark.parametrize("workload", bench.WORKLOADS)

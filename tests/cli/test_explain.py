@@ -8,9 +8,9 @@ import json
 import pytest
 
 from kitlib import cli
+from kitlib.advisor.dump import Dump, decode
+from kitlib.advisor.remedies import remedies
 from kitlib.api.errors import KitError
-from kitlib.cluster.dump import Dump, decode
-from kitlib.cluster.remedies import remedies
 
 NODES = """
 apiVersion: v1

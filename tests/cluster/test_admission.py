@@ -9,8 +9,8 @@ from kitlib.api.defaults import set_defaults
 from kitlib.api.errors import Forbidden
 from kitlib.api.policy import PriorityClass
 from kitlib.api.serialize import from_dict, to_dict
-from kitlib.cluster import limit_range, quota
-from kitlib.cluster.priority import admit_priority, check_priority_class, system_priority_classes
+from kitlib.cluster.admission import limit_range, quota
+from kitlib.cluster.admission.priority import admit_priority, check_priority_class, system_priority_classes
 
 
 def pod(name: str = "p", requests: dict | None = None, limits: dict | None = None, **spec: object) -> Pod:

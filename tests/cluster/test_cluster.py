@@ -10,8 +10,8 @@ import pytest
 from kitlib.api.errors import AlreadyExists, Forbidden, Invalid, KitError, ManifestError, NotFound
 from kitlib.api.serialize import load
 from kitlib.cluster import Cluster
+from kitlib.cluster.control_plane.simulated import SimulatedCluster
 from kitlib.cluster.journal import Journal
-from kitlib.cluster.simulated import SimulatedCluster
 
 POD = """
 apiVersion: v1

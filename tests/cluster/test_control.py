@@ -15,12 +15,12 @@ import pytest
 from kitlib.api.errors import AlreadyExists, Conflict, Forbidden, Invalid, KitError, ManifestError, NotFound
 from kitlib.api.release import Release
 from kitlib.cluster import Cluster
-from kitlib.cluster.control import wire
-from kitlib.cluster.control.agent import LOOK, ControlledCluster, ControlPlane
-from kitlib.cluster.control.client import why_here
-from kitlib.cluster.control.replica import Replica
-from kitlib.cluster.nodes import plan
-from kitlib.cluster.store import Gone
+from kitlib.cluster.control_plane.container import wire
+from kitlib.cluster.control_plane.container.agent import LOOK, ControlledCluster, ControlPlane
+from kitlib.cluster.control_plane.container.client import why_here
+from kitlib.cluster.control_plane.container.replica import Replica
+from kitlib.cluster.nodes.plan import plan
+from kitlib.cluster.store.store import Gone
 from kitlib.node.real import protocol
 
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from kitlib.advisor.dump import Dump
 from kitlib.api.errors import KitError
 from kitlib.api.serialize import load, to_dict
 from kitlib.cluster import Cluster
-from kitlib.cluster.dump import Dump
-from kitlib.cluster.simulated import SimulatedCluster
+from kitlib.cluster.control_plane.simulated import SimulatedCluster
 from kitlib.views.frames import claims_frame
 
 DEVICES = """

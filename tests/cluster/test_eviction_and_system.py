@@ -9,8 +9,8 @@ import pytest
 from kitlib.api.core import Event
 from kitlib.api.errors import KitError
 from kitlib.cluster import Cluster
-from kitlib.cluster.simulated import SimulatedCluster
-from kitlib.kubelet.system_cgroups import SystemProcess, kubelet_step, system_steps
+from kitlib.cluster.control_plane.simulated import SimulatedCluster
+from kitlib.kubelet.cm.system_cgroups import SystemProcess, kubelet_step, system_steps
 from kitlib.views.timeline import timeline_frame, timeline_text
 
 DISK = {"ephemeral_storage": "100Gi"}

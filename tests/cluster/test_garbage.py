@@ -8,7 +8,7 @@ import pytest
 
 from kitlib.api.errors import KitError
 from kitlib.cluster import Cluster
-from kitlib.cluster.simulated import SimulatedCluster
+from kitlib.cluster.control_plane.simulated import SimulatedCluster
 
 GI = 2**30
 IMAGES = {"app:1": "2Gi", "old:1": "3Gi", "older:1": "2Gi", "pause:3": {"size": "1Gi", "pinned": True}}

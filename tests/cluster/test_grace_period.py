@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kitlib.cluster import Cluster
-from kitlib.cluster.simulated import SimulatedCluster
+from kitlib.cluster.control_plane.simulated import SimulatedCluster
 
 DEAF = "trap '' TERM; sleep infinity & wait"
 

@@ -13,8 +13,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from kitlib import cli
+from kitlib.advisor.live_cluster import read_cluster
 from kitlib.api.errors import KitError
-from kitlib.cluster.kubernetes import read_cluster
 
 
 def node(name: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import pytest
 
 from kitlib.api.errors import KitError
 from kitlib.cluster import Cluster
-from kitlib.cluster.simulated import SimulatedCluster
+from kitlib.cluster.control_plane.simulated import SimulatedCluster
 
 
 def pod(name: str, workload: str = "", *, resources: dict[str, Any] | None = None, **spec: Any) -> dict[str, Any]:

@@ -10,8 +10,8 @@ import pytest
 
 from kitlib.api.errors import KitError
 from kitlib.cluster import Cluster
-from kitlib.cluster.live import LiveNode
-from kitlib.kubelet.desired import desired_tree
+from kitlib.cluster.nodes.simulated import LiveNode
+from kitlib.kubelet.cm.desired import desired_tree
 from kitlib.node.simulated.cpu import Scheduler
 from kitlib.node.simulated.kernel import Kernel
 

@@ -2,13 +2,13 @@
 
 import pytest
 
+from kitlib.advisor.forecast import forecast, kills_in
 from kitlib.api.core import Pod
 from kitlib.api.defaults import set_defaults
 from kitlib.api.errors import KitError
 from kitlib.api.serialize import from_dict
 from kitlib.cluster import Cluster
-from kitlib.cluster.forecast import forecast, kills_in
-from kitlib.cluster.looking import Meter, lines_after, name_of, name_of_path, oom_rows
+from kitlib.cluster.nodes.metrics import Meter, lines_after, name_of, name_of_path, oom_rows
 
 POD = """
 apiVersion: v1

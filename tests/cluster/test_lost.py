@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from kitlib.api.release import Release
-from kitlib.cluster.nodes import NodePlan
-from kitlib.cluster.real import RealNode, config_of
-from kitlib.cluster.realtime import RealTimeCluster
+from kitlib.cluster.control_plane.realtime import RealTimeCluster
+from kitlib.cluster.nodes.container import RealNode, config_of
+from kitlib.cluster.nodes.plan import NodePlan
 from kitlib.node.real import protocol
 from kitlib.node.real.link import Conversation, NodeGone
 

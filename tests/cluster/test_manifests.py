@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kitlib.api.errors import KitError, ManifestError
 from kitlib.api.serialize import from_dict, load, to_dict, to_yaml
 from kitlib.cluster import Cluster
-from kitlib.cluster.merge import strategic_patch, three_way
+from kitlib.cluster.store.merge import strategic_patch, three_way
 
 names = st.from_regex(r"[a-z]([a-z0-9-]{0,8}[a-z0-9])?", fullmatch=True)
 cpu = st.integers(1, 4000).map(lambda n: f"{n}m")

@@ -2,8 +2,8 @@
 
 import pytest
 
-from kitlib.cluster.redact import Redactor
-from kitlib.scheduler.scenario import node_of, pod_of
+from kitlib.advisor.redact import Redactor
+from kitlib.study.scenario import node_of, pod_of
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 
 from kitlib.api.errors import KitError
 from kitlib.cluster import Cluster
-from kitlib.cluster.simulated import SimulatedCluster
+from kitlib.cluster.control_plane.simulated import SimulatedCluster
 from kitlib.node.simulated.rules import CgroupError
 
 MI = 2**20

@@ -7,12 +7,12 @@ import pytest
 from kitlib.api.core import Node
 from kitlib.api.errors import KitError
 from kitlib.cluster import Cluster
-from kitlib.cluster.nodes import NodePlan
-from kitlib.cluster.scheduling import ClusterScheduler
-from kitlib.cluster.simulated import SimulatedCluster
-from kitlib.scheduler.plugin import Plugin
-from kitlib.scheduler.pod_info import PodInfo
-from kitlib.scheduler.status import SUCCESS, Code, Status
+from kitlib.cluster.control_plane.scheduling import ClusterScheduler
+from kitlib.cluster.control_plane.simulated import SimulatedCluster
+from kitlib.cluster.nodes.plan import NodePlan
+from kitlib.scheduler.framework.plugin import Plugin
+from kitlib.scheduler.framework.pod_info import PodInfo
+from kitlib.scheduler.framework.status import SUCCESS, Code, Status
 
 ZONE = "topology.kubernetes.io/zone"
 VOLUME = """

@@ -7,8 +7,8 @@ import pytest
 from kitlib import examples
 from kitlib.api.errors import KitError
 from kitlib.cluster import Cluster
-from kitlib.cluster.nodes import NodePlan
-from kitlib.cluster.simulated import SimulatedCluster
+from kitlib.cluster.control_plane.simulated import SimulatedCluster
+from kitlib.cluster.nodes.plan import NodePlan
 
 POD = """
 apiVersion: v1

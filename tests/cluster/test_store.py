@@ -7,8 +7,8 @@ import pytest
 from kitlib.api.core import Pod
 from kitlib.api.errors import AlreadyExists, Conflict, NotFound
 from kitlib.api.meta import LabelSelector, ObjectMeta
-from kitlib.cluster.kinds import UnknownKind, resource
-from kitlib.cluster.store import Store
+from kitlib.cluster.store.kinds import UnknownKind, resource
+from kitlib.cluster.store.store import Store
 
 
 def pod(name: str, namespace: str = "default", **labels: str) -> Pod:

@@ -6,7 +6,7 @@ from typing import Any
 
 from kitlib.api.core import Pod
 from kitlib.api.meta import ObjectMeta
-from kitlib.cluster.told import Told
+from kitlib.cluster.nodes.pod_sync import Told
 
 
 def pod(name: str, version: int = 1, phase: str = "Pending") -> Pod:

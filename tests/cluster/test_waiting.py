@@ -8,8 +8,8 @@ import pytest
 
 from kitlib.api.errors import KitError
 from kitlib.api.release import Release
-from kitlib.cluster.nodes import NodePlan
-from kitlib.cluster.realtime import RealTimeCluster
+from kitlib.cluster.control_plane.realtime import RealTimeCluster
+from kitlib.cluster.nodes.plan import NodePlan
 
 
 class Nodeless(RealTimeCluster):

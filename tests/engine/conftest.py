@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from kitlib.cluster import Cluster
-from kitlib.cluster.docker import DockerCluster
-from kitlib.cluster.refreshing import Refreshing
+from kitlib.cluster.control_plane.docker import DockerCluster
+from kitlib.cluster.control_plane.polling import Refreshing
 from tests.engine.helpers import SLOW, needed
 from tests.engine.traces import Traces
 

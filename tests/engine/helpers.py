@@ -14,7 +14,7 @@ import pytest
 
 from kitlib.api.errors import KitError
 from kitlib.cluster import engine_answers
-from kitlib.cluster.docker import DockerCluster
+from kitlib.cluster.control_plane.docker import DockerCluster
 from kitlib.node.real import container, engine, host
 
 SLOW = float(os.environ.get("KITLIB_SLOW", "1"))

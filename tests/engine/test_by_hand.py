@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from kitlib.api.errors import KitError
-from kitlib.cluster.docker import DockerCluster
+from kitlib.cluster.control_plane.docker import DockerCluster
 from tests.engine.helpers import pod, state
 
 MIB = 2**20

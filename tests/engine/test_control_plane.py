@@ -17,10 +17,10 @@ import pytest
 from kitlib.api.errors import AlreadyExists, Conflict, Forbidden, Invalid, KitError, ManifestError, NotFound
 from kitlib.api.serialize import to_dict
 from kitlib.cluster import Cluster
-from kitlib.cluster.control import wire
-from kitlib.cluster.control.client import ControlledByContainer
-from kitlib.cluster.control.relay import ControlPlaneGone
-from kitlib.cluster.docker import DockerCluster
+from kitlib.cluster.control_plane.container import wire
+from kitlib.cluster.control_plane.container.client import ControlledByContainer
+from kitlib.cluster.control_plane.container.relay import ControlPlaneGone
+from kitlib.cluster.control_plane.docker import DockerCluster
 from kitlib.node.real import container, engine
 from tests.engine.helpers import ROOT, containers_of, granted, is_podman, outside, pod, state
 

@@ -16,9 +16,9 @@ import pytest
 from kitlib.api.errors import KitError
 from kitlib.cluster import Cluster
 from kitlib.cluster.chronicle import Chronicle
-from kitlib.cluster.control.client import ControlledByContainer
-from kitlib.cluster.control.relay import ControlPlaneGone
-from kitlib.cluster.docker import DockerCluster
+from kitlib.cluster.control_plane.container.client import ControlledByContainer
+from kitlib.cluster.control_plane.container.relay import ControlPlaneGone
+from kitlib.cluster.control_plane.docker import DockerCluster
 from kitlib.node.real import engine as engines
 from tests.engine.helpers import SLOW, containers_of, pod
 

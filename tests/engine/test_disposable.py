@@ -15,7 +15,7 @@ import pytest
 
 from kitlib.api.errors import KitError
 from kitlib.cluster import Cluster
-from kitlib.cluster.docker import DockerCluster
+from kitlib.cluster.control_plane.docker import DockerCluster
 from kitlib.node.real import container, image
 from kitlib.node.real import engine as engines
 from kitlib.node.real.link import NodeGone

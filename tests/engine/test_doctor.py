@@ -7,7 +7,7 @@ import json
 import pytest
 
 from kitlib.cli import main
-from kitlib.cluster.docker import DockerCluster
+from kitlib.cluster.control_plane.docker import DockerCluster
 from kitlib.node.real import engine, image
 from tests.engine.traces import Traces
 

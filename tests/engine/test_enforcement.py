@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from kitlib.cluster.docker import DockerCluster
+from kitlib.cluster.control_plane.docker import DockerCluster
 from kitlib.views import oom_frame
 from tests.engine.helpers import SLOW, cpu_seconds, pod, state
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from kitlib.api.errors import KitError
-from kitlib.cluster.docker import DockerCluster
-from kitlib.kubelet.cgroup_tree import controller_of
+from kitlib.cluster.control_plane.docker import DockerCluster
+from kitlib.kubelet.cm.cgroup_tree import controller_of
 from tests.engine.helpers import pod
 
 RANDOM_PODS = int(os.environ.get("KITLIB_RANDOM_PODS", "200"))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kitlib.cluster.docker import DockerCluster
+from kitlib.cluster.control_plane.docker import DockerCluster
 from kitlib.node.real.link import NodeGone
 from tests.engine.helpers import SLOW, pod, state
 from tests.engine.traces import Traces

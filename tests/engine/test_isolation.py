@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from kitlib.cluster.docker import DockerCluster
+from kitlib.cluster.control_plane.docker import DockerCluster
 from kitlib.node.real import container, engine
 from tests.engine.helpers import granted, is_podman, pod
 

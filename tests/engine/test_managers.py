@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from kitlib.cluster.docker import DockerCluster
+from kitlib.cluster.control_plane.docker import DockerCluster
 from tests.engine.helpers import pod
 
 STATIC = ["--cpu-manager-policy=static", "--reserved-cpus=0"]

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from kitlib.cluster.docker import DockerCluster
-from kitlib.cluster.looking import oom_rows
+from kitlib.cluster.control_plane.docker import DockerCluster
+from kitlib.cluster.nodes.metrics import oom_rows
 from tests.engine.helpers import SLOW, pod, state
 
 MIB = 2**20

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kitlib.api.resource import Quantity
-from kitlib.cluster.docker import DockerCluster
+from kitlib.cluster.control_plane.docker import DockerCluster
 from kitlib.views.inside import seen
 from kitlib.views.operator import describe, metrics, top_node, top_pod
 from kitlib.views.shares import parts

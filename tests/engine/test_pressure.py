@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kitlib.cluster.docker import DockerCluster
+from kitlib.cluster.control_plane.docker import DockerCluster
 from tests.engine.helpers import pod
 
 MIB = 2**20

@@ -15,7 +15,7 @@ import pytest
 from kitlib.api.errors import KitError
 from kitlib.cli import main
 from kitlib.cluster import Cluster, engine_answers
-from kitlib.kubelet.cgroup_tree import controller_of
+from kitlib.kubelet.cm.cgroup_tree import controller_of
 from tests.engine.helpers import SLOW, pod, state
 from tests.engine.own_engine import give_image
 from tests.engine.rootless_engine import DELEGATED, MOUNT, RootlessEngine, rootless_engine

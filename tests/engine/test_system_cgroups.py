@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from kitlib.cluster.docker import DockerCluster
+from kitlib.cluster.control_plane.docker import DockerCluster
 from kitlib.node.real import engine
 from kitlib.views.timeline import entries
 from tests.engine.helpers import pod, state

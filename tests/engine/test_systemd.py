@@ -18,10 +18,10 @@ import pytest
 
 from kitlib.api.errors import KitError
 from kitlib.cluster import Cluster
-from kitlib.cluster.docker import DockerCluster
-from kitlib.cluster.real import RealNode
-from kitlib.kubelet.cgroup_tree import Cgroup
-from kitlib.kubelet.systemd_properties import unit_properties
+from kitlib.cluster.control_plane.docker import DockerCluster
+from kitlib.cluster.nodes.container import RealNode
+from kitlib.kubelet.cm.cgroup_tree import Cgroup
+from kitlib.kubelet.cm.systemd_properties import unit_properties
 from kitlib.node.real import engine
 from tests.engine.helpers import ROOT, outside, pod, state
 from tests.engine.test_disposable import Traces

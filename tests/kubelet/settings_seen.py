@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from kitlib.cluster import Cluster
-from kitlib.cluster.simulated import SimulatedCluster
+from kitlib.cluster.control_plane.simulated import SimulatedCluster
 
 MI = 2**20
 Look = Callable[[SimulatedCluster], Any]
@@ -166,7 +166,7 @@ def start(flags: Any, machine: dict[str, Any], version: int) -> SimulatedCluster
 
 
 def _cpu(number: int, core: int, numa: int) -> Any:
-    from kitlib.kubelet.machine import CPU
+    from kitlib.kubelet.config.machine import CPU
 
     return CPU(number, core, numa, numa, numa)
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kitlib.kubelet.cgroup_names import (
+from kitlib.kubelet.cm.cgroup_names import (
     CgroupNameError,
     Runtime,
     container_cgroup,
@@ -14,16 +14,16 @@ from kitlib.kubelet.cgroup_names import (
     to_cgroupfs,
     to_systemd,
 )
-from kitlib.kubelet.conversions import (
+from kitlib.kubelet.cm.conversions import (
     milli_cpu_to_quota,
     milli_cpu_to_shares,
     shares_to_milli_cpu,
     shares_to_weight,
     shares_to_weight_by_runtime,
 )
-from kitlib.kubelet.cpuset import format_cpus, parse_cpus
-from kitlib.kubelet.durations import duration, go_string, nanoseconds
-from kitlib.kubelet.eviction_thresholds import (
+from kitlib.kubelet.cm.cpuset import format_cpus, parse_cpus
+from kitlib.kubelet.config.durations import duration, go_string, nanoseconds
+from kitlib.kubelet.eviction.thresholds import (
     Observation,
     ThresholdError,
     node_conditions,

@@ -12,10 +12,10 @@ from kitlib.api.core import Pod
 from kitlib.api.defaults import set_defaults
 from kitlib.api.release import Release
 from kitlib.api.serialize import from_dict
-from kitlib.kubelet.cpu_manager import CPUManagerError, CPUState, CPUTopology, SMTAlignmentError, StaticPolicy
-from kitlib.kubelet.cpu_manager.checkpoint import checksum, dump_state, load_state
-from kitlib.kubelet.cpuset import format_cpus, parse_cpus
-from kitlib.kubelet.machine import CPU
+from kitlib.kubelet.cm.cpumanager import CPUManagerError, CPUState, CPUTopology, SMTAlignmentError, StaticPolicy
+from kitlib.kubelet.cm.cpumanager.checkpoint import checksum, dump_state, load_state
+from kitlib.kubelet.cm.cpuset import format_cpus, parse_cpus
+from kitlib.kubelet.config.machine import CPU
 
 ALPHA = Release.latest().with_gates({"CPUManagerPolicyAlphaOptions": True})
 

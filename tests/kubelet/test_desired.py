@@ -8,9 +8,9 @@ from kitlib.api.core import Pod
 from kitlib.api.defaults import set_defaults
 from kitlib.api.serialize import load
 from kitlib.examples import qos_reserved_node, qos_reserved_pods, worked_node, worked_pods
-from kitlib.kubelet.desired import NodeConfig, desired_tree
-from kitlib.kubelet.machine import MachineInfo
-from kitlib.kubelet.settings import KubeletSettings
+from kitlib.kubelet.cm.desired import NodeConfig, desired_tree
+from kitlib.kubelet.config.machine import MachineInfo
+from kitlib.kubelet.config.settings import KubeletSettings
 
 GUARANTEED = "/kubepods.slice/kubepods-pod5799fccc_d1f5_4958_b13f_6a82378a8934.slice"
 BURSTABLE = "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod18ec1047_8414_4905_8747_ccb1dd50e0bc.slice"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kitlib.api.errors import KitError
-from kitlib.kubelet.settings import KubeletSettings
+from kitlib.kubelet.config.settings import KubeletSettings
 from tests.kubelet import (
     test_settings_of_cgroups,
     test_settings_of_eviction,

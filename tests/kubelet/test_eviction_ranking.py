@@ -4,7 +4,7 @@ import pytest
 
 from kitlib.api.defaults import set_defaults
 from kitlib.api.serialize import load
-from kitlib.kubelet.eviction_ranking import (
+from kitlib.kubelet.eviction.ranking import (
     ContainerStats,
     PodStats,
     eviction_message,
@@ -12,7 +12,7 @@ from kitlib.kubelet.eviction_ranking import (
     rank_memory_pressure,
     rank_pid_pressure,
 )
-from kitlib.kubelet.eviction_thresholds import Observation, parse_threshold_config
+from kitlib.kubelet.eviction.thresholds import Observation, parse_threshold_config
 
 MI = 2**20
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from kitlib.kubelet.desired import NodeConfig
-from kitlib.kubelet.machine import CPU, MachineInfo
-from kitlib.kubelet.node_validation import node_problems
-from kitlib.kubelet.settings import KubeletSettings
+from kitlib.kubelet.cm.desired import NodeConfig
+from kitlib.kubelet.cm.node_validation import node_problems
+from kitlib.kubelet.config.machine import CPU, MachineInfo
+from kitlib.kubelet.config.settings import KubeletSettings
 
 TWO_SOCKETS = tuple(CPU(i, i, i // 2, 0, 0) for i in range(4))
 STATIC = "--cpu-manager-policy=static --reserved-cpus=0"

@@ -10,12 +10,12 @@ from kitlib.api.core import Pod
 from kitlib.api.defaults import set_defaults
 from kitlib.api.serialize import from_dict
 from kitlib.cluster import Cluster
-from kitlib.kubelet.cpuset import parse_cpus
-from kitlib.kubelet.desired import NodeConfig, desired_tree
-from kitlib.kubelet.machine import MachineInfo, grouped
-from kitlib.kubelet.resource_managers import ResourceManagers
-from kitlib.kubelet.settings import KubeletSettings
-from kitlib.kubelet.topology_manager import AdmissionProblem
+from kitlib.kubelet.cm.cpuset import parse_cpus
+from kitlib.kubelet.cm.desired import NodeConfig, desired_tree
+from kitlib.kubelet.cm.resource_managers import ResourceManagers
+from kitlib.kubelet.cm.topologymanager.manager import AdmissionProblem
+from kitlib.kubelet.config.machine import MachineInfo, grouped
+from kitlib.kubelet.config.settings import KubeletSettings
 
 GI = 2**30
 GATE = ["--feature-gates=PodLevelResourceManagers=true"]

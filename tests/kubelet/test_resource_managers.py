@@ -13,13 +13,13 @@ from kitlib.api.core import Pod
 from kitlib.api.defaults import set_defaults
 from kitlib.api.errors import KitError
 from kitlib.api.serialize import from_dict
-from kitlib.kubelet.desired import Assigned, NodeConfig, desired_tree
-from kitlib.kubelet.device_manager import DevicePlugin
-from kitlib.kubelet.machine import MachineInfo, grouped
-from kitlib.kubelet.resource_managers import ResourceManagers
-from kitlib.kubelet.settings import KubeletSettings
-from kitlib.kubelet.topology_hints import Hints, TopologyHint
-from kitlib.kubelet.topology_manager import AdmissionProblem, TopologyManager
+from kitlib.kubelet.cm.desired import Assigned, NodeConfig, desired_tree
+from kitlib.kubelet.cm.devicemanager.manager import DevicePlugin
+from kitlib.kubelet.cm.resource_managers import ResourceManagers
+from kitlib.kubelet.cm.topologymanager.hints import Hints, TopologyHint
+from kitlib.kubelet.cm.topologymanager.manager import AdmissionProblem, TopologyManager
+from kitlib.kubelet.config.machine import MachineInfo, grouped
+from kitlib.kubelet.config.settings import KubeletSettings
 
 GI = 2**30
 STATIC = ["--cpu-manager-policy=static", "--kube-reserved=cpu=1,memory=1Gi"]

@@ -4,7 +4,7 @@ import pytest
 
 from kitlib.api.release import Release
 from kitlib.api.resource import Quantity
-from kitlib.kubelet.settings import KubeletSettings, SettingsError
+from kitlib.kubelet.config.settings import KubeletSettings, SettingsError
 
 SAME = [
     ("--cgroups-per-qos=false --enforce-node-allocatable=", "cgroupsPerQOS: false\nenforceNodeAllocatable: []"),

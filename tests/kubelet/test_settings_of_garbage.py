@@ -6,7 +6,7 @@ import pytest
 
 from kitlib.api.errors import KitError
 from kitlib.api.release import Release
-from kitlib.kubelet.settings import KubeletSettings
+from kitlib.kubelet.config.settings import KubeletSettings
 from tests.kubelet.settings_seen import QUIET, Row, after, check, dead, images, names, pod
 
 ROOMY = {"ephemeral_storage": "10Gi", "images": {"old:1": "2Gi", "x": "1Gi", "spare:1": "1Gi"}}

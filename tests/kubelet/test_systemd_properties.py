@@ -8,10 +8,8 @@ import pytest
 
 from kitlib.api.core import Pod
 from kitlib.api.serialize import from_dict
-from kitlib.kubelet.desired import Desired, NodeConfig
-from kitlib.kubelet.machine import MachineInfo
-from kitlib.kubelet.settings import KubeletSettings
-from kitlib.kubelet.systemd_properties import (
+from kitlib.kubelet.cm.desired import Desired, NodeConfig
+from kitlib.kubelet.cm.systemd_properties import (
     INFINITY,
     bits,
     cgroups_path,
@@ -20,6 +18,8 @@ from kitlib.kubelet.systemd_properties import (
     slice_quota,
     unit_properties,
 )
+from kitlib.kubelet.config.machine import MachineInfo
+from kitlib.kubelet.config.settings import KubeletSettings
 
 ROWS: list[tuple[str, Any, dict[str, str], dict[str, Any]]] = [
     ("shares", 1, {"cpu.shares": "512"}, {"CPUShares": 512}),

@@ -19,7 +19,7 @@ import pytest
 from kitlib.api.core import Pod
 from kitlib.api.errors import KitError
 from kitlib.api.serialize import from_dict
-from kitlib.kubelet.cgroup_tree import CgroupFile
+from kitlib.kubelet.cm.cgroup_tree import CgroupFile
 from kitlib.node.real import engine, image, mounts, oci
 from kitlib.node.real.container import WISHED, _ladder
 from kitlib.node.real.system import system_ooms

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kitlib.api.errors import KitError
-from kitlib.kubelet.machine import HugePages, MachineInfo
+from kitlib.kubelet.config.machine import HugePages, MachineInfo
 from kitlib.node.real import granted, host, mounts
 from kitlib.node.real.cgroupfs import RealCgroupFS
 from kitlib.node.real.container import _missing_controller

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kitlib.cluster.real import of_node
+from kitlib.cluster.nodes.container import of_node
 
 
 def report(path: str, name: str) -> list[str]:

@@ -11,9 +11,9 @@ import pytest
 from kitlib.api.errors import KitError, NotFound
 from kitlib.api.release import Release
 from kitlib.api.serialize import from_dict
-from kitlib.kubelet.desired import NodeConfig, desired_tree
-from kitlib.kubelet.machine import MachineInfo
-from kitlib.kubelet.settings import KubeletSettings
+from kitlib.kubelet.cm.desired import NodeConfig, desired_tree
+from kitlib.kubelet.config.machine import MachineInfo
+from kitlib.kubelet.config.settings import KubeletSettings
 from kitlib.node.real import protocol
 from kitlib.node.real.link import Link, NodeGone
 from kitlib.node.simulated.rules import CgroupError

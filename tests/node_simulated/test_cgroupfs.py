@@ -8,8 +8,8 @@ from kitlib.api.core import Pod
 from kitlib.api.defaults import set_defaults
 from kitlib.api.serialize import from_dict
 from kitlib.examples import worked_node, worked_pods
-from kitlib.kubelet.desired import NodeConfig, desired_tree
-from kitlib.kubelet.machine import MachineInfo
+from kitlib.kubelet.cm.desired import NodeConfig, desired_tree
+from kitlib.kubelet.config.machine import MachineInfo
 from kitlib.node.simulated.cgroupfs import SimulatedCgroupFS
 from kitlib.node.simulated.rules import CgroupError
 

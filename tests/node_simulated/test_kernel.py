@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from kitlib.kubelet.machine import MachineInfo
+from kitlib.kubelet.config.machine import MachineInfo
 from kitlib.node.simulated.cpu import water_fill
 from kitlib.node.simulated.kernel import Kernel
 from kitlib.node.simulated.rules import CgroupError

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kitlib.kubelet.machine import MachineInfo
+from kitlib.kubelet.config.machine import MachineInfo
 from kitlib.node.simulated.kernel import Kernel
 from kitlib.node.simulated.memory import growth
 from kitlib.node.simulated.pressure import Pressure

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kitlib.kubelet.machine import MachineInfo
+from kitlib.kubelet.config.machine import MachineInfo
 from tests.vm.bench import Simulated
 
 HERE = Path(__file__).parent

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kitlib.kubelet.machine import MachineInfo
+from kitlib.kubelet.config.machine import MachineInfo
 from kitlib.node.simulated import ticks
 from kitlib.node.simulated.kernel import Kernel
 from kitlib.node.simulated.ticks import Busy

@@ -33,7 +33,7 @@ def imports(rooms: tuple[str, ...] = ROOMS) -> dict[str, Any]:
 def kubelet() -> dict[str, Any]:
     """The worked example: desired, written to the simulated kernel, read back."""
     from kitlib import examples
-    from kitlib.kubelet.desired import desired_tree
+    from kitlib.kubelet.cm.desired import desired_tree
     from kitlib.node.simulated.cgroupfs import SimulatedCgroupFS
 
     found: dict[str, Any] = {}

@@ -9,8 +9,8 @@ from kitlib.api.defaults import set_defaults
 from kitlib.api.devices import AllocationResult, DeviceClass, ResourceClaim, ResourceSlice
 from kitlib.api.release import Release
 from kitlib.api.serialize import from_dict
-from kitlib.scheduler.claims import Claims
-from kitlib.scheduler.device_allocator import Allocator
+from kitlib.scheduler.plugins.dynamicresources.allocator import Allocator
+from kitlib.scheduler.plugins.dynamicresources.claims import Claims
 
 DRIVER = "gpu.example.com"
 GPU = {"deviceClassName": "gpu"}

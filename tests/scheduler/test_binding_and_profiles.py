@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from kitlib.api.core import Node, Pod
 from kitlib.api.errors import KitError
 from kitlib.api.serialize import from_dict
-from kitlib.scheduler.plugin import NodePlugin, Plugin
+from kitlib.scheduler.framework.plugin import NodePlugin, Plugin
+from kitlib.scheduler.framework.status import SUCCESS, Code, Status
 from kitlib.scheduler.profile import Profile
 from kitlib.scheduler.scheduler import Scheduler
-from kitlib.scheduler.status import SUCCESS, Code, Status
 
 
 def node(name, cpu="4", **labels):

@@ -8,10 +8,10 @@ from kitlib.api.core import PodSchedulingGate
 from kitlib.api.errors import AlreadyExists, NotFound
 from kitlib.api.serialize import deepcopy
 from kitlib.scheduler.driver import Driver
-from kitlib.scheduler.plugin import Plugin
+from kitlib.scheduler.framework.plugin import Plugin
+from kitlib.scheduler.framework.status import Code, Status
 from kitlib.scheduler.profile import Profile
-from kitlib.scheduler.scenario import node_of, pod_of
-from kitlib.scheduler.status import Code, Status
+from kitlib.study.scenario import node_of, pod_of
 
 WAIT = {"activeQ": [], "backoffQ": [], "unschedulable": [], "gated": []}
 

@@ -11,13 +11,13 @@ from kitlib.api.defaults import set_defaults
 from kitlib.api.devices import ResourceClaim
 from kitlib.api.release import Release
 from kitlib.api.serialize import from_dict, load
-from kitlib.scheduler.claims import Claims, Known
 from kitlib.scheduler.driver import Driver
-from kitlib.scheduler.plugin import Plugin
+from kitlib.scheduler.framework.plugin import Plugin
+from kitlib.scheduler.framework.status import SUCCESS, Code, Status
+from kitlib.scheduler.plugins.dynamicresources.claims import Claims, Known
 from kitlib.scheduler.profile import Profile
-from kitlib.scheduler.queue_hints import claim_changed
+from kitlib.scheduler.queue.hints import claim_changed
 from kitlib.scheduler.scheduler import Scheduler
-from kitlib.scheduler.status import SUCCESS, Code, Status
 
 DEVICES = """
 apiVersion: resource.k8s.io/v1

@@ -3,9 +3,9 @@
 import pytest
 
 from kitlib.scheduler.driver import Driver
-from kitlib.scheduler.scenario import node_of, pod_of
 from kitlib.scheduler.scheduler import Scheduler
 from kitlib.scheduler.stepper import steps
+from kitlib.study.scenario import node_of, pod_of
 
 SAID = "no nodes available to schedule pods"
 

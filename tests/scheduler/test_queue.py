@@ -5,10 +5,10 @@ import pytest
 from kitlib.api.core import Pod, PodSchedulingGate
 from kitlib.api.meta import ObjectMeta
 from kitlib.conformance.queue import HINTS
-from kitlib.scheduler.clock import VirtualClock
+from kitlib.scheduler.framework.events import NODE_ADD, ClusterEvent
 from kitlib.scheduler.plugins.scheduling_gates import SchedulingGates
-from kitlib.scheduler.queue import SchedulingQueue
-from kitlib.scheduler.queue_events import NODE_ADD, ClusterEvent
+from kitlib.scheduler.queue.clock import VirtualClock
+from kitlib.scheduler.queue.scheduling_queue import SchedulingQueue
 
 
 def pod(name, priority=0, gates=()):

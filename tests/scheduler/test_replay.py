@@ -4,8 +4,8 @@ import pytest
 
 from kitlib.api.errors import NotFound
 from kitlib.examples.stories import stories, story
-from kitlib.scheduler.replay import Replay
-from kitlib.scheduler.scenario import Scenario, node_of, pod_of
+from kitlib.study.replay import Replay
+from kitlib.study.scenario import Scenario, node_of, pod_of
 
 
 def look(frame):

@@ -4,8 +4,8 @@ import pytest
 
 from kitlib.api.errors import KitError, NotFound
 from kitlib.api.release import Release
-from kitlib.scheduler.compare import compare, describe
-from kitlib.scheduler.scenario import ZONE, Scenario, node_of, pod_of
+from kitlib.study.compare import compare, describe
+from kitlib.study.scenario import ZONE, Scenario, node_of, pod_of
 
 SPREAD = {
     "topologySpreadConstraints": [

@@ -8,8 +8,8 @@ from kitlib.api.errors import Invalid, KitError, NotFound
 from kitlib.api.release import Release
 from kitlib.examples.stories import story
 from kitlib.scheduler.plugins.pod_topology_spread import HOSTNAME
-from kitlib.scheduler.scenario import Scenario
-from kitlib.scheduler.spread_stage import History, Spread
+from kitlib.study.scenario import Scenario
+from kitlib.study.spread_stage import History, Spread
 
 
 def skews(state):

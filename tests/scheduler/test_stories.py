@@ -8,8 +8,8 @@ from kitlib.api.errors import KitError
 from kitlib.api.release import RELEASES
 from kitlib.api.serialize import deepcopy
 from kitlib.examples.stories import stories, story
-from kitlib.scheduler.compare import compare
-from kitlib.scheduler.scenario import ZONE, pod_of
+from kitlib.study.compare import compare
+from kitlib.study.scenario import ZONE, pod_of
 
 UNMATCHED = "1 node(s) didn't match Pod's node affinity/selector"
 

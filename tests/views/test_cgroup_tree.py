@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import pytest
 from rich.console import Console
 
-from kitlib.kubelet.cgroup_tree import Cgroup, CgroupFile, CgroupTree, Reason
+from kitlib.kubelet.cm.cgroup_tree import Cgroup, CgroupFile, CgroupTree, Reason
 from kitlib.views import TreeView, cgroup_frame
 from kitlib.views.frames import mark_differences
 from kitlib.views.meanings import meaning, size

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from kitlib.api.resource import Quantity
-from kitlib.kubelet.machine import MachineInfo
+from kitlib.kubelet.config.machine import MachineInfo
 from kitlib.node.real.cgroupfs import RealCgroupFS
 from kitlib.node.simulated.kernel import Kernel
 from kitlib.node.simulated.rules import CgroupError

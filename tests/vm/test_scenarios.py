@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from kitlib.kubelet.cgroup_tree import Version
+from kitlib.kubelet.cm.cgroup_tree import Version
 from kitlib.node.real.mounts import kernel_log
 from tests.vm import scenarios
 from tests.vm.bench import Puppet, Puppets, Real, Side, Simulated

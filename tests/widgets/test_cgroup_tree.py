@@ -3,8 +3,8 @@
 import pytest
 
 from kitlib.cluster import Cluster
-from kitlib.kubelet.desired import NodeConfig, desired_tree
-from kitlib.kubelet.machine import MachineInfo
+from kitlib.kubelet.cm.desired import NodeConfig, desired_tree
+from kitlib.kubelet.config.machine import MachineInfo
 from kitlib.widgets import CgroupTreeExplorer
 
 POD = """

@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
+from kitlib.advisor.dump import Dump
 from kitlib.api.serialize import to_yaml
-from kitlib.cluster.dump import Dump
 from kitlib.examples.stories import story
 from kitlib.widgets.explain_board import ExplainBoard
 
@@ -101,7 +101,7 @@ def test_a_running_cluster_is_asked_with_its_own_release(text, monkeypatch):
         dump.left_out = "services: they may not be listed"
         return dump
 
-    monkeypatch.setattr("kitlib.cluster.kubernetes.read_cluster", read)
+    monkeypatch.setattr("kitlib.advisor.live_cluster.read_cluster", read)
     board = ExplainBoard()
     board.context.value = " prod "
     board.ask.click()

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from kitlib.cluster import Cluster
-from kitlib.kubelet.node_allocatable import node_status
+from kitlib.kubelet.cm.node_allocatable import node_status
 from kitlib.widgets import CpuMap, EvictionGauge, NodeBar, SharesRace
 
 POD = """

@@ -3,8 +3,8 @@
 import pytest
 
 from kitlib.api.serialize import load
-from kitlib.kubelet.desired import NodeConfig, desired_tree
-from kitlib.kubelet.machine import MachineInfo
+from kitlib.kubelet.cm.desired import NodeConfig, desired_tree
+from kitlib.kubelet.config.machine import MachineInfo
 from kitlib.widgets import PodBuilder
 from kitlib.widgets.pod_form import EXAMPLE
 

@@ -4,7 +4,7 @@ import pytest
 
 from kitlib.api.errors import KitError
 from kitlib.examples.stories import stories, story
-from kitlib.scheduler.scenario import Scenario
+from kitlib.study.scenario import Scenario
 from kitlib.widgets.scheduler_board import SchedulerBoard
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kitlib.cluster.apiserver import APIServer
+from kitlib.cluster.admission.apiserver import APIServer
 from kitlib.cluster.controllers import (
     daemonset,
     deployment,

@@ -18,7 +18,7 @@ from kitlib.api.core import (
     Toleration,
 )
 from kitlib.api.selectors import matches_required_node_affinity, repels_scheduling, untolerated_taint
-from kitlib.cluster.apiserver import APIServer
+from kitlib.cluster.admission.apiserver import APIServer
 from kitlib.cluster.controllers.pods import create, is_active, is_ready, owned_pods, pod_from, set_status
 
 _TOLERATED = (

@@ -14,7 +14,7 @@ from kitlib.api.apps import Deployment, ReplicaSet, ReplicaSetSpec
 from kitlib.api.core import IntOrString
 from kitlib.api.meta import LabelSelector, ObjectMeta
 from kitlib.api.serialize import deepcopy
-from kitlib.cluster.apiserver import APIServer
+from kitlib.cluster.admission.apiserver import APIServer
 from kitlib.cluster.controllers.pods import (
     is_active,
     is_ready,

@@ -9,7 +9,7 @@ from kitlib.api.core import IntOrString, Pod
 from kitlib.api.errors import NotFound
 from kitlib.api.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
 from kitlib.api.serialize import deepcopy
-from kitlib.cluster.apiserver import APIServer
+from kitlib.cluster.admission.apiserver import APIServer
 from kitlib.cluster.controllers.pods import is_active, is_ready
 
 

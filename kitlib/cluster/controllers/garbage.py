@@ -6,8 +6,8 @@ Source: pkg/controller/garbagecollector (attemptToDeleteItem), podgc (gcOrphaned
 from __future__ import annotations
 
 from kitlib.api.core import Namespace, Node, Pod
-from kitlib.cluster.apiserver import APIServer
-from kitlib.cluster.kinds import RESOURCES
+from kitlib.cluster.admission.apiserver import APIServer
+from kitlib.cluster.store.kinds import RESOURCES
 
 _OWNERS_LIVE_IN = ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "ReplicationController")
 

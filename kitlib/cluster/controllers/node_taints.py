@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from kitlib.api.core import Node, Taint
 from kitlib.api.serialize import deepcopy
-from kitlib.cluster.apiserver import APIServer
+from kitlib.cluster.admission.apiserver import APIServer
 
 _BY_CONDITION = {
     ("Ready", "False"): "node.kubernetes.io/not-ready",

@@ -12,8 +12,8 @@ from kitlib.api.core import Event, ObjectReference, Pod, PodTemplateSpec
 from kitlib.api.errors import Forbidden, Invalid
 from kitlib.api.meta import KubeObject, ObjectMeta, OwnerReference
 from kitlib.api.serialize import deepcopy, to_dict
-from kitlib.cluster.apiserver import APIServer
-from kitlib.cluster.store import SUFFIX_ALPHABET
+from kitlib.cluster.admission.apiserver import APIServer
+from kitlib.cluster.store.store import SUFFIX_ALPHABET
 
 _OFFSET, _PRIME = 2166136261, 16777619
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from kitlib.api.core import ResourceQuota
 from kitlib.api.serialize import deepcopy
-from kitlib.cluster import quota
-from kitlib.cluster.apiserver import APIServer
-from kitlib.cluster.kinds import RESOURCES
+from kitlib.cluster.admission import quota
+from kitlib.cluster.admission.apiserver import APIServer
+from kitlib.cluster.store.kinds import RESOURCES
 
 
 def sync(api: APIServer) -> None:

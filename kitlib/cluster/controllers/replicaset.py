@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from kitlib.api.apps import ReplicaSet
 from kitlib.api.core import Pod, ReplicationController
-from kitlib.cluster.apiserver import APIServer
+from kitlib.cluster.admission.apiserver import APIServer
 from kitlib.cluster.controllers.pods import (
     create,
     first_to_go,

@@ -24,7 +24,7 @@ from kitlib.api.devices import FINALIZER, MAX_USERS, ResourceClaim, ResourceClai
 from kitlib.api.errors import Forbidden, Invalid, KitError
 from kitlib.api.meta import ObjectMeta, OwnerReference
 from kitlib.api.serialize import deepcopy
-from kitlib.cluster.apiserver import APIServer
+from kitlib.cluster.admission.apiserver import APIServer
 from kitlib.cluster.controllers.pods import record
 
 POD_CLAIM = "resource.kubernetes.io/pod-claim-name"

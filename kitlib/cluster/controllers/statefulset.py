@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from kitlib.api.apps import StatefulSet
 from kitlib.api.core import Pod
-from kitlib.cluster.apiserver import APIServer
+from kitlib.cluster.admission.apiserver import APIServer
 from kitlib.cluster.controllers.pods import (
     create,
     is_active,

@@ -14,14 +14,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kitlib.api.errors import KitError
-from kitlib.kubelet.cgroup_files import memory_order
-from kitlib.kubelet.cgroup_tree import Cgroup, CgroupFile, CgroupTree
-from kitlib.kubelet.desired import Desired, container_id, with_parents
+from kitlib.kubelet.cm.cgroup_files import memory_order
+from kitlib.kubelet.cm.cgroup_tree import Cgroup, CgroupFile, CgroupTree
+from kitlib.kubelet.cm.desired import Desired, container_id, with_parents
+from kitlib.kubelet.cm.resource_managers import ResourceManagers
 from kitlib.kubelet.loop.interfaces import CgroupFS, ContainerRuntime
 from kitlib.kubelet.loop.pod_worker import PodWorker
-from kitlib.kubelet.qos import QOS_CLASSES
-from kitlib.kubelet.resource_managers import ResourceManagers
-from kitlib.kubelet.timeline import Timeline
+from kitlib.kubelet.loop.timeline import Timeline
+from kitlib.kubelet.qos.qos_class import QOS_CLASSES
 
 _ACTORS = {
     "kubepods": ("containerManager", "createNodeAllocatableCgroups"),

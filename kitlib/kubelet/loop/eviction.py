@@ -19,7 +19,8 @@ from kitlib.api.podresources import pod_limits
 from kitlib.api.release import Release
 from kitlib.api.resource import Quantity
 from kitlib.api.selectors import tolerates_all
-from kitlib.kubelet.eviction_ranking import (
+from kitlib.kubelet.config.settings import KubeletSettings
+from kitlib.kubelet.eviction.ranking import (
     SIGNAL_RESOURCES,
     PodStats,
     eviction_message,
@@ -28,16 +29,15 @@ from kitlib.kubelet.eviction_ranking import (
     rank_memory_pressure,
     rank_pid_pressure,
 )
-from kitlib.kubelet.eviction_thresholds import (
+from kitlib.kubelet.eviction.thresholds import (
     NODE_CONDITIONS,
     Observation,
     Threshold,
     parse_threshold_config,
     thresholds_met,
 )
-from kitlib.kubelet.node_conditions import PRESSURES
-from kitlib.kubelet.qos import get_pod_qos, is_critical_pod
-from kitlib.kubelet.settings import KubeletSettings
+from kitlib.kubelet.loop.node_conditions import PRESSURES
+from kitlib.kubelet.qos.qos_class import get_pod_qos, is_critical_pod
 
 EVERY = 10.0
 """Seconds between two looks. Source: kubelet evictionMonitoringPeriod."""

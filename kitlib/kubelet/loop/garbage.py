@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from kitlib.kubelet import container_gc, image_gc
-from kitlib.kubelet.container_gc import DeadContainer, evictable
-from kitlib.kubelet.eviction_thresholds import Observation
-from kitlib.kubelet.image_gc import Image, ImageGC
+from kitlib.kubelet.config.settings import KubeletSettings
+from kitlib.kubelet.eviction.thresholds import Observation
+from kitlib.kubelet.images import container_gc, image_gc
+from kitlib.kubelet.images.container_gc import DeadContainer, evictable
+from kitlib.kubelet.images.image_gc import Image, ImageGC
 from kitlib.kubelet.loop.interfaces import ContainerRuntime, Reports
 from kitlib.kubelet.loop.pod_worker import OVER, PodWorker, State
-from kitlib.kubelet.settings import KubeletSettings
-from kitlib.kubelet.timeline import Timeline
+from kitlib.kubelet.loop.timeline import Timeline
 
 IMAGE_DISK = "imagefs.available"
 

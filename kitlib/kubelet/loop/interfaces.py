@@ -16,11 +16,11 @@ from typing import NamedTuple, Protocol
 from kitlib.api.core import Container, Pod, PodStatus
 from kitlib.api.errors import KitError
 from kitlib.api.meta import Condition
-from kitlib.kubelet.cgroup_names import Driver
-from kitlib.kubelet.cgroup_tree import Cgroup, CgroupFile, CgroupTree, Version
-from kitlib.kubelet.container_gc import DeadContainer
-from kitlib.kubelet.eviction_thresholds import Observation
-from kitlib.kubelet.image_gc import Image
+from kitlib.kubelet.cm.cgroup_names import Driver
+from kitlib.kubelet.cm.cgroup_tree import Cgroup, CgroupFile, CgroupTree, Version
+from kitlib.kubelet.eviction.thresholds import Observation
+from kitlib.kubelet.images.container_gc import DeadContainer
+from kitlib.kubelet.images.image_gc import Image
 
 
 class CgroupFS(Protocol):
@@ -122,7 +122,7 @@ class ContainerProblem(KitError):
 class ContainerRuntime(Protocol):
     """Starts and ends containers; it makes their cgroups with the files that it is told, and removes them.
 
-    A container's id is `kitlib.kubelet.desired.container_id(pod UID, its name)`; a pause container's name is "".
+    A container's id is `kitlib.kubelet.cm.desired.container_id(pod UID, its name)`; a pause container's name is "".
     """
 
     def run_sandbox(self, pod: Pod, identity: str, cgroup: Cgroup, oom_score_adj: int) -> None:

@@ -15,26 +15,26 @@ from collections.abc import Callable, Iterable, Sequence
 from kitlib.api.core import Pod
 from kitlib.api.errors import KitError
 from kitlib.api.podresources import containers_of, field_path, pod_requests
-from kitlib.kubelet.cgroup_tree import CgroupTree
-from kitlib.kubelet.desired import Desired, NodeConfig
+from kitlib.kubelet.cm.cgroup_tree import CgroupTree
+from kitlib.kubelet.cm.desired import Desired, NodeConfig
+from kitlib.kubelet.cm.node_allocatable import node_status
+from kitlib.kubelet.cm.node_validation import check_node
+from kitlib.kubelet.cm.resource_managers import ResourceManagers
+from kitlib.kubelet.cm.topologymanager.manager import AdmissionProblem
 from kitlib.kubelet.loop.cgroups import CgroupManager
 from kitlib.kubelet.loop.eviction import EVERY
 from kitlib.kubelet.loop.garbage import GarbageCollector
 from kitlib.kubelet.loop.interfaces import CgroupFS, ContainerProblem, ContainerRuntime, Ended, Reports
+from kitlib.kubelet.loop.node_conditions import first_events
 from kitlib.kubelet.loop.pod_worker import OVER, START_AGAIN, PodWorker, State
 from kitlib.kubelet.loop.pulling import ImagePuller
+from kitlib.kubelet.loop.resize import RETRY
 from kitlib.kubelet.loop.resizing import Resizer
 from kitlib.kubelet.loop.system import System, SystemCgroups
+from kitlib.kubelet.loop.timeline import Timeline
 from kitlib.kubelet.loop.watcher import Watcher
-from kitlib.kubelet.node_allocatable import node_status
-from kitlib.kubelet.node_conditions import first_events
-from kitlib.kubelet.node_validation import check_node
-from kitlib.kubelet.oom_score import SANDBOX_OOM_SCORE_ADJ, container_oom_score_adjust
-from kitlib.kubelet.qos import pod_level_managed
-from kitlib.kubelet.resize import RETRY
-from kitlib.kubelet.resource_managers import ResourceManagers
-from kitlib.kubelet.timeline import Timeline
-from kitlib.kubelet.topology_manager import AdmissionProblem
+from kitlib.kubelet.qos.policy import SANDBOX_OOM_SCORE_ADJ, container_oom_score_adjust
+from kitlib.kubelet.qos.qos_class import pod_level_managed
 
 QOS_EVERY = 60.0
 """Seconds between two writings of the class cgroups. Source: kubelet periodicQOSCgroupUpdateInterval."""

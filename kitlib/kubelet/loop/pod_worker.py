@@ -13,10 +13,10 @@ from typing import Any
 from kitlib.api.core import Container, ContainerStatus, Pod, PodStatus, ResourceRequirements
 from kitlib.api.meta import Condition
 from kitlib.api.podresources import containers_of
-from kitlib.kubelet.desired import container_id
+from kitlib.kubelet.cm.desired import container_id
 from kitlib.kubelet.loop.interfaces import Ended
-from kitlib.kubelet.qos import is_restartable_init
-from kitlib.kubelet.resize import ERROR, IN_PROGRESS, PENDING, with_resources
+from kitlib.kubelet.loop.resize import ERROR, IN_PROGRESS, PENDING, with_resources
+from kitlib.kubelet.qos.qos_class import is_restartable_init
 
 OVER = ("Succeeded", "Failed")
 """Phases of a pod that has ended."""

@@ -15,7 +15,7 @@ from kitlib.api.podresources import field_path
 from kitlib.api.release import Release
 from kitlib.kubelet.loop.interfaces import ContainerProblem, ContainerRuntime, Reports
 from kitlib.kubelet.loop.pod_worker import PULL_FAILED, PodWorker, State
-from kitlib.kubelet.timeline import Timeline
+from kitlib.kubelet.loop.timeline import Timeline
 
 BACK_OFF = "ImagePullBackOff"
 

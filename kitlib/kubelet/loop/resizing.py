@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from kitlib.api.podresources import containers_of, pod_limits, pod_requests
-from kitlib.kubelet.desired import Desired, NodeConfig
+from kitlib.kubelet.cm.desired import Desired, NodeConfig
 from kitlib.kubelet.loop.interfaces import CgroupFS, ContainerRuntime, Reports
 from kitlib.kubelet.loop.pod_worker import PodWorker
-from kitlib.kubelet.resize import (
+from kitlib.kubelet.loop.resize import (
     DEFERRED,
     INFEASIBLE,
     below_usage,
@@ -21,7 +21,7 @@ from kitlib.kubelet.resize import (
     restarting,
     same_resources,
 )
-from kitlib.kubelet.timeline import Timeline
+from kitlib.kubelet.loop.timeline import Timeline
 
 
 class Resizer:

@@ -1,12 +1,11 @@
-"""Carries out, every minute or every five, what `kitlib.kubelet.system_cgroups` says about the system's processes."""
+"""Carries out, every minute or every five, what `cm.system_cgroups` says about the system's processes."""
 
 from __future__ import annotations
 
 from typing import Protocol
 
 from kitlib.api.errors import KitError
-from kitlib.kubelet.settings import KubeletSettings
-from kitlib.kubelet.system_cgroups import (
+from kitlib.kubelet.cm.system_cgroups import (
     EVERY_FIVE_MINUTES,
     EVERY_MINUTE,
     Step,
@@ -14,7 +13,8 @@ from kitlib.kubelet.system_cgroups import (
     kubelet_step,
     system_steps,
 )
-from kitlib.kubelet.timeline import Timeline
+from kitlib.kubelet.config.settings import KubeletSettings
+from kitlib.kubelet.loop.timeline import Timeline
 
 
 class System(Protocol):

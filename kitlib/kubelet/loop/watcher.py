@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from functools import lru_cache
 
-from kitlib.kubelet.desired import NodeConfig
-from kitlib.kubelet.eviction_ranking import ContainerStats, PodStats
-from kitlib.kubelet.eviction_thresholds import Observation
+from kitlib.kubelet.cm.desired import NodeConfig
+from kitlib.kubelet.eviction.ranking import ContainerStats, PodStats
+from kitlib.kubelet.eviction.thresholds import Observation
 from kitlib.kubelet.loop.cgroups import CgroupManager
 from kitlib.kubelet.loop.eviction import Eviction, EvictionManager
 from kitlib.kubelet.loop.garbage import GarbageCollector
 from kitlib.kubelet.loop.interfaces import CgroupFS, ContainerRuntime, Reports
+from kitlib.kubelet.loop.node_conditions import PRESSURES, event_reason, pressure_condition, status_message
 from kitlib.kubelet.loop.pod_worker import PodWorker
-from kitlib.kubelet.node_conditions import PRESSURES, event_reason, pressure_condition, status_message
-from kitlib.kubelet.timeline import Timeline
+from kitlib.kubelet.loop.timeline import Timeline
 
 
 class Watcher:

@@ -21,7 +21,7 @@ from kitlib.api.core import Pod, PodStatus
 from kitlib.api.errors import KitError
 from kitlib.api.meta import Condition
 from kitlib.api.serialize import from_dict, to_dict
-from kitlib.kubelet.image_gc import Image
+from kitlib.kubelet.images.image_gc import Image
 from kitlib.kubelet.loop.kubelet import Kubelet
 from kitlib.node.real import granted, mounts, protocol
 from kitlib.node.real.cgroupfs import RealCgroupFS

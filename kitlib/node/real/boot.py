@@ -31,7 +31,11 @@ def main() -> None:
         sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(__file__)))))
         import importlib
 
-        agent = "kitlib.cluster.control.agent" if sys.argv[1:] == ["control-plane"] else "kitlib.node.real.agent"
+        agent = (
+            "kitlib.cluster.control_plane.container.agent"
+            if sys.argv[1:] == ["control-plane"]
+            else "kitlib.node.real.agent"
+        )
         main_of = importlib.import_module(agent).main
         sys.exit(importlib.import_module("kitlib.node.real.init").begin(main_of) if systemd else main_of())
     os.close(begins)

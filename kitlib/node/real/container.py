@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from kitlib.api.errors import KitError
-from kitlib.kubelet.machine import MachineInfo
+from kitlib.kubelet.config.machine import MachineInfo
 from kitlib.node.real.engine import EngineError, asking, words
 from kitlib.node.real.link import Link
 

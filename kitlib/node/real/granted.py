@@ -9,7 +9,7 @@ Source: kernel fs/proc/base.c __set_oom_adj, user_namespaces(7), admin-guide/cgr
 
 from __future__ import annotations
 
-from kitlib.kubelet.machine import MachineInfo, huge_page_unit
+from kitlib.kubelet.config.machine import MachineInfo, huge_page_unit
 from kitlib.node.real.cgroupfs import RealCgroupFS
 
 AGENT_SCORE = -999

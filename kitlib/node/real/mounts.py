@@ -14,7 +14,7 @@ import os
 from collections.abc import Iterable
 
 from kitlib.api.errors import KitError
-from kitlib.kubelet.cgroup_tree import MOUNT
+from kitlib.kubelet.cm.cgroup_tree import MOUNT
 
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT, MS_BIND, MS_REC = 1, 2, 4, 8, 32, 4096, 16384
 MS_PRIVATE = 1 << 18

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from kitlib.api.core import Container, Pod
-from kitlib.kubelet.cgroup_tree import CgroupFile, Version
+from kitlib.kubelet.cm.cgroup_tree import CgroupFile, Version
 from kitlib.node.simulated.workloads import ANNOTATION, FOREVER, Workload, declared_workload
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"

@@ -18,8 +18,8 @@ from kitlib.api.errors import KitError, NotFound
 from kitlib.api.meta import Condition
 from kitlib.api.release import Release
 from kitlib.api.resource import Quantity
-from kitlib.kubelet.cgroup_tree import Cgroup, CgroupFile, CgroupTree, Reason, Version
-from kitlib.kubelet.desired import NodeConfig
+from kitlib.kubelet.cm.cgroup_tree import Cgroup, CgroupFile, CgroupTree, Reason, Version
+from kitlib.kubelet.cm.desired import NodeConfig
 from kitlib.node.simulated.rules import CgroupError
 
 VERSION = 2

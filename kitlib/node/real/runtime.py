@@ -22,13 +22,13 @@ import msgspec
 
 from kitlib.api.core import Container, Pod
 from kitlib.api.errors import KitError
-from kitlib.kubelet.cgroup_tree import Cgroup, CgroupFile
-from kitlib.kubelet.container_gc import DeadContainer
-from kitlib.kubelet.eviction_thresholds import Observation
-from kitlib.kubelet.image_gc import Image
+from kitlib.kubelet.cm.cgroup_tree import Cgroup, CgroupFile
+from kitlib.kubelet.cm.systemd_properties import cgroups_path
+from kitlib.kubelet.config.machine import MachineInfo
+from kitlib.kubelet.eviction.thresholds import Observation
+from kitlib.kubelet.images.container_gc import DeadContainer
+from kitlib.kubelet.images.image_gc import Image
 from kitlib.kubelet.loop.interfaces import ContainerProblem, Ended, Usage
-from kitlib.kubelet.machine import MachineInfo
-from kitlib.kubelet.systemd_properties import cgroups_path
 from kitlib.node.real import mounts, oci, spawn
 from kitlib.node.real.cgroupfs import RealCgroupFS
 from kitlib.node.real.oom_counts import OomCounts
@@ -410,7 +410,7 @@ class CrunRuntime:
         return wanted
 
     def _namespaces(self, pod: Pod) -> dict[str, str]:
-        from kitlib.kubelet.desired import container_id
+        from kitlib.kubelet.cm.desired import container_id
 
         sandbox = self.containers.get(container_id(pod.metadata.uid, ""))
         if sandbox is None:

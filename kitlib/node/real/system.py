@@ -14,7 +14,7 @@ import re
 from collections.abc import Collection, Iterable
 from contextlib import suppress
 
-from kitlib.kubelet.system_cgroups import KUBELET, SystemProcess
+from kitlib.kubelet.cm.system_cgroups import KUBELET, SystemProcess
 from kitlib.node.real.cgroupfs import LEAF, RealCgroupFS
 from kitlib.node.simulated.rules import CgroupError
 

@@ -21,10 +21,10 @@ from contextlib import suppress
 from typing import Any
 
 from kitlib.api.errors import KitError
-from kitlib.kubelet.cgroup_files import memory_order
-from kitlib.kubelet.cgroup_names import Driver
-from kitlib.kubelet.cgroup_tree import Cgroup, CgroupFile, CgroupTree
-from kitlib.kubelet.systemd_properties import Property, is_slice, slice_properties, unit_properties
+from kitlib.kubelet.cm.cgroup_files import memory_order
+from kitlib.kubelet.cm.cgroup_names import Driver
+from kitlib.kubelet.cm.cgroup_tree import Cgroup, CgroupFile, CgroupTree
+from kitlib.kubelet.cm.systemd_properties import Property, is_slice, slice_properties, unit_properties
 from kitlib.node.real.cgroupfs import RealCgroupFS
 from kitlib.node.real.dbus import Bus, BusError
 from kitlib.node.simulated.rules import CgroupError

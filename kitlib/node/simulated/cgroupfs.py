@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from kitlib.kubelet.cgroup_files import memory_order
-from kitlib.kubelet.cgroup_names import Driver
-from kitlib.kubelet.cgroup_tree import Cgroup, CgroupFile, CgroupTree, Version, controller_of
-from kitlib.kubelet.machine import MachineInfo
+from kitlib.kubelet.cm.cgroup_files import memory_order
+from kitlib.kubelet.cm.cgroup_names import Driver
+from kitlib.kubelet.cm.cgroup_tree import Cgroup, CgroupFile, CgroupTree, Version, controller_of
+from kitlib.kubelet.config.machine import MachineInfo
 from kitlib.node.simulated import relations, rules
 from kitlib.node.simulated.initial_files import initial_files
 from kitlib.node.simulated.rules import CgroupError, Refused

@@ -5,8 +5,8 @@ Sources: Documentation/admin-guide/cgroup-v1, cgroup-v2.rst (the defaults that e
 
 from __future__ import annotations
 
-from kitlib.kubelet.cgroup_tree import UNLIMITED_V1, Version
-from kitlib.kubelet.machine import MachineInfo, huge_page_unit
+from kitlib.kubelet.cm.cgroup_tree import UNLIMITED_V1, Version
+from kitlib.kubelet.config.machine import MachineInfo, huge_page_unit
 from kitlib.node.simulated import rules
 
 

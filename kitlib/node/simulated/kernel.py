@@ -16,8 +16,8 @@ import itertools
 from collections import defaultdict
 from collections.abc import Iterator
 
-from kitlib.kubelet.cgroup_tree import Version
-from kitlib.kubelet.machine import MachineInfo
+from kitlib.kubelet.cm.cgroup_tree import Version
+from kitlib.kubelet.config.machine import MachineInfo
 from kitlib.node.simulated import oom
 from kitlib.node.simulated.allocation import Allocation
 from kitlib.node.simulated.cgroupfs import SimulatedCgroupFS

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol
 
-from kitlib.kubelet.cgroup_tree import UNLIMITED_V1
+from kitlib.kubelet.cm.cgroup_tree import UNLIMITED_V1
 from kitlib.node.simulated.cgroupfs import SimulatedCgroupFS
 
 BATCH = 64 * 4096

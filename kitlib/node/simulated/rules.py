@@ -16,7 +16,7 @@ import re
 from collections.abc import Callable
 
 from kitlib.api.errors import KitError
-from kitlib.kubelet.cgroup_tree import UNLIMITED_V1, huge_page_size
+from kitlib.kubelet.cm.cgroup_tree import UNLIMITED_V1, huge_page_size
 
 PAGE_SIZE = 4096
 MIN_SHARES, MAX_SHARES = 2, 262_144

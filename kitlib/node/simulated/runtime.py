@@ -11,10 +11,10 @@ from itertools import count
 from signal import SIGKILL
 
 from kitlib.api.core import Container, Pod
-from kitlib.kubelet.cgroup_tree import Cgroup, CgroupFile
-from kitlib.kubelet.container_gc import DeadContainer
-from kitlib.kubelet.eviction_thresholds import Observation
-from kitlib.kubelet.image_gc import Image
+from kitlib.kubelet.cm.cgroup_tree import Cgroup, CgroupFile
+from kitlib.kubelet.eviction.thresholds import Observation
+from kitlib.kubelet.images.container_gc import DeadContainer
+from kitlib.kubelet.images.image_gc import Image
 from kitlib.kubelet.loop.interfaces import ContainerProblem, Ended, Usage
 from kitlib.node.simulated.cgroupfs import CgroupError
 from kitlib.node.simulated.kernel import Kernel

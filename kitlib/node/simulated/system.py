@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kitlib.kubelet.cgroup_names import Driver
-from kitlib.kubelet.system_cgroups import KUBELET, SystemProcess
+from kitlib.kubelet.cm.cgroup_names import Driver
+from kitlib.kubelet.cm.system_cgroups import KUBELET, SystemProcess
 from kitlib.node.simulated.kernel import Kernel
 from kitlib.node.simulated.workloads import FOREVER, Phase, Workload
 

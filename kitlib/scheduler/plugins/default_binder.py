@@ -6,9 +6,9 @@ Source: plugins/defaultbinder.
 from __future__ import annotations
 
 from kitlib.api.core import Node
-from kitlib.scheduler.plugin import Plugin
-from kitlib.scheduler.pod_info import PodInfo
-from kitlib.scheduler.status import SUCCESS, Status
+from kitlib.scheduler.framework.plugin import Plugin
+from kitlib.scheduler.framework.pod_info import PodInfo
+from kitlib.scheduler.framework.status import SUCCESS, Status
 
 
 class DefaultBinder(Plugin):

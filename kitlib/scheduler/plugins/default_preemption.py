@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kitlib.api.errors import KitError
-from kitlib.scheduler.plugin import Plugin
+from kitlib.scheduler.framework.plugin import Plugin
 
 MIN_PERCENTAGE, MIN_ABSOLUTE = 10, 100
 

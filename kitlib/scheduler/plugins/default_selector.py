@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from kitlib.api.core import Pod
 from kitlib.api.meta import LabelSelector, LabelSelectorRequirement
-from kitlib.scheduler.plugin import Context
+from kitlib.scheduler.framework.plugin import Context
 
 _CONTROLLERS = {"ReplicaSet": "replica_sets", "StatefulSet": "stateful_sets"}
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from kitlib.scheduler.plugin import MAX_NODE_SCORE, Context, Plugin, Scores
-from kitlib.scheduler.pod_info import PodInfo
-from kitlib.scheduler.status import Rows
+from kitlib.scheduler.framework.plugin import MAX_NODE_SCORE, Context, Plugin, Scores
+from kitlib.scheduler.framework.pod_info import PodInfo
+from kitlib.scheduler.framework.status import Rows
 
 MB = 1024 * 1024
 MIN_THRESHOLD = 23 * MB

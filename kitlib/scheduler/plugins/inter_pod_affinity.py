@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kitlib.scheduler.plugin import MAX_NODE_SCORE, SKIP, Context, Plugin, PreFilterResult, Scores
-from kitlib.scheduler.pod_info import PodInfo, Term
-from kitlib.scheduler.status import Code, Rows, Verdicts
+from kitlib.scheduler.framework.plugin import MAX_NODE_SCORE, SKIP, Context, Plugin, PreFilterResult, Scores
+from kitlib.scheduler.framework.pod_info import PodInfo, Term
+from kitlib.scheduler.framework.status import Code, Rows, Verdicts
 
 AFFINITY = "node(s) didn't match pod affinity rules"
 ANTI_AFFINITY = "node(s) didn't match pod anti-affinity rules"

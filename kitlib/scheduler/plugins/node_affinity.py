@@ -15,9 +15,9 @@ from kitlib.api.core import Node, NodeSelectorTerm, Pod
 from kitlib.api.core import NodeAffinity as Affinity
 from kitlib.api.selectors import matches_node_selector, matches_required_node_affinity, matches_term
 from kitlib.api.serialize import from_dict
-from kitlib.scheduler.plugin import SKIP, Context, Plugin, PreFilterResult, Scores, default_normalize
-from kitlib.scheduler.pod_info import PodInfo
-from kitlib.scheduler.status import Code, Rows, Status, Verdicts
+from kitlib.scheduler.framework.plugin import SKIP, Context, Plugin, PreFilterResult, Scores, default_normalize
+from kitlib.scheduler.framework.pod_info import PodInfo
+from kitlib.scheduler.framework.status import Code, Rows, Status, Verdicts
 
 NO_MATCH = "node(s) didn't match Pod's node affinity/selector"
 ENFORCED = "node(s) didn't match scheduler-enforced node affinity"

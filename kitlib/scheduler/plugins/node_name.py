@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from kitlib.scheduler.plugin import Context, Plugin
-from kitlib.scheduler.pod_info import PodInfo
-from kitlib.scheduler.status import Code, Rows, Verdicts
+from kitlib.scheduler.framework.plugin import Context, Plugin
+from kitlib.scheduler.framework.pod_info import PodInfo
+from kitlib.scheduler.framework.status import Code, Rows, Verdicts
 
 
 class NodeName(Plugin):

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from kitlib.scheduler.plugin import SKIP, Context, Plugin, PreFilterResult
-from kitlib.scheduler.pod_info import HostPort, PodInfo
-from kitlib.scheduler.status import Code, Rows, Verdicts
+from kitlib.scheduler.framework.plugin import SKIP, Context, Plugin, PreFilterResult
+from kitlib.scheduler.framework.pod_info import HostPort, PodInfo
+from kitlib.scheduler.framework.status import Code, Rows, Verdicts
 
 NOT_FREE = "node(s) didn't have free ports for the requested pod ports"
 ANY_ADDRESS = "0.0.0.0"

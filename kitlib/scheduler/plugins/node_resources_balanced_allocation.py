@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kitlib.scheduler.plugin import MAX_NODE_SCORE, SKIP, Context, Plugin, Scores
+from kitlib.scheduler.framework.plugin import MAX_NODE_SCORE, SKIP, Context, Plugin, Scores
+from kitlib.scheduler.framework.pod_info import Amounts, PodInfo
+from kitlib.scheduler.framework.status import Rows
 from kitlib.scheduler.plugins.node_resources_fit import DEFAULT_RESOURCES, NATIVE, weights_of
-from kitlib.scheduler.pod_info import Amounts, PodInfo
-from kitlib.scheduler.status import Rows
 
 
 class NodeResourcesBalancedAllocation(Plugin):

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kitlib.scheduler.node_table import Column
-from kitlib.scheduler.plugin import MAX_NODE_SCORE, Context, Plugin, PreFilterResult, Scores
-from kitlib.scheduler.pod_info import Amounts, PodInfo
-from kitlib.scheduler.status import Code, Rows, Verdicts
+from kitlib.scheduler.framework.plugin import MAX_NODE_SCORE, Context, Plugin, PreFilterResult, Scores
+from kitlib.scheduler.framework.pod_info import Amounts, PodInfo
+from kitlib.scheduler.framework.snapshot import Column
+from kitlib.scheduler.framework.status import Code, Rows, Verdicts
 
 TOO_MANY_PODS = "Too many pods"
 NATIVE = ("cpu", "memory", "ephemeral-storage")

@@ -9,9 +9,9 @@ from typing import Any
 
 from kitlib.api.core import Taint
 from kitlib.api.selectors import tolerates_all
-from kitlib.scheduler.plugin import Context, Plugin
-from kitlib.scheduler.pod_info import PodInfo
-from kitlib.scheduler.status import Code, Rows, Verdicts
+from kitlib.scheduler.framework.plugin import Context, Plugin
+from kitlib.scheduler.framework.pod_info import PodInfo
+from kitlib.scheduler.framework.status import Code, Rows, Verdicts
 
 UNSCHEDULABLE_TAINT = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
 

@@ -22,11 +22,11 @@ from numpy.typing import NDArray
 from kitlib.api.core import Pod, TopologySpreadConstraint
 from kitlib.api.meta import LabelSelector, LabelSelectorRequirement
 from kitlib.api.selectors import LabelSelectorMatcher, repels_scheduling, untolerated_taint
-from kitlib.scheduler.plugin import MAX_NODE_SCORE, SKIP, Context, Plugin, PreFilterResult, Scores
+from kitlib.scheduler.framework.plugin import MAX_NODE_SCORE, SKIP, Context, Plugin, PreFilterResult, Scores
+from kitlib.scheduler.framework.pod_info import PodInfo
+from kitlib.scheduler.framework.status import Code, Rows, Verdicts
 from kitlib.scheduler.plugins.default_selector import default_selector
 from kitlib.scheduler.plugins.node_affinity import required_matches
-from kitlib.scheduler.pod_info import PodInfo
-from kitlib.scheduler.status import Code, Rows, Verdicts
 
 NO_MATCH = "node(s) didn't match pod topology spread constraints"
 MISSING_LABEL = f"{NO_MATCH} (missing required label)"

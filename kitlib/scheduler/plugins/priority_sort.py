@@ -5,7 +5,7 @@ Source: plugins/queuesort.
 
 from __future__ import annotations
 
-from kitlib.scheduler.plugin import Plugin
+from kitlib.scheduler.framework.plugin import Plugin
 
 
 class PrioritySort(Plugin):

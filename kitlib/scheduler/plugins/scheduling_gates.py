@@ -6,8 +6,8 @@ Source: plugins/schedulinggates; KEP-3521.
 from __future__ import annotations
 
 from kitlib.api.core import Pod
-from kitlib.scheduler.plugin import Plugin
-from kitlib.scheduler.status import SUCCESS, Code, Status
+from kitlib.scheduler.framework.plugin import Plugin
+from kitlib.scheduler.framework.status import SUCCESS, Code, Status
 
 
 class SchedulingGates(Plugin):

@@ -12,9 +12,9 @@ import numpy as np
 
 from kitlib.api.core import Taint, Toleration
 from kitlib.api.selectors import repels_scheduling, tolerates, untolerated_taint
-from kitlib.scheduler.plugin import Context, Plugin, Scores, default_normalize
-from kitlib.scheduler.pod_info import PodInfo
-from kitlib.scheduler.status import Code, Rows, Verdicts
+from kitlib.scheduler.framework.plugin import Context, Plugin, Scores, default_normalize
+from kitlib.scheduler.framework.pod_info import PodInfo
+from kitlib.scheduler.framework.status import Code, Rows, Verdicts
 
 
 class TaintToleration(Plugin):

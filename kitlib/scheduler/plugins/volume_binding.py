@@ -14,10 +14,10 @@ from typing import Any
 
 from kitlib.api.core import Node, PersistentVolume, PersistentVolumeClaim
 from kitlib.api.selectors import LabelSelectorMatcher
-from kitlib.scheduler.plugin import SKIP, Context, Plugin, PreFilterResult
-from kitlib.scheduler.pod_info import PodInfo
-from kitlib.scheduler.status import Code, Rows, Status, Verdicts
-from kitlib.scheduler.volumes import (
+from kitlib.scheduler.framework.plugin import SKIP, Context, Plugin, PreFilterResult
+from kitlib.scheduler.framework.pod_info import PodInfo
+from kitlib.scheduler.framework.status import Code, Rows, Status, Verdicts
+from kitlib.scheduler.framework.volumes import (
     NO_PROVISIONER,
     Volumes,
     claim_names,

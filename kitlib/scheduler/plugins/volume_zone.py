@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from kitlib.scheduler.plugin import SKIP, Context, Plugin, PreFilterResult
-from kitlib.scheduler.pod_info import PodInfo
-from kitlib.scheduler.status import Code, Rows, Verdicts
-from kitlib.scheduler.volumes import claim_names
+from kitlib.scheduler.framework.plugin import SKIP, Context, Plugin, PreFilterResult
+from kitlib.scheduler.framework.pod_info import PodInfo
+from kitlib.scheduler.framework.status import Code, Rows, Verdicts
+from kitlib.scheduler.framework.volumes import claim_names
 
 CONFLICT = "node(s) had no available volume zone"
 LABELS = (

@@ -1,0 +1,289 @@
+"""A cluster as `kubectl get … -o json` (or yaml) printed it: objects to look at, and a scheduler that sees them.
+
+kubectl get nodes,pods,ns,svc,rs,sts,pdb,pc,pvc,pv,sc,csinodes -A -o json | kitlib explain POD
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypeVar
+
+from kitlib.api.apps import ReplicaSet, StatefulSet
+from kitlib.api.core import (
+    Namespace,
+    Node,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    Pod,
+    PodResourceClaim,
+    ReplicationController,
+    Service,
+)
+from kitlib.api.defaults import set_defaults
+from kitlib.api.devices import DeviceClass, ResourceClaim, ResourceSlice
+from kitlib.api.errors import KitError, NotFound
+from kitlib.api.meta import KubeObject, ObjectMeta, OwnerReference
+from kitlib.api.policy import PodDisruptionBudget, PriorityClass, StorageClass
+from kitlib.api.release import Release
+from kitlib.api.serialize import Source, deepcopy, from_dict, load
+from kitlib.cluster.admission.priority import admit_priority, system_priority_classes
+from kitlib.scheduler.decision import Decision
+from kitlib.scheduler.framework.pod_info import PodInfo
+from kitlib.scheduler.profile import Profile
+from kitlib.scheduler.scheduler import Scheduler
+
+T = TypeVar("T", bound=KubeObject)
+
+
+@dataclass
+class Dump:
+    """The objects of a cluster at one moment.
+
+    Attributes:
+        objects: all of them. release: whose scheduler is asked. profile: its plugins; None = the defaults.
+        left_out: what the answer does not take into account, in words; "" = nothing.
+    """
+
+    objects: Sequence[KubeObject]
+    release: Release = field(default_factory=Release.latest)
+    profile: Profile | None = None
+    left_out: str = ""
+
+    @classmethod
+    def read(cls, *sources: Source, release: Release | str | None = None, profile: Profile | None = None) -> Dump:
+        """Read what kubectl printed.
+
+        Raises:
+            ManifestError: for what is none. KitError: where there is no node in it.
+        """
+        return cls._of([obj for source in sources for obj in load(source)], release, profile)
+
+    @classmethod
+    def of_items(
+        cls,
+        items: Iterable[dict[str, Any]],
+        *,
+        release: Release | str | None = None,
+        profile: Profile | None = None,
+    ) -> Dump:
+        """The same from manifests as plain data.
+
+        Raises:
+            ManifestError: for what is none. KitError: where there is no node in it.
+        """
+        return cls._of([from_dict(item) for item in items], release, profile)
+
+    @classmethod
+    def _of(cls, read: Sequence[KubeObject], release: Release | str | None, profile: Profile | None) -> Dump:
+        objects = [set_defaults(obj) for obj in read]
+        classes = [obj for obj in objects if isinstance(obj, PriorityClass)] or system_priority_classes()
+        for pod in (obj for obj in objects if isinstance(obj, Pod)):
+            pod.metadata.namespace = pod.metadata.namespace or "default"
+            if pod.spec.priority is None:
+                admit_priority(pod, [*classes, *system_priority_classes()])
+        made = cls(objects, Release.of(release), profile)
+        if not made.nodes:
+            raise KitError("there is no Node in it: kubectl get nodes,pods -A -o yaml prints what is needed")
+        made._leave_out_volumes()
+        made._leave_out_claims()
+        return made
+
+    def _leave_out_volumes(self) -> None:
+        """Where the objects behind the pods' claims were not printed, nothing can be said about them.
+
+        Without this every pod with a claim would be refused because its claim "is not found".
+        """
+        claims = self.of(PersistentVolumeClaim)
+        bound = [claim for claim in claims if claim.spec.volume_name]
+        classes = [claim for claim in claims if not claim.spec.volume_name and claim.spec.storage_class_name]
+        missing = [
+            kind
+            for kind, absent in (
+                ("persistentvolumeclaims", not claims),
+                ("persistentvolumes", bound and not self.of(PersistentVolume)),
+                ("storageclasses", classes and not self.of(StorageClass)),
+            )
+            if absent
+        ]
+        users = [pod for pod in self.pods if any(v.persistent_volume_claim or v.ephemeral for v in pod.spec.volumes)]
+        if not missing or not users:
+            return
+        for pod in users:
+            pod.spec.volumes = [v for v in pod.spec.volumes if not (v.persistent_volume_claim or v.ephemeral)]
+        self.left_out = f"the pods' volume claims: there are no {', '.join(missing)} in what was read"
+
+    def _leave_out_claims(self) -> None:
+        """The same for claims of devices."""
+        users = [pod for pod in self.pods if pod.spec.resource_claims]
+        kinds: dict[str, type[KubeObject]]
+        kinds = {"resourceclaims": ResourceClaim, "deviceclasses": DeviceClass, "resourceslices": ResourceSlice}
+        missing = [plural for plural, kind in kinds.items() if not self.of(kind)]
+        if not users or not missing or not self.release.enabled("DynamicResourceAllocation"):
+            return
+        for pod in users:
+            pod.spec.resource_claims = []
+        said = f"the pods' claims of devices: there are no {', '.join(missing)} in what was read"
+        self.left_out = f"{self.left_out}; {said}" if self.left_out else said
+
+    def of(self, kind: type[T]) -> list[T]:
+        """All objects of a type."""
+        return [obj for obj in self.objects if isinstance(obj, kind)]
+
+    @property
+    def nodes(self) -> list[Node]:
+        """The nodes."""
+        return self.of(Node)
+
+    @property
+    def pods(self) -> list[Pod]:
+        """The pods."""
+        return self.of(Pod)
+
+    @property
+    def pending(self) -> list[Pod]:
+        """The pods that wait for a node."""
+        return [
+            pod
+            for pod in self.pods
+            if not pod.spec.node_name
+            and pod.status.phase in ("", "Pending")
+            and pod.metadata.deletion_timestamp is None
+        ]
+
+    def pod(self, name: str = "") -> Pod:
+        """A pod by `name` or `namespace/name`; "" = the only one that waits.
+
+        Raises:
+            NotFound: where there is none. KitError: where the name does not say which.
+        """
+        if not name:
+            waiting = self.pending
+            if len(waiting) == 1:
+                return waiting[0]
+            listed = ", ".join(pod.key for pod in waiting[:10]) or "none"
+            raise KitError(f"which pod? {len(waiting)} wait for a node: {listed}")
+        found = [pod for pod in self.pods if name in (pod.key, pod.name)]
+        if not found:
+            raise NotFound("pods", name)
+        if len(found) > 1:
+            raise KitError(f"which pod? {', '.join(pod.key for pod in found)}")
+        return found[0]
+
+    @cached_property
+    def _standing(self) -> list[PodInfo]:
+        """The pods on nodes, with what every scheduler asks of them; each way out that is tried needs a scheduler."""
+        found = [PodInfo(pod, self.release) for pod in self.pods if pod.spec.node_name]
+        for info in found:
+            _ = info.requests, info.non_zero
+        return found
+
+    def scheduler(self, nodes: Iterable[Node] | None = None, without: Pod | None = None) -> Scheduler:
+        """A scheduler that sees the cluster.
+
+        Args:
+            nodes: in place of the cluster's own. without: a pod that is left out.
+        """
+        pods = self.pods
+        return Scheduler(
+            self.nodes if nodes is None else nodes,
+            [info for info in self._standing if info.pod is not without],
+            release=self.release,
+            profile=self.profile,
+            namespaces=self.of(Namespace),
+            services=self.of(Service),
+            replication_controllers=self.of(ReplicationController),
+            replica_sets=self.of(ReplicaSet),
+            stateful_sets=self.of(StatefulSet),
+            budgets=self.of(PodDisruptionBudget),
+            volumes=self.objects,
+            claims=self.objects,
+            nominated=[p for p in pods if p.status.nominated_node_name and not p.spec.node_name and p is not without],
+        )
+
+    def explain(self, pod: Pod) -> Decision:
+        """What the scheduler decides about a pod, its own place left out."""
+        return self.scheduler(without=pod).explain(unbound(pod))
+
+    def how_many(self, pod: Pod, most: int = 100_000) -> tuple[dict[str, int], Decision | None]:
+        """How many more pods like this one fit; one that waits is the first of them, one that has a node stays there.
+
+        Returns:
+            Node -> number, and the decision about the first that does not fit (None where `most` was reached).
+        """
+        scheduler = self.scheduler(without=None if pod.spec.node_name else pod)
+        placed: dict[str, int] = {}
+        for number in range(most):
+            clone = unbound(pod)
+            clone.metadata.name, clone.metadata.uid = f"{pod.name}-{number}", f"clone-{number}"
+            self._claims_of_its_own(clone, scheduler)
+            decision = scheduler.schedule(clone)
+            if not decision.chosen:
+                return placed, decision
+            placed[decision.chosen] = placed.get(decision.chosen, 0) + 1
+        return placed, None
+
+    def _claims_of_its_own(self, clone: Pod, scheduler: Scheduler) -> None:
+        """Where a pod's claims are made from templates, another pod like it gets others."""
+        known = {status.name: status.resource_claim_name for status in clone.status.resource_claim_statuses}
+        for entry in clone.spec.resource_claims:
+            claim = scheduler.context.claims.find(clone.namespace, known.get(entry.name) or "")
+            if entry.resource_claim_template_name is None or claim is None:
+                continue
+            owner = OwnerReference(
+                api_version="v1", kind="Pod", name=clone.name, uid=clone.metadata.uid, controller=True
+            )
+            name = f"{clone.name}-{entry.name}"
+            meta = ObjectMeta(name=name, namespace=clone.namespace, uid=name, owner_references=[owner])
+            scheduler.context.claims.put(ResourceClaim(metadata=meta, spec=claim.spec))
+            known[entry.name] = name
+        clone.status.resource_claim_statuses = [
+            PodResourceClaim(name=entry, resource_claim_name=name) for entry, name in known.items()
+        ]
+
+
+def unbound(pod: Pod) -> Pod:
+    """A copy that waits for a node."""
+    made = deepcopy(pod)
+    made.spec.node_name, made.status.nominated_node_name, made.status.phase = "", "", "Pending"
+    return made
+
+
+_COUNT = re.compile(
+    r"(\d+)/(\d+) nodes are available: (.*?)"
+    r"(?:\. (?:[^.]*, )?preemption: (?:\d+/\d+ nodes are available: )?(.*))?$"  # other PostFilter plugins speak first
+)
+_REASON = re.compile(r"(\d+) (.+)")
+
+
+def decode(message: str) -> dict[str, Any]:
+    """A FailedScheduling message in its parts.
+
+    Returns:
+        `nodes` (all), `reasons` and `preemption` (reason -> number of nodes).
+
+    Raises:
+        KitError: for a text that is none.
+    """
+    found = _COUNT.search(" ".join(message.split()).rstrip("."))
+    if found is None:
+        raise KitError('no FailedScheduling message: "0/3 nodes are available: 3 Insufficient cpu." is one')
+    return {
+        "nodes": int(found[2]),
+        "reasons": _reasons(found[3]),
+        "preemption": _reasons(found[4] or ""),
+    }
+
+
+def _reasons(text: str) -> dict[str, int]:
+    """`3 Insufficient cpu, 1 node(s) had untolerated taint {a: b}`; a comma inside a reason is part of it."""
+    counted: dict[str, int] = {}
+    for part in re.split(r", (?=\d+ )", text.strip().rstrip(".")):
+        found = _REASON.fullmatch(part.strip())
+        if found is not None:
+            counted[found[2].rstrip(".")] = int(found[1])
+        elif part:
+            counted[part] = 0
+    return counted

@@ -1,0 +1,121 @@
+"""What the OOM killer would do if a pod came: tried out on a copy of the node, so that nothing happens to the node.
+
+The copy is a simulated kernel with the cgroups that the kubelet would want, and one process for each that runs now. The
+new pod's containers start in it, and whom that kernel kills is the forecast; on a simulated node it is exact, on a real
+one it is what the rules say.
+
+Source: mm/oom_kill.c, mm/memcontrol.c, by `kitlib.node.simulated`; kubelet EnsureExists, GetContainerOOMScoreAdjust.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kitlib.api.core import Pod
+from kitlib.cluster.nodes.metrics import NODE, name_of, oom_row
+from kitlib.kubelet.cm.cgroup_tree import CgroupTree
+from kitlib.kubelet.cm.desired import desired_tree, running_containers
+from kitlib.kubelet.qos.policy import container_oom_score_adjust
+from kitlib.node.simulated import oom
+from kitlib.node.simulated.kernel import Kernel
+from kitlib.node.simulated.workloads import FOREVER, Phase, Workload, workload_of
+
+_KILL = re.compile(r"oom-kill:constraint=\w+.*?(?:oom_memcg=(?P<where>[^,]+)|global_oom),task_memcg=(?P<cgroup>[^,]+)")
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What would happen.
+
+    Attributes:
+        rows: every process that the killer would look at, the new ones included, worst first (as `looking.oom_rows`).
+        where: the cgroup whose limit is in the way; "/" = the machine's memory; "" = everything fits.
+        victims: names of those killed, in this order.
+    """
+
+    rows: list[dict[str, Any]]
+    where: str
+    victims: tuple[str, ...]
+
+
+def forecast(node: Any, pods: Sequence[Pod], coming: Pod) -> Forecast:
+    """What the OOM killer would do if `coming` started on `node`.
+
+    Args:
+        node: simulated or real. pods: that stand on it. coming: defaulted, with a UID.
+
+    Raises:
+        KitError: where the pod's workload cannot be read.
+    """
+    config, version = node.config, node.desired().version
+    kernel = Kernel(config.machine, version)
+    tree = desired_tree(config, [*pods, coming], version=version)
+    kernel.cgroups.apply(tree)
+    places = {(c.uid, c.container): c.path for c in tree.values() if c.writer == "runtime"}
+    now = node.desired()
+    for process in node.processes():
+        there = now.get(process.cgroup)
+        path = places.get((there.uid, there.container), "/") if there is not None else "/"
+        alike = Workload((Phase(FOREVER, memory=process.memory),), name=process.name)
+        kernel.spawn(alike, path, process.oom_score_adj)
+    kernel.exits()
+    standing = [kernel.candidate(p) for p in kernel.processes.values()]
+    arriving, logged = [], len(kernel.log)
+    for container in running_containers(coming):
+        path = places[coming.metadata.uid, container.name]
+        score = container_oom_score_adjust(coming, container, config.machine.memory, config.gates)
+        workload = workload_of(coming, container)
+        most = max(phase.memory for phase in workload.phases)
+        tables = (1 + most // (oom.PAGE * 512)) * oom.PAGE
+        arriving.append(oom.Candidate(0, workload.name, path, score, most, tables))
+        kernel.spawn(Workload((Phase(FOREVER, memory=most),), name=workload.name), path, score)
+    kills = kills_in(kernel.log[logged:])
+    where = kills[0][0] if kills else ""
+    limit = kernel.limit(where or "/") or config.machine.memory
+    rows = _ranked([*standing, *arriving], tree, where or "/", min(limit, config.machine.memory) // oom.PAGE)
+    return Forecast(rows, where, tuple(name_of(tree.get(cgroup), cgroup) for _, cgroup in kills))
+
+
+def kills_in(log: Iterable[str]) -> list[tuple[str, str]]:
+    """(cgroup whose limit was reached, "/" = the machine; cgroup of the victim) of every kill in lines of dmesg."""
+    found = []
+    for line in log:
+        hit = _KILL.search(line)
+        if hit:
+            found.append((hit["where"] or "/", hit["cgroup"]))
+    return found
+
+
+def _ranked(candidates: Sequence[oom.Candidate], tree: CgroupTree, where: str, total: int) -> list[dict[str, Any]]:
+    rows = []
+    for one in candidates:
+        cgroup = tree.get(one.cgroup)
+        inside = where == "/" or one.cgroup == where or one.cgroup.startswith(where + "/")
+        points = oom.badness(one, total)
+        if points is None or not inside or (cgroup is not None and cgroup.kind == "sandbox"):
+            continue
+        known = cgroup is not None and bool(cgroup.pod)
+        rows.append(oom_row(one, name_of(cgroup, one.name), cgroup.qos if known and cgroup else NODE, points))
+    return sorted(rows, key=lambda row: -row["badness"])
+
+
+def cpu_forecast(node: Any, wanted: Mapping[str, float]) -> dict[str, float]:
+    """How many CPUs each cgroup would get if these were busy and nobody else.
+
+    Args:
+        node: simulated or real. wanted: path of a container's cgroup -> busy threads in it.
+
+    Returns:
+        Path -> CPUs, by the weights and quotas that the kubelet wants there.
+    """
+    tree = node.desired()
+    kernel = Kernel(node.config.machine, tree.version)
+    kernel.cgroups.apply(tree)
+    pids = {
+        path: kernel.spawn(Workload((Phase(FOREVER, cpus=cpus),), name="busy"), path) for path, cpus in wanted.items()
+    }
+    kernel.advance(0.0)
+    return {path: kernel.processes[pid].rate if pid in kernel.processes else 0.0 for path, pid in pids.items()}

@@ -1,0 +1,166 @@
+"""A cluster that runs: its objects read through the official client, with the user's own rights, and nothing written.
+
+    dump = read_cluster(context="production")       # as `kubectl --context production get …` would see it
+    dump.explain(dump.pod("web-0"))
+
+Only `get` and `list` are used. A kind that may not be listed, or that the cluster does not have, is left out, and
+`dump.left_out` names it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlencode
+
+import msgspec
+
+from kitlib.advisor.dump import Dump
+from kitlib.api.errors import KitError
+from kitlib.api.release import RELEASES, Release
+from kitlib.scheduler.profile import Profile
+
+NEEDED = (("", "v1", "nodes", "Node"), ("", "v1", "pods", "Pod"))
+"""Without these nothing can be said: group, version, plural, kind."""
+HELPFUL = (
+    ("", "v1", "namespaces", "Namespace"),
+    ("", "v1", "services", "Service"),
+    ("", "v1", "replicationcontrollers", "ReplicationController"),
+    ("apps", "v1", "replicasets", "ReplicaSet"),
+    ("apps", "v1", "statefulsets", "StatefulSet"),
+    ("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget"),
+    ("scheduling.k8s.io", "v1", "priorityclasses", "PriorityClass"),
+    ("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim"),
+    ("", "v1", "persistentvolumes", "PersistentVolume"),
+    ("storage.k8s.io", "v1", "storageclasses", "StorageClass"),
+    ("storage.k8s.io", "v1", "csinodes", "CSINode"),
+    ("storage.k8s.io", "v1", "csidrivers", "CSIDriver"),
+    ("storage.k8s.io", "v1", "csistoragecapacities", "CSIStorageCapacity"),
+)
+DEVICES = (
+    ("resource.k8s.io", "v1", "resourceclaims", "ResourceClaim"),
+    ("resource.k8s.io", "v1", "deviceclasses", "DeviceClass"),
+    ("resource.k8s.io", "v1", "resourceslices", "ResourceSlice"),
+)
+"""Asked for where a pod claims devices; releases before 1.34 do not have them."""
+PAGE = 500
+"""Objects a request; a large cluster is read in pages, as kubectl does."""
+TIMEOUT = 30
+
+
+def read_cluster(
+    kubeconfig: str = "",
+    *,
+    context: str = "",
+    release: Release | str | None = None,
+    profile: Profile | None = None,
+) -> Dump:
+    """Read what the scheduler looks at from a running cluster.
+
+    Args:
+        kubeconfig: path of the file; "" = $KUBECONFIG or ~/.kube/config, inside a pod its service account.
+        context: in that file; "" = the current one.
+        release: whose scheduler is asked; None = the cluster's own version, where the kit follows it.
+        profile: its plugins; None = the defaults.
+
+    Raises:
+        KitError: the client is not installed, the cluster does not answer, or nodes and pods may not be listed.
+    """
+    client = _client(kubeconfig, context)
+    items: list[dict[str, Any]] = []
+    missing: list[str] = []
+    wanted = [*NEEDED, *HELPFUL]
+    for group, version, plural, kind in wanted:
+        try:
+            found = _list(client, group, version, plural, kind)
+        except _Refused as refused:
+            if kind in ("Node", "Pod"):
+                raise KitError(f"{plural} cannot be listed: {refused}; the scheduler's view needs them") from None
+            missing.append(plural)
+            continue
+        items += found
+        if kind == "Pod" and any((pod.get("spec") or {}).get("resourceClaims") for pod in found):
+            wanted += DEVICES
+    dump = Dump.of_items(items, release=release or _release_of(client), profile=profile)
+    if missing:
+        said = f"{', '.join(missing)}: they may not be listed"
+        dump.left_out = f"{dump.left_out}; {said}" if dump.left_out else said
+    return dump
+
+
+class _Refused(Exception):
+    """One kind cannot be listed."""
+
+
+def _client(kubeconfig: str, context: str) -> Any:
+    try:
+        from kubernetes import client, config
+    except ImportError:
+        raise KitError("reading a running cluster needs the client: pip install 'kitlib[live]'") from None
+    try:
+        configuration = client.Configuration()
+        config.load_kube_config(kubeconfig or None, context or None, configuration)
+    except config.ConfigException as error:
+        try:
+            if kubeconfig or context:
+                raise KitError(f"kubeconfig: {error}") from None
+            config.load_incluster_config(configuration)
+        except config.ConfigException:
+            raise KitError(f"kubeconfig: {error}") from None
+    configuration.retries = 1
+    return client.ApiClient(configuration)
+
+
+def _get(client: Any, path: str, **query: Any) -> dict[str, Any]:
+    """One GET as plain data.
+
+    Raises:
+        _Refused: 401, 403, 404. KitError: no answer, or another one.
+    """
+    from kubernetes.client.exceptions import ApiException
+
+    asked = urlencode({name: value for name, value in query.items() if value})
+    configuration = client.configuration
+    headers = {"Accept": "application/json"}
+    for one in configuration.auth_settings().values():
+        headers[one["key"]] = one["value"]
+    url = f"{configuration.host}{path}{'?' if asked else ''}{asked}"
+    try:
+        answer = client.rest_client.request("GET", url, headers=headers, _request_timeout=TIMEOUT)
+        status, reason = answer.status, answer.reason
+        body = answer.read() if hasattr(answer, "read") else answer.data
+    except ApiException as error:  # older clients raise it here, newer ones only when the answer is read as an object
+        status, reason, body = error.status, error.reason, b""
+    except Exception as error:  # urllib3's own: no route, no name, a wrong certificate
+        raise KitError(f"{configuration.host}: {error}") from None
+    if status in (401, 403, 404):
+        raise _Refused(f"{status} {reason}")
+    if not 200 <= status < 300:
+        raise KitError(f"{configuration.host}{path}: {status} {reason}")
+    try:
+        return dict(msgspec.json.decode(body))
+    except (msgspec.DecodeError, TypeError, ValueError) as error:
+        raise KitError(f"{configuration.host}{path}: no JSON object: {error}") from None
+
+
+def _list(client: Any, group: str, version: str, plural: str, kind: str) -> list[dict[str, Any]]:
+    """All objects of a kind, page by page; a list's items do not say what they are."""
+    path = f"/apis/{group}/{version}/{plural}" if group else f"/api/{version}/{plural}"
+    found: list[dict[str, Any]] = []
+    token = ""
+    while True:
+        page = _get(client, path, limit=PAGE, **{"continue": token})
+        for item in page.get("items") or ():
+            found.append({"apiVersion": f"{group}/{version}" if group else version, "kind": kind, **item})
+        token = (page.get("metadata") or {}).get("continue", "")
+        if not token:
+            return found
+
+
+def _release_of(client: Any) -> Release | None:
+    """The cluster's own release, or None where the kit does not follow it."""
+    try:
+        said = _get(client, "/version")
+    except _Refused:
+        return None
+    name = f"{said.get('major', '')}.{str(said.get('minor', '')).rstrip('+')}"
+    return Release(name) if name in RELEASES else None

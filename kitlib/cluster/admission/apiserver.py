@@ -1,0 +1,224 @@
+"""The API server: everything that changes an object passes here: defaults, admission, validation, then the store.
+
+The order is the real one's: defaults, mutating admission (Priority, LimitRanger's defaults, the tolerations that every
+pod gets), validation, validating admission (LimitRanger's limits, ResourceQuota). ServiceAccounts are left out: nothing
+in the kit authenticates.
+
+Source: apiserver registry.Store, kubeapiserver options.AllOrderedPlugins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any, TypeVar
+
+from kitlib.api.apps import DaemonSet, Deployment, ReplicaSet, StatefulSet
+from kitlib.api.core import LimitRange, Namespace, Node, Pod, PodStatus, ResourceQuota, Toleration
+from kitlib.api.defaults import set_defaults
+from kitlib.api.devices import ResourceClaim, ResourceClaimStatus, ResourceClaimTemplate
+from kitlib.api.errors import Forbidden, Invalid, NotFound
+from kitlib.api.meta import Condition, KubeObject, ObjectMeta
+from kitlib.api.pod_strategy import mark_deleted, prepare_for_create
+from kitlib.api.policy import PriorityClass
+from kitlib.api.release import Release
+from kitlib.api.serialize import deepcopy
+from kitlib.cluster.admission import limit_range, quota
+from kitlib.cluster.admission.priority import admit_priority, check_priority_class, system_priority_classes
+from kitlib.cluster.admission.validation import admin_access, validate
+from kitlib.cluster.store.kinds import resource, resource_of
+from kitlib.cluster.store.store import Store
+from kitlib.kubelet.qos.qos_class import compute_pod_qos
+
+T = TypeVar("T", bound=KubeObject)
+NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
+_FALL_AWAY_AFTER = 300  # seconds; Source: plugin/pkg/admission/defaulttolerationseconds
+
+
+class APIServer:
+    """The way to the store.
+
+    Attributes:
+        store: what is kept; reading goes there directly.
+        refusals: UID of a workload -> the situation in which its last pod was refused (see the ReplicaSet controller).
+        recorded: UID, reason and message of an event -> its name, so that one that repeats is counted.
+        mutators: mutating webhooks for new pods; each changes the pod in place.
+
+    Args:
+        now: the clock; None = the machine's.
+        seed: of UIDs and generated names.
+        release: whose feature gates hold; None = the newest.
+    """
+
+    def __init__(
+        self, now: Callable[[], datetime] | None = None, seed: int = 0, release: Release | None = None
+    ) -> None:
+        self.release = release or Release.latest()
+        self.store = Store(now, seed)
+        self.refusals: dict[str, tuple[object, ...]] = {}
+        self.recorded: dict[tuple[str, str, str, str], str] = {}
+        self.mutators: list[Callable[[Pod], None]] = []
+        for name in NAMESPACES:
+            labels = {"kubernetes.io/metadata.name": name}
+            namespace = Namespace(metadata=ObjectMeta(name=name, labels=labels), status={"phase": "Active"})
+            self.store.create(namespace)
+        for built_in in system_priority_classes():
+            self.store.create(built_in)
+
+    def create(self, obj: T) -> T:
+        """Make a new object.
+
+        Returns:
+            A copy of what was stored.
+
+        Raises:
+            Invalid, Forbidden, AlreadyExists, NotFound (its namespace): and then nothing has changed.
+        """
+        made = self._placed(deepcopy(obj))
+        made.metadata.resource_version = ""
+        set_defaults(made)
+        if isinstance(made, Pod):
+            prepare_for_create(made, self.release)
+            self._admit_pod(made)
+            for mutate in self.mutators:
+                mutate(made)
+            made.status = PodStatus(phase="Pending", qos_class=compute_pod_qos(made, self.release))
+            _mark_gated(made)
+        elif isinstance(made, Deployment | ReplicaSet | StatefulSet | DaemonSet):
+            made.status = {}
+        elif isinstance(made, ResourceClaim):
+            made.status = ResourceClaimStatus()
+        errors = validate(made, None)
+        if isinstance(made, ResourceClaim | ResourceClaimTemplate):
+            errors += admin_access(made, self.store.get(Namespace, made.namespace, copy=False).metadata.labels)
+        if errors:
+            raise Invalid(made.kind, made.name or made.metadata.generate_name, errors)
+        charged = self._check(made, None)
+        if isinstance(made, Namespace):
+            made.metadata.labels.setdefault("kubernetes.io/metadata.name", made.name)
+            made.status.setdefault("phase", "Active")
+        with self.store.transaction():
+            stored = self.store.create(made)
+            for changed in charged:
+                self.store.update(changed)
+        return stored
+
+    def update(self, obj: T) -> T:
+        """Replace an object's specification and metadata; its status stays as it stands.
+
+        Raises:
+            Invalid: also where a field may not change. Conflict, Forbidden, NotFound.
+        """
+        made = self._placed(deepcopy(obj))
+        old = self.store.standing(made)
+        if old is None:
+            raise NotFound(resource_of(made).qualified, made.name)
+        set_defaults(made)
+        if hasattr(made, "status") and not isinstance(made, Node):
+            made.status = old.status  # type: ignore[attr-defined]
+        errors = validate(made, old)
+        if errors:
+            raise Invalid(made.kind, made.name, errors)
+        self._check(made, old)
+        return self.store.update(made)
+
+    def update_status(self, obj: T) -> T:
+        """Replace an object's status; everything else stays as it stands."""
+        standing = self.store.get(obj.kind, obj.name, obj.namespace)
+        standing.status = deepcopy(obj.status)  # type: ignore[attr-defined]
+        return self.store.update(standing)
+
+    def resize(self, pod: Pod) -> Pod:
+        """The pod's `resize` subresource: only its containers' resources change.
+
+        Raises:
+            Invalid: where something else changes, or the pod's QoS class would. Forbidden: by a quota or limit range.
+        """
+        made = deepcopy(pod)
+        old = self.store.get(Pod, made.name, made.namespace)
+        set_defaults(made)
+        made.status = old.status
+        errors = validate(made, old, subresource="resize")
+        if errors:
+            raise Invalid(made.kind, made.name, errors)
+        charged = self._check(made, old)
+        with self.store.transaction():
+            stored = self.store.update(made)
+            for changed in charged:
+                self.store.update(changed)
+        return stored
+
+    def bind(self, name: str, namespace: str, node: str) -> Pod:
+        """Give a pod its node, as the scheduler's Binding does.
+
+        Raises:
+            NotFound: where the pod is gone. Forbidden: where it has a node already.
+        """
+        pod: Pod = self.store.get(Pod, name, namespace)
+        if pod.spec.node_name:
+            raise Forbidden("pods/binding", name, f"pod {name} is already assigned to node {pod.spec.node_name!r}")
+        if pod.spec.scheduling_gates:
+            raise Forbidden("pods/binding", name, f"pod {name} has non-empty .spec.schedulingGates")
+        pod.spec.node_name = node
+        pod.status.nominated_node_name = ""
+        return self.store.update(pod, same_generation=True)
+
+    def delete(self, kind: str | type[T], name: str, namespace: str = "", *, grace: int | None = 0) -> Any:
+        """Remove an object.
+
+        Args:
+            kind, name, namespace: which.
+            grace: of a pod: seconds until it must be gone; 0 = at once, None = what the pod says. A pod with a grace
+                period stays, marked, until its kubelet has stopped it and deletes it with 0; it can become shorter.
+
+        Returns:
+            The object as it stood, or as it is marked. So stays a claim that is allocated, until nobody uses it.
+        """
+        if grace != 0 and resource(kind).kind == "Pod":
+            pod: Pod = self.store.get(Pod, name, namespace)
+            if mark_deleted(pod, grace, self.store.now()):
+                return self.store.update(pod)
+        if resource(kind).kind == "ResourceClaim":
+            claim: ResourceClaim = self.store.get(ResourceClaim, name, namespace)
+            if claim.metadata.finalizers:
+                claim.metadata.deletion_timestamp = claim.metadata.deletion_timestamp or self.store.now()
+                return self.store.update(claim)
+        return self.store.delete(kind, name, namespace)
+
+    def _placed(self, obj: T) -> T:
+        """Put an object into its namespace: `default` where none is named."""
+        kind = resource_of(obj)
+        if not kind.namespaced:
+            obj.metadata.namespace = ""
+            return obj
+        obj.metadata.namespace = obj.metadata.namespace or "default"
+        if self.store.find(Namespace, obj.metadata.namespace, copy=False) is None:
+            raise NotFound("namespaces", obj.metadata.namespace)
+        return obj
+
+    def _admit_pod(self, pod: Pod) -> None:
+        admit_priority(pod, self.store.list(PriorityClass, copy=False))
+        limit_range.apply_defaults(pod, self.store.list(LimitRange, pod.namespace, copy=False))
+        for key in ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"):
+            if not any(t.key in ("", key) and t.effect in ("", "NoExecute") for t in pod.spec.tolerations):
+                pod.spec.tolerations.append(
+                    Toleration(key=key, operator="Exists", effect="NoExecute", toleration_seconds=_FALL_AWAY_AFTER)
+                )
+
+    def _check(self, made: KubeObject, old: KubeObject | None) -> list[ResourceQuota]:
+        """Validating admission; returns the quotas with their new use."""
+        if isinstance(made, PriorityClass):
+            check_priority_class(made, self.store.list(PriorityClass, copy=False))
+        if isinstance(made, Pod) and old is None:
+            limit_range.check(made, self.store.list(LimitRange, made.namespace, copy=False))
+        if not made.namespace:
+            return []
+        return quota.admit(made, self.store.list(ResourceQuota, made.namespace), old)
+
+
+def _mark_gated(pod: Pod) -> None:
+    """A pod with gates says why nobody schedules it. Source: registry/core/pod applySchedulingGatedCondition."""
+    if pod.spec.scheduling_gates:
+        message = "Scheduling is blocked due to non-empty scheduling gates"
+        condition = Condition(type="PodScheduled", status="False", reason="SchedulingGated", message=message)
+        pod.status.conditions.append(condition)

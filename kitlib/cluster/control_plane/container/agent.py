@@ -1,0 +1,301 @@
+"""What runs in the control plane's container: store, admission, controllers and scheduler, served over one stream.
+
+One thread reads all the time and only sorts: lines of nodes go to their channels, requests into a queue. The other
+does everything else: it answers requests one by one and, in between, lets controllers and scheduler act on what nodes
+report.
+"""
+
+from __future__ import annotations
+
+import gc
+import itertools
+import os
+import queue
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from kitlib.api.core import Pod
+from kitlib.api.errors import KitError
+from kitlib.api.meta import KubeObject
+from kitlib.api.serialize import Located, from_dict, to_dict
+from kitlib.cluster.control_plane.container import wire
+from kitlib.cluster.control_plane.container.channel import Channel, Stand
+from kitlib.cluster.control_plane.polling import RealClock
+from kitlib.cluster.control_plane.realtime import RealTimeCluster
+from kitlib.cluster.nodes.container import RealNode, config_of
+from kitlib.cluster.nodes.plan import NodePlan
+from kitlib.cluster.store.store import Gone
+from kitlib.node.real import protocol
+
+LOOK = 0.25
+"""Seconds between two looks of controllers and scheduler while nothing is reported."""
+START = 120.0
+"""Seconds that the owner has for starting one node."""
+_CHUNK = 1 << 16
+_METHODS = ("patch", "resize", "delete", "evict", "settle", "scale", "cordon")
+_API = ("create", "update", "update_status", "resize")
+
+
+class ControlledCluster(RealTimeCluster):
+    """The cluster of a control plane whose nodes somebody else holds; it begins without any.
+
+    Args:
+        plane: where nodes come from. clock: of the control plane.
+        settings: as for `Cluster.simulated`.
+    """
+
+    def __init__(self, plane: ControlPlane, clock: RealClock, settings: Mapping[str, Any]) -> None:
+        self._plane = plane
+        self._facts: dict[str, Mapping[str, Any]] = {}
+        super().__init__([], clock=clock, **settings)
+
+    def join(self, plans: Sequence[NodePlan], facts: Mapping[str, Mapping[str, Any]]) -> None:
+        """Add nodes.
+
+        Args:
+            facts: what those said whose kubelets run already; the others are started.
+        """
+        self._facts = dict(facts)
+        self.add_nodes(plans)
+
+    def _machine(self, one: NodePlan) -> Any:
+        config = config_of(one, self.release)
+        facts = self._facts.pop(one.name, None) or self._plane.start(one)
+        return RealNode(one, config, Stand(self._plane.channel(one.name), self._plane.end), self._record, facts=facts)
+
+    def facts(self, known: set[str]) -> dict[str, Mapping[str, Any]]:
+        """What nodes said when they were started; only those that are not known."""
+        return {name: node.facts for name, node in self._machines.items() if name not in known}
+
+
+class ControlPlane:
+    """Serves one cluster.
+
+    Args:
+        reads, writes: descriptors of the owner's lines and of the answers.
+    """
+
+    def __init__(self, reads: int, writes: int) -> None:
+        self._reads, self._writes = reads, writes
+        self._lock = threading.Lock()
+        self._inbox: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+        self._reported, self._ended, self._loads = threading.Event(), False, False
+        self._channels: dict[str, Channel] = {}
+        self._starts: dict[int, queue.SimpleQueue[dict[str, Any]]] = {}
+        self._numbers = itertools.count(1)
+        self._cluster: ControlledCluster | None = None
+        self._clock = RealClock()  # follows the owner's, so that what both note down stands in one order
+        self._does: dict[str, Callable[..., Any]] = {
+            "begin": self._begin,
+            "changes": lambda: None,
+            "apply": self._apply,
+            "call": self._call,
+            "api": self._api,
+            "add_nodes": self._add_nodes,
+            "decision": lambda name, namespace: wire.pack(self._standing.decision(name, namespace)),
+            "explain": self._explain,
+            "record_event": self._record_event,
+        }
+
+    # Lines.
+
+    def write(self, line: bytes) -> None:
+        """Send one line to the owner."""
+        with self._lock:
+            protocol.write(self._writes, line)
+
+    def _read(self) -> None:
+        """The reader's thread: until the owner has gone."""
+        rest = b""
+        while piece := os.read(self._reads, _CHUNK):
+            *lines, rest = (rest + piece).split(b"\n")
+            for line in lines:
+                with suppress(KitError):
+                    self._sort(line)
+        self._ended = True
+        self._inbox.put(None)
+
+    def _sort(self, line: bytes) -> None:
+        head = wire.passed(line)
+        if head.sender:
+            if self.channel(head.sender).take(bytes(head.line)):
+                self._wake()
+            return
+        message = protocol.decode(line)
+        if "gone" in message:
+            self.channel(message["gone"]).over(message["said"])
+            self._wake()
+        elif "started" in message:
+            waiting = self._starts.get(message["started"])
+            if waiting is not None:
+                waiting.put(message)
+        else:
+            self._inbox.put(message)
+
+    def _wake(self) -> None:
+        if not self._reported.is_set():
+            self._reported.set()
+            self._inbox.put(None)
+
+    # Nodes.
+
+    def channel(self, name: str) -> Channel:
+        """The conversation with a node."""
+        found = self._channels.get(name)
+        if found is None:
+            found = self._channels.setdefault(name, Channel(name, self.write))
+        return found
+
+    def start(self, one: NodePlan) -> Mapping[str, Any]:
+        """Have the owner start a node.
+
+        Returns:
+            What the node said.
+
+        Raises:
+            KitError: where it does not start.
+        """
+        number = next(self._numbers)
+        self._starts[number] = queue.SimpleQueue()
+        self._channels.pop(one.name, None)
+        self.write(protocol.encode({"start": number, "plan": wire.pack(one)}))
+        try:
+            answer = self._starts[number].get(timeout=START)
+        except queue.Empty:
+            raise KitError(f"node {one.name}: it was not started within {START:g} s") from None
+        finally:
+            del self._starts[number]
+        if "error" in answer:
+            raise wire.error_from_data(answer["error"])
+        facts: Mapping[str, Any] = answer["facts"]
+        return facts
+
+    def end(self, name: str) -> None:
+        """Have the owner end a node."""
+        self.write(protocol.encode({"end": name}))
+
+    # Serving.
+
+    def run(self) -> int:
+        """Serve until the owner has gone."""
+        threading.Thread(target=self._read, name="reader", daemon=True).start()
+        next_look = 0.0
+        while not self._ended:
+            try:
+                asked = self._inbox.get(timeout=max(0.0, next_look - time.monotonic()))
+            except queue.Empty:
+                asked = None
+            if asked is not None:
+                self._answer(asked)
+                if self._loads:
+                    self._load()
+            if asked is None or time.monotonic() >= next_look:  # also where somebody asks all the time
+                self._look()
+                next_look = time.monotonic() + LOOK
+        return 0
+
+    def _load(self) -> None:
+        """While the owner has its answer and types: what the first pod will need."""
+        self._loads = False
+        self._standing.load()
+        gc.freeze()  # what was loaded stays; a full collection need not walk it while somebody waits
+
+    def _look(self) -> None:
+        """Let controllers and scheduler act; what goes wrong is told, and the next look tries again."""
+        self._reported.clear()
+        if self._cluster is not None and not self._ended:
+            try:
+                self._cluster._pass(0)
+            except (KitError, OSError) as error:
+                sys.stderr.write(f"{type(error).__name__}: {error}\n"[:500])
+
+    def _answer(self, asked: dict[str, Any]) -> None:
+        number, what = asked.pop("id", 0), str(asked.pop("do", ""))
+        since, known, seen = asked.pop("since", 0), set(asked.pop("known", ())), asked.pop("journal", 0)
+        self._clock.follow(asked.pop("at", 0.0))
+        try:
+            if what not in self._does:
+                raise KitError(f"{what!r}: this control plane knows {', '.join(sorted(self._does))}")
+            if self._cluster is not None:
+                self._cluster.refresh()
+            answer: dict[str, Any] = {"id": number, "ok": self._does[what](**asked)}
+        except Exception as error:  # whatever it is, the control plane goes on and the owner hears of it
+            answer = {"id": number, "error": wire.error_to_data(error)}
+        if self._cluster is not None:
+            answer |= self._news(since, known, seen)
+        try:
+            line = protocol.encode(answer)
+        except TypeError as error:
+            line = protocol.encode({"id": number, "error": wire.error_to_data(error)})
+        self.write(line)
+
+    def _news(self, since: int, known: set[str], seen: int) -> dict[str, Any]:
+        """What has happened since the owner asked last."""
+        cluster = self._standing
+        store = cluster.api.store
+        news: dict[str, Any] = {
+            "version": store.version,
+            "nodes": cluster.facts(known),
+            "journal": cluster.journal[seen:],
+        }
+        try:
+            news["changes"] = [[event.type, to_dict(event.object)] for event in store.changes(since)]
+        except Gone:
+            news["objects"] = [one for kind in cluster.snapshot().values() for one in kind]
+        return news
+
+    @property
+    def _standing(self) -> ControlledCluster:
+        if self._cluster is None:
+            raise KitError("the control plane has not been started")
+        return self._cluster
+
+    # Requests.
+
+    def _begin(self, version: int, settings: str) -> None:
+        if version != wire.VERSION:
+            raise KitError(f"the image speaks version {wire.VERSION}, the kit {version}: kitlib image build")
+        if self._cluster is not None:
+            raise KitError("this control plane has been started already")
+        self._cluster = ControlledCluster(self, self._clock, wire.unpack(settings))
+
+    def _apply(self, action: str, objects: Sequence[Any], create_only: bool) -> list[Any]:
+        located = [Located(from_dict(data), file, document) for data, file, document in objects]
+        return [to_dict(made) for made in self._standing._apply_located(action, located, create_only)]
+
+    def _call(self, method: str, arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:
+        if method not in _METHODS:
+            raise KitError(f"{method!r} is none of {', '.join(_METHODS)}")
+        found = getattr(self._standing, method)(*arguments, **named)
+        return to_dict(found) if isinstance(found, KubeObject) else None
+
+    def _api(self, method: str, object: Mapping[str, Any]) -> Any:
+        if method not in _API:
+            raise KitError(f"{method!r} is none of {', '.join(_API)}")
+        return to_dict(getattr(self._standing.api, method)(from_dict(dict(object))))
+
+    def _add_nodes(self, plans: str, facts: Mapping[str, Mapping[str, Any]]) -> None:
+        self._standing.join(wire.unpack(plans), facts)
+        self._loads = True
+
+    def _explain(self, pod: Any, namespace: str) -> str:
+        wanted = pod if isinstance(pod, str) else from_dict(pod, Pod)
+        return wire.pack(self._standing.explain(wanted, namespace))
+
+    def _record_event(self, about: Mapping[str, Any], reason: str, message: str, warning: bool) -> None:
+        self._standing.record_event(from_dict(dict(about)), reason, message, warning=warning)
+
+
+def main() -> int:
+    """Take standard input and output for the owner; what anybody prints goes to standard error."""
+    writes = os.dup(1)
+    os.dup2(2, 1)
+    return ControlPlane(0, writes).run()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,324 @@
+"""A cluster of real nodes whose control plane runs in a container of its own, as the user's process sees it.
+
+Whatever changes something is a request; with every answer come the changes since the last one, and a copy of the object
+store follows them, so that reading is reading. Looking into a node (files, watches, processes, logs) goes to the node
+itself. Nothing of the scheduler is loaded here before one of its decisions is asked for.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from kitlib.api.core import Node, Pod
+from kitlib.api.errors import KitError, NotFound
+from kitlib.api.meta import KubeObject
+from kitlib.api.release import Release
+from kitlib.api.serialize import Located, from_dict, to_dict
+from kitlib.cluster.control_plane.container import wire
+from kitlib.cluster.control_plane.container.relay import ControlPlaneGone, Relay
+from kitlib.cluster.control_plane.container.replica import Replica
+from kitlib.cluster.control_plane.polling import TICK, RealClock, Refreshing
+from kitlib.cluster.nodes.container import RealNode, config_of
+from kitlib.cluster.nodes.plan import NodePlan, plan
+from kitlib.cluster.nodes.provision import Show, Starter, start_all
+from kitlib.node.real.container import Privilege
+
+if TYPE_CHECKING:
+    from kitlib.scheduler.decision import Decision
+
+TIMEOUT = 600.0
+"""Seconds that a request may take: one manifest may hold thousands of objects."""
+
+
+def why_here(plugins: Sequence[Any], scheduler: Any, autoscaler: Any, gate_manager: Any) -> str:
+    """What of a cluster's settings only the user's own process can do; "" = nothing."""
+    if plugins:
+        return "plugins of your own run in this process, so the control plane does too"
+    if isinstance(scheduler, Mapping) and scheduler.get("extenders"):
+        return "extenders are called from this process (a container has no network), so the control plane runs here"
+    for name, value in (("scheduler", scheduler), ("autoscaler", autoscaler), ("gate_manager", gate_manager)):
+        if value is not None and not isinstance(value, bool | Mapping):
+            return f"{name}: an object of this process is used, so the control plane runs here"
+    try:
+        wire.pack((scheduler, autoscaler, gate_manager))
+    except KitError as error:
+        return f"the control plane runs in this process: {error}"
+    return ""
+
+
+class FrontAPI:
+    """The API server from outside (`kitlib.cluster.admission.apiserver.APIServer`): a copy to read, requests to write.
+
+    Attributes:
+        store: the copy.
+    """
+
+    def __init__(self, cluster: ControlledByContainer) -> None:
+        self._cluster = cluster
+        self.store = Replica()
+
+    def create(self, obj: KubeObject) -> Any:
+        """Create an object, as `kubectl create` does."""
+        return self._write("create", obj)
+
+    def update(self, obj: KubeObject) -> Any:
+        """Replace an object."""
+        return self._write("update", obj)
+
+    def update_status(self, obj: KubeObject) -> Any:
+        """Replace an object's status."""
+        return self._write("update_status", obj)
+
+    def resize(self, obj: Pod) -> Any:
+        """Replace the resources of a pod's containers."""
+        return self._write("resize", obj)
+
+    def delete(self, kind: Any, name: str, namespace: str = "", *, grace: int | None = None) -> None:
+        """Delete an object."""
+        self._cluster.delete(kind if isinstance(kind, str) else kind.__name__, name, namespace, grace=grace)
+
+    def _write(self, method: str, obj: KubeObject) -> Any:
+        return from_dict(self._cluster._ask("api", method=method, object=to_dict(obj)))
+
+
+class ControlledByContainer(Refreshing):
+    """Made by `Cluster.docker`; arguments as for `DockerCluster`.
+
+    Attributes:
+        clock: seconds since the cluster began.
+
+    Raises:
+        KitError: where no engine answers, the image cannot be built, or a container does not start; then nothing is
+            left.
+    """
+
+    def __init__(
+        self,
+        nodes: Any = 1,
+        *,
+        release: str | Release | None = None,
+        feature_gates: dict[str, bool] | None = None,
+        seed: int | None = None,
+        scheduler: Any = None,
+        privilege: Privilege = "least",
+        image: str = "",
+        progress: Show | None = None,
+        autoscaler: Any = None,
+        gate_manager: Any = None,
+        **common: Any,
+    ) -> None:
+        followed = Release.of(release, feature_gates)
+        self.release = followed
+        plans = [self._settled(one) for one in plan(nodes, **common)]
+        self._common, self._closed, self._lock = common, False, threading.RLock()
+        self._machines: dict[str, RealNode] = {}
+        self._seen = 0
+        self.clock = RealClock()
+        front = FrontAPI(self)
+        super().__init__(front, followed)  # type: ignore[arg-type]
+        self._starter = Starter(privilege, image)
+        self._end = weakref.finalize(self, self._starter.let_go)  # the links' threads hold the starter, not this
+        self._relay = Relay(self._starter, followed)
+        try:
+            self._starter.prepare()
+            settings = {
+                "release": followed,
+                "seed": seed,
+                "scheduler": scheduler,
+                "autoscaler": self._settled_groups(autoscaler),
+                "gate_manager": gate_manager,
+            }
+            with ThreadPoolExecutor(1) as pool:
+                begun = pool.submit(self._open, wire.pack(settings))
+                try:
+                    start_all(plans, self._relay.begin, progress)
+                except BaseException:
+                    self._starter.let_go()  # so that nobody waits for a control plane that is not wanted any more
+                    raise
+                begun.result()
+            self._add(plans, self._relay.facts)
+        except BaseException:
+            self.close()
+            raise
+
+    def _settled(self, one: NodePlan) -> NodePlan:
+        """The plan with its kubelet's settings read: files of this machine are not there in a container."""
+        return replace(one, kubelet=config_of(one, self.release).settings)
+
+    def _settled_groups(self, autoscaler: Any) -> Any:
+        """The autoscaler's arguments, with the settings of its nodes' kubelets read here."""
+        if not isinstance(autoscaler, Mapping) or not isinstance(autoscaler.get("node"), Mapping):
+            return autoscaler
+        (one,) = plan([autoscaler["node"]])
+        return {**autoscaler, "node": {**autoscaler["node"], "kubelet": self._settled(one).kubelet}}
+
+    def _open(self, settings: str) -> None:
+        """Start the control plane's container, and the control plane in it, while the nodes are starting."""
+        self._relay.open()
+        self._ask("begin", version=wire.VERSION, settings=settings)
+
+    # Requests.
+
+    def _ask(self, do: str, **about: Any) -> Any:
+        """Send a request, take what has happened, raise what was refused."""
+        with self._lock:
+            if self._closed:
+                raise KitError("this cluster has been closed")
+            link = self._relay.link
+            if link is None:
+                raise ControlPlaneGone("the control plane was never started")
+            told = {
+                "at": self.clock.seconds,
+                "since": self._copy.version,
+                "known": list(self._machines),
+                "journal": self._seen,
+            }
+            found, message = link.request(do, TIMEOUT, **told, **about)
+            self._take(message)
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    @property
+    def _copy(self) -> Replica:
+        store = self.api.store
+        assert isinstance(store, Replica)
+        return store
+
+    def _take(self, message: Mapping[str, Any]) -> None:
+        """Follow what has happened since the last answer."""
+        if "version" not in message:
+            return
+        for name, facts in message["nodes"].items():
+            begun = self._relay.begun.get(name)
+            if begun is not None:
+                self._machines[name] = RealNode(*begun[:3], self._record, begun[3], facts)
+        if "objects" in message:
+            self._copy.restart(message["objects"], message["version"])
+        else:
+            self._copy.absorb(message["changes"], message["version"])
+        standing = {node.name for node in self._copy.list(Node, copy=False)}
+        for name in [name for name in self._machines if name not in standing]:
+            del self._machines[name]
+        self._seen += len(message["journal"])
+        if not self._replaying:
+            self.journal.extend(message["journal"])
+
+    def refresh(self) -> None:
+        """Take what has happened since the last time."""
+        if not self._closed:
+            self._ask("changes")
+
+    def settle(self) -> None:
+        """Have controllers and scheduler do what they can do now."""
+        if not self._closed:
+            self._call("settle")
+
+    def _call(self, method: str, *arguments: Any, **named: Any) -> Any:
+        found = self._ask("call", method=method, arguments=arguments, named=named)
+        return None if found is None else from_dict(found)
+
+    def step(self) -> None:
+        """The shortest wait."""
+        self.advance(TICK)
+
+    # What changes something.
+
+    def _apply_located(self, action: str, located: Sequence[Located], create_only: bool) -> list[Any]:
+        objects = [[to_dict(one.object), one.file, one.document] for one in located]
+        return [from_dict(one) for one in self._ask("apply", action=action, objects=objects, create_only=create_only)]
+
+    def _delete(self, kind: str, name: str, namespace: str, grace: int | None) -> None:
+        self._call("delete", kind, name, namespace, grace=grace)
+
+    def patch(self, kind: str, name: str, patch: Mapping[str, Any], namespace: str = "default") -> Any:
+        """Change some fields of an object; see `Cluster.patch`."""
+        return self._call("patch", kind, name, dict(patch), namespace)
+
+    def resize(
+        self, name: str, containers: Mapping[str, Mapping[str, Mapping[str, str]]], namespace: str = "default"
+    ) -> Pod:
+        """Change the requests and limits of a pod's containers in place; see `Cluster.resize`."""
+        found: Pod = self._call("resize", name, {c: dict(r) for c, r in containers.items()}, namespace)
+        return found
+
+    def evict(self, name: str, namespace: str = "default") -> None:
+        """Ask for a pod's eviction; see `Cluster.evict`."""
+        self._call("evict", name, namespace)
+
+    def record_event(self, about: KubeObject, reason: str, message: str, *, warning: bool = False) -> None:
+        """Write a Kubernetes event about an object."""
+        self._ask("record_event", about=to_dict(about), reason=reason, message=message, warning=warning)
+
+    def add_nodes(self, nodes: Any, **common: Any) -> list[Node]:
+        """More nodes, as for `Cluster.docker(nodes=…)`; the Node objects that they register.
+
+        Raises:
+            KitError: also where a name is taken.
+        """
+        plans = [self._settled(one) for one in plan(nodes, **{**self._common, **common})]
+        self._add(plans, {})
+        return [self.get("Node", one.name) for one in plans]
+
+    def _add(self, plans: Sequence[NodePlan], facts: Mapping[str, Mapping[str, Any]]) -> None:
+        """Have nodes registered; those without facts the control plane has started first."""
+        self._ask("add_nodes", plans=wire.pack(plans), facts=facts)
+
+    # What is read.
+
+    @property
+    def scheduler(self) -> NoReturn:
+        """It is not here."""
+        raise KitError(
+            "the scheduler runs in the control plane's container: decision() and explain() ask it; "
+            "Cluster.docker(control_plane='process') has it in this process"
+        )
+
+    def decision(self, name: str, namespace: str = "default") -> Decision:
+        """What the scheduler thought about a pod when it last tried it.
+
+        Raises:
+            NotFound: where there is no such pod. KitError: where it was never tried.
+        """
+        found: Decision = wire.unpack(self._ask("decision", name=name, namespace=namespace))
+        return found
+
+    def explain(self, pod: Pod | str, namespace: str = "default") -> Decision:
+        """What the scheduler would decide for a pod now, the pod's own place left out; nothing is changed."""
+        asked = pod if isinstance(pod, str) else to_dict(pod)
+        found: Decision = wire.unpack(self._ask("explain", pod=asked, namespace=namespace))
+        return found
+
+    def snapshot(self) -> dict[str, Any]:
+        """Every object as plain data; see `Cluster.snapshot`."""
+        self.refresh()
+        return super().snapshot()
+
+    def node(self, name: str = "") -> RealNode:
+        """The machine behind a Node object; the name may be left out where there is only one."""
+        if not name and len(self._machines) == 1:
+            return next(iter(self._machines.values()))
+        if name not in self._machines:
+            self.refresh()
+        if name not in self._machines:
+            raise NotFound("nodes", name)
+        return self._machines[name]
+
+    @property
+    def fidelity(self) -> dict[str, Sequence[str]]:
+        """Node -> where it cannot be what it should."""
+        return {name: machine.fidelity for name, machine in self._machines.items()}
+
+    def close(self) -> None:
+        """End control plane and nodes; nothing of them is left. The objects can still be read."""
+        if self._closed:
+            return
+        self._closed = True
+        self._end.detach()
+        self._starter.close()
+        self._machines.clear()

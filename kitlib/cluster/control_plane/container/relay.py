@@ -1,0 +1,182 @@
+"""The owner's side of a control plane's stream: lines between nodes and control plane are passed on, nothing else.
+
+A node's link answers this process's own questions (files, watches, processes, logs); reports, and answers to what the
+control plane asked, go on to it unread. Where the control plane wants a node, it is started on a thread of its own.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any
+
+from kitlib.api.release import Release
+from kitlib.cluster.control_plane.container import wire
+from kitlib.cluster.nodes.container import config_of
+from kitlib.cluster.nodes.plan import NodePlan
+from kitlib.cluster.nodes.provision import Starter
+from kitlib.kubelet.cm.desired import NodeConfig
+from kitlib.node.real import protocol
+from kitlib.node.real.container import NodeContainer
+from kitlib.node.real.link import BEGINS, Link, NodeGone
+
+
+class ControlPlaneGone(NodeGone):
+    """The control plane's container has ended, or does not answer any more."""
+
+
+class NodeLink(Link):
+    """A link whose node has a second owner.
+
+    Args:
+        name, stream: as for `Link`. pass_on: takes the node's name and lines. gone: called when it has ended.
+    """
+
+    def __init__(
+        self, name: str, stream: Any, pass_on: Callable[[str, list[bytes]], None], gone: Callable[[Link], None]
+    ) -> None:
+        self._pass_on, self._gone_to = pass_on, gone
+        self._foreign: list[bytes] = []
+        super().__init__(name, stream)
+
+    def _hear(self, message: dict[str, Any], line: bytes) -> None:
+        if "report" in message or message.get("id", 0) >= wire.FAR:
+            self._foreign.append(line)
+        else:
+            super()._hear(message, line)
+
+    def _taken(self) -> None:
+        if self._foreign:
+            self._pass_on(self.name, self._foreign)
+            self._foreign = []
+
+    def _over(self) -> None:
+        super()._over()
+        self._gone_to(self)
+
+
+class ControlLink(Link):
+    """The stream to the control plane.
+
+    Args:
+        name, stream: as for `Link`. relay: takes what is not an answer.
+    """
+
+    ended = ControlPlaneGone
+
+    def __init__(self, name: str, stream: Any, relay: Relay) -> None:
+        self._relay = relay
+        super().__init__(name, stream)
+        self.whom = "the control plane"
+
+    def request(self, do: str, timeout: float, **about: Any) -> tuple[Any, Mapping[str, Any]]:
+        """Ask for something.
+
+        Returns:
+            The answer, or the error to raise; and the whole message, which carries what else has happened.
+
+        Raises:
+            ControlPlaneGone: where nobody answers.
+        """
+        message = self.message(self.send(do, **about), timeout)
+        if "error" in message:
+            failed = message["error"]
+            if "module" not in failed:  # a node's agent answers: the image knows no control plane
+                return protocol.error_from_data(failed, self.name), message
+            return wire.error_from_data(failed), message
+        return message.get("ok"), message
+
+    def _sort(self, line: bytes) -> None:
+        head = wire.passed(line)
+        if head.to:
+            self._relay.to_node(head.to, bytes(head.line))
+        elif head.start:
+            self._relay.start(head.start, head.plan)
+        elif head.end:
+            self._relay.end(head.end)
+        else:
+            super()._sort(line)
+
+
+class Relay:
+    """Holds the streams.
+
+    Args:
+        starter: starts containers. release: whose kubelet settings hold.
+
+    Attributes:
+        begun: node -> its plan, configuration, container, and what is different from what was asked for.
+        facts: node -> what it said when its kubelet was started.
+        control: the control plane's container; None before `open`.
+    """
+
+    def __init__(self, starter: Starter, release: Release) -> None:
+        self._starter, self._release = starter, release
+        self.begun: dict[str, tuple[NodePlan, NodeConfig, NodeContainer, list[str]]] = {}
+        self.facts: dict[str, Mapping[str, Any]] = {}
+        self.control: NodeContainer | None = None
+        self.link: ControlLink | None = None
+
+    def open(self) -> None:
+        """Start the control plane's container."""
+        self.control = self._starter.begin_control(self._hold)
+
+    def _hold(self, name: str, stream: Any) -> ControlLink:
+        self.link = ControlLink(name, stream, self)
+        return self.link
+
+    def begin(self, one: NodePlan, number: int) -> None:
+        """Start a node's container and its kubelet, which does not wait for a control plane to be there."""
+        config = config_of(one, self._release)
+        made, notes = self._starter.begin(one, config, number, self._link)
+        wanted = protocol.config_to_data(config)
+        self.facts[one.name] = made.link.ask("start", timeout=BEGINS, version=protocol.VERSION, config=wanted)
+        self.begun[one.name] = one, config, made, notes
+        if not made.link.alive:
+            self._node_gone(made.link)
+
+    def _link(self, name: str, stream: Any) -> NodeLink:
+        return NodeLink(name, stream, self._from_node, self._node_gone)
+
+    # On the readers' threads.
+
+    def _from_node(self, name: str, lines: list[bytes]) -> None:
+        self._tell(b"".join(wire.envelope("from", name, line) for line in lines))
+
+    def _node_gone(self, link: Link) -> None:
+        begun = self.begun.get(link.name)
+        if begun is not None and begun[2].link is link:  # not a try that the engine refused
+            self._tell(protocol.encode({"gone": link.name, "said": list(link.errors)}))
+
+    def _tell(self, line: bytes) -> None:
+        if self.link is not None:
+            with suppress(OSError):  # a control plane that has gone is told of at the next call
+                self.link.write(line)
+
+    def to_node(self, name: str, line: bytes) -> None:
+        """Pass a line on; a node that has gone is told of by its own link."""
+        begun = self.begun.get(name)
+        if begun is not None:
+            with suppress(OSError):
+                begun[2].link.write(line + b"\n")
+
+    def start(self, number: int, plan: str) -> None:
+        """Start a node that the control plane wants."""
+        threading.Thread(target=self._start, args=(number, plan), name="kitlib-start", daemon=True).start()
+
+    def _start(self, number: int, plan: str) -> None:
+        answer: dict[str, Any] = {"started": number}
+        try:
+            one = wire.unpack(plan)
+            self.begin(one, len(self.begun))
+            answer["facts"] = self.facts[one.name]
+        except Exception as error:
+            answer["error"] = wire.error_to_data(error)
+        self._tell(protocol.encode(answer))
+
+    def end(self, name: str) -> None:
+        """End a node that the control plane does not want any more."""
+        begun = self.begun.pop(name, None)
+        if begun is not None:
+            threading.Thread(target=begun[2].close, name="kitlib-end", daemon=True).start()

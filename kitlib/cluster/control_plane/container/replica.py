@@ -1,0 +1,61 @@
+"""A copy of the control plane's object store, kept by its changes, as a controller's informer keeps one.
+
+Reading needs no conversion and no second language: everything that reads a store reads this one. Nobody writes to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from kitlib.api.errors import KitError
+from kitlib.api.serialize import from_dict
+from kitlib.cluster.store.kinds import resource_of
+from kitlib.cluster.store.store import Gone, Store, WatchEvent
+
+
+class Replica(Store):
+    """The objects as they stood at the last change that was taken."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._oldest = 0
+
+    def absorb(self, changes: Sequence[Sequence[Any]], version: int) -> None:
+        """Follow the original.
+
+        Args:
+            changes: kind of the change, and the object's plain data; oldest first. version: of the store after them.
+        """
+        for change, data in changes:
+            made = from_dict(data)
+            kind, key = resource_of(made), (made.metadata.namespace, made.metadata.name)
+            here = self._objects.setdefault(kind.plural, {})
+            if change == "DELETED":
+                here.pop(key, None)
+            else:
+                here[key] = made
+            self.version = int(made.metadata.resource_version)
+            self._publish(WatchEvent(change, made))
+        self.version = version
+
+    def restart(self, objects: Sequence[dict[str, Any]], version: int) -> None:
+        """Begin anew with all objects: the changes since the last time are no longer remembered."""
+        self._objects = {}
+        for data in objects:
+            made = from_dict(data)
+            key = (made.metadata.namespace, made.metadata.name)
+            self._objects.setdefault(resource_of(made).plural, {})[key] = made
+        self._history.clear()
+        self.version = self._oldest = version
+
+    def changes(self, since: int) -> Sequence[WatchEvent]:
+        """The changes after a version, oldest first."""
+        if since < self._oldest:
+            raise Gone(f"too old resource version: {since} ({self._oldest})")
+        return super().changes(since)
+
+    def _read_only(self, *_: Any, **__: Any) -> NoReturn:
+        raise KitError("this is a copy of the control plane's store: use apply, patch, delete … of the cluster")
+
+    create = update = delete = transaction = _read_only

@@ -1,0 +1,262 @@
+"""API server, controllers and scheduler over nodes, in one process: what simulated and real clusters have in common.
+
+`settle` lets everything happen that can happen at the present instant, `advance` lets time pass. What a node is, and
+whose time it is, is said by the kind of cluster.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from kitlib.api.core import Node, Pod
+from kitlib.api.defaults import set_defaults
+from kitlib.api.errors import KitError, NotFound
+from kitlib.api.release import Release
+from kitlib.api.serialize import deepcopy
+from kitlib.cluster.admission.apiserver import APIServer
+from kitlib.cluster.cluster import Cluster
+from kitlib.cluster.controllers import reconcile
+from kitlib.cluster.controllers.autoscaler import Autoscaler
+from kitlib.cluster.controllers.gate_manager import GateManager
+from kitlib.cluster.nodes.base import WithCgroups
+from kitlib.cluster.nodes.plan import NodePlan, from_node, plan
+from kitlib.cluster.store.store import WatchEvent
+
+if TYPE_CHECKING:
+    from kitlib.cluster.control_plane.scheduling import ClusterScheduler
+    from kitlib.scheduler.decision import Decision
+    from kitlib.scheduler.profile import Profile
+
+_ROUNDS = 100
+
+
+class Plane(Cluster, ABC):
+    """A cluster's control plane and the nodes that it has.
+
+    Args:
+        nodes: a number, specifications, or Node manifests (see `kitlib.cluster.nodes.plan`).
+        release: the Kubernetes release. seed: see `SimulatedCluster`, as for scheduler, plugins, autoscaler and
+            gate_manager.
+        clock: that scheduler and statuses go by. tick: seconds between two looks while time passes.
+        common: what holds for all nodes.
+    """
+
+    def __init__(
+        self,
+        nodes: Any,
+        *,
+        release: Release,
+        clock: Any,
+        tick: float,
+        seed: int | None = None,
+        scheduler: Profile | Mapping[str, Any] | bool | None = None,
+        plugins: Sequence[Any] = (),
+        autoscaler: Autoscaler | Mapping[str, Any] | None = None,
+        gate_manager: GateManager | Mapping[str, Any] | None = None,
+        **common: Any,
+    ) -> None:
+        if tick <= 0:
+            raise KitError(f"tick: {tick!r} must be greater than 0 seconds")
+        self.clock = clock
+        super().__init__(APIServer(clock.now, seed or 0, release), release)
+        self._tick, self._seed, self._common = tick, seed, common
+        self._machines: dict[str, Any] = {}
+        self._new: list[Any] = []
+        self._by_node: dict[str, dict[tuple[str, str], Pod]] = {}
+        self._settling, self._settled = False, -1
+        self._gates = GateManager.of(**gate_manager) if isinstance(gate_manager, Mapping) else gate_manager
+        if self._gates is not None:
+            self.api.mutators.append(self._gates.mutate)
+        self._autoscaler = Autoscaler.of(autoscaler)
+        self._scheduler: ClusterScheduler | None = None
+        self._wanted: tuple[Any, tuple[Any, ...]] | None = None
+        if scheduler is not False:
+            self._wanted = None if scheduler is True else scheduler, tuple(plugins)
+        if self._wanted not in (None, (None, ())):
+            self.load()  # what was asked for may be wrong: that is said now
+        self.api.store.subscribe(self._heard)
+        with self.api.store.transaction():
+            for one in plan(nodes, **common):
+                self._add(one)
+        self.settle()
+
+    # Nodes.
+
+    def node(self, name: str = "") -> Any:
+        """The machine behind a Node object; the name may be left out where there is only one."""
+        if not name and len(self._machines) == 1:
+            return next(iter(self._machines.values()))
+        if name not in self._machines:
+            raise NotFound("nodes", name)
+        return self._machines[name]
+
+    def add_nodes(self, nodes: Any, **common: Any) -> list[Node]:
+        """More nodes, as for `Cluster.simulated(nodes=…)`; the Node objects that they register.
+
+        Raises:
+            KitError: also where a name is taken.
+        """
+        plans = plan(nodes, **{**self._common, **common})
+        for one in plans:
+            self._check_free(one)
+        for one in plans:
+            self._add(one)
+        self.settle()
+        return [self.api.store.get(Node, one.name) for one in plans]
+
+    def _check_free(self, one: NodePlan) -> None:
+        if one.name in self._machines:
+            raise KitError(f'nodes "{one.name}" already exists')
+
+    def _add(self, one: NodePlan) -> None:
+        self._check_free(one)
+        machine = self._machine(one)
+        self._machines[one.name] = machine
+        self._new.append(machine)
+        self.api.create(machine.register(self.now()))
+
+    def _would_be(self, one: NodePlan) -> Node:
+        """The Node object that a plan would become."""
+        node: Node = self._machine(one).register(self.now())
+        return node
+
+    @abstractmethod
+    def _machine(self, one: NodePlan) -> Any:
+        """Make the node that a plan asks for."""
+
+    def _heard(self, event: WatchEvent) -> None:
+        """Keep up with what the store says: which pods stand on which node, which nodes come and go."""
+        obj = event.object
+        if isinstance(obj, Pod):
+            key = (obj.namespace, obj.name)
+            if event.type == "DELETED" or not obj.spec.node_name:
+                self._by_node.get(obj.spec.node_name, {}).pop(key, None)
+            else:
+                self._by_node.setdefault(obj.spec.node_name, {})[key] = obj
+        elif isinstance(obj, Node):
+            if event.type == "DELETED":
+                self._machines.pop(obj.name, None)
+            elif event.type == "ADDED" and obj.name not in self._machines:
+                self._machines[obj.name] = self._machine(from_node(obj))
+                self._new.append(self._machines[obj.name])
+
+    # Scheduling.
+
+    @property
+    def scheduler(self) -> ClusterScheduler | None:
+        """The scheduler; None where nobody schedules."""
+        self.load()
+        return self._scheduler
+
+    def load(self) -> None:
+        """Have the scheduler there before the first pod needs it: it is not loaded for nothing, it takes a while."""
+        if self._scheduler is None and self._wanted is not None:
+            from kitlib.cluster.control_plane.scheduling import ClusterScheduler
+
+            configuration, plugins = self._wanted
+            self._scheduler = ClusterScheduler(
+                self.api, self.release, configuration, self._seed, lambda: self.clock.seconds, plugins
+            )
+
+    def _schedule(self) -> None:
+        if self._scheduler is None and self._wanted is not None and self.api.store.list(Pod, copy=False):
+            self.load()
+        if self._scheduler is not None:
+            self._scheduler.sync()
+
+    def decision(self, name: str, namespace: str = "default") -> Decision:
+        """What the scheduler thought about a pod when it last tried it.
+
+        Raises:
+            NotFound: where there is no such pod. KitError: where it was never tried.
+        """
+        pod = self.pod(name, namespace)
+        scheduler = self.scheduler
+        found = scheduler.decisions.get(pod.metadata.uid) if scheduler is not None else None
+        if found is None:
+            raise KitError(f'pods "{name}": the scheduler has not tried it: {self._why_not(pod)}')
+        return found
+
+    def _why_not(self, pod: Pod) -> str:
+        if self._wanted is None:
+            return "this cluster has none (scheduler=False)"
+        if pod.spec.scheduling_gates:
+            return f"it has scheduling gates ({', '.join(g.name for g in pod.spec.scheduling_gates)})"
+        if pod.spec.node_name:
+            return f"its manifest names the node {pod.spec.node_name}"
+        if pod.spec.resource_claims and self._scheduler is not None:
+            gate = self._scheduler.view(pod.spec.scheduler_name).pre_enqueue(pod)
+            if not gate.ok:
+                return gate.message
+        return f"no profile is called {pod.spec.scheduler_name!r}"
+
+    def explain(self, pod: Pod | str, namespace: str = "default") -> Decision:
+        """What the scheduler would decide for a pod now, the pod's own place left out; nothing is changed."""
+        scheduler = self.scheduler
+        if scheduler is None:
+            raise KitError("this cluster has no scheduler (scheduler=False)")
+        wanted = self.pod(pod, namespace) if isinstance(pod, str) else set_defaults(deepcopy(pod))
+        return scheduler.explain(wanted)
+
+    # Time.
+
+    def settle(self) -> None:
+        """Controllers, scheduler and kubelets do what they can do now, until none of them finds anything to do."""
+        idle = self.api.store.version == self._settled
+        if self._settling or (idle and not (self._scheduler is not None and self._scheduler.due())):
+            return
+        self._settling = True
+        try:
+            for machine in self._new:
+                if isinstance(machine, WithCgroups):
+                    machine.registered(self.api)
+            self._new.clear()
+            for _ in range(_ROUNDS):
+                before = self.api.store.version
+                reconcile(self.api)
+                if self._gates is not None:
+                    self._gates.sync(self.api)
+                self._schedule()
+                for name, machine in list(self._machines.items()):
+                    pods = self._by_node.get(name)
+                    if pods is not None:  # empty, once the last pod has gone: its containers must end
+                        machine.sync(self.api, list(pods.values()))
+                if self.api.store.version == before:
+                    break
+        finally:
+            self._settling = False
+        self._settled = self.api.store.version
+
+    def advance(self, seconds: float) -> None:
+        """Let time pass: kernels run, kubelets look, the scheduler's back-offs end.
+
+        Raises:
+            KitError: for a time that is negative or no number.
+        """
+        if not isinstance(seconds, int | float) or isinstance(seconds, bool) or not 0 <= seconds < float("inf"):
+            raise KitError(f"advance: {seconds!r} is no number of seconds")
+        self._record("advance", seconds=seconds)
+        left = float(seconds)
+        while left > 1e-9:
+            part = min(self._tick, left)
+            left -= part
+            self._pass(part)
+
+    def step(self) -> None:
+        """One tick."""
+        self.advance(self._tick)
+
+    def _pass(self, seconds: float) -> None:
+        self.clock.move(seconds)
+        for machine in list(self._machines.values()):
+            machine.advance(seconds)
+        if self._autoscaler is not None and self._scheduler is not None:  # without a pod, none waits
+            seconds_now = self.clock.seconds
+            self._autoscaler.sync(self.api, self._scheduler, seconds_now, self._would_be, self._add)
+        self.settle()
+
+    def close(self) -> None:
+        """Forget the nodes; the objects can still be read."""
+        self._machines.clear()

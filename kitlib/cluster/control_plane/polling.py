@@ -1,0 +1,165 @@
+"""Reading a cluster whose nodes work by themselves: what they have said since the last time comes first."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+from kitlib.api.errors import KitError
+from kitlib.api.meta import KubeObject
+from kitlib.cluster.cluster import Cluster
+from kitlib.cluster.store.store import Store, Watch, WatchEvent
+
+_GONE_WITHIN = 120.0
+_SHOWN = 5
+TICK = 0.05
+"""Seconds between two looks at nodes while something is waited for."""
+
+
+class RealClock:
+    """The machine's time; seconds count from the cluster's beginning."""
+
+    def __init__(self) -> None:
+        self._began = time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        """Since the cluster began."""
+        return time.monotonic() - self._began
+
+    def follow(self, seconds: float) -> None:
+        """Go on from the time of another clock of the same cluster, where that one is ahead; never back."""
+        self._began = min(self._began, time.monotonic() - seconds)
+
+    def now(self) -> datetime:
+        """The date."""
+        return datetime.now(UTC)
+
+    def move(self, seconds: float) -> None:
+        """Let time pass: wait."""
+        time.sleep(seconds)
+
+
+class Refreshing(Cluster):
+    """A cluster that reads what has been reported before it answers."""
+
+    clock: RealClock
+    waits_for_deleted = False
+    """Whether `delete` returns when the object is gone, as `kubectl delete` does."""
+
+    def _record(self, action: str, **fields: Any) -> None:
+        """What the user does stands in the journal with its time, since time passes by itself here."""
+        super()._record(action, at=round(self.clock.seconds, 3), **fields)
+
+    def refresh(self) -> None:
+        """Take what has been reported since the last time; where nothing reports, there is nothing to take."""
+
+    def _pause(self, seconds: float) -> None:
+        """Let time pass."""
+        time.sleep(seconds)
+
+    def wait(self, condition: Callable[[Any], Any], timeout: float = 60.0) -> Any:
+        """Wait until something is so.
+
+        Args:
+            condition: called with this cluster until it returns something true. timeout: seconds.
+
+        Returns:
+            What the condition returned.
+
+        Raises:
+            KitError: where it is not so in time; with the pods that do not run and what was last said of them.
+        """
+        deadline = time.monotonic() + timeout
+        while True:
+            self.refresh()
+            found = condition(self)
+            if found:
+                return found
+            if time.monotonic() >= deadline:
+                text = f"what was waited for has not happened within {timeout:g} s"
+                raise KitError("; ".join([text, *self._in_the_way()]))
+            self._pause(TICK)
+
+    def _in_the_way(self) -> list[str]:
+        """The nodes that are not ready, the pods that neither run nor have ended, and the last warnings."""
+        said = []
+        for node in super().nodes:
+            unready = [c for c in node.status.conditions if c.type == "Ready" and c.status != "True"]
+            said += [f"node {node.name} is not ready: {condition.message}" for condition in unready]
+        pods = [pod for pod in super().pods() if pod.status.phase not in ("Running", "Succeeded")]
+        for pod in pods[:_SHOWN]:
+            waiting = [s.state["waiting"] for s in pod.status.container_statuses if "waiting" in s.state]
+            reasons = [pod.status.reason, *(w.get("message") or w.get("reason", "") for w in waiting)]
+            reasons += [c.message for c in pod.status.conditions if c.type == "PodScheduled" and c.status == "False"]
+            where = f" on {pod.spec.node_name}" if pod.spec.node_name else ""
+            said.append(f"{pod.key} is {pod.status.phase}{where}: {', '.join(filter(None, reasons))}")
+        if len(pods) > _SHOWN:
+            said.append(f"{len(pods) - _SHOWN} more pods do not run")
+        warnings = [event for event in super().events() if event.type == "Warning"]
+        return said + [f"{e.reason} ({e.involved_object.name}): {e.message}" for e in warnings[-_SHOWN:]]
+
+    def advance(self, seconds: float) -> None:
+        """Wait that long; controllers and scheduler work meanwhile."""
+        if not isinstance(seconds, int | float) or isinstance(seconds, bool) or not 0 <= seconds < float("inf"):
+            raise KitError(f"advance: {seconds!r} is no number of seconds")
+        self._record("advance", seconds=seconds)
+        deadline = time.monotonic() + seconds
+        while (left := deadline - time.monotonic()) > 0:
+            self._pause(min(TICK, left))
+        self.settle()
+
+    def delete(
+        self, kind: str | KubeObject, name: str = "", namespace: str = "default", *, grace: int | None = None
+    ) -> None:
+        """Delete an object; see `Cluster.delete`."""
+        if isinstance(kind, KubeObject):
+            self.delete(kind.kind, kind.name, kind.namespace, grace=grace)
+            return
+        before = self.api.store.find(kind, name, namespace or "default")
+        self._delete(kind, name, namespace, grace)
+
+        def gone(_: Cluster) -> bool:
+            left = self.api.store.find(kind, name, namespace or "default")
+            return left is None or left.metadata.uid != before.metadata.uid
+
+        if self.waits_for_deleted and before is not None:
+            self.wait(gone, _GONE_WITHIN)
+
+    def _delete(self, kind: str, name: str, namespace: str, grace: int | None) -> None:
+        super().delete(kind, name, namespace, grace=grace)
+
+    def get(self, kind: str, name: str, namespace: str = "default") -> Any:
+        """A copy of one object; see `Cluster.get`."""
+        self.refresh()
+        return super().get(kind, name, namespace)
+
+    def list(self, kind: str, namespace: str | None = None, selector: Any = None) -> Any:
+        """Copies of all objects of a kind; see `Cluster.list`."""
+        self.refresh()
+        return super().list(kind, namespace, selector)
+
+    def events(self, about: Any = None) -> Any:
+        """Kubernetes events; see `Cluster.events`."""
+        self.refresh()
+        return super().events(about)
+
+    def watch(self, kind: str | None = None, namespace: str | None = None, since: int | None = None) -> Watch:
+        """The changes from now on; see `Cluster.watch`."""
+        self.refresh()
+        plain = super().watch(kind, namespace, since)
+        return _RefreshingWatch(self, self.api.store, plain)
+
+
+class _RefreshingWatch(Watch):
+    """A watch that first takes what has been reported."""
+
+    def __init__(self, cluster: Refreshing, store: Store, plain: Watch) -> None:
+        super().__init__(store, plain._plural, plain._namespace, plain._seen)
+        self._cluster = cluster
+
+    def poll(self) -> list[WatchEvent]:
+        self._cluster.refresh()
+        return super().poll()

@@ -1,0 +1,1 @@
+"""Nodes of a cluster: simulated, cgroups-only, hollow, and real ones in containers."""

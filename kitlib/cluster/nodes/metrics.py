@@ -1,0 +1,199 @@
+"""What can be seen on a node at one moment, as plain rows: processes by badness, usage and its limits.
+
+Works on every node that has `desired`, `read`, `processes` and `config` (simulated or real). Counters such as cpu.stat
+only grow, so rates come from two looks: a `Meter` remembers the one before.
+
+Source: kernel Documentation/admin-guide/cgroup-v2.rst (cpu.stat, memory.current), cgroup-v1; mm/oom_kill.c.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from kitlib.api.core import Pod
+from kitlib.api.errors import KitError
+from kitlib.kubelet.cm.cgroup_tree import UNLIMITED_V1, Cgroup, CgroupTree
+from kitlib.node.simulated import oom
+
+METRICS = {"memory": "bytes", "cpu": "CPUs", "throttled": "% of periods"}
+"""What a meter reads, and its unit."""
+NODE = "node"
+"""The class of processes that belong to no pod."""
+
+
+def name_of(cgroup: Cgroup | None, process: str = "") -> str:
+    """`pod/container` of a container's cgroup (with the namespace unless it is the default one), else the process."""
+    if cgroup is None or not cgroup.pod:
+        return process
+    pod = cgroup.pod.removeprefix("default/")
+    return f"{pod}/{cgroup.container or 'pause'}" if cgroup.kind in ("container", "sandbox") else pod
+
+
+def lines_after(log: list[str], last: str) -> list[str]:
+    """What has come to a log since `last` was its last line; a real kernel forgets old lines, so they are not counted.
+
+    Everything, where that line is not there (any more).
+    """
+    return log[len(log) - log[::-1].index(last) :] if last in log else log
+
+
+def name_of_path(path: str, pods: Iterable[Pod], tree: CgroupTree) -> str:
+    """The name of a cgroup that may be gone already: of a container, or at least of the pod whose UID it carries."""
+    if path in tree:
+        return name_of(tree[path], path)
+    for pod in pods:
+        uid = pod.metadata.uid
+        if uid and (uid in path or uid.replace("-", "_") in path):
+            known = [c.name for c in pod.spec.containers]
+            name = pod.key.removeprefix("default/")
+            return f"{name}/{known[0]}" if len(known) == 1 else name
+    return path
+
+
+def process_rows(node: Any) -> list[dict[str, Any]]:
+    """What runs on a node for its pods, oldest first; pause containers are left out.
+
+    Returns:
+        Rows with node, namespace, pod, container, pid, command.
+    """
+    owners = node.owners()
+    rows = []
+    for process in node.processes():
+        if process.pid in owners:
+            namespace, pod, container = owners[process.pid]
+            rows.append(
+                {
+                    "node": node.name,
+                    "namespace": namespace,
+                    "pod": pod,
+                    "container": container,
+                    "pid": process.pid,
+                    "command": process.name,
+                }
+            )
+    return rows
+
+
+def oom_rows(node: Any, total_pages: int | None = None, *, sandboxes: bool = False) -> list[dict[str, Any]]:
+    """Every process of a node as the OOM killer ranks it, worst first; those that may not be killed are left out.
+
+    Args:
+        node: simulated or real.
+        total_pages: against which the adjustment counts; None = the whole machine.
+        sandboxes: whether pause containers are listed.
+
+    Returns:
+        Rows with name, qos, memory_bytes, oom_score_adj, badness, cgroup, pid; and `refused` where the host has refused
+        the oom_score_adj that the kubelet wanted.
+    """
+    total = total_pages if total_pages is not None else node.config.machine.memory // oom.PAGE
+    wanted = node.desired()
+    rows = []
+    for process in node.processes():
+        cgroup = wanted.get(process.cgroup)
+        if cgroup is not None and cgroup.kind == "sandbox" and not sandboxes:
+            continue
+        tables = getattr(process, "page_tables", 0)
+        one = oom.Candidate(process.pid, process.name, process.cgroup, process.oom_score_adj, process.memory, tables)
+        points = oom.badness(one, total)
+        if points is not None:
+            row = oom_row(one, name_of(cgroup, process.name), cgroup.qos if cgroup else NODE, points)
+            refused = getattr(process, "refused", None)
+            rows.append(row if refused is None else {**row, "refused": refused})
+    return sorted(rows, key=lambda row: -row["badness"])
+
+
+def oom_row(one: oom.Candidate, name: str, qos: str, points: int) -> dict[str, Any]:
+    """One line of the ranking."""
+    return {
+        "name": name,
+        "qos": qos or NODE,
+        "memory_bytes": one.memory,
+        "oom_score_adj": one.oom_score_adj,
+        "badness": points,
+        "cgroup": one.cgroup,
+        "pid": one.pid,
+    }
+
+
+class Reading(NamedTuple):
+    """What one cgroup shows of a metric.
+
+    Attributes:
+        value: in the metric's unit; None where there is nothing to be seen yet.
+        limit: in the same unit; None = no limit.
+    """
+
+    value: float | None
+    limit: float | None = None
+
+
+class Meter:
+    """Reads one metric of several cgroups again and again.
+
+    Args:
+        node: simulated or real.
+        metric: "memory", "cpu" (CPUs got since the last reading) or "throttled" (percent of CFS periods).
+
+    Raises:
+        KitError: a metric that is none.
+    """
+
+    def __init__(self, node: Any, metric: str) -> None:
+        if metric not in METRICS:
+            raise KitError(f"metric {metric!r}: choose one of {', '.join(METRICS)}")
+        self.node, self.metric = node, metric
+        self._before: dict[str, tuple[float, float, float]] = {}
+
+    def read(self, cgroups: Sequence[Cgroup], seconds: float) -> dict[str, Reading]:
+        """The metric of each cgroup, by name; one that has gone is left out.
+
+        Args:
+            cgroups: of the node's tree. seconds: the node's own clock.
+        """
+        found = {}
+        for cgroup in cgroups:
+            try:
+                found[name_of(cgroup) or cgroup.path] = self._one(cgroup.path, seconds)
+            except (KitError, OSError):
+                self._before.pop(cgroup.path, None)
+        return found
+
+    def _one(self, path: str, seconds: float) -> Reading:
+        version = self.node.desired().version
+        if self.metric == "memory":
+            names = ("memory.current", "memory.max") if version == 2 else _V1_MEMORY
+            limit = self._read(path, names[1]) if path != "/" else "max"
+            no_limit = limit in ("max", str(UNLIMITED_V1))
+            return Reading(float(self._read(path, names[0])), None if no_limit else float(limit))
+        stat = dict(line.split() for line in self._read(path, "cpu.stat").splitlines())
+        if self.metric == "cpu":
+            used = int(stat["usage_usec"]) / 1e6 if version == 2 else int(self._read(path, "cpuacct.usage")) / 1e9
+            return Reading(self._rate(path, seconds, used, seconds), self._quota(path, version))
+        periods, throttled = float(stat.get("nr_periods", 0)), float(stat.get("nr_throttled", 0))
+        rate = self._rate(path, periods, throttled, seconds)
+        return Reading(None if rate is None else 100 * rate)
+
+    def _rate(self, path: str, base: float, count: float, seconds: float) -> float | None:
+        """How much the counter has grown for each unit of `base` since the last reading."""
+        before = self._before.get(path)
+        self._before[path] = (base, count, seconds)
+        if before is None or count < before[1]:
+            return None
+        return (count - before[1]) / (base - before[0]) if base > before[0] else 0.0
+
+    def _quota(self, path: str, version: int) -> float | None:
+        if path == "/":
+            return None
+        if version == 2:
+            quota, period = self._read(path, "cpu.max").split()
+        else:
+            quota, period = (self._read(path, f"cpu.cfs_{name}_us") for name in ("quota", "period"))
+        return None if quota in ("max", "-1") else int(quota) / int(period)
+
+    def _read(self, path: str, file: str) -> str:
+        return str(self.node.read(path, file))
+
+
+_V1_MEMORY = ("memory.usage_in_bytes", "memory.limit_in_bytes")

@@ -1,0 +1,239 @@
+"""Which nodes a cluster gets: a number, specifications in a few words, or Node manifests.
+
+    Cluster.simulated(3)
+    Cluster.simulated([{"name": "a", "cpus": 4, "memory": "8Gi", "labels": {"zone": "a"},
+                        "taints": ["gpu=yes:NoSchedule"], "kubelet": ["--kube-reserved=cpu=500m,memory=100Mi"]}])
+    Cluster.simulated([{"topology": {"sockets": 2, "numa": 2, "cores": 8}, "memory": "64Gi"}])    # 64 processors
+    Cluster.simulated(load("nodes.yaml"))
+
+A Node manifest describes a machine by its capacity; where its allocatable is smaller, the difference is reserved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from kitlib.api.core import Node, NodeSpec, ResourceList, Taint
+from kitlib.api.errors import KitError
+from kitlib.api.meta import ObjectMeta
+from kitlib.api.resource import Quantity, QuantityError
+from kitlib.kubelet.cm.cgroup_tree import Version
+from kitlib.kubelet.cm.devicemanager.manager import DevicePlugin
+from kitlib.kubelet.config.machine import MachineInfo, grouped
+from kitlib.kubelet.images.image_gc import Image
+
+CPUS, MEMORY = 4, "8Gi"
+_MACHINE = (
+    *("swap", "huge_pages", "ephemeral_storage", "image_storage", "max_pid", "topology"),
+    *("numa_memory", "numa_distances", "page_size"),
+)
+_WORDS = {
+    *("name", "cpus", "memory", "labels", "annotations", "taints", "kubelet", "resources", "devices", "count"),
+    *("images", "cgroup_version", *_MACHINE),
+}
+_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+
+
+@dataclass(frozen=True)
+class NodePlan:
+    """One node to be made.
+
+    Attributes:
+        name: of the node.
+        machine: its processors and memory.
+        labels, annotations, taints: of the Node object.
+        kubelet: the kubelet's settings: flags (a list), or a KubeletConfiguration (plain data, text or a path).
+        resources: extended resources that it offers, `{"example.com/gpu": 2}`.
+        devices: extended resources with devices: `{"example.com/gpu": {"gpu-0": 0, "gpu-1": 1}}`, id -> NUMA node.
+        images: that are on the node at first, and can be pulled again: `{"web:1": "600Mi"}`, or with `pinned`.
+        cgroup_version: of its kernel; None = as the cluster says.
+    """
+
+    name: str
+    machine: MachineInfo
+    labels: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    taints: tuple[Taint, ...] = ()
+    kubelet: Any = ()
+    resources: Mapping[str, int] = field(default_factory=dict)
+    devices: Mapping[str, Mapping[str, int | None]] = field(default_factory=dict)
+    images: tuple[Image, ...] = ()
+    cgroup_version: Version | None = None
+
+    @property
+    def offered(self) -> dict[str, int]:
+        """Extended resources -> how many."""
+        return {**self.resources, **{name: len(devices) for name, devices in self.devices.items()}}
+
+    @property
+    def plugins(self) -> tuple[DevicePlugin, ...]:
+        """The devices, as the kubelet's device manager takes them."""
+        return tuple(DevicePlugin(name, dict(devices)) for name, devices in self.devices.items())
+
+    def node(self) -> Node:
+        """The Node object as the kubelet registers it, without a status."""
+        labels = {
+            "kubernetes.io/hostname": self.name,
+            "kubernetes.io/os": "linux",
+            "kubernetes.io/arch": "amd64",
+            **self.labels,
+        }
+        meta = ObjectMeta(name=self.name, labels=labels, annotations=dict(self.annotations))
+        return Node(metadata=meta, spec=NodeSpec(taints=list(self.taints)))
+
+
+def plan(nodes: Any, **common: Any) -> list[NodePlan]:
+    """What `nodes=` means.
+
+    Args:
+        nodes: a number of equal nodes, one specification, or several; a specification is a mapping, a Node, or a plan.
+        common: what holds for every node that does not say otherwise: cpus, memory, kubelet, labels, taints, ….
+
+    Raises:
+        KitError: for a word that is none, a name used twice, or a machine that cannot be.
+    """
+    _check_words(common, "nodes")
+    if isinstance(nodes, bool) or (isinstance(nodes, int) and nodes < 0):
+        raise KitError(f"nodes: {nodes!r} is no number of nodes")
+    if isinstance(nodes, int):
+        specs: Iterable[Any] = [{} for _ in range(nodes)]
+    elif isinstance(nodes, Mapping | Node | NodePlan):
+        specs = [nodes]
+    elif isinstance(nodes, Iterable) and not isinstance(nodes, str):
+        specs = nodes
+    else:
+        raise KitError(f"nodes: a number, a specification or a list of them is expected, found {nodes!r}")
+    made: list[NodePlan] = []
+    for spec in specs:
+        for one in _repeated(spec):
+            made.append(_one(one, len(made) + 1, common))
+    names = [one.name for one in made]
+    twice = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
+    if twice:
+        raise KitError(f"nodes: {', '.join(twice)}: a name can be used once only")
+    return made
+
+
+def _repeated(spec: Any) -> list[Any]:
+    """`{"count": 3}` stands for three equal nodes."""
+    if not isinstance(spec, Mapping) or "count" not in spec:
+        return [spec]
+    count, rest = spec["count"], {key: value for key, value in spec.items() if key != "count"}
+    if "name" not in rest:
+        return [rest] * count
+    return [{**rest, "name": f"{rest['name']}-{number}"} for number in range(1, count + 1)]
+
+
+def _one(spec: Any, number: int, common: Mapping[str, Any]) -> NodePlan:
+    if isinstance(spec, NodePlan):
+        return spec
+    if isinstance(spec, Node):
+        return from_node(spec, common.get("kubelet", ()))
+    if not isinstance(spec, Mapping):
+        raise KitError(f"nodes[{number - 1}]: a mapping or a Node is expected, found {spec!r}")
+    where = f"nodes[{number - 1}]"
+    _check_words(spec, where)
+    words = {**common, **spec}
+    words["labels"] = {**common.get("labels", {}), **spec.get("labels", {})}
+    try:
+        if isinstance(words.get("topology"), Mapping):
+            words["topology"] = grouped(**words["topology"])
+        machine = MachineInfo.declare(
+            words.get("cpus", len(words.get("topology", ())) or CPUS),
+            words.get("memory", MEMORY),
+            **{word: words[word] for word in _MACHINE if word in words},
+        )
+    except (QuantityError, TypeError) as error:
+        raise KitError(f"{where}: {error}") from error
+    return NodePlan(
+        name=str(words.get("name", f"node-{number}")),
+        machine=machine,
+        labels=words["labels"],
+        annotations=words.get("annotations", {}),
+        taints=tuple(parse_taint(taint, where) for taint in words.get("taints", ())),
+        kubelet=words.get("kubelet", ()),
+        resources=words.get("resources", {}),
+        devices=words.get("devices", {}),
+        images=_images(words.get("images", {}), where),
+        cgroup_version=words.get("cgroup_version"),
+    )
+
+
+def _images(given: Mapping[str, Any], where: str) -> tuple[Image, ...]:
+    """`{"web:1": "600Mi", "pause:3.10": {"size": "300Ki", "pinned": True}}`."""
+    made = []
+    for name, value in given.items():
+        words = value if isinstance(value, Mapping) else {"size": value}
+        try:
+            size = Quantity(words["size"]).value()
+        except (QuantityError, KeyError, TypeError) as error:
+            raise KitError(f"{where}.images[{name}]: a size is expected, found {value!r}") from error
+        made.append(Image(name, size, bool(words.get("pinned", False))))
+    return tuple(made)
+
+
+def _check_words(spec: Mapping[str, Any], where: str) -> None:
+    unknown = sorted(set(spec) - _WORDS)
+    if unknown:
+        raise KitError(f"{where}: {', '.join(unknown)}: unknown; a node has {', '.join(sorted(_WORDS))}")
+
+
+def parse_taint(text: str | Mapping[str, str] | Taint, where: str = "taint") -> Taint:
+    """`gpu=yes:NoSchedule`, as `kubectl taint` writes it."""
+    if isinstance(text, Taint):
+        return text
+    if isinstance(text, Mapping):
+        return Taint(key=text.get("key", ""), value=text.get("value", ""), effect=text.get("effect", ""))
+    pair, colon, effect = text.partition(":")
+    key, _, value = pair.partition("=")
+    if not key or not colon or effect not in _EFFECTS:
+        raise KitError(f"{where}: taint {text!r}: key=value:effect is expected, effect one of {', '.join(_EFFECTS)}")
+    return Taint(key=key, value=value, effect=effect)
+
+
+def from_node(node: Node, kubelet: Any = ()) -> NodePlan:
+    """The machine that a Node manifest describes.
+
+    Raises:
+        KitError: where it has no capacity of CPU and memory.
+    """
+    capacity = node.status.capacity or node.status.allocatable
+    if "cpu" not in capacity or "memory" not in capacity:
+        raise KitError(f'nodes "{node.name}": status.capacity: cpu and memory are needed to make a machine of it')
+    milli = capacity["cpu"].milli_value()
+    huge = {
+        name.removeprefix("hugepages-"): amount.value() // Quantity(name.removeprefix("hugepages-")).value()
+        for name, amount in capacity.items()
+        if name.startswith("hugepages-")
+    }
+    disk = capacity["ephemeral-storage"].value() if "ephemeral-storage" in capacity else 0
+    machine = MachineInfo.declare(
+        max(1, -(-milli // 1000)), capacity["memory"].value(), huge_pages=huge, ephemeral_storage=disk
+    )
+    if not kubelet:
+        kubelet = _reservations(node.status.capacity, node.status.allocatable)
+        if "pods" in capacity:
+            kubelet = [*kubelet, f"--max-pods={capacity['pods'].value()}"]
+    return NodePlan(
+        name=node.name,
+        machine=machine,
+        labels=dict(node.metadata.labels),
+        annotations=dict(node.metadata.annotations),
+        taints=tuple(t for t in node.spec.taints if not t.key.startswith("node.kubernetes.io/")),
+        kubelet=kubelet,
+        resources={name: amount.value() for name, amount in capacity.items() if "/" in name},
+    )
+
+
+def _reservations(capacity: ResourceList, allocatable: ResourceList) -> Sequence[str]:
+    """The flags that make `allocatable` of `capacity`; none where the manifest names only one of them."""
+    if not capacity or not allocatable:
+        return ()
+    reserved = [
+        f"{name}={capacity[name] - allocatable[name]}"
+        for name in ("cpu", "memory", "ephemeral-storage")
+        if name in capacity and name in allocatable and capacity[name] > allocatable[name]
+    ]
+    return [f"--system-reserved={','.join(reserved)}", "--eviction-hard="] if reserved else ["--eviction-hard="]

@@ -1,0 +1,203 @@
+"""The engine's side of real nodes: the image, the containers, and what of the machine asked for the engine can give.
+
+Nothing here knows what a pod is: whoever decides about the cluster, in this process or in a container of its own, gets
+its nodes from here.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from kitlib.api.errors import KitError
+from kitlib.cluster.nodes.plan import NodePlan
+from kitlib.kubelet.cm.desired import NodeConfig
+from kitlib.node.real import container, engine, host
+from kitlib.node.real import image as images
+from kitlib.node.real.container import NodeContainer, Privilege
+from kitlib.node.real.link import Link
+
+AT_ONCE = 10
+"""Nodes that are started at the same time."""
+SHARE = 0.8
+"""Of the engine's memory that one node may have at most, whatever was asked for."""
+BOUND = {"cpuset": "CPUs", "memory": "memory", "pids": "number of processes"}
+"""Controller that an engine may lack -> what of a node's container it bounds."""
+Show = Callable[[int, int], None]
+T = TypeVar("T")
+
+
+class Starter:
+    """Starts containers on the engine, and ends them all when it is closed or nobody holds it any more.
+
+    Args:
+        privilege: of nodes, "least" or "full". image: to run; "" = the kit's own, built where it is not there.
+
+    Raises:
+        KitError: where no engine answers.
+    """
+
+    def __init__(self, privilege: Privilege, image: str) -> None:
+        if privilege not in ("least", "full"):
+            raise KitError(f"privilege: {privilege!r} is neither 'least' nor 'full'")
+        self._privilege, self._image = privilege, image
+        self._client = engine.connect()
+        self._info: dict[str, Any] = {}
+        self._lacking: tuple[str, ...] = ()
+        self._built = threading.Lock()
+        self._with_systemd = image
+        self._containers: list[NodeContainer] = []
+        self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="kitlib-start")
+        self._end = weakref.finalize(self, _let_go, self._containers)
+
+    def prepare(self) -> None:
+        """Ask the engine what it is, remove what others left behind, make sure of the image."""
+        standing = self._threads.submit(lambda: self._image or images.standing(self._client))
+        with engine.asking("real nodes"):
+            self._info = self._client.info()
+            if why := host.hindrance(self._info):  # said before an image is built in vain
+                raise engine.EngineError(f"no real nodes on this engine: {why}; or use Cluster.simulated()")
+            container.sweep(self._client)
+        self._image = standing.result() or images.build(self._client)
+
+    def _image_for(self, config: NodeConfig) -> str:
+        """The image of a node; the one with systemd is built when the first node wants it."""
+        if config.settings.cgroup_driver != "systemd":
+            return self._image
+        with self._built:
+            self._with_systemd = self._with_systemd or images.ensure(self._client, systemd=True)
+        return self._with_systemd
+
+    def begin(
+        self, one: NodePlan, config: NodeConfig, number: int, link: Callable[[str, Any], Link] = Link
+    ) -> tuple[NodeContainer, list[str]]:
+        """Start one node's container.
+
+        Args:
+            one, config: what is asked for. number: how many nodes there are already. link: as for `container.start`.
+
+        Returns:
+            The container, and sentences: what of it is different from what was asked for.
+        """
+        machine, notes = config.machine, []
+        have = int(self._info.get("NCPU") or 0)
+        cpuset = ""
+        if have and machine.cores < have:
+            first = 0 if config.settings.cpu_manager_policy == "static" else number * machine.cores % have
+            cpuset = ",".join(str((first + i) % have) for i in range(machine.cores))
+        elif have and machine.cores > have:
+            notes.append(f"{machine.cores} CPUs were asked for, the engine has {have}: weights hold, sums do not")
+        total = int(int(self._info.get("MemTotal") or 0) * SHARE)
+        most = 0
+        if total and machine.memory > total:
+            most = total
+            notes.append(f"{machine.memory} bytes of memory were asked for; the container may use {total}")
+        if one.cgroup_version is not None and f"{one.cgroup_version}" != str(self._info.get("CgroupVersion", "1")):
+            have_version = self._info.get("CgroupVersion", "1")
+            notes.append(f"cgroup v{one.cgroup_version} was asked for, the engine's kernel has v{have_version}")
+        if machine.swap:
+            notes.append("swap is declared; whether there is any, the host decides")
+        if one.images or machine.ephemeral_storage:
+            notes.append(
+                "images and a disk are declared; pods run on the node's own root and write to memory, so nothing of "
+                "them can be collected as garbage, and there is no disk pressure"
+            )
+        made = self._uninterrupted(
+            container.start,
+            self._client,
+            self._image_for(config),
+            one.name,
+            machine,
+            privilege=self._privilege,
+            cpuset=cpuset,
+            lacking=self._lacking,
+            most_memory=most,
+            systemd=config.settings.cgroup_driver == "systemd",
+            link=link,
+        )
+        self._lacking = made.lacking
+        if "SYSLOG" in made.lacking:
+            notes.append("the kernel's log may be refused (no CAP_SYSLOG)")
+        for bound in container.BOUNDS:
+            if bound in made.lacking:
+                notes.append(f"the engine has no {bound} controller: nothing keeps the node within its {BOUND[bound]}")
+        return made, notes
+
+    def begin_control(self, link: Callable[[str, Any], Link]) -> NodeContainer:
+        """Start the container of a control plane."""
+        return self._uninterrupted(container.start_control, self._client, self._image, link)
+
+    def _uninterrupted(self, start: Callable[..., NodeContainer], *what: Any, **how: Any) -> NodeContainer:
+        """Start a container where no interrupt can come between the engine and us: `close` ends it in any case."""
+
+        def begin() -> NodeContainer:
+            made = start(*what, **how)
+            self._containers.append(made)
+            return made
+
+        return self._threads.submit(begin).result()
+
+    def let_go(self) -> None:
+        """Let go of all containers: they end by themselves."""
+        _let_go(self._containers)
+
+    def close(self) -> None:
+        """End all containers; nothing of them is left."""
+        self._end.detach()
+        self._threads.shutdown()
+        for one in self._containers:
+            one.link.close()
+        for one in self._containers:
+            one.close()
+        self._containers.clear()
+        self._client.close()
+
+
+def start_all(plans: Sequence[NodePlan], begin: Callable[[NodePlan, int], T], progress: Show | None) -> list[T]:
+    """The first node finds out what the engine grants, the others start together.
+
+    Args:
+        plans: of the nodes. begin: starts one, told its number. progress: told how far it has come.
+
+    Returns:
+        What `begin` returned, in the order of the plans.
+    """
+    if not plans:
+        return []
+    with _shown(progress, len(plans)) as show:
+        first, *others = plans
+        show(0, len(plans))
+        made = [begin(first, 0)]
+        show(1, len(plans))
+        if others:
+            with ThreadPoolExecutor(min(AT_ONCE, len(others))) as pool:
+                jobs = [pool.submit(begin, one, number) for number, one in enumerate(others, 1)]
+                for number, job in enumerate(jobs, 2):
+                    made.append(job.result())
+                    show(number, len(plans))
+    return made
+
+
+@contextmanager
+def _shown(progress: Show | None, wanted: int) -> Iterator[Show]:
+    """Who is told how far the start has come: the caller's own function, or a bar in a terminal."""
+    if progress is not None or wanted < 2 or not sys.stderr.isatty():
+        yield progress or (lambda done, wanted: None)
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("starting nodes", total=wanted)
+        yield lambda done, wanted: bar.update(task, completed=done)
+
+
+def _let_go(containers: list[NodeContainer]) -> None:
+    """A cluster that nobody holds any more ends its nodes."""
+    for one in containers:
+        one.link.close()

@@ -1,0 +1,45 @@
+"""A real node's cgroup files, read and written over the link to the node."""
+
+from __future__ import annotations
+
+from kitlib.kubelet.cm.cgroup_names import Driver
+from kitlib.kubelet.cm.cgroup_tree import CgroupTree, Version
+from kitlib.node.real import protocol
+from kitlib.node.real.link import Conversation
+
+
+class RemoteCgroupFS:
+    """A node's cgroup file system, for reading and for writing by hand (`kitlib.kubelet.loop.interfaces.CgroupFS`)."""
+
+    def __init__(self, link: Conversation, version: Version) -> None:
+        self._link, self.version = link, version
+
+    def exists(self, path: str) -> bool:
+        """Whether there is such a cgroup."""
+        return bool(self._link.ask("exists", path=path))
+
+    def makedirs(self, path: str) -> None:
+        """Make a cgroup and those above it."""
+        self._link.ask("makedirs", path=path)
+
+    mkdir = makedirs
+
+    def rmdir(self, path: str) -> None:
+        """Remove a cgroup."""
+        self._link.ask("rmdir", path=path)
+
+    def children(self, path: str) -> list[str]:
+        """The paths of the cgroups directly below."""
+        return list(self._link.ask("children", path=path))
+
+    def read(self, path: str, file: str) -> str:
+        """A file's content without the last line's end."""
+        return str(self._link.ask("read", path=path, file=file))
+
+    def write(self, path: str, file: str, value: str) -> None:
+        """Write a file; KitError with the kernel's errno where it refuses."""
+        self._link.ask("write", path=path, file=file, value=str(value))
+
+    def tree(self, driver: Driver, like: CgroupTree | None = None) -> CgroupTree:
+        """What the files say, those that the node's kubelet has an opinion about."""
+        return protocol.tree_from_data(self._link.ask("tree"))

@@ -1,0 +1,84 @@
+"""What a kubelet reports, written into the object store: statuses, events, conditions, pods that have ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from copy import copy
+from datetime import datetime
+
+from kitlib.api.core import ContainerImage, Node, Pod, PodStatus
+from kitlib.api.meta import Condition
+from kitlib.cluster.admission.apiserver import APIServer
+from kitlib.cluster.controllers.pods import record
+from kitlib.kubelet.images.image_gc import Image
+
+MOST_IMAGES = 50
+"""That a node's status lists. Source: KubeletConfiguration nodeStatusMaxImages."""
+
+
+def image_list(images: Iterable[Image]) -> list[ContainerImage]:
+    """As a node's status shows them, the largest first. Source: nodestatus.Images."""
+    ordered = sorted(images, key=lambda image: -image.size)[:MOST_IMAGES]
+    return [ContainerImage(names=[image.name], size_bytes=image.size) for image in ordered]
+
+
+def put_condition(api: APIServer, node: Node, condition: Condition) -> Node:
+    """Write a condition of a node in place of the one of the same type; the node as it then stands."""
+    node.status.conditions = [*(c for c in node.status.conditions if c.type != condition.type), condition]
+    return api.update_status(node)
+
+
+class StoreReports:
+    """Implements `kitlib.kubelet.loop.interfaces.Reports` for the node of that name.
+
+    Before the node is registered there is nobody to hear anything: `api` is set with the first pods.
+    """
+
+    def __init__(self, node: str, now: datetime) -> None:
+        self.node, self._start = node, now
+        self.api: APIServer | None = None
+
+    def now(self) -> datetime:
+        """The cluster's date."""
+        return self.api.store.now() if self.api is not None else self._start
+
+    def event(self, about: Pod | None, kind: str, reason: str, message: str, field: str = "") -> None:
+        """Record an event about a pod or a part of it, or about the node."""
+        if self.api is not None:
+            whom = about if about is not None else self._node(self.api)
+            record(self.api, whom, kind, reason, message, "kubelet", field)
+
+    def status(self, pod: Pod, status: PodStatus) -> None:
+        """Write a pod's status, unless another pod has its name by now."""
+        standing = self._standing(pod)
+        if standing is not None and self.api is not None:
+            changed = copy(standing)
+            changed.status = status
+            self.api.update_status(changed)
+
+    def gone(self, pod: Pod) -> None:
+        """The object goes."""
+        if self._standing(pod) is not None and self.api is not None:
+            self.api.delete(Pod, pod.name, pod.namespace, grace=0)
+
+    def condition(self, condition: Condition) -> None:
+        """Write a condition of the node in place of the one of the same type."""
+        if self.api is not None:
+            put_condition(self.api, self._node(self.api), condition)
+
+    def images(self, images: Sequence[Image]) -> None:
+        """Write what is on the node now."""
+        if self.api is not None:
+            node = self._node(self.api)
+            node.status.images = image_list(images)
+            self.api.update_status(node)
+
+    def _node(self, api: APIServer) -> Node:
+        found: Node = api.store.get(Node, self.node)
+        return found
+
+    def _standing(self, pod: Pod) -> Pod | None:
+        if self.api is None:
+            return None
+        standing: Pod | None = self.api.store.find(Pod, pod.name, pod.namespace, copy=False)
+        return standing if standing is not None and standing.metadata.uid == pod.metadata.uid else None

@@ -1,0 +1,193 @@
+"""Live nodes: the kubelet on the simulated kernel; its processes use CPU and memory, are throttled and killed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from kitlib.api.core import Node, Pod
+from kitlib.api.devices import ResourceClaim
+from kitlib.api.errors import KitError, NotFound
+from kitlib.api.release import Release
+from kitlib.cluster.admission.apiserver import APIServer
+from kitlib.cluster.control_plane.clock import START
+from kitlib.cluster.nodes.base import Record
+from kitlib.cluster.nodes.cgroups_only import CgroupNode
+from kitlib.cluster.nodes.plan import NodePlan
+from kitlib.cluster.nodes.reports import StoreReports
+from kitlib.kubelet.cm.cgroup_tree import CgroupTree, Version
+from kitlib.kubelet.loop.kubelet import Kubelet
+from kitlib.kubelet.loop.pod_worker import State
+from kitlib.kubelet.loop.timeline import Entry
+from kitlib.node.simulated.cgroupfs import SimulatedCgroupFS
+from kitlib.node.simulated.kernel import Kernel, Process
+from kitlib.node.simulated.pressure import NOTHING
+from kitlib.node.simulated.runtime import SimulatedRuntime
+from kitlib.node.simulated.system import SimulatedSystem
+
+
+class LiveNode(CgroupNode):
+    """One node of a simulated cluster.
+
+    Attributes:
+        machine: the kernel, with its processes and log. kubelet: what runs on it.
+    """
+
+    machine: Kernel
+    has_kubelet = True
+
+    def __init__(self, plan: NodePlan, release: Release, version: Version, record_action: Record) -> None:
+        super().__init__(plan, release, version, record_action)
+        self._reports = StoreReports(plan.name, START)
+        self.runtime = SimulatedRuntime(self.machine, plan.images)
+        self.system = SimulatedSystem(self.machine, self.config.settings.cgroup_driver)
+        self.kubelet = Kubelet(
+            self.config, self.kernel, self.runtime, self._reports, lambda: self.machine.now, system=self.system
+        )
+
+    def _cgroups(self, version: Version) -> SimulatedCgroupFS:
+        self.machine = Kernel(self.plan.machine, version)
+        return self.machine.cgroups
+
+    def _set_up(self) -> None:
+        """The kubelet makes the node's cgroups."""
+
+    def sync(self, api: APIServer, pods: list[Pod]) -> None:
+        """Bring processes, cgroups and statuses in line with the pods that are bound here."""
+        self._reports.api = api
+        self.kubelet.managers.claims.find = lambda space, name: api.store.find(ResourceClaim, name, space, copy=False)
+        self.kubelet.sync(pods)
+        self._report_system_ooms()
+
+    def register(self, now: datetime) -> Node:
+        """The Node object with capacity and allocatable as the kubelet publishes them."""
+        node = super().register(now)
+        node.status.node_info = {
+            **(node.status.node_info or {}),
+            "kernelVersion": f"simulated, cgroup v{self.kernel.version}",
+            "containerRuntimeVersion": "simulated://1",
+        }
+        return node
+
+    def advance(self, seconds: float) -> None:
+        """Let the kernel run, then let the kubelet look at what has happened."""
+        self.machine.advance(seconds)
+        self.kubelet.tick()
+        self._report_system_ooms()
+
+    def _report_system_ooms(self) -> None:
+        for process, pid in self.runtime.system_ooms():
+            self.kubelet.system_out_of_memory(process, pid)
+
+    def desired(self) -> CgroupTree:
+        """The tree that the kubelet wants, with the reason for every value."""
+        return self.kubelet.wanted
+
+    # Looking at the machine.
+
+    def kernel_log(self) -> list[str]:
+        """What `dmesg` shows."""
+        return list(self.machine.log)
+
+    def timeline(self) -> list[Entry]:
+        """What the kubelet did, when and why, oldest first."""
+        return list(self.kubelet.timeline)
+
+    def checkpoint(self) -> str:
+        """What the kubelet's file `cpu_manager_state` holds: who has which CPUs; "" without a static CPU policy."""
+        return self.kubelet.managers.checkpoint()
+
+    def processes(self) -> list[Process]:
+        """What `ps` shows, oldest first."""
+        return list(self.machine.processes.values())
+
+    def owners(self) -> dict[int, tuple[str, str, str]]:
+        """Process id -> (namespace, pod, container) of what runs for pods, pause containers left out."""
+        return {
+            pid: (worker.pod.namespace, worker.pod.name, state.container.name)
+            for worker in self.kubelet.workers
+            for state in worker.states
+            if (pid := self.runtime.pid(state.id))
+        }
+
+    def process(self, pod: str, container: str = "", namespace: str = "default") -> Process:
+        """The process of a container.
+
+        Raises:
+            NotFound: where it does not run.
+        """
+        return self.machine.processes[self.runtime.pid(self._running(pod, container, namespace).id)]
+
+    def _running(self, pod: str, container: str, namespace: str) -> State:
+        for worker in self.kubelet.workers:
+            if (worker.pod.name, worker.pod.namespace) == (pod, namespace):
+                for state in worker.states:
+                    if self.runtime.pid(state.id) and container in ("", state.container.name):
+                        return state
+        raise NotFound("processes", f"{namespace}/{pod}/{container}")
+
+    def proc(self, pod: str, container: str = "", namespace: str = "default") -> dict[str, str]:
+        """What /proc/PID of a container's process says: cgroup, oom_score(_adj), Cpus_allowed_list, environ."""
+        state = self._running(pod, container, namespace)
+        process = self.machine.processes[self.runtime.pid(state.id)]
+        if self.kernel.version == 2:
+            cgroups = f"0::{process.cgroup}\n"
+        else:
+            names = ("memory", "cpuset", "cpu,cpuacct", "pids", "hugetlb")
+            cgroups = "".join(f"{len(names) - i}:{name}:{process.cgroup}\n" for i, name in enumerate(names))
+        return {
+            "cgroup": cgroups,
+            "oom_score": str(self.machine.oom_score(process.pid)),
+            "oom_score_adj": str(process.oom_score_adj),
+            "Cpus_allowed_list": _ranges(self.kernel.effective_cpus(process.cgroup)),
+            "environ": "".join(f"{name}={value}\n" for name, value in self.runtime.environment(state.id).items()),
+        }
+
+    def pressure(self, resource: str) -> str:
+        """What /proc/pressure/RESOURCE shows of the whole machine: cpu, memory or io; there on v1 too.
+
+        Raises:
+            NotFound: for another resource.
+        """
+        if resource not in ("cpu", "memory", "io"):
+            raise NotFound("pressure", resource)
+        found = self.machine.pressure(resource)
+        return found.show(self.machine.now) if found is not None else NOTHING
+
+    def usages(self) -> dict[tuple[str, str], dict[str, tuple[float, int]]]:
+        """(namespace, pod) -> container -> CPUs that it gets now, and bytes of memory without page cache."""
+        found: dict[tuple[str, str], dict[str, tuple[float, int]]] = {}
+        for worker in self.kubelet.workers:
+            running = {s.container.name: self.runtime.usage(s.id) for s in worker.states if self.runtime.pid(s.id)}
+            if running:
+                key = (worker.pod.namespace, worker.pod.name)
+                found[key] = {name: (usage.cpus, usage.memory) for name, usage in running.items()}
+        return found
+
+    def total_usage(self) -> tuple[float, int]:
+        """CPUs and bytes of memory that all processes of the node use now, without page cache."""
+        processes = self.machine.processes.values()
+        return sum(p.rate for p in processes), sum(p.memory for p in processes)
+
+    def usage(self, path: str) -> int:
+        """Bytes of memory that a cgroup and those below it use."""
+        return self.machine.usage(path)
+
+    def signal(self, pod: str, container: str, signal: int = 9) -> None:
+        """Send a signal to a container's process, as `kill` inside the node does; only those that end it."""
+        if signal not in (2, 9, 15):
+            raise KitError(f"signal {signal}: 2, 9 or 15 is expected")
+        self.machine.kill(self.process(pod, container).pid, 128 + signal)
+        self._record("signal", node=self.name, pod=pod, container=container, signal=signal)
+        self.kubelet.tick()
+
+
+def _ranges(numbers: Iterable[int]) -> str:
+    """`0-3,8`: how the kernel writes a set of processors."""
+    parts: list[list[int]] = []
+    for number in sorted(numbers):
+        if parts and parts[-1][1] == number - 1:
+            parts[-1][1] = number
+        else:
+            parts.append([number, number])
+    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in parts)

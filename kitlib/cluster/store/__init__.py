@@ -1,0 +1,1 @@
+"""The object store: objects, resource versions, watches."""

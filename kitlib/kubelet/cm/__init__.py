@@ -1,0 +1,1 @@
+"""The container manager: from pods and node configuration to the desired cgroup tree."""

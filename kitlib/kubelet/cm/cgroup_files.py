@@ -1,0 +1,177 @@
+"""From figures to files: which cgroup files are written for a `ResourceConfig` and for what the runtime is told.
+
+cgroup v1 and v2 have different files for the same wish, and v2 some of its own. A file that nobody writes still shows
+something: the kernel's default. Both are needed to compare a tree with what a node shows.
+
+Sources: kubelet cgroupCommon.toResources, cgroupV1impl and cgroupV2impl; opencontainers/cgroups fs and fs2;
+the kernel's Documentation/admin-guide/cgroup-v1 and cgroup-v2.rst for the defaults.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from kitlib.kubelet.cm.cgroup_config import UNLIMITED, ResourceConfig
+from kitlib.kubelet.cm.cgroup_names import Runtime
+from kitlib.kubelet.cm.cgroup_tree import NO_REASON, UNLIMITED_V1, CgroupFile, Reason, Version
+from kitlib.kubelet.cm.container_config import LinuxContainerResources
+from kitlib.kubelet.cm.conversions import DEFAULT_WEIGHT, QUOTA_PERIOD, SHARES_PER_CPU
+from kitlib.kubelet.config.machine import huge_page_unit
+
+Why = Mapping[str, Reason]
+"""Reasons by what they explain: "cpu", "quota", "memory", "pids", "hugepages", "cpuset", or the name of a v2 file."""
+
+DEFAULT = Reason("the kernel's default: nobody writes this file")
+_LINEAR = Reason("{0} as cpu.weight: 1 + ({0} − 2) × 9999 / 262142", source="kubelet cm.getCPUWeight")
+MAX_INT64 = 2**63 - 1
+
+
+def kubelet_files(
+    config: ResourceConfig, version: Version, *, huge_page_sizes: Sequence[int] = (), why: Why | None = None
+) -> list[CgroupFile]:
+    """What the kubelet writes into a cgroup of its own.
+
+    Args:
+        config: the figures; None = not written.
+        version: 1 or 2.
+        huge_page_sizes: bytes; of the machine. A size that the config does not name is limited to 0.
+        why: reasons by subject.
+
+    Source: kubelet cgroupCommon.toResources.
+    """
+    reasons = why or {}
+    made: list[CgroupFile] = []
+    if config.cpu_shares is not None:
+        made.append(_weight(config.cpu_shares, config.cpu_weight or 1, version, reasons.get("cpu", NO_REASON)))
+    made += _bandwidth(config.cpu_quota, config.cpu_period, version, reasons.get("quota", NO_REASON))
+    if config.memory is not None:
+        name = "memory.limit_in_bytes" if version == 1 else "memory.max"
+        made.append(CgroupFile(name, _limit(config.memory, version), reasons.get("memory", NO_REASON)))
+    if config.pids_limit is not None:
+        pids = "max" if config.pids_limit < 0 else str(config.pids_limit)
+        made.append(CgroupFile("pids.max", pids, reasons.get("pids", NO_REASON)))
+    for size in huge_page_sizes:
+        limit = config.huge_page_limit.get(size, 0)
+        made.append(CgroupFile(_huge(size, version), str(limit), reasons.get("hugepages", NO_REASON)))
+    if config.cpuset:
+        made.append(CgroupFile("cpuset.cpus", config.cpuset, reasons.get("cpuset", NO_REASON)))
+    if version == 2:
+        made += [CgroupFile(name, value, reasons.get(name, NO_REASON)) for name, value in config.unified.items()]
+    return made
+
+
+def runtime_files(
+    resources: LinuxContainerResources,
+    version: Version,
+    runtime: Runtime,
+    *,
+    sizes: Mapping[str, int] | None = None,
+    why: Why | None = None,
+) -> list[CgroupFile]:
+    """What the container runtime writes into a container's cgroup for what the kubelet sent.
+
+    Args:
+        resources: the CRI message.
+        version: 1 or 2.
+        runtime: its formula for cpu.weight.
+        sizes: huge page sizes by unit; None = those of the message.
+        why: reasons by subject.
+
+    Source: opencontainers/cgroups fs.CpuGroup, fs.MemoryGroup, fs2.setCpu, fs2.setMemory.
+    """
+    reasons = why or {}
+    weight = resources.cpu_weight(runtime.weight_formula)
+    made = [_weight(resources.cpu_shares, weight, version, reasons.get("cpu", NO_REASON))]
+    if resources.cpu_quota:
+        made += _bandwidth(resources.cpu_quota, resources.cpu_period, version, reasons.get("quota", NO_REASON))
+    if resources.memory_limit:
+        name = "memory.limit_in_bytes" if version == 1 else "memory.max"
+        made.append(CgroupFile(name, str(resources.memory_limit), reasons.get("memory", NO_REASON)))
+    if version == 1 and resources.memory_swap_limit:
+        made.append(CgroupFile("memory.memsw.limit_in_bytes", str(resources.memory_swap_limit)))
+    for unit, limit in resources.huge_page_limits.items():
+        ending = "limit_in_bytes" if version == 1 else "max"
+        made.append(CgroupFile(f"hugetlb.{unit}.{ending}", str(limit), reasons.get("hugepages", NO_REASON)))
+    if resources.cpuset_cpus:
+        made.append(CgroupFile("cpuset.cpus", resources.cpuset_cpus, reasons.get("cpuset", NO_REASON)))
+    if resources.cpuset_mems:
+        made.append(CgroupFile("cpuset.mems", resources.cpuset_mems, reasons.get("cpuset", NO_REASON)))
+    if version == 2:
+        made += [CgroupFile(name, value, reasons.get(name, NO_REASON)) for name, value in resources.unified.items()]
+    return made
+
+
+def with_defaults(files: Sequence[CgroupFile], version: Version, *, root: bool = False) -> dict[str, CgroupFile]:
+    """The files by name, and beside them the usual ones that nobody wrote, as the kernel shows them.
+
+    Args:
+        files: that are written.
+        version: 1 or 2.
+        root: the root cgroup: on v2 it has no limits at all, on v1 it has no quota that could be set.
+    """
+    found = {file.name: file for file in files}
+    if version == 1:
+        defaults = {
+            "cpu.shares": str(SHARES_PER_CPU),
+            "cpu.cfs_quota_us": "-1",
+            "cpu.cfs_period_us": str(QUOTA_PERIOD),
+            "memory.limit_in_bytes": str(UNLIMITED_V1),
+        }
+    elif root:
+        defaults = {}
+    else:
+        defaults = {
+            "cpu.weight": str(DEFAULT_WEIGHT),
+            "cpu.max": f"max {QUOTA_PERIOD}",
+            "memory.max": "max",
+        }
+    ordered = {
+        name: found.pop(name, CgroupFile(name, value, DEFAULT, written=False)) for name, value in defaults.items()
+    }
+    return ordered | found
+
+
+def memory_order(files: Sequence[CgroupFile], read: Callable[[str], str]) -> list[CgroupFile]:
+    """The files in an order that the kernel takes: on v1 the limit may never be above memory and swap together.
+
+    Args:
+        files: to be written into one cgroup. read: a file's name -> what it says now.
+
+    Source: kernel admin-guide/cgroup-v1/memory.rst; runc's memory controller (setMemoryAndSwap).
+    """
+    both = next((file for file in files if file.name == "memory.memsw.limit_in_bytes"), None)
+    if both is None:
+        return list(files)
+    rises = both.value == "-1" or int(both.value) > int(read(both.name))
+    if not rises:
+        return list(files)
+    return sorted(files, key=lambda file: file is not both)
+
+
+def unbounded_huge_pages(sizes: Sequence[int], version: Version) -> list[CgroupFile]:
+    """The QoS classes' huge page limits: as much as can be written. Source: setHugePagesUnbounded."""
+    why = Reason("the classes do not limit huge pages", source="kubelet qosContainerManagerImpl.setHugePagesUnbounded")
+    return [CgroupFile(_huge(size, version), str(MAX_INT64), why) for size in sizes]
+
+
+def _weight(shares: int, weight: int, version: Version, why: Reason) -> CgroupFile:
+    return CgroupFile("cpu.shares", str(shares), why) if version == 1 else CgroupFile("cpu.weight", str(weight), why)
+
+
+def _bandwidth(quota: int | None, period: int | None, version: Version, why: Reason) -> list[CgroupFile]:
+    if quota is None and period is None:
+        return []
+    shown_period = QUOTA_PERIOD if period is None else period
+    if version == 2:
+        limit = "max" if quota is None or quota == UNLIMITED else str(quota)
+        return [CgroupFile("cpu.max", f"{limit} {shown_period}", why)]
+    made = [CgroupFile("cpu.cfs_period_us", str(shown_period), why)]
+    return made if quota is None else [*made, CgroupFile("cpu.cfs_quota_us", str(quota), why)]
+
+
+def _limit(memory: int, version: Version) -> str:
+    return str(memory) if memory >= 0 else ("max" if version == 2 else "-1")
+
+
+def _huge(size: int, version: Version) -> str:
+    return f"hugetlb.{huge_page_unit(size)}.{'limit_in_bytes' if version == 1 else 'max'}"

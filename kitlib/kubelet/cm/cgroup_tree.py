@@ -1,0 +1,356 @@
+"""The cgroup tree as a value: which cgroups there are, what stands in which file, and why.
+
+`desired_tree` (in `desired.py`) computes one from a node's configuration and its pods; a node builds another from the
+files that it read back; `diff` compares the two. A path is written as the cgroup file systems show it, from the mount
+on: `/kubepods.slice/kubepods-burstable.slice`. On cgroup v1 every controller has its own hierarchy with the same
+paths in each; here they are one tree, and `location` says in which hierarchy a file stands.
+
+Source of the files' rules: Linux Documentation/admin-guide/cgroup-v1 and cgroup-v2.rst.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+from kitlib.kubelet.cm.cgroup_names import CgroupName, Driver, to_path
+from kitlib.kubelet.config.machine import PAGE_SIZE
+
+Version = Literal[1, 2]
+Kind = Literal["root", "kubepods", "qos", "pod", "sandbox", "container", "reserved", "daemon", "system"]
+Path = str | CgroupName
+
+MOUNT = "/sys/fs/cgroup"
+UNLIMITED_V1 = 2**63 - PAGE_SIZE
+"""What v1 shows for "no memory limit": the largest signed 64-bit number, rounded down to a page."""
+
+_V1_MEMORY = ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes", "memory.soft_limit_in_bytes")
+_V2_MEMORY = ("memory.max", "memory.high", "memory.low", "memory.min", "memory.swap.max")
+
+
+class Reason:
+    """Why a value is what it is: a sentence with its formula, and the Kubernetes function it follows.
+
+    The sentence is only put together when it is read, so a tree of thousands of pods costs nothing for it.
+    """
+
+    __slots__ = ("_arguments", "_template", "source")
+
+    def __init__(self, template: str, *arguments: object, source: str = "") -> None:
+        self._template, self._arguments, self.source = template, arguments, source
+
+    def __str__(self) -> str:
+        return self._template.format(*self._arguments) if self._arguments else self._template
+
+    def __repr__(self) -> str:
+        return f"Reason({str(self)!r})"
+
+
+NO_REASON = Reason("")
+
+
+class CgroupFile(NamedTuple):
+    """One file of one cgroup.
+
+    Attributes:
+        name: the file, `cpu.shares`.
+        value: what is written into it; where nobody writes it, what the kernel shows by itself.
+        why: the formula; see also `reason` and `source`.
+        written: False where the kernel's default stands because nobody sets the file.
+        page_size: bytes of a page, to which memory values are rounded down.
+    """
+
+    name: str
+    value: str
+    why: Reason = NO_REASON
+    written: bool = True
+    page_size: int = PAGE_SIZE
+
+    @property
+    def reason(self) -> str:
+        """The formula in words and figures."""
+        return str(self.why)
+
+    @property
+    def source(self) -> str:
+        """The function or document that the rule comes from."""
+        return self.why.source
+
+    @property
+    def shown(self) -> str:
+        """What the kernel shows when the file is read after `value` was written."""
+        return kernel_shows(self.name, self.value, self.page_size)
+
+    @property
+    def controller(self) -> str:
+        """`cpu`, `memory`, `pids`, `hugetlb` or `cpuset`."""
+        return controller_of(self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Cgroup(Mapping[str, CgroupFile]):
+    """One directory of the tree and the files in it; a mapping from a file's name to the file.
+
+    Attributes:
+        path: from the mount on, as the driver spells it.
+        kind: what it stands for: the root, all pods, a QoS class, a pod, its pause container ("sandbox"), a container,
+            a cgroup for reserved resources, a daemon's own, or one that the system made.
+        title: what it is, for a reader: `Burstable pod default/web-0`.
+        writer: who writes its files: "kubelet", "runtime", or "" for none of them.
+        pod: `namespace/name` of the pod, where there is one.
+        uid: the pod's UID.
+        container: the container's name.
+        qos: the QoS class that the cgroup belongs to.
+    """
+
+    path: str
+    kind: Kind
+    title: str = ""
+    writer: str = ""
+    files: dict[str, CgroupFile] = field(default_factory=dict)
+    pod: str = ""
+    uid: str = ""
+    container: str = ""
+    qos: str = ""
+
+    def __getitem__(self, name: str) -> CgroupFile:
+        return self.files[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.files)
+
+    def __len__(self) -> int:
+        return len(self.files)
+
+    @property
+    def name(self) -> str:
+        """The directory's own name: the last element of the path."""
+        return self.path.rpartition("/")[2] or "/"
+
+    @property
+    def parent(self) -> str:
+        """The path of the directory above; "" for the root."""
+        return (self.path.rpartition("/")[0] or "/") if self.path != "/" else ""
+
+    def values(self) -> Any:
+        """The files, in the order in which they are written."""
+        return self.files.values()
+
+
+class Difference(NamedTuple):
+    """Where two trees differ: one file, or (file is "") a cgroup that only one of them has.
+
+    Attributes:
+        path: of the cgroup.
+        file: its name; "" where the whole cgroup is missing on one side.
+        left: what the kernel shows on the left side; None = missing there.
+        right: the same on the right side.
+    """
+
+    path: str
+    file: str
+    left: str | None
+    right: str | None
+
+    def __str__(self) -> str:
+        what = f"{self.path}/{self.file}" if self.file else self.path
+        return f"{what}: {'missing' if self.left is None else self.left} != " + (
+            "missing" if self.right is None else self.right
+        )
+
+
+class CgroupTree(Mapping[str, Cgroup]):
+    """Every cgroup of a node: a mapping from path to `Cgroup`, parents before children.
+
+    `tree["/kubepods.slice"]["cpu.weight"].value`; a path may be given as components too: `tree[("kubepods",)]`.
+
+    Attributes:
+        version: cgroup version, 1 or 2.
+        driver: how names are spelled, "cgroupfs" or "systemd".
+    """
+
+    def __init__(self, version: Version, driver: Driver, cgroups: Iterable[Cgroup] = ()) -> None:
+        self.version: Version = version
+        self.driver: Driver = driver
+        self._cgroups: dict[str, Cgroup] = {cgroup.path: cgroup for cgroup in cgroups}
+
+    @classmethod
+    def observed(cls, version: Version, driver: Driver, values: Mapping[str, Mapping[str, str]]) -> CgroupTree:
+        """A tree of values that were read from files: path -> file -> content."""
+        return cls(
+            version,
+            driver,
+            (
+                Cgroup(path, "root" if path == "/" else "system", files={f: CgroupFile(f, v) for f, v in files.items()})
+                for path, files in values.items()
+            ),
+        )
+
+    # ------------------------------------------------------------------------------------------------- as a mapping
+
+    def path(self, path: Path) -> str:
+        """`path` as a string: components are spelled as this tree's driver does."""
+        return path if isinstance(path, str) else to_path(path, self.driver)
+
+    def __getitem__(self, path: Path) -> Cgroup:
+        return self._cgroups[self.path(path)]
+
+    def __contains__(self, path: object) -> bool:
+        return isinstance(path, str | tuple) and self.path(path) in self._cgroups
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._cgroups)
+
+    def __len__(self) -> int:
+        return len(self._cgroups)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, CgroupTree) and self.version == other.version and not self.diff(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"CgroupTree(v{self.version}, {self.driver}, {len(self)} cgroups)"
+
+    # ------------------------------------------------------------------------------------------------ finding one's way
+
+    def children(self, path: Path) -> list[Cgroup]:
+        """The cgroups directly below `path`, in the order of the tree."""
+        wanted = self.path(path)
+        return [cgroup for cgroup in self._cgroups.values() if cgroup.parent == wanted]
+
+    def of_kind(self, kind: Kind) -> list[Cgroup]:
+        """All cgroups of a kind, in the order of the tree."""
+        return [cgroup for cgroup in self._cgroups.values() if cgroup.kind == kind]
+
+    def of_pod(self, uid: str) -> list[Cgroup]:
+        """The pod's own cgroup, its pause container's and its containers'."""
+        return [cgroup for cgroup in self._cgroups.values() if cgroup.uid == uid]
+
+    def only(self, controller: str) -> CgroupTree:
+        """The same tree with the files of one controller: what `tree /sys/fs/cgroup/memory` shows on cgroup v1."""
+        return CgroupTree(
+            self.version,
+            self.driver,
+            (
+                Cgroup(
+                    c.path,
+                    c.kind,
+                    c.title,
+                    c.writer,
+                    {name: file for name, file in c.files.items() if file.controller == controller},
+                    c.pod,
+                    c.uid,
+                    c.container,
+                    c.qos,
+                )
+                for c in self._cgroups.values()
+            ),
+        )
+
+    def location(self, path: Path, file: str) -> str:
+        """Where the file stands: below its controller's mount on v1, below the one mount on v2."""
+        hierarchy = f"/{controller_of(file)}" if self.version == 1 else ""
+        below = self.path(path).rstrip("/")
+        return f"{MOUNT}{hierarchy}{below}/{file}"
+
+    # ----------------------------------------------------------------------------------------------- comparing, dumping
+
+    def diff(self, other: CgroupTree) -> list[Difference]:
+        """Where `other` differs from this tree, as the kernel would show both; files that only one has count too.
+
+        Returns:
+            Differences in the order of this tree, then what only `other` has. Empty = the same.
+        """
+        found: list[Difference] = []
+        for path, mine in self._cgroups.items():
+            theirs = other._cgroups.get(path)
+            if theirs is None:
+                found.append(Difference(path, "", "present", None))
+                continue
+            for name, file in mine.files.items():
+                twin = theirs.files.get(name)
+                if twin is None:
+                    found.append(Difference(path, name, file.shown, None))
+                elif file.value != twin.value and file.shown != twin.shown:
+                    found.append(Difference(path, name, file.shown, twin.shown))
+            found += [
+                Difference(path, name, None, file.shown)
+                for name, file in theirs.files.items()
+                if name not in mine.files
+            ]
+        found += [Difference(path, "", None, "present") for path in other._cgroups if path not in self._cgroups]
+        return found
+
+    def to_values(self) -> dict[str, dict[str, str]]:
+        """Path -> file -> value, nothing else."""
+        return {path: {n: f.value for n, f in cgroup.files.items()} for path, cgroup in self._cgroups.items()}
+
+    def to_dict(self) -> dict[str, Any]:
+        """The whole tree as plain data, ready for JSON; values with their reasons and sources."""
+        return {
+            "version": self.version,
+            "driver": self.driver,
+            "cgroups": [
+                {
+                    "path": c.path,
+                    "kind": c.kind,
+                    **{
+                        k: getattr(c, k) for k in ("title", "writer", "pod", "uid", "container", "qos") if getattr(c, k)
+                    },
+                    "files": {
+                        f.name: {
+                            "value": f.value,
+                            "shown": f.shown,
+                            "written": f.written,
+                            "reason": f.reason,
+                            "source": f.source,
+                        }
+                        for f in c.files.values()
+                    },
+                }
+                for c in self._cgroups.values()
+            ],
+        }
+
+
+def controller_of(file: str) -> str:
+    """The controller that a file belongs to: the part of its name before the first dot."""
+    return file.partition(".")[0]
+
+
+def kernel_shows(file: str, value: str, page_size: int = PAGE_SIZE) -> str:
+    """What reading the file gives after `value` was written to it.
+
+    Memory is kept in whole pages, so a limit is rounded down; "no limit" is `max` on v2 and 9223372036854771712 on
+    v1; a huge page limit is rounded down to whole huge pages; shares stay within 2 and 262144; `cpu.max` always shows
+    both the quota and the period.
+
+    Args:
+        file: its name, which also says the cgroup version.
+        value: what was written.
+        page_size: bytes of a page.
+    """
+    if file in _V1_MEMORY:
+        number = int(value)
+        return str(min(number // page_size * page_size, UNLIMITED_V1)) if number >= 0 else str(UNLIMITED_V1)
+    if file in _V2_MEMORY:
+        return value if value == "max" else str(int(value) // page_size * page_size)
+    if file == "cpu.shares":
+        return str(min(max(int(value), 2), 262_144))
+    if file == "cpu.max":
+        return value if " " in value else f"{value} 100000"
+    if file.startswith("hugetlb.") and value != "max":
+        size = huge_page_size(file.split(".")[1])
+        limit = min(int(value), UNLIMITED_V1) // size * size
+        return "max" if file.endswith(".max") and limit == UNLIMITED_V1 // size * size else str(limit)
+    return value
+
+
+def huge_page_size(unit: str) -> int:
+    """`2MB` is 2097152: the size in the name of a hugetlb file."""
+    for power, suffix in enumerate(("KB", "MB", "GB"), start=1):
+        if unit.endswith(suffix):
+            return int(unit.removesuffix(suffix)) * 1024**power
+    return int(unit)

@@ -1,0 +1,210 @@
+"""What the kubelet asks the container runtime to set on a container's cgroup, and on the pod's sandbox.
+
+The kubelet does not write a container's cgroup: it sends these figures over the CRI and the runtime writes them. The
+same rules as for pods hold, of one container: shares from its request, quota and memory limit from its limits. A
+pod-level limit stands in for a container that has none of its own.
+
+Sources: kubelet kuberuntime generateLinuxContainerResources, calculateLinuxResources, calculateSandboxResources,
+configureContainerSwapResources, GetHugepageLimitsFromResources.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from kitlib.api.core import Container, Pod
+from kitlib.api.podresources import pod_limits, pod_requests
+from kitlib.api.release import Release
+from kitlib.api.resource import Quantity
+from kitlib.kubelet.cm.cgroup_config import UNLIMITED
+from kitlib.kubelet.cm.conversions import (
+    QUOTA_PERIOD,
+    milli_cpu_to_quota,
+    milli_cpu_to_shares,
+    shares_to_weight,
+    shares_to_weight_by_runtime,
+)
+from kitlib.kubelet.cm.memory_qos import container_memory_qos
+from kitlib.kubelet.cm.swap import container_swap
+from kitlib.kubelet.config.machine import PAGE_SIZE, huge_page_limits, huge_page_unit
+from kitlib.kubelet.qos.policy import container_oom_score_adjust
+from kitlib.kubelet.qos.qos_class import pod_level_resources
+
+
+@dataclass(frozen=True, slots=True)
+class LinuxContainerResources:
+    """The CRI message of the same name: what a container's cgroup shall hold.
+
+    Attributes:
+        cpu_shares: relative weight.
+        cpu_quota: microseconds per period; 0 = not set, -1 = unlimited.
+        cpu_period: microseconds; 0 = not set.
+        memory_limit: bytes; 0 = none.
+        memory_swap_limit: bytes of memory and swap together (cgroup v1 only); 0 = not set.
+        oom_score_adj: of the container's processes.
+        huge_page_limits: page size in the kernel's words (`2MB`) -> bytes; every size of the machine, 0 = none
+        allowed.
+        cpuset_cpus: processors, `0-3`; "" = not set. cpuset_mems: NUMA nodes; "" = not set.
+        unified: files of cgroup v2 by name.
+    """
+
+    cpu_shares: int
+    cpu_quota: int = 0
+    cpu_period: int = 0
+    memory_limit: int = 0
+    memory_swap_limit: int = 0
+    oom_score_adj: int = 0
+    huge_page_limits: Mapping[str, int] = field(default_factory=dict)
+    cpuset_cpus: str = ""
+    cpuset_mems: str = ""
+    unified: Mapping[str, str] = field(default_factory=dict)
+
+    def cpu_weight(self, formula: str = "quadratic") -> int:
+        """The `cpu.weight` that the runtime makes of the shares, by the "quadratic" or the old "linear" formula."""
+        return (
+            shares_to_weight(self.cpu_shares) if formula == "linear" else shares_to_weight_by_runtime(self.cpu_shares)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerContext:
+    """What a container's figures depend on besides the pod: the machine, the kubelet's settings, the release.
+
+    Attributes:
+        memory_capacity: bytes of memory of the machine. swap_capacity: bytes of swap.
+        cgroup_version: 1 or 2.
+        cpu_cfs_quota: `--cpu-cfs-quota`. cpu_cfs_quota_period: microseconds.
+        memory_qos: whether MemoryQoS is on (feature gate, cgroup v2).
+        memory_reservation_policy: "None" or "TieredReservation".
+        memory_throttling_factor: 0 to 1; None = no throttling.
+        node_allocatable_memory: bytes; stands in for a missing memory limit in memory.high. 0 = unknown.
+        swap_behavior: "NoSwap" or "LimitedSwap". swap_controller: whether the kernel can limit swap by cgroup.
+        single_process_oom_kill: False asks the kernel to kill the whole container (memory.oom.group).
+        huge_page_sizes: bytes of the machine's huge pages. page_size: bytes of an ordinary page.
+        release: whose feature gates hold.
+    """
+
+    memory_capacity: int
+    swap_capacity: int = 0
+    cgroup_version: int = 2
+    cpu_cfs_quota: bool = True
+    cpu_cfs_quota_period: int = QUOTA_PERIOD
+    memory_qos: bool = False
+    memory_reservation_policy: str = "None"
+    memory_throttling_factor: float | None = 0.9
+    node_allocatable_memory: int = 0
+    swap_behavior: str = "NoSwap"
+    swap_controller: bool = False
+    single_process_oom_kill: bool = True
+    huge_page_sizes: Sequence[int] = ()
+    page_size: int = PAGE_SIZE
+    release: Release = field(default_factory=Release.latest)
+
+
+def linux_container_resources(
+    pod: Pod, container: Container, context: ContainerContext, *, exclusive_cpus: bool = False
+) -> LinuxContainerResources:
+    """The figures of one container.
+
+    Args:
+        pod: defaulted.
+        container: one of its containers or init containers.
+        context: the node's side.
+        exclusive_cpus: the CPU manager gave this container CPUs of its own; then the release may switch its quota
+        off.
+
+    Source: kubelet kuberuntime generateLinuxContainerResources.
+    """
+    unquoted = exclusive_cpus and context.release.enabled("DisableCPUQuotaWithExclusiveCPUs")
+    memory_limit = _limit(pod, container, "memory", context.release)
+    basic = _linux_resources(
+        container.resources.requests.get("cpu"),
+        _limit(pod, container, "cpu", context.release),
+        memory_limit,
+        context,
+        unlimited=unquoted,
+    )
+    memory_swap, swap_files = container_swap(pod, container, basic.memory_limit, context)
+    requested = {huge_page_unit(size): limit for size, limit in _huge_pages(pod, container, context.release).items()}
+    return LinuxContainerResources(
+        cpu_shares=basic.cpu_shares,
+        cpu_quota=basic.cpu_quota,
+        cpu_period=basic.cpu_period,
+        memory_limit=basic.memory_limit,
+        memory_swap_limit=memory_swap,
+        oom_score_adj=container_oom_score_adjust(pod, container, context.memory_capacity, context.release),
+        huge_page_limits={unit: requested.get(unit, 0) for unit in map(huge_page_unit, context.huge_page_sizes)},
+        unified={**basic.unified, **swap_files, **container_memory_qos(pod, container, context)},
+    )
+
+
+def sandbox_resources(pod: Pod, context: ContainerContext, *, exclusive_cpus: bool = False) -> LinuxContainerResources:
+    """What the CRI's sandbox configuration carries: the pod's sums without its overhead.
+
+    Runtimes that start a virtual machine size it by these. For ordinary containers the pause container gets 2 shares
+    and no limits from the runtime instead.
+
+    Source: kubelet kuberuntime calculateSandboxResources.
+    """
+    requests = pod_requests(pod, exclude_overhead=True, release=context.release)
+    limits = pod_limits(pod, exclude_overhead=True, release=context.release)
+    unquoted = exclusive_cpus and context.release.enabled("DisableCPUQuotaWithExclusiveCPUs")
+    return _linux_resources(requests.get("cpu"), limits.get("cpu"), limits.get("memory"), context, unlimited=unquoted)
+
+
+def overhead_resources(pod: Pod, context: ContainerContext) -> LinuxContainerResources | None:
+    """The pod's overhead as the CRI carries it, requests equal to limits; None where there is no overhead.
+
+    Source: kubelet kuberuntime convertOverheadToLinuxResources.
+    """
+    if not pod.spec.overhead:
+        return None
+    cpu = pod.spec.overhead.get("cpu")
+    return _linux_resources(cpu, cpu, pod.spec.overhead.get("memory"), context)
+
+
+def _linux_resources(
+    cpu_request: Quantity | None,
+    cpu_limit: Quantity | None,
+    memory_limit: Quantity | None,
+    context: ContainerContext,
+    *,
+    unlimited: bool = False,
+) -> LinuxContainerResources:
+    """Shares, quota, period and memory limit. Source: kubelet kuberuntime calculateLinuxResources."""
+    milli_limit = cpu_limit.milli_value() if cpu_limit is not None else 0
+    milli_request = cpu_request.milli_value() if cpu_request is not None else milli_limit
+    quota = period = 0
+    if context.cpu_cfs_quota:
+        period = context.cpu_cfs_quota_period
+        quota = UNLIMITED if unlimited else milli_cpu_to_quota(milli_limit, period)
+    oom_group = context.cgroup_version == 2 and not context.single_process_oom_kill
+    return LinuxContainerResources(
+        cpu_shares=milli_cpu_to_shares(milli_request),
+        cpu_quota=quota,
+        cpu_period=period,
+        memory_limit=memory_limit.value() if memory_limit is not None else 0,
+        unified={"memory.oom.group": "1"} if oom_group else {},
+    )
+
+
+def _huge_pages(pod: Pod, container: Container, release: Release) -> dict[int, int]:
+    """Page size -> limit in bytes; the pod's, where the container has none of a size.
+
+    Source: kubelet kuberuntime GetHugepageLimitsFromResources.
+    """
+    whole: dict[int, int] = {}
+    if pod_level_resources(pod, release):
+        assert pod.spec.resources is not None
+        whole = huge_page_limits(pod.spec.resources.limits)
+    return whole | huge_page_limits(container.resources.limits)
+
+
+def _limit(pod: Pod, container: Container, resource: str, release: Release) -> Quantity | None:
+    """The container's limit; where it has none, the pod's. Source: kubelet kuberuntime getCPULimit, getMemoryLimit."""
+    own = container.resources.limits.get(resource)
+    if (own is None or own.is_zero()) and pod_level_resources(pod, release):
+        assert pod.spec.resources is not None
+        return pod.spec.resources.limits.get(resource)
+    return own

@@ -1,0 +1,1 @@
+"""Dynamic resources on the node: what a claim's devices give to containers."""

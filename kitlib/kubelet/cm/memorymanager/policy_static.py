@@ -1,0 +1,358 @@
+"""The static memory policy: memory and huge pages of Guaranteed pods come from chosen NUMA nodes.
+
+A NUMA node serves containers that need one node, or belongs to one group of nodes that serve larger ones together,
+never both. What is allocated here becomes the container's `cpuset.mems`.
+
+Source: kubelet memorymanager policy_static.go; KEP-1769.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import NamedTuple
+
+from kitlib.api.core import Container, Pod, ResourceList
+from kitlib.api.errors import KitError
+from kitlib.api.podresources import containers_of
+from kitlib.api.release import Release
+from kitlib.kubelet.cm.pod_level import partition, pool_problem
+from kitlib.kubelet.cm.topologymanager.hints import EmptyPodSharedPoolError, Hints, TopologyHint, narrower, node_sets
+from kitlib.kubelet.config.machine import MachineInfo
+from kitlib.kubelet.config.settings import ReservedMemory
+from kitlib.kubelet.qos.qos_class import (
+    get_pod_qos,
+    is_regular_init,
+    is_restartable_init,
+    pod_level_managed,
+    pod_level_resources,
+    resembles_guaranteed,
+)
+
+Nodes = frozenset[int]
+
+
+class Block(NamedTuple):
+    """Memory that a container has: of a resource, from these nodes, so many bytes."""
+
+    resource: str
+    nodes: Nodes
+    size: int
+
+
+@dataclass
+class NUMANode:
+    """A NUMA node's account.
+
+    Attributes:
+        allocatable, free: resource -> bytes. users: how many blocks it serves. group: the nodes it serves them with.
+    """
+
+    allocatable: dict[str, int]
+    free: dict[str, int]
+    group: Nodes
+    users: int = 0
+
+
+@dataclass
+class MemoryManager:
+    """Gives and takes back memory.
+
+    Args:
+        nodes: NUMA node -> its account.
+        release: whose feature gates hold.
+
+    Attributes:
+        blocks: (pod UID, container) -> what it has.
+        pods: UID of a pod with resources of its own -> what all its containers have together.
+    """
+
+    nodes: dict[int, NUMANode]
+    release: Release
+    blocks: dict[tuple[str, str], list[Block]] = field(default_factory=dict)
+    pods: dict[str, list[Block]] = field(default_factory=dict)
+    _reusable: tuple[str, dict[tuple[Nodes, str], int]] = ("", {})
+
+    @classmethod
+    def of(cls, machine: MachineInfo, reserved: Iterable[ReservedMemory], release: Release) -> MemoryManager:
+        """The manager of a machine; huge pages are taken as spread evenly. Source: getDefaultMachineState."""
+        ids = sorted({cpu.numa for cpu in machine.cpus} | set(machine.numa_memory))
+        kept: dict[int, Mapping[str, int]] = {
+            one.numa_node: {name: amount.value() for name, amount in one.limits.items()} for one in reserved
+        }
+        made = {}
+        for node in ids:
+            total = machine.numa_memory.get(node, 0)
+            if not machine.numa_memory:
+                total = machine.memory if node == ids[0] else 0
+            pages = {
+                pool.resource_name: pool.page_size * (pool.pages // len(ids) + (node < pool.pages % len(ids)))
+                for pool in machine.huge_pages
+            }
+            sizes = {**pages, "memory": total - sum(pages.values())}
+            usable = {name: max(size - kept.get(node, {}).get(name, 0), 0) for name, size in sizes.items()}
+            made[node] = NUMANode(usable, dict(usable), frozenset({node}))
+        return cls(made, release)
+
+    # ------------------------------------------------------------------------------------------------- hints
+
+    def hints(self, pod: Pod, container: Container) -> Hints:
+        """From which nodes the container's memory could come. Source: staticPolicy.GetTopologyHints."""
+        if not self._manages(pod):
+            return {}
+        wanted, has = self._requests(pod, container), self.blocks.get((pod.metadata.uid, container.name))
+        return self._again(has, wanted) if has is not None else self._possible(pod.metadata.uid, wanted)
+
+    def pod_hints(self, pod: Pod) -> Hints:
+        """The same for the whole pod. Source: staticPolicy.GetPodTopologyHints, getPodRequestedResources."""
+        if not self._manages(pod):
+            return {}
+        wanted, uid = self._pod_requests(pod), pod.metadata.uid
+        if uid in self.pods:
+            return self._again(self.pods[uid], wanted)
+        if pod_level_managed(pod, self.release) and self._pool_problem(pod, wanted):
+            return {name: [] for name in wanted}
+        for container in containers_of(pod):
+            has = self.blocks.get((pod.metadata.uid, container.name))
+            if has is not None:
+                return self._again(has, wanted)
+        return self._possible(pod.metadata.uid, wanted)
+
+    def _manages(self, pod: Pod) -> bool:
+        return get_pod_qos(pod, self.release) == "Guaranteed" and (
+            not pod_level_resources(pod, self.release) or pod_level_managed(pod, self.release)
+        )
+
+    def _requests(self, pod: Pod, container: Container) -> dict[str, int]:
+        """Memory and huge pages of a container, bytes.
+
+        In a pod with resources of its own {} where it would not make a Guaranteed pod by itself.
+
+        Source: getContainerRequestedResources.
+        """
+        if pod_level_managed(pod, self.release) and not resembles_guaranteed(container):
+            return {}
+        return _memory(container.resources.requests)
+
+    def _pod_requests(self, pod: Pod) -> dict[str, int]:
+        """What a pod's containers need at the same time at most, or what it has for itself.
+
+        Source: getPodRequestedResources; KEP-753, KEP-5526.
+        """
+        if pod_level_managed(pod, self.release):
+            assert pod.spec.resources is not None
+            return _memory(pod.spec.resources.requests)
+        return _needed_at_once(pod)
+
+    def _pool_problem(self, pod: Pod, total: Mapping[str, int]) -> str:
+        return pool_problem(pod, total, partial(self._requests, pod))
+
+    @staticmethod
+    def _again(has: list[Block], wanted: Mapping[str, int]) -> Hints:
+        """After a restart: where the memory is already. Source: regenerateHints."""
+        if {block.resource: block.size for block in has} != dict(wanted):
+            return {}
+        return {block.resource: [TopologyHint(block.nodes, True)] for block in has}
+
+    def _possible(self, uid: str, wanted: Mapping[str, int]) -> Hints:
+        """Sets of nodes with enough free memory that may serve together. Source: staticPolicy.calculateHints."""
+        least, found = len(self.nodes), []
+        for nodes in node_sets(self.nodes):
+            if any(self._sum(nodes, name, "allocatable") < size for name, size in wanted.items()):
+                continue
+            least = min(least, len(nodes))
+            if len(nodes) == 1 and any(len(self.nodes[node].group) > 1 for node in nodes):
+                continue
+            if len(nodes) > 1 and self._mixed(nodes):
+                continue
+            if all(self._sum(nodes, n, "free") + self._left_by_inits(uid, nodes, n) >= s for n, s in wanted.items()):
+                found.append(nodes)
+        if not found:
+            return {}
+        return {name: [TopologyHint(nodes, len(nodes) == least) for nodes in found] for name in wanted}
+
+    def _sum(self, nodes: Nodes, resource: str, what: str) -> int:
+        return sum(getattr(self.nodes[node], what).get(resource, 0) for node in nodes)
+
+    def _mixed(self, nodes: Nodes) -> bool:
+        """Whether one of these nodes already serves alone, or with others. Source: isAffinityViolating…"""
+        return any(self.nodes[n].users and self.nodes[n].group != nodes for n in nodes)
+
+    # -------------------------------------------------------------------------------------------- allocation
+
+    def allocate(self, pod: Pod, container: Container, hint: TopologyHint) -> None:
+        """Give a container its memory.
+
+        Raises:
+            KitError: with the kubelet's words; nothing has changed.
+
+        Source: staticPolicy.Allocate.
+        """
+        if not self._manages(pod):
+            return
+        uid, wanted = pod.metadata.uid, self._requests(pod, container)
+        key = (uid, container.name)
+        if key in self.blocks:
+            self._update_reusable(pod, container, self.blocks[key])
+            return
+        if not wanted and pod_level_managed(pod, self.release):
+            return  # it shares, and may use memory of any node
+        nodes = self._fitting(uid, wanted, hint)
+        made = [Block(name, nodes, size) for name, size in sorted(wanted.items())]
+        for block in made:
+            self._take(block, max(block.size - self._left_by_inits(uid, nodes, block.resource), 0))
+        self._update_reusable(pod, container, made)
+        self.blocks[key] = made
+        self._shrink_inits(pod, container, made)
+
+    def allocate_pod(self, pod: Pod, hint: TopologyHint) -> None:
+        """Give a pod with resources of its own its memory, and its containers their parts of it.
+
+        Raises:
+            EmptyPodSharedPoolError, KitError: with the kubelet's words; nothing has changed.
+
+        Source: staticPolicy.AllocatePod.
+        """
+        uid = pod.metadata.uid
+        wanted = self._pod_requests(pod) if self._manages(pod) else {}
+        if not wanted or uid in self.pods:
+            return
+        problem = self._pool_problem(pod, wanted)
+        if problem:
+            raise EmptyPodSharedPoolError(problem)
+        nodes = self._fitting(uid, wanted, hint)
+        self.pods[uid] = [Block(name, nodes, size) for name, size in sorted(wanted.items())]
+        for block in self.pods[uid]:
+            self._take(block, block.size)
+        for name, sizes in partition(pod, wanted, partial(self._requests, pod), _split).items():
+            self.blocks[uid, name] = [Block(kind, nodes, size) for kind, size in sorted(sizes.items()) if size > 0]
+
+    def _fitting(self, uid: str, wanted: Mapping[str, int], hint: TopologyHint) -> Nodes:
+        """The hinted nodes, more where they are not enough, the best where none were hinted."""
+        nodes, preferred = hint
+        if nodes is None:
+            best = self._best(uid, wanted, frozenset(), "get the default NUMA affinity, no NUMA nodes with enough "
+                              "memory is available")  # fmt: skip
+            if preferred and not best.preferred:
+                raise KitError("[memorymanager] failed to find the default preferred hint")
+            nodes, preferred = best
+        assert nodes is not None
+        if any(self._sum(nodes, name, "free") < size for name, size in wanted.items()):
+            best = self._best(uid, wanted, nodes, "find NUMA nodes to extend the current topology hint")
+            if preferred and not best.preferred:
+                raise KitError("[memorymanager] failed to find the extended preferred hint")
+            nodes = best.nodes
+        assert nodes is not None
+        if len(nodes) > 1 and self._mixed(nodes):
+            raise KitError("[memorymanager] preferred hint violates NUMA node allocation")
+        return nodes
+
+    def _best(self, uid: str, wanted: Mapping[str, int], at_least: Nodes, what: str) -> TopologyHint:
+        """The best hint that includes these nodes. Source: getDefaultHint, extendTopologyManagerHint, findBestHint."""
+        fits = [h for h in self._possible(uid, wanted).get("memory") or () if at_least <= (h.nodes or frozenset())]
+        if not fits:
+            raise KitError(f"[memorymanager] failed to {what}")
+        best = fits[0]
+        for hint in fits[1:]:
+            assert hint.nodes is not None
+            assert best.nodes is not None
+            if hint.preferred > best.preferred or (
+                hint.preferred == best.preferred and narrower(hint.nodes, best.nodes)
+            ):
+                best = hint
+        return best
+
+    def _take(self, block: Block, size: int) -> None:
+        """Source: staticPolicy.updateMachineState."""
+        for node in sorted(block.nodes):
+            account = self.nodes[node]
+            account.users += 1
+            account.group = block.nodes
+            part = min(size, account.free.get(block.resource, 0))
+            account.free[block.resource] = account.free.get(block.resource, 0) - part
+            size -= part
+
+    def release_container(self, uid: str, container: str) -> None:
+        """Take a container's memory back. Source: staticPolicy.RemoveContainer."""
+        blocks: Iterable[Block] = self.blocks.pop((uid, container), ())
+        if uid in self.pods:  # what its containers had together comes back with the last of them
+            blocks = () if any(key[0] == uid for key in self.blocks) else self.pods.pop(uid)
+        for block in blocks:
+            size = block.size
+            for node in sorted(block.nodes):
+                account = self.nodes[node]
+                account.users -= 1
+                if not account.users:
+                    account.group = frozenset({node})
+                used = account.allocatable.get(block.resource, 0) - account.free.get(block.resource, 0)
+                part = min(size, used)
+                account.free[block.resource] = account.free.get(block.resource, 0) + part
+                size -= part
+
+    def nodes_of(self, uid: str, container: str) -> Nodes:
+        """The nodes that a container's memory comes from; empty = any. Source: GetMemoryNUMANodes."""
+        return frozenset().union(*(block.nodes for block in self.blocks.get((uid, container), ())))
+
+    # ------------------------------------------------------------------------------- memory of init containers
+
+    def _left_by_inits(self, uid: str, nodes: Nodes, resource: str) -> int:
+        """What init containers that have ended leave to the next containers. Source: getPodReusableMemory."""
+        owner, kept = self._reusable
+        return kept.get((nodes, resource), 0) if owner == uid else 0
+
+    def _update_reusable(self, pod: Pod, container: Container, blocks: Iterable[Block]) -> None:
+        """Source: staticPolicy.updatePodReusableMemory."""
+        uid = pod.metadata.uid
+        kept = dict(self._reusable[1]) if self._reusable[0] == uid else {}
+        once = is_regular_init(pod, container)
+        for block in blocks:
+            key = (block.nodes, block.resource)
+            before = kept.get(key, 0)
+            kept[key] = max(before, block.size) if once else max(before - block.size, 0)
+        self._reusable = (uid, kept)
+
+    def _shrink_inits(self, pod: Pod, container: Container, blocks: Iterable[Block]) -> None:
+        """What is used again is not counted twice. Source: staticPolicy.updateInitContainersMemoryBlocks."""
+        for block in blocks:
+            size = block.size
+            for init in pod.spec.init_containers:
+                key = (pod.metadata.uid, init.name)
+                if init.name == container.name or not size:
+                    break
+                if is_restartable_init(init) or key not in self.blocks:
+                    continue
+                kept = []
+                for old in self.blocks[key]:
+                    part = min(old.size, size) if old[:2] == block[:2] else 0
+                    size -= part
+                    kept.append(old._replace(size=old.size - part))
+                self.blocks[key] = kept
+
+
+def _memory(requests: ResourceList) -> dict[str, int]:
+    """Memory and huge pages, bytes."""
+    return {
+        name: amount.value() for name, amount in requests.items() if name == "memory" or name.startswith("hugepages-")
+    }
+
+
+def _needed_at_once(pod: Pod) -> dict[str, int]:
+    sidecars: dict[str, int] = {}
+    most: dict[str, int] = {}
+    for init in pod.spec.init_containers:
+        for name, size in _memory(init.resources.requests).items():
+            if is_restartable_init(init):
+                sidecars[name] = sidecars.get(name, 0) + size
+            else:
+                most[name] = max(most.get(name, 0), sidecars.get(name, 0) + size)
+    total: dict[str, int] = {}
+    for container in pod.spec.containers:
+        for name, size in _memory(container.resources.requests).items():
+            total[name] = total.get(name, 0) + size
+    return {name: max(size + sidecars.get(name, 0), most.get(name, 0)) for name, size in total.items()}
+
+
+def _split(left: dict[str, int], wanted: Mapping[str, int]) -> tuple[dict[str, int], dict[str, int]]:
+    """A part of that size, and what is left then."""
+    return dict(wanted), {name: size - wanted.get(name, 0) for name, size in left.items()}

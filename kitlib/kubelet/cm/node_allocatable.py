@@ -1,0 +1,180 @@
+"""What of a machine is left for pods, and how the reserved rest is enforced.
+
+    allocatable (status)  = capacity − kube-reserved − system-reserved − hard eviction threshold − huge pages (memory
+    only) limit of all pods     = capacity − kube-reserved − system-reserved   (the cgroup "kubepods"; eviction is not
+    enforced)
+
+so the kernel lets pods use the eviction margin for the moment that the kubelet needs to notice and evict. Without
+"pods" in enforce-node-allocatable nothing is taken off the cgroup.
+
+Sources: kubelet cm.GetNodeAllocatableAbsolute, GetNodeAllocatableReservation, getNodeAllocatableInternalAbsolute,
+hardEvictionReservation, validateNodeAllocatable; nodestatus.MachineInfo.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from kitlib.api.core import ResourceList
+from kitlib.api.errors import KitError
+from kitlib.api.resource import Quantity
+from kitlib.kubelet.cm.cgroup_config import ResourceConfig, resource_config_for_list
+from kitlib.kubelet.cm.conversions import percent_as_float32
+from kitlib.kubelet.config.machine import MachineInfo
+
+SIGNAL_RESOURCES = {"memory.available": "memory", "nodefs.available": "ephemeral-storage"}
+"""Hard eviction thresholds that lower allocatable. Source: kubelet cm.hardEvictionReservation."""
+
+_PERCENT = re.compile(r"([0-9.]+)%")
+
+
+class NodeAllocatableError(KitError, ValueError):
+    """More is reserved than the machine has; with the kubelet's text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reservations:
+    """What is kept from pods.
+
+    Attributes:
+        kube_reserved: `--kube-reserved`. system_reserved: `--system-reserved`. Both may name cpu, memory,
+            ephemeral-storage and pid.
+        eviction_hard: `--eviction-hard`, signal -> quantity or percentage.
+        enforce_pods: "pods" is in `--enforce-node-allocatable`.
+    """
+
+    kube_reserved: ResourceList = field(default_factory=dict)
+    system_reserved: ResourceList = field(default_factory=dict)
+    eviction_hard: Mapping[str, str] = field(default_factory=dict)
+    enforce_pods: bool = True
+
+
+def eviction_reservation(eviction_hard: Mapping[str, str], capacity: ResourceList) -> ResourceList:
+    """What hard thresholds keep free; a percentage is of capacity.
+
+    Source: kubelet cm.hardEvictionReservation.
+    """
+    kept: ResourceList = {}
+    for signal, resource in SIGNAL_RESOURCES.items():
+        if signal in eviction_hard and resource in capacity:
+            kept[resource] = threshold_quantity(eviction_hard[signal], capacity[resource])
+    return kept
+
+
+def threshold_quantity(threshold: str, capacity: Quantity) -> Quantity:
+    """A threshold as an amount: `100Mi`, or `10%` of the capacity.
+
+    The percentage is a 32-bit float in the kubelet, so that 33% of a capacity is a few bytes more than a third.
+
+    Source: kubelet evictionapi.GetThresholdQuantity, eviction.parsePercentage.
+    """
+    found = _PERCENT.fullmatch(threshold)
+    if found is None:
+        return Quantity(threshold)
+    return Quantity.from_int(int(float(capacity.value()) * percent_as_float32(float(found[1]))), "BinarySI")
+
+
+def node_allocatable_absolute(capacity: ResourceList, reserved: Reservations) -> ResourceList:
+    """Capacity minus both reservations, never below 0; eviction thresholds do not count.
+
+    Source: kubelet cm.GetNodeAllocatableAbsolute.
+    """
+    left: ResourceList = {}
+    for name, quantity in capacity.items():
+        value = quantity
+        for taken in (reserved.system_reserved, reserved.kube_reserved):
+            if name in taken:
+                value = value - taken[name]
+        left[name] = Quantity.from_int(0, value.format) if value.sign() < 0 else value
+    return left
+
+
+def node_allocatable_reservation(capacity: ResourceList, reserved: Reservations) -> ResourceList:
+    """Everything kept from pods, by resource, without zeros. Source: kubelet cm.GetNodeAllocatableReservation."""
+    kept: ResourceList = {}
+    thresholds = eviction_reservation(reserved.eviction_hard, capacity)
+    for name in capacity:
+        value = Quantity.from_int(0, "DecimalSI")
+        for taken in (reserved.system_reserved, reserved.kube_reserved, thresholds):
+            if name in taken:
+                value = value + taken[name]
+        if not value.is_zero():
+            kept[name] = value
+    return kept
+
+
+def validate_node_allocatable(capacity: ResourceList, reserved: Reservations) -> None:
+    """Refuse reservations that exceed the capacity.
+
+    Raises:
+        NodeAllocatableError: with the kubelet's text.
+
+    Source: kubelet cm.validateNodeAllocatable.
+    """
+    kept = node_allocatable_reservation(capacity, reserved)
+    errors = [
+        f'Resource "{name}" has a reservation of {value.go_syntax()} but capacity of {capacity[name].go_syntax()}. '
+        "Expected capacity >= reservation."
+        for name, value in kept.items()
+        if (capacity[name] - value).sign() < 0
+    ]
+    if errors:
+        raise NodeAllocatableError(f"invalid Node Allocatable configuration. {' '.join(errors)}")
+
+
+def pods_limit(machine: MachineInfo, reserved: Reservations) -> ResourceList:
+    """What all pods together may use: the content of the cgroup "kubepods".
+
+    Source: kubelet cm.getNodeAllocatableInternalAbsolute, createNodeAllocatableCgroups.
+    """
+    capacity = machine.internal_capacity()
+    return node_allocatable_absolute(capacity, reserved) if reserved.enforce_pods else capacity
+
+
+def pods_cgroup(machine: MachineInfo, reserved: Reservations) -> ResourceConfig:
+    """The configuration of the cgroup that holds all pods."""
+    return resource_config_for_list(pods_limit(machine, reserved))
+
+
+@dataclass(frozen=True, slots=True)
+class NodeResources:
+    """What a Node object says: `status.capacity` and `status.allocatable`."""
+
+    capacity: ResourceList
+    allocatable: ResourceList
+
+
+def node_status(
+    machine: MachineInfo,
+    reserved: Reservations,
+    max_pods: int,
+    pods_per_core: int = 0,
+    *,
+    container_manager_capacity: ResourceList | None = None,
+) -> NodeResources:
+    """Capacity and allocatable as the kubelet publishes them.
+
+    Args:
+        machine: the machine.
+        container_manager_capacity: where somebody else measured it; None = what follows from the machine.
+        reserved: what is kept from pods.
+        max_pods: `--max-pods`. pods_per_core: `--pods-per-core`; 0 = no such limit.
+
+    Source: kubelet nodestatus.MachineInfo.
+    """
+    measured = container_manager_capacity or machine.container_manager_capacity()
+    capacity = dict(measured)
+    pods = min(machine.cores * pods_per_core, max_pods) if pods_per_core > 0 else max_pods
+    capacity["pods"] = Quantity.from_int(pods, "DecimalSI")
+    kept = node_allocatable_reservation(measured, reserved)
+    allocatable: ResourceList = {}
+    for name, quantity in capacity.items():
+        value = quantity - kept[name] if name in kept else quantity
+        allocatable[name] = Quantity.from_int(0, value.format) if value.sign() < 0 else value
+    for name, quantity in capacity.items():
+        if name.startswith("hugepages-"):
+            memory = allocatable["memory"] - quantity
+            allocatable["memory"] = Quantity.from_int(0, memory.format) if memory.sign() < 0 else memory
+    return NodeResources(capacity, allocatable)

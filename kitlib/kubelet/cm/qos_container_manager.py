@@ -1,0 +1,129 @@
+"""The cgroups of the classes Burstable and BestEffort, brought up to date whenever pods come and go, and every minute.
+
+BestEffort always has 2 shares; Burstable has the shares of the sum of its pods' CPU requests; Guaranteed pods stand
+directly below "kubepods" and need no class. With `--qos-reserved memory=P%` the lower classes lose P percent of what
+the higher ones requested: Burstable may use allocatable − P% of Guaranteed requests, BestEffort that minus P% of
+Burstable requests.
+
+Source: kubelet qosContainerManagerImpl (setCPUCgroupConfig, setMemoryReserve, setMemoryQoS, UpdateCgroups),
+ParseQOSReserved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from kitlib.api.core import Pod
+from kitlib.api.errors import KitError
+from kitlib.api.podresources import pod_requests
+from kitlib.api.release import Release
+from kitlib.kubelet.cm.conversions import MIN_SHARES, milli_cpu_to_shares
+from kitlib.kubelet.cm.memory_qos import MEMORY_LOW, MEMORY_MIN, TIERED_RESERVATION
+from kitlib.kubelet.qos.qos_class import get_pod_qos
+
+
+class QosReservedError(KitError, ValueError):
+    """A `--qos-reserved` that the kubelet refuses; with its text."""
+
+
+@dataclass(frozen=True, slots=True)
+class QosRequests:
+    """Sums of the requests of the active pods, by class.
+
+    Attributes:
+        burstable_cpu: milli-CPU. burstable_memory, guaranteed_memory: bytes.
+    """
+
+    burstable_cpu: int = 0
+    burstable_memory: int = 0
+    guaranteed_memory: int = 0
+
+
+def qos_requests(pods: Iterable[Pod], release: Release | None = None) -> QosRequests:
+    """Add up what the active pods request, overhead included.
+
+    Source: kubelet qosContainerManagerImpl.setCPUCgroupConfig, getQoSMemoryRequests.
+    """
+    cpu = burstable = guaranteed = 0
+    for pod in pods:
+        qos = get_pod_qos(pod, release)
+        if qos == "BestEffort":
+            continue
+        requests = pod_requests(pod, release=release)
+        memory = requests["memory"].value() if "memory" in requests else 0
+        if qos == "Guaranteed":
+            guaranteed += memory
+            continue
+        burstable += memory
+        cpu += requests["cpu"].milli_value() if "cpu" in requests else 0
+    return QosRequests(cpu, burstable, guaranteed)
+
+
+def qos_cpu_shares(requests: QosRequests) -> dict[str, int]:
+    """`cpu.shares` of the two classes. Source: kubelet qosContainerManagerImpl.setCPUCgroupConfig."""
+    return {"Burstable": milli_cpu_to_shares(requests.burstable_cpu), "BestEffort": MIN_SHARES}
+
+
+def qos_memory_limits(requests: QosRequests, allocatable: int, percent: int) -> dict[str, int]:
+    """Memory limits in bytes that `--qos-reserved memory=percent` sets; {} where allocatable is not known.
+
+    Args:
+        requests: sums of the pods' requests.
+        allocatable: bytes for all pods; 0 = unknown.
+        percent: 0 to 100, the part of the requests that is kept for those who made them.
+
+    Source: kubelet qosContainerManagerImpl.setMemoryReserve.
+    """
+    if allocatable == 0:
+        return {}
+    burstable = allocatable - requests.guaranteed_memory * percent // 100
+    return {"Burstable": burstable, "BestEffort": burstable - requests.burstable_memory * percent // 100}
+
+
+def qos_memory_protection(requests: QosRequests, policy: str) -> dict[str, dict[str, str]]:
+    """Files of cgroup v2 by class; Guaranteed stands for the cgroup of all pods.
+
+    memory.min is only worth something if every cgroup above has it too, so the cgroup of all pods gets the sum.
+
+    Source: kubelet qosContainerManagerImpl.setMemoryQoS; KEP-2570.
+    """
+    burstable, guaranteed = 0, 0
+    if policy == TIERED_RESERVATION:
+        burstable = requests.burstable_memory
+        guaranteed = requests.guaranteed_memory + requests.burstable_memory
+    return {"Burstable": {MEMORY_LOW: str(burstable)}, "Guaranteed": {MEMORY_MIN: str(guaranteed)}}
+
+
+def parse_qos_reserved(settings: Mapping[str, str]) -> dict[str, int]:
+    """`{"memory": "50%"}` is `{"memory": 50}`.
+
+    Raises:
+        QosReservedError: another resource than memory, or no percentage from 0 to 100; with the kubelet's text.
+
+    Source: kubelet cm.ParseQOSReserved, parsePercentage.
+    """
+    parsed: dict[str, int] = {}
+    for resource, text in settings.items():
+        if resource != "memory":
+            raise QosReservedError(f'cannot reserve "{resource}" resource')
+        try:
+            parsed[resource] = _percentage(text)
+        except ValueError as problem:
+            raise QosReservedError(
+                f'failed to parse percentage "{text}" for "{resource}" resource: {problem}'
+            ) from None
+    return parsed
+
+
+def _percentage(text: str) -> int:
+    number = text.removesuffix("%")
+    if number == text:
+        raise ValueError(f"percentage expected, got '{text}'")
+    digits = number[1:] if number[:1] in ("+", "-") else number
+    if not (digits.isascii() and digits.isdigit()):
+        raise ValueError(f"invalid number in percentage '{text}'")
+    percent = int(number)
+    if not 0 <= percent <= 100:
+        raise ValueError("percentage must be between 0 and 100")
+    return percent

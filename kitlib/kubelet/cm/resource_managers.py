@@ -1,0 +1,171 @@
+"""The managers of CPUs, memory and devices as one: they admit a pod together or not at all.
+
+Source: kubelet cm.containerManagerImpl (NewContainerManager, GetAllocateResourcesPodAdmitHandler,
+PreCreateContainer), cpumanager reconcileState, admission.GetPodAdmitResult.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from kitlib.api.core import Container, Pod
+from kitlib.api.errors import KitError
+from kitlib.api.podresources import containers_of
+from kitlib.kubelet.cm.cpumanager import CPUTopology, SMTAlignmentError, StaticPolicy
+from kitlib.kubelet.cm.cpumanager.checkpoint import dump_state, load_state
+from kitlib.kubelet.cm.cpuset import format_cpus, parse_cpus
+from kitlib.kubelet.cm.desired import Assigned, NodeConfig
+from kitlib.kubelet.cm.devicemanager.manager import DeviceManager
+from kitlib.kubelet.cm.dra.manager import ClaimManager
+from kitlib.kubelet.cm.memorymanager.policy_static import MemoryManager
+from kitlib.kubelet.cm.node_allocatable import node_allocatable_reservation
+from kitlib.kubelet.cm.topologymanager.hints import EmptyPodSharedPoolError, Hints, TopologyHint
+from kitlib.kubelet.cm.topologymanager.manager import AdmissionProblem, HintProvider, TopologyManager
+from kitlib.kubelet.qos.qos_class import pod_level_managed
+
+
+@dataclass
+class _CPUs:
+    """The CPU policy as a hint provider."""
+
+    policy: StaticPolicy
+
+    def hints(self, pod: Pod, container: Container) -> Hints:
+        found = self.policy.hints(pod, container)
+        return {} if found is None else {"cpu": found}
+
+    def pod_hints(self, pod: Pod) -> Hints:
+        found = self.policy.pod_hints(pod)
+        return {} if found is None else {"cpu": found}
+
+    def allocate(self, pod: Pod, container: Container, hint: TopologyHint) -> None:
+        self.policy.allocate(pod, container, hint.nodes)
+
+    def allocate_pod(self, pod: Pod, hint: TopologyHint) -> None:
+        self.policy.allocate_pod(pod, hint.nodes)
+
+
+class ResourceManagers:
+    """What of the machine belongs to which container.
+
+    Args:
+        config: the node's. checkpoint: text of its file `cpu_manager_state`; "" = there is none.
+
+    Attributes:
+        cpus: the static CPU policy, or None. memory: the static memory policy, or None. devices: the devices.
+        claims: what of the pods' ResourceClaims the node knows.
+
+    Raises:
+        KitError: with the kubelet's words, where it would not start with this configuration or this file.
+    """
+
+    def __init__(self, config: NodeConfig, checkpoint: str = "") -> None:
+        settings, machine = config.settings, config.machine
+        self.topology = CPUTopology(machine.cpus)
+        self.cpus: StaticPolicy | None = None
+        self.memory: MemoryManager | None = None
+        numa = self.topology.groups("numa")
+        self.claims = ClaimManager()
+        self.devices = DeviceManager.of(config.devices, numa, config.gates)
+        providers: list[HintProvider] = [self.devices]
+        if settings.cpu_manager_policy == "static":
+            kept = node_allocatable_reservation(machine.container_manager_capacity(), config.reservations)
+            reserve = math.ceil(kept["cpu"].milli_value() / 1000) if "cpu" in kept else 0
+            if not reserve:
+                raise KitError(
+                    "[cpumanager] the static policy requires systemreserved.cpu + kubereserved.cpu to be greater than "
+                    "zero"
+                )
+            self.cpus = StaticPolicy(
+                self.topology,
+                reserve,
+                parse_cpus(settings.reserved_system_cpus),
+                settings.cpu_manager_policy_options,
+                release=config.gates,
+                state=load_state(checkpoint, "static"),
+            )
+            providers.append(_CPUs(self.cpus))
+        if settings.memory_manager_policy == "Static":
+            self.memory = MemoryManager.of(machine, settings.reserved_memory, config.gates)
+            providers.append(self.memory)
+        self._topology_manager = TopologyManager(
+            settings.topology_manager_policy,
+            settings.topology_manager_scope,
+            numa,
+            providers,
+            settings.topology_manager_policy_options,
+            machine.numa_distances,
+            config.gates,
+        )
+
+    @property
+    def idle(self) -> bool:
+        """Whether there is nothing to manage."""
+        return self.cpus is None and self.memory is None and not self.devices.plugins
+
+    def admit(self, pod: Pod) -> None:
+        """Give all of a pod's containers what they need.
+
+        Raises:
+            AdmissionProblem: the pod is refused; nothing of it is kept.
+        """
+        try:
+            self._topology_manager.admit(pod)
+        except AdmissionProblem:
+            self.release(pod)
+            raise
+        except SMTAlignmentError as error:
+            self.release(pod)
+            raise AdmissionProblem("SMTAlignmentError", str(error)) from error
+        except EmptyPodSharedPoolError as error:
+            self.release(pod)
+            raise AdmissionProblem("EmptyPodSharedPoolError", str(error)) from error
+        except KitError as error:
+            self.release(pod)
+            text = f"Allocate failed due to {error}, which is unexpected"
+            raise AdmissionProblem("UnexpectedAdmissionError", text) from error
+
+    def release(self, pod: Pod) -> None:
+        """Take back what a pod's containers have. Source: removeStaleState."""
+        uid = pod.metadata.uid
+        for container in containers_of(pod):
+            if self.cpus is not None:
+                self.cpus.remove(uid, container.name)
+            if self.memory is not None:
+                self.memory.release_container(uid, container.name)
+            self.devices.release_container(uid, container.name)
+
+    def assigned(self, pod: Pod, container: Container) -> Assigned:
+        """Where a container may run: on CPUs of its own or of its pod, or with the static policy on the shared ones.
+
+        Source: cpumanager GetCPUAffinity, GetResourceIsolationLevel.
+        """
+        uid, cpus, exclusive, of_pod = pod.metadata.uid, "", False, False
+        if self.cpus is not None:
+            own = self.cpus.state.of(uid, container.name)
+            pooled = pod_level_managed(pod, self.cpus.release) and not self.cpus.exclusive_cpus(pod, container)
+            exclusive = own is not None and not pooled
+            of_pod = own is not None and not exclusive
+            cpus = format_cpus(self.cpus.state.default if own is None else own)
+        mems = self.memory.nodes_of(uid, container.name) if self.memory is not None else ()
+        return Assigned(cpus, exclusive, format_cpus(mems), of_pod)
+
+    def assignments(self, pods: Iterable[Pod]) -> dict[tuple[str, str], Assigned]:
+        """For all containers of these pods."""
+        if self.idle:
+            return {}
+        return {
+            (pod.metadata.uid, container.name): self.assigned(pod, container)
+            for pod in pods
+            for container in containers_of(pod)
+        }
+
+    def environment(self, uid: str, container: str) -> dict[str, str]:
+        """The variables that tell a container its devices."""
+        return self.devices.environment(uid, container)
+
+    def checkpoint(self) -> str:
+        """The text of `cpu_manager_state`; "" without a static policy."""
+        return dump_state("static", self.cpus.state) if self.cpus is not None else ""

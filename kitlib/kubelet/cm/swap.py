@@ -1,0 +1,80 @@
+"""How much swap a container may use: none, or a share in proportion to its memory request.
+
+With `memorySwap.swapBehavior: LimitedSwap` (cgroup v2 only) a container of a Burstable pod may swap
+
+    swap limit = container memory request / machine memory × machine swap
+
+unless its request equals its limit, it requests nothing, or the pod is critical. All other containers get 0. On
+cgroup v1 "no swap" is memory.memsw.limit_in_bytes = memory.limit_in_bytes.
+
+Source: kubelet kuberuntime GetContainerSwapBehavior, calcSwapForBurstablePods; KEP-2400.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kitlib.api.core import Container, Pod
+from kitlib.kubelet.qos.qos_class import get_pod_qos, is_critical_pod
+
+if TYPE_CHECKING:
+    from kitlib.api.release import Release
+    from kitlib.kubelet.cm.container_config import ContainerContext
+
+NO_SWAP = "NoSwap"
+LIMITED_SWAP = "LimitedSwap"
+SWAP_MAX = "memory.swap.max"
+
+
+def container_swap(
+    pod: Pod, container: Container, memory_limit: int, context: ContainerContext
+) -> tuple[int, dict[str, str]]:
+    """What swap adds to a container's figures.
+
+    Args:
+        pod: defaulted. container: one of its containers.
+        memory_limit: bytes that the container is limited to; 0 = none.
+        context: the node's side.
+
+    Returns:
+        memory+swap limit in bytes for cgroup v1 (0 = not set), and the files for cgroup v2.
+
+    Source: kubelet kuberuntime configureContainerSwapResources.
+    """
+    if not context.swap_controller or not context.release.enabled("NodeSwap"):
+        return 0, {}
+    if context.cgroup_version == 1:
+        return memory_limit, {}
+    limit = 0
+    if swap_behavior(pod, container, context.swap_behavior, context.release) == LIMITED_SWAP:
+        limit = limited_swap(_bytes(container, "requests"), context.memory_capacity, context.swap_capacity)
+    return 0, {SWAP_MAX: str(limit)}
+
+
+def swap_behavior(pod: Pod, container: Container, configured: str, release: Release | None = None) -> str:
+    """ "LimitedSwap" where the container may swap, else "NoSwap"; for cgroup v2.
+
+    Source: kubelet kuberuntime GetContainerSwapBehavior.
+    """
+    if configured != LIMITED_SWAP or is_critical_pod(pod) or get_pod_qos(pod, release) != "Burstable":
+        return NO_SWAP
+    request, limit = container.resources.requests.get("memory"), container.resources.limits.get("memory")
+    zero_request, zero_limit = request is None or request.is_zero(), limit is None or limit.is_zero()
+    if (zero_request and zero_limit) or (not zero_request and request == limit):
+        return NO_SWAP
+    return LIMITED_SWAP
+
+
+def limited_swap(memory_request: int, machine_memory: int, machine_swap: int) -> int:
+    """Bytes of swap for a container, rounded down; 0 where it requests more than the machine has.
+
+    Source: kubelet kuberuntime calcSwapForBurstablePods.
+    """
+    if machine_memory <= 0 or memory_request > machine_memory:
+        return 0
+    return int(float(memory_request) / float(machine_memory) * float(machine_swap))
+
+
+def _bytes(container: Container, which: str) -> int:
+    memory = getattr(container.resources, which).get("memory")
+    return memory.value() if memory is not None else 0

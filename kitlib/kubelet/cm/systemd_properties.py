@@ -1,0 +1,159 @@
+"""What systemd is told about a cgroup: the properties of a slice or scope for the files that are written into it.
+
+Under the systemd driver the kubelet does not only write files: it first sets the unit's properties over D-Bus, so that
+systemd, which owns the tree, would write the same. Then the files are written as well, because systemd rounds (a quota
+to whole percents) and has no property for some of them (huge pages; on cgroup v1 the cpuset).
+
+| file of v1 | file of v2 | property |
+|---|---|---|
+| cpu.shares | cpu.weight | CPUShares, CPUWeight |
+| cpu.cfs_quota_us, cpu.cfs_period_us | cpu.max | CPUQuotaPerSecUSec, CPUQuotaPeriodUSec |
+| memory.limit_in_bytes | memory.max | MemoryLimit, MemoryMax |
+| | memory.min, low, high, swap.max | MemoryMin, MemoryLow, MemoryHigh, MemorySwapMax |
+| pids.max | pids.max | TasksMax |
+| cpuset.cpus, cpuset.mems | the same | AllowedCPUs, AllowedMemoryNodes |
+
+Source: opencontainers/cgroups systemd.genV1ResourcesProperties, genV2ResourcesProperties, unifiedResToSystemdProps,
+addCPUQuota, addCpuset, RangeToBits; systemd.resource-control(5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import NamedTuple
+
+from kitlib.kubelet.cm.cgroup_names import CgroupNameError, expand_slice
+from kitlib.kubelet.cm.cgroup_tree import Version
+from kitlib.kubelet.cm.conversions import QUOTA_PERIOD
+from kitlib.kubelet.cm.cpuset import parse_cpus
+
+INFINITY = 2**64 - 1
+"""What systemd takes for "no limit"."""
+SECOND = 1_000_000
+_STEP = 10_000
+"""Microseconds a second: systemd keeps a quota in whole percents, so it is rounded up to one."""
+_PLAIN: Mapping[Version, Mapping[str, str]] = {
+    1: {"cpu.shares": "CPUShares", "memory.limit_in_bytes": "MemoryLimit", "pids.max": "TasksMax"},
+    2: {
+        "cpu.weight": "CPUWeight",
+        "memory.max": "MemoryMax",
+        "memory.high": "MemoryHigh",
+        "memory.low": "MemoryLow",
+        "memory.min": "MemoryMin",
+        "memory.swap.max": "MemorySwapMax",
+        "pids.max": "TasksMax",
+    },
+}
+_SETS = {"cpuset.cpus": "AllowedCPUs", "cpuset.mems": "AllowedMemoryNodes"}
+_QUOTA = ("cpu.cfs_quota_us", "cpu.cfs_period_us", "cpu.max")
+
+
+class Property(NamedTuple):
+    """One property of a unit.
+
+    Attributes:
+        name: as `systemctl show` prints it. kind: its D-Bus type. value: of that type.
+    """
+
+    name: str
+    kind: str
+    value: int | bool | str | bytes | list[str] | list[int]
+
+
+def unit_properties(files: Mapping[str, str], version: Version, only: Collection[str] | None = None) -> list[Property]:
+    """The properties for files and their values.
+
+    Args:
+        files: name -> value, everything that is written into the cgroup: a quota needs its period.
+        version: 1 or 2.
+        only: the files that change now; None = all.
+    """
+    changing = set(files if only is None else only)
+    made = [
+        Property(name, "t", _number(files[file]))
+        for file, name in _PLAIN[version].items()
+        if file in files and file in changing
+    ]
+    if changing & set(_QUOTA) & set(files):
+        made += _quota(files, version)
+    made += [
+        Property(name, "ay", bits(files[file])) for file, name in _SETS.items() if file in files and file in changing
+    ]
+    return made
+
+
+def _quota(files: Mapping[str, str], version: Version) -> list[Property]:
+    """The quota as CPU time a second, rounded up to whole percents. Source: addCPUQuota."""
+    if version == 2:
+        quota, _, period = files["cpu.max"].partition(" ")
+    else:
+        quota, period = files.get("cpu.cfs_quota_us", "max"), files.get("cpu.cfs_period_us", "")
+    every, amount = int(period or QUOTA_PERIOD), _number(quota)
+    per_second = INFINITY if amount == INFINITY else _per_second(amount, every)
+    return [Property("CPUQuotaPeriodUSec", "t", every), Property("CPUQuotaPerSecUSec", "t", per_second)]
+
+
+def _per_second(quota: int, period: int) -> int:
+    return -(-(quota * SECOND // period) // _STEP) * _STEP
+
+
+def slice_quota(quota: int, period: int) -> int:
+    """The quota that stands in a pod's slice: what systemd makes of it, rounded up to whole percents of a CPU.
+
+    The kubelet writes its own value after it has told systemd; systemd writes the slice again as soon as a container's
+    scope comes into it, and rounds. A scope keeps the exact value until `systemctl daemon-reload`.
+
+    Args:
+        quota: microseconds per period; below 0 = none. period: microseconds.
+
+    Source: opencontainers/cgroups systemd.addCPUQuota; systemd unit_realize_cgroup_now, cgroup_apply_legacy_cpu_quota.
+    """
+    return quota if quota < 0 else _per_second(quota, period) * period // SECOND
+
+
+def bits(cpus: str) -> bytes:
+    """A list of processors as systemd takes it: one bit each, the lowest first. Source: RangeToBits."""
+    mask = sum(1 << cpu for cpu in parse_cpus(cpus))
+    return mask.to_bytes(max(1, -(-mask.bit_length() // 8)), "little")
+
+
+def slice_properties(parent: str) -> list[Property]:
+    """What a slice is made with: all resources are counted, and its parent is wanted.
+
+    Args:
+        parent: name of the slice above; "" = the root slice.
+
+    Source: opencontainers/cgroups systemd UnifiedManager.Apply, LegacyManager.Apply.
+    """
+    counted = ("MemoryAccounting", "CPUAccounting", "IOAccounting", "TasksAccounting")
+    return [
+        Property("Wants", "as", [parent or "-.slice"]),
+        *(Property(name, "b", True) for name in counted),
+        Property("DefaultDependencies", "b", False),
+    ]
+
+
+def is_slice(path: str) -> bool:
+    """Whether systemd would have a slice of this very path: each level named after all levels above it."""
+    name = path.rpartition("/")[2]
+    try:
+        return expand_slice(name) == path
+    except CgroupNameError:
+        return False
+
+
+def cgroups_path(path: str) -> str:
+    """A scope's path as the runtime takes it under the systemd driver: `slice:prefix:name`.
+
+    `/kubepods.slice/kubepods-pod1.slice/cri-containerd-1f.scope` is `kubepods-pod1.slice:cri-containerd:1f`.
+
+    Source: containerd getCgroupsPath; runc libcontainer/specconv CreateCgroupConfig.
+    """
+    parent, _, leaf = path.rpartition("/")
+    prefix, _, identity = leaf.removesuffix(".scope").rpartition("-")
+    return f"{parent.rpartition('/')[2]}:{prefix}:{identity}"
+
+
+def _number(text: str) -> int:
+    number = INFINITY if text == "max" else int(text)
+    return INFINITY if number < 0 else number

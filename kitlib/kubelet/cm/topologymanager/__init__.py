@@ -1,0 +1,1 @@
+"""The topology manager: hints, policies and scopes."""

@@ -1,0 +1,225 @@
+"""Whether CPUs, memory and devices of a container come from the same NUMA nodes: hints merged, pods refused.
+
+Every resource manager says from which sets of NUMA nodes it could serve a container. The topology manager takes one
+hint of each in all combinations, intersects them, keeps the best, and (by its policy) refuses the pod where even the
+best one is not preferred. What it kept is what the managers allocate by.
+
+Source: kubelet topologymanager (HintMerger, policies, scopes); KEP-693, KEP-3545.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
+from typing import Protocol
+
+from kitlib.api.core import Container, Pod
+from kitlib.api.errors import KitError
+from kitlib.api.podresources import containers_of
+from kitlib.api.release import Release
+from kitlib.kubelet.cm.topologymanager.hints import Hints, TopologyHint, narrower
+from kitlib.kubelet.config.options import LEAST_MAX_NUMA_NODES, MAX_NUMA_NODES, is_on
+from kitlib.kubelet.qos.qos_class import pod_level_managed
+
+ANY = TopologyHint(None, True)
+IMPOSSIBLE = NOTHING_CHOSEN = TopologyHint(None, False)
+PREFER_CLOSEST = "prefer-closest-numa-nodes"
+REFUSED = "Resources cannot be allocated with Topology locality"
+POD_LEVEL_REFUSED = "pod with pod-level resources failed admission under pod-scope topology manager"
+NEAR, FAR = 10, 20
+"""Distances of a node to itself and to another where the machine gives none, as the kernel assumes them."""
+
+
+class AdmissionProblem(KitError):
+    """A pod that the kubelet refuses for good.
+
+    Args:
+        reason: of the pod's status. message: likewise.
+    """
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason, self.message = reason, message
+
+
+class HintProvider(Protocol):
+    """A resource manager."""
+
+    def hints(self, pod: Pod, container: Container) -> Hints:
+        """From where it could serve a container; {} = it has no preference."""
+        ...
+
+    def pod_hints(self, pod: Pod) -> Hints:
+        """From where it could serve the whole pod."""
+        ...
+
+    def allocate(self, pod: Pod, container: Container, hint: TopologyHint) -> None:
+        """Serve a container, from the hinted nodes as far as possible.
+
+        Raises:
+            KitError: it cannot.
+        """
+        ...
+
+    def allocate_pod(self, pod: Pod, hint: TopologyHint) -> None:
+        """Serve a pod with resources of its own, in one.
+
+        Raises:
+            KitError: it cannot.
+        """
+        ...
+
+
+class TopologyManager:
+    """Admits pods by a policy.
+
+    Args:
+        policy: "none", "best-effort", "restricted" or "single-numa-node". scope: "container" or "pod".
+        nodes: the machine's NUMA nodes. options: `--topology-manager-policy-options`.
+        distances: node -> its distances to all nodes, for `prefer-closest-numa-nodes`.
+        providers: the resource managers, in the order in which they are asked.
+        release: whose feature gates hold.
+
+    Raises:
+        KitError: the machine has more NUMA nodes than the policy handles.
+    """
+
+    def __init__(
+        self,
+        policy: str,
+        scope: str,
+        nodes: Iterable[int],
+        providers: Sequence[HintProvider],
+        options: Mapping[str, str] | None = None,
+        distances: Mapping[int, Sequence[int]] | None = None,
+        release: Release | None = None,
+    ) -> None:
+        self.policy, self.scope, self.providers, self.release = policy, scope, providers, release
+        self.nodes = frozenset(nodes)
+        self._distances = distances or {}
+        self._closest = is_on(options or {}, PREFER_CLOSEST) and policy != "single-numa-node"
+        most = int((options or {}).get(MAX_NUMA_NODES, LEAST_MAX_NUMA_NODES))
+        if policy != "none" and len(self.nodes) > most:
+            raise KitError(f"unsupported on machines with more than {most} NUMA Nodes")
+
+    def admit(self, pod: Pod) -> dict[str, TopologyHint]:
+        """Allocate for all containers, init containers first.
+
+        Returns:
+            Container -> the hint that it was served by.
+
+        Raises:
+            AdmissionProblem: the policy refuses; KitError: a manager cannot serve. What was allocated before stays:
+                the caller releases the pod.
+
+        Source: scope_container.go, scope_pod.go Admit; admitPolicyNone.
+        """
+        chosen: dict[str, TopologyHint] = {}
+        whole: TopologyHint | None = None
+        if self.policy != "none" and self.scope == "pod":
+            whole, admitted = self.merge([provider.pod_hints(pod) for provider in self.providers])
+            by_pod = pod_level_managed(pod, self.release)
+            if not admitted:
+                raise AdmissionProblem("TopologyAffinityError", POD_LEVEL_REFUSED if by_pod else REFUSED)
+            if by_pod:
+                for provider in self.providers:
+                    provider.allocate_pod(pod, whole)
+                return {container.name: whole for container in containers_of(pod)}
+        for container in containers_of(pod):
+            hint = NOTHING_CHOSEN if self.policy == "none" else whole
+            if hint is None:
+                hint = self._accepted([provider.hints(pod, container) for provider in self.providers])
+            chosen[container.name] = hint
+            for provider in self.providers:
+                provider.allocate(pod, container, hint)
+        return chosen
+
+    def _accepted(self, hints: Sequence[Hints]) -> TopologyHint:
+        best, admitted = self.merge(hints)
+        if not admitted:
+            raise AdmissionProblem("TopologyAffinityError", REFUSED)
+        return best
+
+    def merge(self, hints: Sequence[Hints]) -> tuple[TopologyHint, bool]:
+        """The best combination of the providers' hints, and whether the policy admits it. Source: Policy.Merge."""
+        offered = _by_resource(hints)
+        if self.policy == "single-numa-node":
+            offered = [[h for h in some if h.preferred and (h.nodes is None or len(h.nodes) == 1)] for some in offered]
+            best = self._best(offered)
+            if best.nodes == self.nodes:
+                best = TopologyHint(None, best.preferred)
+            return best, best.preferred
+        best = self._best(offered)
+        return best, best.preferred or self.policy == "best-effort"
+
+    def _best(self, offered: Sequence[Sequence[TopologyHint]]) -> TopologyHint:
+        """Source: HintMerger.Merge."""
+        wanted = _most_needed(offered)
+        best: TopologyHint | None = None
+        for combination in product(*offered):
+            found = self._intersection(combination)
+            if found.nodes:
+                best = found if best is None else self._better(best, found, wanted)
+        return best or TopologyHint(self.nodes, False)
+
+    def _intersection(self, combination: Iterable[TopologyHint]) -> TopologyHint:
+        """Preferred only where all are, and all name the same nodes. Source: mergePermutation."""
+        combination = list(combination)
+        named = [hint.nodes for hint in combination if hint.nodes is not None]
+        same = all(nodes == named[0] for nodes in named)
+        return TopologyHint(self.nodes.intersection(*named), same and all(hint.preferred for hint in combination))
+
+    def _better(self, current: TopologyHint, candidate: TopologyHint, wanted: int) -> TopologyHint:
+        """The better of two.
+
+        Preferred beats not preferred. Of two preferred ones the narrower wins. Of two others the one whose number of
+        nodes comes nearest to what the most demanding resource needs, from below.
+
+        Source: HintMerger.compare.
+        """
+        if current.preferred != candidate.preferred:
+            return current if current.preferred else candidate
+        assert current.nodes is not None
+        assert candidate.nodes is not None
+        have, offers = len(current.nodes), len(candidate.nodes)
+        if current.preferred or have > wanted or offers == have:
+            return self._fitter(current, candidate)
+        if have == wanted or offers > wanted:
+            return current
+        return candidate if offers > have else current
+
+    def _fitter(self, current: TopologyHint, candidate: TopologyHint) -> TopologyHint:
+        """The narrower one; with `prefer-closest-numa-nodes` of as many nodes the closer ones. Source: NUMAInfo."""
+        one, other = current.nodes or frozenset(), candidate.nodes or frozenset()
+        if one == other:
+            return current
+        if self._closest and len(one) == len(other) and self._apart(one) != self._apart(other):
+            return current if self._apart(one) < self._apart(other) else candidate
+        return current if narrower(one, other) else candidate
+
+    def _apart(self, nodes: frozenset[int]) -> float:
+        """The nodes' average distance. Source: NUMADistances.CalculateAverageFor."""
+        pairs = [(a, b) for a in nodes for b in nodes]
+        return sum(self._distance(a, b) for a, b in pairs) / len(pairs)
+
+    def _distance(self, one: int, other: int) -> int:
+        row = self._distances.get(one)
+        if row is not None and other < len(row):
+            return row[other]
+        return NEAR if one == other else FAR
+
+
+def _by_resource(hints: Sequence[Hints]) -> list[list[TopologyHint]]:
+    """One list for every resource of every provider; no preference counts as any node. Source: filterProvidersHints."""
+    found: list[list[TopologyHint]] = []
+    for offered in hints:
+        if not offered:
+            found.append([ANY])
+        for some in offered.values():
+            found.append([ANY] if some is None else some or [IMPOSSIBLE])
+    return found
+
+
+def _most_needed(offered: Iterable[Iterable[TopologyHint]]) -> int:
+    """How many nodes the resource needs that needs most of them. Source: maxOfMinAffinityCounts."""
+    return max((min((len(h.nodes) for h in some if h.nodes is not None), default=0) for some in offered), default=0)

@@ -1,0 +1,1 @@
+"""Node-pressure eviction: thresholds and the order in which pods are evicted."""

@@ -1,0 +1,1 @@
+"""Garbage collection of images and containers."""

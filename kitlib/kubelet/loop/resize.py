@@ -1,0 +1,135 @@
+"""Whether a running pod's containers may get other resources in place, and what the kubelet says about it.
+
+A resize is first allocated (the pod's new requests must fit on the node), then carried out (the cgroup files are
+written). What never fits is Infeasible; what does not fit now is Deferred and tried again when another pod goes, and
+every three minutes. A limit of memory is not lowered below what is in use.
+
+Source: kubelet allocation.manager.canResizePod, retryPendingResizes; kuberuntime validateMemoryResizeAction,
+doPodResizeAction.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+
+from kitlib.api.core import Container, Pod
+from kitlib.api.podresources import containers_of, pod_requests
+from kitlib.api.serialize import deepcopy, to_dict
+from kitlib.kubelet.cm.desired import NodeConfig
+from kitlib.kubelet.cm.node_allocatable import node_allocatable_absolute
+from kitlib.kubelet.qos.qos_class import get_pod_qos
+
+RETRY = 180.0
+"""Seconds between two tries of what was deferred. Source: allocation.retryDelay."""
+INFEASIBLE, DEFERRED, ERROR = "Infeasible", "Deferred", "Error"
+PENDING, IN_PROGRESS = "PodResizePending", "PodResizeInProgress"
+"""Conditions of the pod."""
+
+
+def same_resources(one: Pod, other: Pod) -> bool:
+    """Whether two versions of a pod ask for the same."""
+    theirs = {c.name: c.resources for c in containers_of(other)}
+    return all(c.resources == theirs.get(c.name) for c in containers_of(one))
+
+
+def with_resources(pod: Pod, of: Pod) -> Pod:
+    """The pod with the resources that its containers have in another version of it; itself where they are equal."""
+    if same_resources(pod, of):
+        return pod
+    made = deepcopy(pod)
+    theirs = {c.name: c.resources for c in containers_of(of)}
+    for container in containers_of(made):
+        if container.name in theirs:
+            container.resources = theirs[container.name]
+    return made
+
+
+def infeasible(wanted: Pod, allocated: Pod, config: NodeConfig) -> str:
+    """Why a resize can never be done on this node; "" = it could."""
+    gates, settings = config.gates, config.settings
+    if get_pod_qos(wanted, gates) == "Guaranteed":
+        for resource, policy, static, gate, manager in (
+            ("cpu", settings.cpu_manager_policy, "static", "InPlacePodVerticalScalingExclusiveCPUs", "CPU"),
+            ("memory", settings.memory_manager_policy, "Static", "InPlacePodVerticalScalingExclusiveMemory", "Memory"),
+        ):
+            if policy == static and not gates.enabled(gate) and _changes(wanted, allocated, resource):
+                return f'Resize is infeasible for Guaranteed Pods alongside {manager} Manager policy "{static}"'
+    capacity = node_allocatable_absolute(config.machine.capacity(), config.reservations)
+    requests = pod_requests(wanted, release=gates)
+    for resource in ("memory", "cpu"):
+        if resource in requests:
+            milli = resource == "cpu"
+            asked = requests[resource].milli_value() if milli else requests[resource].value()
+            most = capacity[resource].milli_value() if milli else capacity[resource].value()
+            if asked > most:
+                return f"Node didn't have enough capacity: {resource}, requested: {asked}, capacity: {most}"
+    return ""
+
+
+def _changes(wanted: Pod, allocated: Pod, resource: str) -> bool:
+    before = {c.name: c.resources.requests.get(resource) for c in containers_of(allocated)}
+    return any(c.resources.requests.get(resource) != before.get(c.name) for c in containers_of(wanted))
+
+
+def restarting(wanted: Pod, actual: Pod) -> list[str]:
+    """The containers whose resize policy asks for a restart. Source: containerResizePolicy RestartContainer."""
+    before = {c.name: c.resources for c in containers_of(actual)}
+    found = []
+    for container in containers_of(wanted):
+        policies = {p.resource_name: p.restart_policy for p in container.resize_policy}
+        old, new = before[container.name], container.resources
+        for name, policy in policies.items():
+            changes = (old.limits.get(name), old.requests.get(name)) != (new.limits.get(name), new.requests.get(name))
+            if policy == "RestartContainer" and changes:
+                found.append(container.name)
+                break
+    return found
+
+
+def below_usage(
+    limits: Mapping[str, int | None], before: Mapping[str, int | None], usage: Mapping[str, int], pod_name: str = ""
+) -> str:
+    """Why memory limits cannot be lowered; "" = they can.
+
+    Args:
+        limits, before: bytes by container, and under `pod_name` of the pod as a whole; None = no limit.
+        usage: bytes in use, page cache included, by the same names.
+
+    Source: validateMemoryResizeAction.
+    """
+    errors = []
+    for name, limit in limits.items():
+        old = before.get(name)
+        if limit is None or (old is not None and limit >= old) or usage.get(name, 0) <= limit:
+            continue
+        who = "pod" if name == pod_name else f'container "{name}"'
+        errors.append(f"attempting to set {who} memory limit ({limit}) below current usage ({usage[name]})")
+    if not errors:
+        return ""
+    told = errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]"
+    return f"cannot decrease memory limits: {told}"
+
+
+def event_message(what: str, pod: Pod, error: str = "") -> str:
+    """`Pod resize started: {"containers":[…],"generation":2}`: the message of the events. Source: podResizeSource."""
+
+    def listed(some: Iterable[Container]) -> list[dict[str, object]]:
+        return [{"name": c.name, "resources": _sorted(to_dict(c.resources))} for c in some]
+
+    data: dict[str, object] = {}
+    if pod.spec.init_containers:
+        data["initContainers"] = listed(pod.spec.init_containers)
+    data["containers"] = listed(pod.spec.containers)
+    if pod.metadata.generation:
+        data["generation"] = pod.metadata.generation
+    if error:
+        data["error"] = error
+    return f"Pod resize {what}: {json.dumps(data, separators=(',', ':'))}"
+
+
+def _sorted(resources: dict[str, object]) -> dict[str, object]:
+    return {
+        name: dict(sorted(value.items())) if isinstance(value, dict) else value
+        for name, value in sorted(resources.items())
+    }

@@ -1,0 +1,1 @@
+"""QoS classes and the OOM scores that follow from them."""

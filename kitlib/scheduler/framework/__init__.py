@@ -1,0 +1,1 @@
+"""The scheduling framework: plugins, their results, the snapshot of nodes, preemption."""

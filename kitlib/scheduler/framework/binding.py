@@ -1,0 +1,99 @@
+"""The binding cycle: Reserve, Permit, PreBind, Bind and PostBind for a pod that has been given a node, and Unreserve
+in the opposite order when one of them refuses.
+
+Source: schedule_one.go (assume, bindingCycle), framework runtime (RunReservePluginsReserve, RunPermitPlugins,
+RunPreBindPlugins, RunBindPlugins).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from kitlib.api.core import Node
+from kitlib.scheduler.framework.pod_info import PodInfo
+from kitlib.scheduler.framework.status import SUCCESS, Code, Status
+from kitlib.scheduler.profile import Profile
+
+
+@dataclass
+class Binding:
+    """How far a pod came after it was given a node.
+
+    Attributes:
+        info, node: who and where. asked: (extension point, plugin, answer), in order.
+        status: Success = bound; Wait = a Permit plugin holds it; anything else = refused.
+    """
+
+    info: PodInfo
+    node: Node
+    asked: list[tuple[str, str, Status]] = field(default_factory=list)
+    status: Status = SUCCESS
+
+    @property
+    def waits(self) -> bool:
+        """Whether a Permit plugin holds the pod."""
+        return self.status.code is Code.Wait
+
+
+def reserve_and_permit(profile: Profile, binding: Binding) -> None:
+    """Reserve and Permit; a refusal takes back what was reserved, one that waits does not end the others."""
+    pod = binding.info.pod
+    for plugin in profile.at("reserve"):
+        if not plugin.concerns(pod):
+            continue
+        if not _ask(binding, "Reserve", plugin.name, plugin.reserve(binding.info, binding.node)):
+            break
+    held = None
+    for plugin in profile.at("permit") if binding.status.ok else ():
+        answer = plugin.permit(binding.info, binding.node)
+        if answer.code is Code.Wait:
+            held = held or Status(Code.Wait, answer.reasons, plugin.name)
+            binding.asked.append(("Permit", plugin.name, answer))
+        elif not _ask(binding, "Permit", plugin.name, answer):
+            break
+    if not binding.status.ok:
+        unreserve(profile, binding)
+    elif held is not None:
+        binding.status = held
+
+
+def bind(profile: Profile, binding: Binding) -> None:
+    """PreBind, Bind by the first plugin that does not skip, PostBind."""
+    binding.status = SUCCESS
+    for plugin in profile.at("pre_bind"):
+        if not plugin.concerns(binding.info.pod):
+            continue
+        if not _ask(binding, "PreBind", plugin.name, plugin.pre_bind(binding.info, binding.node)):
+            unreserve(profile, binding)
+            return
+    for plugin in profile.at("bind"):
+        answer = plugin.bind(binding.info, binding.node)
+        if answer.code is Code.Skip:
+            continue
+        if not _ask(binding, "Bind", plugin.name, answer):
+            unreserve(profile, binding)
+            return
+        break
+    else:
+        _ask(binding, "Bind", "", Status(Code.Error, ("no plugin binds the pod",)))
+        unreserve(profile, binding)
+        return
+    for plugin in profile.at("post_bind"):
+        plugin.post_bind(binding.info, binding.node)
+        binding.asked.append(("PostBind", plugin.name, SUCCESS))
+
+
+def unreserve(profile: Profile, binding: Binding) -> None:
+    """Every Reserve plugin takes back what it did, the last one first."""
+    for plugin in reversed([p for p in profile.plugins if p.takes_part("reserve") or p.takes_part("unreserve")]):
+        if not plugin.concerns(binding.info.pod):
+            continue
+        plugin.unreserve(binding.info, binding.node)
+        binding.asked.append(("Unreserve", plugin.name, SUCCESS))
+
+
+def _ask(binding: Binding, point: str, plugin: str, answer: Status) -> bool:
+    binding.asked.append((point, plugin, answer))
+    if not answer.ok:
+        binding.status = Status(answer.code, answer.reasons, plugin)
+    return answer.ok

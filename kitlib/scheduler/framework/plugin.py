@@ -1,0 +1,217 @@
+"""What a plugin is: the extension points of the scheduling framework, on columns of nodes.
+
+A plugin subclasses `Plugin` and overrides the points that it takes part in. `pre_filter` and `pre_score` look at the
+pod once and return a state that `filter` and `score` get back; `SKIP` as the state leaves the plugin out of this
+cycle. Filter and Score answer for all rows that they are asked about. `NodePlugin` is for writing them for one node
+at a time.
+
+Source: kube-scheduler framework interface.go; KEP-624.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kitlib.api.apps import ReplicaSet, StatefulSet
+from kitlib.api.core import Node, Pod, ReplicationController, Service
+from kitlib.api.errors import KitError
+from kitlib.api.policy import PodDisruptionBudget
+from kitlib.api.release import Release
+from kitlib.scheduler.framework.arguments import check_arguments
+from kitlib.scheduler.framework.pod_info import PodInfo
+from kitlib.scheduler.framework.snapshot import NodeTable
+from kitlib.scheduler.framework.status import SUCCESS, Code, Rows, Status, Verdicts
+from kitlib.scheduler.framework.volumes import Volumes
+from kitlib.scheduler.plugins.dynamicresources.claims import Claims
+
+MAX_NODE_SCORE = 100
+Scores = NDArray[np.int64]
+
+
+class _Skip:
+    """The state of a plugin that has nothing to do in this cycle."""
+
+    def __repr__(self) -> str:
+        return "SKIP"
+
+
+SKIP = _Skip()
+
+
+@dataclass
+class Context:
+    """What plugins may look at besides the nodes.
+
+    Attributes:
+        table: the nodes and their pods. release: whose behaviour is followed.
+        namespaces: namespace -> its labels.
+        services, replication_controllers, replica_sets, stateful_sets: by which pods are counted as belonging together.
+        budgets: PodDisruptionBudgets, for preemption. volumes: claims, volumes, classes and what CSI drivers say.
+        claims: of devices, with the devices and their classes.
+    """
+
+    table: NodeTable
+    release: Release
+    namespaces: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    services: Sequence[Service] = ()
+    replication_controllers: Sequence[ReplicationController] = ()
+    replica_sets: Sequence[ReplicaSet] = ()
+    stateful_sets: Sequence[StatefulSet] = ()
+    budgets: Sequence[PodDisruptionBudget] = ()
+    volumes: Volumes = field(default_factory=Volumes)
+    claims: Claims = field(default_factory=Claims)
+
+
+@dataclass(frozen=True)
+class PreFilterResult:
+    """What `pre_filter` answers.
+
+    Attributes:
+        state: handed to `filter`; SKIP = do not call it.
+        status: other than success rejects the pod at once.
+        nodes: names of the only nodes that come into question; None = all.
+    """
+
+    state: Any = None
+    status: Status = SUCCESS
+    nodes: frozenset[str] | None = None
+
+
+class Plugin:
+    """Base of all plugins: takes part in nothing.
+
+    Args:
+        arguments: from the profile's pluginConfig.
+
+    Raises:
+        KitError: with kube-scheduler's words, for arguments that it refuses of one of its own plugins.
+    """
+
+    name = ""
+
+    def __init__(self, arguments: Mapping[str, Any] | None = None) -> None:
+        self.arguments = dict(arguments or {})
+        check_arguments(self.name, self.arguments, self.name)
+
+    def concerns(self, pod: Pod) -> bool:
+        """Whether Reserve to PostBind are to be asked about the pod at all."""
+        return True
+
+    def pre_enqueue(self, pod: Pod) -> Status:
+        """Whether the pod may enter the queue."""
+        return SUCCESS
+
+    def pre_enqueue_in(self, pod: Pod, context: Context) -> Status:
+        """The same for a plugin that has to look at the cluster."""
+        return self.pre_enqueue(pod)
+
+    def pre_filter(self, info: PodInfo, context: Context) -> PreFilterResult:
+        """Look at the pod once, before the nodes."""
+        return PreFilterResult()
+
+    def filter(self, state: Any, info: PodInfo, context: Context, rows: Rows) -> Verdicts:
+        """Which of the rows the pod can run on."""
+        return Verdicts.passing(len(rows))
+
+    def pre_score(self, info: PodInfo, context: Context, rows: Rows) -> Any:
+        """Look at the feasible rows once; SKIP = no score from this plugin."""
+        return None
+
+    def score(self, state: Any, info: PodInfo, context: Context, rows: Rows) -> Scores:
+        """How good each of the rows is; any whole numbers, which `normalize` brings to 0..100."""
+        return np.zeros(len(rows), np.int64)
+
+    def normalize(self, state: Any, scores: Scores) -> Scores:
+        """Bring scores to 0..100."""
+        return scores
+
+    def reserve(self, info: PodInfo, node: Node) -> Status:
+        """Note that the pod will run there."""
+        return SUCCESS
+
+    def unreserve(self, info: PodInfo, node: Node) -> None:
+        """Take back what `reserve` did."""
+
+    def permit(self, info: PodInfo, node: Node) -> Status:
+        """Let the pod pass, reject it, or let it wait (Code.Wait)."""
+        return SUCCESS
+
+    def pre_bind(self, info: PodInfo, node: Node) -> Status:
+        """Do what must be done before the pod is bound."""
+        return SUCCESS
+
+    def post_bind(self, info: PodInfo, node: Node) -> None:
+        """The pod is bound."""
+
+    def bind(self, info: PodInfo, node: Node) -> Status:
+        """Bind the pod; Code.Skip leaves it to the next plugin."""
+        return Status(Code.Skip)
+
+    def post_filter(self) -> None:
+        """Makes room for a pod that fits nowhere: `DefaultPreemption` takes part here."""
+
+    def takes_part(self, point: str) -> bool:
+        """Whether the plugin overrides a method of this base."""
+        if point == "pre_enqueue" and type(self).pre_enqueue_in is not Plugin.pre_enqueue_in:
+            return True
+        return getattr(type(self), point) is not getattr(Plugin, point)
+
+
+class NodePlugin(Plugin):
+    """A plugin written for one node at a time: override `filter_node` and `score_node`.
+
+    class OnlySSD(NodePlugin):
+        name = "OnlySSD"
+        def filter_node(self, pod, node, pods):
+            return None if node.metadata.labels.get("disk") == "ssd" else "node(s) without ssd"
+    """
+
+    def filter_node(self, pod: Pod, node: Node, pods: list[Pod]) -> str | None:
+        """Why the pod cannot run on the node; None = it can."""
+        return None
+
+    def score_node(self, pod: Pod, node: Node, pods: list[Pod]) -> int:
+        """How good the node is, 0 to 100."""
+        return 0
+
+    def filter(self, state: Any, info: PodInfo, context: Context, rows: Rows) -> Verdicts:
+        found = Verdicts.passing(len(rows))
+        for place, row in enumerate(rows):
+            reason = self.filter_node(info.pod, *_node(context.table, int(row)))
+            if reason is not None:
+                found.reject_row(place, Code.Unschedulable, (reason,))
+        return found
+
+    def score(self, state: Any, info: PodInfo, context: Context, rows: Rows) -> Scores:
+        made = np.array([self.score_node(info.pod, *_node(context.table, int(row))) for row in rows], np.int64)
+        bad = made[(made < 0) | (made > MAX_NODE_SCORE)]
+        if len(bad):
+            raise KitError(
+                f"plugin {self.name!r} returns an invalid score {bad[0]}, "
+                f"it should in the range of [0, {MAX_NODE_SCORE}]"
+            )
+        return made
+
+    def takes_part(self, point: str) -> bool:
+        own = {"filter": "filter_node", "score": "score_node"}.get(point)
+        if own is None:
+            return super().takes_part(point)
+        return getattr(type(self), own) is not getattr(NodePlugin, own)
+
+
+def _node(table: NodeTable, row: int) -> tuple[Node, list[Pod]]:
+    return table.nodes[row], [info.pod for info in table.pods[row].values()]
+
+
+def default_normalize(scores: Scores, *, reverse: bool = False) -> Scores:
+    """Scale so that the best has 100; `reverse` makes the smallest the best. Source: helper.DefaultNormalizeScore."""
+    highest = int(scores.max()) if len(scores) else 0
+    if highest == 0:
+        return np.full(len(scores), MAX_NODE_SCORE if reverse else 0, np.int64)
+    scaled = MAX_NODE_SCORE * scores // highest
+    return MAX_NODE_SCORE - scaled if reverse else scaled

@@ -1,0 +1,300 @@
+"""The nodes as columns: amounts, labels, taints and pods by row, so that a plugin can judge all nodes at once.
+
+A row is a node. Pods are added and removed in place; labels are numbered once a key is asked for. This is the
+scheduler's snapshot and its cache in one: between two cycles only what changed is touched.
+
+Source: kube-scheduler framework NodeInfo, backend/cache.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kitlib.api.core import Node, Pod, Taint
+from kitlib.api.errors import KitError
+from kitlib.api.release import Release
+from kitlib.scheduler.framework.pod_info import HostPort, PodInfo, Term, amounts
+
+Column = NDArray[np.int64]
+
+
+TERM_KINDS = ("required_affinity", "required_anti_affinity", "preferred_affinity", "preferred_anti_affinity")
+MAX_KEPT = 512
+"""Kinds of columns that are kept at once; beyond that all are forgotten and made anew."""
+
+
+@dataclass
+class Counted:
+    """A count by row that follows the pods."""
+
+    column: Column
+    matches: Callable[[PodInfo], int]
+
+    def count(self, info: PodInfo, sign: int) -> None:
+        """A pod has come (1) or gone (-1)."""
+        amount = self.matches(info)
+        if amount:
+            self.column[info.row] += sign * amount
+
+
+class NodeTable:
+    """Nodes and the pods on them.
+
+    Args:
+        nodes: in the order in which they are looked at.
+        release: whose rules pods' requests follow.
+
+    Attributes:
+        nodes, names, index: the objects, their names, and name -> row.
+        allocatable, requested: resource -> column, milli-CPU and whole units.
+        non_zero_cpu, non_zero_memory: what scoring counts as requested.
+        pod_count, allowed_pods: columns. unschedulable: `spec.unschedulable`.
+        pods: row -> its pods, by UID, in the order in which they came.
+        changes: counts changes of nodes; label columns are kept until it moves.
+    """
+
+    def __init__(self, nodes: Iterable[Node] = (), release: Release | None = None) -> None:
+        self.release = release or Release.latest()
+        self.nodes: list[Node] = []
+        self.names: list[str] = []
+        self.index: dict[str, int] = {}
+        self.allocatable: dict[str, Column] = {}
+        self.requested: dict[str, Column] = {}
+        self.non_zero_cpu: Column = np.zeros(0, np.int64)
+        self.non_zero_memory: Column = np.zeros(0, np.int64)
+        self.pod_count: Column = np.zeros(0, np.int64)
+        self.allowed_pods: Column = np.zeros(0, np.int64)
+        self.unschedulable: NDArray[np.bool_] = np.zeros(0, np.bool_)
+        self.pods: list[dict[str, PodInfo]] = []
+        self.ports: list[set[HostPort]] = []
+        self._terms: dict[str, dict[Hashable, tuple[Term, Column]]] = {}
+        self.changes = 0
+        self._labels: dict[str, tuple[NDArray[np.int32], list[str]]] = {}
+        self._taints: tuple[NDArray[np.int32], list[tuple[Taint, ...]]] | None = None
+        self._images: dict[str, dict[int, int]] | None = None
+        self._order: Column = np.zeros(0, np.int64)
+        self._log: list[int] = []
+        self._columns: dict[Hashable, tuple[int, tuple[NDArray[Any], ...]]] = {}
+        self._counted: dict[Hashable, Counted] = {}
+        self._remembered: dict[Hashable, tuple[int, dict[int, Any]]] = {}
+        self._build(list(nodes))
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def every_row(self) -> Column:
+        """All row numbers."""
+        return np.arange(len(self), dtype=np.int64)
+
+    def name_order(self) -> Column:
+        """Row -> its place among all names in alphabetical order."""
+        if len(self._order) != len(self):
+            self._order = np.empty(len(self), np.int64)
+            self._order[np.argsort(np.array(self.names, dtype=object), kind="stable")] = np.arange(len(self))
+        return self._order
+
+    def _build(self, nodes: list[Node]) -> None:
+        twice = len(nodes) - len({node.name for node in nodes})
+        if twice:
+            raise KitError(f"nodes: {twice} names are used more than once")
+        self.nodes, self.names = nodes, [node.name for node in nodes]
+        self.index = {name: row for row, name in enumerate(self.names)}
+        size = len(nodes)
+        listed = [amounts(node.status.allocatable) for node in nodes]
+        resources = {name for one in listed for name in one if name != "pods"} | {"cpu", "memory", "ephemeral-storage"}
+        self.allocatable = {name: np.array([one.get(name, 0) for one in listed], np.int64) for name in resources}
+        self.requested = {name: np.zeros(size, np.int64) for name in resources}
+        self.allowed_pods = np.array([one.get("pods", 0) for one in listed], np.int64)
+        self.non_zero_cpu, self.non_zero_memory = np.zeros(size, np.int64), np.zeros(size, np.int64)
+        self.pod_count = np.zeros(size, np.int64)
+        self.unschedulable = np.array([node.spec.unschedulable for node in nodes], np.bool_)
+        self.pods, self.ports = [{} for _ in nodes], [set() for _ in nodes]
+        self._terms = {kind: {} for kind in TERM_KINDS}
+        self._forget()
+
+    def _forget(self) -> None:
+        self.changes += 1
+        self._labels, self._taints, self._images = {}, None, None
+        self._order = np.zeros(0, np.int64)
+        self._log, self._columns, self._counted, self._remembered = [], {}, {}, {}
+
+    # ------------------------------------------------------------------------------------------------ nodes
+
+    def set_nodes(self, nodes: Iterable[Node]) -> None:
+        """Other nodes, or the same ones changed; pods of nodes that stay are kept."""
+        kept = [info for row in self.pods for info in row.values()]
+        self._build(list(nodes))
+        for info in kept:
+            if info.pod.spec.node_name in self.index:
+                self.add(info)
+
+    # ------------------------------------------------------------------------------------------------ pods
+
+    def add_pod(self, pod: Pod | PodInfo) -> PodInfo | None:
+        """Put a pod on the node that it names; None where there is no such node, or the pod has ended."""
+        info = copy.copy(pod) if isinstance(pod, PodInfo) else PodInfo(pod, self.release)
+        if info.pod.spec.node_name not in self.index or info.pod.status.phase in ("Succeeded", "Failed"):
+            return None
+        self.add(info)
+        return info
+
+    def add(self, info: PodInfo, row: int | None = None) -> None:
+        """Put a pod on a row (by default that of the node it names)."""
+        info.row = self.index[info.pod.spec.node_name] if row is None else row
+        self.pods[info.row][info.uid] = info
+        self._count(info, 1)
+        self.ports[info.row].update(info.host_ports)
+        if info.has_affinity:
+            self._count_terms(info, 1)
+
+    def remove(self, info: PodInfo) -> None:
+        """Take a pod off its row."""
+        del self.pods[info.row][info.uid]
+        self._count(info, -1)
+        if info.host_ports:
+            self.ports[info.row] = {p for other in self.pods[info.row].values() for p in other.host_ports}
+        if info.has_affinity:
+            self._count_terms(info, -1)
+
+    def _count(self, info: PodInfo, sign: int) -> None:
+        row = info.row
+        for name, amount in info.requests.items():
+            column = self.requested.get(name)
+            if column is None:
+                column = self.requested[name] = np.zeros(len(self), np.int64)
+                self.allocatable.setdefault(name, np.zeros(len(self), np.int64))
+            column[row] += sign * amount
+        cpu, memory = info.non_zero
+        self._log.append(row)
+        for counted in self._counted.values():
+            counted.count(info, sign)
+        self.non_zero_cpu[row] += sign * cpu
+        self.non_zero_memory[row] += sign * memory
+        self.pod_count[row] += sign
+
+    def every_pod(self) -> Iterable[PodInfo]:
+        """All pods, row by row."""
+        for row in self.pods:
+            yield from row.values()
+
+    # ------------------------------------------------------------------------------------------------ columns
+
+    def column(self, resource: str, of: Mapping[str, Column]) -> Column:
+        """Amounts of a resource; zeros where no node has it."""
+        found = of.get(resource)
+        return np.zeros(len(self), np.int64) if found is None else found
+
+    def label(self, key: str) -> tuple[NDArray[np.int32], list[str]]:
+        """A label as numbers: row -> number of its value (-1 = the node has no such label), and the values."""
+        found = self._labels.get(key)
+        if found is None:
+            values: dict[str, int] = {}
+            codes = np.full(len(self), -1, np.int32)
+            for row, node in enumerate(self.nodes):
+                value = node.metadata.labels.get(key)
+                if value is not None:
+                    codes[row] = values.setdefault(value, len(values))
+            found = self._labels[key] = codes, list(values)
+        return found
+
+    def taint_groups(self) -> tuple[NDArray[np.int32], list[tuple[Taint, ...]]]:
+        """Nodes by their list of taints: row -> number of the list, and the lists. Few lists serve many nodes."""
+        if self._taints is None:
+            known: dict[tuple[tuple[str, str, str], ...], int] = {}
+            lists: list[tuple[Taint, ...]] = []
+            codes = np.zeros(len(self), np.int32)
+            for row, node in enumerate(self.nodes):
+                key = tuple((t.key, t.value, t.effect) for t in node.spec.taints)
+                if key not in known:
+                    known[key] = len(lists)
+                    lists.append(tuple(node.spec.taints))
+                codes[row] = known[key]
+            self._taints = codes, lists
+        return self._taints
+
+    def image_spread(self) -> dict[str, dict[int, int]]:
+        """Image name -> row -> bytes. Source: cache imageStates."""
+        if self._images is not None:
+            return self._images
+        found: dict[str, dict[int, int]] = defaultdict(dict)
+        for row, node in enumerate(self.nodes):
+            for image in node.status.images:
+                for name in image.names:
+                    found[name][row] = image.size_bytes
+        self._images = found
+        return found
+
+    # ------------------------------------------------------------------------------------------------ kept columns
+
+    def kept(self, key: Hashable, compute: Callable[[NDArray[np.int64]], tuple[NDArray[Any], ...]]) -> Any:
+        """Columns that depend on nothing but a row's pods and node: only rows that changed are computed anew.
+
+        Args:
+            key: what they depend on besides the row (a kind of pod).
+            compute: rows -> columns of these rows.
+
+        Returns:
+            The columns, which must not be changed.
+        """
+        found = self._columns.get(key)
+        if found is None:
+            if len(self._columns) >= MAX_KEPT:
+                self._columns.clear()
+            made = compute(np.arange(len(self), dtype=np.int64))
+        else:
+            position, made = found
+            if position < len(self._log):
+                rows = np.array(sorted(set(self._log[position:])), np.int64)
+                for column, part in zip(made, compute(rows), strict=True):
+                    column[rows] = part
+        self._columns[key] = len(self._log), made
+        return made
+
+    def standing_terms(self, kind: str) -> Iterable[tuple[Term, Column]]:
+        """The different affinity terms of a kind among the pods that stand, each with its number of pods by row."""
+        return list(self._terms[kind].values())
+
+    def _count_terms(self, info: PodInfo, sign: int) -> None:
+        for kind in TERM_KINDS:
+            for term in getattr(info, kind):
+                key = (term.topology_key, term.weight, term.key)
+                known = self._terms[kind].get(key)
+                if known is None:
+                    known = self._terms[kind][key] = term, np.zeros(len(self), np.int64)
+                known[1][info.row] += sign
+
+    def remembered(self, key: Hashable) -> dict[int, Any]:
+        """Whatever somebody remembers about rows: row -> anything; rows that changed since are forgotten."""
+        found = self._remembered.get(key)
+        if found is None:
+            if len(self._remembered) >= MAX_KEPT:
+                self._remembered.clear()
+            kept: dict[int, Any] = {}
+        else:
+            position, kept = found
+            for row in self._log[position:]:
+                kept.pop(row, None)
+        self._remembered[key] = len(self._log), kept
+        return kept
+
+    def counted(self, key: Hashable, matches: Callable[[PodInfo], int]) -> Column:
+        """How many pods (or how much of them) match, by row; kept up to date as pods come and go.
+
+        Args:
+            key: what is counted. matches: pod -> its part of the count, 0 for nothing.
+        """
+        found = self._counted.get(key)
+        if found is None:
+            if len(self._counted) >= MAX_KEPT:
+                self._counted.clear()
+            found = self._counted[key] = Counted(np.zeros(len(self), np.int64), matches)
+            for info in self.every_pod():
+                found.count(info, 1)
+        return found.column

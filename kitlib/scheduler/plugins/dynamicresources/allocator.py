@@ -1,0 +1,416 @@
+"""The structured allocator: which devices the claims of a pod get on a node, found by trying in order.
+
+Claims are served one after the other, in each its requests, in each as many devices as it asks for; every choice is
+checked at once, and taken back where what follows cannot be served. The first solution is the answer: alternatives
+(`firstAvailable`) in their order, pools and slices by name, devices in the slice's order.
+
+Source: k8s.io/dynamic-resource-allocation/structured (allocator.go, internal/incubating/allocator_incubating.go).
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from kitlib.api.claims import Asked, repels, tolerates
+from kitlib.api.core import Node
+from kitlib.api.devices import (
+    ALL,
+    MAX_RESULTS,
+    AllocationResult,
+    DeviceAllocationResult,
+    DeviceClass,
+    DeviceConstraint,
+    DeviceRequestAllocationResult,
+    DeviceSelector,
+    ExactDeviceRequest,
+    ResourceClaim,
+)
+from kitlib.api.errors import KitError
+from kitlib.api.release import Release
+from kitlib.api.resource import Quantity
+from kitlib.scheduler.plugins.dynamicresources.capacity import consumed_by, fits_beside
+from kitlib.scheduler.plugins.dynamicresources.pools import Allocated, DeviceID, Inventory, Offer, Pool
+from kitlib.scheduler.plugins.dynamicresources.results import configurations, node_selector_of
+
+MOST_STEPS = 100_000
+"""Devices that are tried for one node before the search is given up; kube-scheduler gives it ten seconds."""
+
+
+class AllocationError(KitError):
+    """Something is wrong with a claim, a class or a device: the pod cannot be scheduled at all."""
+
+
+class FailedOnNode(KitError):
+    """Nothing can be said about this node; others may do. Source: ErrFailedAllocationOnNode."""
+
+
+@dataclass(frozen=True, eq=False)
+class Wanted:
+    """A request, or one of its alternatives.
+
+    Attributes:
+        claim: number of the claim. request: its name. sub: the alternative's name; "" = there are none.
+        asked: what it asks for. of_class: the class of its devices.
+    """
+
+    claim: int
+    request: str
+    sub: str
+    asked: Asked
+    of_class: DeviceClass
+
+    @property
+    def name(self) -> str:
+        """As results and constraints name it."""
+        return f"{self.request}/{self.sub}" if self.sub else self.request
+
+    @property
+    def admin(self) -> bool:
+        """Whether it wants devices that others use, too."""
+        return isinstance(self.asked, ExactDeviceRequest) and bool(self.asked.admin_access)
+
+    @property
+    def everything(self) -> bool:
+        """Whether it wants all devices that it means."""
+        return self.asked.allocation_mode == ALL
+
+
+@dataclass(frozen=True, eq=False)
+class Pick:
+    """A device for a request, and what of a shared device it consumes."""
+
+    wanted: Wanted
+    offer: Offer
+    consumes: Mapping[str, Quantity] | None = None
+
+
+@dataclass
+class _Search:
+    """The search on one node.
+
+    Attributes:
+        pools: that the node reaches. offers: the devices of those that are usable. shares: whether one of these can
+            serve several requests. everything: request -> its devices. picks: chosen so far. steps: devices tried.
+    """
+
+    pools: list[tuple[Pool, list[Offer]]]
+    offers: list[Offer]
+    shares: bool
+    everything: dict[Wanted, list[Offer]] = field(default_factory=dict)
+    picks: list[Pick] = field(default_factory=list)
+    steps: int = 0
+
+
+class Allocator:
+    """Serves claims that have no devices yet.
+
+    Args:
+        claims: of one pod, in its order. inventory: what drivers publish. classes: name -> class.
+        allocated: what other claims have. release: whose features hold.
+    """
+
+    def __init__(
+        self,
+        claims: Sequence[ResourceClaim],
+        inventory: Inventory,
+        classes: Mapping[str, DeviceClass],
+        allocated: Allocated,
+        release: Release,
+    ) -> None:
+        self.claims, self.inventory, self.classes, self.allocated = claims, inventory, classes, allocated
+        self._enabled: Callable[[str], bool] = release.enabled
+        self._requests: list[list[Wanted]] | None = None
+        self._selected: dict[tuple[int, DeviceID], bool] = {}
+        self._left: dict[Pool, dict[str, dict[str, int]]] = {}
+
+    def allocate(self, node: Node) -> list[AllocationResult] | None:
+        """The devices of every claim if the pod runs on the node; None = they cannot all be served there.
+
+        Raises:
+            AllocationError, FailedOnNode: see there.
+        """
+        requests = self.requests()
+        search = self._look_around(node)
+        for wanted in (one for alternatives in requests for one in alternatives if one.everything):
+            search.everything[wanted] = self._all_devices(wanted, search)
+        for number, claim in enumerate(self.claims):
+            self._check_size(number, claim, search)
+        if self._serve(search, 0):
+            return [self._result(number, claim, search.picks) for number, claim in enumerate(self.claims)]
+        if any(pool.invalid for pool, _ in search.pools):
+            raise FailedOnNode("invalid resource pools were encountered")
+        return None
+
+    def requests(self) -> list[list[Wanted]]:
+        """Every request of every claim with its alternatives. Source: validateDeviceRequest."""
+        if self._requests is None:
+            self._requests = [
+                self._alternatives(number, claim, place)
+                for number, claim in enumerate(self.claims)
+                for place in range(len(claim.spec.devices.requests))
+            ]
+        return self._requests
+
+    def _alternatives(self, number: int, claim: ResourceClaim, place: int) -> list[Wanted]:
+        request = claim.spec.devices.requests[place]
+        if request.first_available and not self._enabled("DRAPrioritizedList"):
+            raise AllocationError(
+                f"claim {claim.key}, request {request.name}: has subrequests, but the DRAPrioritizedList feature is "
+                "disabled"
+            )
+        asked: list[tuple[str, Asked]] = [(one.name, one) for one in request.first_available]
+        if request.exactly is not None:
+            asked = [("", request.exactly)]
+        found = []
+        for sub, one in asked:
+            where = f"claim {claim.key}, request {sub or request.name}"
+            for i, selector in enumerate(one.selectors):
+                if selector.cel is None:
+                    problem = "CEL expression empty (unsupported selector type?)"
+                    raise AllocationError(f"{where}, selector #{i}: {problem}")
+            if getattr(one, "admin_access", None) is not None and not self._enabled("DRAAdminAccess"):
+                raise AllocationError(f"{where}: admin access is requested, but the feature is disabled")
+            of_class = self.classes.get(one.device_class_name)
+            if of_class is None:
+                name = one.device_class_name
+                raise AllocationError(
+                    f'{where}: could not retrieve device class {name}: deviceclass.resource.k8s.io "{name}" not found'
+                )
+            found.append(Wanted(number, request.name, sub, one, of_class))
+        for constraint in claim.spec.devices.constraints:
+            if constraint.match_attribute is None and not self._distinct(constraint):
+                index = claim.spec.devices.constraints.index(constraint)
+                problem = "empty constraint (unsupported constraint type?)"
+                raise AllocationError(f"claim {claim.key}, constraint #{index}: {problem}")
+        return found
+
+    def _distinct(self, constraint: DeviceConstraint) -> bool:
+        return constraint.distinct_attribute is not None and self._enabled("DRAConsumableCapacity")
+
+    # ------------------------------------------------------------------------------------------------ what there is
+
+    def _look_around(self, node: Node) -> _Search:
+        pools = self.inventory.near(node, self._enabled("DRAPartitionableDevices"))
+        usable = [offer for pool, offers in pools if not pool.incomplete and not pool.invalid for offer in offers]
+        return _Search(pools, usable, any(offer.device.allow_multiple_allocations for offer in usable))
+
+    def _all_devices(self, wanted: Wanted, search: _Search) -> list[Offer]:
+        """What "all" means on this node; nothing may be missing then."""
+        claim = self.claims[wanted.claim]
+        for pool, _ in search.pools:
+            problem = "being updated" if pool.incomplete else "invalid" if pool.invalid else ""
+            if problem:
+                raise AllocationError(
+                    f"claim {claim.key}, request {wanted.sub or wanted.request}: asks for all devices, but resource "
+                    f"pool {pool} is currently {problem}"
+                )
+        return [offer for offer in search.offers if self.selects(wanted, offer)]
+
+    def _number(self, wanted: Wanted, search: _Search) -> int:
+        return len(search.everything[wanted]) if wanted.everything else wanted.asked.count
+
+    def _check_size(self, number: int, claim: ResourceClaim, search: _Search) -> None:
+        mine = [alternatives for alternatives in self.requests() if alternatives and alternatives[0].claim == number]
+        least = sum(min(self._number(one, search) for one in alternatives) for alternatives in mine)
+        if least > MAX_RESULTS:
+            raise AllocationError(
+                f"claim {claim.key}: number of requested devices {least} exceeds the claim limit of {MAX_RESULTS}"
+            )
+
+    # ---------------------------------------------------------------------------------------------------- the search
+
+    def _serve(self, search: _Search, place: int) -> bool:
+        """Serve the requests from `place` on."""
+        requests = self.requests()
+        if place == len(requests):
+            return True
+        return any(
+            self._take(search, place, wanted, self._number(wanted, search), 0)
+            for wanted in requests[place]
+            if not wanted.everything or search.everything[wanted]
+        )
+
+    def _take(self, search: _Search, place: int, wanted: Wanted, missing: int, start: int) -> bool:
+        """Find the devices that a request still misses, from the offer number `start` on, then serve the others."""
+        if not missing:
+            return self._serve(search, place + 1)
+        if missing + sum(pick.wanted.claim == wanted.claim for pick in search.picks) > MAX_RESULTS:
+            return False
+        offers = search.everything[wanted] if wanted.everything else search.offers
+        for number in range(start, len(offers)):
+            if len(offers) - number < missing and not search.shares:
+                return False
+            search.steps += 1
+            if search.steps > MOST_STEPS:
+                raise FailedOnNode("timed out trying to allocate devices")
+            pick = self.pick(search.picks, wanted, offers[number])
+            if pick is not None:
+                search.picks.append(pick)
+                again = pick.consumes is not None and not wanted.everything  # of a shared device one may have two parts
+                if self._take(search, place, wanted, missing - 1, number if again else number + 1):
+                    return True
+                search.picks.pop()
+            if wanted.everything:
+                return False  # it needs each of them
+        return False
+
+    def pick(self, picks: Sequence[Pick], wanted: Wanted, offer: Offer) -> Pick | None:
+        """The device for the request, beside what is chosen already; None = it does not do. Source: allocateDevice."""
+        shared = bool(offer.device.allow_multiple_allocations) and self._enabled("DRAConsumableCapacity")
+        if self._in_use(picks, wanted, offer, shared) or not self.selects(wanted, offer):
+            return None
+        if any(
+            repels(taint) and not any(tolerates(one, taint) for one in wanted.asked.tolerations)
+            for taint in (offer.device.taints if self._enabled("DRADeviceTaints") else ())
+        ):
+            return None
+        consumes: Mapping[str, Quantity] | None = None
+        if shared or (wanted.asked.capacity is not None and self._enabled("DRAConsumableCapacity")):
+            consumes = consumed_by(wanted.asked.capacity, offer)
+            if consumes is None or (shared and not self._enough(picks, consumes, offer)):
+                return None
+        pick = Pick(wanted, offer, consumes if shared else None)
+        if not self._counters_left(picks, offer) or not self._keeps_constraints(picks, pick):
+            return None
+        return pick
+
+    def _in_use(self, picks: Sequence[Pick], wanted: Wanted, offer: Offer, shared: bool) -> bool:
+        if wanted.admin:
+            return any(pick.offer is offer and pick.wanted.claim == wanted.claim for pick in picks)
+        if offer.id in self.allocated.whole:
+            return True
+        return not shared and (offer.id in self.allocated.shares or any(pick.offer is offer for pick in picks))
+
+    def _enough(self, picks: Sequence[Pick], consumes: Mapping[str, Quantity], offer: Offer) -> bool:
+        used = Allocated(shares={offer.id: dict(self.allocated.shares.get(offer.id, {}))})
+        for pick in picks:
+            if pick.offer is offer and pick.consumes is not None:
+                used.consume(offer.id, pick.consumes)
+        return fits_beside(consumes, used.shares[offer.id], offer)
+
+    def _counters_left(self, picks: Sequence[Pick], offer: Offer) -> bool:
+        """Whether the counters that the device shares with others suffice. Source: checkAvailableCounters.
+
+        Another part of a shared device costs no more counters.
+        """
+        if not offer.device.consumes_counters or offer.id in self.allocated.shares:
+            return True
+        if not self._enabled("DRAPartitionableDevices"):
+            return False
+        if offer.device.allow_multiple_allocations and any(pick.offer is offer for pick in picks):
+            return True
+        pool = next(one for one in self.inventory.pools if (one.driver, one.name) == offer.id[:2])
+        used: dict[tuple[str, str], int] = {}
+        beside = [pick for pick in picks if pick.offer.id[:2] == offer.id[:2]]
+        once = {pick.offer.id: pick.offer for pick in beside if pick.consumes is not None}
+        for one in (*once.values(), *(pick.offer for pick in beside if pick.consumes is None), offer):
+            for consumed in one.device.consumes_counters:
+                for name, counter in consumed.counters.items():
+                    key = (consumed.counter_set, name)
+                    used[key] = used.get(key, 0) + counter.value.nano
+        left = self._counters(pool)
+        return all(amount <= left.get(shared, {}).get(name, 0) for (shared, name), amount in used.items())
+
+    def _counters(self, pool: Pool) -> dict[str, dict[str, int]]:
+        """What the allocated devices of a pool have left of its counters."""
+        if pool not in self._left:
+            left = {name: dict(counters) for name, counters in pool.counters.items()}
+            for offer in (one for _, offers in pool.offers for one in offers if self.allocated.has(one.id)):
+                for consumed in offer.device.consumes_counters:
+                    for name, counter in consumed.counters.items():
+                        left.setdefault(consumed.counter_set, {}).setdefault(name, 0)
+                        left[consumed.counter_set][name] -= counter.value.nano
+            self._left[pool] = left
+        return self._left[pool]
+
+    def _keeps_constraints(self, picks: Sequence[Pick], pick: Pick) -> bool:
+        """Source: matchAttributeConstraint.add, distinctAttributeConstraint.add."""
+        wanted, claim = pick.wanted, self.claims[pick.wanted.claim]
+        for constraint in claim.spec.devices.constraints:
+            if not _covers(constraint, wanted):
+                continue
+            same = constraint.match_attribute is not None
+            name = (constraint.match_attribute if same else constraint.distinct_attribute) or ""
+            value = pick.offer.attribute(name)
+            others = [
+                other.offer.attribute(name)
+                for other in picks
+                if other.wanted.claim == wanted.claim and _covers(constraint, other.wanted)
+            ]
+            if value is not None and all((value == other) == same for other in others):
+                continue
+            if wanted.everything:
+                raise AllocationError(
+                    f"claim {claim.key}, request {wanted.sub or wanted.request}: cannot add device {pick.offer.id} "
+                    "because a claim constraint would not be satisfied"
+                )
+            return False
+        return True
+
+    # ---------------------------------------------------------------------------------------------------- selectors
+
+    def selects(self, wanted: Wanted, offer: Offer) -> bool:
+        """Whether class and request mean the device; asked once for each device. Source: isSelectable."""
+        key = (id(wanted), offer.id)
+        found = self._selected.get(key)
+        if found is None:
+            if offer.device.binding_conditions:
+                raise AllocationError(f"device {offer.id}: has binding conditions, which are not followed here")
+            of_class, claim = wanted.of_class, self.claims[wanted.claim]
+            found = _match(f"class {of_class.name}", of_class.spec.selectors, offer)
+            found = found and _match(f"claim {claim.key}", wanted.asked.selectors, offer)
+            self._selected[key] = found
+        return found
+
+    # ------------------------------------------------------------------------------------------------------- results
+
+    def _result(self, number: int, claim: ResourceClaim, picks: Sequence[Pick]) -> AllocationResult:
+        mine = [pick for pick in picks if pick.wanted.claim == number]
+        results = [_device_result(claim, place, pick) for place, pick in enumerate(mine)]
+        chosen: dict[str, tuple[str, DeviceClass]] = {
+            p.wanted.request: (p.wanted.name, p.wanted.of_class) for p in mine
+        }
+        return AllocationResult(
+            devices=DeviceAllocationResult(results=results, config=configurations(claim, chosen)),
+            node_selector=node_selector_of([pick.offer for pick in mine]),
+        )
+
+
+def _covers(constraint: DeviceConstraint, wanted: Wanted) -> bool:
+    return not constraint.requests or wanted.request in constraint.requests or wanted.name in constraint.requests
+
+
+def _match(whose: str, selectors: Sequence[DeviceSelector], offer: Offer) -> bool:
+    if not selectors:
+        return True
+    from kitlib.api.cel import CompileError, EvaluationError, compile_selector, subject
+
+    for i, selector in enumerate(selectors):
+        try:
+            asked = compile_selector(selector.cel.expression if selector.cel is not None else "")
+        except CompileError as error:
+            raise AllocationError(f"{whose}: selector #{i}: CEL compile error: {error}") from error
+        try:
+            if not asked(subject(offer.device, offer.id.driver)):
+                return False
+        except EvaluationError as error:
+            problem = f"selector #{i} on device {offer.id}: CEL runtime error: {error}"
+            raise AllocationError(f"{whose}: {problem}") from error
+    return True
+
+
+def _device_result(claim: ResourceClaim, place: int, pick: Pick) -> DeviceRequestAllocationResult:
+    shared = pick.consumes is not None
+    share = uuid.uuid5(uuid.NAMESPACE_OID, f"{claim.metadata.uid or claim.key}/{place}/{pick.offer.id}")
+    return DeviceRequestAllocationResult(
+        request=pick.wanted.name,
+        driver=pick.offer.id.driver,
+        pool=pick.offer.id.pool,
+        device=pick.offer.id.device,
+        admin_access=True if pick.wanted.admin else None,
+        tolerations=list(pick.wanted.asked.tolerations),
+        share_id=str(share) if shared else None,
+        consumed_capacity=dict(pick.consumes or {}) if shared else {},
+    )

@@ -1,0 +1,248 @@
+"""DynamicResources: the pod's claims can be used, and those without devices get some, on the node that is chosen.
+
+PreEnqueue waits for claims that are not there; Filter keeps a pod to the nodes that reach its allocated devices, and
+asks the allocator about all others; Reserve notes the devices, PreBind writes them into the claims. A claim with
+devices in the wrong place that nobody uses loses them in PostFilter.
+
+Source: plugins/dynamicresources (dynamicresources.go); KEP-4381. Extended resources backed by claims
+(DRAExtendedResource) and devices with binding conditions are left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from kitlib.api.claims import ClaimError, asked_for, claims_of, deallocated, is_reserved_for, reserved
+from kitlib.api.core import Node, Pod
+from kitlib.api.devices import MAX_SUBREQUESTS, MAX_USERS, AllocationResult, ResourceClaim
+from kitlib.api.selectors import matches_node_selector
+from kitlib.api.serialize import deepcopy
+from kitlib.scheduler.framework.plugin import SKIP, Context, Plugin, PreFilterResult, Scores, default_normalize
+from kitlib.scheduler.framework.pod_info import PodInfo
+from kitlib.scheduler.framework.status import SUCCESS, Code, Rows, Status, Verdicts
+from kitlib.scheduler.plugins.dynamicresources.allocator import AllocationError, Allocator, FailedOnNode
+from kitlib.scheduler.plugins.dynamicresources.claims import Claims
+
+NAME = "DynamicResources"
+NOT_ALL = "cannot allocate all claims"
+NOT_THERE = "resourceclaim not available on the node"
+NOTHING_TO_FREE, FREED, STILL_NOT = (
+    "no new claims to deallocate",
+    "deallocation of ResourceClaim completed",
+    "still not schedulable",
+)
+_NOTHING = PreFilterResult(SKIP)
+
+
+@dataclass
+class State:
+    """What a cycle knows about the pod's claims.
+
+    Attributes:
+        book: where claims are looked up and written. claims: the pod's, in its order.
+        allocator: for those without devices; None = all have some.
+        elsewhere: claims whose devices some node does not reach, or the pod may not use there.
+        found: node -> what the claims without devices would get there.
+    """
+
+    book: Claims
+    claims: list[ResourceClaim]
+    allocator: Allocator | None = None
+    elsewhere: list[ResourceClaim] = field(default_factory=list)
+    found: dict[str, list[AllocationResult]] = field(default_factory=dict)
+
+
+class DynamicResources(Plugin):
+    """Finds devices for a pod's claims."""
+
+    name = NAME
+
+    def concerns(self, pod: Pod) -> bool:
+        return bool(pod.spec.resource_claims)
+
+    def pre_enqueue_in(self, pod: Pod, context: Context) -> Status:
+        """The pod's claims must be there."""
+        if not pod.spec.resource_claims or not context.release.enabled("DynamicResourceAllocation"):
+            return SUCCESS
+        try:
+            list(claims_of(pod, context.claims.find))
+        except ClaimError as error:
+            return Status(Code.UnschedulableAndUnresolvable, (str(error),), self.name)
+        return SUCCESS
+
+    def pre_filter(self, info: PodInfo, context: Context) -> PreFilterResult:
+        if not info.pod.spec.resource_claims or not context.release.enabled("DynamicResourceAllocation"):
+            return _NOTHING
+        book = context.claims
+        try:
+            claims = [claim for _, claim in claims_of(info.pod, book.find)]
+        except ClaimError as error:
+            return _rejected(str(error))
+        if not claims:
+            return _NOTHING
+        state = State(book, claims)
+        waiting = [claim for claim in claims if claim.status.allocation is None]
+        for claim in waiting:
+            if claim.metadata.uid in book.pending:
+                return _rejected(f"resource claim {claim.key} is in the process of being allocated")
+            for name, asked in asked_for(claim):
+                if "/" in name and not context.release.enabled("DRAPrioritizedList"):
+                    request = name.partition("/")[0]
+                    return _rejected(
+                        f"resource claim {claim.key}, request {request}: has subrequests, but the DRAPrioritizedList "
+                        "feature is disabled"
+                    )
+                if asked.device_class_name not in book.classes:
+                    return _rejected(f"request {name}: device class {asked.device_class_name} does not exist")
+        if waiting:
+            state.allocator = Allocator(waiting, book.inventory, book.classes, book.allocated(), context.release)
+        return PreFilterResult(state)
+
+    def filter(self, state: State, info: PodInfo, context: Context, rows: Rows) -> Verdicts:
+        verdicts = Verdicts.passing(len(rows))
+        for place, row in enumerate(rows):
+            status = _on(state, context.table.nodes[row])
+            if not status.ok:
+                verdicts.reject_row(place, status.code, status.reasons)
+                if status.code is Code.Error:
+                    break
+        return verdicts
+
+    def pre_score(self, info: PodInfo, context: Context, rows: Rows) -> Any:
+        state = _state(info)
+        scored = state is not None and state.allocator is not None
+        return state if scored and context.release.enabled("KitPrioritizedListScores") else SKIP
+
+    def score(self, state: State, info: PodInfo, context: Context, rows: Rows) -> Scores:
+        """Nodes with more of the alternatives that claims name first. Source: computeScore."""
+        assert state.allocator is not None
+        wanted = [claim.spec.devices.requests for claim in state.allocator.claims]
+        points = np.zeros(len(rows), np.int64)
+        for place, row in enumerate(rows):
+            for requests, result in zip(wanted, state.found.get(context.table.names[row], ()), strict=False):
+                served = {one.request for one in result.devices.results}
+                for request in requests:
+                    for i, sub in enumerate(request.first_available):
+                        points[place] += (MAX_SUBREQUESTS - i) * (f"{request.name}/{sub.name}" in served)
+        return points
+
+    def normalize(self, state: State, scores: Scores) -> Scores:
+        return default_normalize(scores)
+
+    def post_filter(self) -> None:
+        """It takes part; see `to_free`."""
+
+    def reserve(self, info: PodInfo, node: Node) -> Status:
+        """Note the devices, so that nobody else gets them."""
+        state = _state(info)
+        if state is None or state.allocator is None:
+            return SUCCESS
+        found = state.found.get(node.name)
+        if found is None:
+            return Status(Code.Error, ("claim allocation not found for node",), self.name)
+        for claim, allocation in zip(state.allocator.claims, found, strict=True):
+            made = deepcopy(claim)
+            made.status.allocation = allocation
+            state.book.pending[claim.metadata.uid] = made
+        return SUCCESS
+
+    def unreserve(self, info: PodInfo, node: Node) -> None:
+        """Give the devices back; a reservation that is written already is taken back, its devices stay."""
+        state = _state(info)
+        if state is None:
+            return
+        for claim in state.claims:
+            state.book.pending.pop(claim.metadata.uid, None)
+            standing = state.book.find(claim.namespace, claim.name)
+            if standing is not None and standing.status.allocation is not None and is_reserved_for(standing, info.pod):
+                made = deepcopy(standing)
+                users = made.status.reserved_for
+                made.status.reserved_for = [user for user in users if user.uid != info.pod.metadata.uid]
+                state.book.save(made)
+
+    def pre_bind(self, info: PodInfo, node: Node) -> Status:
+        """Write devices and reservation. Source: bindClaim."""
+        state = _state(info)
+        if state is None:
+            return SUCCESS
+        for claim in state.claims:
+            problem = self._bind(state.book, claim, info.pod)
+            if problem:
+                return Status(Code.Error, (problem,), self.name)
+        return SUCCESS
+
+    def _bind(self, book: Claims, claim: ResourceClaim, pod: Pod) -> str:
+        standing = book.find(claim.namespace, claim.name)
+        pending = book.pending.pop(claim.metadata.uid, None)
+        if standing is None or standing.metadata.deletion_timestamp is not None:
+            return f"claim {claim.key} got deleted in the meantime"
+        if is_reserved_for(standing, pod):
+            return ""
+        if pending is not None and standing.status.allocation is not None:
+            return f"claim {claim.key} got allocated elsewhere in the meantime"
+        made = reserved(standing, pod)
+        if pending is not None:
+            made.status.allocation = pending.status.allocation
+        if len(made.status.reserved_for) > MAX_USERS:
+            what = "add allocation and reservation" if pending is not None else "add reservation"
+            count = len(made.status.reserved_for)
+            return (
+                f'{what} to claim {claim.key}: ResourceClaim.resource.k8s.io "{claim.name}" is invalid: '
+                f"status.reservedFor: Too many: {count}: must have at most {MAX_USERS} items"
+            )
+        book.save(made)
+        return ""
+
+
+def to_free(state: Any, pod: Pod) -> tuple[str, ResourceClaim | None]:
+    """PostFilter: its message, and a claim in whose devices' place the pod cannot run and that nobody else uses."""
+    if not isinstance(state, State):
+        return NOTHING_TO_FREE, None
+    for claim in state.elsewhere:
+        if all(user.uid == pod.metadata.uid for user in claim.status.reserved_for):
+            return FREED, claim
+    return STILL_NOT, None
+
+
+def free(state: State, claim: ResourceClaim) -> None:
+    """Take a claim's devices away."""
+    state.book.save(deallocated(claim))
+
+
+def _state(info: PodInfo) -> State | None:
+    found = info.states.get(NAME) if info.states is not None else None
+    return found if isinstance(found, State) else None
+
+
+def _on(state: State, node: Node) -> Status:
+    """Whether the pod's claims can be used on a node; what they would get there is kept. Source: Filter."""
+    elsewhere = [claim for claim in state.claims if not _reached(claim, node)]
+    found: list[AllocationResult] | None = None
+    if state.allocator is not None:
+        try:
+            found = state.allocator.allocate(node)
+        except FailedOnNode as error:
+            return Status(Code.UnschedulableAndUnresolvable, (str(error),), NAME)
+        except AllocationError as error:
+            return Status(Code.Error, (str(error),), NAME)
+        if found is None:
+            return Status(Code.UnschedulableAndUnresolvable, (NOT_ALL,), NAME)
+    if elsewhere:
+        state.elsewhere += [claim for claim in elsewhere if claim not in state.elsewhere]
+        return Status(Code.UnschedulableAndUnresolvable, (NOT_THERE,), NAME)
+    if found is not None:
+        state.found[node.name] = found
+    return SUCCESS
+
+
+def _reached(claim: ResourceClaim, node: Node) -> bool:
+    """Whether a node reaches the claim's devices, where it has some."""
+    selector = claim.status.allocation.node_selector if claim.status.allocation is not None else None
+    return selector is None or matches_node_selector(selector, node)
+
+
+def _rejected(reason: str) -> PreFilterResult:
+    return PreFilterResult(status=Status(Code.UnschedulableAndUnresolvable, (reason,), NAME))

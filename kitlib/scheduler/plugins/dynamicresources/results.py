@@ -1,0 +1,64 @@
+"""What of an allocation is written beside the devices: configuration from classes and claims, and the nodes that do.
+
+Source: structured/internal (Allocator.Allocate: "Populate configs"; createNodeSelector).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from kitlib.api.core import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
+from kitlib.api.devices import DeviceAllocationConfiguration, DeviceClass, ResourceClaim
+from kitlib.scheduler.plugins.dynamicresources.pools import Offer
+
+
+def configurations(
+    claim: ResourceClaim, chosen: Mapping[str, tuple[str, DeviceClass]]
+) -> list[DeviceAllocationConfiguration]:
+    """Each class's configuration once, then the claim's own; what holds for all requests names none.
+
+    Args:
+        claim: the claim. chosen: request -> name of what serves it (`name`, `name/subrequest`) and its class.
+    """
+    found: list[DeviceAllocationConfiguration] = []
+    names = [request.name for request in claim.spec.devices.requests]
+    by_class: dict[str, list[str]] = {}
+    classes: dict[str, DeviceClass] = {}
+    for name in names:
+        if name in chosen:
+            serves, of_class = chosen[name]
+            classes[of_class.name] = of_class
+            by_class.setdefault(of_class.name, []).append(serves)
+    for of_class in classes.values():
+        found += [
+            DeviceAllocationConfiguration(
+                source="FromClass", requests=list(by_class[of_class.name]), opaque=config.opaque
+            )
+            for config in of_class.spec.config
+        ]
+    served = {*chosen, *(serves for serves, _ in chosen.values())}
+    for own in claim.spec.devices.config:
+        if not own.requests or served & set(own.requests):
+            made = DeviceAllocationConfiguration(source="FromClaim", requests=list(own.requests), opaque=own.opaque)
+            found.append(made)
+    for config in found:
+        if len(config.requests) == len(names):
+            config.requests = []
+    return found
+
+
+def node_selector_of(offers: Iterable[Offer]) -> NodeSelector | None:
+    """The nodes that reach all of these devices; None = every node."""
+    term = NodeSelectorTerm()
+    for offer in offers:
+        per_device = offer.slice.spec.per_device_node_selection
+        place = offer.device if per_device else offer.slice.spec
+        if place.node_name:
+            named = NodeSelectorRequirement(key="metadata.name", operator="In", values=[place.node_name])
+            return NodeSelector(node_selector_terms=[NodeSelectorTerm(match_fields=[named])])
+        for one in place.node_selector.node_selector_terms[:1] if place.node_selector is not None else ():
+            term.match_fields += [r for r in one.match_fields if r not in term.match_fields]
+            term.match_expressions += [r for r in one.match_expressions if r not in term.match_expressions]
+    if not term.match_fields and not term.match_expressions:
+        return None
+    return NodeSelector(node_selector_terms=[term])

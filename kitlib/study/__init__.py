@@ -1,0 +1,1 @@
+"""Teaching tools around the scheduler: scenarios, comparison of releases, replay, benchmark."""

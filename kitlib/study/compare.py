@@ -1,0 +1,183 @@
+"""One scenario under two releases: what differs, and which feature gate or change of behaviour makes it.
+
+The second release is tried again with one gate after the other set as the first release has it; a gate matters that
+alone changes the outcome. Wordings change without a gate; they are told apart from decisions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kitlib.api.release import GATES, Release
+from kitlib.scheduler.decision import Decision
+from kitlib.study.scenario import Scenario
+
+Outcome = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class NodeDifference:
+    """One node under both releases: why it was rejected, or its score ("" = rejected, nothing scored)."""
+
+    node: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A scenario under two releases.
+
+    Attributes:
+        before, after: the decisions.
+        nodes: nodes whose verdict or total differs.
+        gates: gate -> (value before, value after), each of which alone changes the outcome.
+        together: gates that only change it together; () where single ones suffice or nothing differs.
+        same_decision: the pod goes to the same nodes with the same victims, whatever the words and points.
+    """
+
+    before: Decision
+    after: Decision
+    nodes: Sequence[NodeDifference]
+    gates: dict[str, tuple[bool, bool]]
+    together: tuple[str, ...]
+    same_decision: bool
+
+    @property
+    def words_only(self) -> bool:
+        """Only wordings differ."""
+        return self.same_decision and not self.gates and not self.together
+
+    def sentence(self) -> str:
+        """What differs and why, in one sentence."""
+        old, new = self.before.release.name, self.after.release.name
+        if self.same_decision:
+            same = f"{old} and {new} decide alike: {fate(self.after)}"
+            more = " Points or reasons differ." if self.nodes else ""
+            more = more or (" Only the message is worded differently." if _message_differs(self) else "")
+            return f"{same}.{more}{self._because()}"
+        return f"{old}: {fate(self.before)}; {new}: {fate(self.after)}.{self._because()}"
+
+    def _because(self) -> str:
+        named = list(self.gates) or list(self.together)
+        if not named:
+            return ""
+        joined = " together with " if self.together else " or "
+        return f" This is {joined.join(describe(gate) for gate in named)}."
+
+
+def compare(scenario: Scenario, before: Release | str, after: Release | str) -> Difference:
+    """Decide a scenario under two releases and find out which gates make the difference."""
+    old, new = scenario.release(before), scenario.release(after)
+    first, second = scenario.decide(old), scenario.decide(new)
+    same = choice(first) == choice(second)
+    look = outcome if same else choice  # what decided the choice is of more interest than what else changed
+    have = look(second)
+    differing = {g: (old.enabled(g), new.enabled(g)) for g in GATES if old.enabled(g) != new.enabled(g)}
+    gates: dict[str, tuple[bool, bool]] = {}
+    together: tuple[str, ...] = ()
+    if look(first) != have:
+        for gate, values in differing.items():
+            if look(scenario.decide(new.with_gates({gate: values[0]}))) != have:
+                gates[gate] = values
+        if not gates and differing:
+            together = _smallest(scenario, new, {gate: values[0] for gate, values in differing.items()}, look, have)
+    nodes = [
+        NodeDifference(name, line, other)
+        for name in first.nodes
+        if (line := verdict(first, name)) != (other := verdict(second, name))
+    ]
+    return Difference(first, second, nodes, gates, together, same)
+
+
+def _smallest(
+    scenario: Scenario,
+    release: Release,
+    gates: dict[str, bool],
+    look: Callable[[Decision], Outcome],
+    have: Outcome,
+) -> tuple[str, ...]:
+    """Leave out one gate after the other as long as the rest still changes the outcome."""
+    if look(scenario.decide(release.with_gates(gates))) == have:
+        return ()
+    kept = dict(gates)
+    for gate in gates:
+        fewer = {name: value for name, value in kept.items() if name != gate}
+        if fewer and look(scenario.decide(release.with_gates(fewer))) != have:
+            kept = fewer
+    return tuple(kept)
+
+
+def outcome(decision: Decision) -> Outcome:
+    """What a decision comes to, without its wording: feasible nodes, totals, candidates of preemption."""
+    totals = () if decision.scores is None else tuple(int(total) for total in decision.scores.total)
+    candidates = decision.preemption.candidates if decision.preemption is not None else {}
+    return (
+        decision.gate is not None,
+        tuple(decision.feasible),
+        totals,
+        tuple(sorted((name, tuple(sorted(v.pod.key for v in c.victims))) for name, c in candidates.items())),
+        tuple(tuple(sorted(s.plugin for s in decision.statuses(node))) for node in decision.nodes),
+    )
+
+
+def verdict(decision: Decision, node: str) -> str:
+    """One node's verdict: `PodTopologySpread: reason`, or `passes, 523 points`."""
+    statuses = decision.statuses(node)
+    if statuses:
+        return "; ".join(f"{s.plugin}: {s.message}" if s.plugin else s.message for s in statuses)
+    if decision.scores is None or len(decision.scores.rows) < 2:
+        return "passes"
+    place = list(decision.scores.rows).index(decision.nodes.index(node))
+    return f"passes, {int(decision.scores.total[place])} points"
+
+
+def choice(decision: Decision) -> Outcome:
+    """Where the pod goes, or who must leave for it."""
+    return decision.gate is not None, tuple(decision.best), decision.nominated, tuple(v.key for v in decision.victims)
+
+
+def fate(decision: Decision) -> str:
+    """What becomes of the pod, in a clause."""
+    if decision.gate is not None:
+        return "the pod is gated"
+    if decision.best:
+        return f"the pod goes to {' or '.join(decision.best)}"
+    if decision.nominated:
+        return f"{', '.join(v.key for v in decision.victims)} must leave {decision.nominated} for the pod"
+    return "the pod stays pending"
+
+
+def _message_differs(difference: Difference) -> bool:
+    return difference.before.message != difference.after.message
+
+
+_MEANINGS = {
+    "KitSpreadHonoursNodeAffinity": "the change that nodes excluded by the pod's node affinity leave the skew",
+    "KitSpreadScoreRounded": "the change that spread scores are rounded instead of cut off",
+    "KitFitUnresolvable": "the change that a request larger than the whole node is unresolvable",
+    "KitBalancedSkipsBestEffort": "the change that balanced allocation leaves out pods that request nothing",
+    "KitBalancedComparesWithout": "the change that balanced allocation compares the node with and without the pod",
+    "KitPreemptionIgnoresNominated": "the change that preemption does not count nominated pods",
+    "KitPrioritizedListScores": "the change that nodes with the devices that a claim names first are preferred",
+    "KitPreFilterNodeNames": "the change that PreFilter may name the only nodes in question",
+    "KitPreScoreSkips": "the change that a plugin with nothing to score is left out",
+    "KitEmptySpreadSelectorCountsNobody": "the change that an empty selector counts no pods",
+    "KitFitChecksOnlyRequested": "the change that only requested resources are looked at",
+    "KitFitScoreIgnoresOverhead": "the change that the score for free resources counts the overhead",
+    "KitAnyConflictingTermRejects": "the change that one contradictory affinity term does not reject the pod",
+    "KitImageLocalityCountsInit": "the change that images of init containers count",
+    "KitScoringRoundsOverhead": "the change in how scoring counts the overhead",
+    "KitPostFilterAfterPreFilter": "the change that preemption is tried after a rejection by PreFilter",
+    "KitAbsentNodesHaveStatus": "the change that nodes left out by PreFilter have a status of their own",
+    "KitPoolKeepsFiveMinutes": "the change that an unschedulable pod is tried again after five minutes instead of one",
+    "KitGatesDepend": "the change that a gate cannot be on without those that it builds on",
+    "KitAllFiltersRun": "the habit of 1.24 to show a rejected node to the other filters too",
+}
+
+
+def describe(gate: str) -> str:
+    """A gate for people: its name, or what a change without a gate changed."""
+    return _MEANINGS.get(gate, f"the feature gate {gate}")

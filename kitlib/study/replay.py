@@ -1,0 +1,214 @@
+"""A scheduler on its clock that can be walked forwards and back: what was done is remembered and done again.
+
+    play = Replay(scenario, "1.24")
+    play.step()                     # the next thing that happens
+    play.back()                     # as if it had not
+
+Going back builds the scheduler anew and repeats what was done before; the scheduler decides the same way every time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kitlib.api.core import Node, Pod
+from kitlib.api.release import Release
+from kitlib.api.serialize import deepcopy
+from kitlib.scheduler.decision import Decision
+from kitlib.scheduler.driver import Driver, Happening
+from kitlib.study.scenario import Scenario
+
+QUEUES = ("activeQ", "backoffQ", "unschedulable", "gated")
+Action = Callable[[Driver], str]
+
+
+@dataclass(frozen=True)
+class Frame:
+    """How things stand after an action.
+
+    Attributes:
+        seconds: on the clock. what: has happened, in words.
+        queues: queue -> names of the pods that wait there, the next first.
+        placed: node -> the pods that stand there. promised: node -> names of the pods that are nominated to it.
+        decision: of the cycle that was this action; None where it was none.
+        log: what has happened since the start.
+    """
+
+    seconds: float
+    what: str
+    queues: Mapping[str, Sequence[str]]
+    placed: Mapping[str, Sequence[Pod]]
+    promised: Mapping[str, Sequence[str]]
+    decision: Decision | None
+    log: tuple[Happening, ...]
+
+    def row(self) -> dict[str, Any]:
+        """Plain data: seconds, what, and the queues."""
+        seconds = int(self.seconds) if self.seconds.is_integer() else self.seconds
+        return {"seconds": seconds, "what": self.what, **{name: list(self.queues[name]) for name in QUEUES}}
+
+
+class Replay:
+    """A scenario played action by action.
+
+    Args:
+        scenario: what there is at the start. release: whose scheduler. settings: of `Driver`.
+    """
+
+    def __init__(self, scenario: Scenario, release: Release | str | None = None, **settings: Any) -> None:
+        self._scenario, self._release, self._settings = scenario, release, settings
+        self._actions: list[Action] = []
+        self._driver = self._new()
+        self._frames = [self._frame("the start", None)]
+        self._at = 0
+
+    @property
+    def now(self) -> Frame:
+        """Where one stands."""
+        return self._frames[self._at]
+
+    @property
+    def frames(self) -> list[Frame]:
+        """From the start to where one stands."""
+        return self._frames[: self._at + 1]
+
+    @property
+    def can_go_on(self) -> bool:
+        """Whether something was taken back that can be done again."""
+        return self._at < len(self._actions)
+
+    @property
+    def pods(self) -> list[Pod]:
+        """All pods where one stands: those on nodes, then those that wait."""
+        placed = [pod for pods in self.now.placed.values() for pod in pods]
+        return placed + [pod for key, pod in self._here().pods.items() if not pod.spec.node_name]
+
+    @property
+    def nodes(self) -> list[str]:
+        """All node names where one stands."""
+        return list(self.now.placed)
+
+    @property
+    def last_decision(self) -> Decision | None:
+        """The last cycle up to where one stands."""
+        return next((frame.decision for frame in reversed(self.frames) if frame.decision is not None), None)
+
+    # ------------------------------------------------------------------------------------------------ acting
+
+    def do(self, action: Action) -> Frame:
+        """Let something happen; what was taken back is forgotten.
+
+        Args:
+            action: changes the driver and says what it did.
+        """
+        driver = self._here()
+        before = len(driver.log)
+        cycles = _cycles(driver)
+        what = action(driver)  # may refuse: then nothing has changed
+        self._actions[self._at :] = [action]
+        after = _cycles(driver)
+        made = next((d for key, d in after.items() if cycles.get(key) is not d), None)
+        what = what or "; ".join(entry.message for entry in driver.log[before:]) or "nothing is left to happen"
+        self._frames[self._at + 1 :] = [self._frame(what, made)]
+        self._at += 1
+        return self.now
+
+    def step(self) -> Frame:
+        """The next thing that happens by itself; nothing where nothing is left."""
+        if self.can_go_on:
+            return self.forward()
+        before = self.now
+        frame = self.do(Driver.step)
+        if frame.what == "nothing is left to happen" and before.what == frame.what:
+            self._actions.pop()
+            self._frames.pop()
+            self._at -= 1
+        return self.now
+
+    def wait(self, seconds: float) -> Frame:
+        """Time passes, and the scheduler works in it."""
+
+        def action(driver: Driver) -> str:
+            made = len(driver.run(seconds))
+            return f"{seconds:g} s pass, {made} {'cycle' if made == 1 else 'cycles'}"
+
+        return self.do(action)
+
+    def add_pod(self, pod: Pod) -> Frame:
+        """A pod is created."""
+        return self.do(lambda driver: f"{driver.add_pod(pod).key} is created")
+
+    def delete_pod(self, name: str) -> Frame:
+        """A pod is deleted."""
+
+        def action(driver: Driver) -> str:
+            driver.delete_pod(name)
+            return f"{name} is deleted"
+
+        return self.do(action)
+
+    def remove_gates(self, name: str) -> Frame:
+        """All scheduling gates of a pod are removed."""
+
+        def action(driver: Driver) -> str:
+            changed = deepcopy(driver.pod(name))
+            changed.spec.scheduling_gates = []
+            driver.update_pod(changed)
+            return f"the gates of {name} are removed"
+
+        return self.do(action)
+
+    def add_node(self, node: Node) -> Frame:
+        """A node joins."""
+
+        def action(driver: Driver) -> str:
+            driver.add_node(node)
+            return f"node {node.name} joins"
+
+        return self.do(action)
+
+    def back(self) -> Frame:
+        """One action back; the start stays the start."""
+        self._at = max(self._at - 1, 0)
+        return self.now
+
+    def forward(self) -> Frame:
+        """One action on that was taken back; the last one stays the last."""
+        self._at = min(self._at + 1, len(self._actions))
+        return self.now
+
+    # ------------------------------------------------------------------------------------------------ inside
+
+    def _new(self) -> Driver:
+        self._stands_at = 0
+        return self._scenario.driver(self._release, **self._settings)
+
+    def _here(self) -> Driver:
+        """The driver as it stands at the present position."""
+        if self._stands_at != self._at:
+            if self._stands_at > self._at:
+                self._driver = self._new()
+            for action in self._actions[self._stands_at : self._at]:
+                action(self._driver)
+            self._stands_at = self._at
+        return self._driver
+
+    def _frame(self, what: str, decision: Decision | None) -> Frame:
+        driver = self._driver
+        self._stands_at = len(self._actions)
+        placed: dict[str, list[Pod]] = {node.name: [] for node in driver.scheduler.table.nodes}
+        promised: dict[str, list[str]] = {}
+        for pod in driver.pods.values():
+            if pod.spec.node_name:
+                placed[pod.spec.node_name].append(pod)
+            elif pod.status.nominated_node_name:
+                promised.setdefault(pod.status.nominated_node_name, []).append(pod.name)
+        queues = {name: list(pods) for name, pods in driver.waiting().items()}
+        seconds = driver.clock.now_ms() / 1000
+        return Frame(seconds, what, queues, placed, promised, decision, tuple(driver.log))
+
+
+def _cycles(driver: Driver) -> dict[str, Decision]:
+    return dict(driver.decisions)
