@@ -24,7 +24,8 @@ class KubeStruct(msgspec.Struct, kw_only=True, rename="camel", omit_defaults=Tru
     @property
     def unknown_fields(self) -> dict[str, Any]:
         """Fields read from a manifest that this type does not declare; empty where there were none."""
-        return self.__dict__.get("unknown_fields_", {})
+        fields: dict[str, Any] = self.__dict__.get("unknown_fields_", {})
+        return fields
 
 
 class OwnerReference(KubeStruct):

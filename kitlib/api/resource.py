@@ -116,6 +116,7 @@ class Quantity:
         Source: Quantity.ScaledValue, resource.scaledValue, negativeScaleInt64.
         """
         nano, shift = self._nano, exponent + 9
+        units: int
         if nano < 0 and self._decimal:
             return self._negative_decimal(exponent)
         if shift <= 0:
@@ -131,8 +132,10 @@ class Quantity:
         fewer = exponent - self._power
         unscaled = _units(self._nano, self._power)
         if fewer <= 0:
-            return _low_64_bits(unscaled * 10**-fewer)
-        amount, divisor = _low_64_bits(unscaled), 10**fewer
+            scaled: int = unscaled * 10**-fewer
+            return _low_64_bits(scaled)
+        amount = _low_64_bits(unscaled)
+        divisor: int = 10**fewer
         quotient = abs(amount) // divisor * (1 if amount >= 0 else -1)
         return quotient + 1 if abs(amount) % divisor else quotient
 
@@ -297,7 +300,8 @@ def _is_canonical(format_: Format, exponent: int, power: int, digits: str) -> bo
 
 def _units(nano: int, power: int) -> int:
     """So many times 10**power; exact, because an amount is a multiple of it."""
-    return nano * 10 ** -(power + 9) if power < -9 else nano // 10 ** (power + 9)
+    units: int = nano * 10 ** -(power + 9) if power < -9 else nano // 10 ** (power + 9)
+    return units
 
 
 def _in_64_bits(number: int) -> bool:
@@ -313,8 +317,12 @@ def _rounded_up(units: int, power: int) -> int:
     if units == 0:
         return 0
     if power >= 0:
-        return units * 10 ** min(power, _ABSURD_EXPONENT)
-    return -(-units // 10**-power) if -power <= len(str(units)) + 1 else 1
+        scale: int = 10 ** min(power, _ABSURD_EXPONENT)
+        return units * scale
+    if -power > len(str(units)) + 1:
+        return 1
+    divisor: int = 10**-power
+    return -(-units // divisor)
 
 
 def _interpret(suffix: str) -> tuple[int, int, Format]:

@@ -16,7 +16,7 @@ import types
 import typing
 from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
-from typing import IO, Any, NamedTuple, TypeVar
+from typing import IO, Any, NamedTuple, TypeVar, overload
 
 import msgspec
 
@@ -77,6 +77,10 @@ def load_data(text: str | bytes, name: str = "") -> Any:
     return next(iter(_documents(text, name)), None)
 
 
+@overload
+def from_dict(data: dict[str, Any], type_: type[T], *, strict: bool = False) -> T: ...
+@overload
+def from_dict(data: dict[str, Any], type_: None = None, *, strict: bool = False) -> Any: ...
 def from_dict(data: dict[str, Any], type_: type[T] | None = None, *, strict: bool = False) -> Any:
     """One object from plain data.
 

@@ -352,5 +352,6 @@ def huge_page_size(unit: str) -> int:
     """`2MB` is 2097152: the size in the name of a hugetlb file."""
     for power, suffix in enumerate(("KB", "MB", "GB"), start=1):
         if unit.endswith(suffix):
-            return int(unit.removesuffix(suffix)) * 1024**power
+            size: int = int(unit.removesuffix(suffix)) * 1024**power
+            return size
     return int(unit)

@@ -99,7 +99,8 @@ def shares_to_weight_by_runtime(shares: int) -> int:
     if shares >= MAX_SHARES:
         return MAX_WEIGHT
     l = math.log2(shares)
-    return math.ceil(10.0 ** ((l * l + 125 * l) / 612.0 - 7.0 / 34.0))
+    weight: float = 10.0 ** ((l * l + 125 * l) / 612.0 - 7.0 / 34.0)
+    return math.ceil(weight)
 
 
 def shares_to_milli_cpu(shares: int) -> int:

@@ -199,7 +199,7 @@ class PodTopologySpread(Plugin):
 
 def from_constraint(data: Mapping[str, Any], from_dict: Any) -> TopologySpreadConstraint:
     """A constraint from the plugin's arguments."""
-    pod = from_dict({"metadata": {"name": "x"}, "spec": {"topologySpreadConstraints": [dict(data)]}}, Pod)
+    pod: Pod = from_dict({"metadata": {"name": "x"}, "spec": {"topologySpreadConstraints": [dict(data)]}}, Pod)
     return pod.spec.topology_spread_constraints[0]
 
 

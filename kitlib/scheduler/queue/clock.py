@@ -46,17 +46,3 @@ class VirtualClock:
 
     def __repr__(self) -> str:
         return f"VirtualClock({self._now_ms / 1000:g} s)"
-
-
-class CallbackClock:
-    """A clock that reads another one, for example a cluster's seconds.
-
-    Args:
-        read_ms: function without arguments that gives milliseconds.
-    """
-
-    def __init__(self, read_ms) -> None:
-        self._read_ms = read_ms
-
-    def now_ms(self) -> int:
-        return int(self._read_ms())
