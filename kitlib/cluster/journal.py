@@ -2,30 +2,102 @@
 
 Only actions stand in it, never results. A simulated cluster is deterministic, so the same actions on a cluster that
 began in the same way lead to the same state: that is how a lab is graded, and how a lesson is shown again.
+
+A journal may come from somebody who wants points: each entry is checked against the schema of its action, and holds
+plain data only. A text or a path in the place of an object is refused, so a replay opens no file.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
 
 from kitlib.api.errors import KitError
 from kitlib.kubelet.cm.cgroup_tree import CgroupTree
 
 Entry = dict[str, Any]
-ACTIONS: dict[str, tuple[str, ...]] = {
-    "apply": ("objects",),
-    "create": ("objects",),
-    "delete": ("kind", "name", "namespace"),
-    "patch": ("kind", "name", "namespace", "patch"),
-    "resize": ("name", "namespace", "containers"),
-    "evict": ("name", "namespace"),
-    "advance": ("seconds",),
-    "write": ("node", "path", "file", "value"),
-    "signal": ("node", "pod", "container", "signal"),
+Name = Annotated[str, msgspec.Meta(max_length=1024)]
+Seconds = Annotated[float, msgspec.Meta(ge=0, le=366 * 86_400)]
+
+
+class Action(msgspec.Struct, tag_field="action", forbid_unknown_fields=True, frozen=True):
+    """What every entry may carry: `at`, seconds on the cluster's clock, of actions on real nodes."""
+
+
+class Apply(Action, tag="apply", frozen=True, kw_only=True):
+    objects: list[dict[str, Any]]
+    at: float = 0.0
+
+
+class Create(Action, tag="create", frozen=True, kw_only=True):
+    objects: list[dict[str, Any]]
+    at: float = 0.0
+
+
+class Delete(Action, tag="delete", frozen=True, kw_only=True):
+    kind: Name
+    name: Name
+    namespace: Name
+    grace: int | None = None
+    at: float = 0.0
+
+
+class Patch(Action, tag="patch", frozen=True, kw_only=True):
+    kind: Name
+    name: Name
+    namespace: Name
+    patch: dict[str, Any]
+    at: float = 0.0
+
+
+class Resize(Action, tag="resize", frozen=True, kw_only=True):
+    name: Name
+    namespace: Name
+    containers: dict[Name, dict[str, dict[str, Any]]]
+    at: float = 0.0
+
+
+class Evict(Action, tag="evict", frozen=True, kw_only=True):
+    name: Name
+    namespace: Name
+    at: float = 0.0
+
+
+class Advance(Action, tag="advance", frozen=True, kw_only=True):
+    seconds: Seconds
+    at: float = 0.0
+
+
+class Write(Action, tag="write", frozen=True, kw_only=True):
+    """A cgroup file by hand. `pod`, `container` and `kind` say whose cgroup it is; "" = none."""
+
+    node: Name
+    path: Annotated[str, msgspec.Meta(max_length=4096)]
+    file: Name
+    value: Annotated[str, msgspec.Meta(max_length=65_536)]
+    pod: Name = ""
+    container: Name = ""
+    kind: Name = ""
+    at: float = 0.0
+
+
+class Signal(Action, tag="signal", frozen=True, kw_only=True):
+    node: Name
+    pod: Name
+    container: Name
+    signal: int
+    at: float = 0.0
+
+
+AnyAction = Apply | Create | Delete | Patch | Resize | Evict | Advance | Write | Signal
+ACTIONS: dict[str, type[AnyAction]] = {
+    str(kind.__struct_config__.tag): kind
+    for kind in (Apply, Create, Delete, Patch, Resize, Evict, Advance, Write, Signal)
 }
-"""Action -> the fields that its entry must have; others may stand there too."""
+"""Name of an action -> the schema of its entry."""
 
 
 def owner(tree: CgroupTree, path: str) -> dict[str, str]:
@@ -60,12 +132,12 @@ class Journal(list[Entry]):
         """
         try:
             return cls.checked(json.loads(text))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise KitError(f"a journal is a JSON list of actions: {error}") from error
 
     @classmethod
     def checked(cls, entries: Iterable[Any]) -> Journal:
-        """The entries, if each is an action with all its fields.
+        """The entries, if each is an action with all its fields, of the right types, and no others.
 
         Raises:
             KitError: naming the first entry that is none.
@@ -75,10 +147,15 @@ class Journal(list[Entry]):
             raise KitError("a journal is a list of actions")
         for number, entry in enumerate(entries, start=1):
             action = entry.get("action") if isinstance(entry, dict) else None
-            if action not in ACTIONS:
-                raise KitError(f"journal entry {number}: {action!r} is none of {', '.join(ACTIONS)}")
-            missing = [field for field in ACTIONS[action] if field not in entry]
+            if not isinstance(action, str) or action not in ACTIONS:
+                raise KitError(f"journal entry {number}: {str(action)[:80]!r} is none of {', '.join(ACTIONS)}")
+            required = {f.encode_name for f in msgspec.structs.fields(ACTIONS[action]) if f.required}
+            missing = sorted(required - entry.keys())
             if missing:
                 raise KitError(f"journal entry {number}: {action} without {', '.join(missing)}")
+            try:
+                msgspec.convert(entry, ACTIONS[action])
+            except (msgspec.ValidationError, RecursionError) as error:
+                raise KitError(f"journal entry {number}: {action}: {str(error)[:200]}") from None
             made.append(dict(entry))
         return made

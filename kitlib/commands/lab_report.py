@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,8 @@ def run(options: argparse.Namespace) -> int:
     from kitlib.lab.files import write_whole
 
     rows = report.read_learners(options.folder, recheck=options.recheck)
+    if not options.recheck:
+        print("kitlib lab-report: points are what the learners' files claim; --recheck replays them", file=sys.stderr)
     if options.output is None:
         print(report.to_csv(rows), end="")
         return 0

@@ -30,6 +30,8 @@ from kitlib.lab.definition import SIMULATED, Ground, LabFolder, TaskSpec
 
 MAX_JOURNAL = 20_000
 _GRADER_SECONDS = 120
+_GRADER_BYTES = 4 << 30
+"""Address space: 40 times what the largest lab's replay uses, most of it reserved by numpy and never touched."""
 _START = "import sys; sys.path.insert(0, sys.argv[1]); from kitlib.lab.grader import main; main()"
 
 
@@ -215,9 +217,18 @@ def grade_journal(
 
 
 def grade_apart(
-    folder: LabFolder, journal: list[dict[str, Any]], tasks: tuple[str, ...] = (), ground: Ground = SIMULATED
+    folder: LabFolder,
+    journal: list[dict[str, Any]],
+    tasks: tuple[str, ...] = (),
+    ground: Ground = SIMULATED,
+    *,
+    timeout: float = _GRADER_SECONDS,
 ) -> Grade:
-    """`grade_journal` in a fresh Python process; in a browser in this one.
+    """`grade_journal` in a fresh Python process of bounded memory; in a browser in this one.
+
+    Args:
+        folder, journal, tasks, ground: as for `grade_journal`.
+        timeout: seconds that the process may take.
 
     Raises:
         KitError: the grader could not run; with its last words.
@@ -234,11 +245,11 @@ def grade_apart(
             input=json.dumps(request, default=str),
             capture_output=True,
             text=True,
-            timeout=_GRADER_SECONDS,
+            timeout=timeout,
             check=False,
         )
     except subprocess.TimeoutExpired:
-        raise KitError(f"lab {folder.name}: the check took longer than {_GRADER_SECONDS} s") from None
+        raise KitError(f"lab {folder.name}: the check took longer than {timeout:g} s") from None
     try:
         answer = json.loads(done.stdout.splitlines()[-1])
     except (ValueError, IndexError):
@@ -249,8 +260,19 @@ def grade_apart(
     return msgspec.convert(answer, Grade)
 
 
+def _limit_resources() -> None:
+    """A journal is somebody else's data: its replay writes no file and cannot take the machine's memory."""
+    sys.dont_write_bytecode = True
+    with suppress(ImportError, OSError, ValueError):  # not on Windows
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (_GRADER_BYTES, _GRADER_BYTES))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+
+
 def main() -> None:
     """Read one request from standard input, print one answer."""
+    _limit_resources()
     try:
         request = json.load(sys.stdin)
         ground = msgspec.convert(request["ground"], Ground)

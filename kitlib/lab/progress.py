@@ -3,6 +3,9 @@
 Entries are only ever appended, so a killed kernel loses at most the line it was writing; a half-written last line is
 ignored on reading. Where the disk is full, entries wait in memory for the next one, and the learner goes on. The file
 is `progress.jsonl` in the folder that KITLIB_PROGRESS names, else in the user's data folder.
+
+`Entry` is the schema of a line: what does not fit it is no entry. Whoever reads other people's files uses
+`kitlib.lab.submissions`, which trusts nothing in them.
 """
 
 from __future__ import annotations
@@ -12,14 +15,18 @@ import os
 import time
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from io import FileIO
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+Kind = Literal["prediction", "check", "hint"]
+Name = Annotated[str, msgspec.Meta(max_length=200)]
+Points = Annotated[float, msgspec.Meta(ge=0, le=1000)]
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One thing that happened.
 
     Attributes:
@@ -32,13 +39,16 @@ class Entry:
         details: what was answered, found, expected; the evidence of a check.
     """
 
-    kind: str
-    lab: str
-    task: str
-    points: float
-    of: float
-    seconds: float
-    details: dict[str, Any] = field(default_factory=dict)
+    kind: Kind
+    lab: Name
+    task: Name
+    points: Points
+    of: Points
+    seconds: Annotated[float, msgspec.Meta(ge=0, le=1e11)]
+    details: dict[str, Any] = {}
+
+
+_decoder = msgspec.json.Decoder(Entry)
 
 
 class Progress:
@@ -52,7 +62,7 @@ class Progress:
         self.path = Path(folder or default_folder()) / "progress.jsonl"
         self._unsaved: list[Entry] = []
 
-    def record(self, kind: str, lab: str, task: str, points: float, of: float, **details: Any) -> Entry:
+    def record(self, kind: Kind, lab: str, task: str, points: float, of: float, **details: Any) -> Entry:
         """Append an entry and return it; where it cannot be written, that is a warning."""
         entry = Entry(kind, lab, task, points, of, round(time.time(), 3), details)
         self._unsaved.append(entry)
@@ -74,10 +84,10 @@ class Progress:
     def _saved(self) -> Iterator[Entry]:
         if not self.path.exists():
             return
-        for line in self.path.read_text(encoding="utf-8").splitlines():
+        for line in self.path.read_bytes().splitlines():
             try:
-                yield Entry(**json.loads(line))
-            except (ValueError, TypeError):
+                yield _decoder.decode(line)
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
                 continue  # the line that a killed kernel was writing
 
     def score(self, lab: str) -> tuple[float, float]:
@@ -107,7 +117,9 @@ def _counts_more(entry: Entry, known: Entry) -> bool:
 
 def _append(path: Path, entries: Sequence[Entry]) -> None:
     """All of them, or none where the disk is full."""
-    lines = "".join(json.dumps(entry.__dict__, default=str, ensure_ascii=False) + "\n" for entry in entries)
+    lines = "".join(
+        json.dumps(msgspec.structs.asdict(entry), default=str, ensure_ascii=False) + "\n" for entry in entries
+    )
     with path.open("ab+", buffering=0) as file:
         before = file.tell()
         if before and not _ends_with_newline(file):

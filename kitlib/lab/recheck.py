@@ -1,20 +1,25 @@
 """Points checked again: each task's best check is replayed on this machine, with this installation's labs.
 
 What a learner's file says is a claim. But each check in it carries the journal of what was done to the cluster: its
-replay on a fresh cluster gives the points that it really earns. Predictions have no journal: they stand.
+replay on a fresh cluster gives the points that it really earns. One journal is replayed once for all tasks that name
+it, in a process of its own with a bound on time and memory.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import msgspec
 
 from kitlib.api.errors import KitError
 from kitlib.lab.definition import Ground, LabFolder
-from kitlib.lab.grader import grade_apart
+from kitlib.lab.grader import TaskResult, grade_apart
 from kitlib.lab.launch import course_source
-from kitlib.lab.progress import Entry, Progress
+from kitlib.lab.submissions import Submitted, shortened
+
+TIMEOUT = 60.0
+"""Seconds that the replay of one journal may take: the labs' reference solutions take 1 to 5."""
 
 
 @dataclass(frozen=True)
@@ -36,30 +41,41 @@ class Claim:
         return f"{self.lab} {self.task}: {self.claimed:g} claimed, {self.confirmed:g} confirmed ({self.why})"
 
 
-def recheck(progress: Progress) -> list[Claim]:
-    """Replay the best check of every task in a learner's file."""
-    best: dict[tuple[str, str], Entry] = {}
-    for entry in progress.entries():
-        known = best.get((entry.lab, entry.task))
-        if entry.kind == "check" and (known is None or entry.points > known.points):
-            best[entry.lab, entry.task] = entry
-    return [_replayed(entry) for entry in best.values() if entry.points]
+def recheck(checks: Mapping[tuple[str, str], Submitted]) -> list[Claim]:
+    """Replay checks that claim points.
+
+    Args:
+        checks: (lab, task) -> the best check of a learner's file, as `submissions.read` returns it.
+    """
+    replays: dict[tuple[str, bytes, Ground], list[Submitted]] = {}
+    for entry in checks.values():
+        if entry.points:
+            details = entry.details
+            replays.setdefault((entry.lab, bytes(details.journal), details.ground), []).append(entry)
+    return [claim for (_, journal, ground), entries in replays.items() for claim in _replayed(journal, ground, entries)]
 
 
-def _replayed(entry: Entry) -> Claim:
-    def claim(confirmed: float, why: str) -> Claim:
-        confirmed = min(entry.points, confirmed)
-        return Claim(entry.lab, entry.task, entry.points, confirmed, "" if confirmed == entry.points else why)
-
-    journal = entry.details.get("journal")
-    if not isinstance(journal, list):
-        return claim(0, "the entry has no journal")
-    folder = course_source("labs") / entry.lab
-    if not (folder / "lab.toml").exists():
-        return claim(0, "there is no such lab here")
+def _replayed(journal: bytes, ground: Ground, entries: list[Submitted]) -> list[Claim]:
+    tasks = tuple(entry.task for entry in entries)
     try:
-        ground = msgspec.convert(entry.details.get("ground") or {}, Ground)
-        result = grade_apart(LabFolder.read(folder), journal, (entry.task,), ground).results[0]
-    except (KitError, msgspec.ValidationError) as error:
-        return claim(0, str(error))
-    return claim(result.points, f"found {result.found}" if result.found else "the task is worth less")
+        results = _results(entries[0].lab, journal, ground, tasks)
+    except KitError as error:
+        return [Claim(e.lab, e.task, e.points, 0, shortened(str(error))) for e in entries]
+    return [_claim(entry, results[entry.task]) for entry in entries]
+
+
+def _results(lab: str, journal: bytes, ground: Ground, tasks: tuple[str, ...]) -> dict[str, TaskResult]:
+    try:
+        actions = msgspec.json.decode(journal) if journal else None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise KitError(f"its journal cannot be read: {error}") from None
+    if not isinstance(actions, list):
+        raise KitError("the entry has no journal")
+    folder = LabFolder.read(course_source("labs") / lab)
+    return {result.task: result for result in grade_apart(folder, actions, tasks, ground, timeout=TIMEOUT).results}
+
+
+def _claim(entry: Submitted, result: TaskResult) -> Claim:
+    confirmed = min(entry.points, result.points)
+    why = f"found {shortened(result.found)}" if result.found else "the task is worth less"
+    return Claim(entry.lab, entry.task, entry.points, confirmed, "" if confirmed == entry.points else why)

@@ -1,7 +1,9 @@
 """The instructor's table: one row a learner, one column a lab, from the learners' progress files.
 
-Each learner's file is `NAME.jsonl` or `NAME/progress.jsonl` in the folder that was collected. Points count as they do
-for the learner: the best check of each task, the first answer of each prediction.
+Each learner's file is `NAME.jsonl` or `NAME/progress.jsonl` in the folder that was collected. What counts in it decides
+`kitlib.lab.submissions`: the best check of each task of the course, bounded by what the task is worth. Without a replay
+these are the learners' claims; with one, a point counts that the replay confirms. Predictions give no points. A file
+that cannot be taken has a row without points and its reason; the table is made of the others.
 """
 
 from __future__ import annotations
@@ -14,8 +16,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kitlib.api.errors import KitError
-from kitlib.lab.progress import Entry, Progress
+from kitlib.lab import submissions
 from kitlib.lab.recheck import recheck as replay
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+"""What a spreadsheet takes for the beginning of a formula (OWASP, "CSV Injection"), the full-width forms too."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +34,7 @@ class LearnerRow:
         minutes: lab -> minutes between the first and the last entry.
         changed_checks: labs whose check file differed from the package's when a task was graded.
         not_confirmed: claims that a replay did not confirm, in words; None = nothing was replayed.
+        problems: what was refused of the file, or why none of it could be taken, in words.
     """
 
     learner: str
@@ -37,6 +43,7 @@ class LearnerRow:
     minutes: dict[str, float] = field(default_factory=dict)
     changed_checks: tuple[str, ...] = ()
     not_confirmed: tuple[str, ...] | None = None
+    problems: tuple[str, ...] = ()
 
     @property
     def points(self) -> float:
@@ -57,35 +64,47 @@ def read_learners(folder: str | Path, *, recheck: bool = False) -> list[LearnerR
     place = Path(folder)
     if not place.is_dir():
         raise KitError(f"{place}: not a folder")
-    files = {path.stem: path for path in place.glob("*.jsonl") if path.name != "progress.jsonl"}
-    files |= {path.parent.name: path for path in place.glob("*/progress.jsonl")}
-    if (place / "progress.jsonl").exists():
-        files.setdefault(place.resolve().name, place / "progress.jsonl")
-    if not files:
+    root = place.resolve()
+    found = [(path.stem, path) for path in root.glob("*.jsonl") if path.name != "progress.jsonl"]
+    found += [(path.parent.name, path) for path in root.glob("*/progress.jsonl")]
+    if (root / "progress.jsonl").exists():
+        found.append((root.name, root / "progress.jsonl"))
+    if not found:
         raise KitError(f"{place}: no progress files (NAME.jsonl or NAME/progress.jsonl)")
-    return [_row(name, files[name], recheck) for name in sorted(files)]
+    rows, seen = [], dict[str, Path]()
+    for name, path in sorted(found):
+        learner = submissions.shortened(name)
+        if name in seen:
+            first, second = (one.relative_to(root) for one in (seen[name], path))
+            problem = f"{second}: not read: {first} is this learner's file already"
+            rows.append(LearnerRow(learner, problems=(submissions.shortened(problem),), not_confirmed=None))
+        else:
+            seen[name] = path
+            rows.append(_row(learner, path, recheck))
+    return rows
 
 
 def _row(learner: str, path: Path, recheck: bool) -> LearnerRow:
-    progress = Progress(path.parent)
-    progress.path = path
-    by_lab: dict[str, list[Entry]] = {}
-    for entry in progress.entries():
-        by_lab.setdefault(entry.lab, []).append(entry)
-    scores = {lab: progress.score(lab) for lab in by_lab}
-    claims = replay(progress) if recheck else []
-    for claim in claims:
-        points, of = scores[claim.lab]
-        scores[claim.lab] = points - claim.claimed + claim.confirmed, of
+    try:
+        found = submissions.read(path)
+    except KitError as error:
+        return LearnerRow(learner, problems=(f"bad file: {error}",), not_confirmed=() if recheck else None)
+    points = {key: entry.points for key, entry in found.checks.items()}
+    claims = replay(found.checks) if recheck else []
+    points |= {(claim.lab, claim.task): claim.confirmed for claim in claims}
+    course = submissions.course_labs()
+    labs = dict.fromkeys(found.seconds, (0.0, 0.0))
+    for (lab, task), earned in points.items():
+        so_far, of = labs[lab]
+        labs[lab] = so_far + earned, of + course[lab].task(task).points
     return LearnerRow(
         learner,
-        labs=scores,
+        labs=labs,
         not_confirmed=tuple(str(claim) for claim in claims if claim.why) if recheck else None,
-        hints={lab: sum(e.kind == "hint" for e in entries) for lab, entries in by_lab.items()},
-        minutes={lab: (entries[-1].seconds - entries[0].seconds) / 60 for lab, entries in by_lab.items()},
-        changed_checks=tuple(
-            lab for lab, entries in by_lab.items() if any(e.details.get("check_changed") for e in entries)
-        ),
+        hints={lab: found.hints.get(lab, 0) for lab in labs},
+        minutes={lab: (last - first) / 60 for lab, (first, last) in found.seconds.items()},
+        changed_checks=found.changed_checks,
+        problems=found.problems,
     )
 
 
@@ -97,20 +116,30 @@ def labs_of(rows: Iterable[LearnerRow]) -> list[str]:
 def to_csv(rows: list[LearnerRow]) -> str:
     """The table as CSV: learner, points and possible points of each lab, hints, total, and labs with changed checks.
 
-    A last column says what a replay did not confirm, where there was one.
+    Further columns say what a replay did not confirm, where there was one, and what was refused of a file. No cell is
+    a formula to a spreadsheet.
     """
     labs, out, replayed = labs_of(rows), io.StringIO(), any(row.not_confirmed is not None for row in rows)
     writer = csv.writer(out, lineterminator="\n")
     columns = [f"{lab} {what}" for lab in labs for what in ("points", "of", "hints")]
-    writer.writerow(["learner", *columns, "total", "changed checks", *(["not confirmed"] if replayed else [])])
+    refused = any(row.problems for row in rows)
+    more = [*(["not confirmed"] if replayed else []), *(["refused"] if refused else [])]
+    writer.writerow(["learner", *columns, "total", "changed checks", *more])
     for row in rows:
-        cells: list[object] = [row.learner]
+        cells: list[object] = [_text(row.learner)]
         for lab in labs:
             points, of = row.labs.get(lab, ("", ""))
             cells += [_number(points), _number(of), row.hints.get(lab, "")]
         cells += [_number(row.points), " ".join(row.changed_checks)]
-        writer.writerow([*cells, *(["; ".join(row.not_confirmed or ())] if replayed else [])])
+        cells += [_text("; ".join(row.not_confirmed or ()))] if replayed else []
+        cells += [_text("; ".join(row.problems))] if refused else []
+        writer.writerow(cells)
     return out.getvalue()
+
+
+def _text(value: str) -> str:
+    """A text that a spreadsheet does not take for a formula: an apostrophe in front is not shown."""
+    return f"'{value}" if value.lstrip(" ").startswith(_FORMULA) else value
 
 
 def to_html(rows: list[LearnerRow]) -> str:
@@ -130,7 +159,7 @@ def to_html(rows: list[LearnerRow]) -> str:
         f"<table><caption>{len(rows)} learners, {len(labs)} labs. Points of possible points; ⚠ = the check "
         f'file had been changed.</caption><thead><tr><th scope="col">learner</th>{head}'
         '<th scope="col">total</th></tr></thead>'
-        f"<tbody>{body}</tbody></table>{_not_confirmed(rows)}</html>"
+        f"<tbody>{body}</tbody></table>{_not_confirmed(rows)}{_refused(rows)}</html>"
     )
 
 
@@ -141,6 +170,11 @@ def _not_confirmed(rows: list[LearnerRow]) -> str:
         f"<li>{html.escape(f'{row.learner}: {text}')}</li>" for row in rows for text in row.not_confirmed or ()
     )
     return f"<h2>Not confirmed by a replay</h2><ul>{items}</ul>" if items else "<p>A replay confirmed every point.</p>"
+
+
+def _refused(rows: list[LearnerRow]) -> str:
+    items = "".join(f"<li>{html.escape(f'{row.learner}: {text}')}</li>" for row in rows for text in row.problems)
+    return f"<h2>Refused</h2><ul>{items}</ul>" if items else ""
 
 
 def _cell(row: LearnerRow, lab: str) -> str:

@@ -3,7 +3,7 @@
 import pytest
 
 from kitlib.api.errors import KitError
-from kitlib.lab import Lab
+from kitlib.lab import Lab, submissions
 from kitlib.lab.definition import Ground, LabFolder
 from kitlib.lab.grader import prepare
 from kitlib.lab.launch import course_source
@@ -11,35 +11,36 @@ from kitlib.lab.progress import Progress
 from kitlib.lab.recheck import recheck
 from kitlib.lab.report import read_learners, to_csv, to_html
 
+FIRST, THIRD = "01-make-it-guaranteed", "03-sidecar-oom"
+
 
 @pytest.fixture
 def room(tmp_path):
     ann, bob = Progress(tmp_path / "ann"), Progress(tmp_path / "bob")
-    ann.record("check", "01-guaranteed", "qos", 1, 2)
-    ann.record("hint", "01-guaranteed", "qos", 0, 0)
-    ann.record("check", "01-guaranteed", "qos", 2, 2)
-    bob.record("check", "01-guaranteed", "qos", 0, 2, check_changed=True)
-    bob.record("prediction", "02-oom", "who", 1, 1)
+    ann.record("check", FIRST, "guaranteed", 1, 2)
+    ann.record("hint", FIRST, "guaranteed", 0, 0)
+    ann.record("check", FIRST, "guaranteed", 2, 2)
+    bob.record("check", FIRST, "guaranteed", 0, 2, check_changed=True)
+    bob.record("prediction", THIRD, "who", 1, 1)
     return tmp_path
 
 
 def test_the_best_check_counts_and_hints_are_shown(room):
     ann, bob = read_learners(room)
-    assert ann.labs == {"01-guaranteed": (2, 2)} and ann.hints["01-guaranteed"] == 1
-    assert bob.labs == {"01-guaranteed": (0, 2), "02-oom": (1, 1)}
+    assert ann.labs == {FIRST: (2, 2)} and ann.hints[FIRST] == 1
+    assert bob.labs == {FIRST: (0, 2), THIRD: (0, 0)}, "a prediction is the learner's own word: it gives no points"
 
 
 def test_the_table_as_csv(room):
     assert to_csv(read_learners(room)).splitlines() == [
-        "learner,01-guaranteed points,01-guaranteed of,01-guaranteed hints,02-oom points,02-oom of,02-oom hints,"
-        "total,changed checks",
+        f"learner,{FIRST} points,{FIRST} of,{FIRST} hints,{THIRD} points,{THIRD} of,{THIRD} hints,total,changed checks",
         "ann,2,2,1,,,,2,",
-        "bob,0,2,0,1,1,0,1,01-guaranteed",
+        f"bob,0,2,0,0,0,0,0,{FIRST}",
     ]
 
 
 def test_the_page_marks_a_changed_check_and_escapes_names(room):
-    Progress(room / "<script>").record("check", "01-guaranteed", "qos", 1, 2)
+    Progress(room / "<script>").record("check", FIRST, "guaranteed", 1, 2)
     page = to_html(read_learners(room))
     assert "0/2 ⚠" in page and "2/2<br>" in page
     assert "<script>" not in page
@@ -57,9 +58,10 @@ def test_a_replay_is_on_what_the_lab_was_done_on(tmp_path):
     folder.answers().reference(cluster)
     journal = list(cluster.journal)
     progress.record("check", name, "exclusive", 2, 2, journal=journal, ground={"kernel": "docker", "cgroup_version": 1})
-    assert [claim.confirmed for claim in recheck(progress)] == [2]
     progress.record("check", name, "noise", 1, 1, journal=journal, ground={"kernel": "moon"})
-    assert [claim.confirmed for claim in recheck(progress)] == [2, 0]
+    sent = submissions.read(progress.path)
+    assert [(claim.task, claim.confirmed) for claim in recheck(sent.checks)] == [("exclusive", 2)]
+    assert "line 2" in sent.problems[0] and "moon" in sent.problems[0]
 
 
 def test_a_replay_confirms_what_was_done_and_unmasks_what_was_written_in(tmp_path):
@@ -73,10 +75,10 @@ def test_a_replay_confirms_what_was_done_and_unmasks_what_was_written_in(tmp_pat
     forged.record("check", "99-invented", "all", 5, 5, journal=[])
     other, one = read_learners(tmp_path, recheck=True)
     assert one.labs[name] == (3, 3) and one.not_confirmed == ()
-    assert other.labs == {name: (0.5, 3), "99-invented": (0, 5)}
+    assert other.labs == {name: (0.5, 3)}
     assert [text.partition(":")[2].partition("(")[0] for text in other.not_confirmed] == [
         " 2 claimed, 0.5 confirmed ",
         " 1 claimed, 0 confirmed ",
-        " 5 claimed, 0 confirmed ",
     ]
+    assert other.problems == ("line 3: no such lab in the course: '99-invented'",)
     assert "the entry has no journal" in to_html([other, one]) and "not confirmed" in to_csv([other, one])

@@ -1,0 +1,196 @@
+"""Reads what learners sent: their progress files, as data of somebody who may want points that nobody earned.
+
+Nothing of a learner's folder is imported, run, or opened by a path that stands in it. A file is opened only if it is a
+regular one of bounded size; each line must fit a schema; labs and tasks are those of this installation's course, by
+their exact names; a task is worth what the course says. What does not fit counts for nothing and is named.
+
+Predictions are the learner's own word and cannot be replayed: they give no points here.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+
+from kitlib.api.errors import KitError
+from kitlib.lab.definition import SIMULATED, Definition, Ground, LabFolder
+from kitlib.lab.launch import course_source
+from kitlib.lab.progress import Kind, Name, Points
+
+MAX_FILE = 64 << 20
+"""Bytes of a progress file: a course of 15 labs with a hundred checks each stays below 20 MB."""
+MAX_LINE = 8 << 20
+MAX_ENTRIES = 50_000
+MAX_PROBLEMS = 50
+"""Problems named of one file; the others are counted."""
+_SHOWN = 80
+
+
+class Details(msgspec.Struct, frozen=True):
+    """What the table needs of an entry's details; the rest is not looked at.
+
+    Attributes:
+        journal: what was done to the cluster, as JSON; not decoded before it is replayed.
+        ground: what it was done on. check_changed: whether the learner's copy of the checks had been edited.
+    """
+
+    journal: msgspec.Raw = msgspec.Raw(b"")
+    ground: Ground = SIMULATED
+    check_changed: bool = False
+
+
+class Submitted(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A line of a progress file (`kitlib.lab.progress.Entry`)."""
+
+    kind: Kind
+    lab: Name
+    task: Name
+    points: Points
+    of: Points
+    seconds: Annotated[float, msgspec.Meta(ge=0, le=1e11)]
+    details: Details = Details()
+
+
+@dataclass(frozen=True)
+class Submission:
+    """What of a learner's file can be taken.
+
+    Attributes:
+        checks: (lab, task) -> the check that claims most.
+        hints: lab -> hints taken. seconds: lab -> (first, last) unix time.
+        changed_checks: labs whose checks had been edited, as the file says itself.
+        problems: what was refused, in words.
+    """
+
+    checks: Mapping[tuple[str, str], Submitted] = field(default_factory=dict)
+    hints: Mapping[str, int] = field(default_factory=dict)
+    seconds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    changed_checks: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+@lru_cache(maxsize=1)
+def course_labs() -> Mapping[str, Definition]:
+    """The labs of this installation by name: nothing else can earn points."""
+    return {
+        path.parent.name: LabFolder.read(path.parent).definition
+        for path in sorted(course_source("labs").glob("*/lab.toml"))
+    }
+
+
+@lru_cache(maxsize=1)
+def course_notebooks() -> frozenset[str]:
+    """The names of this installation's notebooks: their predictions stand in the same file."""
+    try:
+        return frozenset(path.stem for path in course_source("notebooks").glob("*.ipynb"))
+    except KitError:
+        return frozenset()
+
+
+def shortened(text: str) -> str:
+    """A text of a learner's on one line, of bounded length, without control characters."""
+    clean = re.sub(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]", "?", text)
+    return clean if len(clean) <= _SHOWN else f"{clean[:_SHOWN]}… ({len(text)} characters)"
+
+
+def read(path: Path) -> Submission:
+    """What a learner's file claims.
+
+    Raises:
+        KitError: the file as a whole cannot be taken.
+    """
+    content = _content(path)
+    decoder = msgspec.json.Decoder(Submitted)
+    lines, problems, taken = content.split(b"\n"), list[str](), 0
+    if len(lines) > MAX_ENTRIES:
+        raise KitError(f"{len(lines)} lines; at most {MAX_ENTRIES} are read")
+    checks: dict[tuple[str, str], Submitted] = {}
+    hints: dict[str, int] = {}
+    seconds: dict[str, tuple[float, float]] = {}
+    changed: set[str] = set()
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            entry = _entry(decoder, line)
+        except KitError as error:
+            if number < len(lines):  # the last one may be what a killed kernel was writing
+                problems.append(f"line {number}: {error}")
+            continue
+        taken += 1
+        if entry.lab not in course_labs():
+            continue
+        first, last = seconds.get(entry.lab, (entry.seconds, entry.seconds))
+        seconds[entry.lab] = min(first, entry.seconds), max(last, entry.seconds)
+        if entry.kind == "hint":
+            hints[entry.lab] = hints.get(entry.lab, 0) + 1
+        elif entry.kind == "check":
+            if entry.details.check_changed:
+                changed.add(entry.lab)
+            known = checks.get((entry.lab, entry.task))
+            if known is None or entry.points > known.points:
+                checks[entry.lab, entry.task] = entry
+    if problems and not taken:
+        raise KitError(f"no line of it is an entry; {problems[0]}")
+    more = [f"{len(problems) - MAX_PROBLEMS} more problems"] if len(problems) > MAX_PROBLEMS else []
+    return Submission(checks, hints, seconds, tuple(sorted(changed)), tuple(problems[:MAX_PROBLEMS] + more))
+
+
+def _entry(decoder: msgspec.json.Decoder[Submitted], line: bytes) -> Submitted:
+    """A line that may count.
+
+    Raises:
+        KitError: it does not fit the schema, or names what the course does not have.
+    """
+    if len(line) > MAX_LINE:
+        raise KitError(f"{len(line)} bytes; at most {MAX_LINE} are read")
+    try:
+        entry = decoder.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise KitError(f"not an entry: {shortened(str(error))}") from None
+    lab = course_labs().get(entry.lab)
+    if lab is None:
+        if entry.kind == "prediction" and entry.lab in course_notebooks():
+            return entry
+        raise KitError(f"no such lab in the course: {shortened(entry.lab)!r}")
+    if entry.kind == "prediction":
+        return entry
+    task = next((task for task in lab.tasks if task.key == entry.task), None)
+    if task is None:
+        raise KitError(f"no such task in {entry.lab}: {shortened(entry.task)!r}")
+    if entry.points > task.points:
+        raise KitError(f"{entry.lab} {task.key}: {entry.points:g} points claimed, the task is worth {task.points:g}")
+    ground = entry.details.ground
+    if entry.kind == "check" and (ground.kernel not in lab.kernels or ground.cgroup_version not in (0, 1, 2)):
+        raise KitError(f"{entry.lab}: cannot be done on {ground.kernel} nodes of cgroup v{ground.cgroup_version}")
+    return entry
+
+
+def _content(path: Path) -> bytes:
+    """A regular file's bytes: no link is followed, and nothing is waited for.
+
+    Raises:
+        KitError: it is none, or too large.
+    """
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    try:
+        if path.is_symlink() or (path.name == "progress.jsonl" and path.parent.is_symlink()):
+            raise KitError("a symbolic link is not followed")
+        descriptor = os.open(path, flags)
+        with open(descriptor, "rb") as file:
+            found = os.fstat(descriptor)
+            if not stat.S_ISREG(found.st_mode):
+                raise KitError("not a regular file")
+            if found.st_size > MAX_FILE:
+                raise KitError(f"{found.st_size} bytes; at most {MAX_FILE} are read")
+            return file.read(MAX_FILE)
+    except OSError as error:
+        raise KitError(f"cannot be read: {error.strerror or error}") from None
