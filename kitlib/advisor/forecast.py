@@ -19,9 +19,10 @@ from kitlib.cluster.nodes.metrics import NODE, name_of, oom_row
 from kitlib.kubelet.cm.cgroup_tree import CgroupTree
 from kitlib.kubelet.cm.desired import desired_tree, running_containers
 from kitlib.kubelet.qos.policy import container_oom_score_adjust
+from kitlib.node.common.workload import FOREVER, Phase, Workload
 from kitlib.node.simulated import oom
+from kitlib.node.simulated.commands import workload_of
 from kitlib.node.simulated.kernel import Kernel
-from kitlib.node.simulated.workloads import FOREVER, Phase, Workload, workload_of
 
 _KILL = re.compile(r"oom-kill:constraint=\w+.*?(?:oom_memcg=(?P<where>[^,]+)|global_oom),task_memcg=(?P<cgroup>[^,]+)")
 

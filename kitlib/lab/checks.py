@@ -147,7 +147,7 @@ class Facts:
 
     def work(self, pod: Pod, container: str) -> str:
         """What a container does: its declared workload, else its command line."""
-        from kitlib.node.simulated.workloads import ANNOTATION
+        from kitlib.node.common.workload import ANNOTATION
 
         declared = pod.metadata.annotations.get(ANNOTATION + container)
         if declared is not None:

@@ -18,7 +18,7 @@ from kitlib.charts.base import Chart
 from kitlib.charts.eviction_gauge import eviction_gauge
 from kitlib.cluster.cluster import Cluster
 from kitlib.cluster.nodes.eviction_status import eviction_order, threshold_rows
-from kitlib.node.simulated.workloads import workload_of
+from kitlib.node.simulated.commands import workload_of
 from kitlib.widgets.base import KitWidget, Ticker, labelled
 from kitlib.widgets.container_row import AmountField
 from kitlib.widgets.nodes import Passing, node_of

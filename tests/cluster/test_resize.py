@@ -9,7 +9,7 @@ import pytest
 from kitlib.api.errors import KitError
 from kitlib.cluster import Cluster
 from kitlib.cluster.control_plane.simulated import SimulatedCluster
-from kitlib.node.simulated.rules import CgroupError
+from kitlib.node.common.errors import CgroupError
 
 MI = 2**20
 MEMORY = {1: "memory.limit_in_bytes", 2: "memory.max"}

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from kitlib.api.errors import KitError
+from kitlib.node.common.errors import CgroupError
 from kitlib.node.real.cgroupfs import RealCgroupFS
-from kitlib.node.simulated.rules import CgroupError
 
 
 @pytest.fixture

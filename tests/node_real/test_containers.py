@@ -20,10 +20,10 @@ from kitlib.api.core import Pod
 from kitlib.api.errors import KitError
 from kitlib.api.serialize import from_dict
 from kitlib.kubelet.cm.cgroup_tree import CgroupFile
+from kitlib.node.common.workload import WorkloadError
 from kitlib.node.real import engine, image, mounts, oci
 from kitlib.node.real.container import WISHED, _ladder
 from kitlib.node.real.system import system_ooms
-from kitlib.node.simulated.workloads import WorkloadError
 
 
 def pod(container: dict[str, Any], note: str = "", **spec: Any) -> Pod:

@@ -14,9 +14,9 @@ from kitlib.api.serialize import from_dict
 from kitlib.kubelet.cm.desired import NodeConfig, desired_tree
 from kitlib.kubelet.config.machine import MachineInfo
 from kitlib.kubelet.config.settings import KubeletSettings
+from kitlib.node.common.errors import CgroupError
 from kitlib.node.real import protocol
 from kitlib.node.real.link import Link, NodeGone
-from kitlib.node.simulated.rules import CgroupError
 
 POD = {
     "apiVersion": "v1",

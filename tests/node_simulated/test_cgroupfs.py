@@ -10,8 +10,8 @@ from kitlib.api.serialize import from_dict
 from kitlib.examples import worked_node, worked_pods
 from kitlib.kubelet.cm.desired import NodeConfig, desired_tree
 from kitlib.kubelet.config.machine import MachineInfo
+from kitlib.node.common.errors import CgroupError
 from kitlib.node.simulated.cgroupfs import SimulatedCgroupFS
-from kitlib.node.simulated.rules import CgroupError
 
 UNLIMITED = "9223372036854771712"
 MACHINE = MachineInfo.declare(4, "8Gi", huge_pages={"2Mi": 8})

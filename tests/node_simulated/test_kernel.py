@@ -5,10 +5,10 @@ import random
 import pytest
 
 from kitlib.kubelet.config.machine import MachineInfo
+from kitlib.node.common.errors import CgroupError
+from kitlib.node.common.workload import FOREVER, Phase, Workload
 from kitlib.node.simulated.cpu import water_fill
 from kitlib.node.simulated.kernel import Kernel
-from kitlib.node.simulated.rules import CgroupError
-from kitlib.node.simulated.workloads import FOREVER, Phase, Workload, command_workload, declared_workload
 
 MI = 2**20
 BUSY = Workload((Phase(FOREVER, cpus=1.0),))
@@ -139,43 +139,6 @@ def test_oom_score_is_what_proc_shows():
     assert k.oom_score(pid) == (1000 + 500) * 2 // 3
 
 
-@pytest.mark.parametrize(
-    ("command", "first", "ends"),
-    [
-        ("sleep 10", Phase(10, 0, MI), True),
-        ("sleep infinity", Phase(FOREVER, 0, MI), False),
-        ("md5sum /dev/urandom", Phase(FOREVER, 1, 3 * MI), False),
-        ("stress-ng --cpu 2 --timeout 5s", Phase(5, 2, 3 * MI, pids=3), True),
-        ("stress-ng --vm 1 --vm-bytes 60M --vm-keep", Phase(FOREVER, 1, 63 * MI, pids=3), False),
-        ("nginx", Phase(FOREVER, 0, 3 * MI), False),
-    ],
-)
-def test_commands_are_understood(command, first, ends):
-    workload = command_workload(command.split())
-    assert (workload.phases[0], workload.ends) == (first, ends)
-
-
-def test_a_script_runs_one_after_another():
-    workload = command_workload(["sh", "-c", "sleep 20; exec stress-ng --vm 1 --vm-bytes 480M --vm-keep"])
-    assert [p.seconds for p in workload.phases] == [20, FOREVER]
-    assert workload.phases[1].memory == 483 * MI
-
-
-@pytest.mark.parametrize(
-    ("script", "tidying"),
-    [
-        ("sleep infinity", 0.0),
-        ("trap 'echo bye; sleep 3; exit 0' TERM; sleep infinity & wait", 3.0),
-        ("trap '' TERM; sleep infinity & wait", FOREVER),
-        ("trap 'exit 0' SIGTERM; while :; do sleep 1; done", 0.0),
-        ("trap 'sleep 3' INT; sleep infinity", 0.0),
-    ],
-)
-def test_a_trap_says_how_long_a_process_takes_to_end(script, tidying):
-    workload = command_workload(["sh", "-c", script])
-    assert (workload.tidying, workload.ends) == (tidying, False)
-
-
 def test_a_process_told_to_end_goes_on_as_it_did_until_then():
     k = kernel()
     pid = k.spawn(Workload((Phase(1.5, cpus=1.0, memory=10 * MI), Phase(FOREVER, memory=500 * MI))), "/pods/a")
@@ -185,18 +148,6 @@ def test_a_process_told_to_end_goes_on_as_it_did_until_then():
     assert (k.processes[pid].rate, k.processes[pid].memory) == (1.0, 10 * MI)
     k.advance(0.2)
     assert [(gone.at, gone.code) for gone in k.exits()] == [(3.0, 143)]
-
-
-def test_a_declared_curve_is_read():
-    workload = declared_workload("10s cpu=500m memory=100Mi; memory=200Mi exit=3")
-    assert workload.phases == (Phase(10, 0.5, 100 * MI), Phase(FOREVER, 0.5, 200 * MI))
-    assert workload.exit_code == 3
-
-
-@pytest.mark.parametrize("text", ["10s cpu=lots", "colour=blue", "cpu=1; 10s cpu=2"])
-def test_a_curve_that_cannot_be_read_is_refused(text):
-    with pytest.raises(ValueError):
-        declared_workload(text)
 
 
 def test_a_limit_set_below_what_is_in_use_kills_on_v2_and_is_refused_on_v1():

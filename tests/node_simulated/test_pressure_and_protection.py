@@ -3,10 +3,11 @@
 import pytest
 
 from kitlib.kubelet.config.machine import MachineInfo
+from kitlib.node.common.workload import FOREVER, Phase, Workload, declared_workload
+from kitlib.node.simulated.commands import command_workload
 from kitlib.node.simulated.kernel import Kernel
 from kitlib.node.simulated.memory import growth
 from kitlib.node.simulated.pressure import Pressure
-from kitlib.node.simulated.workloads import FOREVER, Phase, Workload, command_workload, declared_workload
 
 MI = 2**20
 BUSY = Workload((Phase(FOREVER, cpus=1.0),))

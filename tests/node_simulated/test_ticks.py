@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from kitlib.kubelet.config.machine import MachineInfo
+from kitlib.node.common.workload import FOREVER, Phase, Workload
 from kitlib.node.simulated import ticks
 from kitlib.node.simulated.kernel import Kernel
 from kitlib.node.simulated.ticks import Busy
-from kitlib.node.simulated.workloads import FOREVER, Phase, Workload
 from tests.vm import scenarios
 
 MS = 1_000_000

@@ -21,10 +21,10 @@ from typing import Any
 
 from kitlib.api.resource import Quantity
 from kitlib.kubelet.config.machine import MachineInfo
+from kitlib.node.common.errors import CgroupError
+from kitlib.node.common.workload import FOREVER, Phase, Workload
 from kitlib.node.real.cgroupfs import RealCgroupFS
 from kitlib.node.simulated.kernel import Kernel
-from kitlib.node.simulated.rules import CgroupError
-from kitlib.node.simulated.workloads import FOREVER, Phase, Workload
 
 BASE = "/bench"
 PATIENCE = 60.0

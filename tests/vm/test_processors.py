@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from kitlib.kubelet.cm.cgroup_tree import Version
-from kitlib.node.simulated.workloads import FOREVER, Phase, Workload
+from kitlib.node.common.workload import FOREVER, Phase, Workload
 from tests.vm import scenarios
 from tests.vm.bench import Puppets, Real, Side, Simulated
 from tests.vm.scenarios import Scenario

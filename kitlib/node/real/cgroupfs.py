@@ -20,8 +20,8 @@ from contextlib import suppress
 from kitlib.api.errors import KitError
 from kitlib.kubelet.cm.cgroup_names import Driver
 from kitlib.kubelet.cm.cgroup_tree import Cgroup, CgroupFile, CgroupTree, Version, controller_of
+from kitlib.node.common.errors import CgroupError
 from kitlib.node.real import mounts
-from kitlib.node.simulated.rules import CgroupError
 
 LEAF = "/agent"
 """On v2: where the agent and everything else that stood in the node's root runs; with systemd, the watchdog."""

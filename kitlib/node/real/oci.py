@@ -18,7 +18,7 @@ from typing import Any
 
 from kitlib.api.core import Container, Pod
 from kitlib.kubelet.cm.cgroup_tree import CgroupFile, Version
-from kitlib.node.simulated.workloads import ANNOTATION, FOREVER, Workload, declared_workload
+from kitlib.node.common.workload import ANNOTATION, FOREVER, Workload, declared_workload
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 NOBODY = 65534

@@ -20,7 +20,7 @@ from kitlib.api.release import Release
 from kitlib.api.resource import Quantity
 from kitlib.kubelet.cm.cgroup_tree import Cgroup, CgroupFile, CgroupTree, Reason, Version
 from kitlib.kubelet.cm.desired import NodeConfig
-from kitlib.node.simulated.rules import CgroupError
+from kitlib.node.common.errors import CgroupError
 
 VERSION = 2
 """Counted up when the messages change: a node of an old image says so instead of failing later."""

@@ -29,11 +29,11 @@ from kitlib.kubelet.eviction.thresholds import Observation
 from kitlib.kubelet.images.container_gc import DeadContainer
 from kitlib.kubelet.images.image_gc import Image
 from kitlib.kubelet.loop.interfaces import ContainerProblem, Ended, Usage
+from kitlib.node.common.workload import WorkloadError
 from kitlib.node.real import mounts, oci, spawn
 from kitlib.node.real.cgroupfs import RealCgroupFS
 from kitlib.node.real.oom_counts import OomCounts
 from kitlib.node.real.state_files import read, remove
-from kitlib.node.simulated.workloads import WorkloadError
 
 if TYPE_CHECKING:
     from kitlib.node.real.systemd import SystemdCgroupFS

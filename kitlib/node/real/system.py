@@ -15,8 +15,8 @@ from collections.abc import Collection, Iterable
 from contextlib import suppress
 
 from kitlib.kubelet.cm.system_cgroups import KUBELET, SystemProcess
+from kitlib.node.common.errors import CgroupError
 from kitlib.node.real.cgroupfs import LEAF, RealCgroupFS
-from kitlib.node.simulated.rules import CgroupError
 
 _KILL = re.compile(
     r"oom-kill:constraint=\w+.*?(?:oom_memcg=(?P<where>[^,]+)|global_oom)"

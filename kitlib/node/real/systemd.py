@@ -25,9 +25,9 @@ from kitlib.kubelet.cm.cgroup_files import memory_order
 from kitlib.kubelet.cm.cgroup_names import Driver
 from kitlib.kubelet.cm.cgroup_tree import Cgroup, CgroupFile, CgroupTree
 from kitlib.kubelet.cm.systemd_properties import Property, is_slice, slice_properties, unit_properties
+from kitlib.node.common.errors import CgroupError
 from kitlib.node.real.cgroupfs import RealCgroupFS
 from kitlib.node.real.dbus import Bus, BusError
-from kitlib.node.simulated.rules import CgroupError
 
 SOCKET = "/run/systemd/private"
 SCOPE = "kubelet.scope"

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kitlib.node.common.workload import Phase
 from kitlib.node.simulated import oom
 from kitlib.node.simulated.memory import Ledger, growth, upwards
 from kitlib.node.simulated.process import Process
 from kitlib.node.simulated.stalls import Stalls
-from kitlib.node.simulated.workloads import Phase
 
 if TYPE_CHECKING:
     from kitlib.node.simulated.kernel import Kernel

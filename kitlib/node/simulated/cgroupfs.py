@@ -19,9 +19,10 @@ from kitlib.kubelet.cm.cgroup_files import memory_order
 from kitlib.kubelet.cm.cgroup_names import Driver
 from kitlib.kubelet.cm.cgroup_tree import Cgroup, CgroupFile, CgroupTree, Version, controller_of
 from kitlib.kubelet.config.machine import MachineInfo
+from kitlib.node.common.errors import CgroupError
 from kitlib.node.simulated import relations, rules
 from kitlib.node.simulated.initial_files import initial_files
-from kitlib.node.simulated.rules import CgroupError, Refused
+from kitlib.node.simulated.rules import Refused
 
 CONTROLLERS = ("cpuset", "cpu", "memory", "hugetlb", "pids")
 READ_ONLY = frozenset(

@@ -18,6 +18,8 @@ from collections.abc import Iterator
 
 from kitlib.kubelet.cm.cgroup_tree import Version
 from kitlib.kubelet.config.machine import MachineInfo
+from kitlib.node.common.errors import CgroupError
+from kitlib.node.common.workload import FOREVER, Workload
 from kitlib.node.simulated import oom
 from kitlib.node.simulated.allocation import Allocation
 from kitlib.node.simulated.cgroupfs import SimulatedCgroupFS
@@ -25,10 +27,8 @@ from kitlib.node.simulated.cpu import Scheduler
 from kitlib.node.simulated.memory import Ledger, pids_below, upwards
 from kitlib.node.simulated.pressure import Pressure
 from kitlib.node.simulated.process import Exit, Process
-from kitlib.node.simulated.rules import CgroupError
 from kitlib.node.simulated.stalls import Stalls
 from kitlib.node.simulated.statistics import statistic
-from kitlib.node.simulated.workloads import FOREVER, Workload
 
 SIGKILL = 9
 GROWING = 1.0

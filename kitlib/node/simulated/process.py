@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+from kitlib.node.common.workload import Phase, Workload
 from kitlib.node.simulated import oom
-from kitlib.node.simulated.workloads import Phase, Workload
 
 TABLES = 512
 """A page of page tables maps so many pages."""

@@ -11,11 +11,9 @@ mm/memcontrol*.c (page_counter_memparse), kernel/cgroup/pids.c, mm/hugetlb_cgrou
 from __future__ import annotations
 
 import errno
-import os
 import re
 from collections.abc import Callable
 
-from kitlib.api.errors import KitError
 from kitlib.kubelet.cm.cgroup_tree import UNLIMITED_V1, huge_page_size
 
 PAGE_SIZE = 4096
@@ -28,23 +26,6 @@ _SIZE = re.compile(r"(0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)([KMGTPEkmgtpe]?)")
 _NUMBER = re.compile(r"([+-]?)(0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)")
 _LEADING = re.compile(r"\d+")
 _REGION = re.compile(r"(\d+|N)(?:-(\d+|N)(?::(\d+|N)/(\d+|N))?)?")
-
-
-class CgroupError(KitError, OSError):
-    """A write, or the making or removing of a cgroup, that the kernel refuses.
-
-    Attributes:
-        errno: as the system call returns it. path: of the cgroup. file: its name, or "". value: what was written.
-    """
-
-    def __init__(self, number: int, path: str, file: str = "", value: str = "", why: str = "") -> None:
-        self.path, self.file, self.value, self.why = path, file, value, why
-        what = f"{path.rstrip('/')}/{file}" if file else path
-        wrote = f" (wrote {value!r})" if file and value else ""
-        OSError.__init__(self, number, f"{os.strerror(number)}: {what}{wrote}" + (f": {why}" if why else ""))
-
-    def __str__(self) -> str:
-        return f"{errno.errorcode[self.errno or 0]} {self.strerror}"
 
 
 class Refused(Exception):

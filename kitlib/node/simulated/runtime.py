@@ -16,10 +16,11 @@ from kitlib.kubelet.eviction.thresholds import Observation
 from kitlib.kubelet.images.container_gc import DeadContainer
 from kitlib.kubelet.images.image_gc import Image
 from kitlib.kubelet.loop.interfaces import ContainerProblem, Ended, Usage
-from kitlib.node.simulated.cgroupfs import CgroupError
+from kitlib.node.common.errors import CgroupError
+from kitlib.node.common.workload import FOREVER, Phase, Workload, WorkloadError
+from kitlib.node.simulated.commands import workload_of
 from kitlib.node.simulated.kernel import Kernel
 from kitlib.node.simulated.process import Process
-from kitlib.node.simulated.workloads import FOREVER, Phase, Workload, WorkloadError, workload_of
 
 BYTES_PER_INODE = 16384
 """How many bytes of a disk there are for one file. Source: mke2fs.conf, inode_ratio."""

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from kitlib.kubelet.cm.cgroup_names import Driver
 from kitlib.kubelet.cm.system_cgroups import KUBELET, SystemProcess
+from kitlib.node.common.workload import FOREVER, Phase, Workload
 from kitlib.node.simulated.kernel import Kernel
-from kitlib.node.simulated.workloads import FOREVER, Phase, Workload
 
 
 class Daemon(NamedTuple):

@@ -1,88 +1,34 @@
-"""What a container's command does to a machine: CPU and memory over time, read off the command line itself.
+"""What a container's command does: CPU and memory over time, read off the command line.
 
 The same manifests run on a real node, so the commands are real ones: `sleep`, `md5sum /dev/urandom`, `stress-ng` with
-the options that matter here, and `sh -c` with several of them one after another. A command that is not known idles
-with little memory, like a server without requests; it never ends by itself. `trap 'sleep 3; exit' TERM` in a script
-says how long it takes to end when it is asked to, `trap '' TERM` that it does not listen; others end at once.
-
-Or a curve can be declared: the annotation `kitlib.dev/workload.<container>` holds phases, `10s cpu=0.5 memory=100Mi;
-cpu=1` (the last one without a duration goes on for ever; `exit=3` ends the process with that code). Besides cpu= and
-memory= a phase may say cache= (page cache), pids= (processes and threads), disk=, logs=, volume= (bytes written to the
-container's own layer, its log, the pod's local volumes) and inodes= (files made).
+the options that matter here, and `sh -c` with several of them one after another. An unknown command idles with little
+memory, like a server without requests; it never ends by itself. `trap 'sleep 3; exit' TERM` in a script says how long
+it takes to end when it is asked to, `trap '' TERM` that it ignores the signal; others end at once.
 """
 
 from __future__ import annotations
 
-import math
 import re
 import shlex
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from kitlib.api.core import Container, Pod
-from kitlib.api.errors import KitError
-from kitlib.api.resource import Quantity, QuantityError
+from kitlib.node.common.workload import (
+    ANNOTATION,
+    FOREVER,
+    IDLE,
+    IDLE_MEMORY,
+    Phase,
+    Workload,
+    declared_workload,
+    parse_seconds,
+)
 
-ANNOTATION = "kitlib.dev/workload."
-IDLE_MEMORY = 3 * 2**20
-"""Bytes that a small process needs for itself."""
-FOREVER = math.inf
 BOMB = 32768
-"""As many processes as a fork bomb tries to be: what pid_max was for long."""
+"""Processes that a fork bomb tries to start: the kernel's default pid_max."""
 _BOMB = re.compile(r"(\w+|:)\(\)\{\1\|\1&;?\}")
 _TRAP = re.compile(r"""trap\s+(?P<quote>['"])(?P<script>.*?)(?P=quote)\s+(?:SIG)?TERM\b""")
 _SUFFIX = {"b": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
-_TIME = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-
-
-class WorkloadError(KitError, ValueError):
-    """A declared workload that cannot be read."""
-
-
-class Phase(NamedTuple):
-    """What a process wants for a while.
-
-    Attributes:
-        seconds: how long; infinite = until it is killed.
-        cpus: CPUs that it would use if nobody were in its way (threads that are always busy).
-        memory: bytes that it touches and keeps.
-        cache: bytes of page cache that it fills; they can be given back.
-        pids: how many processes and threads it is, itself included.
-        disk, logs, volume: bytes that it has written to its own layer, its log, and the pod's local volumes.
-        inodes: files that it has made.
-    """
-
-    seconds: float
-    cpus: float = 0.0
-    memory: int = IDLE_MEMORY
-    cache: int = 0
-    pids: int = 1
-    disk: int = 0
-    logs: int = 0
-    volume: int = 0
-    inodes: int = 0
-
-
-class Workload(NamedTuple):
-    """What a process does.
-
-    Attributes:
-        phases: in order. exit_code: with which it then ends. name: that `ps` shows.
-        tidying: seconds that it takes to end after SIGTERM; infinite = it does not listen.
-    """
-
-    phases: tuple[Phase, ...]
-    exit_code: int = 0
-    name: str = "app"
-    tidying: float = 0.0
-
-    @property
-    def ends(self) -> bool:
-        """Whether it ends by itself."""
-        return self.phases[-1].seconds != FOREVER
-
-
-IDLE = Workload((Phase(FOREVER),))
 
 
 def workload_of(pod: Pod, container: Container) -> Workload:
@@ -97,45 +43,6 @@ def workload_of(pod: Pod, container: Container) -> Workload:
     return command_workload([*container.command, *container.args])
 
 
-def declared_workload(text: str, where: str = "workload") -> Workload:
-    """Read phases: `10s cpu=0.5 memory=100Mi; cpu=1 exit=0`."""
-    phases: list[Phase] = []
-    exit_code, before = 0, Phase(FOREVER)
-    for part in text.split(";"):
-        seconds, values = FOREVER, before._asdict()
-        for word in part.split():
-            name, mark, value = word.partition("=")
-            try:
-                if not mark:
-                    seconds = _seconds(name)
-                elif name == "cpu":
-                    values["cpus"] = Quantity(value).milli_value() / 1000
-                elif name in ("memory", "cache", "disk", "logs", "volume"):
-                    values[name] = Quantity(value).value()
-                elif name in ("pids", "inodes"):
-                    values[name] = _count(value, 1 if name == "pids" else 0)
-                elif name == "exit":
-                    exit_code = int(value)
-                else:
-                    raise ValueError(
-                        "known are a duration, cpu=, memory=, cache=, pids=, disk=, logs=, volume=, inodes=, exit="
-                    )
-            except (ValueError, QuantityError) as error:
-                raise WorkloadError(f"{where}: Invalid value: {word!r}: {error}") from None
-        before = Phase(**{**values, "seconds": seconds})
-        phases.append(before)
-    if any(phase.seconds == FOREVER for phase in phases[:-1]):
-        raise WorkloadError(f"{where}: only the last phase may have no duration")
-    return Workload(tuple(phases), exit_code)
-
-
-def _count(text: str, least: int) -> int:
-    number = Quantity(text).value()
-    if number < least:
-        raise ValueError(f"must be at least {least}")
-    return number
-
-
 def command_workload(command: Sequence[str]) -> Workload:
     """What a command line does."""
     words = [word for word in command if word]
@@ -147,7 +54,7 @@ def command_workload(command: Sequence[str]) -> Workload:
     if name in ("sh", "bash", "ash", "dash") and "-c" in words:
         return _script(" ".join(words[words.index("-c") + 1 : words.index("-c") + 2]), name)
     if name == "sleep":
-        seconds = sum(_seconds(word) for word in words[1:]) if words[1:] else 0.0
+        seconds = sum(parse_seconds(word) for word in words[1:]) if words[1:] else 0.0
         return Workload((Phase(seconds, memory=IDLE_MEMORY // 3),), name=name)
     if name in ("true", "echo", "exit", ":"):
         code = int(words[1]) if name == "exit" and len(words) > 1 and words[1].isdigit() else 0
@@ -256,7 +163,7 @@ def _stress(words: Sequence[str]) -> Workload:
     if "hdd" in options:
         cache = disk = int(_bytes(options.get("hdd-bytes", "1g")))
         cpus += _number(options["hdd"]) * 0.2
-    seconds = _seconds(options["timeout"]) if "timeout" in options else FOREVER
+    seconds = parse_seconds(options["timeout"]) if "timeout" in options else FOREVER
     # the parent, one process a worker, and for memory one more that may be killed in its place
     pids = 1 + int(busy + 2 * workers + _number(options.get("hdd", "0")) + _number(options.get("fork", "0")) * 2)
     return Workload((Phase(seconds or FOREVER, cpus, memory, cache, pids, disk),), name="stress-ng")
@@ -288,11 +195,3 @@ def _number(text: str) -> float:
 def _bytes(text: str) -> float:
     unit = text[-1:].lower()
     return float(text[:-1]) * _SUFFIX[unit] if unit in _SUFFIX else float(text or 0)
-
-
-def _seconds(text: str) -> float:
-    """`10`, `10s`, `2m`, `infinity`."""
-    if text.startswith("inf"):
-        return FOREVER
-    unit = text[-1:]
-    return float(text[:-1]) * _TIME[unit] if unit in _TIME else float(text)

@@ -1,0 +1,119 @@
+"""The workload language: what a container's process does to CPU, memory and files over time, as declared.
+
+The annotation `kitlib.dev/workload.<container>` holds phases: `10s cpu=0.5 memory=100Mi; cpu=1`. The last phase without
+a duration goes on until the process is killed; `exit=3` ends the process with that code. A phase may also say cache=
+(page cache), pids= (processes and threads), disk=, logs=, volume= (bytes written to the container's own layer, its log
+and the pod's local volumes) and inodes= (files made). Both kernels follow it: the simulated one as its model, the real
+one through a process that does what it says.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from kitlib.api.errors import KitError
+from kitlib.api.resource import Quantity, QuantityError
+
+ANNOTATION = "kitlib.dev/workload."
+IDLE_MEMORY = 3 * 2**20
+"""Bytes that a small process needs for itself."""
+FOREVER = math.inf
+_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+
+
+class WorkloadError(KitError, ValueError):
+    """A declared workload that cannot be read."""
+
+
+class Phase(NamedTuple):
+    """What a process wants for a while.
+
+    Attributes:
+        seconds: how long; infinite = until it is killed.
+        cpus: CPUs that it would use if nobody were in its way (threads that are always busy).
+        memory: bytes that it touches and keeps.
+        cache: bytes of page cache that it fills; they can be given back.
+        pids: how many processes and threads it is, itself included.
+        disk, logs, volume: bytes that it has written to its own layer, its log, and the pod's local volumes.
+        inodes: files that it has made.
+    """
+
+    seconds: float
+    cpus: float = 0.0
+    memory: int = IDLE_MEMORY
+    cache: int = 0
+    pids: int = 1
+    disk: int = 0
+    logs: int = 0
+    volume: int = 0
+    inodes: int = 0
+
+
+class Workload(NamedTuple):
+    """What a process does.
+
+    Attributes:
+        phases: in order. exit_code: with which it then ends. name: that `ps` shows.
+        tidying: seconds that it takes to end after SIGTERM; infinite = it does not listen.
+    """
+
+    phases: tuple[Phase, ...]
+    exit_code: int = 0
+    name: str = "app"
+    tidying: float = 0.0
+
+    @property
+    def ends(self) -> bool:
+        """Whether it ends by itself."""
+        return self.phases[-1].seconds != FOREVER
+
+
+IDLE = Workload((Phase(FOREVER),))
+
+
+def declared_workload(text: str, where: str = "workload") -> Workload:
+    """Read phases: `10s cpu=0.5 memory=100Mi; cpu=1 exit=0`."""
+    phases: list[Phase] = []
+    exit_code, before = 0, Phase(FOREVER)
+    for part in text.split(";"):
+        length, values = FOREVER, before._asdict()
+        for word in part.split():
+            name, mark, value = word.partition("=")
+            try:
+                if not mark:
+                    length = parse_seconds(name)
+                elif name == "cpu":
+                    values["cpus"] = Quantity(value).milli_value() / 1000
+                elif name in ("memory", "cache", "disk", "logs", "volume"):
+                    values[name] = Quantity(value).value()
+                elif name in ("pids", "inodes"):
+                    values[name] = _count(value, 1 if name == "pids" else 0)
+                elif name == "exit":
+                    exit_code = int(value)
+                else:
+                    raise ValueError(
+                        "known are a duration, cpu=, memory=, cache=, pids=, disk=, logs=, volume=, inodes=, exit="
+                    )
+            except (ValueError, QuantityError) as error:
+                raise WorkloadError(f"{where}: Invalid value: {word!r}: {error}") from None
+        before = Phase(**{**values, "seconds": length})
+        phases.append(before)
+    if any(phase.seconds == FOREVER for phase in phases[:-1]):
+        raise WorkloadError(f"{where}: only the last phase may have no duration")
+    return Workload(tuple(phases), exit_code)
+
+
+def _count(text: str, least: int) -> int:
+    number = Quantity(text).value()
+    if number < least:
+        raise ValueError(f"must be at least {least}")
+    return number
+
+
+def parse_seconds(text: str) -> float:
+    """`10`, `10s`, `2m`, `infinity`."""
+    if text.startswith("inf"):
+        return FOREVER
+    unit = text[-1:]
+    return float(text[:-1]) * _SECONDS[unit] if unit in _SECONDS else float(text)

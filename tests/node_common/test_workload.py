@@ -1,0 +1,19 @@
+"""The workload language: phases as an annotation declares them."""
+
+import pytest
+
+from kitlib.node.common.workload import FOREVER, Phase, declared_workload
+
+MI = 2**20
+
+
+def test_a_declared_curve_is_read():
+    workload = declared_workload("10s cpu=500m memory=100Mi; memory=200Mi exit=3")
+    assert workload.phases == (Phase(10, 0.5, 100 * MI), Phase(FOREVER, 0.5, 200 * MI))
+    assert workload.exit_code == 3
+
+
+@pytest.mark.parametrize("text", ["10s cpu=lots", "colour=blue", "cpu=1; 10s cpu=2"])
+def test_a_curve_that_cannot_be_read_is_refused(text):
+    with pytest.raises(ValueError):
+        declared_workload(text)
