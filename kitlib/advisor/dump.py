@@ -26,9 +26,10 @@ from kitlib.api.defaults import set_defaults
 from kitlib.api.devices import DeviceClass, ResourceClaim, ResourceSlice
 from kitlib.api.errors import KitError, NotFound
 from kitlib.api.meta import KubeObject, ObjectMeta, OwnerReference
-from kitlib.api.policy import PodDisruptionBudget, PriorityClass, StorageClass
+from kitlib.api.policy import PodDisruptionBudget, PriorityClass
 from kitlib.api.release import Release
 from kitlib.api.serialize import Source, deepcopy, from_dict, load
+from kitlib.api.storage import StorageClass
 from kitlib.cluster.admission.priority import admit_priority, system_priority_classes
 from kitlib.scheduler.decision import Decision
 from kitlib.scheduler.framework.pod_info import PodInfo

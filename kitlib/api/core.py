@@ -1,5 +1,6 @@
-"""The core/v1 objects that the kubelet and the scheduler read: Pod, Node, Namespace, Service, quota and limits.
-Only fields that something in the kit reads, or that a learner writes, are declared; all others are kept as they came.
+"""The core/v1 objects: Pod, Node, Namespace, Service, ConfigMap, Secret, quota, limits, volumes and their claims.
+
+A container and its parts are in `container`, sources of volumes in `volume`; both can be imported from here.
 Source: k8s.io/api/core/v1/types.go.
 """
 
@@ -10,66 +11,30 @@ from typing import Any
 
 import msgspec
 
+from kitlib.api.container import Container as Container
+from kitlib.api.container import ContainerPort as ContainerPort
+from kitlib.api.container import ContainerResizePolicy as ContainerResizePolicy
+from kitlib.api.container import EnvVar as EnvVar
+from kitlib.api.container import EphemeralContainer as EphemeralContainer
+from kitlib.api.container import PodSecurityContext as PodSecurityContext
+from kitlib.api.container import Probe as Probe
+from kitlib.api.container import ResourceClaimRef as ResourceClaimRef
+from kitlib.api.container import ResourceList as ResourceList
+from kitlib.api.container import ResourceRequirements as ResourceRequirements
+from kitlib.api.container import SecurityContext as SecurityContext
+from kitlib.api.container import VolumeDevice as VolumeDevice
+from kitlib.api.container import VolumeMount as VolumeMount
 from kitlib.api.meta import Condition, KubeObject, KubeStruct, LabelSelector, ObjectMeta
-from kitlib.api.resource import Quantity
-
-ResourceList = dict[str, Quantity]
-IntOrString = int | str
-
-
-class ResourceClaimRef(KubeStruct):
-    name: str = ""
-    request: str = ""
-
-
-class ResourceRequirements(KubeStruct):
-    requests: ResourceList = {}
-    limits: ResourceList = {}
-    claims: list[ResourceClaimRef] = []
-
-
-class ContainerPort(KubeStruct):
-    name: str = ""
-    container_port: int = 0
-    host_port: int = 0
-    host_ip: str = msgspec.field(name="hostIP", default="")
-    protocol: str = ""
-
-
-class EnvVar(KubeStruct):
-    name: str = ""
-    value: str = ""
-    value_from: dict[str, Any] | None = None
-
-
-class VolumeMount(KubeStruct):
-    name: str = ""
-    mount_path: str = ""
-    sub_path: str = ""
-    read_only: bool = False
-
-
-class ContainerResizePolicy(KubeStruct):
-    resource_name: str = ""
-    restart_policy: str = ""
-
-
-class Container(KubeStruct):
-    name: str = ""
-    image: str = ""
-    command: list[str] = []
-    args: list[str] = []
-    working_dir: str = ""
-    env: list[EnvVar] = []
-    ports: list[ContainerPort] = []
-    resources: ResourceRequirements = msgspec.field(default_factory=ResourceRequirements)
-    resize_policy: list[ContainerResizePolicy] = []
-    restart_policy: str | None = None
-    volume_mounts: list[VolumeMount] = []
-    image_pull_policy: str = ""
-    termination_message_path: str = ""
-    termination_message_policy: str = ""
-    security_context: dict[str, Any] | None = None
+from kitlib.api.numbers import Int32, Int64
+from kitlib.api.numbers import IntOrString as IntOrString
+from kitlib.api.volume import LocalObjectReference as LocalObjectReference
+from kitlib.api.volume import ObjectReference as ObjectReference
+from kitlib.api.volume import PersistentVolumeClaimSpec as PersistentVolumeClaimSpec
+from kitlib.api.volume import PersistentVolumeClaimTemplate as PersistentVolumeClaimTemplate
+from kitlib.api.volume import PersistentVolumeClaimVolumeSource as PersistentVolumeClaimVolumeSource
+from kitlib.api.volume import PersistentVolumeSource as PersistentVolumeSource
+from kitlib.api.volume import TypedLocalObjectReference as TypedLocalObjectReference
+from kitlib.api.volume import Volume as Volume
 
 
 class NodeSelectorRequirement(KubeStruct):
@@ -88,7 +53,7 @@ class NodeSelector(KubeStruct):
 
 
 class PreferredSchedulingTerm(KubeStruct):
-    weight: int = 0
+    weight: Int32 = 0
     preference: NodeSelectorTerm = msgspec.field(default_factory=NodeSelectorTerm)
 
 
@@ -109,12 +74,12 @@ class PodAffinityTerm(KubeStruct):
 
 
 class WeightedPodAffinityTerm(KubeStruct):
-    weight: int = 0
+    weight: Int32 = 0
     pod_affinity_term: PodAffinityTerm = msgspec.field(default_factory=PodAffinityTerm)
 
 
 class PodAffinity(KubeStruct):
-    """Terms of `podAffinity`, and of `podAntiAffinity` too (both have this shape)."""
+    """Terms of `podAffinity`."""
 
     required: list[PodAffinityTerm] = msgspec.field(
         name="requiredDuringSchedulingIgnoredDuringExecution", default_factory=list
@@ -124,10 +89,14 @@ class PodAffinity(KubeStruct):
     )
 
 
+class PodAntiAffinity(PodAffinity):
+    """Terms of `podAntiAffinity`, which have the same shape."""
+
+
 class Affinity(KubeStruct):
     node_affinity: NodeAffinity | None = None
     pod_affinity: PodAffinity | None = None
-    pod_anti_affinity: PodAffinity | None = None
+    pod_anti_affinity: PodAntiAffinity | None = None
 
 
 class Toleration(KubeStruct):
@@ -135,15 +104,15 @@ class Toleration(KubeStruct):
     operator: str = ""
     value: str = ""
     effect: str = ""
-    toleration_seconds: int | None = None
+    toleration_seconds: Int64 | None = None
 
 
 class TopologySpreadConstraint(KubeStruct):
-    max_skew: int = 0
+    max_skew: Int32 = 0
     topology_key: str = ""
     when_unsatisfiable: str = ""
     label_selector: LabelSelector | None = None
-    min_domains: int | None = None
+    min_domains: Int32 | None = None
     node_affinity_policy: str | None = None
     node_taints_policy: str | None = None
     match_label_keys: list[str] = []
@@ -151,32 +120,6 @@ class TopologySpreadConstraint(KubeStruct):
 
 class PodSchedulingGate(KubeStruct):
     name: str = ""
-
-
-class PersistentVolumeClaimVolumeSource(KubeStruct):
-    claim_name: str = ""
-    read_only: bool = False
-
-
-class Volume(KubeStruct):
-    """A pod's volume; sources other than those the scheduler looks into are kept as plain data."""
-
-    name: str = ""
-    persistent_volume_claim: PersistentVolumeClaimVolumeSource | None = None
-    ephemeral: dict[str, Any] | None = None
-    gce_persistent_disk: dict[str, Any] | None = None
-    aws_elastic_block_store: dict[str, Any] | None = None
-    azure_disk: dict[str, Any] | None = None
-    iscsi: dict[str, Any] | None = None
-    rbd: dict[str, Any] | None = None
-    cinder: dict[str, Any] | None = None
-    csi: dict[str, Any] | None = None
-    empty_dir: dict[str, Any] | None = None
-    host_path: dict[str, Any] | None = None
-    config_map: dict[str, Any] | None = None
-    secret: dict[str, Any] | None = None
-    projected: dict[str, Any] | None = None
-    downward_api: dict[str, Any] | None = msgspec.field(name="downwardAPI", default=None)
 
 
 class PodResourceClaim(KubeStruct):
@@ -189,35 +132,75 @@ class PodOS(KubeStruct):
     name: str = ""
 
 
+class PodReadinessGate(KubeStruct):
+    condition_type: str = ""
+
+
+class HostAlias(KubeStruct):
+    ip: str = ""
+    hostnames: list[str] = []
+
+
+class PodDNSConfigOption(KubeStruct):
+    name: str = ""
+    value: str | None = None
+
+
+class PodDNSConfig(KubeStruct):
+    nameservers: list[str] = []
+    searches: list[str] = []
+    options: list[PodDNSConfigOption] = []
+
+
+class WorkloadReference(KubeStruct):
+    name: str = ""
+    pod_group: str = ""
+    pod_group_replica_key: str = ""
+
+
 class PodSpec(KubeStruct):
-    containers: list[Container] = []
-    init_containers: list[Container] = []
-    ephemeral_containers: list[dict[str, Any]] = []
     volumes: list[Volume] = []
+    init_containers: list[Container] = []
+    containers: list[Container] = []
+    ephemeral_containers: list[EphemeralContainer] = []
     restart_policy: str = ""
-    termination_grace_period_seconds: int | None = None
-    active_deadline_seconds: int | None = None
+    termination_grace_period_seconds: Int64 | None = None
+    active_deadline_seconds: Int64 | None = None
     dns_policy: str = ""
     node_selector: dict[str, str] = {}
     service_account_name: str = ""
+    service_account: str = ""
+    automount_service_account_token: bool | None = None
     node_name: str = ""
     host_network: bool = False
     host_pid: bool = msgspec.field(name="hostPID", default=False)
-    security_context: dict[str, Any] | None = None
+    host_ipc: bool = msgspec.field(name="hostIPC", default=False)
+    share_process_namespace: bool | None = None
+    security_context: PodSecurityContext | None = None
+    image_pull_secrets: list[LocalObjectReference] = []
+    hostname: str = ""
+    subdomain: str = ""
     affinity: Affinity | None = None
     scheduler_name: str = ""
     tolerations: list[Toleration] = []
+    host_aliases: list[HostAlias] = []
     priority_class_name: str = ""
-    priority: int | None = None
-    preemption_policy: str | None = None
-    overhead: ResourceList = {}
+    priority: Int32 | None = None
+    dns_config: PodDNSConfig | None = None
+    readiness_gates: list[PodReadinessGate] = []
     runtime_class_name: str | None = None
     enable_service_links: bool | None = None
+    preemption_policy: str | None = None
+    overhead: ResourceList = {}
     topology_spread_constraints: list[TopologySpreadConstraint] = []
+    set_hostname_as_fqdn: bool | None = msgspec.field(name="setHostnameAsFQDN", default=None)
     os: PodOS | None = None
+    host_users: bool | None = None
     scheduling_gates: list[PodSchedulingGate] = []
     resource_claims: list[PodResourceClaim] = []
     resources: ResourceRequirements | None = None
+    hostname_override: str | None = None
+    workload_ref: WorkloadReference | None = None
 
 
 class ContainerStatus(KubeStruct):
@@ -244,8 +227,12 @@ class PodStatus(KubeStruct):
     pod_ip: str = msgspec.field(name="podIP", default="")
     start_time: datetime | None = None
     qos_class: str = ""
+    host_ips: list[dict[str, str]] = msgspec.field(name="hostIPs", default_factory=list)
+    pod_ips: list[dict[str, str]] = msgspec.field(name="podIPs", default_factory=list)
+    observed_generation: Int64 | None = None
     init_container_statuses: list[ContainerStatus] = []
     container_statuses: list[ContainerStatus] = []
+    ephemeral_container_statuses: list[ContainerStatus] = []
     resize: str = ""
     resource_claim_statuses: list[PodResourceClaim] = []  # without the template
     allocated_resources: ResourceList = {}
@@ -264,6 +251,12 @@ class PodTemplateSpec(KubeStruct):
     spec: PodSpec = msgspec.field(default_factory=PodSpec)
 
 
+class PodTemplate(KubeObject):
+    api_version: str = "v1"
+    kind: str = "PodTemplate"
+    template: PodTemplateSpec = msgspec.field(default_factory=PodTemplateSpec)
+
+
 class Taint(KubeStruct):
     key: str = ""
     value: str = ""
@@ -273,14 +266,29 @@ class Taint(KubeStruct):
 
 class ContainerImage(KubeStruct):
     names: list[str] = []
-    size_bytes: int = 0
+    size_bytes: Int64 = 0
+
+
+class ConfigMapNodeConfigSource(KubeStruct):
+    namespace: str = ""
+    name: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    kubelet_config_key: str = ""
+
+
+class NodeConfigSource(KubeStruct):
+    config_map: ConfigMapNodeConfigSource | None = None
 
 
 class NodeSpec(KubeStruct):
     pod_cidr: str = msgspec.field(name="podCIDR", default="")
+    pod_cidrs: list[str] = msgspec.field(name="podCIDRs", default_factory=list)
     provider_id: str = msgspec.field(name="providerID", default="")
     unschedulable: bool = False
     taints: list[Taint] = []
+    config_source: NodeConfigSource | None = None
+    external_id: str = msgspec.field(name="externalID", default="")
 
 
 class NodeStatus(KubeStruct):
@@ -292,6 +300,11 @@ class NodeStatus(KubeStruct):
     node_info: dict[str, Any] | None = None
     images: list[ContainerImage] = []
     volumes_in_use: list[str] = []
+    volumes_attached: list[dict[str, Any]] = []
+    config: dict[str, Any] | None = None
+    daemon_endpoints: dict[str, Any] | None = None
+    runtime_handlers: list[dict[str, Any]] = []
+    features: dict[str, Any] | None = None
     declared_features: list[str] = []
 
 
@@ -302,17 +315,55 @@ class Node(KubeObject):
     status: NodeStatus = msgspec.field(default_factory=NodeStatus)
 
 
+class NamespaceSpec(KubeStruct):
+    finalizers: list[str] = []
+
+
 class Namespace(KubeObject):
     api_version: str = "v1"
     kind: str = "Namespace"
-    spec: dict[str, Any] = {}
+    spec: NamespaceSpec = msgspec.field(default_factory=NamespaceSpec)
     status: dict[str, Any] = {}
 
 
+class ServicePort(KubeStruct):
+    name: str = ""
+    protocol: str = ""
+    app_protocol: str | None = None
+    port: Int32 = 0
+    target_port: IntOrString | None = None
+    node_port: Int32 = 0
+
+
+class ClientIPConfig(KubeStruct):
+    timeout_seconds: Int32 | None = None
+
+
+class SessionAffinityConfig(KubeStruct):
+    client_ip: ClientIPConfig | None = msgspec.field(name="clientIP", default=None)
+
+
 class ServiceSpec(KubeStruct):
+    ports: list[ServicePort] = []
     selector: dict[str, str] = {}
+    cluster_ip: str = msgspec.field(name="clusterIP", default="")
+    cluster_ips: list[str] = msgspec.field(name="clusterIPs", default_factory=list)
     type: str = ""
-    ports: list[dict[str, Any]] = []
+    external_ips: list[str] = msgspec.field(name="externalIPs", default_factory=list)
+    session_affinity: str = ""
+    load_balancer_ip: str = msgspec.field(name="loadBalancerIP", default="")
+    load_balancer_source_ranges: list[str] = []
+    external_name: str = ""
+    external_traffic_policy: str = ""
+    health_check_node_port: Int32 = 0
+    publish_not_ready_addresses: bool = False
+    session_affinity_config: SessionAffinityConfig | None = None
+    ip_families: list[str] = []
+    ip_family_policy: str | None = None
+    allocate_load_balancer_node_ports: bool | None = None
+    load_balancer_class: str | None = None
+    internal_traffic_policy: str | None = None
+    traffic_distribution: str | None = None
 
 
 class Service(KubeObject):
@@ -322,13 +373,60 @@ class Service(KubeObject):
     status: dict[str, Any] = {}
 
 
-class ObjectReference(KubeStruct):
-    api_version: str = ""
-    kind: str = ""
-    namespace: str = ""
+class ConfigMap(KubeObject):
+    api_version: str = "v1"
+    kind: str = "ConfigMap"
+    immutable: bool | None = None
+    data: dict[str, str] = {}
+    binary_data: dict[str, bytes] = {}
+
+
+class Secret(KubeObject):
+    api_version: str = "v1"
+    kind: str = "Secret"
+    immutable: bool | None = None
+    data: dict[str, bytes] = {}
+    string_data: dict[str, str] = {}
+    type: str = ""
+
+
+class ServiceAccount(KubeObject):
+    api_version: str = "v1"
+    kind: str = "ServiceAccount"
+    secrets: list[ObjectReference] = []
+    image_pull_secrets: list[LocalObjectReference] = []
+    automount_service_account_token: bool | None = None
+
+
+class EndpointAddress(KubeStruct):
+    ip: str = ""
+    hostname: str = ""
+    node_name: str | None = None
+    target_ref: ObjectReference | None = None
+
+
+class EndpointPort(KubeStruct):
     name: str = ""
-    uid: str = ""
-    field_path: str = ""
+    port: Int32 = 0
+    protocol: str = ""
+    app_protocol: str | None = None
+
+
+class EndpointSubset(KubeStruct):
+    addresses: list[EndpointAddress] = []
+    not_ready_addresses: list[EndpointAddress] = []
+    ports: list[EndpointPort] = []
+
+
+class Endpoints(KubeObject):
+    api_version: str = "v1"
+    kind: str = "Endpoints"
+    subsets: list[EndpointSubset] = []
+
+
+class EventSeries(KubeStruct):
+    count: Int32 = 0
+    last_observed_time: datetime | None = None
 
 
 class Event(KubeObject):
@@ -344,19 +442,35 @@ class Event(KubeObject):
     first_timestamp: datetime | None = None
     last_timestamp: datetime | None = None
     source: dict[str, Any] = {}
+    event_time: datetime | None = None
+    series: EventSeries | None = None
+    action: str = ""
+    related: ObjectReference | None = None
+    reporting_component: str = ""
+    reporting_instance: str = ""
 
 
 class ReplicationControllerSpec(KubeStruct):
-    replicas: int | None = None
+    replicas: Int32 | None = None
+    min_ready_seconds: Int32 = 0
     selector: dict[str, str] = {}
     template: PodTemplateSpec | None = None
+
+
+class ReplicationControllerStatus(KubeStruct):
+    replicas: Int32 = 0
+    fully_labeled_replicas: Int32 = 0
+    ready_replicas: Int32 = 0
+    available_replicas: Int32 = 0
+    observed_generation: Int64 = 0
+    conditions: list[Condition] = []
 
 
 class ReplicationController(KubeObject):
     api_version: str = "v1"
     kind: str = "ReplicationController"
     spec: ReplicationControllerSpec = msgspec.field(default_factory=ReplicationControllerSpec)
-    status: dict[str, Any] = {}
+    status: ReplicationControllerStatus = msgspec.field(default_factory=ReplicationControllerStatus)
 
 
 class ScopedResourceSelectorRequirement(KubeStruct):
@@ -406,19 +520,20 @@ class LimitRange(KubeObject):
     spec: LimitRangeSpec = msgspec.field(default_factory=LimitRangeSpec)
 
 
-class PersistentVolumeClaimSpec(KubeStruct):
-    access_modes: list[str] = []
-    resources: ResourceRequirements = msgspec.field(default_factory=ResourceRequirements)
-    volume_name: str = ""
-    storage_class_name: str | None = None
-    selector: LabelSelector | None = None
-    volume_mode: str | None = None
+class ModifyVolumeStatus(KubeStruct):
+    target_volume_attributes_class_name: str = ""
+    status: str = ""
 
 
 class PersistentVolumeClaimStatus(KubeStruct):
     phase: str = ""
     access_modes: list[str] = []
     capacity: ResourceList = {}
+    conditions: list[Condition] = []
+    allocated_resources: ResourceList = {}
+    allocated_resource_statuses: dict[str, str] = {}
+    current_volume_attributes_class_name: str | None = None
+    modify_volume_status: ModifyVolumeStatus | None = None
 
 
 class PersistentVolumeClaim(KubeObject):
@@ -432,19 +547,27 @@ class VolumeNodeAffinity(KubeStruct):
     required: NodeSelector | None = None
 
 
-class PersistentVolumeSpec(KubeStruct):
+class PersistentVolumeSpec(PersistentVolumeSource):
     capacity: ResourceList = {}
     access_modes: list[str] = []
     claim_ref: ObjectReference | None = None
     persistent_volume_reclaim_policy: str = ""
     storage_class_name: str = ""
+    mount_options: list[str] = []
     volume_mode: str | None = None
     node_affinity: VolumeNodeAffinity | None = None
-    csi: dict[str, Any] | None = None
+    volume_attributes_class_name: str | None = None
+
+
+class PersistentVolumeStatus(KubeStruct):
+    phase: str = ""
+    message: str = ""
+    reason: str = ""
+    last_phase_transition_time: datetime | None = None
 
 
 class PersistentVolume(KubeObject):
     api_version: str = "v1"
     kind: str = "PersistentVolume"
     spec: PersistentVolumeSpec = msgspec.field(default_factory=PersistentVolumeSpec)
-    status: dict[str, Any] = {}
+    status: PersistentVolumeStatus = msgspec.field(default_factory=PersistentVolumeStatus)

@@ -9,6 +9,7 @@ Source: k8s.io/apimachinery/pkg/runtime/serializer; sigs.k8s.io/yaml.
 
 from __future__ import annotations
 
+import base64
 import datetime
 import json
 import os
@@ -20,7 +21,20 @@ from typing import IO, Any, NamedTuple, TypeVar, overload
 
 import msgspec
 
-from kitlib.api import apps, core, devices, policy, serialize_fast
+from kitlib.api import (
+    apiextensions,
+    apps,
+    autoscaling,
+    batch,
+    coordination,
+    core,
+    devices,
+    networking,
+    policy,
+    rbac,
+    serialize_fast,
+    storage,
+)
 from kitlib.api.errors import ManifestError
 from kitlib.api.meta import KubeObject, KubeStruct
 from kitlib.api.resource import Quantity, QuantityError
@@ -201,7 +215,9 @@ def type_of(api_version: str, kind: str) -> type[KubeObject]:
 @lru_cache(maxsize=1)
 def _types() -> dict[tuple[str, str], type[KubeObject]]:
     found: dict[tuple[str, str], type[KubeObject]] = {}
-    for module in (core, apps, policy, devices):
+    for module in (
+        core, apps, batch, autoscaling, networking, policy, rbac, storage, coordination, apiextensions, devices,
+    ):  # fmt: skip
         for member in vars(module).values():
             if isinstance(member, type) and issubclass(member, KubeObject) and member is not KubeObject:
                 sample = member()
@@ -368,6 +384,8 @@ def _plain(value: Any) -> Any:
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, list):
         return [_plain(item) for item in value]
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
     if isinstance(value, datetime.datetime):
         utc = value.astimezone(datetime.UTC) if value.tzinfo else value
         return utc.strftime("%Y-%m-%dT%H:%M:%S") + (f".{utc.microsecond:06d}Z" if utc.microsecond else "Z")
@@ -433,4 +451,4 @@ def _changeable(type_: type[KubeStruct]) -> tuple[str, ...]:
 def _is_fixed(hint: Any) -> bool:
     if typing.get_origin(hint) in (typing.Union, types.UnionType):
         return all(_is_fixed(one) for one in typing.get_args(hint))
-    return hint in (str, int, float, bool, type(None), Quantity, datetime.datetime)
+    return hint in (str, int, float, bool, bytes, type(None), Quantity, datetime.datetime)

@@ -323,7 +323,7 @@ def test_objects_of_kinds_that_the_kit_does_not_know_are_kept_and_changed() -> N
 def test_a_change_in_a_field_that_the_kit_does_not_know_is_a_change() -> None:
     cluster = hollow()
     cluster.apply(WEB)
-    template = {"spec": {"containers": [{"name": "c", "stdin": True}]}}
+    template = {"spec": {"containers": [{"name": "c", "futureField": True}]}}
     patched = cluster.patch("deploy", "web", {"spec": {"template": template}})
-    assert patched.spec.template.spec.containers[0].unknown_fields == {"stdin": True}
-    assert all(p.spec.containers[0].unknown_fields == {"stdin": True} for p in cluster.pods())
+    assert patched.spec.template.spec.containers[0].unknown_fields == {"futureField": True}
+    assert all(p.spec.containers[0].unknown_fields == {"futureField": True} for p in cluster.pods())

@@ -8,9 +8,7 @@ Source: pkg/controller/deployment (rolling.go, recreate.go, sync.go); deployment
 
 from __future__ import annotations
 
-from typing import Any
-
-from kitlib.api.apps import Deployment, ReplicaSet, ReplicaSetSpec
+from kitlib.api.apps import Deployment, ReplicaSet, ReplicaSetSpec, RollingUpdateDeployment
 from kitlib.api.core import IntOrString
 from kitlib.api.meta import LabelSelector, ObjectMeta
 from kitlib.api.serialize import deepcopy
@@ -48,7 +46,7 @@ def _sync(api: APIServer, deployment: Deployment) -> None:
         record(api, deployment, "Normal", "ScalingReplicaSet", f"Scaled up replica set {newest.name} from 0 to {start}")
         sets.append(newest)
     old = [one for one in sets if one.metadata.uid != newest.metadata.uid]
-    if (deployment.spec.strategy or {}).get("type") == "Recreate":
+    if deployment.spec.strategy.type == "Recreate":
         _recreate(api, deployment, newest, old, wanted)
     else:
         _roll(api, deployment, newest, old, wanted)
@@ -58,7 +56,7 @@ def _sync(api: APIServer, deployment: Deployment) -> None:
 def _first_step(deployment: Deployment, old: list[ReplicaSet], wanted: int) -> int:
     if not any(one.spec.replicas for one in old):
         return wanted
-    if (deployment.spec.strategy or {}).get("type") == "Recreate":
+    if deployment.spec.strategy.type == "Recreate":
         return 0
     surge, _ = limits(deployment, wanted)
     return max(0, min(wanted, wanted + surge - sum(one.spec.replicas or 0 for one in old)))
@@ -132,9 +130,10 @@ def limits(deployment: Deployment, wanted: int) -> tuple[int, int]:
 
     Source: ResolveFenceposts.
     """
-    rolling: dict[str, Any] = (deployment.spec.strategy or {}).get("rollingUpdate") or {}
-    surge = _share(rolling.get("maxSurge", "25%"), wanted, up=True)
-    unavailable = min(_share(rolling.get("maxUnavailable", "25%"), wanted, up=False), wanted)
+    rolling = deployment.spec.strategy.rolling_update or RollingUpdateDeployment()
+    surge, unavailable = rolling.max_surge, rolling.max_unavailable
+    surge = _share("25%" if surge is None else surge, wanted, up=True)
+    unavailable = min(_share("25%" if unavailable is None else unavailable, wanted, up=False), wanted)
     return (surge, unavailable) if surge or unavailable else (surge, 1)
 
 

@@ -17,7 +17,6 @@ from dataclasses import dataclass, field
 from kitlib.api.core import Pod, Taint
 from kitlib.api.podresources import pod_limits
 from kitlib.api.release import Release
-from kitlib.api.resource import Quantity
 from kitlib.api.selectors import tolerates_all
 from kitlib.kubelet.config.settings import KubeletSettings
 from kitlib.kubelet.eviction.ranking import (
@@ -194,7 +193,7 @@ class EvictionManager:
 
 def _has_storage_limit(pod: Pod) -> bool:
     for volume in pod.spec.volumes:
-        if volume.empty_dir and volume.empty_dir.get("sizeLimit"):
+        if volume.empty_dir and volume.empty_dir.size_limit:
             return True
     for container in pod.spec.containers:  # noqa: SIM110 - asked of every pod at every look
         if _EPHEMERAL in container.resources.limits:
@@ -205,9 +204,9 @@ def _has_storage_limit(pod: Pod) -> bool:
 def _storage_message(pod: Pod, stats: PodStats, release: Release) -> str:
     """What is said of a pod that exceeds its limits of ephemeral storage; "" = it does not."""
     limited = [
-        (volume.name, Quantity(str(volume.empty_dir["sizeLimit"])))
+        (volume.name, volume.empty_dir.size_limit)
         for volume in pod.spec.volumes
-        if volume.empty_dir and volume.empty_dir.get("sizeLimit") and volume.empty_dir.get("medium") != "Memory"
+        if volume.empty_dir and volume.empty_dir.size_limit and volume.empty_dir.medium != "Memory"
     ]
     if limited:
         # the volumes' bytes are known together: the first one that they would not fit in is named

@@ -183,11 +183,11 @@ def resources(files: Iterable[CgroupFile], version: Version) -> dict[str, Any]:
 def user_of(pod: Pod, container: Container) -> tuple[int, list[str]]:
     """The user that a container runs as, and a note where the manifest asks for root."""
     for context in (container.security_context, pod.spec.security_context):
-        wanted = (context or {}).get("runAsUser")
+        wanted = context.run_as_user if context is not None else None
         if wanted is not None:
-            if int(wanted) == 0:
+            if wanted == 0:
                 return NOBODY, ["runAsUser: 0 is not granted: nobody is root on this node"]
-            return int(wanted), []
+            return wanted, []
     return NOBODY, []
 
 

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from kitlib.api.core import Node, PersistentVolume, PersistentVolumeClaim, Pod
-from kitlib.api.policy import CSIDriver, CSINode, CSIStorageCapacity, StorageClass
 from kitlib.api.selectors import LabelSelectorMatcher, matches_node_selector
+from kitlib.api.storage import CSIDriver, CSINode, CSIStorageCapacity, StorageClass
 
 NO_PROVISIONER = "kubernetes.io/no-provisioner"
 WAIT_FOR_CONSUMER = "WaitForFirstConsumer"

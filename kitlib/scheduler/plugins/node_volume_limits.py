@@ -32,9 +32,9 @@ class NodeVolumeLimits(Plugin):
         for place, row in enumerate(rows):
             csi_node = context.volumes.csi_nodes.get(context.table.names[row])
             limits = {
-                driver.name: int(driver.allocatable["count"])
+                driver.name: driver.allocatable.count
                 for driver in (csi_node.spec.drivers if csi_node else ())
-                if "count" in driver.allocatable
+                if driver.allocatable is not None and driver.allocatable.count is not None
             }
             if not limits:
                 continue
@@ -59,7 +59,7 @@ def attachable(pod: Pod, context: Context) -> set[tuple[str, str]]:
         if volume is not None:
             csi = volume.spec.csi
             if csi is not None:
-                found.add((str(csi.get("driver", "")), str(csi.get("volumeHandle", volume.name))))
+                found.add((csi.driver, csi.volume_handle or volume.name))
             continue
         storage_class = context.volumes.classes.get(claim.spec.storage_class_name or "")
         if storage_class is not None:

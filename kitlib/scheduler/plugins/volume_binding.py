@@ -14,6 +14,7 @@ from typing import Any
 
 from kitlib.api.core import Node, PersistentVolume, PersistentVolumeClaim
 from kitlib.api.selectors import LabelSelectorMatcher
+from kitlib.api.storage import TopologySelectorTerm
 from kitlib.scheduler.framework.plugin import SKIP, Context, Plugin, PreFilterResult
 from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.status import Code, Rows, Status, Verdicts
@@ -111,7 +112,7 @@ def _find(claim: PersistentVolumeClaim, node: Node, volumes: Volumes, taken: set
         volume
         for volume in volumes.volumes.values()
         if volume.name not in taken
-        and str(volume.status.get("phase", "Available")) == "Available"
+        and volume.status.phase in ("", "Available")
         and fits_claim(volume, claim)
         and usable_on(volume, node)
     ]
@@ -144,8 +145,5 @@ def _provisioning(claim: PersistentVolumeClaim, node: Node, volumes: Volumes) ->
     return NO_SPACE
 
 
-def _in_topology(term: dict[str, Any], node: Node) -> bool:
-    return all(
-        node.metadata.labels.get(one.get("key", "")) in (one.get("values") or ())
-        for one in term.get("matchLabelExpressions") or ()
-    )
+def _in_topology(term: TopologySelectorTerm, node: Node) -> bool:
+    return all(node.metadata.labels.get(one.key) in one.values for one in term.match_label_expressions)

@@ -62,16 +62,16 @@ def _conflict(volume: Volume, pod: Pod) -> bool:
 def _same(one: Volume, other: Volume) -> bool:
     if one.gce_persistent_disk and other.gce_persistent_disk:
         a, b = one.gce_persistent_disk, other.gce_persistent_disk
-        return a.get("pdName") == b.get("pdName") and not (a.get("readOnly") and b.get("readOnly"))
+        return a.pd_name == b.pd_name and not (a.read_only and b.read_only)
     if one.aws_elastic_block_store and other.aws_elastic_block_store:
-        return one.aws_elastic_block_store.get("volumeID") == other.aws_elastic_block_store.get("volumeID")
+        return one.aws_elastic_block_store.volume_id == other.aws_elastic_block_store.volume_id
     if one.iscsi and other.iscsi:
-        a, b = one.iscsi, other.iscsi
-        return a.get("iqn") == b.get("iqn") and not (a.get("readOnly") and b.get("readOnly"))
+        c, d = one.iscsi, other.iscsi
+        return c.iqn == d.iqn and not (c.read_only and d.read_only)
     if one.rbd and other.rbd:
-        a, b = one.rbd, other.rbd
-        pools = (a.get("pool", "rbd"), b.get("pool", "rbd"))
-        shared = set(a.get("monitors") or ()) & set(b.get("monitors") or ())
-        same = bool(shared) and pools[0] == pools[1] and a.get("image") == b.get("image")
-        return same and not (a.get("readOnly") and b.get("readOnly"))
+        e, f = one.rbd, other.rbd
+        pools = (e.pool or "rbd", f.pool or "rbd")
+        shared = set(e.monitors) & set(f.monitors)
+        same = bool(shared) and pools[0] == pools[1] and e.image == f.image
+        return same and not (e.read_only and f.read_only)
     return False

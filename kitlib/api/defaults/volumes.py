@@ -1,0 +1,124 @@
+"""Defaults of volumes, claims and PersistentVolumes.
+
+Source: pkg/apis/core/v1/defaults.go (SetDefaults_Volume, SetDefaults_SecretVolumeSource and so on),
+pkg/apis/storage/v1/defaults.go.
+"""
+
+from __future__ import annotations
+
+from kitlib.api.core import (
+    PersistentVolume,
+    PersistentVolumeClaim,
+    PersistentVolumeClaimSpec,
+    PersistentVolumeSource,
+    Volume,
+)
+from kitlib.api.storage import CSIDriver, StorageClass
+from kitlib.api.volume import (
+    DownwardAPIVolumeFile,
+    EmptyDirVolumeSource,
+    ServiceAccountTokenProjection,
+    VolumeProjection,
+)
+
+MODE = 0o644
+"""Permissions of files in volumes where the manifest gives none."""
+TOKEN_SECONDS = 3600
+_SOURCES = tuple(name for name in Volume.__struct_fields__ if name != "name")
+
+
+def volume(one: Volume) -> None:
+    """A volume without a source is an emptyDir. Source: SetDefaults_Volume."""
+    if all(getattr(one, name) is None for name in _SOURCES) and not one.unknown_fields:
+        one.empty_dir = EmptyDirVolumeSource()
+    for source in (one.secret, one.config_map, one.downward_api, one.projected):
+        if source is not None and source.default_mode is None:
+            source.default_mode = MODE
+    if one.downward_api is not None:
+        _files(one.downward_api.items)
+    if one.projected is not None:
+        for projection in one.projected.sources:
+            _projection(projection)
+    if one.ephemeral is not None and one.ephemeral.volume_claim_template is not None:
+        claim_spec(one.ephemeral.volume_claim_template.spec)
+    if one.image is not None and not one.image.pull_policy:
+        tag = one.image.reference.rpartition("/")[2].partition(":")[2]
+        latest = tag in ("", "latest") and "@" not in one.image.reference
+        one.image.pull_policy = "Always" if latest else "IfNotPresent"
+    _shared(one)
+
+
+def _files(files: list[DownwardAPIVolumeFile]) -> None:
+    for file in files:
+        if file.field_ref is not None:
+            file.field_ref.api_version = file.field_ref.api_version or "v1"
+
+
+def _projection(projection: VolumeProjection) -> None:
+    token: ServiceAccountTokenProjection | None = projection.service_account_token
+    if token is not None and token.expiration_seconds is None:
+        token.expiration_seconds = TOKEN_SECONDS
+    if projection.downward_api is not None:
+        _files(projection.downward_api.items)
+    certificate = projection.pod_certificate
+    if certificate is not None and certificate.max_expiration_seconds is None:
+        certificate.max_expiration_seconds = 86400
+
+
+def _shared(one: Volume | PersistentVolumeSource) -> None:
+    """Sources that pods and PersistentVolumes have in common."""
+    if one.host_path is not None and one.host_path.type is None:
+        one.host_path.type = ""
+    if one.iscsi is not None:
+        one.iscsi.iscsi_interface = one.iscsi.iscsi_interface or "default"
+    if one.rbd is not None:
+        one.rbd.pool = one.rbd.pool or "rbd"
+        one.rbd.user = one.rbd.user or "admin"
+        one.rbd.keyring = one.rbd.keyring or "/etc/ceph/keyring"
+    if one.azure_disk is not None:
+        disk = one.azure_disk
+        disk.caching_mode = disk.caching_mode or "ReadWrite"
+        disk.kind = disk.kind or "Shared"
+        disk.fs_type = disk.fs_type or "ext4"
+        disk.read_only = bool(disk.read_only)
+    if one.scale_io is not None:
+        one.scale_io.storage_mode = one.scale_io.storage_mode or "ThinProvisioned"
+        one.scale_io.fs_type = one.scale_io.fs_type or "xfs"
+
+
+def claim_spec(spec: PersistentVolumeClaimSpec) -> None:
+    """Source: SetDefaults_PersistentVolumeClaimSpec."""
+    if spec.volume_mode is None:
+        spec.volume_mode = "Filesystem"
+
+
+def claim(obj: PersistentVolumeClaim) -> None:
+    """A new claim is Pending. Source: SetDefaults_PersistentVolumeClaim."""
+    obj.status.phase = obj.status.phase or "Pending"
+    claim_spec(obj.spec)
+
+
+def persistent_volume(obj: PersistentVolume) -> None:
+    """The phase is left to the controller that binds volumes. Source: SetDefaults_PersistentVolume."""
+    obj.spec.persistent_volume_reclaim_policy = obj.spec.persistent_volume_reclaim_policy or "Retain"
+    if obj.spec.volume_mode is None:
+        obj.spec.volume_mode = "Filesystem"
+    _shared(obj.spec)
+
+
+def storage_class(obj: StorageClass) -> None:
+    """Source: SetDefaults_StorageClass."""
+    obj.reclaim_policy = obj.reclaim_policy if obj.reclaim_policy is not None else "Delete"
+    obj.volume_binding_mode = obj.volume_binding_mode if obj.volume_binding_mode is not None else "Immediate"
+
+
+def csi_driver(obj: CSIDriver) -> None:
+    """Source: SetDefaults_CSIDriver."""
+    spec = obj.spec
+    spec.attach_required = True if spec.attach_required is None else spec.attach_required
+    spec.pod_info_on_mount = bool(spec.pod_info_on_mount)
+    spec.storage_capacity = bool(spec.storage_capacity)
+    spec.fs_group_policy = spec.fs_group_policy if spec.fs_group_policy is not None else "ReadWriteOnceWithFSType"
+    spec.volume_lifecycle_modes = spec.volume_lifecycle_modes or ["Persistent"]
+    spec.requires_republish = bool(spec.requires_republish)
+    spec.se_linux_mount = bool(spec.se_linux_mount)

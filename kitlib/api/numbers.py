@@ -1,0 +1,17 @@
+"""Integers with the width that they have in the API: a number outside of it cannot be decoded.
+
+Source: k8s.io/api, the Go types of the fields.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+
+MAX_INT32 = 2**31 - 1
+MAX_INT64 = 2**63 - 1
+
+Int32 = Annotated[int, msgspec.Meta(ge=-MAX_INT32 - 1, le=MAX_INT32)]
+Int64 = Annotated[int, msgspec.Meta(ge=-MAX_INT64 - 1, le=MAX_INT64)]
+IntOrString = Int32 | str
