@@ -221,9 +221,9 @@ class Dump:
             clone.metadata.name, clone.metadata.uid = f"{pod.name}-{number}", f"clone-{number}"
             self._claims_of_its_own(clone, scheduler)
             decision = scheduler.schedule(clone)
-            if not decision.chosen:
+            if not decision.suggested_host:
                 return placed, decision
-            placed[decision.chosen] = placed.get(decision.chosen, 0) + 1
+            placed[decision.suggested_host] = placed.get(decision.suggested_host, 0) + 1
         return placed, None
 
     def _claims_of_its_own(self, clone: Pod, scheduler: Scheduler) -> None:

@@ -54,7 +54,7 @@ class Remedy:
 
 def remedies(dump: Dump, pod: Pod, *, most: int = 5) -> list[Remedy]:
     """The smallest changes that help, at most `most` of them; [] where none was found, or none is needed."""
-    if dump.explain(pod).chosen:
+    if dump.explain(pod).suggested_host:
         return []
     candidates = list(changes(dump, pod))
     scheduler = dump.scheduler(without=pod)
@@ -86,7 +86,7 @@ def _try(dump: Dump, scheduler: Scheduler, pod: Pod, chosen: tuple[Change, ...])
     for change in chosen:
         if change.nodes is not None:
             scheduler = dump.scheduler(change.nodes(dump.nodes), without=pod)
-    return scheduler.explain(changed).chosen
+    return scheduler.explain(changed).suggested_host
 
 
 def changes(dump: Dump, pod: Pod) -> Iterator[Change]:

@@ -71,12 +71,12 @@ def _explain(dump: Dump, pod: Pod, hide: Callable[[str], str], options: argparse
     from kitlib.advisor.remedies import remedies
 
     decision = dump.explain(pod)
-    helps = [] if options.no_remedies or decision.chosen else remedies(dump, pod)
+    helps = [] if options.no_remedies or decision.suggested_host else remedies(dump, pod)
     if options.json:
         answer = {
             "pod": pod.key,
             "release": str(decision.release),
-            "chosen": decision.chosen,
+            "chosen": decision.suggested_host,
             "feasible": decision.feasible,
             "message": decision.message,
             "nodes": {name: decision.reasons_of(name) for name in decision.nodes},
@@ -93,11 +93,11 @@ def _explain(dump: Dump, pod: Pod, hide: Callable[[str], str], options: argparse
             print("\nThe smallest changes that let it in (each was tried):")
             for one in helps:
                 print(hide(f"  - {one}"))
-        elif not decision.chosen and not options.no_remedies:
+        elif not decision.suggested_host and not options.no_remedies:
             print("\nNo change of up to three steps was found that lets it in.")
         if dump.left_out:
             print(hide(f"\nNot taken into account: {dump.left_out}."))
-    return 0 if decision.chosen else 1
+    return 0 if decision.suggested_host else 1
 
 
 def _how_many(dump: Dump, pod: Pod, hide: Callable[[str], str], options: argparse.Namespace) -> int:

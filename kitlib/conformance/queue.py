@@ -33,7 +33,11 @@ def check(case: dict[str, Any]) -> dict[str, Any]:
     """Play the steps."""
     if case["kind"] == "backoff":
         rule = Backoff()
-        return {name: [rule.duration_ms(count) for count in range(len(case[name]))] for name in case if name != "kind"}
+        return {
+            name: [rule.calculate_backoff_duration(count) for count in range(len(case[name]))]
+            for name in case
+            if name != "kind"
+        }
     clock = VirtualClock()
     queue = SchedulingQueue(clock, HINTS)
     flying: dict[str, QueuedPod] = {}

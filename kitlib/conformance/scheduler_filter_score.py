@@ -94,8 +94,11 @@ def expected(decision: Decision, *, scores: bool = True) -> dict[str, Any]:
         }
         found["absentNodes"] = {"plugin": status.plugin, "code": status.code.name, "reasons": list(status.reasons)}
     else:
-        if outcome.narrowed is not None:
-            found["preFilter"] = {"nodeNames": sorted(outcome.narrowed[0]), "plugins": outcome.narrowed[1]}
+        if outcome.prefilter_node_names is not None:
+            found["preFilter"] = {
+                "nodeNames": sorted(outcome.prefilter_node_names[0]),
+                "plugins": outcome.prefilter_node_names[1],
+            }
         for row in outcome.rows:
             for status in outcome.statuses(int(row))[:1]:
                 found["rejected"][decision.nodes[row]] = {

@@ -19,8 +19,12 @@ def check(case: dict[str, Any]) -> dict[str, Any]:
         pod = prepare_for_create(cycle.pod_of(data))
         decision = scheduler.schedule(pod)
         step: dict[str, Any] = {"pod": data["metadata"]["name"]} if "pod" in wanted else {}
-        if decision.chosen:
-            step |= {"feasible": sorted(decision.feasible), "best": sorted(decision.best), "placedOn": decision.chosen}
+        if decision.suggested_host:
+            step |= {
+                "feasible": sorted(decision.feasible),
+                "best": sorted(decision.best),
+                "placedOn": decision.suggested_host,
+            }
             if len(decision.feasible) > 1:
                 assert decision.scores is not None
                 rows = decision.scores.rows

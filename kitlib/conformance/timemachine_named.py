@@ -43,8 +43,8 @@ def result(decision: Decision, release: Release) -> dict[str, Any]:
         found["preFilter"] = {"plugin": status.plugin, "code": status.code.name, "reasons": list(status.reasons)}
     else:
         found["rejected"] = _rejected(decision, release)
-        if outcome.narrowed is not None:
-            found["preFilterNodeNames"] = sorted(outcome.narrowed[0])
+        if outcome.prefilter_node_names is not None:
+            found["preFilterNodeNames"] = sorted(outcome.prefilter_node_names[0])
     return found | (_scores(decision) if decision.feasible else _failure(decision))
 
 

@@ -34,7 +34,7 @@ class FilterOutcome:
 
     Attributes:
         status: of PreFilter; other than success nothing follows.
-        narrowed: nodes that PreFilter left, and the plugins that narrowed them; None = all.
+        prefilter_node_names: nodes that PreFilter left, and the plugins that narrowed them; None = all.
         rows: that were filtered. codes: a `Code` for every row of the table.
         rejected_by: row -> index into `plugins`; -1 = nobody.
         plugins: names of the Filter plugins that ran. verdicts: plugin -> (rows asked about, answers).
@@ -44,7 +44,7 @@ class FilterOutcome:
     """
 
     status: Status
-    narrowed: tuple[frozenset[str], list[str]] | None
+    prefilter_node_names: tuple[frozenset[str], list[str]] | None
     rows: Rows
     codes: NDArray[np.uint8]
     rejected_by: NDArray[np.int32]
@@ -75,15 +75,15 @@ class FilterOutcome:
     @property
     def absent(self) -> Status | None:
         """What holds for nodes that PreFilter left out; None where it left out none."""
-        if self.narrowed is None:
+        if self.prefilter_node_names is None:
             return None
-        reason = f"node(s) didn't satisfy plugin(s) [{' '.join(self.narrowed[1])}]"
+        reason = f"node(s) didn't satisfy plugin(s) [{' '.join(self.prefilter_node_names[1])}]"
         return Status(Code.UnschedulableAndUnresolvable, (reason,))
 
 
-def run_pre_filters(profile: Profile, info: PodInfo, context: Context) -> FilterOutcome:
+def run_pre_filter_plugins(profile: Profile, info: PodInfo, context: Context) -> FilterOutcome:
     """Ask every plugin once about the pod. Source: RunPreFilterPlugins."""
-    size = len(context.table)
+    size = len(context.snapshot)
     every = np.arange(size, dtype=np.int64)
     outcome = FilterOutcome(SUCCESS, None, every, np.zeros(size, np.uint8), np.full(size, -1, np.int32))
     nodes: frozenset[str] | None = None
@@ -102,25 +102,27 @@ def run_pre_filters(profile: Profile, info: PodInfo, context: Context) -> Filter
                 outcome.status = Status(Code.UnschedulableAndUnresolvable, (reason,), plugin.name)
                 return outcome
     if nodes is not None:
-        outcome.narrowed = nodes, narrowing
-        index = context.table.index
+        outcome.prefilter_node_names = nodes, narrowing
+        index = context.snapshot.index
         outcome.rows = np.array(sorted(index[name] for name in nodes if name in index), np.int64)
         outcome.codes[:] = Code.UnschedulableAndUnresolvable
         outcome.codes[outcome.rows] = 0
     return outcome
 
 
-def run_filters(profile: Profile, info: PodInfo, context: Context, nominated: Nominated | None = None) -> FilterOutcome:
+def find_nodes_that_pass_filters(
+    profile: Profile, info: PodInfo, context: Context, nominated: Nominated | None = None
+) -> FilterOutcome:
     """PreFilter and Filter for all nodes.
 
     Args:
         profile: whose plugins. info: the pod. context: the cluster.
         nominated: pods that count as if they stood there, if they are at least as important.
     """
-    if not len(context.table):  # no plugin is asked. Source: schedule_one.go schedulePod
+    if not len(context.snapshot):  # no plugin is asked. Source: schedule_one.go schedulePod
         none = np.zeros(0, np.int64)
         return FilterOutcome(NO_NODES, None, none, np.zeros(0, np.uint8), np.zeros(0, np.int32))
-    outcome = run_pre_filters(profile, info, context)
+    outcome = run_pre_filter_plugins(profile, info, context)
     if not outcome.status.ok:
         return outcome
     info.states = outcome.states
@@ -148,7 +150,7 @@ def run_filters(profile: Profile, info: PodInfo, context: Context, nominated: No
             rows = rows[outcome.codes[rows] == 0]
     for row, pods in (nominated or {}).items():
         if row in outcome.rows and _important(pods, info):
-            status = fits(profile, info, context, row, outcome, nominated)
+            status = run_filter_plugins_with_nominated_pods(profile, info, context, row, outcome, nominated)
             outcome.codes[row] = status.code
             outcome.single[row] = [] if status.ok else [status]
             outcome.rejected_by[row] = outcome.plugins.index(status.plugin) if status.plugin in outcome.plugins else -1
@@ -164,7 +166,7 @@ def _important(pods: Iterable[PodInfo], info: PodInfo) -> list[PodInfo]:
     return [other for other in pods if other.uid != info.uid and other.priority >= info.priority]
 
 
-def fits(
+def run_filter_plugins_with_nominated_pods(
     profile: Profile,
     info: PodInfo,
     context: Context,
@@ -182,10 +184,10 @@ def fits(
     added = _important((nominated or {}).get(row, ()), info)
     if added:
         for other in added:
-            context.table.add(other, row)
+            context.snapshot.add(other, row)
         status = _fits_now(profile, info, context, row, outcome)
         for other in added:
-            context.table.remove(other)
+            context.snapshot.remove(other)
         if not status.ok:
             return status
     return _fits_now(profile, info, context, row, outcome)
@@ -224,7 +226,7 @@ class ScoreOutcome:
         return self.rows[self.total == self.total.max()] if len(self.rows) else self.rows
 
 
-def run_scores(profile: Profile, info: PodInfo, context: Context, rows: Rows) -> ScoreOutcome:
+def prioritize_nodes(profile: Profile, info: PodInfo, context: Context, rows: Rows) -> ScoreOutcome:
     """PreScore, Score, NormalizeScore and the weighted sum. Source: prioritizeNodes, RunScorePlugins."""
     outcome = ScoreOutcome(rows, {}, {}, {}, np.zeros(len(rows), np.int64))
     for plugin in profile.at("score"):
@@ -272,7 +274,9 @@ EXTENDERS = "extenders"
 """Under this name stand what extenders answered, beside the plugins' names."""
 
 
-def ask_extenders(extenders: Sequence[Extender], info: PodInfo, context: Context, outcome: FilterOutcome) -> None:
+def find_nodes_that_pass_extenders(
+    extenders: Sequence[Extender], info: PodInfo, context: Context, outcome: FilterOutcome
+) -> None:
     """Let extenders reject nodes that the plugins left. Source: findNodesThatPassExtenders.
 
     Raises:
@@ -283,14 +287,14 @@ def ask_extenders(extenders: Sequence[Extender], info: PodInfo, context: Context
         if not len(rows) or not extender.is_interested(info.pod):
             continue
         try:
-            answer = extender.filter(info.pod, [context.table.nodes[row] for row in rows])
+            answer = extender.filter(info.pod, [context.snapshot.nodes[row] for row in rows])
         except ExtenderError:
             if extender.ignorable:
                 continue
             raise
         verdicts, left = Verdicts.passing(len(rows)), set(answer.nodes)
         for place, row in enumerate(rows):
-            name = context.table.names[row]
+            name = context.snapshot.names[row]
             if name not in left:
                 code = Code.UnschedulableAndUnresolvable if name in answer.unresolvable else Code.Unschedulable
                 reason = answer.unresolvable.get(name) or answer.failed.get(name) or "rejected by an extender"
@@ -308,10 +312,10 @@ def add_extender_scores(extenders: Sequence[Extender], info: PodInfo, context: C
         if not extender.prioritize_verb or not extender.is_interested(info.pod):
             continue
         try:
-            found = extender.prioritize(info.pod, [context.table.nodes[row] for row in outcome.rows])
+            found = extender.prioritize(info.pod, [context.snapshot.nodes[row] for row in outcome.rows])
         except ExtenderError:
             continue
-        column = np.array([found.get(context.table.names[row], 0) for row in outcome.rows], np.int64)
+        column = np.array([found.get(context.snapshot.names[row], 0) for row in outcome.rows], np.int64)
         name = EXTENDERS if not number else f"{EXTENDERS}-{number + 1}"
         outcome.raw[name] = outcome.normalized[name] = column
         outcome.weights[name] = 1

@@ -34,8 +34,8 @@ class Decision:
         gate: what PreEnqueue said, where it stopped the pod. filters: PreFilter and Filter; None after a gate.
         scores: of the feasible nodes; None where there are none.
         preemption: PostFilter's answer; None where it was not needed.
-        chosen: the node; "" = none. binding: what came after the choice, where the pod was to be placed.
-        looked_at: how many nodes were looked at. pre_post_filter: what DynamicResources' PostFilter said.
+        suggested_host: the node; "" = none. binding: what came after the choice, where the pod was to be placed.
+        evaluated_nodes: how many nodes were looked at. pre_post_filter: what DynamicResources' PostFilter said.
         freed: the claim that it takes the devices from.
     """
 
@@ -46,10 +46,10 @@ class Decision:
     filters: FilterOutcome | None = None
     scores: ScoreOutcome | None = None
     preemption: Preemption | None = None
-    chosen: str = ""
+    suggested_host: str = ""
     pre_post_filter: str = ""
     binding: Binding | None = None
-    looked_at: int = 0
+    evaluated_nodes: int = 0
     freed: ResourceClaim | None = None
 
     @property
@@ -81,7 +81,7 @@ class Decision:
         if not self.filters.status.ok:
             return [self.filters.status]
         row = self.nodes.index(node)
-        if self.filters.narrowed is not None and row not in self.filters.rows:
+        if self.filters.prefilter_node_names is not None and row not in self.filters.rows:
             assert self.filters.absent is not None
             return [self.filters.absent]
         return self.filters.statuses(row)
@@ -138,8 +138,8 @@ class Decision:
         if not self.filters.status.ok:
             return [self.filters.status.plugin] if self.filters.status.plugin and not self.failed else []
         found = {s.plugin for node in self.nodes for s in self.statuses(node) if s.plugin}
-        if self.filters.narrowed is not None and len(self.filters.rows) < len(self.nodes):
-            found |= set(self.filters.narrowed[1])
+        if self.filters.prefilter_node_names is not None and len(self.filters.rows) < len(self.nodes):
+            found |= set(self.filters.prefilter_node_names[1])
         return sorted(found)
 
     # ------------------------------------------------------------------------------------------------ to look at
@@ -222,16 +222,18 @@ class Decision:
 
     def _scores_in_words(self) -> list[str]:
         if self.scores is None or len(self.feasible) == 1:
-            return [f"It goes to {self.chosen}, the only one: nothing is scored."]
+            return [f"It goes to {self.suggested_host}, the only one: nothing is scored."]
         lines = []
         best = self.best
         ties = f" (equal: {', '.join(best)})" if len(best) > 1 else ""
-        place = list(self.scores.rows).index(self.nodes.index(self.chosen)) if self.chosen else 0
+        place = list(self.scores.rows).index(self.nodes.index(self.suggested_host)) if self.suggested_host else 0
         parts = [
             f"{name} {int(values[place])}×{self.scores.weights[name]}"
             for name, values in self.scores.normalized.items()
         ]
-        lines.append(f"It goes to {self.chosen} with {int(self.scores.total[place])} points{ties}: {', '.join(parts)}.")
+        lines.append(
+            f"It goes to {self.suggested_host} with {int(self.scores.total[place])} points{ties}: {', '.join(parts)}."
+        )
         return lines
 
     def _preemption_in_words(self) -> str:
@@ -261,7 +263,7 @@ class Decision:
                 f"{prefix}/filter-result": json.dumps(filters),
                 f"{prefix}/score-result": json.dumps(scores),
                 f"{prefix}/finalscore-result": json.dumps(final),
-                f"{prefix}/selected-node": self.chosen,
+                f"{prefix}/selected-node": self.suggested_host,
                 f"{prefix}/postfilter-result": json.dumps(
                     {self.nominated: {"DefaultPreemption": "preemption victim"}} if self.nominated else {}
                 ),

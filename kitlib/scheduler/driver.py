@@ -181,7 +181,7 @@ class Driver:
 
     def update_node(self, node: Node) -> None:
         """A node changes: labels, taints, allocatable, cordon."""
-        old = next((one for one in self.scheduler.table.nodes if one.name == node.name), None)
+        old = next((one for one in self.scheduler.snapshot.nodes if one.name == node.name), None)
         self.scheduler.update_node(node)
         for event in node_change_events(node, old) if old is not None else [NODE_ADD]:
             self._event(event, old, node, node.name)
@@ -192,7 +192,7 @@ class Driver:
         Raises:
             NotFound: there is none.
         """
-        node = next((one for one in self.scheduler.table.nodes if one.name == name), None)
+        node = next((one for one in self.scheduler.snapshot.nodes if one.name == name), None)
         if node is None:
             raise NotFound("nodes", name)
         for pod in [one for one in self.pods.values() if one.spec.node_name == name]:
@@ -226,9 +226,9 @@ class Driver:
         pod = self.pods[info.key]
         decision = self.scheduler.schedule(pod)
         self.decisions[info.key] = decision
-        if decision.chosen and decision.binding is not None and not decision.binding.waits:
+        if decision.suggested_host and decision.binding is not None and not decision.binding.waits:
             self._bound(info, pod, decision)
-        elif decision.chosen:
+        elif decision.suggested_host:
             self._note(
                 "Queue", "WaitingOnPermit", info.key, decision.binding.status.message if decision.binding else ""
             )
@@ -246,7 +246,7 @@ class Driver:
 
     def _after_permit(self, pod: Pod, decision: Decision) -> Decision:
         info = next(one for one in self.queue.in_flight.pods() if one.key == pod_key(pod))
-        (self._bound if decision.chosen else self._failed)(info, pod, decision)
+        (self._bound if decision.suggested_host else self._failed)(info, pod, decision)
         return decision
 
     def step(self) -> str:
@@ -257,7 +257,7 @@ class Driver:
         """
         decision = self.cycle()
         if decision is not None:
-            where = f"goes to {decision.chosen}" if decision.chosen else decision.message
+            where = f"goes to {decision.suggested_host}" if decision.suggested_host else decision.message
             return f"{decision.pod.key}: {where}"
         due = self._next_due()
         if due is None:
@@ -312,14 +312,14 @@ class Driver:
 
     def _bound(self, info: QueuedPod, pod: Pod, decision: Decision) -> None:
         new = deepcopy(pod)
-        new.spec.node_name, new.status.nominated_node_name = decision.chosen, ""
+        new.spec.node_name, new.status.nominated_node_name = decision.suggested_host, ""
         new.status.start_time = self._date()
         self.pods[info.key] = new
         self.scheduler.remove_pod(pod)  # the copy that the cycle assumed gives way to the bound pod
         self.scheduler.add_pod(new)
         self.queue.nominator.delete(pod)
         self.queue.done(info)
-        self._note("Normal", "Scheduled", info.key, f"Successfully assigned {info.key} to {decision.chosen}")
+        self._note("Normal", "Scheduled", info.key, f"Successfully assigned {info.key} to {decision.suggested_host}")
         self._event(ASSIGNED_POD_ADD, None, new)
 
     def _failed(self, info: QueuedPod, pod: Pod, decision: Decision) -> None:

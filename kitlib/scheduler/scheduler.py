@@ -23,9 +23,9 @@ from kitlib.api.serialize import deepcopy
 from kitlib.scheduler.cycle import (
     FilterOutcome,
     add_extender_scores,
-    ask_extenders,
-    run_filters,
-    run_scores,
+    find_nodes_that_pass_extenders,
+    find_nodes_that_pass_filters,
+    prioritize_nodes,
     take_sample,
 )
 from kitlib.scheduler.decision import Decision
@@ -34,7 +34,7 @@ from kitlib.scheduler.framework.binding import Binding, bind, reserve_and_permit
 from kitlib.scheduler.framework.plugin import Context
 from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.preemption import Preemption, preempt
-from kitlib.scheduler.framework.snapshot import NodeTable
+from kitlib.scheduler.framework.snapshot import Snapshot
 from kitlib.scheduler.framework.status import SUCCESS, Code, Status
 from kitlib.scheduler.framework.volumes import Volumes
 from kitlib.scheduler.plugins.dynamicresources import plugin as dynamic_resources
@@ -82,11 +82,11 @@ class Scheduler:
         self._only = one
         self._start = 0
         self._held: dict[str, tuple[Profile, Binding, Decision]] = {}
-        self.table = NodeTable(nodes, self.release)
+        self.snapshot = Snapshot(nodes, self.release)
         self._random = random.Random(seed) if seed is not None else None
         labels = namespaces if isinstance(namespaces, Mapping) else {n.name: n.metadata.labels for n in namespaces}
         self.context = Context(
-            self.table,
+            self.snapshot,
             self.release,
             labels,
             services,
@@ -109,7 +109,7 @@ class Scheduler:
 
     def add_pod(self, pod: Pod | PodInfo) -> None:
         """A pod stands on its node."""
-        info = self.table.add_pod(pod)
+        info = self.snapshot.add_pod(pod)
         if info is not None:
             self._pods[info.uid] = info
 
@@ -117,15 +117,15 @@ class Scheduler:
         """A pod is gone; nothing happens where it was not known."""
         info = self._pods.pop(pod.metadata.uid or pod.key, None)
         if info is not None:
-            self.table.remove(info)
+            self.snapshot.remove(info)
 
     def set_nodes(self, nodes: Iterable[Node]) -> None:
         """Nodes were added, changed or removed."""
-        promised = {self.table.names[row]: pods for row, pods in self._nominated.items()}
-        self.table.set_nodes(nodes)
-        index = self.table.index
+        promised = {self.snapshot.names[row]: pods for row, pods in self._nominated.items()}
+        self.snapshot.set_nodes(nodes)
+        index = self.snapshot.index
         self._nominated = {index[name]: pods for name, pods in promised.items() if name in index}
-        self._pods = {info.uid: info for info in self.table.every_pod()}
+        self._pods = {info.uid: info for info in self.snapshot.every_pod()}
 
     def add_node(self, node: Node) -> None:
         """A node has come.
@@ -133,17 +133,17 @@ class Scheduler:
         Raises:
             KitError: there is one of that name.
         """
-        self.set_nodes([*self.table.nodes, node])
+        self.set_nodes([*self.snapshot.nodes, node])
 
     def update_node(self, node: Node) -> None:
         """A node has changed; one that was not known is added."""
-        known = node.name in self.table.index
-        self.set_nodes([node if n.name == node.name else n for n in self.table.nodes] + ([] if known else [node]))
+        known = node.name in self.snapshot.index
+        self.set_nodes([node if n.name == node.name else n for n in self.snapshot.nodes] + ([] if known else [node]))
 
     def remove_node(self, node: Node | str) -> None:
         """A node is gone, and what stood on it."""
         name = node if isinstance(node, str) else node.name
-        self.set_nodes([other for other in self.table.nodes if other.name != name])
+        self.set_nodes([other for other in self.snapshot.nodes if other.name != name])
 
     @property
     def profile(self) -> Profile:
@@ -164,7 +164,7 @@ class Scheduler:
 
     def nominate(self, pod: Pod, node: str) -> None:
         """A pod is promised a node."""
-        row = self.table.index.get(node)
+        row = self.snapshot.index.get(node)
         if row is not None:
             self._nominated.setdefault(row, []).append(PodInfo(pod, self.release))
 
@@ -181,19 +181,19 @@ class Scheduler:
         profile = self.profile_of(pod)
         gate = self.pre_enqueue(pod)
         if not gate.ok:
-            return Decision(pod, self.table.names, self.release, gate=gate)
+            return Decision(pod, self.snapshot.names, self.release, gate=gate)
         info = PodInfo(pod, self.release)
-        outcome = run_filters(profile, info, self.context, self._nominated)
-        decision = Decision(pod, self.table.names, self.release, filters=outcome)
-        if not self._keep_to_nominated(pod, outcome):
-            decision.looked_at = take_sample(profile.percentage, outcome, self._start)
-        ask_extenders(self.extenders, info, self.context, outcome)
+        outcome = find_nodes_that_pass_filters(profile, info, self.context, self._nominated)
+        decision = Decision(pod, self.snapshot.names, self.release, filters=outcome)
+        if not self.evaluate_nominated_node(pod, outcome):
+            decision.evaluated_nodes = take_sample(profile.percentage, outcome, self._start)
+        find_nodes_that_pass_extenders(self.extenders, info, self.context, outcome)
         rows = outcome.feasible
         if len(rows):
-            decision.scores = run_scores(profile, info, self.context, rows)
+            decision.scores = prioritize_nodes(profile, info, self.context, rows)
             add_extender_scores(self.extenders, info, self.context, decision.scores)
-            decision.chosen = self._pick(decision)
-        elif len(self.table):
+            decision.suggested_host = self._pick(decision)
+        elif len(self.snapshot):
             self._post_filter(decision, info, profile)
         return decision
 
@@ -207,12 +207,12 @@ class Scheduler:
                 return status
         return SUCCESS
 
-    def _keep_to_nominated(self, pod: Pod, outcome: FilterOutcome) -> bool:
+    def evaluate_nominated_node(self, pod: Pod, outcome: FilterOutcome) -> bool:
         """A pod that fits on the node that preemption promised it goes there; no other node is looked at.
 
         Source: schedule_one.go evaluateNominatedNode (PreferNominatedNode).
         """
-        row = self.table.index.get(pod.status.nominated_node_name, -1)
+        row = self.snapshot.index.get(pod.status.nominated_node_name, -1)
         if row < 0 or row not in outcome.feasible:
             return False
         outcome.sample = np.array([row], np.int64)
@@ -247,8 +247,8 @@ class Scheduler:
         assert decision.scores is not None
         best = decision.scores.best
         if self._random is not None:
-            return self.table.names[int(best[self._random.randrange(len(best))])]
-        return self.table.names[int(best[self.table.name_order()[best].argmin()])]
+            return self.snapshot.names[int(best[self._random.randrange(len(best))])]
+        return self.snapshot.names[int(best[self.snapshot.name_order()[best].argmin()])]
 
     def schedule(self, pod: Pod) -> Decision:
         """One cycle; a pod that fits stands on its node afterwards (a copy of it: the caller's is not changed).
@@ -257,18 +257,18 @@ class Scheduler:
         again; one that Permit lets wait keeps its place until `allow` or `reject`.
         """
         decision = self.explain(pod)
-        if len(self.table):
-            self._start = (self._start + decision.looked_at) % len(self.table)
-        if decision.chosen:
+        if len(self.snapshot):
+            self._start = (self._start + decision.evaluated_nodes) % len(self.snapshot)
+        if decision.suggested_host:
             placed = deepcopy(pod)
-            placed.spec.node_name = decision.chosen
+            placed.spec.node_name = decision.suggested_host
             self.add_pod(placed)
             if self._nominated:
                 self.forget_nomination(pod)
             info = self._pods[placed.metadata.uid or placed.key]
             info.states = decision.filters.states if decision.filters is not None else {}
             profile = self.profile_of(pod)
-            decision.binding = Binding(info, self.table.nodes[info.row])
+            decision.binding = Binding(info, self.snapshot.nodes[info.row])
             reserve_and_permit(profile, decision.binding)
             if decision.binding.waits:
                 self._held[info.uid] = profile, decision.binding, decision
@@ -321,4 +321,4 @@ class Scheduler:
     def _give_up(self, decision: Decision) -> None:
         assert decision.binding is not None
         self.remove_pod(decision.binding.info.pod)
-        decision.chosen = ""
+        decision.suggested_host = ""

@@ -43,9 +43,9 @@ def steps(decision: Decision) -> list[Step]:
     left = every
     for name, state in outcome.states.items():
         text = "nothing to do for this pod: left out" if state is SKIP else "looked at the pod"
-        if outcome.narrowed is not None and name in outcome.narrowed[1]:
-            left = tuple(node for node in left if node in outcome.narrowed[0])
-            text = f"only {', '.join(sorted(outcome.narrowed[0]))} come into question"
+        if outcome.prefilter_node_names is not None and name in outcome.prefilter_node_names[1]:
+            left = tuple(node for node in left if node in outcome.prefilter_node_names[0])
+            text = f"only {', '.join(sorted(outcome.prefilter_node_names[0]))} come into question"
         made.append(Step("PreFilter", name, text, left))
     if not outcome.status.ok:
         return [*made, Step("PreFilter", outcome.status.plugin, outcome.status.message, ()), *_after_failure(decision)]
@@ -90,7 +90,7 @@ def _scoring(decision: Decision, left: tuple[str, ...]) -> list[Step]:
 def _binding(decision: Decision) -> list[Step]:
     """Reserve to PostBind where the pod was to be placed; a cycle that only explains ends with the choice."""
     if decision.binding is None:
-        return [Step("Bind", "DefaultBinder", f"the pod goes to {decision.chosen}", (decision.chosen,))]
+        return [Step("Bind", "DefaultBinder", f"the pod goes to {decision.suggested_host}", (decision.suggested_host,))]
     node = decision.binding.node.name
     made = []
     for point, plugin, status in decision.binding.asked:

@@ -133,6 +133,6 @@ def _once(workload: str, size: int, count: int) -> float:
             for victim in decision.victims:
                 scheduler.remove_pod(victim)
             decision = scheduler.schedule(one)
-        if not decision.chosen:
+        if not decision.suggested_host:
             raise KitError(f"benchmark {workload}, {size} nodes: {one.name}: {decision.message}")
     return count / (time.perf_counter() - began)

@@ -198,7 +198,7 @@ class Replay:
     def _frame(self, what: str, decision: Decision | None) -> Frame:
         driver = self._driver
         self._stands_at = len(self._actions)
-        placed: dict[str, list[Pod]] = {node.name: [] for node in driver.scheduler.table.nodes}
+        placed: dict[str, list[Pod]] = {node.name: [] for node in driver.scheduler.snapshot.nodes}
         promised: dict[str, list[str]] = {}
         for pod in driver.pods.values():
             if pod.spec.node_name:

@@ -187,7 +187,7 @@ class Spread:
         asked.spec.topology_spread_constraints[0].when_unsatisfiable = "DoNotSchedule"
         context = scheduler.context
         state = PodTopologySpread().pre_filter(PodInfo(asked, self.release), context).state
-        _, values = context.table.label(self.topology_key)
+        _, values = context.snapshot.label(self.topology_key)
         counted = dict(zip(values, state.counts[0].tolist(), strict=True))
         standing = dict.fromkeys(self._domains(), 0)
         of_node = {node: domain for domain, nodes in self._domains().items() for node in nodes}
@@ -219,7 +219,7 @@ class Spread:
     def place(self) -> tuple[Spread, Decision]:
         """The next pod goes where the scheduler puts it; nothing changes where it finds no node."""
         decision = self.decide()
-        return (self.add(decision.chosen) if decision.chosen else self), decision
+        return (self.add(decision.suggested_host) if decision.suggested_host else self), decision
 
     def add(self, node: str) -> Spread:
         """One matching pod more on a node, whatever the scheduler thinks."""

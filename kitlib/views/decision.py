@@ -58,7 +58,9 @@ def shown_nodes(decision: Decision, most: int = MOST_NODES) -> list[str]:
     if len(decision.nodes) <= most:
         return list(decision.nodes)
     seen: dict[tuple[str, ...], int] = {}
-    best = ([decision.chosen] if decision.chosen else []) + [n for n in decision.best if n != decision.chosen]
+    best = ([decision.suggested_host] if decision.suggested_host else []) + [
+        n for n in decision.best if n != decision.suggested_host
+    ]
     picked = best[: most // 2]
     for node in decision.nodes:
         reasons = tuple(decision.reasons_of(node))
@@ -74,12 +76,12 @@ def decision_html(decision: Decision) -> str:
     parts = [f"<style>{STYLE}</style><pre>{escape(decision.explain())}</pre>"]
     plugins, rows = matrix(decision)
     if plugins:
-        body = "".join(_verdicts(node, plugins, rows[node], decision.chosen) for node in nodes)
+        body = "".join(_verdicts(node, plugins, rows[node], decision.suggested_host) for node in nodes)
         parts.append(_table(f"Filter: {len(nodes)} of {len(decision.nodes)} nodes", plugins, body))
     columns, scored = scores(decision)
     if columns:
         ranked = sorted((n for n in nodes if n in scored), key=lambda n: -int(scored[n]["total"]))
-        body = "".join(_scored(node, columns, scored[node], decision.chosen) for node in ranked)
+        body = "".join(_scored(node, columns, scored[node], decision.suggested_host) for node in ranked)
         parts.append(_table("Score: normalized × weight", columns, body))
     if decision.message:
         parts.append(f"<p>{escape(decision.message)}</p>")

@@ -146,7 +146,7 @@ class ExplainBoard(KitWidget):
     def _find_remedies(self) -> None:
         dump, hide = self.dump, self._hide()
         pod = dump.pod(self.pod.value)
-        if dump.explain(pod).chosen:
+        if dump.explain(pod).suggested_host:
             self._tell("It fits as it is: nothing needs to change.")
             return
         found = remedies(dump, pod)

@@ -194,9 +194,9 @@ class SpreadExplorer(KitWidget):
         return replace(chart, sentence=" ".join(words))
 
     def _fate(self, decision: Decision) -> str:
-        if decision.chosen:
+        if decision.suggested_host:
             alike = f", one of {len(decision.best)} equal nodes" if len(decision.best) > 1 else ""
-            return f"{decision.release} puts it on {decision.chosen}{alike}."
+            return f"{decision.release} puts it on {decision.suggested_host}{alike}."
         return f"In {decision.release} it stays pending: {decision.message}"
 
     def _fill(self, state: Spread, decision: Decision) -> None:
@@ -217,8 +217,8 @@ class SpreadExplorer(KitWidget):
         signs = "".join(sign for word, sign in _SIGNS.items() if word in marks)
         pods = f"{count} matching {'pod' if count == 1 else 'pods'}"
         fate = f"the next pod may not go here: {'; '.join(reasons)}" if reasons else "the next pod may go here"
-        kind = "no" if reasons else "best" if node == decision.chosen else "ok"
-        star = "★" if node == decision.chosen else ""
+        kind = "no" if reasons else "best" if node == decision.suggested_host else "ok"
+        star = "★" if node == decision.suggested_host else ""
         return f"{count or ''}{signs}{star}", ", ".join([node, pods, *marks, fate]), kind
 
 

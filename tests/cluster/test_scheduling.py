@@ -60,7 +60,7 @@ def test_a_pod_is_placed_bound_and_reported() -> None:
     assert made.spec.node_name == "node-1" and made.status.phase == "Running"
     assert [e.message for e in cluster.events("a")] == ["Successfully assigned default/a to node-1"]
     assert [c.status for c in made.status.conditions if c.type == "PodScheduled"] == ["True"]
-    assert cluster.decision("a").chosen == "node-1"
+    assert cluster.decision("a").suggested_host == "node-1"
 
 
 def test_replicas_spread_over_equal_nodes() -> None:
@@ -254,12 +254,12 @@ def test_a_pod_that_permit_holds_keeps_its_place_until_it_is_allowed_or_rejected
     cluster = with_plugin(Doorkeeper)
     held, other = cluster.apply([pod("held", "3"), pod("other", "3")])
     assert held.status.phase == other.status.phase == "Pending"
-    assert cluster.decision("held").chosen == "node-1"
+    assert cluster.decision("held").suggested_host == "node-1"
     assert "Insufficient cpu" in cluster.decision("other").message
     cluster.scheduler.reject(held)
     cluster.advance(20)
-    assert {cluster.decision(name).chosen for name in ("held", "other")} == {"node-1", ""}
-    first = next(p for p in cluster.pods() if cluster.decision(p.name).chosen)
+    assert {cluster.decision(name).suggested_host for name in ("held", "other")} == {"node-1", ""}
+    first = next(p for p in cluster.pods() if cluster.decision(p.name).suggested_host)
     cluster.scheduler.allow(first)
     cluster.advance(1)
     assert cluster.pod(first.name).status.phase == "Running"
@@ -303,4 +303,4 @@ def test_nothing_of_the_scheduler_is_made_before_there_is_a_pod() -> None:
     cluster.advance(5)
     assert cluster._scheduler is None
     cluster.apply(pod("a"))
-    assert cluster._scheduler is not None and cluster.decision("a").chosen
+    assert cluster._scheduler is not None and cluster.decision("a").suggested_host

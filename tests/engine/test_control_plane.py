@@ -75,7 +75,7 @@ def scenario(cluster: Any) -> dict[str, Any]:
         "pods": pods,
         "events": [list(one) for one in events],
         "message": cluster.decision("big").message,
-        "decisions": {name: [d.explain(), d.to_json(), d.chosen] for name, d in decisions.items()},
+        "decisions": {name: [d.explain(), d.to_json(), d.suggested_host] for name, d in decisions.items()},
         "explain": [asked.explain(), asked.to_json()],
         "journal": [entry["action"] for entry in cluster.journal],
     }

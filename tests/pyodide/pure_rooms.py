@@ -144,7 +144,7 @@ def scheduler() -> dict[str, Any]:
         Pod,
     )
     decision = Scheduler(nodes).explain(made)
-    return {"chosen": decision.chosen, "b": decision.reasons_of("b"), "c": decision.reasons_of("c")}
+    return {"chosen": decision.suggested_host, "b": decision.reasons_of("b"), "c": decision.reasons_of("c")}
 
 
 def cluster() -> dict[str, Any]:

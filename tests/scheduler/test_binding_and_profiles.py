@@ -71,7 +71,7 @@ def points(decision, plugin="Recorder"):
 
 def test_a_placed_pod_passes_every_point_of_the_binding_cycle():
     decision = Scheduler([node("a")], profile=recording()).schedule(pod("p"))
-    assert decision.chosen == "a" and decision.binding.status.ok
+    assert decision.suggested_host == "a" and decision.binding.status.ok
     # DefaultBinder stands before the own plugin and binds; the second Bind plugin is not asked
     assert points(decision) == ["Reserve", "Permit", "PreBind", "PostBind"]
     assert points(decision, "DefaultBinder") == ["Bind"]
@@ -81,9 +81,9 @@ def test_a_placed_pod_passes_every_point_of_the_binding_cycle():
 def test_a_pod_that_is_refused_on_the_way_loses_its_place(point):
     scheduler = Scheduler([node("a")], profile=recording(point))
     decision = scheduler.schedule(pod("p"))
-    assert decision.chosen == "" and decision.message == f"no at {point}"
+    assert decision.suggested_host == "" and decision.message == f"no at {point}"
     assert points(decision)[-1] == "Unreserve"
-    assert scheduler.table.requested["cpu"].sum() == 0
+    assert scheduler.snapshot.requested["cpu"].sum() == 0
 
 
 def test_an_own_bind_plugin_comes_first_where_it_is_enabled_at_bind():
@@ -96,7 +96,7 @@ def test_an_own_bind_plugin_comes_first_where_it_is_enabled_at_bind():
 def test_without_a_bind_plugin_nothing_is_bound():
     own = Profile.from_configuration({"plugins": {"bind": {"disabled": [{"name": "*"}]}}})
     decision = Scheduler([node("a")], profile=own).schedule(pod("p"))
-    assert decision.chosen == "" and decision.message == "no plugin binds the pod"
+    assert decision.suggested_host == "" and decision.message == "no plugin binds the pod"
 
 
 def test_a_pod_that_permit_holds_keeps_its_place_until_it_is_allowed_or_rejected():
@@ -104,8 +104,8 @@ def test_a_pod_that_permit_holds_keeps_its_place_until_it_is_allowed_or_rejected
     first, second = pod("first", "800m"), pod("second", "800m")
     assert scheduler.schedule(first).binding.waits
     assert [p.name for p in scheduler.waiting] == ["first"]
-    assert not scheduler.schedule(second).chosen
-    assert scheduler.reject(first).chosen == ""
+    assert not scheduler.schedule(second).suggested_host
+    assert scheduler.reject(first).suggested_host == ""
     assert scheduler.schedule(second).binding.waits
     assert scheduler.allow(second).binding.status.ok
     assert scheduler.waiting == []
@@ -198,9 +198,9 @@ def test_below_a_hundred_nodes_the_percentage_has_no_effect():
 
 def test_nodes_come_change_and_go():
     scheduler = Scheduler([node("a", "1")], [pod("x", "1", on="a")])
-    assert not scheduler.explain(pod("p", "1")).chosen
+    assert not scheduler.explain(pod("p", "1")).suggested_host
     scheduler.update_node(node("a", "2"))
-    assert scheduler.explain(pod("p", "1")).chosen == "a"
+    assert scheduler.explain(pod("p", "1")).suggested_host == "a"
     scheduler.add_node(node("b"))
     scheduler.remove_node("a")
     assert scheduler.explain(pod("p", "1")).feasible == ["b"]
@@ -215,7 +215,7 @@ def test_a_promise_follows_its_node_and_ends_when_the_pod_is_placed():
     assert scheduler.explain(pod("p", "1")).feasible == ["a"]
     scheduler.remove_node("a")
     assert scheduler.explain(pod("p", "1")).feasible == []
-    assert scheduler.schedule(promised).chosen == "b"
+    assert scheduler.schedule(promised).suggested_host == "b"
     scheduler.remove_pod(promised)
     assert scheduler.explain(pod("p", "1")).feasible == ["b"]
 
@@ -246,7 +246,7 @@ def test_less_important_pods_stay_only_where_their_going_would_not_help(standing
     nodes = [node("n0", "8"), node("n1", "8")]
     wanted = pod("new", str(cpu), priority=priority)
     decision = Scheduler(nodes, pods).explain(wanted)
-    if not decision.chosen and not decision.nominated:
+    if not decision.suggested_host and not decision.nominated:
         important = [p for p in pods if p.spec.priority >= priority]
         assert not Scheduler(nodes, important).explain(wanted).feasible
 
@@ -332,4 +332,4 @@ def test_an_added_affinity_holds_for_every_pod_of_the_profile():
     nodes = [node("a", disk="hdd"), node("b", disk="ssd"), node("c", disk="nvme")]
     decision = Scheduler(nodes, profile=with_arguments("NodeAffinity", addedAffinity=added)).explain(pod("p"))
     assert decision.reasons_of("a") == ["node(s) didn't match scheduler-enforced node affinity"]
-    assert (decision.feasible, decision.chosen) == (["b", "c"], "c")
+    assert (decision.feasible, decision.suggested_host) == (["b", "c"], "c")

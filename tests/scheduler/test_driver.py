@@ -254,7 +254,7 @@ def test_whatever_happens_nodes_are_not_overfull_and_importance_counts(sizes, en
     work.run(900)
     waiting = [pod for pod in work.pods.values() if not pod.spec.node_name]
     for pod in waiting:  # nobody stands in the way who is less important, unless the pod never preempts
-        assert work.scheduler.explain(deepcopy(pod)).chosen == ""
+        assert work.scheduler.explain(deepcopy(pod)).suggested_host == ""
         for node, size in zip(nodes, sizes, strict=True):
             more = [
                 p

@@ -100,7 +100,7 @@ def test_a_pod_whose_claims_are_not_there_does_not_enter_the_queue() -> None:
 def test_a_pod_goes_where_its_claim_finds_devices_and_the_claim_is_written() -> None:
     made = scheduler(claim())
     decision = made.schedule(pod("p", "one"))
-    assert decision.chosen == "a" and set(decision.feasible) == {"a", "b"}
+    assert decision.suggested_host == "a" and set(decision.feasible) == {"a", "b"}
     assert decision.reasons_of("c") == ["cannot allocate all claims"]
     written = made.context.claims.find("default", "one")
     assert written is not None and written.status.allocation is not None
@@ -133,7 +133,7 @@ def test_explaining_changes_nothing() -> None:
 def test_when_all_devices_are_taken_the_message_is_kubernetes() -> None:
     made = scheduler(*(claim(f"c{i}") for i in range(4)))
     placed = [made.schedule(pod(f"p{i}", f"c{i}")) for i in range(4)]
-    assert sorted(one.chosen for one in placed) == ["", "a", "b", "b"]
+    assert sorted(one.suggested_host for one in placed) == ["", "a", "b", "b"]
     assert placed[3].message == (
         f"0/3 nodes are available: 3 cannot allocate all claims. still not schedulable, {HOPELESS}"
     )
@@ -151,7 +151,7 @@ def test_a_class_that_is_missing_rejects_the_pod_before_any_node() -> None:
 def test_pods_that_share_a_claim_go_to_its_devices() -> None:
     made = scheduler(claim())
     first, second = made.schedule(pod("p", "one")), made.schedule(pod("q", "one"))
-    assert first.chosen == second.chosen == "a"
+    assert first.suggested_host == second.suggested_host == "a"
     assert second.reasons_of("b") == ["resourceclaim not available on the node"]
     written = made.context.claims.find("default", "one")
     assert written is not None and [user.name for user in written.status.reserved_for] == ["p", "q"]
@@ -161,7 +161,7 @@ def test_a_claim_has_at_most_256_users() -> None:
     full = claim(on="a", users=tuple(f"u{i}" for i in range(256)))
     made = scheduler(full)
     decision = made.schedule(pod("p", "one"))
-    assert not decision.chosen
+    assert not decision.suggested_host
     assert decision.message == (
         'add reservation to claim default/one: ResourceClaim.resource.k8s.io "one" is invalid: '
         "status.reservedFor: Too many: 257: must have at most 256 items"
@@ -175,7 +175,7 @@ def test_a_claim_in_the_wrong_place_loses_its_devices_where_nobody_else_uses_it(
     assert "deallocation of ResourceClaim completed, preemption" in first.message
     freed = made.context.claims.find("default", "one")
     assert freed is not None and freed.status.allocation is None and not freed.status.reserved_for
-    assert made.schedule(pod("p", "one", nodeSelector=there)).chosen == "b"
+    assert made.schedule(pod("p", "one", nodeSelector=there)).suggested_host == "b"
     used = scheduler(claim(on="a", users=("other",)))
     decision = used.schedule(pod("p", "one", nodeSelector=there))
     assert "still not schedulable" in decision.message
@@ -204,14 +204,14 @@ def test_nodes_with_the_first_alternative_are_preferred_since_1_35() -> None:
     assert decision.scores is not None
     assert decision.scores.raw["DynamicResources"].tolist() == [7, 8]
     assert decision.scores.normalized["DynamicResources"].tolist() == [87, 100]
-    assert decision.chosen == "b"
+    assert decision.suggested_host == "b"
     older = scheduler(claim(request=asked), release=Release("1.34")).explain(pod("p", "one"))
     assert older.scores is not None and "DynamicResources" not in older.scores.raw
 
 
 def test_releases_without_the_feature_do_not_look_at_claims() -> None:
     decision = scheduler(release=Release("1.33")).schedule(pod("p", "nobody"))
-    assert decision.chosen == "a"
+    assert decision.suggested_host == "a"
 
 
 # ------------------------------------------------------------------------------------------------------------- binding
@@ -243,14 +243,14 @@ def test_what_a_waiting_pod_was_given_is_not_given_to_others() -> None:
     profile = Profile.default()
     profile.plugins.append(Refuses("wait"))
     made = scheduler(claim(), claim("two"), profile=profile)
-    assert made.schedule(pod("p", "one")).chosen == "a"
+    assert made.schedule(pod("p", "one")).suggested_host == "a"
     assert made.context.claims.pending.keys() == {"one"}
     rejected = made.explain(pod("q", "one"))
     assert rejected.filters is not None
     assert rejected.filters.status.message == "resource claim default/one is in the process of being allocated"
     assert made.explain(pod("q", "two")).feasible == ["b"]  # a's only device is promised
-    assert made.schedule(pod("q", "two")).chosen == "b"
-    assert made.allow(pod("p", "one")).chosen == "a"
+    assert made.schedule(pod("q", "two")).suggested_host == "b"
+    assert made.allow(pod("p", "one")).suggested_host == "a"
     written = made.context.claims.find("default", "one")
     assert written is not None and written.status.allocation is not None
 
@@ -281,7 +281,7 @@ def test_a_pod_is_gated_until_its_claim_comes() -> None:
     made.put(claim("other"))
     assert made.waiting()["gated"] == ["p"]
     made.put(claim())
-    assert [decision.chosen for decision in made.run(5)] == ["a"]
+    assert [decision.suggested_host for decision in made.run(5)] == ["a"]
 
 
 def test_a_pod_wakes_when_devices_become_free_and_not_by_other_claims() -> None:

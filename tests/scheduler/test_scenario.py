@@ -68,14 +68,14 @@ def test_a_question_must_be_there():
 def test_pods_that_wait_before_are_placed_first():
     data = {"nodes": [{"name": "n", "cpu": 2}], "pods": [{"name": "first", "cpu": 2}, {"name": "second", "cpu": 1}]}
     scenario = Scenario.of(data)
-    assert scenario.decide().chosen == "n"
-    assert scenario.of_pod("second").decide().chosen == ""
+    assert scenario.decide().suggested_host == "n"
+    assert scenario.of_pod("second").decide().suggested_host == ""
     assert scenario.of_pod("second").decide().pod.spec.node_name == ""
 
 
 def test_deciding_changes_no_scenario():
     scenario = Scenario.of({"nodes": [{"name": "n", "cpu": 1}], "pods": [{"name": "p", "cpu": 1}]})
-    assert [scenario.decide().chosen for _ in range(3)] == ["n", "n", "n"]
+    assert [scenario.decide().suggested_host for _ in range(3)] == ["n", "n", "n"]
 
 
 def test_gates_are_set_where_the_release_knows_them():
@@ -101,7 +101,7 @@ def test_a_scenario_is_read_from_a_file_or_a_text(tmp_path):
     path = tmp_path / "small.yaml"
     path.write_text(text)
     for source in (path, str(path), text, '{"nodes": [{"name": "n"}], "pods": [{"name": "p"}]}'):
-        assert Scenario.read(source).decide().chosen == "n"
+        assert Scenario.read(source).decide().suggested_host == "n"
     assert (Scenario.read(path).name, Scenario.read(text).name) == ("small", "")
 
 
@@ -144,7 +144,7 @@ def test_a_promised_node_counts_as_taken():
         "pod": "p",
     }
     scenario = Scenario.of(data)
-    assert scenario.scheduler().explain(scenario.question).chosen == ""
+    assert scenario.scheduler().explain(scenario.question).suggested_host == ""
 
 
 # ------------------------------------------------------------------------------------------------ two releases

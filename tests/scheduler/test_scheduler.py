@@ -51,7 +51,7 @@ def three():
 
 def test_a_decision_says_why_for_every_node_and_plugin(three):
     decision = Scheduler(three).explain(pod("p", "1"))
-    assert decision.feasible == ["a"] and decision.chosen == "a"
+    assert decision.feasible == ["a"] and decision.suggested_host == "a"
     frame = decision.filter_frame()
     assert frame.loc["b", "TaintToleration"] == "node(s) had untolerated taint(s)"
     assert frame.loc["c", "NodeResourcesFit"] == "Insufficient cpu"
@@ -124,7 +124,7 @@ def test_a_plugin_of_five_lines_scores():
     nodes = [node("a", "64", "64Gi"), node("b", "4")]
     standing = [pod(f"p{i}", "1m", on="a") for i in range(5)]
     scheduler = Scheduler(nodes, standing, profile=profile(FewestPods, FewestPods=50))
-    assert scheduler.explain(pod("p")).chosen == "b"
+    assert scheduler.explain(pod("p")).suggested_host == "b"
 
 
 @pytest.mark.parametrize(
@@ -159,15 +159,15 @@ def test_disabled_plugins_do_not_run(three):
 def test_most_allocated_packs_pods_together():
     args = {"scoringStrategy": {"type": "MostAllocated"}}
     nodes, standing = [node("a"), node("b")], [pod("x", "2", on="b")]
-    assert Scheduler(nodes, standing).explain(pod("p")).chosen == "a"
+    assert Scheduler(nodes, standing).explain(pod("p")).suggested_host == "a"
     packing = Profile.default(NodeResourcesFit=args)
     packing.weights["NodeResourcesFit"] = 10
-    assert Scheduler(nodes, standing, profile=packing).explain(pod("p")).chosen == "b"
+    assert Scheduler(nodes, standing, profile=packing).explain(pod("p")).suggested_host == "b"
 
 
 def test_a_seed_makes_the_choice_between_equals_repeatable():
     nodes = [node(f"n{i}") for i in range(10)]
-    chosen = [[Scheduler(nodes, seed=s).explain(pod("p")).chosen for _ in range(2)] for s in range(8)]
+    chosen = [[Scheduler(nodes, seed=s).explain(pod("p")).suggested_host for _ in range(2)] for s in range(8)]
     assert all(first == second for first, second in chosen)
     assert len({first for first, _ in chosen}) > 1
 
@@ -188,7 +188,7 @@ def test_no_node_is_ever_given_more_than_it_has(sizes):
     scheduler = Scheduler([node(f"n{i}", "2") for i in range(3)])
     for i, size in enumerate(sizes):
         scheduler.schedule(pod(f"p{i}", f"{size * 100}m"))
-    assert (scheduler.table.requested["cpu"] <= scheduler.table.allocatable["cpu"]).all()
+    assert (scheduler.snapshot.requested["cpu"] <= scheduler.snapshot.allocatable["cpu"]).all()
 
 
 @settings(max_examples=25)
@@ -198,7 +198,7 @@ def test_a_hard_constraint_keeps_the_skew(skew, count, zones):
     placed: Counter[str] = Counter({f"z{i}": 0 for i in range(zones)})
     for i in range(count):
         decision = scheduler.schedule(pod(f"p{i}", "1m", topologySpreadConstraints=spread(skew)))
-        placed[f"z{int(decision.chosen[1:]) % zones}"] += 1
+        placed[f"z{int(decision.suggested_host[1:]) % zones}"] += 1
         assert max(placed.values()) - min(placed.values()) <= skew
 
 
@@ -227,9 +227,9 @@ def test_what_is_kept_between_cycles_is_what_would_be_computed_anew(actions):
             new = pod(f"p{i}", "200m", topologySpreadConstraints=spread(2))
             decision = kept.schedule(new)
             fresh = Scheduler(nodes, standing).explain(new)
-            assert (decision.chosen, decision.message) == (fresh.chosen, fresh.message)
-            if decision.chosen:
-                new.spec.node_name = decision.chosen
+            assert (decision.suggested_host, decision.message) == (fresh.suggested_host, fresh.message)
+            if decision.suggested_host:
+                new.spec.node_name = decision.suggested_host
                 standing.append(new)
         else:
             kept.remove_pod(standing.pop(0))
@@ -237,7 +237,7 @@ def test_what_is_kept_between_cycles_is_what_would_be_computed_anew(actions):
 
 def test_a_manifest_from_kubectl_is_enough(tmp_path):
     objects = load("kind: Pod\napiVersion: v1\nmetadata: {name: p}\nspec: {containers: [{name: c}]}")
-    assert Scheduler([node("a")]).explain(objects[0]).chosen == "a"
+    assert Scheduler([node("a")]).explain(objects[0]).suggested_host == "a"
 
 
 def test_a_cycle_can_be_walked_forwards_and_back(three):

@@ -20,7 +20,7 @@ def test_pods_that_the_scheduler_places_spread_evenly():
     state = Spread.grid(3, 2)
     for _ in range(7):
         state, decision = state.place()
-        assert decision.chosen
+        assert decision.suggested_host
     assert sorted(sum(row) for row in state.counts()) == [2, 2, 3]
 
 
@@ -31,7 +31,7 @@ def test_the_documents_example_before_and_after_1_24():
     assert (before.excluded, before.full) == ({"worker3"}, {"worker", "worker2"})
     assert skews(before) == {"zone1": (2, 1, True), "zone2": (3, 2, False)}
     assert skews(after) == {"zone1": (2, 2, False), "zone2": (1, 1, True)}
-    assert (before.decide().chosen, after.decide().chosen) == ("", "worker4")
+    assert (before.decide().suggested_host, after.decide().suggested_host) == ("", "worker4")
 
 
 def test_too_few_domains_make_the_smallest_count_zero():
@@ -54,8 +54,8 @@ def test_hosts_may_be_the_domains():
 
 def test_tainted_nodes_leave_the_count_where_the_pod_says_so():
     state = Spread.grid(2, 1, placed=("zone1-1",), tainted=frozenset({"zone2-1"}))
-    assert state.decide().chosen == ""
-    assert state.change(node_taints_policy="Honor").decide().chosen == "zone1-1"
+    assert state.decide().suggested_host == ""
+    assert state.change(node_taints_policy="Honor").decide().suggested_host == "zone1-1"
 
 
 def test_fields_that_a_release_does_not_know_are_named():
@@ -132,7 +132,7 @@ def test_what_the_scheduler_places_keeps_the_skew(zones, nodes, pods, max_skew, 
     for _ in range(pods):
         before = skews(state)
         state, decision = state.place()
-        if decision.chosen:
-            zone = next(zone for zone, names in state.layout if decision.chosen in names)
+        if decision.suggested_host:
+            zone = next(zone for zone, names in state.layout if decision.suggested_host in names)
             assert before[zone][2] and before[zone][1] <= max_skew
-            assert decision.chosen not in state.excluded
+            assert decision.suggested_host not in state.excluded

@@ -84,7 +84,7 @@ def test_from_1_26_a_pod_may_ask_for_the_behaviour_of_1_23():
 
 def zones(driver):
     """Zone -> names of the pods that stand there, and the skew."""
-    nodes = {node.name: node.metadata.labels[ZONE] for node in driver.scheduler.table.nodes}
+    nodes = {node.name: node.metadata.labels[ZONE] for node in driver.scheduler.snapshot.nodes}
     found = {zone: [] for zone in nodes.values()}
     for pod in driver.pods.values():
         if pod.spec.node_name:
@@ -166,7 +166,7 @@ def test_preemption_nominates_in_the_first_cycle_and_places_in_the_second():
     assert (first.nominated, [pod.name for pod in first.victims]) == ("n3", ["batch-3"])
     assert first.message == "0/3 nodes are available: 3 Insufficient cpu."
     work.run(10)
-    assert work.decisions["default/urgent"].looked_at == 0  # only the node that was promised is looked at
+    assert work.decisions["default/urgent"].evaluated_nodes == 0  # only the node that was promised is looked at
     assert work.pod("urgent").spec.node_name == "n3"
     assert "default/batch-3" not in work.pods
 
@@ -224,13 +224,13 @@ def test_a_gated_pod_costs_no_cycle_and_leaves_no_event():
 
 
 def test_a_release_without_gates_schedules_at_once():
-    assert story("gates").decide("1.25").chosen == "n1"
+    assert story("gates").decide("1.25").suggested_host == "n1"
     assert compare(story("gates"), "1.25", "1.26").gates == {"PodSchedulingReadiness": (False, True)}
 
 
 def test_requests_decide_and_limits_do_not():
     told = story("requests-decide")
-    outcome = {pod: told.of_pod(pod).decide().chosen for pod in ("may-use-8", "asks-nothing")}
+    outcome = {pod: told.of_pod(pod).decide().suggested_host for pod in ("may-use-8", "asks-nothing")}
     assert outcome == {"may-use-8": "n1", "asks-nothing": "n1"}
     assert told.of_pod("asks-3").decide().filter_message == "0/1 nodes are available: 1 Insufficient cpu."
 
@@ -252,7 +252,7 @@ def test_the_node_without_devices_says_why_and_the_other_choice_is_taken_when_th
     decision = told.decide()
     assert decision.reasons_of("n3") == ["cannot allocate all claims"]
     first = told.scheduler()
-    assert first.schedule(told.question).chosen == "n2"
+    assert first.schedule(told.question).suggested_host == "n2"
     second = told.driver()
     large = next(one for one in told.others["claims"] if one.name == "n2-gpu")
     gone = deepcopy(large)

@@ -247,7 +247,7 @@ class ClusterScheduler:
         self.decisions[pod.metadata.uid] = decision
         waiting = self._waiting[pod.metadata.uid]
         binding = decision.binding
-        if decision.chosen and binding is not None and binding.waits:
+        if decision.suggested_host and binding is not None and binding.waits:
             waiting.held = True
             self._held[pod.metadata.uid] = view, binding.info.pod
             for other in self._views.values():
@@ -255,9 +255,9 @@ class ClusterScheduler:
                     other.add_pod(binding.info.pod)
             return
         waiting.held = False
-        if decision.chosen:
+        if decision.suggested_host:
             view.remove_pod(pod)  # the copy that the cycle assumed gives way to the bound pod
-            self._bind(pod, decision.chosen)
+            self._bind(pod, decision.suggested_host)
             return
         refused_by = decision.unschedulable_plugins if binding is None else [binding.status.plugin]
         waiting.rejected_by = frozenset(refused_by)

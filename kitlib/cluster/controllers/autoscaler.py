@@ -115,7 +115,7 @@ class Autoscaler:
             if have >= self.most or now < self._shunned.get(zone, 0):
                 continue
             (wanted,) = plan([{**self.node, "name": f"{zone}-auto-{have + 1}"}], labels={ZONE: zone})
-            if scheduler.explain(pod, [register(wanted)]).chosen != wanted.name:
+            if scheduler.explain(pod, [register(wanted)]).suggested_host != wanted.name:
                 continue
             self._made[zone] = have + 1
             self._ordered.append((now + self.takes, wanted))

@@ -24,7 +24,7 @@ from kitlib.api.policy import PodDisruptionBudget
 from kitlib.api.release import Release
 from kitlib.scheduler.framework.arguments import check_arguments
 from kitlib.scheduler.framework.pod_info import PodInfo
-from kitlib.scheduler.framework.snapshot import NodeTable
+from kitlib.scheduler.framework.snapshot import Snapshot
 from kitlib.scheduler.framework.status import SUCCESS, Code, Rows, Status, Verdicts
 from kitlib.scheduler.framework.volumes import Volumes
 from kitlib.scheduler.plugins.dynamicresources.claims import Claims
@@ -48,14 +48,14 @@ class Context:
     """What plugins may look at besides the nodes.
 
     Attributes:
-        table: the nodes and their pods. release: whose behaviour is followed.
+        snapshot: the nodes and their pods. release: whose behaviour is followed.
         namespaces: namespace -> its labels.
         services, replication_controllers, replica_sets, stateful_sets: by which pods are counted as belonging together.
         budgets: PodDisruptionBudgets, for preemption. volumes: claims, volumes, classes and what CSI drivers say.
         claims: of devices, with the devices and their classes.
     """
 
-    table: NodeTable
+    snapshot: Snapshot
     release: Release
     namespaces: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     services: Sequence[Service] = ()
@@ -182,13 +182,13 @@ class NodePlugin(Plugin):
     def filter(self, state: Any, info: PodInfo, context: Context, rows: Rows) -> Verdicts:
         found = Verdicts.passing(len(rows))
         for place, row in enumerate(rows):
-            reason = self.filter_node(info.pod, *_node(context.table, int(row)))
+            reason = self.filter_node(info.pod, *_node(context.snapshot, int(row)))
             if reason is not None:
                 found.reject_row(place, Code.Unschedulable, (reason,))
         return found
 
     def score(self, state: Any, info: PodInfo, context: Context, rows: Rows) -> Scores:
-        made = np.array([self.score_node(info.pod, *_node(context.table, int(row))) for row in rows], np.int64)
+        made = np.array([self.score_node(info.pod, *_node(context.snapshot, int(row))) for row in rows], np.int64)
         bad = made[(made < 0) | (made > MAX_NODE_SCORE)]
         if len(bad):
             raise KitError(
@@ -204,8 +204,8 @@ class NodePlugin(Plugin):
         return getattr(type(self), own) is not getattr(NodePlugin, own)
 
 
-def _node(table: NodeTable, row: int) -> tuple[Node, list[Pod]]:
-    return table.nodes[row], [info.pod for info in table.pods[row].values()]
+def _node(snapshot: Snapshot, row: int) -> tuple[Node, list[Pod]]:
+    return snapshot.nodes[row], [info.pod for info in snapshot.pods[row].values()]
 
 
 def default_normalize(scores: Scores, *, reverse: bool = False) -> Scores:

@@ -21,7 +21,7 @@ import numpy as np
 from kitlib.api.core import Pod
 from kitlib.api.policy import PodDisruptionBudget
 from kitlib.api.selectors import LabelSelectorMatcher
-from kitlib.scheduler.cycle import FilterOutcome, Nominated, filters, fit_error, fits
+from kitlib.scheduler.cycle import FilterOutcome, Nominated, filters, fit_error, run_filter_plugins_with_nominated_pods
 from kitlib.scheduler.framework.plugin import Context
 from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.status import Code, Status
@@ -97,13 +97,13 @@ def preempt(
 
     Source: Evaluator.Preempt, DryRunPreemption.
     """
-    refusal = eligible(info, context, outcome)
+    refusal = pod_eligible_to_preempt_others(info, context, outcome)
     if refusal is not None:
         return Preemption(Code.Unschedulable, _message(context, refusal), eligible=False)
-    table = context.table
+    table = context.snapshot
     statuses: Counter[str] = Counter()
     promising = outcome.rows[outcome.codes[outcome.rows] == Code.Unschedulable]
-    if outcome.narrowed is not None and not context.release.enabled("KitAbsentNodesHaveStatus"):
+    if outcome.prefilter_node_names is not None and not context.release.enabled("KitAbsentNodesHaveStatus"):
         absent = np.setdiff1d(np.arange(len(table)), outcome.rows)
         promising = np.union1d(promising, absent)
     statuses[NOT_HELPFUL] += len(table) - len(promising)
@@ -120,7 +120,7 @@ def preempt(
             if by_resources:
                 found = known[row] = victims_by_resources(info, context, row)
             else:
-                found = victims_on(profile, info, context, row, outcome, promised)
+                found = select_victims_on_node(profile, info, context, row, outcome, promised)
         if isinstance(found, Status):
             statuses.update(found.reasons)
         elif not found.victims:
@@ -135,7 +135,7 @@ def preempt(
     if not candidates:
         counted = {reason: count for reason, count in statuses.items() if count}
         return Preemption(Code.Unschedulable, _message(context, fit_error(len(table), counted, context.release)))
-    return Preemption(Code.Success, "", candidates, choose(list(candidates.values())))
+    return Preemption(Code.Success, "", candidates, pick_one_node_for_preemption(list(candidates.values())))
 
 
 def _message(context: Context, text: str) -> str:
@@ -144,17 +144,17 @@ def _message(context: Context, text: str) -> str:
     return context.release.text("post_filter").format(message=text)
 
 
-def eligible(info: PodInfo, context: Context, outcome: FilterOutcome) -> str | None:
+def pod_eligible_to_preempt_others(info: PodInfo, context: Context, outcome: FilterOutcome) -> str | None:
     """Why the pod may not preempt; None = it may. Victims of an earlier cycle that still leave are waited for.
 
     Source: PodEligibleToPreemptOthers, podTerminatingByPreemption.
     """
     if info.pod.spec.preemption_policy == "Never":
         return context.release.text("preemption_never")
-    row = context.table.index.get(info.pod.status.nominated_node_name, -1)
+    row = context.snapshot.index.get(info.pod.status.nominated_node_name, -1)
     if row < 0 or outcome.codes[row] == Code.UnschedulableAndUnresolvable:
         return None
-    leaving = (o for o in context.table.pods[row].values() if o.priority < info.priority)
+    leaving = (o for o in context.snapshot.pods[row].values() if o.priority < info.priority)
     waits = any(_leaves_by_preemption(o, context) for o in leaving)
     return context.release.text("preemption_terminating") if waits else None
 
@@ -168,7 +168,7 @@ def _leaves_by_preemption(info: PodInfo, context: Context) -> bool:
     )
 
 
-def victims_on(
+def select_victims_on_node(
     profile: Profile,
     info: PodInfo,
     context: Context,
@@ -180,7 +180,7 @@ def victims_on(
 
     Source: SelectVictimsOnNode.
     """
-    table = context.table
+    table = context.snapshot
     lower = [other for other in table.pods[row].values() if other.priority < info.priority]
     if not lower:
         reason = context.release.text("no_victims").format(node=table.names[row], pod=info.pod.name)
@@ -189,16 +189,16 @@ def victims_on(
     try:
         for other in lower:
             table.remove(other)
-        status = fits(profile, info, context, row, outcome, nominated)
+        status = run_filter_plugins_with_nominated_pods(profile, info, context, row, outcome, nominated)
         if not status.ok:
             return status
-        violating, others = split_by_budgets(sorted(lower, key=importance), context.budgets)
+        violating, others = filter_pods_with_pdb_violation(sorted(lower, key=importance), context.budgets)
         victims: list[PodInfo] = []
         violations = 0
         for group, violates in ((violating, True), (others, False)):
             for other in group:
                 table.add(other, row)
-                if not fits(profile, info, context, row, outcome, nominated).ok:
+                if not run_filter_plugins_with_nominated_pods(profile, info, context, row, outcome, nominated).ok:
                     table.remove(other)
                     victims.append(other)
                     violations += violates
@@ -215,15 +215,17 @@ _NODE_ONLY = frozenset({"NodeUnschedulable", "NodeName", "TaintToleration", "Nod
 
 def _only_resources_matter(profile: Profile, outcome: FilterOutcome) -> bool:
     """Whether nothing that depends on other pods is in play but resources: then victims follow from sums alone."""
-    return outcome.narrowed is None and all(plugin.name in _NODE_ONLY for plugin in filters(profile, outcome))
+    return outcome.prefilter_node_names is None and all(
+        plugin.name in _NODE_ONLY for plugin in filters(profile, outcome)
+    )
 
 
 def victims_by_resources(info: PodInfo, context: Context, row: int) -> Candidate | Status:
-    """The victims on a node where nothing but resources is short; the same as `victims_on` finds, from sums.
+    """The victims on a node where only resources are short: as `select_victims_on_node`, from sums.
 
     Source: SelectVictimsOnNode.
     """
-    table = context.table
+    table = context.snapshot
     lower = [other for other in table.pods[row].values() if other.priority < info.priority]
     if not lower:
         reason = context.release.text("no_victims").format(node=table.names[row], pod=info.pod.name)
@@ -240,7 +242,7 @@ def victims_by_resources(info: PodInfo, context: Context, row: int) -> Candidate
     lacking = ((TOO_MANY_PODS,) if places < 0 else ()) + tuple(f"Insufficient {n}" for n in left if left[n] < 0)
     if lacking:
         return Status(Code.Unschedulable, lacking, "NodeResourcesFit")
-    violating, others = split_by_budgets(sorted(lower, key=importance), context.budgets)
+    violating, others = filter_pods_with_pdb_violation(sorted(lower, key=importance), context.budgets)
     victims: list[PodInfo] = []
     violations = 0
     for group, violates in ((violating, True), (others, False)):
@@ -260,7 +262,7 @@ def importance(info: PodInfo) -> tuple[int, datetime]:
     return -info.priority, info.pod.status.start_time or _NOW
 
 
-def split_by_budgets(
+def filter_pods_with_pdb_violation(
     pods: Sequence[PodInfo], budgets: Sequence[PodDisruptionBudget]
 ) -> tuple[list[PodInfo], list[PodInfo]]:
     """Pods whose removal would violate a budget, and the others. Source: filterPodsWithPDBViolation."""
@@ -287,7 +289,7 @@ def _covers(budget: PodDisruptionBudget, selector: LabelSelectorMatcher, pod: Po
     return pod.name not in budget.status.disrupted_pods
 
 
-def choose(candidates: list[Candidate]) -> list[str]:
+def pick_one_node_for_preemption(candidates: list[Candidate]) -> list[str]:
     """The best nodes: fewest violations, least important victims, smallest sum of priorities, fewest victims, and then
     those whose most important victims started last. Several may be left; they are equal.
 

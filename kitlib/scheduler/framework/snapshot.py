@@ -44,7 +44,7 @@ class Counted:
             self.column[info.row] += sign * amount
 
 
-class NodeTable:
+class Snapshot:
     """Nodes and the pods on them.
 
     Args:

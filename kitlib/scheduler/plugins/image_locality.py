@@ -25,7 +25,7 @@ class ImageLocality(Plugin):
     name = "ImageLocality"
 
     def score(self, state: Any, info: PodInfo, context: Context, rows: Rows) -> Scores:
-        table = context.table
+        table = context.snapshot
         containers = info.pod.spec.containers
         if context.release.enabled("KitImageLocalityCountsInit"):
             containers = [*info.pod.spec.init_containers, *containers]

@@ -72,7 +72,7 @@ class InterPodAffinity(Plugin):
             labelled = np.ones(len(rows), np.bool_)
             near = np.ones(len(rows), np.bool_)
             for term in info.required_affinity:
-                codes = context.table.label(term.topology_key)[0][rows]
+                codes = context.snapshot.label(term.topology_key)[0][rows]
                 labelled &= codes >= 0
                 near &= _counts(state.affinity, term.topology_key, codes) > 0
             # the first pod of a group that wants to be near itself may stand anywhere
@@ -82,7 +82,7 @@ class InterPodAffinity(Plugin):
             found.reject(~passes, Code.UnschedulableAndUnresolvable, AFFINITY)
         for places, reason in ((state.anti_affinity, ANTI_AFFINITY), (state.existing_anti, EXISTING)):
             for key in places:
-                codes = context.table.label(key)[0][rows]
+                codes = context.snapshot.label(key)[0][rows]
                 found.reject(_counts(places, key, codes) > 0, Code.Unschedulable, reason)
         return found
 
@@ -109,7 +109,7 @@ class InterPodAffinity(Plugin):
     def score(self, state: Places, info: PodInfo, context: Context, rows: Rows) -> Scores:
         total = np.zeros(len(rows), np.int64)
         for key in state:
-            total += _counts(state, key, context.table.label(key)[0][rows])
+            total += _counts(state, key, context.snapshot.label(key)[0][rows])
         return total
 
     def normalize(self, state: Any, scores: Scores) -> Scores:
@@ -128,7 +128,7 @@ def _all_match(terms: Iterable[Term], other: PodInfo, context: Context) -> bool:
 def _matching(term: Term, context: Context) -> NDArray[np.int64]:
     """How many pods of each row a term means."""
     names = context.namespaces
-    return context.table.counted(("term", term.key), lambda other: int(term.matches(other.pod, names)))
+    return context.snapshot.counted(("term", term.key), lambda other: int(term.matches(other.pod, names)))
 
 
 def _matching_all(terms: tuple[Term, ...], context: Context) -> NDArray[np.int64]:
@@ -136,17 +136,17 @@ def _matching_all(terms: tuple[Term, ...], context: Context) -> NDArray[np.int64
     if len(terms) == 1:
         return _matching(terms[0], context)
     key = ("terms", tuple(term.key for term in terms))
-    return context.table.counted(key, lambda other: int(_all_match(terms, other, context)))
+    return context.snapshot.counted(key, lambda other: int(_all_match(terms, other, context)))
 
 
 def _standing(context: Context, kind: str) -> Iterable[tuple[Term, NDArray[np.int64]]]:
     """The different terms of a kind that standing pods have, each with how many pods of each row have it."""
-    return context.table.standing_terms(kind)
+    return context.snapshot.standing_terms(kind)
 
 
 def _add(places: Places, context: Context, term: Term, by_row: NDArray[np.int64]) -> None:
     """Count by place what stands on the rows; a place that nothing stands in is not made."""
-    codes, values = context.table.label(term.topology_key)
+    codes, values = context.snapshot.label(term.topology_key)
     rows = np.flatnonzero(by_row)
     rows = rows[codes[rows] >= 0]
     if not len(rows):

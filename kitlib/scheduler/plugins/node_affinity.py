@@ -63,7 +63,7 @@ class NodeAffinity(Plugin):
     def filter(self, state: Any, info: PodInfo, context: Context, rows: Rows) -> Verdicts:
         found = Verdicts.passing(len(rows))
         if self.added is not None and self.added.required is not None:
-            nodes = context.table.nodes
+            nodes = context.snapshot.nodes
             allowed = np.array([matches_node_selector(self.added.required, nodes[row]) for row in rows], np.bool_)
             found.reject(~allowed, Code.UnschedulableAndUnresolvable, ENFORCED)
         fits = required_matches(info.pod, context, rows)
@@ -79,7 +79,7 @@ class NodeAffinity(Plugin):
         return [term for term in terms if term[0]] if terms else SKIP
 
     def score(self, state: Any, info: PodInfo, context: Context, rows: Rows) -> Scores:
-        table = context.table
+        table = context.snapshot
         return np.array(
             [sum(weight for weight, term in state if matches_term(term, table.nodes[row])) for row in rows], np.int64
         )
@@ -90,7 +90,7 @@ class NodeAffinity(Plugin):
 
 def required_matches(pod: Pod, context: Context, rows: Rows) -> NDArray[np.bool_]:
     """Which rows the pod's selector and required affinity allow."""
-    table = context.table
+    table = context.snapshot
     fits = np.ones(len(rows), np.bool_)
     for key, value in pod.spec.node_selector.items():
         codes, values = table.label(key)

@@ -21,6 +21,6 @@ class NodeName(Plugin):
         found = Verdicts.passing(len(rows))
         wanted = info.pod.spec.node_name
         if wanted:
-            others = rows != context.table.index.get(wanted, -1)
+            others = rows != context.snapshot.index.get(wanted, -1)
             found.reject(others, Code.UnschedulableAndUnresolvable, "node(s) didn't match the requested node name")
         return found

@@ -26,7 +26,7 @@ class NodePorts(Plugin):
     def filter(self, state: Any, info: PodInfo, context: Context, rows: Rows) -> Verdicts:
         found = Verdicts.passing(len(rows))
         for place, row in enumerate(rows):
-            taken = context.table.ports[row]
+            taken = context.snapshot.ports[row]
             if taken and any(_conflicts(port, taken) for port in state):
                 found.reject_row(place, Code.Unschedulable, (NOT_FREE,))
         return found

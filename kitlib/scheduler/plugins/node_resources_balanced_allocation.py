@@ -38,7 +38,7 @@ class NodeResourcesBalancedAllocation(Plugin):
 
     def score(self, state: Any, info: PodInfo, context: Context, rows: Rows) -> Scores:
         key = (self, "score", info.signature)
-        found: Scores = context.table.kept(key, lambda some: (self._score(state, context, some),))[0][rows]
+        found: Scores = context.snapshot.kept(key, lambda some: (self._score(state, context, some),))[0][rows]
         return found
 
     def _score(self, state: Amounts, context: Context, rows: Rows) -> Scores:
@@ -53,7 +53,7 @@ class NodeResourcesBalancedAllocation(Plugin):
         """Standard deviation of the used fractions with `more` on the nodes; extended resources only if asked for."""
         fractions: list[NDArray[np.float64]] = []
         counted: list[NDArray[np.bool_]] = []
-        table = context.table
+        table = context.snapshot
         for name in self.resources:
             if name not in NATIVE and not asked_for.get(name):
                 continue

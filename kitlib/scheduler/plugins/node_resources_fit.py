@@ -48,7 +48,7 @@ class NodeResourcesFit(Plugin):
         return "/" in name and (name in self.ignored or name.partition("/")[0] in self.ignored_groups)
 
     def filter(self, state: Any, info: PodInfo, context: Context, rows: Rows) -> Verdicts:
-        table = context.table
+        table = context.snapshot
 
         def short(some: Rows) -> tuple[NDArray[np.bool_]]:
             found = table.pod_count[some] + 1 > table.allowed_pods[some]
@@ -65,7 +65,7 @@ class NodeResourcesFit(Plugin):
 
     def _reasons(self, state: Amounts, context: Context, every: Rows, places: Rows) -> Verdicts:
         """The verdicts, of which some are known to be rejections: which resources are short there."""
-        table, rows = context.table, every[places]
+        table, rows = context.snapshot, every[places]
         full = table.pod_count[rows] + 1 > table.allowed_pods[rows]
         lacking: list[tuple[str, NDArray[np.bool_]]] = []
         never = np.zeros(len(rows), np.bool_)
@@ -97,7 +97,7 @@ class NodeResourcesFit(Plugin):
 
     def score(self, state: Any, info: PodInfo, context: Context, rows: Rows) -> Scores:
         key = (self, "score", info.signature)
-        found: Scores = context.table.kept(key, lambda some: (self._score(state, context, some),))[0][rows]
+        found: Scores = context.snapshot.kept(key, lambda some: (self._score(state, context, some),))[0][rows]
         return found
 
     def _score(self, state: Amounts, context: Context, rows: Rows) -> Scores:
@@ -105,7 +105,7 @@ class NodeResourcesFit(Plugin):
         for name, weight in self.resources:
             if name not in NATIVE and not state[name]:
                 continue
-            has = context.table.column(name, context.table.allocatable)[rows]
+            has = context.snapshot.column(name, context.snapshot.allocatable)[rows]
             asked = _non_zero_column(context, name)[rows] + state[name]
             there = has > 0
             one = self._one(asked, has)
@@ -158,7 +158,7 @@ def _non_zero_request(info: PodInfo, name: str) -> int:
 
 
 def _non_zero_column(context: Context, name: str) -> Column:
-    table = context.table
+    table = context.snapshot
     if name == "cpu":
         return table.non_zero_cpu
     return table.non_zero_memory if name == "memory" else table.column(name, table.requested)

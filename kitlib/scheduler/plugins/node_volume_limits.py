@@ -30,7 +30,7 @@ class NodeVolumeLimits(Plugin):
     def filter(self, state: Any, info: PodInfo, context: Context, rows: Rows) -> Verdicts:
         found = Verdicts.passing(len(rows))
         for place, row in enumerate(rows):
-            csi_node = context.volumes.csi_nodes.get(context.table.names[row])
+            csi_node = context.volumes.csi_nodes.get(context.snapshot.names[row])
             limits = {
                 driver.name: driver.allocatable.count
                 for driver in (csi_node.spec.drivers if csi_node else ())
@@ -39,7 +39,7 @@ class NodeVolumeLimits(Plugin):
             if not limits:
                 continue
             standing: set[tuple[str, str]] = set()
-            for other in context.table.pods[row].values():
+            for other in context.snapshot.pods[row].values():
                 standing |= attachable(other.pod, context)
             used = _by_driver(standing)
             more = _by_driver(state - standing)

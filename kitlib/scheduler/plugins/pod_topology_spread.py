@@ -108,13 +108,13 @@ class PodTopologySpread(Plugin):
         constraints = self.constraints(info.pod, context, "DoNotSchedule")
         if not constraints:
             return PreFilterResult(SKIP)
-        rows = context.table.every_row()
+        rows = context.snapshot.every_row()
         eligible = _with_all_keys(constraints, context, rows)
         if not context.release.enabled("NodeInclusionPolicyInPodTopologySpread"):
             eligible &= _affinity(info.pod, context, rows)
         counts, smallest = [], []
         for one in constraints:
-            codes, values = context.table.label(one.topology_key)
+            codes, values = context.snapshot.label(one.topology_key)
             there = eligible & _included(one, info.pod, context, rows)
             domains = np.unique(codes[there])
             if not context.release.enabled("KitSpreadHonoursNodeAffinity"):
@@ -128,7 +128,7 @@ class PodTopologySpread(Plugin):
     def filter(self, state: FilterState, info: PodInfo, context: Context, rows: Rows) -> Verdicts:
         found = Verdicts.passing(len(rows))
         for one, counts, smallest in zip(state.constraints, state.counts, state.smallest, strict=True):
-            codes = context.table.label(one.topology_key)[0][rows]
+            codes = context.snapshot.label(one.topology_key)[0][rows]
             missing = codes < 0
             found.reject(missing, Code.UnschedulableAndUnresolvable, MISSING_LABEL)
             own = int(one.selector.matches(info.pod.metadata.labels))
@@ -146,7 +146,7 @@ class PodTopologySpread(Plugin):
                 return SKIP
             return ScoreState([], [], [], np.zeros(len(rows), np.bool_))
         need_all = bool(info.pod.spec.topology_spread_constraints) or not self.system_defaults
-        table = context.table
+        table = context.snapshot
         every = table.every_row()
         having = _with_all_keys(constraints, context, every)
         ignored = ~having[rows] if need_all else np.zeros(len(rows), np.bool_)
@@ -175,7 +175,7 @@ class PodTopologySpread(Plugin):
     def score(self, state: ScoreState, info: PodInfo, context: Context, rows: Rows) -> Scores:
         total = np.zeros(len(rows), np.float64)
         for one, counts, weight in zip(state.constraints, state.counts, state.weights, strict=True):
-            codes = context.table.label(one.topology_key)[0][rows]
+            codes = context.snapshot.label(one.topology_key)[0][rows]
             if len(counts):
                 part = counts[codes] * weight + (one.max_skew - 1)
                 total += np.where(codes >= 0, part, 0.0)
@@ -244,7 +244,7 @@ def _with_all_keys(constraints: Sequence[Constraint], context: Context, rows: Ro
     """Rows that have every constraint's label. Source: nodeLabelsMatchSpreadConstraints."""
     having = np.ones(len(rows), np.bool_)
     for one in constraints:
-        having &= context.table.label(one.topology_key)[0][rows] >= 0
+        having &= context.snapshot.label(one.topology_key)[0][rows] >= 0
     return having
 
 
@@ -254,7 +254,7 @@ def _included(one: Constraint, pod: Pod, context: Context, rows: Rows) -> NDArra
     if one.honour_affinity:
         included &= _affinity(pod, context, rows)
     if one.honour_taints:
-        codes, lists = context.table.taint_groups()
+        codes, lists = context.snapshot.taint_groups()
         welcome = [untolerated_taint(t, pod.spec.tolerations, repels_scheduling) is None for t in lists]
         included &= np.array(welcome, np.bool_)[codes[rows]] if lists else True
     return included
@@ -273,7 +273,7 @@ def _count(
         meta = other.pod.metadata
         return int(meta.namespace == namespace and not other.terminating and selector.matches(meta.labels))
 
-    matching = context.table.counted(("spread", namespace, selector), matches)
+    matching = context.snapshot.counted(("spread", namespace, selector), matches)
     rows = np.flatnonzero(matching * there * (codes >= 0))
     np.add.at(counts, codes[rows], matching[rows])
     return counts

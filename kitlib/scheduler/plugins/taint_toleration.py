@@ -24,7 +24,7 @@ class TaintToleration(Plugin):
 
     def filter(self, state: Any, info: PodInfo, context: Context, rows: Rows) -> Verdicts:
         found = Verdicts.passing(len(rows))
-        codes, lists = context.table.taint_groups()
+        codes, lists = context.snapshot.taint_groups()
         mine = codes[rows]
         for number, taints in enumerate(lists):
             repelling = untolerated_taint(taints, info.pod.spec.tolerations, repels_scheduling)
@@ -37,7 +37,7 @@ class TaintToleration(Plugin):
         return [t for t in info.pod.spec.tolerations if t.effect in ("", "PreferNoSchedule")]
 
     def score(self, state: Any, info: PodInfo, context: Context, rows: Rows) -> Scores:
-        codes, lists = context.table.taint_groups()
+        codes, lists = context.snapshot.taint_groups()
         counts = np.array([_unwelcome(taints, state) for taints in lists], np.int64)
         return counts[codes[rows]]
 

@@ -74,7 +74,7 @@ class VolumeBinding(Plugin):
     def filter(self, state: Any, info: PodInfo, context: Context, rows: Rows) -> Verdicts:
         found = Verdicts.passing(len(rows))
         for place, row in enumerate(rows):
-            reasons = problems(state, context.table.nodes[row], context.volumes)
+            reasons = problems(state, context.snapshot.nodes[row], context.volumes)
             if reasons:
                 found.reject_row(place, Code.UnschedulableAndUnresolvable, reasons)
         return found

@@ -40,7 +40,7 @@ class VolumeRestrictions(Plugin):
         disks, once = state
         found = Verdicts.passing(len(rows))
         for place, row in enumerate(rows):
-            others = [other.pod for other in context.table.pods[row].values()]
+            others = [other.pod for other in context.snapshot.pods[row].values()]
             if any(_conflict(disk, other) for disk in disks for other in others):
                 found.reject_row(place, Code.Unschedulable, (DISK_CONFLICT,))
             elif once and any(

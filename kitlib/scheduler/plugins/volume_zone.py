@@ -44,7 +44,7 @@ class VolumeZone(Plugin):
     def filter(self, state: Any, info: PodInfo, context: Context, rows: Rows) -> Verdicts:
         found = Verdicts.passing(len(rows))
         for place, row in enumerate(rows):
-            labels = context.table.nodes[row].metadata.labels
+            labels = context.snapshot.nodes[row].metadata.labels
             if not any(key in labels for key in LABELS):
                 continue  # a node without zones is no zone's enemy
             for key, values in state:

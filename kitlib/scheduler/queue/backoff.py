@@ -30,7 +30,7 @@ class Backoff:
     max_ms: int = MAX_BACKOFF_MS
     aligned: bool = True
 
-    def duration_ms(self, count: int) -> int:
+    def calculate_backoff_duration(self, count: int) -> int:
         """Wait after `count` failures: `initial * 2^(count-1)`, at most `max`; 0 before the first failure.
 
         The longest wait is taken as soon as doubling would pass it.
@@ -53,7 +53,7 @@ class Backoff:
         """When the wait that began at `since_ms` after `count` failures ends; None where there is no wait."""
         if self.max_ms == 0 or count == 0:
             return None
-        return self.align_ms(since_ms + self.duration_ms(count))
+        return self.align_ms(since_ms + self.calculate_backoff_duration(count))
 
     def is_waiting(self, expires_ms: int | None, now_ms: int) -> bool:
         """Whether a pod that may be tried again from `expires_ms` on must still wait.

@@ -104,7 +104,7 @@ class DynamicResources(Plugin):
     def filter(self, state: State, info: PodInfo, context: Context, rows: Rows) -> Verdicts:
         verdicts = Verdicts.passing(len(rows))
         for place, row in enumerate(rows):
-            status = _on(state, context.table.nodes[row])
+            status = _on(state, context.snapshot.nodes[row])
             if not status.ok:
                 verdicts.reject_row(place, status.code, status.reasons)
                 if status.code is Code.Error:
@@ -122,7 +122,7 @@ class DynamicResources(Plugin):
         wanted = [claim.spec.devices.requests for claim in state.allocator.claims]
         points = np.zeros(len(rows), np.int64)
         for place, row in enumerate(rows):
-            for requests, result in zip(wanted, state.found.get(context.table.names[row], ()), strict=False):
+            for requests, result in zip(wanted, state.found.get(context.snapshot.names[row], ()), strict=False):
                 served = {one.request for one in result.devices.results}
                 for request in requests:
                     for i, sub in enumerate(request.first_available):
