@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from kitlib.charts.base import Chart
 from kitlib.charts.style import BLUE, GREEN, ORANGE, PATTERN, PURPLE, VERMILLION
-from kitlib.views.meanings import size
+from kitlib.views.units import size
 
 _PARTS = (
     ("kube-reserved", PURPLE, "/"),

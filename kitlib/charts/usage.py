@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from kitlib.charts.base import Chart
 from kitlib.charts.style import VERMILLION, series_color
-from kitlib.views.meanings import size
+from kitlib.views.units import size
 
 _DASHES = ("solid", "dot", "dash", "longdash", "dashdot", "longdashdot")
 

@@ -17,7 +17,7 @@ from urllib.parse import quote
 from kitlib.api.errors import KitError
 from kitlib.lab.files import copy_whole, write_whole
 
-COURSE_ROOMS = ("notebooks", "labs")
+COURSE_KINDS = ("notebooks", "labs")
 
 
 @dataclass(frozen=True)
@@ -67,17 +67,17 @@ class Copied:
     kept: list[str] = field(default_factory=list)
 
 
-def course_source(room: str) -> Path:
+def course_source(kind: str) -> Path:
     """Where the package keeps `notebooks` or `labs`: inside the wheel, or beside the package in a checkout.
 
     Raises:
         KitError: neither is there.
     """
     package = Path(__file__).resolve().parents[1]
-    for place in (package / f"_{room}", package.parent / room):
+    for place in (package / f"_{kind}", package.parent / kind):
         if place.is_dir():
             return place
-    raise KitError(f"the {room} of the course are not part of this installation")
+    raise KitError(f"the {kind} of the course are not part of this installation")
 
 
 def make_course_folder(folder: str | Path) -> Copied:
@@ -92,12 +92,12 @@ def make_course_folder(folder: str | Path) -> Copied:
     try:
         target.mkdir(parents=True, exist_ok=True)
         record = json.loads(record_file.read_text()) if record_file.exists() else {}
-        for room in COURSE_ROOMS:
-            source = course_source(room)
+        for kind in COURSE_KINDS:
+            source = course_source(kind)
             for file in sorted(p for p in source.rglob("*") if p.is_file()):
                 below = file.relative_to(source)
                 if not _LEFT_OUT.intersection(below.parts):
-                    _bring(file, target, f"{room}/{below.as_posix()}", record, done)
+                    _bring(file, target, f"{kind}/{below.as_posix()}", record, done)
         write_whole(record_file, json.dumps(record, indent=1, sort_keys=True))
     except OSError as error:
         raise KitError(f"course folder {target}: {error.strerror or error}") from error

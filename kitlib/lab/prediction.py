@@ -126,7 +126,7 @@ class Prediction:
         """The question with radio buttons or a number field; a group that screen readers call by the question."""
         import ipywidgets as ipw
 
-        from kitlib.widgets.access import Access
+        from kitlib.widgets.accessibility import Access
         from kitlib.widgets.field import Field
 
         field = None

@@ -14,7 +14,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
 from kitlib.kubelet.cm.cgroup_tree import MOUNT, Cgroup, CgroupTree
-from kitlib.views.meanings import meaning
+from kitlib.views.units import meaning
 
 MISSING = "missing"
 COLOURS = {"Guaranteed": "green", "Burstable": "yellow", "BestEffort": "red"}

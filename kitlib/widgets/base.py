@@ -20,7 +20,7 @@ import plotly.graph_objects as go
 
 from kitlib.api.errors import KitError
 from kitlib.charts.base import Chart
-from kitlib.widgets.access import Access
+from kitlib.widgets.accessibility import Access
 from kitlib.widgets.field import Field, labelled
 from kitlib.widgets.plot_picture import PlotPicture
 from kitlib.widgets.ticker import Ticker

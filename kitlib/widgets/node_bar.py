@@ -23,7 +23,7 @@ from kitlib.kubelet.cm.node_allocatable import (
     validate_node_allocatable,
 )
 from kitlib.kubelet.config.machine import MachineInfo
-from kitlib.views.meanings import size
+from kitlib.views.units import size
 from kitlib.widgets.base import Field, KitWidget
 from kitlib.widgets.nodes import node_of
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kitlib.cluster import Cluster
-from kitlib.views.operator import describe
+from kitlib.views.kubectl import describe
 
 
 def told(cluster: Any, node: str = "n") -> list[tuple[str, str]]:

@@ -25,7 +25,7 @@ def agents(traces: Traces) -> dict[str, int]:
     for pid in traces.processes(traces.ids()):
         status = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
         command = Path(f"/proc/{pid}/cmdline").read_bytes()
-        if b"boot.py" in command and status["NSpid"].split()[-1] != "1":
+        if b"watchdog.py" in command and status["NSpid"].split()[-1] != "1":
             container = next(i for i in traces.ids() if i in Path(f"/proc/{pid}/cgroup").read_text())
             found[container] = int(pid)
     return found

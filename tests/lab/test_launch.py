@@ -12,7 +12,7 @@ def packaged(tmp_path, monkeypatch):
     for name in ("notebooks/01-first.ipynb", "labs/01-lab/lab.ipynb", "labs/01-lab/solution/answers.py"):
         (source / name).parent.mkdir(parents=True, exist_ok=True)
         (source / name).write_text("one")
-    monkeypatch.setattr(launch, "course_source", lambda room: source / room)
+    monkeypatch.setattr(launch, "course_source", lambda kind: source / kind)
     return source
 
 

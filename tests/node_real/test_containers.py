@@ -65,7 +65,7 @@ def test_the_load_uses_the_memory_it_is_told_and_ends_with_its_code() -> None:
     phases = json.dumps([[0.2, 0.3, 40 << 20]])
     code = (
         "import runpy, sys; sys.argv = ['load', sys.argv[1], '7']\n"
-        f"try: runpy.run_path({oci.LOAD!r}, run_name='__main__')\n"
+        f"try: runpy.run_path({oci.WORKLOAD_PROCESS!r}, run_name='__main__')\n"
         # not getrusage: ru_maxrss begins with what the parent, pytest, had
         "except SystemExit as end: print(end.code, open('/proc/self/status').read().split('VmHWM:')[1].split()[0])"
     )
@@ -77,7 +77,7 @@ def test_the_load_uses_the_memory_it_is_told_and_ends_with_its_code() -> None:
 
 def test_the_load_is_as_many_processes_as_it_is_told_and_gives_them_back() -> None:
     phases = json.dumps([[1.0, 0.0, 0, 6], [0.1, 0.0, 0, 2]])
-    run = subprocess.Popen([sys.executable, "-I", "-S", oci.LOAD, phases, "0"])
+    run = subprocess.Popen([sys.executable, "-I", "-S", oci.WORKLOAD_PROCESS, phases, "0"])
     most, end = 0, time.monotonic() + 20
     while run.poll() is None and time.monotonic() < end:
         with suppress(OSError), open(f"/proc/{run.pid}/task/{run.pid}/children") as file:
@@ -214,8 +214,8 @@ def test_the_image_carries_the_rooms_that_run_in_a_node_and_nothing_else() -> No
         given = archive.extractfile("Dockerfile")
         assert given is not None and b"BASE=some/base:1" in given.read()
     rooms = {name.split("/")[2] for name in names if name.startswith("site/kitlib/") and name.count("/") > 2}
-    assert rooms == {*image.ROOMS}
-    assert "site/kitlib/node/real/boot.py" in names
+    assert rooms == {*image.PACKAGES}
+    assert "site/kitlib/node/real/watchdog.py" in names
     assert not any("__pycache__" in name for name in names)
     assert image.tag() == f"kitlib-node:{image.fingerprint()}"
 
@@ -271,8 +271,8 @@ def test_the_watchdog_ends_with_its_input_even_where_the_agent_is_stopped(tmp_pa
     stuck = tmp_path / "kitlib/node/real/agent.py"
     stuck.parent.mkdir(parents=True)
     stuck.write_text("import os, time\ndef main():\n    os.write(1, b'up\\n')\n    time.sleep(30)\n")
-    boot = stuck.parent / "boot.py"
-    boot.write_text((image.PACKAGE / "node/real/boot.py").read_text())
+    boot = stuck.parent / "watchdog.py"
+    boot.write_text((image.PACKAGE / "node/real/watchdog.py").read_text())
     command = [sys.executable, "-I", "-S", str(boot)]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert process.stdin is not None and process.stdout is not None

@@ -11,7 +11,7 @@ from rich.console import Console
 from kitlib.kubelet.cm.cgroup_tree import Cgroup, CgroupFile, CgroupTree, Reason
 from kitlib.views import TreeView, cgroup_frame
 from kitlib.views.frames import mark_differences
-from kitlib.views.meanings import meaning, size
+from kitlib.views.units import meaning, size
 
 
 def desired() -> CgroupTree:

@@ -9,8 +9,8 @@ import pytest
 from kitlib.api.errors import NotFound
 from kitlib.cluster import Cluster
 from kitlib.kubelet.cm.cgroup_tree import Cgroup, CgroupFile, CgroupTree
-from kitlib.views.inside import free, inside_frame, meminfo, seen
-from kitlib.views.operator import metrics
+from kitlib.views.kubectl import metrics
+from kitlib.views.lxcfs import free, inside_frame, meminfo, seen
 from kitlib.views.shares import parts, shares_frame
 
 GI = 2**30

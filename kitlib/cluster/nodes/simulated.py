@@ -83,7 +83,7 @@ class LiveNode(CgroupNode):
         """The tree that the kubelet wants, with the reason for every value."""
         return self.kubelet.wanted
 
-    # Looking at the machine.
+    # What runs on the machine.
 
     def kernel_log(self) -> list[str]:
         """What `dmesg` shows."""

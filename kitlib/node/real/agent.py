@@ -23,9 +23,9 @@ from kitlib.api.meta import Condition
 from kitlib.api.serialize import from_dict, to_dict
 from kitlib.kubelet.images.image_gc import Image
 from kitlib.kubelet.loop.kubelet import Kubelet
-from kitlib.node.real import granted, mounts, protocol
+from kitlib.node.real import capabilities, mounts, protocol
 from kitlib.node.real.cgroupfs import RealCgroupFS
-from kitlib.node.real.looking import Looking
+from kitlib.node.real.introspection import Introspection
 from kitlib.node.real.runtime import CrunRuntime
 from kitlib.node.real.system import RealSystem, system_ooms
 
@@ -112,7 +112,7 @@ class Agent:
         self._rest = b""
         self._kubelet: Kubelet | None = None
         self._runtime: CrunRuntime | None = None
-        self._looking: Looking | None = None
+        self._introspection: Introspection | None = None
         self._bound: dict[str, Pod] = {}
         self._kills, self._told = 0, set[tuple[str, int]]()
         self._ends, self._wakes = os.pipe()
@@ -149,17 +149,17 @@ class Agent:
                     look = True
                 elif self._runtime is not None and descriptor in outputs:
                     self._runtime.drain(descriptor)
-            if self._looking is not None:
-                self._looking.sample(self._owner.send)
+            if self._introspection is not None:
+                self._introspection.sample(self._owner.send)
             if look:
                 self._look()
                 next_tick = self.clock() + TICK
             self._owner.flush()
 
     def _next_due(self) -> float:
-        if self._runtime is None or self._looking is None:
+        if self._runtime is None or self._introspection is None:
             return float("inf")
-        return min(self._runtime.next_kill(), self._looking.next_sample())
+        return min(self._runtime.next_kill(), self._introspection.next_sample())
 
     def _look(self) -> None:
         """Let the kubelet see what has happened; what goes wrong is told, and the next look tries again."""
@@ -173,12 +173,12 @@ class Agent:
 
     def _tell_system_ooms(self, kubelet: Kubelet) -> None:
         """Where a container was killed, see in the kernel's log whether the node itself had no memory left."""
-        if self._runtime is None or self._looking is None or self._runtime.kills == self._kills:
+        if self._runtime is None or self._introspection is None or self._runtime.kills == self._kills:
             return
         self._kills = self._runtime.kills
         top = kubelet.rules.path(kubelet.rules.kubepods)
         uids = [worker.pod.metadata.uid for worker in kubelet.workers]
-        for process in system_ooms(self._looking.kernel_log()["lines"], top, uids):
+        for process in system_ooms(self._introspection.kernel_log()["lines"], top, uids):
             if process not in self._told:
                 self._told.add(process)
                 kubelet.system_out_of_memory(*process)
@@ -220,7 +220,7 @@ class Agent:
             version_of_systemd = systemd.prepare()
         else:
             cgroups.prepare()
-        lowest = granted.lowest_score()
+        lowest = capabilities.lowest_score()
         mounts.be_subreaper()
         runtime = CrunRuntime(
             cgroups,
@@ -234,8 +234,8 @@ class Agent:
         system = RealSystem(cgroups, places=systemd.places if systemd is not None else ())
         self._kubelet = Kubelet(wanted, systemd or cgroups, runtime, self._owner, self.clock, system=system)
         self._runtime, self._owner.forget = runtime, runtime.forget
-        self._looking = Looking(self._kubelet, cgroups, runtime, self.clock)
-        self._does |= self._looking.requests()
+        self._introspection = Introspection(self._kubelet, cgroups, runtime, self.clock)
+        self._does |= self._introspection.requests()
         if systemd is not None:
             self._does["unit"] = systemd.systemd.show
         mounts.give_memory_back()
@@ -246,7 +246,7 @@ class Agent:
             "kernel": os.uname().release,
             "systemd": version_of_systemd,
             "cpus": sorted(os.sched_getaffinity(0)),
-            "limits": granted.limits(cgroups, wanted.machine, lowest),
+            "limits": capabilities.limits(cgroups, wanted.machine, lowest),
             "seconds": self.clock(),
             "began": self._began,
         }
@@ -266,7 +266,7 @@ class Agent:
         return self.clock() - began
 
     def _note(self, pod: Pod, text: str) -> None:
-        self._owner.event(pod, "Normal", "StandsIn", text)
+        self._owner.event(pod, "Normal", "ImageNotPulled", text)
 
 
 def _key(pod: Pod | None) -> list[str]:

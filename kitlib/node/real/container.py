@@ -1,8 +1,8 @@
 """A node's container: made with the smallest privilege that can own a cgroup tree, gone as soon as its owner is.
 
 It has no network, no volumes, no devices of the host, a read-only root and limits of its own. What the engine refuses
-is left out at the next try, and said. The container lives on the stream that its owner holds (`StdinOnce`, auto-remove
-and the watchdog in `boot.py`); labels name the owner, so that what was created and never started is found and removed.
+is left out at the next try, and said. The container lives on the stream that its owner holds (`StdinOnce`, auto-remove,
+`watchdog.py`); labels name the owner, so that what was created and never started is found and removed.
 
 Source: Docker Engine API ContainerCreate, ContainerAttach; capabilities(7).
 """
@@ -38,7 +38,7 @@ OVERHEAD = 96 * 2**20
 PIDS_OVERHEAD = 64
 MAX_PID = 4096
 CONTROL = "control-plane"
-"""The control plane's container is called so, and its first process is told so (`boot.py`)."""
+"""The control plane's container is called so, and its first process is told so (`watchdog.py`)."""
 SYSTEMD = "systemd"
 """What the first process is told where systemd is to be the node's."""
 CONTROL_MEMORY = 512 * 2**20

@@ -30,8 +30,8 @@ SYSTEMD = "-systemd"
 LABEL = "dev.kitlib.image"
 DEBIAN = "debian:bookworm-slim"
 PACKAGE = Path(__file__).resolve().parents[2]
-ROOMS = ("api", "kubelet", "node", "scheduler", "cluster")
-"""The parts of the kit that run in a node or in the control plane."""
+PACKAGES = ("api", "kubelet", "node", "scheduler", "cluster")
+"""The packages of the kit that run in a node or in the control plane."""
 _UNUSED = ("tests", "testing", "f2py", "distutils", "random", "polynomial", "fft", "doc", "include", "_pyinstaller")
 """What of numpy the scheduler has no use for; it weighs a third of it."""
 _UNUSED_FILES = ("_simd.", "_tests.")
@@ -47,8 +47,8 @@ class ImageError(KitError):
 def sources() -> Iterator[tuple[str, Path]]:
     """Every file of the kit that an image carries: its name there, and where it stands here."""
     yield "kitlib/__init__.py", PACKAGE / "__init__.py"
-    for room in ROOMS:
-        for path in sorted((PACKAGE / room).rglob("*.py")):
+    for package in PACKAGES:
+        for path in sorted((PACKAGE / package).rglob("*.py")):
             yield f"kitlib/{path.relative_to(PACKAGE).as_posix()}", path
 
 

@@ -22,7 +22,7 @@ from kitlib.node.common.workload import ANNOTATION, FOREVER, Workload, declared_
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 NOBODY = 65534
-LOAD = os.path.join(os.path.dirname(os.path.abspath(__file__)), "load.py")
+WORKLOAD_PROCESS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "workload_process.py")
 MASKED = (
     *("/proc/acpi", "/proc/asound", "/proc/kcore", "/proc/keys", "/proc/latency_stats", "/proc/timer_list"),
     *("/proc/timer_stats", "/proc/sched_debug", "/proc/scsi", "/proc/sysrq-trigger"),
@@ -50,7 +50,7 @@ def command(pod: Pod, container: Container) -> tuple[list[str], list[str]]:
         if left_out:
             listed = ", ".join(f"{name}=" for name in left_out)
             notes.append(f"{listed} of the declared workload is left out: a pod has no disk here")
-        return load_command(workload), notes
+        return workload_command(workload), notes
     words = [*container.command, *container.args]
     if words:
         return words, notes
@@ -58,13 +58,20 @@ def command(pod: Pod, container: Container) -> tuple[list[str], list[str]]:
     return list(PAUSE), notes
 
 
-def load_command(workload: Workload) -> list[str]:
+def workload_command(workload: Workload) -> list[str]:
     """A process that follows a declared workload."""
     phases = [
         [None if p.seconds == FOREVER else p.seconds, p.cpus, p.memory, *([p.pids] if p.pids > 1 else [])]
         for p in workload.phases
     ]
-    return [sys.executable or "/usr/bin/python3", "-I", "-S", LOAD, json.dumps(phases), str(workload.exit_code)]
+    return [
+        sys.executable or "/usr/bin/python3",
+        "-I",
+        "-S",
+        WORKLOAD_PROCESS,
+        json.dumps(phases),
+        str(workload.exit_code),
+    ]
 
 
 def bundle(

@@ -9,7 +9,7 @@ import pytest
 
 from kitlib.api.errors import KitError
 from kitlib.kubelet.config.machine import HugePages, MachineInfo
-from kitlib.node.real import granted, host, mounts
+from kitlib.node.real import capabilities, host, mounts
 from kitlib.node.real.cgroupfs import RealCgroupFS
 from kitlib.node.real.container import _missing_controller
 
@@ -60,9 +60,9 @@ def test_a_bound_that_the_engine_cannot_give_is_known_by_its_words(said: str, co
 def test_a_controller_that_is_not_there_is_said_with_what_does_not_hold(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(granted, "in_user_namespace", lambda: True)
+    monkeypatch.setattr(capabilities, "in_user_namespace", lambda: True)
     some = tree(tmp_path, "cpu memory pids")
-    assert granted.limits(some, MACHINE, 100) == [
+    assert capabilities.limits(some, MACHINE, 100) == [
         "oom_score_adj below 100 is refused here (the engine runs without root)",
         "no cpuset controller here: no pod is kept to its CPUs, exclusive ones neither",
         "more controllers come with more delegation to the engine's user "
@@ -72,18 +72,18 @@ def test_a_controller_that_is_not_there_is_said_with_what_does_not_hold(
     assert some.lacks("memory.swap.max")  # swap is not counted
     assert not some.lacks("memory.max")
     whole = tree(tmp_path, "cpuset cpu memory pids")
-    assert granted.limits(whole, MACHINE, -1000) == []
-    monkeypatch.setattr(granted, "in_user_namespace", lambda: False)
-    assert granted.limits(whole, MACHINE, 0) == ["oom_score_adj below 0 is refused here (no CAP_SYS_RESOURCE)"]
+    assert capabilities.limits(whole, MACHINE, -1000) == []
+    monkeypatch.setattr(capabilities, "in_user_namespace", lambda: False)
+    assert capabilities.limits(whole, MACHINE, 0) == ["oom_score_adj below 0 is refused here (no CAP_SYS_RESOURCE)"]
 
 
 def test_huge_pages_are_missed_only_where_the_node_was_to_have_some(tmp_path: Path) -> None:
     machine = MachineInfo(cores=1, memory=2**30, huge_pages=(HugePages(2**21, 4), HugePages(2**30, 0)))
     without = tree(tmp_path, "cpuset cpu memory pids")
-    assert granted.limits(without, machine, -1000) == ["no hugetlb controller here: no limit of huge pages holds"]
+    assert capabilities.limits(without, machine, -1000) == ["no hugetlb controller here: no limit of huge pages holds"]
     (tmp_path / "hugetlb.2MB.max").write_text("max")
     some = tree(tmp_path, "cpuset cpu memory pids hugetlb")
-    assert granted.limits(some, machine, -1000) == [
+    assert capabilities.limits(some, machine, -1000) == [
         "no huge pages of 1073741824 bytes here: their limits do not hold",
     ]
     assert some.lacks("hugetlb.1GB.max")
@@ -103,10 +103,10 @@ def test_the_agent_finds_the_lowest_score_that_it_may_have(
             score.write_text(str(value))
         return value >= least
 
-    monkeypatch.setattr(granted, "_SCORE", str(score))
-    monkeypatch.setattr(granted, "_set", kernel)
-    assert granted.lowest_score() == least
-    assert int(score.read_text()) == max(least, granted.AGENT_SCORE)
+    monkeypatch.setattr(capabilities, "_SCORE", str(score))
+    monkeypatch.setattr(capabilities, "_set", kernel)
+    assert capabilities.lowest_score() == least
+    assert int(score.read_text()) == max(least, capabilities.AGENT_SCORE)
 
 
 def test_a_tree_that_is_somebody_elses_is_named_with_the_way_out(

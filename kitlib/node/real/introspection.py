@@ -59,7 +59,7 @@ class Watched:
         self._open.clear()
 
 
-class Looking:
+class Introspection:
     """Answers an owner's questions about a node.
 
     Args:

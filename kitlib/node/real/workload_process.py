@@ -1,6 +1,7 @@
 """A process that follows a declared workload: phases of CPU use and memory, then an exit code.
 
-It runs inside a pod and imports nothing of the kit: `python3 -I -S load.py '[[10, 0.5, 104857600], [null, 1, 0]]' 0`.
+It runs inside a pod and imports nothing of the kit:
+`python3 -I -S workload_process.py '[[10, 0.5, 104857600], [null, 1, 0]]' 0`.
 Each phase is seconds (null = for ever), CPUs, bytes of memory that are touched and kept, and where it is not one how
 many processes it is. More than one CPU takes more than one process; a part of a CPU is busy for that part of every
 10 ms. Where the kernel refuses a process (pids.max), there are as many as it allows.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kitlib.cluster import Cluster
-from kitlib.views.operator import describe, metrics, top_node, top_pod
+from kitlib.views.kubectl import describe, metrics, top_node, top_pod
 
 POD = """
 apiVersion: v1

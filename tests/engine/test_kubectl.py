@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from kitlib.api.resource import Quantity
 from kitlib.cluster.control_plane.docker import DockerCluster
-from kitlib.views.inside import seen
-from kitlib.views.operator import describe, metrics, top_node, top_pod
+from kitlib.views.kubectl import describe, metrics, top_node, top_pod
+from kitlib.views.lxcfs import seen
 from kitlib.views.shares import parts
 from tests.engine.helpers import pod
 
