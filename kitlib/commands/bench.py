@@ -57,8 +57,10 @@ def _enforcement(options: argparse.Namespace) -> list[Figure]:
     from kitlib.api.defaults import set_defaults
     from kitlib.api.serialize import from_dict
     from kitlib.kubelet.cm.cgroup_config import resource_config_for_pod
-    from kitlib.kubelet.cm.container_config import ContainerContext, linux_container_resources
-    from kitlib.kubelet.cm.desired import NodeConfig, desired_tree
+    from kitlib.kubelet.cm.container_config import linux_container_resources
+    from kitlib.kubelet.cm.container_context import ContainerContext
+    from kitlib.kubelet.cm.desired import desired_tree
+    from kitlib.kubelet.cm.node_config import NodeConfig
     from kitlib.kubelet.config.machine import MachineInfo
 
     count = options.pods or 10_000

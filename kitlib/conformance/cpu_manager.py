@@ -10,9 +10,9 @@ from kitlib.api.podresources import containers_of
 from kitlib.api.release import Release
 from kitlib.api.serialize import from_dict
 from kitlib.kubelet.cm.cpumanager import CPUManagerError, CPUTopology, StaticPolicy
-from kitlib.kubelet.cm.cpuset import format_cpus, parse_cpus
 from kitlib.kubelet.config.machine import CPU
 from kitlib.kubelet.config.options import static_policy_option_problems
+from kitlib.kubelet.util.cpuset import format_cpus, parse_cpus
 
 FILE = "cpu_manager"
 INPUTS = frozenset({"kind", "cpus", "layout", "options", "numReservedCPUs", "reservedCPUs", "in"})

@@ -10,12 +10,8 @@ from kitlib.api.defaults import set_defaults
 from kitlib.api.podresources import containers_of, pod_limits, pod_requests
 from kitlib.api.serialize import from_dict
 from kitlib.kubelet.cm.cgroup_config import ResourceConfig, resource_config_for_pod
-from kitlib.kubelet.cm.container_config import (
-    ContainerContext,
-    LinuxContainerResources,
-    linux_container_resources,
-    sandbox_resources,
-)
+from kitlib.kubelet.cm.container_config import LinuxContainerResources, linux_container_resources, sandbox_resources
+from kitlib.kubelet.cm.container_context import ContainerContext
 from kitlib.kubelet.cm.memory_qos import NO_RESERVATION, TIERED_RESERVATION
 from kitlib.kubelet.qos.policy import container_oom_score_adjust
 from kitlib.kubelet.qos.qos_class import get_pod_qos, is_critical_pod, is_node_critical_pod

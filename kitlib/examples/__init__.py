@@ -16,10 +16,10 @@ from kitlib.api.defaults import set_defaults
 from kitlib.api.errors import KitError
 from kitlib.api.meta import ObjectMeta
 from kitlib.api.serialize import load
+from kitlib.kubelet.app.read import read_settings
 from kitlib.kubelet.cm.cgroup_names import Runtime
-from kitlib.kubelet.cm.desired import NodeConfig
+from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.config.machine import MachineInfo
-from kitlib.kubelet.config.settings import KubeletSettings
 
 FOLDER = Path(__file__).parent
 MEMORY = 3_156_062_208
@@ -45,7 +45,7 @@ def worked_node() -> NodeConfig:
     return NodeConfig(
         name="master",
         machine=MachineInfo(cores=8, memory=MEMORY, max_pid=4_194_304),
-        settings=KubeletSettings.read(path("worked_example_kubelet")),
+        settings=read_settings(path("worked_example_kubelet")),
         runtime=Runtime("containerd", cgroup_driver="cgroupfs"),
     )
 
@@ -76,7 +76,7 @@ def qos_reserved_node() -> NodeConfig:
     return NodeConfig(
         name="small",
         machine=MachineInfo.declare(2, "1G"),
-        settings=KubeletSettings.read(path("qos_reserved_kubelet")),
+        settings=read_settings(path("qos_reserved_kubelet")),
     )
 
 

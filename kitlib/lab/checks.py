@@ -15,7 +15,7 @@ from kitlib.api.core import Node, Pod
 from kitlib.api.errors import KitError, NotFound
 from kitlib.api.meta import KubeObject
 from kitlib.api.serialize import deepcopy
-from kitlib.kubelet.cm.cpuset import parse_cpus
+from kitlib.kubelet.util.cpuset import parse_cpus
 
 MOST = 2**63 - 1
 """Bytes: no limit."""

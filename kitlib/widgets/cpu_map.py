@@ -17,8 +17,8 @@ from kitlib.charts.cpu_map import cpu_map
 from kitlib.cluster.cluster import Cluster
 from kitlib.cluster.nodes.metrics import name_of
 from kitlib.kubelet.cm.cpumanager.checkpoint import load_state
-from kitlib.kubelet.cm.cpuset import parse_cpus
 from kitlib.kubelet.cm.resource_managers import ResourceManagers
+from kitlib.kubelet.util.cpuset import parse_cpus
 from kitlib.widgets.base import Field, KitWidget, labelled
 from kitlib.widgets.nodes import node_of
 

@@ -16,7 +16,8 @@ from kitlib.api.podresources import containers_of
 from kitlib.api.release import RELEASES, Release
 from kitlib.charts.base import Chart
 from kitlib.charts.pod_resources import pod_resources_chart
-from kitlib.kubelet.cm.desired import NodeConfig, desired_tree, running_containers
+from kitlib.kubelet.cm.desired import desired_tree, running_containers
+from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.config.machine import MachineInfo
 from kitlib.kubelet.qos.policy import container_oom_score_adjust
 from kitlib.kubelet.qos.qos_class import get_pod_qos

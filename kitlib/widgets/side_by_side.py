@@ -8,7 +8,7 @@ import ipywidgets as ipw
 
 from kitlib.charts.base import Chart
 from kitlib.charts.comparison import comparison_chart
-from kitlib.kubelet.cm.desired import NodeConfig
+from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.qos.qos_class import get_pod_qos
 from kitlib.widgets.base import KitWidget, labelled
 from kitlib.widgets.pod_builder import MACHINE, pod_files_chart

@@ -1,6 +1,6 @@
 """trader's cpuset belongs to it alone."""
 
-from kitlib.kubelet.cm.cpuset import format_cpus
+from kitlib.kubelet.util.cpuset import format_cpus
 from kitlib.lab import Checks, Facts, Wrong
 
 checks = Checks()

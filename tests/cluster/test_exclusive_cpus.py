@@ -68,12 +68,3 @@ def test_a_device_goes_from_the_manifest_to_the_environment_and_back() -> None:
         cluster.delete("Pod", "train")
         cluster.advance(60)
         assert "EXAMPLE_COM_GPU=gpu-0\n" in node.proc("next")["environ"]
-
-
-def test_a_still_node_shows_the_same_cpus() -> None:
-    machine = {"topology": {"sockets": 2, "numa": 2, "cores": 8}, "memory": "64Gi", "kubelet": STATIC}
-    with Cluster.simulated([machine], kubelets="still") as cluster:
-        cluster.apply(guaranteed("own", "16"))
-        tree = cluster.node("node-1").tree()
-        found = [c["cpuset.cpus"].value for c in tree.values() if c.kind == "container"]
-        assert found == ["8-15,40-47"]

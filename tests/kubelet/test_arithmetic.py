@@ -21,8 +21,6 @@ from kitlib.kubelet.cm.conversions import (
     shares_to_weight,
     shares_to_weight_by_runtime,
 )
-from kitlib.kubelet.cm.cpuset import format_cpus, parse_cpus
-from kitlib.kubelet.config.durations import duration, go_string, nanoseconds
 from kitlib.kubelet.eviction.thresholds import (
     Observation,
     ThresholdError,
@@ -30,6 +28,8 @@ from kitlib.kubelet.eviction.thresholds import (
     parse_threshold_config,
     thresholds_met,
 )
+from kitlib.kubelet.util.cpuset import format_cpus, parse_cpus
+from kitlib.kubelet.util.durations import duration, go_string, nanoseconds
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from kitlib.api.release import Release
 from kitlib.api.serialize import from_dict
 from kitlib.kubelet.cm.cpumanager import CPUManagerError, CPUState, CPUTopology, SMTAlignmentError, StaticPolicy
 from kitlib.kubelet.cm.cpumanager.checkpoint import checksum, dump_state, load_state
-from kitlib.kubelet.cm.cpuset import format_cpus, parse_cpus
 from kitlib.kubelet.config.machine import CPU
+from kitlib.kubelet.util.cpuset import format_cpus, parse_cpus
 
 ALPHA = Release.latest().with_gates({"CPUManagerPolicyAlphaOptions": True})
 

@@ -8,9 +8,10 @@ from kitlib.api.core import Pod
 from kitlib.api.defaults import set_defaults
 from kitlib.api.serialize import load
 from kitlib.examples import qos_reserved_node, qos_reserved_pods, worked_node, worked_pods
-from kitlib.kubelet.cm.desired import NodeConfig, desired_tree
+from kitlib.kubelet.app.read import read_settings
+from kitlib.kubelet.cm.desired import desired_tree
+from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.config.machine import MachineInfo
-from kitlib.kubelet.config.settings import KubeletSettings
 
 GUARANTEED = "/kubepods.slice/kubepods-pod5799fccc_d1f5_4958_b13f_6a82378a8934.slice"
 BURSTABLE = "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod18ec1047_8414_4905_8747_ccb1dd50e0bc.slice"
@@ -144,7 +145,7 @@ CHANGES = [
 
 
 def node(flags):
-    return NodeConfig(machine=MachineInfo.declare(4, "8Gi", max_pid=32768), settings=KubeletSettings.read(flags))
+    return NodeConfig(machine=MachineInfo.declare(4, "8Gi", max_pid=32768), settings=read_settings(flags))
 
 
 @pytest.mark.parametrize(("flags", "path", "file", "value"), CHANGES)
@@ -161,7 +162,7 @@ def test_without_cgroups_per_qos_there_are_neither_classes_nor_pods():
 
 
 def test_tiered_reservation_protects_memory():
-    settings = KubeletSettings.read(
+    settings = read_settings(
         "kind: KubeletConfiguration\nmemoryReservationPolicy: TieredReservation\nfeatureGates: {MemoryQoS: true}"
     )
     config = replace(node(""), settings=settings)

@@ -2,10 +2,10 @@
 
 import pytest
 
-from kitlib.kubelet.cm.desired import NodeConfig
-from kitlib.kubelet.cm.node_validation import node_problems
+from kitlib.kubelet.app.node_validation import node_problems
+from kitlib.kubelet.app.read import read_settings
+from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.config.machine import CPU, MachineInfo
-from kitlib.kubelet.config.settings import KubeletSettings
 
 TWO_SOCKETS = tuple(CPU(i, i, i // 2, 0, 0) for i in range(4))
 STATIC = "--cpu-manager-policy=static --reserved-cpus=0"
@@ -54,6 +54,6 @@ CASES = [
 
 @pytest.mark.parametrize(("settings", "version", "more", "message"), CASES)
 def test_settings_that_do_not_fit_the_machine_are_refused(settings, version, more, message):
-    node = NodeConfig(machine=MachineInfo.declare(4, "8Gi", **more), settings=KubeletSettings.read(settings))
+    node = NodeConfig(machine=MachineInfo.declare(4, "8Gi", **more), settings=read_settings(settings))
     problems = node_problems(node, version)
     assert [message in problem for problem in problems] == ([True] if message else [])

@@ -10,12 +10,13 @@ from kitlib.api.core import Pod
 from kitlib.api.defaults import set_defaults
 from kitlib.api.serialize import from_dict
 from kitlib.cluster import Cluster
-from kitlib.kubelet.cm.cpuset import parse_cpus
-from kitlib.kubelet.cm.desired import NodeConfig, desired_tree
+from kitlib.kubelet.app.read import read_settings
+from kitlib.kubelet.cm.desired import desired_tree
+from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.cm.resource_managers import ResourceManagers
 from kitlib.kubelet.cm.topologymanager.manager import AdmissionProblem
 from kitlib.kubelet.config.machine import MachineInfo, grouped
-from kitlib.kubelet.config.settings import KubeletSettings
+from kitlib.kubelet.util.cpuset import parse_cpus
 
 GI = 2**30
 GATE = ["--feature-gates=PodLevelResourceManagers=true"]
@@ -45,7 +46,7 @@ def pod(name: str, total: dict[str, str], *containers: dict[str, Any], inits: tu
 def node(*flags: str) -> NodeConfig:
     topology = grouped(sockets=2, cores=8, threads=1)
     machine = MachineInfo(cores=16, memory=16 * GI, topology=topology, numa_memory={0: 8 * GI, 1: 8 * GI})
-    return NodeConfig(machine=machine, settings=KubeletSettings.read([*flags]))
+    return NodeConfig(machine=machine, settings=read_settings([*flags]))
 
 
 def given(managers: ResourceManagers, made: Pod) -> dict[str, tuple[str, bool, str]]:
@@ -176,7 +177,7 @@ def test_whole_cores_are_asked_of_the_pod_not_of_its_containers() -> None:
     topology = grouped(sockets=1, cores=4, threads=2)
     machine = MachineInfo(cores=8, memory=16 * GI, topology=topology)
     flags = [*GATE, "--cpu-manager-policy=static", "--reserved-cpus=0,4", *BY_POD]
-    settings = KubeletSettings.read([*flags, "--cpu-manager-policy-options=full-pcpus-only=true"])
+    settings = read_settings([*flags, "--cpu-manager-policy-options=full-pcpus-only=true"])
     managers = ResourceManagers(NodeConfig(machine=machine, settings=settings))
     one = {"cpu": "1", "memory": "1Gi"}
     managers.admit(pod("even", {"cpu": "2", "memory": "2Gi"}, container("own", one), container("log")))

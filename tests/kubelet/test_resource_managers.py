@@ -13,13 +13,15 @@ from kitlib.api.core import Pod
 from kitlib.api.defaults import set_defaults
 from kitlib.api.errors import KitError
 from kitlib.api.serialize import from_dict
-from kitlib.kubelet.cm.desired import Assigned, NodeConfig, desired_tree
+from kitlib.kubelet.app.read import read_settings
+from kitlib.kubelet.cm.assigned import Assigned
+from kitlib.kubelet.cm.desired import desired_tree
 from kitlib.kubelet.cm.devicemanager.manager import DevicePlugin
+from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.cm.resource_managers import ResourceManagers
 from kitlib.kubelet.cm.topologymanager.hints import Hints, TopologyHint
 from kitlib.kubelet.cm.topologymanager.manager import AdmissionProblem, TopologyManager
 from kitlib.kubelet.config.machine import MachineInfo, grouped
-from kitlib.kubelet.config.settings import KubeletSettings
 
 GI = 2**30
 STATIC = ["--cpu-manager-policy=static", "--kube-reserved=cpu=1,memory=1Gi"]
@@ -46,7 +48,7 @@ def node(flags: list[str], devices: dict[str, int | None] | None = None, **machi
     topology = grouped(**groups)
     info = MachineInfo(cores=len(topology), memory=16 * GI, topology=topology, **machine)
     plugins = (DevicePlugin("example.com/gpu", devices),) if devices else ()
-    return NodeConfig(machine=info, settings=KubeletSettings.read(flags), devices=plugins)
+    return NodeConfig(machine=info, settings=read_settings(flags), devices=plugins)
 
 
 def refusal(managers: ResourceManagers, made: Pod) -> AdmissionProblem:

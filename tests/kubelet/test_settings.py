@@ -4,6 +4,7 @@ import pytest
 
 from kitlib.api.release import Release
 from kitlib.api.resource import Quantity
+from kitlib.kubelet.app.read import read_settings
 from kitlib.kubelet.config.settings import KubeletSettings, SettingsError
 
 SAME = [
@@ -62,15 +63,15 @@ SAME = [
 
 @pytest.mark.parametrize(("flags", "configuration"), SAME)
 def test_a_flag_and_its_field_are_one_setting(flags, configuration):
-    from_flags = KubeletSettings.read(flags)
+    from_flags = read_settings(flags)
     assert from_flags != KubeletSettings()
-    assert from_flags == KubeletSettings.read("kind: KubeletConfiguration\n" + configuration)
+    assert from_flags == read_settings("kind: KubeletConfiguration\n" + configuration)
 
 
 def test_a_flag_wins_over_the_file(tmp_path):
     file = tmp_path / "config.yaml"
     file.write_text("kind: KubeletConfiguration\nmaxPods: 10\nkubeReserved: {cpu: 1}\nport: 10250\n")
-    settings = KubeletSettings.read(["--config", str(file), "--max-pods=20"])
+    settings = read_settings(["--config", str(file), "--max-pods=20"])
     assert (settings.max_pods, settings.kube_reserved, settings.extra) == (20, {"cpu": Quantity("1")}, {"port": 10250})
 
 
@@ -172,18 +173,18 @@ REFUSED = [
 @pytest.mark.parametrize(("source", "message"), REFUSED)
 def test_what_the_kubelet_refuses_is_refused_in_its_words(source, message):
     with pytest.raises(SettingsError) as caught:
-        KubeletSettings.read(source)
+        read_settings(source)
     assert message in str(caught.value)
 
 
 def test_every_problem_is_listed_at_once():
     with pytest.raises(SettingsError) as caught:
-        KubeletSettings.read("--max-pods=-1 --pods-per-core=-1")
+        read_settings("--max-pods=-1 --pods-per-core=-1")
     assert len(caught.value.problems) == 2
 
 
 def test_a_real_command_line_can_be_pasted():
-    settings = KubeletSettings.read(
+    settings = read_settings(
         "--kubeconfig=/etc/kubernetes/kubelet.conf --v 2 --register-node --max-pods=20 --rotate-server-certificates"
     )
     assert settings.max_pods == 20
@@ -196,12 +197,12 @@ def test_a_real_command_line_can_be_pasted():
 
 
 def test_without_enforcement_the_cgroups_may_be_left_out():
-    settings = KubeletSettings.read("--cgroups-per-qos=false --enforce-node-allocatable=none")
+    settings = read_settings("--cgroups-per-qos=false --enforce-node-allocatable=none")
     assert not settings.cgroups_per_qos
 
 
 def test_an_older_release_has_older_rules():
     source = "crashLoopBackOff: {maxContainerRestartPeriod: 1m}"
-    assert KubeletSettings.read(source).crash_loop_back_off_max == 60
+    assert read_settings(source).crash_loop_back_off_max == 60
     with pytest.raises(SettingsError, match="KubeletCrashLoopBackOffMax not enabled"):
-        KubeletSettings.read(source, release=Release("1.34"))
+        read_settings(source, release=Release("1.34"))

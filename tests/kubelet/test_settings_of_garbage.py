@@ -6,7 +6,7 @@ import pytest
 
 from kitlib.api.errors import KitError
 from kitlib.api.release import Release
-from kitlib.kubelet.config.settings import KubeletSettings
+from kitlib.kubelet.app.read import read_settings
 from tests.kubelet.settings_seen import QUIET, Row, after, check, dead, images, names, pod
 
 ROOMY = {"ephemeral_storage": "10Gi", "images": {"old:1": "2Gi", "x": "1Gi", "spare:1": "1Gi"}}
@@ -79,5 +79,5 @@ def test_a_setting_changes_what_is_seen(row: Row) -> None:
 def test_a_greatest_age_of_images_needs_its_gate_until_it_is_always_there() -> None:
     wanted = {"imageMaximumGCAge": "1h"}
     with pytest.raises(KitError, match="ImageMaximumGCAge feature gate is required for Kubelet configuration option"):
-        KubeletSettings.read(wanted, release=Release("1.29"))
-    assert KubeletSettings.read(wanted, release=Release("1.30")).image_maximum_gc_age == 3600
+        read_settings(wanted, release=Release("1.29"))
+    assert read_settings(wanted, release=Release("1.30")).image_maximum_gc_age == 3600

@@ -8,7 +8,9 @@ import pytest
 
 from kitlib.api.core import Pod
 from kitlib.api.serialize import from_dict
-from kitlib.kubelet.cm.desired import Desired, NodeConfig
+from kitlib.kubelet.app.read import read_settings
+from kitlib.kubelet.cm.desired import Desired
+from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.cm.systemd_properties import (
     INFINITY,
     bits,
@@ -19,7 +21,6 @@ from kitlib.kubelet.cm.systemd_properties import (
     unit_properties,
 )
 from kitlib.kubelet.config.machine import MachineInfo
-from kitlib.kubelet.config.settings import KubeletSettings
 
 ROWS: list[tuple[str, Any, dict[str, str], dict[str, Any]]] = [
     ("shares", 1, {"cpu.shares": "512"}, {"CPUShares": 512}),
@@ -127,9 +128,7 @@ def test_the_desired_tree_shows_what_systemd_keeps_of_a_pods_quota(driver: str, 
         "spec": {"containers": [container]},
     }
     pod: Pod = from_dict(data)
-    node = NodeConfig(
-        machine=MachineInfo(cores=2, memory=2**30), settings=KubeletSettings.read([f"--cgroup-driver={driver}"])
-    )
+    node = NodeConfig(machine=MachineInfo(cores=2, memory=2**30), settings=read_settings([f"--cgroup-driver={driver}"]))
     (cgroup,) = Desired(node, 1).pod_level(pod)
     assert cgroup["cpu.cfs_quota_us"].value == quota
     assert ("whole percents" in cgroup["cpu.cfs_quota_us"].reason) is (driver == "systemd")

@@ -11,9 +11,10 @@ import pytest
 from kitlib.api.errors import KitError, NotFound
 from kitlib.api.release import Release
 from kitlib.api.serialize import from_dict
-from kitlib.kubelet.cm.desired import NodeConfig, desired_tree
+from kitlib.kubelet.app.read import read_settings
+from kitlib.kubelet.cm.desired import desired_tree
+from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.config.machine import MachineInfo
-from kitlib.kubelet.config.settings import KubeletSettings
 from kitlib.node.common.errors import CgroupError
 from kitlib.node.real import protocol
 from kitlib.node.real.link import Link, NodeGone
@@ -43,7 +44,7 @@ POD = {
 def test_a_configuration_comes_back(flags: list[str]) -> None:
     release = Release("1.34")
     machine = MachineInfo.declare(4, "8Gi", huge_pages={"2Mi": 64}, max_pid=4096)
-    settings = KubeletSettings.read(flags, release=release)
+    settings = read_settings(flags, release=release)
     config = NodeConfig(machine=machine, settings=settings, release=release, name="n", resources={"example.com/gpu": 2})
     line = protocol.encode({"config": protocol.config_to_data(config)})
     back = protocol.config_from_data(protocol.decode(line)["config"])

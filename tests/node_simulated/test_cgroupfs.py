@@ -8,7 +8,8 @@ from kitlib.api.core import Pod
 from kitlib.api.defaults import set_defaults
 from kitlib.api.serialize import from_dict
 from kitlib.examples import worked_node, worked_pods
-from kitlib.kubelet.cm.desired import NodeConfig, desired_tree
+from kitlib.kubelet.cm.desired import desired_tree
+from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.config.machine import MachineInfo
 from kitlib.node.common.errors import CgroupError
 from kitlib.node.simulated.cgroupfs import SimulatedCgroupFS

@@ -3,7 +3,8 @@
 import pytest
 
 from kitlib.cluster import Cluster
-from kitlib.kubelet.cm.desired import NodeConfig, desired_tree
+from kitlib.kubelet.cm.desired import desired_tree
+from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.config.machine import MachineInfo
 from kitlib.widgets import CgroupTreeExplorer
 

@@ -3,7 +3,8 @@
 import pytest
 
 from kitlib.api.serialize import load
-from kitlib.kubelet.cm.desired import NodeConfig, desired_tree
+from kitlib.kubelet.cm.desired import desired_tree
+from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.config.machine import MachineInfo
 from kitlib.widgets import PodBuilder
 from kitlib.widgets.pod_form import EXAMPLE

@@ -15,7 +15,6 @@ from kitlib.cluster.control_plane.clock import START, VirtualClock
 from kitlib.cluster.control_plane.local import Plane
 from kitlib.cluster.controllers.autoscaler import Autoscaler
 from kitlib.cluster.controllers.gate_manager import GateManager
-from kitlib.cluster.nodes.cgroups_only import StillNode
 from kitlib.cluster.nodes.hollow import HollowNode
 from kitlib.cluster.nodes.plan import NodePlan
 from kitlib.cluster.nodes.simulated import LiveNode
@@ -35,8 +34,7 @@ class SimulatedCluster(Plane):
         release: the Kubernetes release, "1.36"; None = the newest.
         feature_gates: set on top of the release's defaults.
         seed: of UIDs, generated names, and the scheduler's choice between equal nodes; None takes the first by name.
-        kubelets: False makes hollow nodes: no kernel, no cgroups; for scheduling alone. "still" makes nodes with cgroup
-            files, but without processes in them.
+        kubelets: False makes hollow nodes: no kernel, no cgroups; for scheduling alone.
         cgroup_version: of the simulated kernels, 1 or 2.
         start: the date at which the cluster begins.
         tick: seconds between two looks at the cluster while time passes.
@@ -54,7 +52,7 @@ class SimulatedCluster(Plane):
         release: str | Release | None = None,
         feature_gates: dict[str, bool] | None = None,
         seed: int | None = None,
-        kubelets: bool | str = True,
+        kubelets: bool = True,
         cgroup_version: Version = 2,
         start: datetime = START,
         tick: float = TICK,
@@ -81,5 +79,4 @@ class SimulatedCluster(Plane):
     def _machine(self, one: NodePlan) -> Any:
         if not self._kubelets:
             return HollowNode(one)
-        kind = StillNode if self._kubelets == "still" else LiveNode
-        return kind(one, self.release, one.cgroup_version or self._version, self._record)
+        return LiveNode(one, self.release, one.cgroup_version or self._version, self._record)

@@ -19,8 +19,8 @@ from kitlib.cluster.controllers.pods import record
 from kitlib.cluster.nodes.plan import NodePlan
 from kitlib.cluster.nodes.reports import image_list
 from kitlib.kubelet.cm.cgroup_tree import Cgroup, CgroupTree, Difference
-from kitlib.kubelet.cm.desired import NodeConfig
 from kitlib.kubelet.cm.node_allocatable import node_status
+from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.loop.node_conditions import first_conditions, first_events
 
 Record = Callable[..., None]

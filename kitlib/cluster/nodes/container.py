@@ -27,10 +27,10 @@ from kitlib.cluster.nodes.plan import NodePlan
 from kitlib.cluster.nodes.pod_sync import Told
 from kitlib.cluster.nodes.remote_cgroupfs import RemoteCgroupFS
 from kitlib.cluster.nodes.reports import StoreReports
+from kitlib.kubelet.app.node_validation import check_node
+from kitlib.kubelet.app.read import read_settings
 from kitlib.kubelet.cm.cgroup_tree import Cgroup, CgroupTree, Version
-from kitlib.kubelet.cm.desired import NodeConfig
-from kitlib.kubelet.cm.node_validation import check_node
-from kitlib.kubelet.config.settings import KubeletSettings
+from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.loop.timeline import Entry
 from kitlib.node.real import protocol
 from kitlib.node.real.container import MAX_PID
@@ -88,7 +88,7 @@ def config_of(plan: NodePlan, release: Release) -> NodeConfig:
         KitError: for settings that a kubelet would not start with, or that a node in a container cannot follow.
     """
     machine = plan.machine if plan.machine.max_pid else replace(plan.machine, max_pid=MAX_PID)
-    settings = KubeletSettings.read(plan.kubelet, release=release)
+    settings = read_settings(plan.kubelet, release=release)
     return NodeConfig(
         machine=machine,
         settings=settings,

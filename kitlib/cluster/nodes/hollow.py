@@ -16,8 +16,8 @@ from kitlib.api.meta import Condition
 from kitlib.api.resource import Quantity
 from kitlib.cluster.admission.apiserver import APIServer
 from kitlib.cluster.nodes.plan import NodePlan
+from kitlib.kubelet.app.read import read_settings
 from kitlib.kubelet.cm.node_allocatable import Reservations, node_status
-from kitlib.kubelet.config.settings import KubeletSettings
 
 
 class NotOnThisNode(KitError, AttributeError):
@@ -37,7 +37,7 @@ class HollowNode:
     def register(self, now: datetime) -> Node:
         """The Node object: pods may have all of the machine, unless the kubelet's settings reserve some of it."""
         node = self.plan.node()
-        settings = KubeletSettings.read(self.plan.kubelet or ["--eviction-hard="])
+        settings = read_settings(self.plan.kubelet or ["--eviction-hard="])
         reserved = Reservations(settings.kube_reserved, settings.system_reserved, settings.eviction_hard)
         found = node_status(self.plan.machine, reserved, settings.max_pods, settings.pods_per_core)
         offered = {name: Quantity.from_int(n, "DecimalSI") for name, n in self.plan.offered.items()}

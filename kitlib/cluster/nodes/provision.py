@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from kitlib.api.errors import KitError
 from kitlib.cluster.nodes.plan import NodePlan
-from kitlib.kubelet.cm.desired import NodeConfig
+from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.node.real import container, engine, host
 from kitlib.node.real import image as images
 from kitlib.node.real.container import NodeContainer, Privilege

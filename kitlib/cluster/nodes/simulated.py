@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from datetime import datetime
 
 from kitlib.api.core import Node, Pod
@@ -11,14 +10,16 @@ from kitlib.api.errors import KitError, NotFound
 from kitlib.api.release import Release
 from kitlib.cluster.admission.apiserver import APIServer
 from kitlib.cluster.control_plane.clock import START
-from kitlib.cluster.nodes.base import Record
-from kitlib.cluster.nodes.cgroups_only import CgroupNode
+from kitlib.cluster.nodes.base import Record, WithCgroups
 from kitlib.cluster.nodes.plan import NodePlan
 from kitlib.cluster.nodes.reports import StoreReports
+from kitlib.kubelet.app.read import read_settings
 from kitlib.kubelet.cm.cgroup_tree import CgroupTree, Version
+from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.loop.kubelet import Kubelet
 from kitlib.kubelet.loop.pod_worker import State
 from kitlib.kubelet.loop.timeline import Entry
+from kitlib.kubelet.util.cpuset import format_cpus
 from kitlib.node.simulated.cgroupfs import SimulatedCgroupFS
 from kitlib.node.simulated.kernel import Kernel, Process
 from kitlib.node.simulated.pressure import NOTHING
@@ -26,31 +27,40 @@ from kitlib.node.simulated.runtime import SimulatedRuntime
 from kitlib.node.simulated.system import SimulatedSystem
 
 
-class LiveNode(CgroupNode):
+class LiveNode(WithCgroups):
     """One node of a simulated cluster.
 
+    Args:
+        plan: its machine and settings.
+        release: whose rules hold.
+        version: of its cgroups.
+        record_action: called with every write by hand, for the journal.
+
+    Raises:
+        SettingsError: where the kubelet would not start on this machine; with its messages.
+
     Attributes:
-        machine: the kernel, with its processes and log. kubelet: what runs on it.
+        machine: the kernel, with its processes and log. kernel: its cgroup file system. kubelet: what runs on it.
     """
 
-    machine: Kernel
-    has_kubelet = True
-
     def __init__(self, plan: NodePlan, release: Release, version: Version, record_action: Record) -> None:
-        super().__init__(plan, release, version, record_action)
+        self.plan, self.name, self._record = plan, plan.name, record_action
+        self.config = NodeConfig(
+            machine=plan.machine,
+            settings=read_settings(plan.kubelet, release=release),
+            release=release,
+            name=plan.name,
+            resources=plan.resources,
+            devices=plan.plugins,
+        )
+        self.machine = Kernel(plan.machine, version)
+        self.kernel: SimulatedCgroupFS = self.machine.cgroups
         self._reports = StoreReports(plan.name, START)
         self.runtime = SimulatedRuntime(self.machine, plan.images)
         self.system = SimulatedSystem(self.machine, self.config.settings.cgroup_driver)
         self.kubelet = Kubelet(
             self.config, self.kernel, self.runtime, self._reports, lambda: self.machine.now, system=self.system
         )
-
-    def _cgroups(self, version: Version) -> SimulatedCgroupFS:
-        self.machine = Kernel(self.plan.machine, version)
-        return self.machine.cgroups
-
-    def _set_up(self) -> None:
-        """The kubelet makes the node's cgroups."""
 
     def sync(self, api: APIServer, pods: list[Pod]) -> None:
         """Bring processes, cgroups and statuses in line with the pods that are bound here."""
@@ -139,7 +149,7 @@ class LiveNode(CgroupNode):
             "cgroup": cgroups,
             "oom_score": str(self.machine.oom_score(process.pid)),
             "oom_score_adj": str(process.oom_score_adj),
-            "Cpus_allowed_list": _ranges(self.kernel.effective_cpus(process.cgroup)),
+            "Cpus_allowed_list": format_cpus(self.kernel.effective_cpus(process.cgroup)),
             "environ": "".join(f"{name}={value}\n" for name, value in self.runtime.environment(state.id).items()),
         }
 
@@ -180,14 +190,3 @@ class LiveNode(CgroupNode):
         self.machine.kill(self.process(pod, container).pid, 128 + signal)
         self._record("signal", node=self.name, pod=pod, container=container, signal=signal)
         self.kubelet.tick()
-
-
-def _ranges(numbers: Iterable[int]) -> str:
-    """`0-3,8`: how the kernel writes a set of processors."""
-    parts: list[list[int]] = []
-    for number in sorted(numbers):
-        if parts and parts[-1][1] == number - 1:
-            parts[-1][1] = number
-        else:
-            parts.append([number, number])
-    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in parts)

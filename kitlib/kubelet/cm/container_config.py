@@ -10,7 +10,7 @@ configureContainerSwapResources, GetHugepageLimitsFromResources.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kitlib.api.core import Container, Pod
@@ -18,8 +18,8 @@ from kitlib.api.podresources import pod_limits, pod_requests
 from kitlib.api.release import Release
 from kitlib.api.resource import Quantity
 from kitlib.kubelet.cm.cgroup_config import UNLIMITED
+from kitlib.kubelet.cm.container_context import ContainerContext
 from kitlib.kubelet.cm.conversions import (
-    QUOTA_PERIOD,
     milli_cpu_to_quota,
     milli_cpu_to_shares,
     shares_to_weight,
@@ -27,7 +27,7 @@ from kitlib.kubelet.cm.conversions import (
 )
 from kitlib.kubelet.cm.memory_qos import container_memory_qos
 from kitlib.kubelet.cm.swap import container_swap
-from kitlib.kubelet.config.machine import PAGE_SIZE, huge_page_limits, huge_page_unit
+from kitlib.kubelet.config.machine import huge_page_limits, huge_page_unit
 from kitlib.kubelet.qos.policy import container_oom_score_adjust
 from kitlib.kubelet.qos.qos_class import pod_level_resources
 
@@ -65,41 +65,6 @@ class LinuxContainerResources:
         return (
             shares_to_weight(self.cpu_shares) if formula == "linear" else shares_to_weight_by_runtime(self.cpu_shares)
         )
-
-
-@dataclass(frozen=True, slots=True)
-class ContainerContext:
-    """What a container's figures depend on besides the pod: the machine, the kubelet's settings, the release.
-
-    Attributes:
-        memory_capacity: bytes of memory of the machine. swap_capacity: bytes of swap.
-        cgroup_version: 1 or 2.
-        cpu_cfs_quota: `--cpu-cfs-quota`. cpu_cfs_quota_period: microseconds.
-        memory_qos: whether MemoryQoS is on (feature gate, cgroup v2).
-        memory_reservation_policy: "None" or "TieredReservation".
-        memory_throttling_factor: 0 to 1; None = no throttling.
-        node_allocatable_memory: bytes; stands in for a missing memory limit in memory.high. 0 = unknown.
-        swap_behavior: "NoSwap" or "LimitedSwap". swap_controller: whether the kernel can limit swap by cgroup.
-        single_process_oom_kill: False asks the kernel to kill the whole container (memory.oom.group).
-        huge_page_sizes: bytes of the machine's huge pages. page_size: bytes of an ordinary page.
-        release: whose feature gates hold.
-    """
-
-    memory_capacity: int
-    swap_capacity: int = 0
-    cgroup_version: int = 2
-    cpu_cfs_quota: bool = True
-    cpu_cfs_quota_period: int = QUOTA_PERIOD
-    memory_qos: bool = False
-    memory_reservation_policy: str = "None"
-    memory_throttling_factor: float | None = 0.9
-    node_allocatable_memory: int = 0
-    swap_behavior: str = "NoSwap"
-    swap_controller: bool = False
-    single_process_oom_kill: bool = True
-    huge_page_sizes: Sequence[int] = ()
-    page_size: int = PAGE_SIZE
-    release: Release = field(default_factory=Release.latest)
 
 
 def linux_container_resources(
@@ -151,17 +116,6 @@ def sandbox_resources(pod: Pod, context: ContainerContext, *, exclusive_cpus: bo
     limits = pod_limits(pod, exclude_overhead=True, release=context.release)
     unquoted = exclusive_cpus and context.release.enabled("DisableCPUQuotaWithExclusiveCPUs")
     return _linux_resources(requests.get("cpu"), limits.get("cpu"), limits.get("memory"), context, unlimited=unquoted)
-
-
-def overhead_resources(pod: Pod, context: ContainerContext) -> LinuxContainerResources | None:
-    """The pod's overhead as the CRI carries it, requests equal to limits; None where there is no overhead.
-
-    Source: kubelet kuberuntime convertOverheadToLinuxResources.
-    """
-    if not pod.spec.overhead:
-        return None
-    cpu = pod.spec.overhead.get("cpu")
-    return _linux_resources(cpu, cpu, pod.spec.overhead.get("memory"), context)
 
 
 def _linux_resources(

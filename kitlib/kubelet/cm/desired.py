@@ -11,15 +11,14 @@ qosContainerManagerImpl.UpdateCgroups; podContainerManagerImpl.EnsureExists; kub
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any
 
 from kitlib.api.core import Container, Pod
 from kitlib.api.podresources import containers_of
-from kitlib.api.release import Release
-from kitlib.api.resource import Quantity
 from kitlib.kubelet.cm import reasons
+from kitlib.kubelet.cm.assigned import NOTHING_ASSIGNED, Assigned, Assignments
 from kitlib.kubelet.cm.cgroup_config import (
     ResourceConfig,
     pod_totals,
@@ -29,7 +28,6 @@ from kitlib.kubelet.cm.cgroup_config import (
 from kitlib.kubelet.cm.cgroup_files import kubelet_files, runtime_files, unbounded_huge_pages, with_defaults
 from kitlib.kubelet.cm.cgroup_names import (
     Driver,
-    Runtime,
     container_cgroup,
     node_allocatable_name,
     parse_path,
@@ -38,12 +36,11 @@ from kitlib.kubelet.cm.cgroup_names import (
     to_path,
 )
 from kitlib.kubelet.cm.cgroup_tree import Cgroup, CgroupFile, CgroupTree, Version
-from kitlib.kubelet.cm.container_config import ContainerContext, LinuxContainerResources, linux_container_resources
+from kitlib.kubelet.cm.container_config import LinuxContainerResources, linux_container_resources
 from kitlib.kubelet.cm.conversions import MIN_SHARES
-from kitlib.kubelet.cm.cpuset import parse_cpus
-from kitlib.kubelet.cm.devicemanager.manager import DevicePlugin
 from kitlib.kubelet.cm.memory_qos import TIERED_RESERVATION
-from kitlib.kubelet.cm.node_allocatable import Reservations, node_status, pods_limit
+from kitlib.kubelet.cm.node_allocatable import pods_limit
+from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.cm.qos_container_manager import (
     parse_qos_reserved,
     qos_cpu_shares,
@@ -52,99 +49,8 @@ from kitlib.kubelet.cm.qos_container_manager import (
     qos_requests,
 )
 from kitlib.kubelet.cm.systemd_properties import slice_quota
-from kitlib.kubelet.config.machine import MachineInfo
-from kitlib.kubelet.config.settings import KubeletSettings
 from kitlib.kubelet.qos.policy import SANDBOX_OOM_SCORE_ADJ
 from kitlib.kubelet.qos.qos_class import QOS_CLASSES, get_pod_qos, is_restartable_init
-
-
-class Assigned(NamedTuple):
-    """What the resource managers gave a container.
-
-    Attributes:
-        cpus: where it may run, `2-3`; "" = anywhere. exclusive: nobody else may run there.
-        mems: NUMA nodes its memory comes from; "" = any.
-        of_pod: the CPUs are its pod's: other containers of the pod may run there, other pods may not.
-    """
-
-    cpus: str = ""
-    exclusive: bool = False
-    mems: str = ""
-    of_pod: bool = False
-
-
-NOTHING_ASSIGNED = Assigned()
-Assignments = Mapping[tuple[str, str], Assigned]
-"""(pod UID, container) -> what it was given; all containers of the node, where a manager is at work."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class NodeConfig:
-    """A node as the kubelet sees it.
-
-    Attributes:
-        machine: its processors and memory.
-        settings: the kubelet's.
-        runtime: the container runtime's side of names and weights.
-        release: whose rules hold; the settings' feature gates come on top.
-        name: of the node.
-        resources: extended resources that it offers, `{"example.com/gpu": 2}`.
-        devices: extended resources with devices behind them.
-    """
-
-    machine: MachineInfo
-    settings: KubeletSettings = field(default_factory=KubeletSettings)
-    runtime: Runtime = field(default_factory=Runtime)
-    release: Release = field(default_factory=Release.latest)
-    name: str = "node"
-    resources: Mapping[str, int] = field(default_factory=dict)
-    devices: tuple[DevicePlugin, ...] = ()
-
-    @property
-    def offered(self) -> dict[str, int]:
-        """Extended resources -> how many."""
-        return {**self.resources, **{plugin.resource: len(plugin.devices) for plugin in self.devices}}
-
-    @property
-    def gates(self) -> Release:
-        """The release with the settings' feature gates on top."""
-        return self.settings.gates(self.release)
-
-    @property
-    def reservations(self) -> Reservations:
-        """What is kept from pods; `reserved_system_cpus` replaces the CPU part of both reservations.
-
-        Source: kubelet app.run (ReservedSystemCPUs).
-        """
-        s = self.settings
-        system, kube = dict(s.system_reserved), dict(s.kube_reserved)
-        if s.reserved_system_cpus:
-            kube.pop("cpu", None)
-            system["cpu"] = Quantity.from_int(len(parse_cpus(s.reserved_system_cpus)), "DecimalSI")
-        return Reservations(kube, system, s.eviction_hard, "pods" in s.enforce_node_allocatable)
-
-    def container_context(self, version: Version) -> ContainerContext:
-        """The node's side of a container's figures."""
-        s, gates = self.settings, self.gates
-        allocatable = node_status(self.machine, self.reservations, s.max_pods).allocatable["memory"].value()
-        single = s.single_process_oom_kill if s.single_process_oom_kill is not None else version == 1
-        return ContainerContext(
-            memory_capacity=self.machine.memory,
-            swap_capacity=self.machine.swap,
-            cgroup_version=version,
-            cpu_cfs_quota=s.cpu_cfs_quota,
-            cpu_cfs_quota_period=s.cpu_cfs_quota_period,
-            memory_qos=gates.enabled("MemoryQoS") and version == 2,
-            memory_reservation_policy=s.memory_reservation_policy,
-            memory_throttling_factor=s.memory_throttling_factor,
-            node_allocatable_memory=allocatable,
-            swap_behavior=s.memory_swap_behavior or "NoSwap",
-            swap_controller=bool(self.machine.swap),
-            single_process_oom_kill=single,
-            huge_page_sizes=self.machine.huge_page_sizes,
-            page_size=self.machine.page_size,
-            release=gates,
-        )
 
 
 def _whose(given: Assigned) -> reasons.Whose:

@@ -14,13 +14,10 @@ Source: kubelet kuberuntime generateLinuxContainerResources, qosContainerManager
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from kitlib.api.core import Container, Pod, ResourceList
+from kitlib.kubelet.cm.container_context import ContainerContext
 from kitlib.kubelet.qos.qos_class import QosClass, get_pod_qos
-
-if TYPE_CHECKING:
-    from kitlib.kubelet.cm.container_config import ContainerContext
 
 MEMORY_MIN = "memory.min"
 MEMORY_LOW = "memory.low"

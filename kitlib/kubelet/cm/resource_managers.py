@@ -13,17 +13,18 @@ from dataclasses import dataclass
 from kitlib.api.core import Container, Pod
 from kitlib.api.errors import KitError
 from kitlib.api.podresources import containers_of
+from kitlib.kubelet.cm.assigned import Assigned
 from kitlib.kubelet.cm.cpumanager import CPUTopology, SMTAlignmentError, StaticPolicy
 from kitlib.kubelet.cm.cpumanager.checkpoint import dump_state, load_state
-from kitlib.kubelet.cm.cpuset import format_cpus, parse_cpus
-from kitlib.kubelet.cm.desired import Assigned, NodeConfig
 from kitlib.kubelet.cm.devicemanager.manager import DeviceManager
 from kitlib.kubelet.cm.dra.manager import ClaimManager
 from kitlib.kubelet.cm.memorymanager.policy_static import MemoryManager
 from kitlib.kubelet.cm.node_allocatable import node_allocatable_reservation
+from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.cm.topologymanager.hints import EmptyPodSharedPoolError, Hints, TopologyHint
 from kitlib.kubelet.cm.topologymanager.manager import AdmissionProblem, HintProvider, TopologyManager
 from kitlib.kubelet.qos.qos_class import pod_level_managed
+from kitlib.kubelet.util.cpuset import format_cpus, parse_cpus
 
 
 @dataclass

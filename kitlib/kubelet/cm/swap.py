@@ -12,14 +12,10 @@ Source: kubelet kuberuntime GetContainerSwapBehavior, calcSwapForBurstablePods; 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kitlib.api.core import Container, Pod
+from kitlib.api.release import Release
+from kitlib.kubelet.cm.container_context import ContainerContext
 from kitlib.kubelet.qos.qos_class import get_pod_qos, is_critical_pod
-
-if TYPE_CHECKING:
-    from kitlib.api.release import Release
-    from kitlib.kubelet.cm.container_config import ContainerContext
 
 NO_SWAP = "NoSwap"
 LIMITED_SWAP = "LimitedSwap"

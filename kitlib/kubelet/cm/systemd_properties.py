@@ -25,7 +25,7 @@ from typing import NamedTuple
 from kitlib.kubelet.cm.cgroup_names import CgroupNameError, expand_slice
 from kitlib.kubelet.cm.cgroup_tree import Version
 from kitlib.kubelet.cm.conversions import QUOTA_PERIOD
-from kitlib.kubelet.cm.cpuset import parse_cpus
+from kitlib.kubelet.util.cpuset import parse_cpus
 
 INFINITY = 2**64 - 1
 """What systemd takes for "no limit"."""

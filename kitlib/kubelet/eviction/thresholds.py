@@ -18,7 +18,7 @@ from typing import NamedTuple
 from kitlib.api.errors import KitError
 from kitlib.api.resource import Quantity, QuantityError
 from kitlib.kubelet.cm.conversions import percent_as_float32
-from kitlib.kubelet.config.durations import duration
+from kitlib.kubelet.util.durations import duration
 
 MEMORY, ALLOCATABLE_MEMORY = "memory.available", "allocatableMemory.available"
 NODE_CONDITIONS = {

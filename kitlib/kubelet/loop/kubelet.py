@@ -15,10 +15,11 @@ from collections.abc import Callable, Iterable, Sequence
 from kitlib.api.core import Pod
 from kitlib.api.errors import KitError
 from kitlib.api.podresources import containers_of, field_path, pod_requests
+from kitlib.kubelet.app.node_validation import check_node
 from kitlib.kubelet.cm.cgroup_tree import CgroupTree
-from kitlib.kubelet.cm.desired import Desired, NodeConfig
+from kitlib.kubelet.cm.desired import Desired
 from kitlib.kubelet.cm.node_allocatable import node_status
-from kitlib.kubelet.cm.node_validation import check_node
+from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.cm.resource_managers import ResourceManagers
 from kitlib.kubelet.cm.topologymanager.manager import AdmissionProblem
 from kitlib.kubelet.loop.cgroups import CgroupManager

@@ -16,8 +16,8 @@ from collections.abc import Iterable, Mapping
 from kitlib.api.core import Container, Pod
 from kitlib.api.podresources import containers_of, pod_requests
 from kitlib.api.serialize import deepcopy, to_dict
-from kitlib.kubelet.cm.desired import NodeConfig
 from kitlib.kubelet.cm.node_allocatable import node_allocatable_absolute
+from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.qos.qos_class import get_pod_qos
 
 RETRY = 180.0

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from kitlib.api.podresources import containers_of, pod_limits, pod_requests
-from kitlib.kubelet.cm.desired import Desired, NodeConfig
+from kitlib.kubelet.cm.desired import Desired
+from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.loop.interfaces import CgroupFS, ContainerRuntime, Reports
 from kitlib.kubelet.loop.pod_worker import PodWorker
 from kitlib.kubelet.loop.resize import (

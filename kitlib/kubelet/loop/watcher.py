@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from functools import lru_cache
 
-from kitlib.kubelet.cm.desired import NodeConfig
+from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.eviction.ranking import ContainerStats, PodStats
 from kitlib.kubelet.eviction.thresholds import Observation
 from kitlib.kubelet.loop.cgroups import CgroupManager

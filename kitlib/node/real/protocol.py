@@ -19,7 +19,7 @@ from kitlib.api.meta import Condition
 from kitlib.api.release import Release
 from kitlib.api.resource import Quantity
 from kitlib.kubelet.cm.cgroup_tree import Cgroup, CgroupFile, CgroupTree, Reason, Version
-from kitlib.kubelet.cm.desired import NodeConfig
+from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.node.common.errors import CgroupError
 
 VERSION = 2

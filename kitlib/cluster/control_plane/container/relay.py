@@ -16,7 +16,7 @@ from kitlib.cluster.control_plane.container import wire
 from kitlib.cluster.nodes.container import config_of
 from kitlib.cluster.nodes.plan import NodePlan
 from kitlib.cluster.nodes.provision import Starter
-from kitlib.kubelet.cm.desired import NodeConfig
+from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.node.real import protocol
 from kitlib.node.real.container import NodeContainer
 from kitlib.node.real.link import BEGINS, Link, NodeGone

@@ -12,7 +12,7 @@ import json
 
 from kitlib.kubelet.cm.cpumanager.packed import CPUManagerError
 from kitlib.kubelet.cm.cpumanager.policy_static import CPUState
-from kitlib.kubelet.cm.cpuset import format_cpus, parse_cpus
+from kitlib.kubelet.util.cpuset import format_cpus, parse_cpus
 
 FILE = "cpu_manager_state"
 _OFFSET, _PRIME = 2166136261, 16777619

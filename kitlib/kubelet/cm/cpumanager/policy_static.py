@@ -18,7 +18,6 @@ from kitlib.api.release import Release
 from kitlib.kubelet.cm.cpumanager.distributed import take_distributed
 from kitlib.kubelet.cm.cpumanager.packed import CPUManagerError, take_packed
 from kitlib.kubelet.cm.cpumanager.topology import CPUTopology
-from kitlib.kubelet.cm.cpuset import format_cpus
 from kitlib.kubelet.cm.pod_level import partition, pool_problem
 from kitlib.kubelet.cm.topologymanager.hints import EmptyPodSharedPoolError, TopologyHint, node_sets
 from kitlib.kubelet.config.options import is_on, static_policy_option_problems
@@ -30,6 +29,7 @@ from kitlib.kubelet.qos.qos_class import (
     pod_level_resources,
     resembles_guaranteed,
 )
+from kitlib.kubelet.util.cpuset import format_cpus
 
 NONE: frozenset[int] = frozenset()
 

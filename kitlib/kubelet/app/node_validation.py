@@ -10,21 +10,18 @@ NewManager; memorymanager validateReservedMemory; validateKubeletOSConfiguration
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from kitlib.api.resource import Quantity
 from kitlib.kubelet.cm.cgroup_tree import Version
-from kitlib.kubelet.cm.cpuset import format_cpus, parse_cpus
 from kitlib.kubelet.cm.node_allocatable import (
     NodeAllocatableError,
     node_allocatable_reservation,
     validate_node_allocatable,
 )
+from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.config.options import is_on
 from kitlib.kubelet.config.settings import SettingsError
-
-if TYPE_CHECKING:
-    from kitlib.kubelet.cm.desired import NodeConfig
+from kitlib.kubelet.util.cpuset import format_cpus, parse_cpus
 
 
 def node_problems(node: NodeConfig, version: Version = 2) -> list[str]:

@@ -13,12 +13,12 @@ from collections.abc import Iterator
 
 from kitlib.api.release import Release
 from kitlib.kubelet.cm.conversions import QUOTA_PERIOD
-from kitlib.kubelet.cm.cpuset import parse_cpus
 from kitlib.kubelet.cm.qos_container_manager import QosReservedError, parse_qos_reserved
-from kitlib.kubelet.config.durations import go_string
 from kitlib.kubelet.config.options import policy_problems
 from kitlib.kubelet.config.settings import KubeletSettings
 from kitlib.kubelet.eviction.thresholds import ThresholdError, parse_threshold_config
+from kitlib.kubelet.util.cpuset import parse_cpus
+from kitlib.kubelet.util.durations import go_string
 
 PODS, NONE = "pods", "none"
 SYSTEM, SYSTEM_COMPRESSIBLE = "system-reserved", "system-reserved-compressible"

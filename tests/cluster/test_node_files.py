@@ -7,7 +7,6 @@ import pytest
 from kitlib import examples
 from kitlib.api.errors import KitError
 from kitlib.cluster import Cluster
-from kitlib.cluster.control_plane.simulated import SimulatedCluster
 from kitlib.cluster.nodes.plan import NodePlan
 
 POD = """
@@ -21,14 +20,10 @@ spec:
 """
 
 
-def still(nodes: object = 1, **settings: object) -> SimulatedCluster:
-    return Cluster.simulated(nodes, kubelets="still", **settings)
-
-
 @pytest.mark.parametrize("version", [1, 2])
 @pytest.mark.parametrize("driver", ["systemd", "cgroupfs"])
 def test_a_pods_cgroups_come_and_go_with_the_pod(version: int, driver: str) -> None:
-    cluster = still(cgroup_version=version, kubelet=[f"--cgroup-driver={driver}"])
+    cluster = Cluster.simulated(cgroup_version=version, kubelet=[f"--cgroup-driver={driver}"])
     node = cluster.node()
     empty = node.tree()
     cluster.apply(POD.replace("NAME", "a"))
@@ -43,7 +38,7 @@ def test_a_pods_cgroups_come_and_go_with_the_pod(version: int, driver: str) -> N
 def test_the_worked_example_goes_through_a_cluster() -> None:
     worked = examples.worked_node()
     plan = NodePlan("master", worked.machine, kubelet=worked.settings)
-    cluster = still([plan], cgroup_version=1)
+    cluster = Cluster.simulated([plan], cgroup_version=1)
     cluster.apply(examples.path("worked_example"))
     cluster.apply(examples.path("worked_example_system"))
     tree = cluster.node("master").tree()
@@ -56,19 +51,19 @@ def test_the_worked_example_goes_through_a_cluster() -> None:
 
 
 def test_a_value_written_by_hand_shows_as_a_difference_and_is_replayed() -> None:
-    cluster = still()
+    cluster = Cluster.simulated()
     cluster.apply(POD.replace("NAME", "a"))
     node = cluster.node()
     (kubepods,) = node.tree().of_kind("kubepods")
     node.write(kubepods.path, "cpu.weight", "1")
     assert [(d.path, d.file, d.right) for d in node.differences()] == [(kubepods.path, "cpu.weight", "1")]
-    again = still()
+    again = Cluster.simulated()
     again.replay(cluster.journal)
     assert again.node().tree() == node.tree()
 
 
 def test_what_the_kernel_refuses_is_refused_and_not_recorded() -> None:
-    cluster = still()
+    cluster = Cluster.simulated()
     with pytest.raises(KitError):
         cluster.node().write("/kubepods", "cpu.weight", "0")
     assert cluster.journal == []
@@ -76,18 +71,14 @@ def test_what_the_kernel_refuses_is_refused_and_not_recorded() -> None:
 
 def test_a_node_that_reserves_more_than_it_has_is_refused() -> None:
     with pytest.raises(KitError, match="Expected capacity >= reservation"):
-        still([{"cpus": 2, "kubelet": ["--kube-reserved=cpu=3"]}])
+        Cluster.simulated([{"cpus": 2, "kubelet": ["--kube-reserved=cpu=3"]}])
 
 
 def test_what_a_node_does_not_have_is_said_in_words_and_is_no_attribute() -> None:
-    node = still().node()
-    with pytest.raises(KitError, match="node 'node-1' is still: nothing runs on it, so it has no timeline"):
-        node.timeline()
-    assert not hasattr(node, "timeline")
     hollow = Cluster.simulated(1, kubelets=False).node()
     with pytest.raises(KitError, match=r"node 'node-1' is hollow .* so no tree"):
         hollow.tree()
     live = Cluster.simulated(1).node()
     assert hasattr(live, "timeline") and not hasattr(live, "timelines")
     with pytest.raises(AttributeError, match="'LiveNode' object has no attribute 'timelines'"):
-        live.timelines()  # and not that nothing runs there
+        live.timelines()

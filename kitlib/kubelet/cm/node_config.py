@@ -1,0 +1,89 @@
+"""A node as its kubelet sees it: the machine, the settings, the container runtime, the release.
+
+Source: kubelet cm.NodeConfig, app.run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from kitlib.api.release import Release
+from kitlib.api.resource import Quantity
+from kitlib.kubelet.cm.cgroup_names import Runtime
+from kitlib.kubelet.cm.cgroup_tree import Version
+from kitlib.kubelet.cm.container_context import ContainerContext
+from kitlib.kubelet.cm.devicemanager.manager import DevicePlugin
+from kitlib.kubelet.cm.node_allocatable import Reservations, node_status
+from kitlib.kubelet.config.machine import MachineInfo
+from kitlib.kubelet.config.settings import KubeletSettings
+from kitlib.kubelet.util.cpuset import parse_cpus
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodeConfig:
+    """A node as the kubelet sees it.
+
+    Attributes:
+        machine: its processors and memory.
+        settings: the kubelet's.
+        runtime: the container runtime's side of names and weights.
+        release: whose rules hold; the settings' feature gates come on top.
+        name: of the node.
+        resources: extended resources that it offers, `{"example.com/gpu": 2}`.
+        devices: extended resources with devices behind them.
+    """
+
+    machine: MachineInfo
+    settings: KubeletSettings = field(default_factory=KubeletSettings)
+    runtime: Runtime = field(default_factory=Runtime)
+    release: Release = field(default_factory=Release.latest)
+    name: str = "node"
+    resources: Mapping[str, int] = field(default_factory=dict)
+    devices: tuple[DevicePlugin, ...] = ()
+
+    @property
+    def offered(self) -> dict[str, int]:
+        """Extended resources -> how many."""
+        return {**self.resources, **{plugin.resource: len(plugin.devices) for plugin in self.devices}}
+
+    @property
+    def gates(self) -> Release:
+        """The release with the settings' feature gates on top."""
+        return self.settings.gates(self.release)
+
+    @property
+    def reservations(self) -> Reservations:
+        """What is kept from pods; `reserved_system_cpus` replaces the CPU part of both reservations.
+
+        Source: kubelet app.run (ReservedSystemCPUs).
+        """
+        s = self.settings
+        system, kube = dict(s.system_reserved), dict(s.kube_reserved)
+        if s.reserved_system_cpus:
+            kube.pop("cpu", None)
+            system["cpu"] = Quantity.from_int(len(parse_cpus(s.reserved_system_cpus)), "DecimalSI")
+        return Reservations(kube, system, s.eviction_hard, "pods" in s.enforce_node_allocatable)
+
+    def container_context(self, version: Version) -> ContainerContext:
+        """The node's side of a container's figures."""
+        s, gates = self.settings, self.gates
+        allocatable = node_status(self.machine, self.reservations, s.max_pods).allocatable["memory"].value()
+        single = s.single_process_oom_kill if s.single_process_oom_kill is not None else version == 1
+        return ContainerContext(
+            memory_capacity=self.machine.memory,
+            swap_capacity=self.machine.swap,
+            cgroup_version=version,
+            cpu_cfs_quota=s.cpu_cfs_quota,
+            cpu_cfs_quota_period=s.cpu_cfs_quota_period,
+            memory_qos=gates.enabled("MemoryQoS") and version == 2,
+            memory_reservation_policy=s.memory_reservation_policy,
+            memory_throttling_factor=s.memory_throttling_factor,
+            node_allocatable_memory=allocatable,
+            swap_behavior=s.memory_swap_behavior or "NoSwap",
+            swap_controller=bool(self.machine.swap),
+            single_process_oom_kill=single,
+            huge_page_sizes=self.machine.huge_page_sizes,
+            page_size=self.machine.page_size,
+            release=gates,
+        )

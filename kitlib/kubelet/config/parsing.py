@@ -1,0 +1,262 @@
+"""Settings from command line flags and from a KubeletConfiguration.
+
+A flag and its configuration field are one setting: `--kube-reserved cpu=500m` and `kubeReserved: {cpu: 500m}` both
+are `kube_reserved`. Where both are given the flag wins, as in the kubelet.
+
+Source: cmd/kubelet/app/options/options.go (AddKubeletConfigFlags), k8s.io/kubelet/config/v1beta1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from typing import Any
+
+from kitlib.api.resource import Quantity, QuantityError
+from kitlib.kubelet.config.other_settings import OTHER_FLAGS, OTHER_SWITCHES
+from kitlib.kubelet.config.settings import DEFAULT_EVICTION_HARD, KubeletSettings, ReservedMemory, SettingsError
+from kitlib.kubelet.util.durations import duration
+
+
+def from_flags(flags: Sequence[str], base: KubeletSettings | None = None) -> KubeletSettings:
+    """Settings from command line flags: `--name=value`, `--name value`, `--switch`; `--config FILE` is read first.
+
+    Raises:
+        SettingsError: for a flag that the kubelet does not have, or a value that it cannot read.
+    """
+    given: list[tuple[str, str]] = []
+    rest = list(flags)
+    while rest:
+        flag = rest.pop(0)
+        if not flag.startswith("--"):
+            raise SettingsError([f"unknown command {flag}"])
+        name, equals, value = flag.removeprefix("--").partition("=")
+        if not equals:
+            takes_value = name not in _SWITCHES and name not in OTHER_SWITCHES
+            if takes_value and not rest:
+                raise SettingsError([f"flag needs an argument: --{name}"])
+            value = rest.pop(0) if takes_value else "true"
+        given.append((name, value))
+    configured = [value for name, value in given if name == "config"]
+    made = from_configuration(load_file(configured[-1])) if configured else (base or KubeletSettings())
+    changes: dict[str, Any] = {}
+    extra = dict(made.extra)
+    for name, value in given:
+        if name == "config":
+            continue
+        attribute = _FLAGS.get(name)
+        if attribute is None:
+            if name not in OTHER_FLAGS and name not in OTHER_SWITCHES:
+                raise SettingsError([f"unknown flag: --{name}"])
+            extra[f"--{name}"] = value
+            continue
+        try:
+            changes[attribute] = _from_text(attribute, value)
+        except (ValueError, QuantityError) as error:
+            raise SettingsError([f'invalid argument "{value}" for "--{name}" flag: {error}']) from error
+    return replace(made, **changes, extra=extra)
+
+
+def from_configuration(data: Mapping[str, Any]) -> KubeletSettings:
+    """Settings from the fields of a `KubeletConfiguration`; fields that enforcement does not need go to `extra`.
+
+    Raises:
+        SettingsError: for another kind of object, or a value of the wrong type.
+    """
+    kind = data.get("kind", "KubeletConfiguration")
+    if kind != "KubeletConfiguration":
+        raise SettingsError([f"kind: Invalid value: {kind!r}: a KubeletConfiguration is expected"])
+    changes: dict[str, Any] = {}
+    extra: dict[str, Any] = {}
+    for name, value in data.items():
+        if name in ("kind", "apiVersion") or value is None:
+            continue
+        try:
+            if name == "memorySwap":
+                changes["memory_swap_behavior"] = str(value.get("swapBehavior", ""))
+            elif name == "crashLoopBackOff":
+                changes["crash_loop_back_off_max"] = duration(value.get("maxContainerRestartPeriod", "5m"))
+            elif name in _FIELDS:
+                changes[_FIELDS[name]] = _from_data(_FIELDS[name], value)
+            else:
+                extra[name] = value
+        except (ValueError, TypeError, AttributeError, QuantityError) as error:
+            raise SettingsError([f"{name}: Invalid value: {value!r}: {error}"]) from error
+    merge = changes.get("merge_default_eviction_settings", False)
+    if "eviction_hard" in changes and merge:
+        changes["eviction_hard"] = {**DEFAULT_EVICTION_HARD, **changes["eviction_hard"]}
+    return KubeletSettings(**changes, extra=extra)
+
+
+_NAMES = [f.name for f in fields(KubeletSettings) if f.name not in ("extra", "memory_swap_behavior", "back_off_base")]
+_CAMEL_EXCEPTIONS = {
+    "cgroups_per_qos": "cgroupsPerQOS",
+    "reserved_system_cpus": "reservedSystemCPUs",
+    "cpu_cfs_quota": "cpuCFSQuota",
+    "cpu_cfs_quota_period": "cpuCFSQuotaPeriod",
+    "single_process_oom_kill": "singleProcessOOMKill",
+    "oom_score_adj": "oomScoreAdj",
+    "qos_reserved": "qosReserved",
+    "fail_cgroup_v1": "failCgroupV1",
+    "image_gc_high_threshold_percent": "imageGCHighThresholdPercent",
+    "image_gc_low_threshold_percent": "imageGCLowThresholdPercent",
+    "image_minimum_gc_age": "imageMinimumGCAge",
+    "image_maximum_gc_age": "imageMaximumGCAge",
+}
+_FLAGS_ONLY = ("maximum_dead_containers", "maximum_dead_containers_per_container", "minimum_container_ttl_duration")
+
+
+def field_name(attribute: str) -> str:
+    """The configuration field of a setting: `cgroups_per_qos` is `cgroupsPerQOS`."""
+    if attribute in _CAMEL_EXCEPTIONS:
+        return _CAMEL_EXCEPTIONS[attribute]
+    first, *others = attribute.split("_")
+    return first + "".join(word.capitalize() for word in others)
+
+
+_FIELDS = {field_name(name): name for name in _NAMES if name not in _FLAGS_ONLY}
+_FLAG_EXCEPTIONS = {
+    "reserved_system_cpus": "reserved-cpus",
+    "pod_pids_limit": "pod-max-pids",
+    "memory_throttling_factor": "",
+    "memory_reservation_policy": "",
+    "merge_default_eviction_settings": "",
+    "single_process_oom_kill": "",
+    "fail_cgroup_v1": "",
+    "crash_loop_back_off_max": "",
+    "image_gc_high_threshold_percent": "image-gc-high-threshold",
+    "image_gc_low_threshold_percent": "image-gc-low-threshold",
+    "image_minimum_gc_age": "minimum-image-ttl-duration",
+    "image_maximum_gc_age": "",
+}
+_FLAGS = {
+    _FLAG_EXCEPTIONS.get(name, name.replace("_", "-")): name for name in _NAMES if _FLAG_EXCEPTIONS.get(name, "-")
+}
+_SWITCHES = ("cgroups-per-qos", "cpu-cfs-quota", "fail-swap-on")
+_RESOURCES = ("system_reserved", "kube_reserved")
+_LISTS = ("enforce_node_allocatable",)
+_DURATIONS = (
+    *("eviction_pressure_transition_period", "cpu_manager_reconcile_period", "crash_loop_back_off_max"),
+    *("image_minimum_gc_age", "image_maximum_gc_age", "minimum_container_ttl_duration"),
+)
+_INTEGERS = (
+    *("pod_pids_limit", "max_pods", "pods_per_core", "oom_score_adj", "eviction_max_pod_grace_period"),
+    *("image_gc_high_threshold_percent", "image_gc_low_threshold_percent"),
+    *("maximum_dead_containers", "maximum_dead_containers_per_container"),
+)
+_BOOLEANS = (
+    "cgroups_per_qos",
+    "cpu_cfs_quota",
+    "single_process_oom_kill",
+    "merge_default_eviction_settings",
+    "fail_swap_on",
+    "fail_cgroup_v1",
+)
+
+
+def _from_text(attribute: str, text: str) -> Any:
+    """The value of a flag."""
+    if attribute in _LISTS:
+        return tuple(part for part in text.split(",") if part)
+    if attribute in _INTEGERS:
+        return int(text)
+    if attribute in _BOOLEANS:
+        return _boolean(text)
+    if attribute.startswith("eviction_") and attribute not in _DURATIONS:
+        return _pairs(text, "<" if attribute in ("eviction_hard", "eviction_soft") else "=")
+    if attribute == "feature_gates":
+        return {name: _boolean(value) for name, value in _pairs(text).items()}
+    if attribute == "reserved_memory":
+        return _reserved_memory_flag(text)
+    if attribute in _RESOURCES:
+        return _from_data(attribute, _pairs(text))
+    if attribute in ("qos_reserved", "cpu_manager_policy_options", "topology_manager_policy_options"):
+        return _pairs(text)
+    return _from_data(attribute, text)
+
+
+def _from_data(attribute: str, value: Any) -> Any:
+    """The value of a configuration field."""
+    if attribute in _RESOURCES:
+        return {name: Quantity(amount) for name, amount in value.items()}
+    if attribute in _LISTS:
+        return tuple(value)
+    if attribute in _DURATIONS:
+        return duration(value)
+    if attribute == "cpu_cfs_quota_period":
+        return round(duration(value) * 1e6)
+    if attribute == "reserved_memory":
+        return tuple(
+            ReservedMemory(int(one["numaNode"]), {k: Quantity(v) for k, v in one["limits"].items()}) for one in value
+        )
+    if attribute in _INTEGERS:
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise ValueError("a whole number is expected")
+        return value
+    if attribute in _BOOLEANS:
+        if not isinstance(value, bool):
+            raise ValueError("true or false is expected")
+        return value
+    if attribute == "memory_throttling_factor":
+        return float(value)
+    if attribute == "feature_gates":
+        return {str(name): bool(on) for name, on in value.items()}
+    return {str(k): str(v) for k, v in value.items()} if isinstance(value, Mapping) else str(value)
+
+
+def _boolean(text: str) -> bool:
+    if text.lower() in ("true", "t", "1"):
+        return True
+    if text.lower() in ("false", "f", "0"):
+        return False
+    raise ValueError(f'strconv.ParseBool: parsing "{text}": invalid syntax')
+
+
+def _pairs(text: str, mark: str = "=") -> dict[str, str]:
+    """`cpu=500m,memory=1Gi`; thresholds are written with "<"."""
+    found: dict[str, str] = {}
+    for part in text.split(","):
+        if part:
+            name, found_mark, value = part.partition(mark)
+            if not found_mark:
+                raise ValueError(f"malformed pair, expect string{mark}string: {part}")
+            found[name.strip()] = value.strip()
+    return found
+
+
+def _reserved_memory_flag(text: str) -> tuple[ReservedMemory, ...]:
+    """`0:memory=1Gi,hugepages-1M=2Gi;1:memory=2Gi`."""
+    made = []
+    for part in text.split(";"):
+        node, colon, limits = part.partition(":")
+        if not colon or not node.strip().isdigit():
+            raise ValueError(f'"{part}" is not in the format N1:type1=value1,type2=value2')
+        made.append(ReservedMemory(int(node), {k: Quantity(v) for k, v in _pairs(limits).items()}))
+    return tuple(made)
+
+
+def load_file(path: str) -> Mapping[str, Any]:
+    """The fields of a configuration file.
+
+    Raises:
+        SettingsError: the file cannot be read, or holds no mapping.
+    """
+    try:
+        with open(path, encoding="utf-8") as file:
+            return load_text(file.read(), path)
+    except OSError as error:
+        raise SettingsError([f"failed to load kubelet config file {path}: {error.strerror or error}"]) from error
+
+
+def load_text(text: str, name: str) -> Mapping[str, Any]:
+    """The fields of a configuration in YAML; `name` stands in its errors.
+
+    Raises:
+        SettingsError: it holds no mapping.
+    """
+    from kitlib.api.serialize import load_data
+
+    data = load_data(text, name)
+    if not isinstance(data, Mapping):
+        raise SettingsError([f"{name}: a mapping of configuration fields is expected"])
+    return data

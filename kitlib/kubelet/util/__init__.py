@@ -1,0 +1,1 @@
+"""What several parts of the kubelet need: lists of CPUs, Go durations."""
