@@ -22,7 +22,7 @@ from kitlib.api.serialize import Located, from_dict, to_dict
 from kitlib.cluster.admission import manifests
 from kitlib.cluster.admission.apiserver import APIServer
 from kitlib.cluster.admission.manifests import Manifests
-from kitlib.cluster.closing import Closing
+from kitlib.cluster.closeable import Closeable
 from kitlib.cluster.controllers import reconcile
 from kitlib.cluster.controllers.pods import record
 from kitlib.cluster.journal import Journal, place_of
@@ -31,16 +31,16 @@ from kitlib.cluster.store.merge import strategic_patch
 from kitlib.cluster.store.store import Watch
 
 if TYPE_CHECKING:
-    from kitlib.cluster.control_plane.container.client import ControlledByContainer
+    from kitlib.cluster.control_plane.container.client import ContainerControlPlaneClient
     from kitlib.cluster.control_plane.docker import DockerCluster
     from kitlib.cluster.control_plane.simulated import SimulatedCluster
 
-    RealCluster: TypeAlias = ControlledByContainer | DockerCluster
+    RealCluster: TypeAlias = ContainerControlPlaneClient | DockerCluster
 
 ControlPlane = Literal["container", "process"]
 
 
-class Cluster(Closing):
+class Cluster(Closeable):
     """What all clusters have in common; made by `Cluster.simulated` or `Cluster.docker`.
 
     Attributes:
@@ -79,12 +79,12 @@ class Cluster(Closing):
             raise KitError(f"control_plane: {where!r} is neither 'process' nor 'container'")
         why = ""
         if where == "container":
-            from kitlib.cluster.control_plane.container.client import ControlledByContainer, why_here
+            from kitlib.cluster.control_plane.container.client import ContainerControlPlaneClient, why_here
 
             kept = {name: settings.get(name) for name in ("scheduler", "autoscaler", "gate_manager")}
             why = why_here(settings.get("plugins", ()), **kept)
             if not why:
-                return ControlledByContainer(nodes, **{k: v for k, v in settings.items() if k != "plugins"})
+                return ContainerControlPlaneClient(nodes, **{k: v for k, v in settings.items() if k != "plugins"})
         from kitlib.cluster.control_plane.docker import DockerCluster
 
         cluster = DockerCluster(nodes, **settings)
@@ -135,9 +135,9 @@ class Cluster(Closing):
         return self._apply("create", source, create_only=True)
 
     def _apply(self, action: str, source: Manifests, *, create_only: bool) -> list[Any]:
-        return self._apply_located(action, manifests.read(source), create_only)
+        return self.apply_located(action, manifests.read(source), create_only)
 
-    def _apply_located(self, action: str, located: Sequence[Located], create_only: bool) -> list[Any]:
+    def apply_located(self, action: str, located: Sequence[Located], create_only: bool) -> list[Any]:
         data = [to_dict(one.object) for one in located]
         made = self._applier.apply(located, create_only=create_only)
         self._record(action, objects=data)

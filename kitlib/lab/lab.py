@@ -121,7 +121,7 @@ class Lab:
         self._real = made = prepare(self._folder, Ground(self.kernel), real=real)
         if real:
             made.waits_for_deleted = True  # as kubectl does; else what is applied next meets a pod that is ending
-        version = made.node(made.list("Node")[0].metadata.name).kernel.version if real else 0
+        version = made.node(made.list("Node")[0].metadata.name).cgroupfs.version if real else 0
         self._ground = Ground(self.kernel, version)
         # the machine's own time: a clock that the notebook puts in the cluster's place counts for nothing
         self._began, self._since = made.clock.seconds, monotonic()

@@ -1,6 +1,5 @@
 """What the kit's values look like: in a terminal (rich), in a notebook (HTML), and as data frames (pandas)."""
 
-from kitlib.views.cgroup_html import tree_html
 from kitlib.views.cgroup_tree import TreeView, tree_view
 from kitlib.views.frames import (
     cgroup_frame,
@@ -25,6 +24,5 @@ __all__ = [
     "pods_frame",
     "processes_frame",
     "register",
-    "tree_html",
     "tree_view",
 ]

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from html import escape
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from kitlib.views.cgroup_tree import Row, TreeView
+from kitlib.views.cgroup_row import Row
 
 STYLE = """
 .kit-tree{font-family:var(--jp-code-font-family,monospace);font-size:var(--jp-code-font-size,13px);
@@ -31,11 +29,15 @@ color:inherit;line-height:1.45}
 """
 
 
-def tree_html(view: TreeView) -> str:
-    """The view as HTML, style included."""
-    rows = view.rows()
-    compared = view.observed is not None
-    parts = [f"<style>{STYLE}</style>", '<div class="kit-tree">', f"<div><b>{escape(view.title)}</b></div>"]
+def tree_html(title: str, rows: list[Row], *, compared: bool) -> str:
+    """The rows of a tree as HTML, style included.
+
+    Args:
+        title: above the tree.
+        rows: in the order in which they are shown.
+        compared: whether an observed tree stands beside the desired one.
+    """
+    parts = [f"<style>{STYLE}</style>", '<div class="kit-tree">', f"<div><b>{escape(title)}</b></div>"]
     if compared:
         different = sum(row.differs for row in rows)
         parts.append(f"<div>{_sentence(different)}</div>")

@@ -8,54 +8,17 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
 from kitlib.kubelet.cm.cgroup_tree import MOUNT, Cgroup, CgroupTree
+from kitlib.views.cgroup_html import tree_html
+from kitlib.views.cgroup_row import Row
 from kitlib.views.units import meaning
 
-MISSING = "missing"
 COLOURS = {"Guaranteed": "green", "Burstable": "yellow", "BestEffort": "red"}
-
-
-class Row(NamedTuple):
-    """One line of the tree.
-
-    Attributes:
-        depth: how far below the root. last: for each level, whether it is the last of its siblings.
-        path: of the cgroup. file: the file's name; "" for the cgroup itself.
-        desired: what the kernel shall show; None = not in the desired tree.
-        observed: what it shows; None = not there. Equal to `desired` where nothing was observed.
-        comment: meaning and formula, or the cgroup's title.
-        qos: the QoS class that the line belongs to. written: False where nobody sets the file.
-    """
-
-    depth: int
-    last: tuple[bool, ...]
-    path: str
-    file: str
-    desired: str | None
-    observed: str | None
-    comment: str
-    qos: str = ""
-    written: bool = True
-
-    @property
-    def differs(self) -> bool:
-        return self.desired != self.observed
-
-    @property
-    def name(self) -> str:
-        return self.file or self.path.rpartition("/")[2]
-
-    @property
-    def value(self) -> str:
-        """The value; where the two differ, both."""
-        if not self.differs:
-            return self.desired or ""
-        return f"{MISSING if self.observed is None else self.observed} (desired {self.desired or 'no such file'})"
 
 
 class TreeView:
@@ -66,7 +29,7 @@ class TreeView:
         observed: what was read back; None = nothing to compare with.
         controller: only the files of this controller, `cpu` or `memory`; "" = all.
         reasons: whether the formula stands behind each value, or only its meaning.
-        unwritten: whether files that nobody sets are shown too.
+        unwritten: whether files with the kernel's default are shown too.
         title: what stands on top; "" = the mount point.
     """
 
@@ -143,7 +106,7 @@ class TreeView:
     def _comment(self, cgroup: Cgroup, name: str) -> str:
         words = meaning(cgroup, name)
         if not cgroup[name].written:
-            return f"{words}; nobody sets it" if words else "nobody sets it"
+            return f"{words}; kernel default" if words else "kernel default"
         reason = cgroup[name].reason if self.reasons else ""
         if words and reason and words not in reason:
             return f"{words}: {reason}"
@@ -162,9 +125,7 @@ class TreeView:
         return f"TreeView({self.tree!r})"
 
     def _repr_html_(self) -> str:
-        from kitlib.views.cgroup_html import tree_html
-
-        return tree_html(self)
+        return tree_html(self.title, self.rows(), compared=self.observed is not None)
 
 
 def tree_view(tree: CgroupTree, observed: CgroupTree | None = None, **settings: Any) -> TreeView:

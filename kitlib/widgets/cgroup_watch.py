@@ -117,7 +117,7 @@ class CgroupWatch(KitWidget):
             self.live.reset(names)
             for time, values in old:  # a pod has come: the lines so far stay
                 self.live.samples.append((time, values))
-            self.live._heard(None, {"kind": "history?"}, None)
+            self.live.send_history()
         limits = {name: reading.limit for name, reading in readings.items() if reading.limit is not None}
         if limits != self.live.limits:
             self.live.limits = limits

@@ -64,7 +64,7 @@ class Grid(anywidget.AnyWidget):
     ) -> None:
         super().__init__(label=label, help=help, movable=movable, letters=letters)
         self._on_act = on_act
-        self.on_msg(self._heard)
+        self.on_msg(self._on_message)
 
     def fill(self, rows: Sequence[str], columns: Sequence[str], cells: Sequence[Sequence[Sequence[str]]]) -> None:
         """Show other cells: (text, words behind it, kind) each."""
@@ -86,7 +86,7 @@ class Grid(anywidget.AnyWidget):
         if self._on_act is not None and row < len(self.rows) and column < len(self.columns):
             self._on_act(Act(what, row, column, to, key))
 
-    def _heard(self, _widget: Any, content: dict[str, Any], _buffers: Any) -> None:
+    def _on_message(self, _widget: Any, content: dict[str, Any], _buffers: Any) -> None:
         to = content.get("to")
         self.act(
             str(content.get("act", "")),

@@ -41,7 +41,7 @@ class LivePicture(anywidget.AnyWidget):
         super().__init__(**settings)
         self.samples: deque[tuple[float, tuple[float | None, ...]]] = deque(maxlen=KEPT)
         self.sent = self.drawn = 0
-        self.on_msg(self._heard)
+        self.on_msg(self._on_message)
 
     def reset(self, names: Sequence[str]) -> None:
         """Begin anew with these series."""
@@ -61,8 +61,12 @@ class LivePicture(anywidget.AnyWidget):
         """How many samples the page has yet to draw (it tells about twice a second)."""
         return self.sent - self.drawn
 
-    def _heard(self, _widget: Any, content: dict[str, Any], _buffers: Any) -> None:
+    def _on_message(self, _widget: Any, content: dict[str, Any], _buffers: Any) -> None:
         if content.get("kind") == "drawn":
             self.drawn = int(content["seq"])
         elif content.get("kind") == "history?":
-            self.send({"kind": "history", "samples": [[t, list(v)] for t, v in self.samples], "seq": self.sent})
+            self.send_history()
+
+    def send_history(self) -> None:
+        """Send all samples so far, for a page that has none of them."""
+        self.send({"kind": "history", "samples": [[t, list(v)] for t, v in self.samples], "seq": self.sent})

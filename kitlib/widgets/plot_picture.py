@@ -30,7 +30,7 @@ class PlotPicture(anywidget.AnyWidget):
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         self.figure: dict[str, Any] = {"data": [], "layout": {}}
-        self.on_msg(self._heard)
+        self.on_msg(self._on_message)
 
     def show(self, figure: go.Figure) -> None:
         """Show this figure."""
@@ -43,7 +43,7 @@ class PlotPicture(anywidget.AnyWidget):
         self.figure = spec
         self.spec = plotly.io.to_json(spec, validate=False)
 
-    def _heard(self, _widget: Any, content: dict[str, Any], _buffers: Any) -> None:
+    def _on_message(self, _widget: Any, content: dict[str, Any], _buffers: Any) -> None:
         if content.get("kind") == "library?":
             self.send({"kind": "library"}, [library()])
 

@@ -44,7 +44,7 @@ class PodBuilder(KitWidget):
     def __init__(self, manifest: Any = None, node: Any = None, release: str | None = None) -> None:
         config = node if isinstance(node, NodeConfig) else getattr(node, "config", None) or NodeConfig(machine=MACHINE)
         self._config: NodeConfig = config
-        version = getattr(getattr(node, "kernel", None), "version", 2)
+        version = getattr(getattr(node, "cgroupfs", None), "version", 2)
         named = str(release or config.release)
         self.release = labelled(
             ipw.Dropdown(options=list(RELEASES), value=named if named in RELEASES else str(Release.latest())),
@@ -61,7 +61,7 @@ class PodBuilder(KitWidget):
         choices.add_class("kitlib-row")
         self.form = PodForm(manifest)
         super().__init__([self.form, choices], table_open=True)
-        self.form._changed = self.refresh
+        self.form.on_change = self.refresh
         self.refresh()
 
     @property

@@ -49,15 +49,15 @@ class PodForm(ipw.VBox):
 
     Args:
         manifest: YAML, a path, or a Pod; None = a small example.
-        changed: called when there is another good pod.
+        on_change: called when there is another good pod.
 
     Attributes:
         pod: the last pod that the API server would accept, defaulted, with a UID.
         problems: (field, text) of what is wrong now.
     """
 
-    def __init__(self, manifest: Any = None, changed: Callable[[], None] = lambda: None) -> None:
-        self._changed, self._busy = changed, False
+    def __init__(self, manifest: Any = None, on_change: Callable[[], None] = lambda: None) -> None:
+        self.on_change, self._busy = on_change, False
         self._read: Pod | None = None  # what the YAML says; None = it cannot be read
         self.problems: list[tuple[str, str]] = []
         self.pod = Pod()
@@ -201,7 +201,7 @@ class PodForm(ipw.VBox):
         self._say()
         if not errors:
             self.pod = whole
-            self._changed()
+            self.on_change()
 
     def _say(self) -> None:
         """Put every problem beside its field; those without a field below the YAML."""

@@ -51,7 +51,7 @@ class SchedulerBoard(KitWidget):
         self.step = labelled(ipw.IntSlider(0, min=0, max=0, layout={"width": "26em"}), "step", "of the cycle")
         self.back = self.button("Back", lambda: self._walk("back"), "one step back", "step-backward")
         self.forward = self.button("Forward", lambda: self._walk("forward"), "one step on", "step-forward")
-        self.grid = Grid("Nodes and plugins", help=HELP, on_act=self._heard)
+        self.grid = Grid("Nodes and plugins", help=HELP, on_act=self._on_act)
         self._bars, self._setting = PlotPicture(), False
         walk = ipw.HBox([self.back, self.step, self.forward])
         choice = ipw.HBox([self.release, self.pod])
@@ -118,7 +118,7 @@ class SchedulerBoard(KitWidget):
             self._steps.position = self.step.value
             self.refresh()
 
-    def _heard(self, act: Act) -> None:
+    def _on_act(self, act: Act) -> None:
         self.grid.selected = [act.row, act.column]
 
     @property

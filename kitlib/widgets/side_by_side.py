@@ -30,7 +30,7 @@ class SideBySide(KitWidget):
     def __init__(self, left: Any = None, right: Any = None, node: Any = None) -> None:
         config = node if isinstance(node, NodeConfig) else getattr(node, "config", None)
         self._config: NodeConfig = config or NodeConfig(machine=MACHINE)
-        version = getattr(getattr(node, "kernel", None), "version", 2)
+        version = getattr(getattr(node, "cgroupfs", None), "version", 2)
         self.left, self.right = PodForm(left), PodForm(_OTHER if right is None else right)
         self.version = labelled(ipw.Dropdown(options=[("v2", 2), ("v1", 1)], value=version), "cgroups")
         self.version.layout.width = "12em"
@@ -45,7 +45,7 @@ class SideBySide(KitWidget):
         for row in (forms, choices):
             row.add_class("kitlib-row")
         super().__init__([forms, choices])
-        self.left._changed = self.right._changed = self.refresh
+        self.left.on_change = self.right.on_change = self.refresh
         self.refresh()
 
     def chart(self) -> Chart:

@@ -65,7 +65,7 @@ class SpreadExplorer(KitWidget):
         self.decision: Decision | None = None
         self._setting = False
         self._make_controls(first)
-        self.grid = Grid("Matching pods per node", help=HELP, on_act=self._heard, movable=True, letters="xtf")
+        self.grid = Grid("Matching pods per node", help=HELP, on_act=self._on_act, movable=True, letters="xtf")
         buttons = ipw.HBox([self.step, self.undo, self.redo, self.clear])
         sizes = ipw.HBox([self.zones, self.nodes, self.release])
         constraint = ipw.HBox([self.max_skew, self.min_domains, self.topology_key, self.when_unsatisfiable])
@@ -140,7 +140,7 @@ class SpreadExplorer(KitWidget):
         finally:
             self._setting = False
 
-    def _heard(self, act: Act) -> None:
+    def _on_act(self, act: Act) -> None:
         def node_at(row: int, column: int) -> str:
             nodes = self.state.layout[row][1]
             if column >= len(nodes):

@@ -16,7 +16,7 @@ import pytest
 
 from kitlib.api.serialize import to_dict
 from kitlib.cluster import Cluster
-from kitlib.cluster.control_plane.container.client import ControlledByContainer
+from kitlib.cluster.control_plane.container.client import ContainerControlPlaneClient
 from kitlib.node.real import engine, image
 from tests.engine.helpers import needed, pod
 
@@ -122,7 +122,7 @@ def test_the_first_pod_runs_soon_after_the_cluster_is_ready(benchmark: Any, name
 def test_an_idle_control_plane_takes_little(benchmark: Any, name: str) -> None:
     """Memory without page cache, and processor time, of its container as the engine counts them."""
     with Cluster.docker(1, control_plane="container", **NODE) as cluster:
-        assert isinstance(cluster, ControlledByContainer) and cluster._relay.control is not None
+        assert isinstance(cluster, ContainerControlPlaneClient) and cluster._relay.control is not None
         cluster.apply(pod(requests={"cpu": "10m"}))
         client, identity = engine.connect(), cluster._relay.control.id
         time.sleep(2)

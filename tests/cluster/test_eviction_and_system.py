@@ -215,7 +215,7 @@ def test_daemons_of_the_root_are_moved_every_minute(version: int) -> None:
 def test_with_systemd_nothing_stands_in_the_root_so_nothing_is_moved() -> None:
     flags = ["--system-cgroups=/sys.slice/system", "--cgroup-root=/", "--cgroup-driver=systemd"]
     node = Cluster.simulated([{"kubelet": flags}]).node()
-    assert node.kernel.exists("/sys.slice/system")
+    assert node.cgroupfs.exists("/sys.slice/system")
     assert node.read("/sys.slice/system", "cgroup.procs") == ""
     assert {p.name: p.cgroup for p in node.processes()}["kubelet"] == "/system.slice/kubelet.service"
     assert {p.name: p.oom_score_adj for p in node.processes()}["kubelet"] == -999

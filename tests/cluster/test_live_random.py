@@ -10,7 +10,7 @@ import pytest
 
 from kitlib.api.errors import KitError
 from kitlib.cluster import Cluster
-from kitlib.cluster.nodes.simulated import LiveNode
+from kitlib.cluster.nodes.simulated import SimulatedNode
 from kitlib.kubelet.cm.desired import desired_tree
 from kitlib.node.simulated.cpu import Scheduler
 from kitlib.node.simulated.kernel import Kernel
@@ -90,7 +90,7 @@ def check_kernel(kernel: Kernel) -> None:
     assert sum(p.rate for p in processes) <= kernel.machine.cores + 1e-6
 
 
-def check_kubelet(node: LiveNode) -> None:
+def check_kubelet(node: SimulatedNode) -> None:
     """Its cgroups are those that its pods want now, and what it counts is what they ask for."""
     kubelet = node.kubelet
     assert node.differences() == []
@@ -98,7 +98,7 @@ def check_kubelet(node: LiveNode) -> None:
     whole = desired_tree(
         node.config,
         [worker.actual for worker in active],
-        version=node.kernel.version,
+        version=node.cgroupfs.version,
         assigned=kubelet.managers.assignments(worker.pod for worker in active),
     )
     assert {c.path for c in kubelet.wanted.values() if c.writer != "runtime"} == {
@@ -126,7 +126,7 @@ def test_a_random_life_of_a_node(seed: int) -> None:
     cluster = Cluster.simulated([machine], cgroup_version=1 + seed // 2 % 2, scheduler=False)
     for step in range(60):
         something(dice, cluster, step)
-        check_kernel(cluster.node().machine)
+        check_kernel(cluster.node().kernel)
         check_kubelet(cluster.node())
     for one in cluster.pods():
         cluster.delete("pod", one.name)

@@ -9,7 +9,7 @@ import pytest
 
 from kitlib.api.release import Release
 from kitlib.cluster.control_plane.realtime import RealTimeCluster
-from kitlib.cluster.nodes.container import RealNode, config_of
+from kitlib.cluster.nodes.container import ContainerNode, config_of
 from kitlib.cluster.nodes.plan import NodePlan
 from kitlib.node.real import protocol
 from kitlib.node.real.link import Conversation, NodeGone
@@ -55,8 +55,8 @@ class Held:
 
 
 class Fake(RealTimeCluster):
-    def _machine(self, one: NodePlan) -> Any:
-        return RealNode(one, config_of(one, self.release), Held(), self._record, facts=FACTS)
+    def _make_node(self, one: NodePlan) -> Any:
+        return ContainerNode(one, config_of(one, self.release), Held(), self._record, facts=FACTS)
 
 
 @pytest.fixture

@@ -80,5 +80,5 @@ def test_what_a_node_does_not_have_is_said_in_words_and_is_no_attribute() -> Non
         hollow.tree()
     live = Cluster.simulated(1).node()
     assert hasattr(live, "timeline") and not hasattr(live, "timelines")
-    with pytest.raises(AttributeError, match="'LiveNode' object has no attribute 'timelines'"):
+    with pytest.raises(AttributeError, match="'SimulatedNode' object has no attribute 'timelines'"):
         live.timelines()

@@ -79,14 +79,14 @@ def test_the_pod_is_widened_before_its_container_and_narrowed_after_it() -> None
     cluster = made()
     order: list[str] = []
     node = cluster.node()
-    write = node.kernel.write
+    write = node.cgroupfs.write
 
     def noted(path: str, file: str, value: str) -> None:
         if file == "memory.max":
             order.append("container" if path.count("/") == 3 else "pod")
         write(path, file, value)
 
-    node.kernel.write = noted
+    node.cgroupfs.write = noted
     cluster.resize("a", both("1", "1Gi"))
     cluster.resize("a", both("1", "512Mi"))
     assert order == ["pod", "container", "container", "pod"]

@@ -24,7 +24,7 @@ def failing(monkeypatch: pytest.MonkeyPatch, node: Any, method: str, error: Exce
     real, asked = getattr(node.runtime, method), []
 
     def start(*about: Any) -> None:
-        asked.append(node.machine.now)
+        asked.append(node.kernel.now)
         if len(asked) <= times:
             raise error
         real(*about)

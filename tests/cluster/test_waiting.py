@@ -13,7 +13,7 @@ from kitlib.cluster.nodes.plan import NodePlan
 
 
 class Nodeless(RealTimeCluster):
-    def _machine(self, one: NodePlan) -> Any:
+    def _make_node(self, one: NodePlan) -> Any:
         pytest.fail(f"{one.name}: no node was asked for")
 
 

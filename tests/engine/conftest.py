@@ -16,7 +16,7 @@ import pytest
 
 from kitlib.cluster import Cluster
 from kitlib.cluster.control_plane.docker import DockerCluster
-from kitlib.cluster.control_plane.polling import Refreshing
+from kitlib.cluster.control_plane.polling import PollingCluster
 from tests.engine.helpers import SLOW, needed
 from tests.engine.traces import Traces
 
@@ -38,14 +38,14 @@ def engine() -> str:
 @pytest.fixture(scope="session", autouse=True)
 def patience() -> Iterator[None]:
     """In an emulated machine everything takes longer, and is waited for longer."""
-    wait = Refreshing.wait
+    wait = PollingCluster.wait
 
-    def longer(self: Refreshing, condition: Any, timeout: float = 60.0) -> Any:
+    def longer(self: PollingCluster, condition: Any, timeout: float = 60.0) -> Any:
         return wait(self, condition, timeout * SLOW)
 
     with pytest.MonkeyPatch.context() as patch:
         if SLOW != 1:
-            patch.setattr(Refreshing, "wait", longer)
+            patch.setattr(PollingCluster, "wait", longer)
         yield
 
 

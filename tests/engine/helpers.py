@@ -107,7 +107,7 @@ def cpu_seconds(cluster: DockerCluster, name: str) -> float:
     """CPU time that a pod has used."""
     node = cluster.node(cluster.pod(name).spec.node_name)
     path = next(c.path for c in node.desired().of_pod(cluster.pod(name).metadata.uid) if c.kind == "pod")
-    if node.kernel.version == 1:
+    if node.cgroupfs.version == 1:
         return int(node.read(path, "cpuacct.usage")) / 1e9
     return int(dict(line.split() for line in node.read(path, "cpu.stat").splitlines())["usage_usec"]) / 1e6
 

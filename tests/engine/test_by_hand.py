@@ -38,8 +38,8 @@ def waiting(start: Callable[..., DockerCluster]) -> tuple[DockerCluster, str, st
 
 def test_a_limit_raised_at_both_levels_lets_the_container_grow(start: Callable[..., DockerCluster]) -> None:
     cluster, outer, inner = waiting(start)
-    node, file, more = cluster.node(), MEMORY[cluster.node().kernel.version], str(256 * MIB)
-    if node.kernel.version == 1:  # the order matters: what bounds the other one is raised first
+    node, file, more = cluster.node(), MEMORY[cluster.node().cgroupfs.version], str(256 * MIB)
+    if node.cgroupfs.version == 1:  # the order matters: what bounds the other one is raised first
         node.write(inner, BOTH, str(64 * MIB))
         with pytest.raises(KitError, match="Invalid argument"):
             node.write(inner, file, more)
@@ -56,7 +56,7 @@ def test_a_limit_raised_at_both_levels_lets_the_container_grow(start: Callable[.
 
 def test_a_limit_raised_for_the_container_only_still_holds_for_its_pod(start: Callable[..., DockerCluster]) -> None:
     cluster, outer, inner = waiting(start)
-    node, file = cluster.node(), MEMORY[cluster.node().kernel.version]
+    node, file = cluster.node(), MEMORY[cluster.node().cgroupfs.version]
     node.write(inner, file, str(256 * MIB))
     node.signal("a", "c", signal.SIGUSR1)
     cluster.wait(lambda c: state(c, "a")[2] >= 1, 20)
@@ -73,7 +73,7 @@ def test_a_limit_below_what_is_used_is_refused_on_v1_and_kills_on_v2(start: Call
     cluster = start(1)
     cluster.apply(pod(name="a", workload="memory=100Mi", limits={"memory": "256Mi"}, restartPolicy="Never"))
     cluster.wait(lambda c: any(p.memory > 95 * MIB for p in c.node().processes()), 20)
-    node, version = cluster.node(), cluster.node().kernel.version
+    node, version = cluster.node(), cluster.node().cgroupfs.version
     inner = node.desired().of_kind("container")[0].path
     if version == 1:
         with pytest.raises(KitError, match="busy"):
@@ -95,7 +95,7 @@ def test_a_quota_raised_by_hand_ends_the_throttling(start: Callable[..., DockerC
         return int(dict(line.split() for line in node.read(inner, "cpu.stat").splitlines())["nr_throttled"])
 
     cluster.wait(lambda c: throttled() >= 3, 30)
-    if node.kernel.version == 1:  # tg_cfs_schedulable_down: on v1 a quota above the parent's is refused
+    if node.cgroupfs.version == 1:  # tg_cfs_schedulable_down: on v1 a quota above the parent's is refused
         file, most, none = "cpu.cfs_quota_us", "90000", "-1"
         with pytest.raises(KitError, match="Invalid argument"):
             node.write(inner, file, most)

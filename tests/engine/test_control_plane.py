@@ -18,7 +18,7 @@ from kitlib.api.errors import AlreadyExists, Conflict, Forbidden, Invalid, KitEr
 from kitlib.api.serialize import to_dict
 from kitlib.cluster import Cluster
 from kitlib.cluster.control_plane.container import wire
-from kitlib.cluster.control_plane.container.client import ControlledByContainer
+from kitlib.cluster.control_plane.container.client import ContainerControlPlaneClient
 from kitlib.cluster.control_plane.container.relay import ControlPlaneGone
 from kitlib.cluster.control_plane.docker import DockerCluster
 from kitlib.node.real import container, engine
@@ -217,7 +217,7 @@ def test_a_killed_control_plane_is_a_clear_error_and_nothing_is_left(
     run = uuid.uuid4().hex
     monkeypatch.setenv("KITLIB_RUN", run)
     cluster = Cluster.docker(1, cpus=2, memory="256Mi", control_plane="container")
-    assert isinstance(cluster, ControlledByContainer)
+    assert isinstance(cluster, ContainerControlPlaneClient)
     cluster.apply(pod(name="a"))
     assert len(containers_of(run)) == 2
     client = _client()

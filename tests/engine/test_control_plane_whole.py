@@ -16,7 +16,7 @@ import pytest
 from kitlib.api.errors import KitError
 from kitlib.cluster import Cluster
 from kitlib.cluster.chronicle import Chronicle
-from kitlib.cluster.control_plane.container.client import ControlledByContainer
+from kitlib.cluster.control_plane.container.client import ContainerControlPlaneClient
 from kitlib.cluster.control_plane.container.relay import ControlPlaneGone
 from kitlib.cluster.control_plane.docker import DockerCluster
 from kitlib.node.real import engine as engines
@@ -34,7 +34,7 @@ def test_a_container_of_its_own_is_what_one_gets(
     start: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("KITLIB_CONTROL_PLANE", raising=False)
-    assert isinstance(start(1, memory="256Mi"), ControlledByContainer)
+    assert isinstance(start(1, memory="256Mi"), ContainerControlPlaneClient)
     monkeypatch.setenv("KITLIB_CONTROL_PLANE", "process")
     assert isinstance(start(1, memory="256Mi"), DockerCluster)
 
@@ -85,7 +85,7 @@ def test_what_was_done_can_be_done_again_on_either_kind(start: Callable[..., Any
     first.resize("web", {"c": {"requests": {"cpu": "150m"}}})
     first.cordon(node)
     path = next(c.path for c in first.node(node).desired().of_pod(first.pod("web").metadata.uid) if c.kind == "pod")
-    file, value = ("cpu.weight", "77") if first.node(node).kernel.version == 2 else ("cpu.shares", "777")
+    file, value = ("cpu.weight", "77") if first.node(node).cgroupfs.version == 2 else ("cpu.shares", "777")
     first.node(node).write(path, file, value)
     first.advance(0.2)
     first.delete("Pod", "fails", grace=0)
@@ -132,7 +132,7 @@ def victim(engine: str, monkeypatch: pytest.MonkeyPatch) -> Any:
     run = uuid.uuid4().hex
     monkeypatch.setenv("KITLIB_RUN", run)
     cluster = Cluster.docker(1, cpus=2, memory="256Mi", control_plane="container")
-    assert isinstance(cluster, ControlledByContainer) and cluster._relay.control is not None
+    assert isinstance(cluster, ContainerControlPlaneClient) and cluster._relay.control is not None
     yield cluster, run, cluster._relay.control.id
     cluster.close()
 

@@ -189,7 +189,7 @@ def test_a_pod_that_forks_without_end_stops_at_its_own_limit(start: Callable[...
     assert int(node.read(path, "pids.current")) <= 64
     assert state(cluster, "calm") == ("Running", "running", 0)
     cluster.delete("Pod", "bomb", grace=0)
-    cluster.wait(lambda c: not node.kernel.exists(path), 20)
+    cluster.wait(lambda c: not node.cgroupfs.exists(path), 20)
 
 
 def test_forks_without_a_limit_end_at_the_nodes_and_the_node_answers(start: Callable[..., DockerCluster]) -> None:

@@ -49,7 +49,7 @@ def test_shares_512_to_1024_on_one_cpu_divide_it_one_to_two(start: Callable[...,
     cluster.apply(pod(["md5sum", "/dev/urandom"], name="two", requests={"cpu": "600m"}))
     time.sleep(0.5)
     one, two = rates(cluster, ["one", "two"], 5.0 if SLOW == 1 else 10.0)
-    file = "cpu.shares" if cluster.node().kernel.version == 1 else "cpu.weight"
+    file = "cpu.shares" if cluster.node().cgroupfs.version == 1 else "cpu.weight"
     weights = {c.pod: int(c[file].value) for c in cluster.node().tree().of_kind("pod")}
     assert two / one == pytest.approx(weights["default/two"] / weights["default/one"], rel=0.05)
 

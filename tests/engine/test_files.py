@@ -33,7 +33,7 @@ def test_the_worked_example_stands_in_the_kernel_file_by_file(start: Callable[..
     tree = node.tree()
     assert sum(c.kind == "container" for c in tree.values()) == 3
     assert sum(len(c) for c in tree.values()) >= 25
-    v1 = node.kernel.version == 1
+    v1 = node.cgroupfs.version == 1
     written = {c.pod: c for c in tree.of_kind("pod")}
     if v1:
         assert written["default/guaranteed"]["cpu.shares"].value == "512"
@@ -89,7 +89,7 @@ def test_a_resize_in_place_changes_the_files_of_the_running_container(start: Cal
     pid = node.process("web").pid
     cluster.resize("web", {"c": {"requests": {"cpu": "300m"}, "limits": {"cpu": "800m"}}})
     path = next(c.path for c in node.desired().values() if c.kind == "container")
-    if node.kernel.version == 1:
+    if node.cgroupfs.version == 1:
         assert node.read(path, "cpu.cfs_quota_us") == "80000"
     else:
         assert node.read(path, "cpu.max") == "80000 100000"
@@ -101,7 +101,7 @@ def test_a_file_written_by_hand_is_seen_and_the_kernels_refusal_is_told(shared: 
     node = shared.node()
     name = shared.apply(pod(limits={"cpu": "500m", "memory": "64Mi"}))[0].name
     path = next(c.path for c in node.desired().of_pod(shared.pod(name).metadata.uid) if c.kind == "pod")
-    file, value = ("cpu.shares", "2048") if node.kernel.version == 1 else ("cpu.weight", "77")
+    file, value = ("cpu.shares", "2048") if node.cgroupfs.version == 1 else ("cpu.weight", "77")
     node.write(path, file, value)
     assert [(d.path, d.file) for d in node.differences()] == [(path, file)]
     with pytest.raises(KitError, match="Invalid argument"):
@@ -114,7 +114,7 @@ def test_a_file_written_by_hand_is_seen_and_the_kernels_refusal_is_told(shared: 
 def test_a_class_cgroup_changed_by_hand_is_written_again_when_a_pod_comes(shared: DockerCluster) -> None:
     node = shared.node()
     path = next(c.path for c in node.desired().of_kind("qos") if c.qos == "Burstable")
-    file, value = ("cpu.shares", "4096") if node.kernel.version == 1 else ("cpu.weight", "99")
+    file, value = ("cpu.shares", "4096") if node.cgroupfs.version == 1 else ("cpu.weight", "99")
     node.write(path, file, value)
     assert node.read(path, file) == value
     name = shared.apply(pod(requests={"cpu": "100m"}))[0].name
@@ -126,16 +126,16 @@ def test_cgroups_that_belong_to_no_pod_are_removed(shared: DockerCluster) -> Non
     node = shared.node()
     kubepods = next(c.path for c in node.desired().of_kind("kubepods"))
     stray = f"{kubepods}/podaaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeee"
-    node.kernel.makedirs(f"{stray}/inner")
-    assert node.kernel.exists(stray)
-    shared.wait(lambda c: not node.kernel.exists(stray), 10)
+    node.cgroupfs.makedirs(f"{stray}/inner")
+    assert node.cgroupfs.exists(stray)
+    shared.wait(lambda c: not node.cgroupfs.exists(stray), 10)
 
 
 def test_watched_files_become_a_frame(shared: DockerCluster) -> None:
     pandas = pytest.importorskip("pandas")
     node = shared.node()
     kubepods = next(c.path for c in node.desired().of_kind("kubepods"))
-    file = "memory.usage_in_bytes" if node.kernel.version == 1 else "memory.current"
+    file = "memory.usage_in_bytes" if node.cgroupfs.version == 1 else "memory.current"
     assert controller_of(file) == "memory"
     with node.watch([(kubepods, file), (kubepods, "pids.current"), (kubepods, "memory.not_there")], hz=50) as watch:
         shared.wait(lambda c: len(watch.samples) >= 20, 10)

@@ -73,13 +73,13 @@ def test_a_pod_that_fills_its_tmp_pays_for_it_out_of_its_own_memory(start: Calla
     cluster.wait(lambda c: "head 137" in c.node().logs("full") or state(c, "full")[2] > 0, 20)
     node = cluster.node()
     path = next(c.path for c in node.desired().of_pod(cluster.pod("full").metadata.uid) if c.kind == "pod")
-    used = "memory.usage_in_bytes" if node.kernel.version == 1 else "memory.current"
+    used = "memory.usage_in_bytes" if node.cgroupfs.version == 1 else "memory.current"
     assert int(node.read(path, used)) <= 64 << 20
     assert state(cluster, "calm") == ("Running", "running", 0)
     cluster.apply(pod(name="later", workload="memory=60Mi"))
     cluster.wait(lambda c: state(c, "later")[1] == "running", 5)
     cluster.delete("Pod", "full", grace=0)
-    cluster.wait(lambda c: not node.kernel.exists(path), 10)
+    cluster.wait(lambda c: not node.cgroupfs.exists(path), 10)
 
 
 def test_a_pod_without_a_limit_that_fills_its_tmp_is_evicted_for_the_memory(

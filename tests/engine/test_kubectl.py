@@ -42,7 +42,7 @@ def test_a_limit_is_seen_only_with_lxcfs_and_raised_by_hand_at_once(start: Calla
     faked = seen(node, "a", lxcfs=True)
     assert (faked.total, faked.cpus) == (128 * MIB, 1)
     assert faked.available < 95 * MIB
-    file = "memory.max" if node.kernel.version == 2 else "memory.limit_in_bytes"
+    file = "memory.max" if node.cgroupfs.version == 2 else "memory.limit_in_bytes"
     for kind in ("pod", "container"):  # from above: the container's own limit is not what holds it any more
         node.write(node.desired().of_kind(kind)[0].path, file, str(256 * MIB))
     assert seen(node, "a", lxcfs=True).total == 256 * MIB

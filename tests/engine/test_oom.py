@@ -114,7 +114,7 @@ def test_what_a_declared_workload_holds_is_private_memory(start: Callable[..., D
     node = cluster.node()
     path = next(c.path for c in node.desired().of_pod(cluster.pod("h").metadata.uid) if c.kind == "container")
     told = {name: int(value) for name, value in map(str.split, node.read(path, "memory.stat").splitlines())}
-    private, shared = ("rss", "shmem") if node.kernel.version == 1 else ("anon", "shmem")
+    private, shared = ("rss", "shmem") if node.cgroupfs.version == 1 else ("anon", "shmem")
     assert told[private] > 90 * MIB
     assert told[shared] == 0
 
@@ -156,7 +156,7 @@ def test_within_a_container_one_process_or_all_are_killed(start: Callable[..., D
     cluster = start(1, kubelet=settings)
     child = "python3 -c 'x = bytearray(200 << 20)'; echo child $?; sleep 1000"
     cluster.apply(pod(child, name="parent", limits={"memory": "64Mi"}, restartPolicy="Never"))
-    if single or cluster.node().kernel.version == 1:
+    if single or cluster.node().cgroupfs.version == 1:
         cluster.wait(lambda c: "child 137" in c.node().logs("parent"), 15)
         assert state(cluster, "parent") == ("Running", "running", 0)
     else:

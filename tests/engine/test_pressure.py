@@ -80,7 +80,7 @@ def test_a_node_without_memory_left_tells_of_a_system_oom(start: Callable[..., D
     node = cluster.node()
     kubepods, file = node.desired().of_kind("kubepods")[0].path, "memory.max"
     value = "max"
-    if node.kernel.version == 1:
+    if node.cgroupfs.version == 1:
         file, value = "memory.limit_in_bytes", "-1"
     node.write(kubepods, file, value)  # else the limit of all pods would be reached first
     cluster.wait(lambda c: any(p.status.phase == "Failed" for p in c.pods()), 30)

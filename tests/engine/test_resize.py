@@ -19,7 +19,7 @@ def both(cpu: str, memory: str) -> dict[str, Any]:
 def limits(cluster: DockerCluster) -> list[int]:
     """Bytes that the pod and its container may use."""
     node = cluster.node()
-    file = "memory.max" if node.kernel.version == 2 else "memory.limit_in_bytes"
+    file = "memory.max" if node.cgroupfs.version == 2 else "memory.limit_in_bytes"
     return [int(node.read(node.desired().of_kind(kind)[0].path, file)) for kind in ("pod", "container")]
 
 

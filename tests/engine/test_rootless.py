@@ -113,7 +113,7 @@ def nodes_do_what_is_granted(there: RootlessEngine, capsys: pytest.CaptureFixtur
 def nodes_do_without_a_controller(there: RootlessEngine) -> None:
     with Cluster.docker(1, cpus=1, memory="512Mi", control_plane="process") as cluster:
         node = cluster.node()
-        own = cluster._starter._containers[0].id
+        own = cluster._provisioner._containers[0].id
         told = " / ".join(node.fidelity)
         assert "no cpuset controller here: no pod is kept to its CPUs" in told
         assert "Delegate=cpu cpuset io memory pids" in told

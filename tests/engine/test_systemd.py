@@ -19,7 +19,7 @@ import pytest
 from kitlib.api.errors import KitError
 from kitlib.cluster import Cluster
 from kitlib.cluster.control_plane.docker import DockerCluster
-from kitlib.cluster.nodes.container import RealNode
+from kitlib.cluster.nodes.container import ContainerNode
 from kitlib.kubelet.cm.cgroup_tree import Cgroup
 from kitlib.kubelet.cm.systemd_properties import unit_properties
 from kitlib.node.real import engine
@@ -55,7 +55,7 @@ def empty(cluster: DockerCluster) -> Iterator[None]:
     cluster.wait(lambda c: not c.pods())
 
 
-def inside(node: RealNode, command: str) -> str:
+def inside(node: ContainerNode, command: str) -> str:
     """What a command says that runs where systemd does: in the node's pid namespace, below the container's."""
     words = ["nsenter", "--target", "$(pgrep -ox systemd)", "--pid", "--mount", "sh", "-c", shlex.quote(command)]
     client = engine.connect()
@@ -72,15 +72,15 @@ def written(cgroup: Cgroup) -> dict[str, str]:
     return {file.name: file.value for file in cgroup.values() if file.written}
 
 
-def told(node: RealNode, cgroup: Cgroup) -> dict[str, Any]:
+def told(node: ContainerNode, cgroup: Cgroup) -> dict[str, Any]:
     """What systemd holds of a cgroup, of the properties that were set."""
     shown = node.unit(cgroup.path)
-    return {one.name: shown[one.name] for one in unit_properties(written(cgroup), node.kernel.version)}
+    return {one.name: shown[one.name] for one in unit_properties(written(cgroup), node.cgroupfs.version)}
 
 
-def wanted(node: RealNode, cgroup: Cgroup) -> dict[str, Any]:
+def wanted(node: ContainerNode, cgroup: Cgroup) -> dict[str, Any]:
     """What it should hold."""
-    made = unit_properties(written(cgroup), node.kernel.version)
+    made = unit_properties(written(cgroup), node.cgroupfs.version)
     return {one.name: list(one.value) if isinstance(one.value, bytes) else one.value for one in made}
 
 
@@ -89,7 +89,7 @@ def of_pod(cluster: DockerCluster, name: str, kind: str) -> Cgroup:
     return next(c for c in cluster.node().desired().of_pod(uid) if c.kind == kind)
 
 
-def reload(node: RealNode) -> list[str]:
+def reload(node: ContainerNode) -> list[str]:
     """Have systemd read everything again; what differs afterwards, beside what it is known to take.
 
     For memory.oom.group of a scope systemd has no property before its version 253 (OOMPolicy=), and writes 0: on any
@@ -98,7 +98,7 @@ def reload(node: RealNode) -> list[str]:
     inside(node, "systemctl daemon-reload")
     node.unit("kubepods.slice")  # systemd hears this when it has written
     found = node.differences()
-    if node.kernel.version == 2 and int(re.split(r"\D", node.facts["systemd"])[0]) < 253:
+    if node.cgroupfs.version == 2 and int(re.split(r"\D", node.facts["systemd"])[0]) < 253:
         taken = {c.path for c in node.desired().values() if (f := c.get("memory.oom.group")) and f.value == "1"}
         assert {d.path for d in found if (d.file, d.left, d.right) == ("memory.oom.group", "1", "0")} == taken
         found = [d for d in found if d.file != "memory.oom.group"]
@@ -207,7 +207,7 @@ def test_one_of_two_containers_is_killed_and_the_other_is_not_blamed(cluster: Do
 def test_a_class_changed_by_hand_is_written_again_when_a_pod_comes(cluster: DockerCluster) -> None:
     node = cluster.node()
     path = next(c.path for c in node.desired().of_kind("qos") if c.qos == "Burstable")
-    file, value = ("cpu.shares", "4096") if node.kernel.version == 1 else ("cpu.weight", "99")
+    file, value = ("cpu.shares", "4096") if node.cgroupfs.version == 1 else ("cpu.weight", "99")
     node.write(path, file, value)
     assert [(d.path, d.file) for d in node.differences()] == [(path, file)]
     cluster.apply(pod(requests={"cpu": "100m"}))
@@ -232,7 +232,7 @@ def test_exclusive_cpus_stay_when_systemd_is_told_of_others(start: Callable[...,
 
 def test_nothing_stands_in_the_root_so_nobody_is_moved(start: Callable[..., DockerCluster]) -> None:
     node = start(1, kubelet=[DRIVER, "--system-cgroups=/extra", "--cgroup-root=/"]).node()
-    assert node.kernel.exists("/extra")
+    assert node.cgroupfs.exists("/extra")
     assert node.read("/extra", "cgroup.procs") == ""
     assert [e for e in node.timeline() if e.action == "moving process"] == []
     assert node.differences() == []

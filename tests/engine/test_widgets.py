@@ -45,7 +45,7 @@ def test_the_tree_of_a_real_node_is_as_desired_and_a_file_can_be_written(cluster
     explorer = CgroupTreeExplorer(cluster)
     assert explorer.problem == "" and "the same, file by file" in explorer.sentence
     explorer.cgroup.value = next(path for _, path in explorer.cgroup.options if path.endswith("burstable"))
-    explorer.file.value = "cpu.weight" if cluster.node().kernel.version == 2 else "cpu.shares"
+    explorer.file.value = "cpu.weight" if cluster.node().cgroupfs.version == 2 else "cpu.shares"
     explorer.value.control.value = "77"
     explorer.write.click()
     assert "observed 77" in explorer.sentence
@@ -128,7 +128,7 @@ def test_four_logs_of_a_real_node_stand_on_the_nodes_own_clock(cluster):
 def test_the_builders_files_are_those_that_its_pod_gets(cluster):
     node = cluster.node()
     builder = PodBuilder(node=node)
-    assert (builder.version.value, builder.driver.value) == (node.kernel.version, "cgroupfs")
+    assert (builder.version.value, builder.driver.value) == (node.cgroupfs.version, "cgroupfs")
     builder.form.rows[0].amounts["requests", "cpu"].amount = "300m"
     cluster.apply(deepcopy(builder.pod))
     running(cluster, "web")
@@ -145,7 +145,7 @@ def test_side_by_side_says_what_differs_between_two_pods_that_really_run(cluster
     node = cluster.node()
     both = SideBySide(node=node)
     both.right.rows[0].amounts["requests", "cpu"].amount = both.right.rows[0].amounts["limits", "cpu"].amount = "500m"
-    version, pair = node.kernel.version, (both.left.pod, both.right.pod)
+    version, pair = node.cgroupfs.version, (both.left.pod, both.right.pod)
     cluster.apply([deepcopy(one) for one in pair])
     frame = both.frame().set_index("value")
     for one in pair:

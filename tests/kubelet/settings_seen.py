@@ -50,7 +50,7 @@ def file(name: str, *, kind: str = "kubepods", of: str = "") -> Look:
 
 def at(path: str, name: str) -> Look:
     """A file of a cgroup with that path; None where there is none."""
-    return lambda cluster: cluster.node().read(path, name) if cluster.node().kernel.exists(path) else None
+    return lambda cluster: cluster.node().read(path, name) if cluster.node().cgroupfs.exists(path) else None
 
 
 def path(kind: str, of: str = "") -> Look:

@@ -56,7 +56,7 @@ def observed(shares: str = "512") -> CgroupTree:
 def test_a_tree_is_drawn_with_names_values_and_reasons() -> None:
     assert str(TreeView(desired(), controller="cpu")).splitlines() == [
         "/sys/fs/cgroup/cpu",
-        "├── cpu.shares  1024  // nobody sets it",
+        "├── cpu.shares  1024  // kernel default",
         "└── kubepods.slice  // all pods",
         "    ├── cpu.shares  7168  // 7 CPUs",
         "    └── kubepods-pod1.slice  // Guaranteed pod default/web",

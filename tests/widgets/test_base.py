@@ -87,7 +87,7 @@ def test_a_picture_that_has_not_changed_is_not_sent_again(monkeypatch):
 def test_plotlys_script_is_given_to_the_page_that_asks_for_it(monkeypatch):
     picture, sent = PlotPicture(), []
     monkeypatch.setattr(picture, "send", lambda content, buffers=None: sent.append((content, buffers)))
-    picture._heard(picture, {"kind": "library?"}, [])
+    picture._on_message(picture, {"kind": "library?"}, [])
     content, buffers = sent[0]
     assert content == {"kind": "library"} and b"plotly.js" in buffers[0][:200]
 

@@ -37,7 +37,7 @@ def test_a_node_that_was_left_alone_shows_what_is_desired(explorer):
 
 
 def test_a_value_written_by_hand_differs_and_comes_back_when_the_kubelet_writes(explorer):
-    file = "cpu.shares" if explorer._node.kernel.version == 1 else "cpu.weight"
+    file = "cpu.shares" if explorer._node.cgroupfs.version == 1 else "cpu.weight"
     choose(explorer, "/kubepods/burstable", file)
     explorer.value.control.value = "77"
     explorer.write.click()
@@ -50,7 +50,7 @@ def test_a_value_written_by_hand_differs_and_comes_back_when_the_kubelet_writes(
 
 
 def test_what_the_kernel_refuses_is_said_beside_the_value(explorer):
-    choose(explorer, "web/app", "cpu.shares" if explorer._node.kernel.version == 1 else "cpu.weight")
+    choose(explorer, "web/app", "cpu.shares" if explorer._node.cgroupfs.version == 1 else "cpu.weight")
     explorer.value.control.value = "plenty"
     explorer.write.click()
     assert "EINVAL" in explorer.value.problem

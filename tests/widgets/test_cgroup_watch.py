@@ -91,7 +91,7 @@ def test_the_page_tells_how_far_behind_it_is():
     for second in range(5):
         picture.add(second, [1.0])
     assert picture.behind == 5
-    picture._heard(picture, {"kind": "drawn", "seq": 4}, [])
+    picture._on_message(picture, {"kind": "drawn", "seq": 4}, [])
     assert picture.behind == 1
 
 
@@ -101,7 +101,7 @@ def test_a_page_that_is_opened_later_gets_all_samples(monkeypatch):
     picture.add(1.0, [5.0])
     sent = []
     monkeypatch.setattr(picture, "send", lambda message: sent.append(message))
-    picture._heard(picture, {"kind": "history?"}, [])
+    picture._on_message(picture, {"kind": "history?"}, [])
     assert sent == [{"kind": "history", "samples": [[1.0, [5.0]]], "seq": 1}]
 
 

@@ -18,14 +18,14 @@ def test_cells_carry_words():
 
 def test_a_message_from_the_page_is_an_act():
     grid, heard = filled()
-    grid._heard(grid, {"act": "move", "row": 0, "column": 0, "to": [1, 0], "key": ""}, [])
-    grid._heard(grid, {"act": "key", "row": 1, "column": 0, "to": None, "key": "x"}, [])
+    grid._on_message(grid, {"act": "move", "row": 0, "column": 0, "to": [1, 0], "key": ""}, [])
+    grid._on_message(grid, {"act": "key", "row": 1, "column": 0, "to": None, "key": "x"}, [])
     assert heard == [Act("move", 0, 0, (1, 0), ""), Act("key", 1, 0, None, "x")]
 
 
 def test_the_focus_follows_what_was_moved():
     grid, _ = filled(movable=True)
-    grid._heard(grid, {"act": "move", "row": 0, "column": 0, "to": [1, 0], "key": ""}, [])
+    grid._on_message(grid, {"act": "move", "row": 0, "column": 0, "to": [1, 0], "key": ""}, [])
     assert grid.selected == [1, 0]
 
 

@@ -15,9 +15,9 @@ from typing import Any
 
 from kitlib.api.release import Release
 from kitlib.cluster.control_plane.realtime import RealTimeCluster
-from kitlib.cluster.nodes.container import RealNode, config_of
+from kitlib.cluster.nodes.container import ContainerNode, config_of
 from kitlib.cluster.nodes.plan import NodePlan, plan
-from kitlib.cluster.nodes.provision import Show, Starter, start_all
+from kitlib.cluster.nodes.provision import Provisioner, Show, start_all
 from kitlib.node.real.container import Privilege
 
 
@@ -59,10 +59,10 @@ class DockerCluster(RealTimeCluster):
         self.release = followed
         for one in plans:
             config_of(one, followed)  # what cannot be is said before anything is started
-        self._starter = Starter(privilege, image)
-        self._started: dict[str, RealNode] = {}
+        self._provisioner = Provisioner(privilege, image)
+        self._started: dict[str, ContainerNode] = {}
         try:
-            self._starter.prepare()
+            self._provisioner.prepare()
             self._started = {made.name: made for made in start_all(plans, self._begin, progress)}
             super().__init__(
                 plans,
@@ -78,21 +78,21 @@ class DockerCluster(RealTimeCluster):
             raise
         self._common = common
 
-    def _begin(self, one: NodePlan, number: int) -> RealNode:
+    def _begin(self, one: NodePlan, number: int) -> ContainerNode:
         """Start one node's container and its kubelet."""
         config = config_of(one, self.release)
-        made, notes = self._starter.begin(one, config, number)
-        return RealNode(one, config, made, self._record, notes)
+        made, notes = self._provisioner.begin(one, config, number)
+        return ContainerNode(one, config, made, self._record, notes)
 
-    def _machine(self, one: NodePlan) -> Any:
+    def _make_node(self, one: NodePlan) -> Any:
         ready = self._started.pop(one.name, None)
-        return ready if ready is not None else self._begin(one, len(self._machines))
+        return ready if ready is not None else self._begin(one, len(self._nodes))
 
     def close(self) -> None:
         """End all nodes; nothing of them is left. The objects can still be read."""
         if self._closed:
             return
         self._closed = True
-        self._starter.close()
+        self._provisioner.close()
         with suppress(AttributeError):
-            self._machines.clear()
+            self._nodes.clear()

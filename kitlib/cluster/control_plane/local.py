@@ -20,7 +20,7 @@ from kitlib.cluster.cluster import Cluster
 from kitlib.cluster.controllers import reconcile
 from kitlib.cluster.controllers.autoscaler import Autoscaler
 from kitlib.cluster.controllers.gate_manager import GateManager
-from kitlib.cluster.nodes.base import WithCgroups
+from kitlib.cluster.nodes.base import NodeBase
 from kitlib.cluster.nodes.plan import NodePlan, from_node, plan
 from kitlib.cluster.store.store import WatchEvent
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _ROUNDS = 100
 
 
-class Plane(Cluster, ABC):
+class LocalControlPlane(Cluster, ABC):
     """A cluster's control plane and the nodes that it has.
 
     Args:
@@ -62,7 +62,7 @@ class Plane(Cluster, ABC):
         self.clock = clock
         super().__init__(APIServer(clock.now, seed or 0, release), release)
         self._tick, self._seed, self._common = tick, seed, common
-        self._machines: dict[str, Any] = {}
+        self._nodes: dict[str, Any] = {}
         self._new: list[Any] = []
         self._by_node: dict[str, dict[tuple[str, str], Pod]] = {}
         self._settling, self._settled = False, -1
@@ -76,7 +76,7 @@ class Plane(Cluster, ABC):
             self._wanted = None if scheduler is True else scheduler, tuple(plugins)
         if self._wanted not in (None, (None, ())):
             self.load()  # what was asked for may be wrong: that is said now
-        self.api.store.subscribe(self._heard)
+        self.api.store.subscribe(self._on_store_change)
         with self.api.store.transaction():
             for one in plan(nodes, **common):
                 self._add(one)
@@ -86,11 +86,11 @@ class Plane(Cluster, ABC):
 
     def node(self, name: str = "") -> Any:
         """The machine behind a Node object; the name may be left out where there is only one."""
-        if not name and len(self._machines) == 1:
-            return next(iter(self._machines.values()))
-        if name not in self._machines:
+        if not name and len(self._nodes) == 1:
+            return next(iter(self._nodes.values()))
+        if name not in self._nodes:
             raise NotFound("nodes", name)
-        return self._machines[name]
+        return self._nodes[name]
 
     def add_nodes(self, nodes: Any, **common: Any) -> list[Node]:
         """More nodes, as for `Cluster.simulated(nodes=…)`; the Node objects that they register.
@@ -107,26 +107,26 @@ class Plane(Cluster, ABC):
         return [self.api.store.get(Node, one.name) for one in plans]
 
     def _check_free(self, one: NodePlan) -> None:
-        if one.name in self._machines:
+        if one.name in self._nodes:
             raise KitError(f'nodes "{one.name}" already exists')
 
     def _add(self, one: NodePlan) -> None:
         self._check_free(one)
-        machine = self._machine(one)
-        self._machines[one.name] = machine
+        machine = self._make_node(one)
+        self._nodes[one.name] = machine
         self._new.append(machine)
         self.api.create(machine.register(self.now()))
 
-    def _would_be(self, one: NodePlan) -> Node:
+    def _prospective_node(self, one: NodePlan) -> Node:
         """The Node object that a plan would become."""
-        node: Node = self._machine(one).register(self.now())
+        node: Node = self._make_node(one).register(self.now())
         return node
 
     @abstractmethod
-    def _machine(self, one: NodePlan) -> Any:
+    def _make_node(self, one: NodePlan) -> Any:
         """Make the node that a plan asks for."""
 
-    def _heard(self, event: WatchEvent) -> None:
+    def _on_store_change(self, event: WatchEvent) -> None:
         """Keep up with what the store says: which pods stand on which node, which nodes come and go."""
         obj = event.object
         if isinstance(obj, Pod):
@@ -137,10 +137,10 @@ class Plane(Cluster, ABC):
                 self._by_node.setdefault(obj.spec.node_name, {})[key] = obj
         elif isinstance(obj, Node):
             if event.type == "DELETED":
-                self._machines.pop(obj.name, None)
-            elif event.type == "ADDED" and obj.name not in self._machines:
-                self._machines[obj.name] = self._machine(from_node(obj))
-                self._new.append(self._machines[obj.name])
+                self._nodes.pop(obj.name, None)
+            elif event.type == "ADDED" and obj.name not in self._nodes:
+                self._nodes[obj.name] = self._make_node(from_node(obj))
+                self._new.append(self._nodes[obj.name])
 
     # Scheduling.
 
@@ -210,7 +210,7 @@ class Plane(Cluster, ABC):
         self._settling = True
         try:
             for machine in self._new:
-                if isinstance(machine, WithCgroups):
+                if isinstance(machine, NodeBase):
                     machine.registered(self.api)
             self._new.clear()
             for _ in range(_ROUNDS):
@@ -219,7 +219,7 @@ class Plane(Cluster, ABC):
                 if self._gates is not None:
                     self._gates.sync(self.api)
                 self._schedule()
-                for name, machine in list(self._machines.items()):
+                for name, machine in list(self._nodes.items()):
                     pods = self._by_node.get(name)
                     if pods is not None:  # empty, once the last pod has gone: its containers must end
                         machine.sync(self.api, list(pods.values()))
@@ -242,21 +242,21 @@ class Plane(Cluster, ABC):
         while left > 1e-9:
             part = min(self._tick, left)
             left -= part
-            self._pass(part)
+            self.run_for(part)
 
     def step(self) -> None:
         """One tick."""
         self.advance(self._tick)
 
-    def _pass(self, seconds: float) -> None:
+    def run_for(self, seconds: float) -> None:
         self.clock.move(seconds)
-        for machine in list(self._machines.values()):
+        for machine in list(self._nodes.values()):
             machine.advance(seconds)
         if self._autoscaler is not None and self._scheduler is not None:  # without a pod, none waits
             seconds_now = self.clock.seconds
-            self._autoscaler.sync(self.api, self._scheduler, seconds_now, self._would_be, self._add)
+            self._autoscaler.sync(self.api, self._scheduler, seconds_now, self._prospective_node, self._add)
         self.settle()
 
     def close(self) -> None:
         """Forget the nodes; the objects can still be read."""
-        self._machines.clear()
+        self._nodes.clear()

@@ -10,7 +10,7 @@ from typing import Any
 from kitlib.api.errors import KitError
 from kitlib.api.meta import KubeObject
 from kitlib.cluster.cluster import Cluster
-from kitlib.cluster.store.store import Store, Watch, WatchEvent
+from kitlib.cluster.store.store import Watch
 
 _GONE_WITHIN = 120.0
 _SHOWN = 5
@@ -42,7 +42,7 @@ class RealClock:
         time.sleep(seconds)
 
 
-class Refreshing(Cluster):
+class PollingCluster(Cluster):
     """A cluster that reads what has been reported before it answers."""
 
     clock: RealClock
@@ -149,17 +149,4 @@ class Refreshing(Cluster):
     def watch(self, kind: str | None = None, namespace: str | None = None, since: int | None = None) -> Watch:
         """The changes from now on; see `Cluster.watch`."""
         self.refresh()
-        plain = super().watch(kind, namespace, since)
-        return _RefreshingWatch(self, self.api.store, plain)
-
-
-class _RefreshingWatch(Watch):
-    """A watch that first takes what has been reported."""
-
-    def __init__(self, cluster: Refreshing, store: Store, plain: Watch) -> None:
-        super().__init__(store, plain._plural, plain._namespace, plain._seen)
-        self._cluster = cluster
-
-    def poll(self) -> list[WatchEvent]:
-        self._cluster.refresh()
-        return super().poll()
+        return self.api.store.watch(kind, namespace, since, before_poll=self.refresh)

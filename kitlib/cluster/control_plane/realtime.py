@@ -11,19 +11,20 @@ from collections.abc import Sequence
 from typing import Any
 
 from kitlib.api.core import Node
-from kitlib.cluster.control_plane.local import Plane
-from kitlib.cluster.control_plane.polling import TICK, RealClock, Refreshing
+from kitlib.cluster.control_plane.local import LocalControlPlane
+from kitlib.cluster.control_plane.polling import TICK, PollingCluster, RealClock
 from kitlib.cluster.nodes.base import node_object
 from kitlib.cluster.nodes.container import config_of
 from kitlib.cluster.nodes.plan import NodePlan
 from kitlib.cluster.store.store import WatchEvent
 
 
-class RealTimeCluster(Refreshing, Plane):
-    """A cluster of nodes that report by themselves; `_machine` says how to get one.
+class RealTimeCluster(PollingCluster, LocalControlPlane):
+    """A cluster of nodes that report by themselves; `_make_node` says how to get one.
 
     Args:
-        nodes, settings: as for `kitlib.cluster.control_plane.local.Plane`. clock: one that has begun already.
+        nodes, settings: as for `LocalControlPlane`.
+        clock: one that has begun already.
     """
 
     _closed = False
@@ -31,35 +32,35 @@ class RealTimeCluster(Refreshing, Plane):
     def __init__(self, nodes: Any, *, clock: RealClock | None = None, **settings: Any) -> None:
         super().__init__(nodes, clock=clock or RealClock(), tick=TICK, **settings)
 
-    def _would_be(self, one: NodePlan) -> Node:
+    def _prospective_node(self, one: NodePlan) -> Node:
         return node_object(one, config_of(one, self.release), self.now())
 
-    def _heard(self, event: WatchEvent) -> None:
+    def _on_store_change(self, event: WatchEvent) -> None:
         if isinstance(event.object, Node) and event.type == "DELETED":
-            machine = self._machines.get(event.object.name)
+            machine = self._nodes.get(event.object.name)
             if machine is not None:
                 machine.close()
-        super()._heard(event)
+        super()._on_store_change(event)
 
     def _pause(self, seconds: float) -> None:
-        self._pass(seconds)
+        self.run_for(seconds)
 
     def refresh(self) -> None:
         """Take what the nodes have reported since the last time, and let controllers and scheduler act on it."""
         if self._settling or self._closed:
             return
-        some = [machine.take(self.api) for machine in list(self._machines.values())]
+        some = [machine.take(self.api) for machine in list(self._nodes.values())]
         if any(some):
             super().settle()
 
     def settle(self) -> None:
         """As far as it goes without time passing; what the nodes have reported counts."""
         if not self._settling:
-            for machine in list(self._machines.values()):
+            for machine in list(self._nodes.values()):
                 machine.take(self.api)
         super().settle()
 
     @property
     def fidelity(self) -> dict[str, Sequence[str]]:
         """Node -> where it cannot be what it should."""
-        return {name: machine.fidelity for name, machine in self._machines.items()}
+        return {name: machine.fidelity for name, machine in self._nodes.items()}

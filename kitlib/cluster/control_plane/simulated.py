@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from kitlib.api.release import Release
 from kitlib.cluster.control_plane.clock import START, VirtualClock
-from kitlib.cluster.control_plane.local import Plane
+from kitlib.cluster.control_plane.local import LocalControlPlane
 from kitlib.cluster.controllers.autoscaler import Autoscaler
 from kitlib.cluster.controllers.gate_manager import GateManager
 from kitlib.cluster.nodes.hollow import HollowNode
 from kitlib.cluster.nodes.plan import NodePlan
-from kitlib.cluster.nodes.simulated import LiveNode
+from kitlib.cluster.nodes.simulated import SimulatedNode
 from kitlib.kubelet.cm.cgroup_tree import Version
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 TICK = 1.0
 
 
-class SimulatedCluster(Plane):
+class SimulatedCluster(LocalControlPlane):
     """Made by `Cluster.simulated`.
 
     Args:
@@ -76,7 +76,7 @@ class SimulatedCluster(Plane):
             **common,
         )
 
-    def _machine(self, one: NodePlan) -> Any:
+    def _make_node(self, one: NodePlan) -> Any:
         if not self._kubelets:
             return HollowNode(one)
-        return LiveNode(one, self.release, one.cgroup_version or self._version, self._record)
+        return SimulatedNode(one, self.release, one.cgroup_version or self._version, self._record)

@@ -15,7 +15,7 @@ from kitlib.kubelet.loop.node_conditions import ready_condition, status_message
 _UNREACHABLE = "node.kubernetes.io/unreachable"
 
 
-def lost(api: APIServer, name: str) -> None:
+def mark_unreachable(api: APIServer, name: str) -> None:
     """The kubelet has stopped posting the node's status: it is not ready, and its pods are to leave in time."""
     unknown = Condition(
         type="Ready",
@@ -28,7 +28,7 @@ def lost(api: APIServer, name: str) -> None:
     _write(api, name, unknown, taints, "NodeNotReady")
 
 
-def back(api: APIServer, name: str) -> None:
+def mark_ready(api: APIServer, name: str) -> None:
     """The kubelet posts the node's status again."""
     _write(api, name, ready_condition(api.store.now()), [], "NodeReady")
 

@@ -26,19 +26,21 @@ from kitlib.kubelet.loop.node_conditions import first_conditions, first_events
 Record = Callable[..., None]
 
 
-class WithCgroups(ABC):
+class NodeBase(ABC):
     """One node.
 
     Attributes:
-        plan: what it was made from. config: what its kubelet works with. name: of the node.
-        kernel: its cgroup file system (`kitlib.kubelet.loop.interfaces.CgroupFS`, with `tree`).
+        plan: what it was made from.
+        config: what its kubelet works with.
+        name: of the node.
+        cgroupfs: its cgroup file system (`kitlib.kubelet.loop.interfaces.CgroupFS`, with `tree`).
         has_kubelet: whether one runs there.
     """
 
     plan: NodePlan
     config: NodeConfig
     name: str
-    kernel: Any
+    cgroupfs: Any
     has_kubelet = True
     _record: Record
 
@@ -60,7 +62,7 @@ class WithCgroups(ABC):
     def tree(self) -> CgroupTree:
         """The tree read back from the files, with the desired tree's titles and reasons."""
         wanted = self.desired()
-        return described(self.kernel.tree(wanted.driver, like=wanted), wanted)
+        return described(self.cgroupfs.tree(wanted.driver, like=wanted), wanted)
 
     def differences(self) -> list[Difference]:
         """Where the files show something else than the kubelet wants."""
@@ -68,7 +70,7 @@ class WithCgroups(ABC):
 
     def read(self, path: str, file: str) -> str:
         """The content of a cgroup file."""
-        return str(self.kernel.read(path, file))
+        return str(self.cgroupfs.read(path, file))
 
     def write(self, path: str, file: str, value: str) -> None:
         """Write a cgroup file by hand.
@@ -77,7 +79,7 @@ class WithCgroups(ABC):
             KitError: where the kernel refuses it.
         """
         whose = self._whose(path)
-        self.kernel.write(path, file, str(value))
+        self.cgroupfs.write(path, file, str(value))
         self._record("write", node=self.name, path=path, file=file, value=str(value), **whose)
 
     def _whose(self, path: str) -> dict[str, str]:

@@ -1,6 +1,6 @@
-"""Real nodes: the kubelet on a real kernel, in a container; here is its owner's side, with the same face as `LiveNode`.
+"""A node in a container, from its owner's side: the kubelet runs there on a real kernel; used as a `SimulatedNode` is.
 
-The node works by itself: it restarts containers, evicts, writes its class cgroups again every minute. What it reports
+The node works by itself: it restarts containers, evicts, writes its QoS cgroups again every minute. What it reports
 waits until the cluster takes it, and is then written into the object store.
 """
 
@@ -19,12 +19,12 @@ from kitlib.api.meta import ObjectMeta
 from kitlib.api.release import Release
 from kitlib.api.serialize import from_dict
 from kitlib.cluster.admission.apiserver import APIServer
-from kitlib.cluster.controllers.node_lifecycle import back, lost
+from kitlib.cluster.controllers.node_lifecycle import mark_ready, mark_unreachable
 from kitlib.cluster.journal import owner
-from kitlib.cluster.nodes.base import Record, WithCgroups
+from kitlib.cluster.nodes.base import NodeBase, Record
 from kitlib.cluster.nodes.file_watch import FileWatch
 from kitlib.cluster.nodes.plan import NodePlan
-from kitlib.cluster.nodes.pod_sync import Told
+from kitlib.cluster.nodes.pod_sync import PodSync
 from kitlib.cluster.nodes.remote_cgroupfs import RemoteCgroupFS
 from kitlib.cluster.nodes.reports import StoreReports
 from kitlib.kubelet.app.node_validation import check_node
@@ -41,7 +41,7 @@ FIRST_LOOK = 0.5
 _SIGNALS = range(1, 65)
 
 
-class Holder(Protocol):
+class NodeHandle(Protocol):
     """Who holds a node: its container, or somebody who speaks for it."""
 
     @property
@@ -53,7 +53,7 @@ class Holder(Protocol):
 
 
 @dataclass(frozen=True)
-class RealProcess:
+class ContainerProcess:
     """A process on a real node, as /proc shows it.
 
     Attributes:
@@ -99,7 +99,7 @@ def config_of(plan: NodePlan, release: Release) -> NodeConfig:
     )
 
 
-class RealNode(WithCgroups):
+class ContainerNode(NodeBase):
     """One node of `Cluster.docker`.
 
     Args:
@@ -115,7 +115,7 @@ class RealNode(WithCgroups):
         self,
         plan: NodePlan,
         config: NodeConfig,
-        container: Holder,
+        container: NodeHandle,
         record: Record,
         notes: Sequence[str] = (),
         facts: Mapping[str, Any] | None = None,
@@ -127,10 +127,10 @@ class RealNode(WithCgroups):
         )
         version: Version = self.facts["version"]
         check_node(config, version)
-        self.kernel = RemoteCgroupFS(self.link, version)
+        self.cgroupfs = RemoteCgroupFS(self.link, version)
         self.fidelity = [*notes, *self.facts["limits"]]
         self._reports = StoreReports(plan.name, datetime.now(UTC))
-        self._told = Told()
+        self._pod_sync = PodSync()
         self._lost_at: int | None = None
         self._used: tuple[float, float] = (0.0, 0.0)
         self._rate = 0.0
@@ -146,7 +146,7 @@ class RealNode(WithCgroups):
         return self._root
 
     def __repr__(self) -> str:
-        return f"<RealNode {self.name}: cgroup v{self.kernel.version}, {'up' if self.link.alive else 'gone'}>"
+        return f"<ContainerNode {self.name}: cgroup v{self.cgroupfs.version}, {'up' if self.link.alive else 'gone'}>"
 
     # What the cluster does with it.
 
@@ -165,11 +165,11 @@ class RealNode(WithCgroups):
         self._reports.api = api
         if self._lost_at is not None:
             return
-        news = self._told.news(pods)
-        if news:
+        changes = self._pod_sync.changes(pods)
+        if changes:
             try:
-                self.link.ask("sync", **news)
-                self._told.taken()
+                self.link.ask("sync", **changes)
+                self._pod_sync.acknowledge()
             except NodeGone:
                 self.lose(api)
         self.take(api)
@@ -180,13 +180,13 @@ class RealNode(WithCgroups):
         some = self._find_again(api)
         while self.link.reports:
             some = True
-            self._heard(api, self.link.reports.popleft())
+            self._write_report(api, self.link.reports.popleft())
         if not self.link.alive and self._lost_at is None:
             self.lose(api)
             some = True
         return some
 
-    def _heard(self, api: APIServer, report: Mapping[str, Any]) -> None:
+    def _write_report(self, api: APIServer, report: Mapping[str, Any]) -> None:
         kind = report["report"]
         pod = _named(report["pod"]) if report.get("pod") else None
         if kind == "event":
@@ -204,11 +204,11 @@ class RealNode(WithCgroups):
                 ours = {c.type for c in told.status.conditions}
                 told.status.conditions += [c for c in standing.status.conditions if c.type not in ours]
                 told.status.qos_class = standing.status.qos_class
-                known = self._told.knows(standing)
+                known = self._pod_sync.knows(standing)
                 self._reports.status(pod, told.status)
                 after = self._standing(api, pod)
                 if known and after is not None:  # the node knows what it said itself
-                    self._told.heard(after)
+                    self._pod_sync.record_reported(after)
 
     @staticmethod
     def _standing(api: APIServer, pod: Pod) -> Pod | None:
@@ -218,14 +218,14 @@ class RealNode(WithCgroups):
     def lose(self, api: APIServer) -> None:
         """Nothing is heard of the node any more; where it lives, it may be heard again."""
         self._lost_at = self.link.heard
-        lost(api, self.name)
+        mark_unreachable(api, self.name)
 
     def _find_again(self, api: APIServer) -> bool:
         """Whether a node that was lost is back; it is told everything, since nobody knows what it has heard."""
         if self._lost_at is None or not self.link.alive or self.link.heard == self._lost_at:
             return False
-        self._lost_at, self._told = None, Told()
-        back(api, self.name)
+        self._lost_at, self._pod_sync = None, PodSync()
+        mark_ready(api, self.name)
         return True
 
     def advance(self, seconds: float) -> None:
@@ -268,7 +268,7 @@ class RealNode(WithCgroups):
 
     def _whose(self, path: str) -> dict[str, str]:
         """UIDs are others where the journal is replayed, so the pod is named."""
-        of_pod = any(uid in path or uid.replace("-", "_") in path for uid in self._told.uids)
+        of_pod = any(uid in path or uid.replace("-", "_") in path for uid in self._pod_sync.uids)
         return owner(self.desired(), path) if of_pod else {}
 
     def timeline(self) -> list[Entry]:
@@ -298,11 +298,11 @@ class RealNode(WithCgroups):
 
     # Processes.
 
-    def processes(self) -> list[RealProcess]:
+    def processes(self) -> list[ContainerProcess]:
         """What `ps` shows of the containers, oldest first."""
         rates = {(n, p, c): cpus for n, p, c, cpus, _ in self.link.ask("usages")}
         return [
-            RealProcess(
+            ContainerProcess(
                 pid=one["pid"],
                 name=one["command"],
                 cgroup=one["path"],
@@ -326,7 +326,7 @@ class RealNode(WithCgroups):
         listed = self.link.ask("processes")
         return {one["pid"]: (one["namespace"], one["pod"], one["container"]) for one in listed if one["container"]}
 
-    def process(self, pod: str, container: str = "", namespace: str = "default") -> RealProcess:
+    def process(self, pod: str, container: str = "", namespace: str = "default") -> ContainerProcess:
         """The first process of a container.
 
         Raises:
@@ -395,7 +395,7 @@ class RealNode(WithCgroups):
         found = self.link.ask("kernel_log")
         if found["why"]:
             return [f"the kernel's log cannot be read: {found['why']}"]
-        return of_node(found["lines"], [getattr(self.container, "id", ""), *self._told.uids])
+        return of_node(found["lines"], [getattr(self.container, "id", ""), *self._pod_sync.uids])
 
 
 def of_node(lines: Sequence[str], marks: Sequence[str]) -> list[str]:

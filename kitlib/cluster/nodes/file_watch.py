@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from kitlib.cluster.closing import Closing
+from kitlib.cluster.closeable import Closeable
 from kitlib.node.real.link import Conversation
 
 KEPT = 100_000
@@ -20,7 +20,7 @@ class Sample(NamedTuple):
     values: tuple[str | None, ...]
 
 
-class FileWatch(Closing):
+class FileWatch(Closeable):
     """Samples of files from now on; `close` it, or use it in a `with` block.
 
     Args:
@@ -30,9 +30,9 @@ class FileWatch(Closing):
     def __init__(self, link: Conversation, files: Sequence[tuple[str, str]], hz: float) -> None:
         self.files, self.hz, self._link = [(path, file) for path, file in files], hz, link
         self._samples: deque[Sample] = deque(maxlen=KEPT)
-        self._number = link.watch(self.files, hz, self._heard)
+        self._number = link.watch(self.files, hz, self._on_sample)
 
-    def _heard(self, at: float, values: list[Any]) -> None:
+    def _on_sample(self, at: float, values: list[Any]) -> None:
         self._samples.append(Sample(at, tuple(values)))
 
     @property

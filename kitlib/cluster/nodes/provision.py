@@ -32,7 +32,7 @@ Show = Callable[[int, int], None]
 T = TypeVar("T")
 
 
-class Starter:
+class Provisioner:
     """Starts containers on the engine, and ends them all when it is closed or nobody holds it any more.
 
     Args:

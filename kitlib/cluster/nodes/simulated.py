@@ -10,7 +10,7 @@ from kitlib.api.errors import KitError, NotFound
 from kitlib.api.release import Release
 from kitlib.cluster.admission.apiserver import APIServer
 from kitlib.cluster.control_plane.clock import START
-from kitlib.cluster.nodes.base import Record, WithCgroups
+from kitlib.cluster.nodes.base import NodeBase, Record
 from kitlib.cluster.nodes.plan import NodePlan
 from kitlib.cluster.nodes.reports import StoreReports
 from kitlib.kubelet.app.read import read_settings
@@ -27,7 +27,7 @@ from kitlib.node.simulated.runtime import SimulatedRuntime
 from kitlib.node.simulated.system import SimulatedSystem
 
 
-class LiveNode(WithCgroups):
+class SimulatedNode(NodeBase):
     """One node of a simulated cluster.
 
     Args:
@@ -40,7 +40,7 @@ class LiveNode(WithCgroups):
         SettingsError: where the kubelet would not start on this machine; with its messages.
 
     Attributes:
-        machine: the kernel, with its processes and log. kernel: its cgroup file system. kubelet: what runs on it.
+        kernel: with its processes and log. cgroupfs: its cgroup file system. kubelet: what runs on it.
     """
 
     def __init__(self, plan: NodePlan, release: Release, version: Version, record_action: Record) -> None:
@@ -53,13 +53,13 @@ class LiveNode(WithCgroups):
             resources=plan.resources,
             devices=plan.plugins,
         )
-        self.machine = Kernel(plan.machine, version)
-        self.kernel: SimulatedCgroupFS = self.machine.cgroups
+        self.kernel = Kernel(plan.machine, version)
+        self.cgroupfs: SimulatedCgroupFS = self.kernel.cgroups
         self._reports = StoreReports(plan.name, START)
-        self.runtime = SimulatedRuntime(self.machine, plan.images)
-        self.system = SimulatedSystem(self.machine, self.config.settings.cgroup_driver)
+        self.runtime = SimulatedRuntime(self.kernel, plan.images)
+        self.system = SimulatedSystem(self.kernel, self.config.settings.cgroup_driver)
         self.kubelet = Kubelet(
-            self.config, self.kernel, self.runtime, self._reports, lambda: self.machine.now, system=self.system
+            self.config, self.cgroupfs, self.runtime, self._reports, lambda: self.kernel.now, system=self.system
         )
 
     def sync(self, api: APIServer, pods: list[Pod]) -> None:
@@ -74,14 +74,14 @@ class LiveNode(WithCgroups):
         node = super().register(now)
         node.status.node_info = {
             **(node.status.node_info or {}),
-            "kernelVersion": f"simulated, cgroup v{self.kernel.version}",
+            "kernelVersion": f"simulated, cgroup v{self.cgroupfs.version}",
             "containerRuntimeVersion": "simulated://1",
         }
         return node
 
     def advance(self, seconds: float) -> None:
         """Let the kernel run, then let the kubelet look at what has happened."""
-        self.machine.advance(seconds)
+        self.kernel.advance(seconds)
         self.kubelet.tick()
         self._report_system_ooms()
 
@@ -97,7 +97,7 @@ class LiveNode(WithCgroups):
 
     def kernel_log(self) -> list[str]:
         """What `dmesg` shows."""
-        return list(self.machine.log)
+        return list(self.kernel.log)
 
     def timeline(self) -> list[Entry]:
         """What the kubelet did, when and why, oldest first."""
@@ -109,7 +109,7 @@ class LiveNode(WithCgroups):
 
     def processes(self) -> list[Process]:
         """What `ps` shows, oldest first."""
-        return list(self.machine.processes.values())
+        return list(self.kernel.processes.values())
 
     def owners(self) -> dict[int, tuple[str, str, str]]:
         """Process id -> (namespace, pod, container) of what runs for pods, pause containers left out."""
@@ -126,7 +126,7 @@ class LiveNode(WithCgroups):
         Raises:
             NotFound: where it does not run.
         """
-        return self.machine.processes[self.runtime.pid(self._running(pod, container, namespace).id)]
+        return self.kernel.processes[self.runtime.pid(self._running(pod, container, namespace).id)]
 
     def _running(self, pod: str, container: str, namespace: str) -> State:
         for worker in self.kubelet.workers:
@@ -139,17 +139,17 @@ class LiveNode(WithCgroups):
     def proc(self, pod: str, container: str = "", namespace: str = "default") -> dict[str, str]:
         """What /proc/PID of a container's process says: cgroup, oom_score(_adj), Cpus_allowed_list, environ."""
         state = self._running(pod, container, namespace)
-        process = self.machine.processes[self.runtime.pid(state.id)]
-        if self.kernel.version == 2:
+        process = self.kernel.processes[self.runtime.pid(state.id)]
+        if self.cgroupfs.version == 2:
             cgroups = f"0::{process.cgroup}\n"
         else:
             names = ("memory", "cpuset", "cpu,cpuacct", "pids", "hugetlb")
             cgroups = "".join(f"{len(names) - i}:{name}:{process.cgroup}\n" for i, name in enumerate(names))
         return {
             "cgroup": cgroups,
-            "oom_score": str(self.machine.oom_score(process.pid)),
+            "oom_score": str(self.kernel.oom_score(process.pid)),
             "oom_score_adj": str(process.oom_score_adj),
-            "Cpus_allowed_list": format_cpus(self.kernel.effective_cpus(process.cgroup)),
+            "Cpus_allowed_list": format_cpus(self.cgroupfs.effective_cpus(process.cgroup)),
             "environ": "".join(f"{name}={value}\n" for name, value in self.runtime.environment(state.id).items()),
         }
 
@@ -161,8 +161,8 @@ class LiveNode(WithCgroups):
         """
         if resource not in ("cpu", "memory", "io"):
             raise NotFound("pressure", resource)
-        found = self.machine.pressure(resource)
-        return found.show(self.machine.now) if found is not None else NOTHING
+        found = self.kernel.pressure(resource)
+        return found.show(self.kernel.now) if found is not None else NOTHING
 
     def usages(self) -> dict[tuple[str, str], dict[str, tuple[float, int]]]:
         """(namespace, pod) -> container -> CPUs that it gets now, and bytes of memory without page cache."""
@@ -176,17 +176,17 @@ class LiveNode(WithCgroups):
 
     def total_usage(self) -> tuple[float, int]:
         """CPUs and bytes of memory that all processes of the node use now, without page cache."""
-        processes = self.machine.processes.values()
+        processes = self.kernel.processes.values()
         return sum(p.rate for p in processes), sum(p.memory for p in processes)
 
     def usage(self, path: str) -> int:
         """Bytes of memory that a cgroup and those below it use."""
-        return self.machine.usage(path)
+        return self.kernel.usage(path)
 
     def signal(self, pod: str, container: str, signal: int = 9) -> None:
         """Send a signal to a container's process, as `kill` inside the node does; only those that end it."""
         if signal not in (2, 9, 15):
             raise KitError(f"signal {signal}: 2, 9 or 15 is expected")
-        self.machine.kill(self.process(pod, container).pid, 128 + signal)
+        self.kernel.kill(self.process(pod, container).pid, 128 + signal)
         self._record("signal", node=self.name, pod=pod, container=container, signal=signal)
         self.kubelet.tick()

@@ -52,8 +52,16 @@ class Gone(KitError):
 class Watch:
     """The changes since a moment, to be read whenever the reader likes; never blocks."""
 
-    def __init__(self, store: Store, plural: str | None, namespace: str | None, since: int) -> None:
+    def __init__(
+        self,
+        store: Store,
+        plural: str | None,
+        namespace: str | None,
+        since: int,
+        before_poll: Callable[[], None] | None = None,
+    ) -> None:
         self._store, self._plural, self._namespace, self._seen = store, plural, namespace, since
+        self._before_poll = before_poll
 
     def poll(self) -> list[WatchEvent]:
         """What has happened since the last call.
@@ -61,6 +69,8 @@ class Watch:
         Raises:
             Gone: where the reader was away for too long.
         """
+        if self._before_poll is not None:
+            self._before_poll()
         found = self._store.changes(self._seen)
         self._seen = self._store.version
         return [
@@ -226,10 +236,23 @@ class Store:
         self._tell(WatchEvent("DELETED", gone))
         return gone
 
-    def watch(self, kind: str | type[T] | None = None, namespace: str | None = None, since: int | None = None) -> Watch:
-        """The changes from now on (or since a version) of one kind or of all."""
+    def watch(
+        self,
+        kind: str | type[T] | None = None,
+        namespace: str | None = None,
+        since: int | None = None,
+        before_poll: Callable[[], None] | None = None,
+    ) -> Watch:
+        """The changes from now on (or since a version) of one kind or of all.
+
+        Args:
+            kind: `Pod`, `pods`, `po`; None = all kinds.
+            namespace: only this one; None = all.
+            since: a resource version; None = the newest.
+            before_poll: called before each reading, to bring the store up to date.
+        """
         plural = None if kind is None else resource(kind).plural
-        return Watch(self, plural, namespace, self.version if since is None else since)
+        return Watch(self, plural, namespace, self.version if since is None else since, before_poll)
 
     def subscribe(self, listener: Callable[[WatchEvent], None]) -> Callable[[], None]:
         """Call `listener` at every change; the object it gets must not be changed.

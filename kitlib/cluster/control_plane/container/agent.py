@@ -23,10 +23,10 @@ from kitlib.api.errors import KitError
 from kitlib.api.meta import KubeObject
 from kitlib.api.serialize import Located, from_dict, to_dict
 from kitlib.cluster.control_plane.container import wire
-from kitlib.cluster.control_plane.container.channel import Channel, Stand
+from kitlib.cluster.control_plane.container.channel import Channel, RemoteHandle
 from kitlib.cluster.control_plane.polling import RealClock
 from kitlib.cluster.control_plane.realtime import RealTimeCluster
-from kitlib.cluster.nodes.container import RealNode, config_of
+from kitlib.cluster.nodes.container import ContainerNode, config_of
 from kitlib.cluster.nodes.plan import NodePlan
 from kitlib.cluster.store.store import Gone
 from kitlib.node.real import protocol
@@ -62,14 +62,16 @@ class ControlledCluster(RealTimeCluster):
         self._facts = dict(facts)
         self.add_nodes(plans)
 
-    def _machine(self, one: NodePlan) -> Any:
+    def _make_node(self, one: NodePlan) -> Any:
         config = config_of(one, self.release)
         facts = self._facts.pop(one.name, None) or self._plane.start(one)
-        return RealNode(one, config, Stand(self._plane.channel(one.name), self._plane.end), self._record, facts=facts)
+        return ContainerNode(
+            one, config, RemoteHandle(self._plane.channel(one.name), self._plane.end), self._record, facts=facts
+        )
 
     def facts(self, known: set[str]) -> dict[str, Mapping[str, Any]]:
         """What nodes said when they were started; only those that are not known."""
-        return {name: node.facts for name, node in self._machines.items() if name not in known}
+        return {name: node.facts for name, node in self._nodes.items() if name not in known}
 
 
 class ControlPlane:
@@ -209,7 +211,7 @@ class ControlPlane:
         self._reported.clear()
         if self._cluster is not None and not self._ended:
             try:
-                self._cluster._pass(0)
+                self._cluster.run_for(0)
             except (KitError, OSError) as error:
                 sys.stderr.write(f"{type(error).__name__}: {error}\n"[:500])
 
@@ -265,7 +267,7 @@ class ControlPlane:
 
     def _apply(self, action: str, objects: Sequence[Any], create_only: bool) -> list[Any]:
         located = [Located(from_dict(data), file, document) for data, file, document in objects]
-        return [to_dict(made) for made in self._standing._apply_located(action, located, create_only)]
+        return [to_dict(made) for made in self._standing.apply_located(action, located, create_only)]
 
     def _call(self, method: str, arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:
         if method not in _METHODS:

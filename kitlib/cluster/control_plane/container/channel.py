@@ -37,8 +37,8 @@ class Channel(Conversation):
         self._over()
 
 
-class Stand:
-    """Stands in for a node's container where there is none to be held (`kitlib.cluster.nodes.container.Holder`).
+class RemoteHandle:
+    """Stands in for a node's container where there is none to be held (`kitlib.cluster.nodes.container.NodeHandle`).
 
     Args:
         link: to the node. end: tells the owner to end it.

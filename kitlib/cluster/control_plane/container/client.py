@@ -22,10 +22,10 @@ from kitlib.api.serialize import Located, from_dict, to_dict
 from kitlib.cluster.control_plane.container import wire
 from kitlib.cluster.control_plane.container.relay import ControlPlaneGone, Relay
 from kitlib.cluster.control_plane.container.replica import Replica
-from kitlib.cluster.control_plane.polling import TICK, RealClock, Refreshing
-from kitlib.cluster.nodes.container import RealNode, config_of
+from kitlib.cluster.control_plane.polling import TICK, PollingCluster, RealClock
+from kitlib.cluster.nodes.container import ContainerNode, config_of
 from kitlib.cluster.nodes.plan import NodePlan, plan
-from kitlib.cluster.nodes.provision import Show, Starter, start_all
+from kitlib.cluster.nodes.provision import Provisioner, Show, start_all
 from kitlib.node.real.container import Privilege
 
 if TYPE_CHECKING:
@@ -51,14 +51,14 @@ def why_here(plugins: Sequence[Any], scheduler: Any, autoscaler: Any, gate_manag
     return ""
 
 
-class FrontAPI:
+class RemoteAPIServer:
     """The API server from outside (`kitlib.cluster.admission.apiserver.APIServer`): a copy to read, requests to write.
 
     Attributes:
         store: the copy.
     """
 
-    def __init__(self, cluster: ControlledByContainer) -> None:
+    def __init__(self, cluster: ContainerControlPlaneClient) -> None:
         self._cluster = cluster
         self.store = Replica()
 
@@ -86,7 +86,7 @@ class FrontAPI:
         return from_dict(self._cluster._ask("api", method=method, object=to_dict(obj)))
 
 
-class ControlledByContainer(Refreshing):
+class ContainerControlPlaneClient(PollingCluster):
     """Made by `Cluster.docker`; arguments as for `DockerCluster`.
 
     Attributes:
@@ -116,16 +116,16 @@ class ControlledByContainer(Refreshing):
         self.release = followed
         plans = [self._settled(one) for one in plan(nodes, **common)]
         self._common, self._closed, self._lock = common, False, threading.RLock()
-        self._machines: dict[str, RealNode] = {}
+        self._nodes: dict[str, ContainerNode] = {}
         self._seen = 0
         self.clock = RealClock()
-        front = FrontAPI(self)
+        front = RemoteAPIServer(self)
         super().__init__(front, followed)  # type: ignore[arg-type]
-        self._starter = Starter(privilege, image)
-        self._end = weakref.finalize(self, self._starter.let_go)  # the links' threads hold the starter, not this
-        self._relay = Relay(self._starter, followed)
+        self._provisioner = Provisioner(privilege, image)
+        self._end = weakref.finalize(self, self._provisioner.let_go)  # the links' threads hold the starter, not this
+        self._relay = Relay(self._provisioner, followed)
         try:
-            self._starter.prepare()
+            self._provisioner.prepare()
             settings = {
                 "release": followed,
                 "seed": seed,
@@ -138,7 +138,7 @@ class ControlledByContainer(Refreshing):
                 try:
                     start_all(plans, self._relay.begin, progress)
                 except BaseException:
-                    self._starter.let_go()  # so that nobody waits for a control plane that is not wanted any more
+                    self._provisioner.let_go()  # so that nobody waits for a control plane that is not wanted any more
                     raise
                 begun.result()
             self._add(plans, self._relay.facts)
@@ -175,7 +175,7 @@ class ControlledByContainer(Refreshing):
             told = {
                 "at": self.clock.seconds,
                 "since": self._copy.version,
-                "known": list(self._machines),
+                "known": list(self._nodes),
                 "journal": self._seen,
             }
             found, message = link.request(do, TIMEOUT, **told, **about)
@@ -197,14 +197,14 @@ class ControlledByContainer(Refreshing):
         for name, facts in message["nodes"].items():
             begun = self._relay.begun.get(name)
             if begun is not None:
-                self._machines[name] = RealNode(*begun[:3], self._record, begun[3], facts)
+                self._nodes[name] = ContainerNode(*begun[:3], self._record, begun[3], facts)
         if "objects" in message:
             self._copy.restart(message["objects"], message["version"])
         else:
             self._copy.absorb(message["changes"], message["version"])
         standing = {node.name for node in self._copy.list(Node, copy=False)}
-        for name in [name for name in self._machines if name not in standing]:
-            del self._machines[name]
+        for name in [name for name in self._nodes if name not in standing]:
+            del self._nodes[name]
         self._seen += len(message["journal"])
         if not self._replaying:
             self.journal.extend(message["journal"])
@@ -229,7 +229,7 @@ class ControlledByContainer(Refreshing):
 
     # What changes something.
 
-    def _apply_located(self, action: str, located: Sequence[Located], create_only: bool) -> list[Any]:
+    def apply_located(self, action: str, located: Sequence[Located], create_only: bool) -> list[Any]:
         objects = [[to_dict(one.object), one.file, one.document] for one in located]
         return [from_dict(one) for one in self._ask("apply", action=action, objects=objects, create_only=create_only)]
 
@@ -299,20 +299,20 @@ class ControlledByContainer(Refreshing):
         self.refresh()
         return super().snapshot()
 
-    def node(self, name: str = "") -> RealNode:
+    def node(self, name: str = "") -> ContainerNode:
         """The machine behind a Node object; the name may be left out where there is only one."""
-        if not name and len(self._machines) == 1:
-            return next(iter(self._machines.values()))
-        if name not in self._machines:
+        if not name and len(self._nodes) == 1:
+            return next(iter(self._nodes.values()))
+        if name not in self._nodes:
             self.refresh()
-        if name not in self._machines:
+        if name not in self._nodes:
             raise NotFound("nodes", name)
-        return self._machines[name]
+        return self._nodes[name]
 
     @property
     def fidelity(self) -> dict[str, Sequence[str]]:
         """Node -> where it cannot be what it should."""
-        return {name: machine.fidelity for name, machine in self._machines.items()}
+        return {name: machine.fidelity for name, machine in self._nodes.items()}
 
     def close(self) -> None:
         """End control plane and nodes; nothing of them is left. The objects can still be read."""
@@ -320,5 +320,5 @@ class ControlledByContainer(Refreshing):
             return
         self._closed = True
         self._end.detach()
-        self._starter.close()
-        self._machines.clear()
+        self._provisioner.close()
+        self._nodes.clear()

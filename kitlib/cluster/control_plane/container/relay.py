@@ -15,7 +15,7 @@ from kitlib.api.release import Release
 from kitlib.cluster.control_plane.container import wire
 from kitlib.cluster.nodes.container import config_of
 from kitlib.cluster.nodes.plan import NodePlan
-from kitlib.cluster.nodes.provision import Starter
+from kitlib.cluster.nodes.provision import Provisioner
 from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.node.real import protocol
 from kitlib.node.real.container import NodeContainer
@@ -111,8 +111,8 @@ class Relay:
         control: the control plane's container; None before `open`.
     """
 
-    def __init__(self, starter: Starter, release: Release) -> None:
-        self._starter, self._release = starter, release
+    def __init__(self, starter: Provisioner, release: Release) -> None:
+        self._provisioner, self._release = starter, release
         self.begun: dict[str, tuple[NodePlan, NodeConfig, NodeContainer, list[str]]] = {}
         self.facts: dict[str, Mapping[str, Any]] = {}
         self.control: NodeContainer | None = None
@@ -120,7 +120,7 @@ class Relay:
 
     def open(self) -> None:
         """Start the control plane's container."""
-        self.control = self._starter.begin_control(self._hold)
+        self.control = self._provisioner.begin_control(self._hold)
 
     def _hold(self, name: str, stream: Any) -> ControlLink:
         self.link = ControlLink(name, stream, self)
@@ -129,7 +129,7 @@ class Relay:
     def begin(self, one: NodePlan, number: int) -> None:
         """Start a node's container and its kubelet, which does not wait for a control plane to be there."""
         config = config_of(one, self._release)
-        made, notes = self._starter.begin(one, config, number, self._link)
+        made, notes = self._provisioner.begin(one, config, number, self._link)
         wanted = protocol.config_to_data(config)
         self.facts[one.name] = made.link.ask("start", timeout=BEGINS, version=protocol.VERSION, config=wanted)
         self.begun[one.name] = one, config, made, notes

@@ -1,4 +1,4 @@
-"""What is closed at the end of a `with` block."""
+"""What a `with` block closes."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from types import TracebackType
 from typing import Self
 
 
-class Closing:
-    """Clusters, watches: whoever holds one in a `with` block need not think of its end."""
+class Closeable:
+    """Closes itself at the end of a `with` block: clusters, watches of files."""
 
     def close(self) -> None:
-        """End it; nothing of it is left."""
+        """End it and free what it holds."""
 
     def __enter__(self) -> Self:
         return self
