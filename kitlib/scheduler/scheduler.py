@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
+from typing import Any
 
 import numpy as np
 
@@ -31,15 +33,16 @@ from kitlib.scheduler.cycle import (
 from kitlib.scheduler.decision import Decision
 from kitlib.scheduler.extender import Extender
 from kitlib.scheduler.framework.binding import Binding, bind, reserve_and_permit, unreserve
+from kitlib.scheduler.framework.dra_manager import Claims
 from kitlib.scheduler.framework.plugin import Context
-from kitlib.scheduler.framework.pod_info import PodInfo
+from kitlib.scheduler.framework.pod_info import TERMINAL_PHASES, PodInfo
 from kitlib.scheduler.framework.preemption import Preemption, preempt
 from kitlib.scheduler.framework.snapshot import Snapshot
 from kitlib.scheduler.framework.status import SUCCESS, Code, Status
 from kitlib.scheduler.framework.volumes import Volumes
 from kitlib.scheduler.plugins.dynamicresources import plugin as dynamic_resources
-from kitlib.scheduler.plugins.dynamicresources.claims import Claims
 from kitlib.scheduler.profile import DEFAULT_SCHEDULER, Profile
+from kitlib.scheduler.queue.nominator import Nominator
 
 
 class Scheduler:
@@ -82,11 +85,11 @@ class Scheduler:
         self._only = one
         self._start = 0
         self._held: dict[str, tuple[Profile, Binding, Decision]] = {}
-        self.snapshot = Snapshot(nodes, self.release)
+        self._snapshot = Snapshot(nodes, self.release)
         self._random = random.Random(seed) if seed is not None else None
         labels = namespaces if isinstance(namespaces, Mapping) else {n.name: n.metadata.labels for n in namespaces}
         self.context = Context(
-            self.snapshot,
+            self._snapshot,
             self.release,
             labels,
             services,
@@ -98,34 +101,68 @@ class Scheduler:
             claims if isinstance(claims, Claims) else Claims.of(claims),
         )
         self.extenders = list(extenders)
+        self.nominator = Nominator()
+        self._nodes = {node.name: node for node in self._snapshot.nodes}
+        self._stale = False
         self._pods: dict[str, PodInfo] = {}
-        self._nominated: dict[int, list[PodInfo]] = {}
+        self._nominated_infos: dict[str, PodInfo] = {}
         for pod in pods:
             self.add_pod(pod)
         for pod in nominated:
             self.nominate(pod, pod.status.nominated_node_name)
 
-    # ------------------------------------------------------------------------------------------------ the view
+    # The cache. Changes of nodes take effect with the next cycle, all at once.
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """Nodes and pods as the next cycle sees them. Source: cache.UpdateSnapshot."""
+        if self._stale:
+            self._stale = False
+            self._snapshot.rebuild(self._nodes.values(), self._pods.values())
+        return self._snapshot
+
+    @property
+    def pods(self) -> Mapping[str, PodInfo]:
+        """Pods with a node, by UID; those that are only assumed included."""
+        return self._pods
+
+    def invalidate(self) -> None:
+        """Objects other than nodes and pods have changed: nothing that was computed from them is used again."""
+        self._stale = True
 
     def add_pod(self, pod: Pod | PodInfo) -> None:
-        """A pod stands on its node."""
-        info = self.snapshot.add_pod(pod)
-        if info is not None:
-            self._pods[info.uid] = info
+        """A pod stands on its node; it takes the place of an assumed one, or of what was known of it before."""
+        if (pod.pod if isinstance(pod, PodInfo) else pod).status.phase in TERMINAL_PHASES:
+            return
+        info = copy(pod) if isinstance(pod, PodInfo) else PodInfo(pod, self.release)
+        known = self._pods.get(info.uid)
+        if known is not None:
+            if known.replace(info.pod):
+                if not self._stale and known.pod.spec.node_name in self._snapshot.index:
+                    self._snapshot.touch(known)
+                return
+            self.remove_pod(info.pod)
+        self._pods[info.uid] = info
+        if not self._stale and info.pod.spec.node_name in self._snapshot.index:
+            self._snapshot.add(info)
 
     def remove_pod(self, pod: Pod) -> None:
         """A pod is gone; nothing happens where it was not known."""
         info = self._pods.pop(pod.metadata.uid or pod.key, None)
-        if info is not None:
-            self.snapshot.remove(info)
+        if info is not None and not self._stale and info.pod.spec.node_name in self._snapshot.index:
+            self._snapshot.remove(info)
 
     def set_nodes(self, nodes: Iterable[Node]) -> None:
-        """Nodes were added, changed or removed."""
-        promised = {self.snapshot.names[row]: pods for row, pods in self._nominated.items()}
-        self.snapshot.set_nodes(nodes)
-        index = self.snapshot.index
-        self._nominated = {index[name]: pods for name, pods in promised.items() if name in index}
-        self._pods = {info.uid: info for info in self.snapshot.every_pod()}
+        """Nodes were added, changed or removed.
+
+        Raises:
+            KitError: two have one name.
+        """
+        listed = list(nodes)
+        twice = len(listed) - len({node.name for node in listed})
+        if twice:
+            raise KitError(f"nodes: {twice} names are used more than once")
+        self._nodes, self._stale = {node.name: node for node in listed}, True
 
     def add_node(self, node: Node) -> None:
         """A node has come.
@@ -133,17 +170,27 @@ class Scheduler:
         Raises:
             KitError: there is one of that name.
         """
-        self.set_nodes([*self.snapshot.nodes, node])
+        self.set_nodes([*self._nodes.values(), node])
 
     def update_node(self, node: Node) -> None:
-        """A node has changed; one that was not known is added."""
-        known = node.name in self.snapshot.index
-        self.set_nodes([node if n.name == node.name else n for n in self.snapshot.nodes] + ([] if known else [node]))
+        """A node has changed; one that was not known is added.
+
+        The columns are made anew only where something has changed that they are made of.
+        """
+        old, self._nodes[node.name] = self._nodes.get(node.name), node
+        if old is None or _columns_of(old) != _columns_of(node):
+            self._stale = True
+        elif not self._stale:
+            self._snapshot.nodes[self._snapshot.index[node.name]] = node
 
     def remove_node(self, node: Node | str) -> None:
-        """A node is gone, and what stood on it."""
-        name = node if isinstance(node, str) else node.name
-        self.set_nodes([other for other in self.snapshot.nodes if other.name != name])
+        """A node is gone. Pods that name it are kept: they count again if the node comes back."""
+        self._nodes.pop(node if isinstance(node, str) else node.name, None)
+        self._stale = True
+
+    def node(self, name: str) -> Node | None:
+        """A node by name; None where there is none."""
+        return self._nodes.get(name)
 
     @property
     def profile(self) -> Profile:
@@ -162,29 +209,45 @@ class Scheduler:
             raise KitError(f"pod {pod.key}: profile not found for scheduler name {name!r}")
         return found
 
+    def responsible_for(self, pod: Pod) -> bool:
+        """Whether the pod names one of the profiles. Source: eventhandlers.go responsibleForPod."""
+        return self._only is not None or (pod.spec.scheduler_name or DEFAULT_SCHEDULER) in self.profiles
+
     def nominate(self, pod: Pod, node: str) -> None:
         """A pod is promised a node."""
-        row = self.snapshot.index.get(node)
-        if row is not None:
-            self._nominated.setdefault(row, []).append(PodInfo(pod, self.release))
+        self.nominator.add(pod, node)
 
     def forget_nomination(self, pod: Pod) -> None:
         """A pod is promised nothing any more: it is placed, or gone."""
-        uid = pod.metadata.uid or pod.key
-        left = {row: [o for o in pods if o.uid != uid] for row, pods in self._nominated.items()}
-        self._nominated = {row: pods for row, pods in left.items() if pods}
+        self.nominator.delete(pod)
 
-    # ------------------------------------------------------------------------------------------------ deciding
+    def _nominated(self) -> dict[int, list[PodInfo]]:
+        """Row -> pods that are nominated to run there."""
+        if not len(self.nominator):
+            return {}
+        known, self._nominated_infos = self._nominated_infos, {}
+        found: dict[int, list[PodInfo]] = {}
+        for name, pods in self.nominator.by_node().items():
+            row = self._snapshot.index.get(name)
+            for pod in pods if row is not None else ():
+                info = known.get(pod.metadata.uid or pod.key)
+                if info is None or info.pod is not pod:
+                    info = PodInfo(pod, self.release)
+                self._nominated_infos[info.uid] = info
+                found.setdefault(row, []).append(info)  # type: ignore[arg-type]
+        return found
+
+    # One cycle.
 
     def explain(self, pod: Pod) -> Decision:
         """One cycle for a pod; nothing is changed."""
-        profile = self.profile_of(pod)
+        profile, snapshot = self.profile_of(pod), self.snapshot
         gate = self.pre_enqueue(pod)
         if not gate.ok:
-            return Decision(pod, self.snapshot.names, self.release, gate=gate)
-        info = PodInfo(pod, self.release)
-        outcome = find_nodes_that_pass_filters(profile, info, self.context, self._nominated)
-        decision = Decision(pod, self.snapshot.names, self.release, filters=outcome)
+            return Decision(pod, snapshot.names, self.release, gate=gate)
+        info, nominated = PodInfo(pod, self.release), self._nominated()
+        outcome = find_nodes_that_pass_filters(profile, info, self.context, nominated)
+        decision = Decision(pod, snapshot.names, self.release, filters=outcome)
         if not self.evaluate_nominated_node(pod, outcome):
             decision.evaluated_nodes = take_sample(profile.percentage, outcome, self._start)
         find_nodes_that_pass_extenders(self.extenders, info, self.context, outcome)
@@ -193,8 +256,8 @@ class Scheduler:
             decision.scores = prioritize_nodes(profile, info, self.context, rows)
             add_extender_scores(self.extenders, info, self.context, decision.scores)
             decision.suggested_host = self._pick(decision)
-        elif len(self.snapshot):
-            self._post_filter(decision, info, profile)
+        elif len(snapshot):
+            self._post_filter(decision, info, profile, nominated)
         return decision
 
     def pre_enqueue(self, pod: Pod) -> Status:
@@ -221,7 +284,9 @@ class Scheduler:
     def _gated(self, plugin: str) -> bool:
         return plugin == "SchedulingGates" and not self.release.enabled("PodSchedulingReadiness")
 
-    def _post_filter(self, decision: Decision, info: PodInfo, profile: Profile) -> None:
+    def _post_filter(
+        self, decision: Decision, info: PodInfo, profile: Profile, nominated: dict[int, list[PodInfo]]
+    ) -> None:
         """PostFilter: dynamic resources give something back, then preemption. Source: RunPostFilterPlugins."""
         assert decision.filters is not None
         rejected = decision.filters.status
@@ -241,7 +306,7 @@ class Scheduler:
             if claims:
                 decision.preemption = Preemption(Code.Unschedulable, eligible=False)
             return
-        decision.preemption = preempt(profile, info, self.context, decision.filters, self._nominated)
+        decision.preemption = preempt(profile, info, self.context, decision.filters, nominated)
 
     def _pick(self, decision: Decision) -> str:
         assert decision.scores is not None
@@ -263,8 +328,7 @@ class Scheduler:
             placed = deepcopy(pod)
             placed.spec.node_name = decision.suggested_host
             self.add_pod(placed)
-            if self._nominated:
-                self.forget_nomination(pod)
+            self.forget_nomination(pod)
             info = self._pods[placed.metadata.uid or placed.key]
             info.states = decision.filters.states if decision.filters is not None else {}
             profile = self.profile_of(pod)
@@ -307,6 +371,24 @@ class Scheduler:
         self._give_up(decision)
         return decision
 
+    def drop_waiting(self, pod: Pod) -> Pod | None:
+        """A pod is deleted: if Permit held it, what was reserved for it is taken back.
+
+        Returns:
+            The assumed pod that has lost its place; None where none was held.
+        """
+        if (pod.metadata.uid or pod.key) not in self._held:
+            return None
+        decision = self.reject(pod, "pod is deleted")
+        return decision.binding.info.pod if decision.binding is not None else None
+
+    def undo_binding(self, decision: Decision, reason: str) -> None:
+        """A binding could not be written: what was reserved is taken back, the pod loses its place."""
+        assert decision.binding is not None
+        decision.binding.status = Status(Code.Error, (reason,), "")
+        unreserve(self.profile_of(decision.pod), decision.binding)
+        self._give_up(decision)
+
     def _take_held(self, pod: Pod) -> tuple[Profile, Binding, Decision]:
         found = self._held.pop(pod.metadata.uid or pod.key, None)
         if found is None:
@@ -322,3 +404,8 @@ class Scheduler:
         assert decision.binding is not None
         self.remove_pod(decision.binding.info.pod)
         decision.suggested_host = ""
+
+
+def _columns_of(node: Node) -> tuple[Any, ...]:
+    status = node.status
+    return node.spec, node.metadata.labels, node.metadata.annotations, status.allocatable, status.images

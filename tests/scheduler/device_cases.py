@@ -9,8 +9,9 @@ from kitlib.api.defaults import set_defaults
 from kitlib.api.devices import AllocationResult, DeviceClass, ResourceClaim, ResourceSlice
 from kitlib.api.release import Release
 from kitlib.api.serialize import from_dict
+from kitlib.scheduler.framework.dra_manager import Claims
 from kitlib.scheduler.plugins.dynamicresources.allocator import Allocator
-from kitlib.scheduler.plugins.dynamicresources.claims import Claims
+from kitlib.scheduler.plugins.dynamicresources.claims import allocated, inventory
 
 DRIVER = "gpu.example.com"
 GPU = {"deviceClassName": "gpu"}
@@ -59,7 +60,7 @@ def allocator(
 ) -> Allocator:
     gpu = from_dict({"metadata": {"name": "gpu"}, **more.get("gpu_class", {})}, DeviceClass)
     book = Claims.of([*slices, gpu, *(others or [])])
-    return Allocator(list(claims), book.inventory, book.classes, book.allocated(), more.get("release", NOW))
+    return Allocator(list(claims), inventory(book), book.classes, allocated(book), more.get("release", NOW))
 
 
 def given_out(found: list[AllocationResult] | None) -> list[list[str]] | None:

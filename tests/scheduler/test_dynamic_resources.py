@@ -12,9 +12,9 @@ from kitlib.api.devices import ResourceClaim
 from kitlib.api.release import Release
 from kitlib.api.serialize import from_dict, load
 from kitlib.scheduler.driver import Driver
+from kitlib.scheduler.framework.dra_manager import Claims, Known
 from kitlib.scheduler.framework.plugin import Plugin
 from kitlib.scheduler.framework.status import SUCCESS, Code, Status
-from kitlib.scheduler.plugins.dynamicresources.claims import Claims, Known
 from kitlib.scheduler.profile import Profile
 from kitlib.scheduler.queue.hints import claim_changed
 from kitlib.scheduler.scheduler import Scheduler

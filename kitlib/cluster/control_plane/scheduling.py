@@ -25,8 +25,8 @@ from kitlib.cluster.controllers.resourceclaim import put_allocation
 from kitlib.cluster.store.store import WatchEvent, age
 from kitlib.scheduler.decision import Decision
 from kitlib.scheduler.extender import Extender
+from kitlib.scheduler.framework.dra_manager import Claims, Known
 from kitlib.scheduler.plugins.dynamicresources import plugin as dynamic_resources
-from kitlib.scheduler.plugins.dynamicresources.claims import Claims, Known
 from kitlib.scheduler.profile import DEFAULT_SCHEDULER, Profile
 from kitlib.scheduler.queue.backoff import Backoff
 from kitlib.scheduler.queue.hints import claim_changed

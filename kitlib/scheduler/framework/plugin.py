@@ -23,11 +23,11 @@ from kitlib.api.errors import KitError
 from kitlib.api.policy import PodDisruptionBudget
 from kitlib.api.release import Release
 from kitlib.scheduler.framework.arguments import check_arguments
+from kitlib.scheduler.framework.dra_manager import Claims
 from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.snapshot import Snapshot
 from kitlib.scheduler.framework.status import SUCCESS, Code, Rows, Status, Verdicts
 from kitlib.scheduler.framework.volumes import Volumes
-from kitlib.scheduler.plugins.dynamicresources.claims import Claims
 
 MAX_NODE_SCORE = 100
 Scores = NDArray[np.int64]

@@ -24,6 +24,8 @@ _NON_MISSING: ResourceList = {
 }
 Amounts = dict[str, int]
 """Resource -> milli-CPU of CPU, whole units of everything else."""
+TERMINAL_PHASES = ("Succeeded", "Failed")
+"""Phases of pods that use no resources any more."""
 HostPort = tuple[str, str, int]
 """Address, protocol, port."""
 
@@ -62,6 +64,10 @@ class Term:
             if chosen is None or not chosen.matches(namespace_labels.get(namespace, {})):
                 return False
         return self.selector.matches(pod.metadata.labels)
+
+
+def _resize_conditions(pod: Pod) -> list[tuple[str, str]]:
+    return [(c.type, c.reason) for c in pod.status.conditions if c.type.startswith("PodResize")]
 
 
 def _terms(terms: Iterable[PodAffinityTerm], pod: Pod) -> tuple[Term, ...]:
@@ -184,6 +190,20 @@ class PodInfo:
     def priority(self) -> int:
         """Source: corev1helpers.PodPriority."""
         return self.pod.spec.priority or 0
+
+    def replace(self, newer: Pod) -> bool:
+        """Hold a newer version of the pod, if nothing has changed that is computed from it; whether that was so."""
+        old = self.pod
+        same = (
+            old.spec == newer.spec
+            and old.metadata.labels == newer.metadata.labels
+            and old.metadata.deletion_timestamp == newer.metadata.deletion_timestamp
+            and old.status.container_statuses == newer.status.container_statuses
+            and _resize_conditions(old) == _resize_conditions(newer)
+        )
+        if same:
+            self.pod = newer
+        return same
 
     @property
     def terminating(self) -> bool:

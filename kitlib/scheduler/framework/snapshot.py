@@ -8,7 +8,6 @@ Source: kube-scheduler framework NodeInfo, backend/cache.
 
 from __future__ import annotations
 
-import copy
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kitlib.api.core import Node, Pod, Taint
+from kitlib.api.core import Node, Taint
 from kitlib.api.errors import KitError
 from kitlib.api.release import Release
 from kitlib.scheduler.framework.pod_info import HostPort, PodInfo, Term, amounts
@@ -127,23 +126,18 @@ class Snapshot:
 
     # ------------------------------------------------------------------------------------------------ nodes
 
-    def set_nodes(self, nodes: Iterable[Node]) -> None:
-        """Other nodes, or the same ones changed; pods of nodes that stay are kept."""
-        kept = [info for row in self.pods for info in row.values()]
+    def rebuild(self, nodes: Iterable[Node], pods: Iterable[PodInfo]) -> None:
+        """Other nodes, or the same ones changed, with these pods on them; pods of unknown nodes are left out."""
         self._build(list(nodes))
-        for info in kept:
+        for info in pods:
             if info.pod.spec.node_name in self.index:
                 self.add(info)
 
     # ------------------------------------------------------------------------------------------------ pods
 
-    def add_pod(self, pod: Pod | PodInfo) -> PodInfo | None:
-        """Put a pod on the node that it names; None where there is no such node, or the pod has ended."""
-        info = copy.copy(pod) if isinstance(pod, PodInfo) else PodInfo(pod, self.release)
-        if info.pod.spec.node_name not in self.index or info.pod.status.phase in ("Succeeded", "Failed"):
-            return None
-        self.add(info)
-        return info
+    def touch(self, info: PodInfo) -> None:
+        """A pod has changed in a way that no column shows: what was computed from its row is computed anew."""
+        self._log.append(info.row)
 
     def add(self, info: PodInfo, row: int | None = None) -> None:
         """Put a pod on a row (by default that of the node it names)."""

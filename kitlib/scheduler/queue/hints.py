@@ -23,6 +23,7 @@ from kitlib.api.selectors import (
     repels_scheduling,
     untolerated_taint,
 )
+from kitlib.scheduler.framework.dra_manager import Claims
 from kitlib.scheduler.framework.events import (
     CSI_DRIVER,
     CSI_NODE,
@@ -42,7 +43,6 @@ from kitlib.scheduler.framework.events import (
     ClusterEvent,
 )
 from kitlib.scheduler.framework.pod_info import PodInfo, amounts
-from kitlib.scheduler.plugins.dynamicresources.claims import Claims
 from kitlib.scheduler.plugins.dynamicresources.plugin import NAME as DYNAMIC_RESOURCES
 from kitlib.scheduler.profile import Profile
 from kitlib.scheduler.queue.scheduling_queue import Hint, Registrations

@@ -37,6 +37,7 @@ class QueuedPod:
         gating_plugin: the PreEnqueue plugin that keeps it out; empty where none does.
         gating_events: events that this plugin registered.
         backoff_expires_ms: when it may be tried again; None where that was not computed or there is no wait.
+        sits_out: it is not taken from backoffQ early.
         message: why it waits, for people.
         order: rank of entering the queue, which separates pods of the same instant.
     """
@@ -52,6 +53,7 @@ class QueuedPod:
     gating_plugin: str = ""
     gating_events: tuple[ClusterEvent, ...] = ()
     backoff_expires_ms: int | None = None
+    sits_out: bool = False
     message: str = ""
     order: int = 0
 

@@ -47,6 +47,8 @@ Hint = Callable[[Pod, Any, Any], bool]
 """(pod, object before, object after) -> whether the event may have made the pod schedulable."""
 Registrations = Mapping[str, Iterable[tuple[ClusterEvent, Hint | None]]]
 """Plugin -> the events that it is interested in, each with its hint; no hint means always."""
+RegistrationsOf = Callable[[Pod], Registrations]
+"""Pod -> the registrations of the profile that is responsible for it."""
 
 
 class Strategy(Enum):
@@ -62,25 +64,31 @@ class SchedulingQueue:
 
     Args:
         clock: read for every time.
-        registrations: which plugin waits for which events.
+        registrations: which plugin waits for which events; for several profiles: pod -> those of its profile.
         pre_enqueue: pod -> status; other than success keeps it out (gates).
         backoff: the rule of waiting.
         pop_from_backoff: take pods from backoffQ when activeQ is empty (SchedulerPopFromBackoffQ).
         max_in_pool_ms: see `MAX_IN_POOL_MS`.
+        nominator: shared with the scheduling cycle; None = one of its own.
     """
 
     def __init__(
         self,
         clock: Clock,
-        registrations: Registrations | None = None,
+        registrations: Registrations | RegistrationsOf | None = None,
         *,
         pre_enqueue: Callable[[Pod], Status] | None = None,
         backoff: Backoff | None = None,
         pop_from_backoff: bool = True,
         max_in_pool_ms: int = MAX_IN_POOL_MS,
+        nominator: Nominator | None = None,
     ) -> None:
         self._clock, self.backoff = clock, backoff or Backoff(aligned=pop_from_backoff)
-        self._registrations = {name: list(events) for name, events in (registrations or {}).items()}
+        if callable(registrations):
+            self._registrations_of = registrations
+        else:
+            every = {name: list(events) for name, events in (registrations or {}).items()}
+            self._registrations_of = lambda pod: every
         self._pre_enqueue, self._pop_from_backoff = pre_enqueue, pop_from_backoff
         self.max_in_pool_ms = max_in_pool_ms
         self._active = PodHeap(priority_sort_key)
@@ -88,7 +96,7 @@ class SchedulingQueue:
         self._waiting_after_error = PodHeap(self._backoff_key)
         self._pool: dict[str, QueuedPod] = {}
         self.in_flight = InFlight()
-        self.nominator = Nominator()
+        self.nominator = Nominator() if nominator is None else nominator
         self._entered = 0
 
     # ------------------------------------------------------------------------------------------------ looking
@@ -108,6 +116,18 @@ class SchedulingQueue:
     def gated(self) -> list[QueuedPod]:
         """Pods that a PreEnqueue plugin keeps out."""
         return [info for info in self._pool.values() if info.is_gated]
+
+    def pending_pods(self) -> dict[str, list[str]]:
+        """Where pods wait: `activeQ`, `backoffQ`, `unschedulable`, `gated` -> pod names, the next one first.
+
+        Source: PriorityQueue.PendingPods.
+        """
+        return {
+            "activeQ": [info.pod.name for info in self.active()],
+            "backoffQ": [info.pod.name for info in self.backing_off()],
+            "unschedulable": [info.pod.name for info in self._pool.values() if not info.is_gated],
+            "gated": [info.pod.name for info in self.gated()],
+        }
 
     def __len__(self) -> int:
         return len(self._active) + len(self._waiting) + len(self._waiting_after_error) + len(self._pool)
@@ -166,18 +186,27 @@ class SchedulingQueue:
 
     def pop(self) -> QueuedPod | None:
         """The next pod to try; None where there is none. Its attempt is over with `done`."""
-        info = self._active.pop()
-        if info is None and self._pop_from_backoff:
-            info = self._waiting.pop()
+        info = self.next()
         if info is None:
             return None
+        self._active.remove(info.key)
+        self._waiting.remove(info.key)
         info.attempts += 1
         if info.initial_attempt_ms is None:
             info.initial_attempt_ms = self._clock.now_ms()
-        info.backoff_expires_ms = None
+        info.backoff_expires_ms, info.sits_out = None, False
         info.unschedulable_plugins = set()
         info.pending_plugins = set()
         self.in_flight.begin(info)
+        return info
+
+    def next(self) -> QueuedPod | None:
+        """The pod that `pop` would give; None where none may be tried now."""
+        info = self._active.peek()
+        if info is None and self._pop_from_backoff:
+            info = self._waiting.peek()
+            if info is not None and info.sits_out:
+                info = next((one for one in self._waiting if not one.sits_out), None)
         return info
 
     def done(self, info: QueuedPod) -> None:
@@ -246,9 +275,13 @@ class SchedulingQueue:
             moved.append(info)
         return moved
 
-    def flush_backoff(self) -> list[QueuedPod]:
-        """Pods whose back-off is over go to activeQ; the real scheduler looks every second."""
-        now, moved = self._clock.now_ms(), []
+    def flush_backoff(self, at_ms: int | None = None) -> list[QueuedPod]:
+        """Pods whose back-off is over go to activeQ; the real scheduler looks every second.
+
+        Args:
+            at_ms: when it looked last, where that was before now.
+        """
+        now, moved = self._clock.now_ms() if at_ms is None else at_ms, []
         for heap in (self._waiting, self._waiting_after_error):
             while (info := heap.peek()) is not None and not self.backoff.is_waiting(self._expires(info), now):
                 heap.pop()
@@ -256,9 +289,13 @@ class SchedulingQueue:
                 moved.append(info)
         return moved
 
-    def flush_unschedulable(self) -> list[QueuedPod]:
-        """Pods that have been in the pool for five minutes are tried again; the real scheduler looks every 30 s."""
-        now = self._clock.now_ms()
+    def flush_unschedulable(self, at_ms: int | None = None) -> list[QueuedPod]:
+        """Pods that have been in the pool for five minutes are tried again; the real scheduler looks every 30 s.
+
+        Args:
+            at_ms: when it looked last, where that was before now.
+        """
+        now = self._clock.now_ms() if at_ms is None else at_ms
         late = [info for info in self._pool.values() if now - info.timestamp_ms > self.max_in_pool_ms]
         if not late:
             return []
@@ -266,23 +303,15 @@ class SchedulingQueue:
         self.in_flight.note(UNSCHEDULABLE_TIMEOUT)
         return moved
 
-    def activate(self, pods: Iterable[Pod]) -> None:
-        """Bring pods to activeQ whatever they wait for. Source: PriorityQueue.Activate."""
-        for pod in pods:
-            key = pod_key(pod)
-            info = self._pool.pop(key, None) or self._waiting.remove(key) or self._waiting_after_error.remove(key)
-            if info is not None:
-                self._to_active(info)
-
     # ------------------------------------------------------------------------------------------------ rules
 
     def _worth(self, info: QueuedPod, event: ClusterEvent, old: Any, new: Any) -> Strategy:
         """Whether an event may help a pod. Source: isPodWorthRequeuing."""
         if not info.rejectors or event.is_wildcard:
             return Strategy.AFTER_BACKOFF
-        found = Strategy.SKIP
+        found, registered = Strategy.SKIP, self._registrations_of(info.pod)
         for plugin in info.rejectors:
-            for wanted, hint in self._registrations.get(plugin, ()):
+            for wanted, hint in registered.get(plugin, ()):
                 if not wanted.covers(event) or (hint is not None and not hint(info.pod, old, new)):
                     continue
                 if plugin in info.pending_plugins:
@@ -301,6 +330,7 @@ class SchedulingQueue:
             self._to_active(info)
 
     def _to_active(self, info: QueuedPod) -> None:
+        info.sits_out = False
         if not self._gate(info):
             self._active.put(info)
 
@@ -311,7 +341,7 @@ class SchedulingQueue:
             info.gating_plugin, info.gating_events = "", ()
             return False
         info.gating_plugin = status.plugin
-        info.gating_events = tuple(wanted for wanted, _ in self._registrations.get(status.plugin, ()))
+        info.gating_events = tuple(wanted for wanted, _ in self._registrations_of(info.pod).get(status.plugin, ()))
         info.unschedulable_plugins.add(status.plugin)
         info.message = status.message
         self._pool[info.key] = info

@@ -1,96 +1,30 @@
-"""What the scheduler knows of claims and devices: claims with allocations that are under way, classes, slices.
+"""What of a cluster's devices is there, and what of them is given away.
 
-Source: plugins/dynamicresources (dra_manager.go: claimTracker, ListAllAllocatedDevices, GatherAllocatedState).
+Source: plugins/dynamicresources dra_manager.go (ListAllAllocatedDevices, GatherAllocatedState).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
-
-from kitlib.api.devices import DeviceClass, ResourceClaim, ResourceSlice
+from kitlib.scheduler.framework.dra_manager import Claims
 from kitlib.scheduler.plugins.dynamicresources.pools import Allocated, DeviceID, Inventory
 
-Known = ResourceClaim | DeviceClass | ResourceSlice
+
+def inventory(claims: Claims) -> Inventory:
+    """The slices, sorted into pools."""
+    return claims.of_slices("inventory", Inventory)
 
 
-@dataclass
-class Claims:
-    """The objects of the resource.k8s.io API in a cluster. Objects are replaced, never changed.
-
-    Attributes:
-        claims: (namespace, name) -> claim. classes: name -> class. slices: name -> slice.
-        pending: UID -> claim as PreBind will write it: allocated by Reserve, not in the API yet.
-        write: where a changed claim goes; None = nowhere but here.
-    """
-
-    claims: dict[tuple[str, str], ResourceClaim] = field(default_factory=dict)
-    classes: dict[str, DeviceClass] = field(default_factory=dict)
-    slices: dict[str, ResourceSlice] = field(default_factory=dict)
-    pending: dict[str, ResourceClaim] = field(default_factory=dict)
-    write: Callable[[ResourceClaim], ResourceClaim] | None = None
-    _inventory: Inventory | None = field(default=None, repr=False)
-
-    @classmethod
-    def of(cls, objects: Iterable[object]) -> Claims:
-        """Pick claims, classes and slices out of any objects."""
-        made = cls()
-        for obj in objects:
-            if isinstance(obj, Known):
-                made.put(obj)
-        return made
-
-    def put(self, obj: Known) -> Known | None:
-        """An object is there, or has changed; what stood there before."""
-        before: Known | None
-        if isinstance(obj, ResourceClaim):
-            key = (obj.namespace or "default", obj.name)
-            before, self.claims[key] = self.claims.get(key), obj
-        elif isinstance(obj, DeviceClass):
-            before, self.classes[obj.name] = self.classes.get(obj.name), obj
-        else:
-            before, self.slices[obj.name] = self.slices.get(obj.name), obj
-            self._inventory = None
-        return before
-
-    def drop(self, obj: Known) -> None:
-        """An object is gone."""
-        if isinstance(obj, ResourceClaim):
-            self.claims.pop((obj.namespace or "default", obj.name), None)
-        elif isinstance(obj, DeviceClass):
-            self.classes.pop(obj.name, None)
-        else:
-            self.slices.pop(obj.name, None)
-            self._inventory = None
-
-    def find(self, namespace: str, name: str) -> ResourceClaim | None:
-        """A claim as the API has it, or None."""
-        return self.claims.get((namespace or "default", name))
-
-    def save(self, claim: ResourceClaim) -> ResourceClaim:
-        """Write a changed claim."""
-        stored = self.write(claim) if self.write is not None else claim
-        self.put(stored)
-        return stored
-
-    @property
-    def inventory(self) -> Inventory:
-        """The slices, sorted into pools; made anew when one changes."""
-        if self._inventory is None:
-            self._inventory = Inventory(self.slices.values())
-        return self._inventory
-
-    def allocated(self) -> Allocated:
-        """What of the devices is given away, allocations under way included. Admin access takes nothing."""
-        found = Allocated()
-        for claim in self.claims.values():
-            allocation = self.pending.get(claim.metadata.uid, claim).status.allocation
-            for result in allocation.devices.results if allocation is not None else ():
-                if result.admin_access:
-                    continue
-                device = DeviceID(result.driver, result.pool, result.device)
-                if result.share_id is None:
-                    found.whole.add(device)
-                else:
-                    found.consume(device, result.consumed_capacity)
-        return found
+def allocated(claims: Claims) -> Allocated:
+    """What of the devices is given away, allocations under way included. Admin access takes nothing."""
+    found = Allocated()
+    for claim in claims.claims.values():
+        allocation = claims.pending.get(claim.metadata.uid, claim).status.allocation
+        for result in allocation.devices.results if allocation is not None else ():
+            if result.admin_access:
+                continue
+            device = DeviceID(result.driver, result.pool, result.device)
+            if result.share_id is None:
+                found.whole.add(device)
+            else:
+                found.consume(device, result.consumed_capacity)
+    return found

@@ -20,11 +20,12 @@ from kitlib.api.core import Node, Pod
 from kitlib.api.devices import MAX_SUBREQUESTS, MAX_USERS, AllocationResult, ResourceClaim
 from kitlib.api.selectors import matches_node_selector
 from kitlib.api.serialize import deepcopy
+from kitlib.scheduler.framework.dra_manager import Claims
 from kitlib.scheduler.framework.plugin import SKIP, Context, Plugin, PreFilterResult, Scores, default_normalize
 from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.status import SUCCESS, Code, Rows, Status, Verdicts
 from kitlib.scheduler.plugins.dynamicresources.allocator import AllocationError, Allocator, FailedOnNode
-from kitlib.scheduler.plugins.dynamicresources.claims import Claims
+from kitlib.scheduler.plugins.dynamicresources.claims import allocated, inventory
 
 NAME = "DynamicResources"
 NOT_ALL = "cannot allocate all claims"
@@ -98,7 +99,7 @@ class DynamicResources(Plugin):
                 if asked.device_class_name not in book.classes:
                     return _rejected(f"request {name}: device class {asked.device_class_name} does not exist")
         if waiting:
-            state.allocator = Allocator(waiting, book.inventory, book.classes, book.allocated(), context.release)
+            state.allocator = Allocator(waiting, inventory(book), book.classes, allocated(book), context.release)
         return PreFilterResult(state)
 
     def filter(self, state: State, info: PodInfo, context: Context, rows: Rows) -> Verdicts:

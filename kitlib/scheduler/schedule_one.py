@@ -1,0 +1,216 @@
+"""The scheduling loop: take a pod from the queue, decide, assume, bind; on failure nominate, preempt, put it back.
+
+There is one loop. Where it runs, on what clock, and who carries out its actions, is said by a `Sink`: `Driver` plays
+scenarios with it, a cluster's control plane connects it to the API server.
+
+Source: pkg/scheduler schedule_one.go (ScheduleOne, schedulingCycle, bindingCycle, handleSchedulingFailure), preemption
+prepareCandidate; backend/queue Run (1 s and 30 s timers).
+"""
+
+from __future__ import annotations
+
+from kitlib.api.core import Pod
+from kitlib.api.errors import KitError
+from kitlib.api.meta import Condition
+from kitlib.scheduler.decision import Decision
+from kitlib.scheduler.event_handlers import EventHandlers
+from kitlib.scheduler.framework.events import ASSIGNED_POD_DELETE
+from kitlib.scheduler.framework.status import Code
+from kitlib.scheduler.profile import DEFAULT_SCHEDULER
+from kitlib.scheduler.queue.clock import Clock
+from kitlib.scheduler.queue.hints import registrations
+from kitlib.scheduler.queue.queued_pod_info import QueuedPod, pod_uid
+from kitlib.scheduler.queue.scheduling_queue import MAX_IN_POOL_MS, Registrations, SchedulingQueue, max_in_pool_ms
+from kitlib.scheduler.scheduler import Scheduler
+from kitlib.scheduler.sink import Sink
+
+FLUSH_BACKOFF_MS = 1_000
+FLUSH_POOL_MS = 30_000
+REJECTED = (Code.Unschedulable, Code.UnschedulableAndUnresolvable, Code.Pending)
+"""Answers that say no, as opposed to errors. Source: Status.IsRejected."""
+
+
+class SchedulingLoop:
+    """One scheduler at work.
+
+    Args:
+        scheduler: decides, and holds the cache. sink: carries out what was decided. clock: read for every time.
+
+    Attributes:
+        queue: of the pods without a node. handlers: to be told of every change in the cluster.
+        decisions: pod UID -> its last Decision.
+    """
+
+    def __init__(self, scheduler: Scheduler, sink: Sink, clock: Clock) -> None:
+        self.scheduler, self._sink, self._clock = scheduler, sink, clock
+        release = scheduler.release
+        hints = {
+            name: registrations(profile, release, scheduler.context.claims)
+            for name, profile in scheduler.profiles.items()
+        }
+
+        def registered(pod: Pod) -> Registrations:
+            return hints[scheduler.profile_of(pod).name]
+
+        self.queue = SchedulingQueue(
+            clock,
+            registered,
+            pre_enqueue=scheduler.pre_enqueue,
+            pop_from_backoff=release.enabled("SchedulerPopFromBackoffQ"),
+            max_in_pool_ms=max_in_pool_ms(release),
+            nominator=scheduler.nominator,
+        )
+        self.handlers = EventHandlers(scheduler, self.queue, sink.trace)
+        self.decisions: dict[str, Decision] = {}
+        self._flushed_ms = clock.now_ms()
+
+    # Attempts.
+
+    def schedule_one(self) -> Decision | None:
+        """Pop a pod and try it; None where no pod may be tried now."""
+        info = self.queue.pop()
+        if info is None:
+            return None
+        pod = info.pod
+        decision = self.scheduler.schedule(pod)
+        self.decisions[info.uid] = decision
+        if decision.binding is not None and decision.binding.waits:
+            self._sink.trace("WaitingOnPermit", info.key, decision.binding.status.message)
+        elif decision.suggested_host:
+            self._bind(info, pod, decision)
+        else:
+            self.handle_scheduling_failure(info, decision)
+        return decision
+
+    def is_due(self) -> bool:
+        """Whether a pod may be tried now; the queue's timers run first."""
+        self.run_timers()
+        return self.queue.next() is not None
+
+    def allow(self, pod: Pod) -> Decision:
+        """Let a pod go on that a Permit plugin holds.
+
+        Raises:
+            KitError: none does.
+        """
+        return self._after_permit(pod, self.scheduler.allow(pod))
+
+    def reject(self, pod: Pod, reason: str = "rejected while waiting on permit") -> Decision:
+        """Refuse a pod that a Permit plugin holds: it loses its place and waits again.
+
+        Raises:
+            KitError: none does.
+        """
+        return self._after_permit(pod, self.scheduler.reject(pod, reason))
+
+    def _after_permit(self, pod: Pod, decision: Decision) -> Decision:
+        info = next(one for one in self.queue.in_flight.pods() if one.uid == pod_uid(pod))
+        if decision.suggested_host:
+            self._bind(info, info.pod, decision)
+        else:
+            self.handle_scheduling_failure(info, decision)
+        return decision
+
+    def _bind(self, info: QueuedPod, pod: Pod, decision: Decision) -> None:
+        """Write the binding; the watch then brings the bound pod in place of the assumed one."""
+        node = decision.suggested_host
+        try:
+            self._sink.bind(pod, node)
+        except KitError as error:
+            self.scheduler.undo_binding(decision, f"binding rejected: {error}")
+            self.handle_scheduling_failure(info, decision)
+            return
+        self.queue.done(info)
+        self._sink.record_event(pod, "Normal", "Scheduled", f"Successfully assigned {info.key} to {node}")
+
+    # Failures.
+
+    def handle_scheduling_failure(self, info: QueuedPod, decision: Decision) -> None:
+        """The pod goes back to the queue, is nominated where preemption found room, and says why it waits.
+
+        Source: handleSchedulingFailure, handleBindingCycleError.
+        """
+        refused = decision.binding
+        if refused is None:
+            info.unschedulable_plugins = set(decision.unschedulable_plugins)
+        else:
+            info.unschedulable_plugins = {refused.status.plugin} - {""} if refused.status.code in REJECTED else set()
+        standing, nominated = self.handlers.pending.get(info.uid), ""
+        if standing is None:  # deleted meanwhile
+            self.queue.done(info)
+            self.decisions.pop(info.uid, None)
+        else:
+            info.pod = standing
+            nominated = self._nominated_node_name(standing, decision)
+            self.queue.add_unschedulable(info, decision.message)
+            self.queue.nominator.add(standing, nominated)
+            self.queue.done(info)
+        if standing is not None:
+            self._report(standing, decision, nominated)
+        if refused is not None:
+            # The place that it held is free again, for others. Attempts take no time on a virtual clock, so that two
+            # pods which are both refused would make way for each other for ever if they did not sit out their back-off.
+            held = refused.info.pod
+            self.handlers.move_all(ASSIGNED_POD_DELETE, held, None, besides=info.key, sit_out=True)
+        if standing is not None and decision.nominated:
+            self._prepare_candidate(standing, decision)
+
+    def _report(self, pod: Pod, decision: Decision, nominated: str) -> None:
+        refused = decision.binding
+        self._sink.record_event(pod, "Warning", "FailedScheduling", decision.message)
+        is_error = decision.failed or (refused is not None and refused.status.code not in REJECTED)
+        reason = "SchedulerError" if is_error else "Unschedulable"
+        failed = Condition(type="PodScheduled", status="False", reason=reason, message=decision.message)
+        self._sink.patch_pod_status(pod, failed, nominated)
+
+    def _nominated_node_name(self, pod: Pod, decision: Decision) -> str:
+        """PostFilter's answer replaces an older nomination, by nothing too; without one it stays."""
+        answer = decision.preemption
+        if answer is not None and answer.code is not Code.Error and answer.eligible:
+            return decision.nominated
+        return pod.status.nominated_node_name
+
+    def _prepare_candidate(self, pod: Pod, decision: Decision) -> None:
+        """Victims are deleted; less important pods that were promised the node lose their promise.
+
+        Source: prepareCandidate, getLowerPriorityNominatedPods.
+        """
+        node = decision.nominated
+        for other in self.queue.nominator.pods_on(node):
+            if pod_uid(other) == pod_uid(pod) or (other.spec.priority or 0) >= (pod.spec.priority or 0):
+                continue
+            self._sink.patch_pod_status(other, None, "")
+            self.queue.nominator.delete(other)
+            self._sink.trace("NominationCleared", other.key, f"{pod.key} is promised {node} instead")
+        name = pod.spec.scheduler_name or DEFAULT_SCHEDULER
+        text = f"{name}: preempting to accommodate a higher priority pod"
+        target = Condition(type="DisruptionTarget", status="True", reason="PreemptionByScheduler", message=text)
+        for victim in decision.victims:
+            if victim.metadata.deletion_timestamp is None:
+                message = f"Preempted by pod {pod_uid(pod)} on node {node}"
+                self._sink.record_event(victim, "Normal", "Preempted", message)
+                self._sink.preempt_pod(victim, target)
+
+    # Time.
+
+    def run_timers(self) -> None:
+        """Flush the queues if a whole second, or half a minute, has begun since this was called last."""
+        now, last = self._clock.now_ms(), self._flushed_ms
+        self._flushed_ms = now
+        if now // FLUSH_BACKOFF_MS > last // FLUSH_BACKOFF_MS:
+            for info in self.queue.flush_backoff(now - now % FLUSH_BACKOFF_MS):
+                self._sink.trace("BackoffComplete", info.key, f"back-off of {info.key} is over: goes to activeQ")
+        if now // FLUSH_POOL_MS > last // FLUSH_POOL_MS:
+            for info in self.queue.flush_unschedulable(now - now % FLUSH_POOL_MS):
+                minutes = "five minutes" if self.queue.max_in_pool_ms == MAX_IN_POOL_MS else "a minute"
+                self._sink.trace("UnschedulableTimeout", info.key, f"{info.key} has waited for {minutes}")
+
+    def next_timer_ms(self) -> int | None:
+        """When a timer of the queue has something to do next; None where no pod waits for one."""
+        now = self._clock.now_ms()
+        due = [self.queue.backoff.flush_due_ms(i.backoff_expires_ms, now) for i in self.queue.backing_off()]
+        for info in self.queue.unschedulable():
+            if not info.is_gated:
+                over = info.timestamp_ms + self.queue.max_in_pool_ms + 1
+                due.append(-(-max(over, now) // FLUSH_POOL_MS) * FLUSH_POOL_MS)
+        return min(due) if due else None
