@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from kitlib.api.core import Node, PersistentVolume, PersistentVolumeClaim, Pod
 from kitlib.api.selectors import LabelSelectorMatcher, matches_node_selector
-from kitlib.api.storage import CSIDriver, CSINode, CSIStorageCapacity, StorageClass
+from kitlib.api.storage import CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment
 
 NO_PROVISIONER = "kubernetes.io/no-provisioner"
 WAIT_FOR_CONSUMER = "WaitForFirstConsumer"
@@ -23,6 +23,7 @@ class Volumes:
     Attributes:
         claims: (namespace, name) -> claim. volumes: name -> volume. classes: name -> class.
         csi_nodes: node -> its CSINode. drivers: name -> CSIDriver. capacities: all of them.
+        attachments: name -> VolumeAttachment.
     """
 
     claims: dict[tuple[str, str], PersistentVolumeClaim] = field(default_factory=dict)
@@ -31,6 +32,7 @@ class Volumes:
     csi_nodes: dict[str, CSINode] = field(default_factory=dict)
     drivers: dict[str, CSIDriver] = field(default_factory=dict)
     capacities: list[CSIStorageCapacity] = field(default_factory=list)
+    attachments: dict[str, VolumeAttachment] = field(default_factory=dict)
 
     @classmethod
     def of(cls, objects: Iterable[object]) -> Volumes:
@@ -49,6 +51,8 @@ class Volumes:
                 made.drivers[obj.name] = obj
             elif isinstance(obj, CSIStorageCapacity):
                 made.capacities.append(obj)
+            elif isinstance(obj, VolumeAttachment):
+                made.attachments[obj.name] = obj
         return made
 
     def claim(self, namespace: str, name: str) -> PersistentVolumeClaim | None:
