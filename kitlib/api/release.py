@@ -53,6 +53,7 @@ GATES: dict[str, tuple[tuple[int, bool], ...]] = {
     "PodLevelResources": ((32, _OFF), (34, _ON)),
     "PodSchedulingReadiness": ((26, _OFF), (27, _ON)),
     "QOSReserved": ((23, _OFF),),
+    "ReadWriteOncePod": ((22, _OFF), (27, _ON)),
     "SchedulerAsyncPreemption": ((32, _OFF), (33, _ON)),
     "SchedulerPopFromBackoffQ": ((33, _ON),),
     "SchedulerQueueingHints": ((28, _OFF), (32, _ON)),
@@ -80,6 +81,12 @@ GATES: dict[str, tuple[tuple[int, bool], ...]] = {
     "KitScoreSkipsPodLevel": ((33, _ON),),
     # pod-level resources may name huge pages
     "KitPodLevelHugePages": ((33, _ON),),
+    # a claim that another pod uses rejects every node at Filter, no longer the pod at PreFilter
+    "KitReadWriteOncePodFilters": ((27, _ON),),
+    # a claim bound to a volume that does not exist rejects the pod at once
+    "KitVolumeZonePreFilters": ((27, _ON),),
+    # a volume's beta zone label is matched by the node's label without beta
+    "KitBetaZoneLabelsMatch": ((29, _ON),),
     # a sidecar's host ports are taken
     "KitSidecarPortsCount": ((34, _ON),),
     # the kubelet tells by conditions, no longer by `status.resize`, that a resize waits
@@ -151,7 +158,8 @@ TEXTS: dict[str, tuple[tuple[int, str], ...]] = {
     "no_reasons": ((23, "0/{nodes} nodes are available: ."), (26, "0/{nodes} nodes are available:")),
     "pre_filter_error": (
         (23, "0/{nodes} nodes are available: {nodes} {reason}."),
-        (26, "0/{nodes} nodes are available: {reason}."),
+        (26, "0/{nodes} nodes are available: {reason}. {nodes} {reason}."),
+        (27, "0/{nodes} nodes are available: {reason}."),
     ),
     "no_victims": (
         (23, "No victims found on node {node} for preemptor pod {pod}"),
@@ -170,6 +178,18 @@ TEXTS: dict[str, tuple[tuple[int, str], ...]] = {
     "image_present": (
         (23, 'Container image "{image}" already present on machine'),
         (35, 'Container image "{image}" already present on machine and can be accessed by the pod'),
+    ),
+    "volume_node_conflict": (
+        (23, "node(s) had volume node affinity conflict"),
+        (33, "node(s) didn't match PersistentVolume's node affinity"),
+    ),
+    "read_write_once_pod": (
+        (23, "node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode"),
+        (
+            34,
+            "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by "
+            "another pod",
+        ),
     ),
     "untolerated_taint": (
         (23, "node(s) had taint {{{key}: {value}}}, that the pod didn't tolerate"),

@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import Literal
 
 from kitlib.api.core import Container, Pod, ResourceList
-from kitlib.api.podresources import is_pod_level_resources_set
 from kitlib.api.release import Release
 from kitlib.api.resource import Quantity
 
@@ -69,7 +68,7 @@ def compute_pod_qos(pod: Pod, release: Release | None = None) -> QosClass:
 
 def pod_level_resources(pod: Pod, release: Release | None = None) -> bool:
     """Whether the pod has `spec.resources` and the release honours them."""
-    return is_pod_level_resources_set(pod) and (release or Release.latest()).enabled("PodLevelResources")
+    return pod.spec.resources is not None and (release or Release.latest()).enabled("PodLevelResources")
 
 
 def pod_level_managed(pod: Pod, release: Release | None = None) -> bool:
