@@ -18,6 +18,7 @@ from kitlib import __version__
 COMMANDS = (
     "demo",
     "lab",
+    "up",
     "doctor",
     "explain",
     "image",

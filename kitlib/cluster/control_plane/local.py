@@ -244,6 +244,10 @@ class LocalControlPlane(Cluster, ABC):
             left -= part
             self.run_for(part)
 
+    def let_time_pass(self, seconds: float) -> None:
+        """As `advance`, for a server that keeps the time: it is not the user's doing, so the journal leaves it out."""
+        self.run_for(seconds)
+
     def step(self) -> None:
         """One tick."""
         self.advance(self._tick)

@@ -45,6 +45,10 @@ class RealTimeCluster(PollingCluster, LocalControlPlane):
     def _pause(self, seconds: float) -> None:
         self.run_for(seconds)
 
+    def let_time_pass(self, seconds: float) -> None:
+        """Time passes by itself here: take what has been reported and act on it."""
+        self.settle()
+
     def refresh(self) -> None:
         """Take what the nodes have reported since the last time, and let controllers and scheduler act on it."""
         if self._settling or self._closed:

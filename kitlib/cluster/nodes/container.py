@@ -180,20 +180,11 @@ class ContainerNode(NodeBase):
         some = self._find_again(api)
         while self.link.reports:
             some = True
-            report = self.link.reports.popleft()
-            try:
-                self._write_report(api, report)
-            except Exception as error:  # no kubelet says that: the node's other reports count
-                self._refuse(report, error)
+            self._write_report(api, self.link.reports.popleft())
         if not self.link.alive and self._lost_at is None:
             self.lose(api)
             some = True
         return some
-
-    def _refuse(self, report: Mapping[str, Any], error: Exception) -> None:
-        text = f"{str(report.get('report'))[:20]}: {type(error).__name__}: {str(error)[:300]}"
-        with suppress(KitError):  # a node that has been deleted
-            self._reports.event(None, "Warning", "ReportRefused", text)
 
     def _write_report(self, api: APIServer, report: Mapping[str, Any]) -> None:
         kind = report["report"]

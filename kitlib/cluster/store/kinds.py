@@ -56,7 +56,6 @@ RESOURCES = (
     Resource("CSINode", "storage.k8s.io", "csinodes", False),
     Resource("CSIDriver", "storage.k8s.io", "csidrivers", False),
     Resource("CSIStorageCapacity", "storage.k8s.io", "csistoragecapacities", True),
-    Resource("VolumeAttachment", "storage.k8s.io", "volumeattachments", False),
     Resource("ResourceClaim", "resource.k8s.io", "resourceclaims", True),
     Resource("ResourceClaimTemplate", "resource.k8s.io", "resourceclaimtemplates", True),
     Resource("DeviceClass", "resource.k8s.io", "deviceclasses", False),
@@ -78,12 +77,14 @@ def _names() -> dict[str, Resource]:
     return found
 
 
-def resource(kind: str | type[KubeObject]) -> Resource:
+def resource(kind: str | type[KubeObject] | Resource) -> Resource:
     """The resource by kind, type, plural, or short name: `Pod`, `pods`, `po`, `deployments.apps`.
 
     Raises:
         UnknownKind: for a name that the table does not hold.
     """
+    if isinstance(kind, Resource):
+        return kind
     name = kind if isinstance(kind, str) else kind.__name__
     found = _names().get(name.lower())
     if found is None:
@@ -96,8 +97,12 @@ def resource_of(obj: KubeObject) -> Resource:
     found = _names().get(obj.kind.lower())
     if found is not None:
         return found
-    group = obj.api_version.rpartition("/")[0]
-    return Resource(obj.kind, group, _plural(obj.kind.lower()), bool(obj.metadata.namespace))
+    return resource_by_rule(obj.kind, obj.api_version.rpartition("/")[0], bool(obj.metadata.namespace))
+
+
+def resource_by_rule(kind: str, group: str, namespaced: bool) -> Resource:
+    """The resource of a kind that the table does not hold: its plural follows English's rules."""
+    return Resource(kind, group, _plural(kind.lower()), namespaced)
 
 
 def _plural(word: str) -> str:

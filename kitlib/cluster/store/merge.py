@@ -12,19 +12,31 @@ from __future__ import annotations
 
 from typing import Any
 
-MERGE_KEYS = {
-    "containers": "name",
-    "initContainers": "name",
-    "ephemeralContainers": "name",
-    "env": "name",
-    "volumes": "name",
-    "volumeMounts": "mountPath",
-    "schedulingGates": "name",
-    "topologySpreadConstraints": "topologyKey",
-    "conditions": "type",
-    "ownerReferences": "uid",
-    "taints": "key",
+MERGE_KEYS: dict[str, tuple[str, ...]] = {
+    "containers": ("name",),
+    "initContainers": ("name",),
+    "ephemeralContainers": ("name",),
+    "env": ("name",),
+    "volumes": ("name",),
+    "volumeMounts": ("mountPath",),
+    "volumeDevices": ("devicePath",),
+    "ports": ("containerPort", "port"),
+    "hostAliases": ("ip",),
+    "imagePullSecrets": ("name",),
+    "resourceClaims": ("name",),
+    "schedulingGates": ("name",),
+    "topologySpreadConstraints": ("topologyKey",),
+    "conditions": ("type",),
+    "addresses": ("type",),
+    "podIPs": ("ip",),
+    "ownerReferences": ("uid",),
+    "secrets": ("name",),
+    "taints": ("key",),
 }
+"""The fields whose lists are merged by a key; several candidates: the one that every item has."""
+PRIMITIVE_SETS = frozenset({"finalizers", "podCIDRs"})
+"""Lists of plain values that are merged as sets (patchStrategy merge without a key)."""
+_DELETE_FROM, _ORDER = "$deleteFromPrimitiveList/", "$setElementOrder/"
 
 
 def three_way(last: dict[str, Any], new: dict[str, Any], current: dict[str, Any]) -> dict[str, Any]:
@@ -62,31 +74,73 @@ def merge_patch(current: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any
 
 
 def strategic_patch(current: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
-    """`kubectl patch`: as `merge_patch`, but lists whose items have a key are merged item by item."""
+    """`kubectl patch`: as `merge_patch`, but lists whose items have a key are merged item by item.
+
+    The directives `$patch` (replace, delete, merge), `$retainKeys`, `$setElementOrder` and `$deleteFromPrimitiveList`
+    are obeyed. Source: apimachinery strategicpatch.mergeMap, mergeSlice.
+    """
+    directive = patch.get("$patch")
+    if directive == "replace":
+        return {field: value for field, value in patch.items() if field != "$patch"}
+    if directive == "delete":
+        return {}
     merged = dict(current)
+    retained = patch.get("$retainKeys")
+    if retained is not None:
+        merged = {field: value for field, value in merged.items() if field in retained}
     for field, value in patch.items():
-        if value is None:
+        if field.startswith(_DELETE_FROM):
+            name = field.removeprefix(_DELETE_FROM)
+            merged[name] = [item for item in merged.get(name) or [] if item not in value]
+        elif field.startswith("$"):
+            continue
+        elif value is None:
             merged.pop(field, None)
         else:
-            below = merged.get(field)
-            merged[field] = _patched(field, below, value)
+            merged[field] = _patched(field, merged.get(field), value)
+    for field, value in patch.items():
+        if field.startswith(_ORDER):
+            _set_order(merged, field.removeprefix(_ORDER), value)
     return merged
 
 
 def _patched(field: str, current: Any, patch: Any) -> Any:
     if isinstance(patch, dict):
         return strategic_patch(current if isinstance(current, dict) else {}, patch)
+    if field in PRIMITIVE_SETS and isinstance(patch, list) and isinstance(current, list):
+        return [*current, *(item for item in patch if item not in current)]
+    if not isinstance(patch, list):
+        return patch
+    plain = [item for item in patch if not (isinstance(item, dict) and "$patch" in item)]
+    if any(isinstance(item, dict) and item.get("$patch") == "replace" for item in patch):
+        return plain
     key = _key_of(field, patch, current)
     if key is None:
-        return patch
+        return plain
     merged = list(current)
     for item in patch:
         at = next((i for i, old in enumerate(merged) if old[key] == item[key]), None)
-        if at is None:
-            merged.append(item)
+        if item.get("$patch") == "delete":
+            merged = [old for old in merged if old[key] != item[key]]
+        elif at is None:
+            merged.append(strategic_patch({}, item))
         else:
             merged[at] = strategic_patch(merged[at], item)
     return merged
+
+
+def _set_order(merged: dict[str, Any], field: str, wanted: list[Any]) -> None:
+    """Put a list into the order that the patch names; items that it does not name keep their places behind."""
+    current = merged.get(field)
+    if not isinstance(current, list) or not wanted:
+        return
+    if isinstance(wanted[0], dict):
+        key = next(iter(wanted[0]))
+        places = {item.get(key): i for i, item in enumerate(wanted) if isinstance(item, dict)}
+        current.sort(key=lambda item: places.get(item.get(key) if isinstance(item, dict) else None, len(places)))
+    else:
+        ranks = {item: i for i, item in enumerate(wanted)}
+        current.sort(key=lambda item: ranks.get(item, len(ranks)))
 
 
 def _value(field: str, last: Any, new: Any, current: Any) -> Any:
@@ -105,8 +159,10 @@ def _value(field: str, last: Any, new: Any, current: Any) -> Any:
 
 def _key_of(field: str, new: Any, current: Any) -> str | None:
     """By which field the items of two lists belong together; None where the list is replaced as a whole."""
-    key = MERGE_KEYS.get(field)
-    if key is None or not isinstance(new, list) or not isinstance(current, list) or not current:
+    if field not in MERGE_KEYS or not isinstance(new, list) or not isinstance(current, list) or not current:
         return None
     everyone = [*new, *current]
-    return key if all(isinstance(item, dict) and key in item for item in everyone) else None
+    for key in MERGE_KEYS[field]:
+        if all(isinstance(item, dict) and key in item for item in everyone):
+            return key
+    return None

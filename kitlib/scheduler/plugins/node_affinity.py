@@ -76,9 +76,7 @@ class NodeAffinity(Plugin):
             for affinity in (self.added, node_affinity_of(info.pod))
             for p in (affinity.preferred if affinity else ())
         ]
-        if not terms and context.release.enabled("KitNodeAffinityScoreSkips"):
-            return SKIP
-        return [term for term in terms if term[0]]
+        return [term for term in terms if term[0]] if terms else SKIP
 
     def score(self, state: Any, info: PodInfo, context: Context, rows: Rows) -> Scores:
         table = context.snapshot

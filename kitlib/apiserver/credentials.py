@@ -1,0 +1,133 @@
+"""What a client needs to reach the API: a certificate made at start, a token, and the kubeconfig that holds both."""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import ipaddress
+import os
+import secrets
+import ssl
+import tempfile
+from pathlib import Path
+from typing import Any, NamedTuple
+
+VALID_DAYS = 30
+
+
+class Certificate(NamedTuple):
+    """A self-signed certificate and its key, as PEM."""
+
+    certificate: bytes
+    key: bytes
+
+
+def new_token() -> str:
+    """A bearer token with 256 bits of chance."""
+    return secrets.token_urlsafe(32)
+
+
+def new_certificate(host: str = "127.0.0.1") -> Certificate:
+    """A certificate for one loopback address and `localhost`, signed by itself; elliptic curve P-256."""
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+    from cryptography.x509.oid import NameOID
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "kitlib")])
+    now = datetime.datetime.now(datetime.UTC)
+    names: list[Any] = [x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address(host))]
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(minutes=5))
+        .not_valid_after(now + datetime.timedelta(days=VALID_DAYS))
+        .add_extension(x509.SubjectAlternativeName(names), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    private = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    return Certificate(made.public_bytes(serialization.Encoding.PEM), private)
+
+
+def tls_context(made: Certificate) -> ssl.SSLContext:
+    """A server's TLS context; the key touches the disk only in a file that is gone before this returns."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    with tempfile.TemporaryDirectory(prefix="kitlib-tls-") as folder:
+        pem = Path(folder, "server.pem")
+        pem.touch(mode=0o600)
+        pem.write_bytes(made.key + made.certificate)
+        context.load_cert_chain(pem)
+    return context
+
+
+def kubeconfig(address: str, made: Certificate, token: str, name: str = "kitlib") -> dict[str, Any]:
+    """The kubeconfig of one cluster with one user."""
+    authority = base64.b64encode(made.certificate).decode()
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": name, "cluster": {"server": address, "certificate-authority-data": authority}}],
+        "users": [{"name": f"{name}-admin", "user": {"token": token}}],
+        "contexts": [{"name": name, "context": {"cluster": name, "user": f"{name}-admin"}}],
+        "current-context": name,
+    }
+
+
+def write_kubeconfig(path: Path, config: dict[str, Any]) -> None:
+    """Write a kubeconfig that only its owner can read; whole or not at all."""
+    import yaml
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        yaml.safe_dump(config, file, sort_keys=False)
+    os.replace(temporary, path)
+
+
+def merge_kubeconfig(path: Path, config: dict[str, Any]) -> None:
+    """Add a cluster, user and context to a user's kubeconfig; what else it holds stays, entries of our name go."""
+    remove_from_kubeconfig(path, str(config["current-context"]))
+    standing = _read(path)
+    for field in ("clusters", "users", "contexts"):
+        standing[field] = [*(standing.get(field) or []), *config[field]]
+    standing["current-context"] = config["current-context"]
+    write_kubeconfig(path, standing)
+
+
+def remove_from_kubeconfig(path: Path, name: str) -> None:
+    """Take our cluster, user and context out of a kubeconfig again."""
+    if not path.exists():
+        return
+    standing = _read(path)
+    for field, ours in (("clusters", name), ("users", f"{name}-admin"), ("contexts", name)):
+        standing[field] = [one for one in standing.get(field) or [] if one.get("name") != ours]
+    if standing.get("current-context") == name:
+        standing["current-context"] = standing["contexts"][0]["name"] if standing["contexts"] else ""
+    write_kubeconfig(path, standing)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    import yaml
+
+    from kitlib.api.errors import KitError
+
+    if not path.exists():
+        return {"apiVersion": "v1", "kind": "Config"}
+    try:
+        found = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError, OSError) as error:
+        raise KitError(f"{path}: cannot be read as a kubeconfig: {error}") from error
+    if found is None:
+        return {"apiVersion": "v1", "kind": "Config"}
+    if not isinstance(found, dict):
+        raise KitError(f"{path}: not a kubeconfig: expected a mapping")
+    return found

@@ -1,0 +1,175 @@
+"""OpenAPI v3 documents, one for each group and version, made from the kit's own types and the stored schemas.
+
+`kubectl explain`, `kubectl apply` and `kubectl create --validate` read them.
+
+Source: k8s.io/kube-openapi pkg/handler3; KEP-2896.
+"""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import json
+import types
+import typing
+from functools import cache
+from typing import Any
+
+import msgspec
+
+from kitlib.api.meta import KubeStruct
+from kitlib.api.resource import Quantity
+from kitlib.api.serialize import type_of
+from kitlib.apiserver.managed_fields import LIST_KEYS
+from kitlib.apiserver.resources import APIResource, ResourceTable
+from kitlib.cluster.store.merge import MERGE_KEYS, PRIMITIVE_SETS
+
+_PREFIX = "io.k8s.api."
+
+
+def index(table: ResourceTable) -> dict[str, Any]:
+    """`/openapi/v3`: the document of each group and version, by a path that names its hash."""
+    paths = {}
+    for group, version in table.group_versions():
+        path = f"apis/{group}/{version}" if group else f"api/{version}"
+        text = json.dumps(document(table, group, version), sort_keys=True)
+        digest = hashlib.sha256(text.encode()).hexdigest()[:32].upper()
+        paths[path] = {"serverRelativeURL": f"/openapi/v3/{path}?hash={digest}"}
+    return {"paths": paths}
+
+
+def document(table: ResourceTable, group: str, version: str) -> dict[str, Any]:
+    """The OpenAPI v3 document of one group and version."""
+    schemas: dict[str, Any] = {}
+    paths: dict[str, Any] = {}
+    for one in table.resources:
+        if (one.group, one.version) != (group, version):
+            continue
+        name = _schema_of(one, schemas)
+        paths |= _paths(one, name)
+    return {
+        "openapi": "3.0.0",
+        "info": {"title": "Kubernetes", "version": "kitlib"},
+        "paths": paths,
+        "components": {"schemas": schemas},
+    }
+
+
+def _schema_of(one: APIResource, schemas: dict[str, Any]) -> str:
+    gvk = [{"group": one.group, "version": one.version, "kind": one.kind}]
+    if one.schema is not None:
+        name = ".".join(reversed(one.group.split("."))) + f".{one.version}.{one.kind}"
+        made = dict(one.schema) or {"type": "object"}
+        properties = {**_META_PROPERTIES, **made.get("properties", {})}
+        properties["metadata"] = {"allOf": [{"$ref": _ref(_add(_meta_type(), schemas))}], "default": {}}
+        schemas[name] = {**made, "properties": properties, "x-kubernetes-group-version-kind": gvk}
+        return name
+    type_ = type_of(one.group_version, one.kind)
+    name = f"{_PREFIX}{(one.group or 'core').split('.')[0]}.{one.version}.{one.kind}"
+    schemas[name] = {**_struct(type_, schemas), "x-kubernetes-group-version-kind": gvk}
+    return name
+
+
+def _meta_type() -> type[KubeStruct]:
+    from kitlib.api.meta import ObjectMeta
+
+    return ObjectMeta
+
+
+_META_PROPERTIES: dict[str, Any] = {"apiVersion": {"type": "string"}, "kind": {"type": "string"}}
+
+
+def _ref(name: str) -> str:
+    return f"#/components/schemas/{name}"
+
+
+def _add(type_: type[KubeStruct], schemas: dict[str, Any]) -> str:
+    group = type_.__module__.rpartition(".")[2]
+    name = f"{_PREFIX}{group}.{type_.__name__}"
+    if name not in schemas:
+        schemas[name] = {}
+        schemas[name] = _struct(type_, schemas)
+    return name
+
+
+@cache
+def _fields(type_: type[KubeStruct]) -> list[tuple[str, Any]]:
+    hints = typing.get_type_hints(type_)
+    return [(f.encode_name, hints[f.name]) for f in msgspec.structs.fields(type_)]
+
+
+def _struct(type_: type[KubeStruct], schemas: dict[str, Any]) -> dict[str, Any]:
+    described = (type_.__doc__ or "").split("\n\n")[0].strip()
+    made: dict[str, Any] = {"type": "object"}
+    if described and not described.startswith(f"{type_.__name__}("):
+        made["description"] = " ".join(described.split())
+    made["properties"] = {name: _field(name, hint, schemas) for name, hint in _fields(type_)}
+    return made
+
+
+def _field(name: str, hint: Any, schemas: dict[str, Any]) -> dict[str, Any]:
+    made = _type(hint, schemas)
+    if "$ref" in made:  # what stands beside a reference is ignored
+        return {"allOf": [made], "default": {}}
+    if made.get("type") == "array":
+        if name in MERGE_KEYS:
+            made |= {"x-kubernetes-patch-strategy": "merge", "x-kubernetes-patch-merge-key": MERGE_KEYS[name][0]}
+        elif name in PRIMITIVE_SETS:
+            made |= {"x-kubernetes-patch-strategy": "merge", "x-kubernetes-list-type": "set"}
+        if name in LIST_KEYS:
+            made |= {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": list(LIST_KEYS[name][0])}
+        made.setdefault("x-kubernetes-list-type", "atomic")
+    return made
+
+
+def _type(hint: Any, schemas: dict[str, Any]) -> dict[str, Any]:
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (typing.Union, types.UnionType):
+        kinds = [a for a in arguments if a is not type(None)]
+        if len(kinds) == 1:
+            return _type(kinds[0], schemas)
+        if set(kinds) == {int, str}:
+            return {"format": "int-or-string", "oneOf": [{"type": "integer"}, {"type": "string"}]}
+        return {}
+    if origin is list:
+        return {"type": "array", "items": _type(arguments[0], schemas)}
+    if origin is dict:
+        return {"type": "object", "additionalProperties": _type(arguments[1], schemas)}
+    if origin is typing.Literal:
+        return {"type": "string", "enum": list(arguments)}
+    if isinstance(hint, type) and issubclass(hint, KubeStruct):
+        return {"$ref": _ref(_add(hint, schemas))}
+    return dict(_PLAIN.get(hint, {"x-kubernetes-preserve-unknown-fields": True}))
+
+
+_PLAIN: dict[Any, dict[str, Any]] = {
+    str: {"type": "string"},
+    bool: {"type": "boolean"},
+    int: {"type": "integer", "format": "int64"},
+    float: {"type": "number", "format": "double"},
+    bytes: {"type": "string", "format": "byte"},
+    Quantity: {"oneOf": [{"type": "string"}, {"type": "number"}]},
+    datetime.datetime: {"type": "string", "format": "date-time"},
+}
+
+
+def _paths(one: APIResource, schema: str) -> dict[str, Any]:
+    base = f"/apis/{one.group}/{one.version}" if one.group else f"/api/{one.version}"
+    where = f"{base}/namespaces/{{namespace}}/{one.plural}" if one.namespaced else f"{base}/{one.plural}"
+    gvk = {"group": one.group, "version": one.version, "kind": one.kind}
+    answer = {"200": {"description": "OK", "content": {"application/json": {"schema": {"$ref": _ref(schema)}}}}}
+
+    def operation(action: str, *parameters: str) -> dict[str, Any]:
+        listed = [{"name": p, "in": "query", "schema": {"type": "string", "uniqueItems": True}} for p in parameters]
+        made = {"parameters": listed, "responses": answer, "x-kubernetes-action": action}
+        return {**made, "x-kubernetes-group-version-kind": gvk}
+
+    write = ("dryRun", "fieldManager", "fieldValidation")
+    many: dict[str, Any] = {"get": operation("list", "labelSelector", "fieldSelector", "limit", "watch")}
+    single: dict[str, Any] = {"get": operation("get")}
+    if "create" in one.verbs:
+        many["post"] = operation("post", *write)
+        single["put"] = operation("put", *write)
+        single["patch"] = operation("patch", *write, "force")
+        single["delete"] = operation("delete", "dryRun", "gracePeriodSeconds", "propagationPolicy")
+    return {where: many, f"{where}/{{name}}": single}

@@ -1,0 +1,61 @@
+"""The four kinds of PATCH. Source: apiserver handlers/patch.go; RFC 6902 (by the jsonpatch library), RFC 7396."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kitlib.apiserver.request import Request, json_body
+from kitlib.apiserver.status import StatusError
+from kitlib.cluster.store.merge import merge_patch, strategic_patch
+
+PATCH_TYPES = (
+    "application/json-patch+json",
+    "application/merge-patch+json",
+    "application/strategic-merge-patch+json",
+    "application/apply-patch+yaml",
+)
+MAX_OPERATIONS = 10_000
+"""Operations of a JSON patch. Source: apiserver handlers/patch.go maxJSONPatchOperations."""
+
+
+def patched(live: dict[str, Any], request: Request) -> dict[str, Any]:
+    """The object after the request's patch.
+
+    Raises:
+        StatusError: 400 for a patch that cannot be read; 422 for one that cannot be carried out.
+    """
+    patch = json_body(request)
+    if request.content_type == "application/json-patch+json":
+        return _json_patch(live, patch)
+    if not isinstance(patch, dict):
+        raise StatusError(400, f"error decoding patch: expected a mapping, got {type(patch).__name__}")
+    merge = strategic_patch if "strategic" in request.content_type else merge_patch
+    try:
+        made = merge(live, patch)
+    except (TypeError, KeyError, AttributeError, ValueError) as error:
+        raise StatusError(400, f"error applying patch: {error}") from error
+    if not isinstance(made.get("metadata"), dict):
+        raise StatusError(422, "metadata: Required value", "Invalid")
+    return made
+
+
+def _json_patch(live: dict[str, Any], operations: Any) -> dict[str, Any]:
+    import jsonpatch  # type: ignore[import-untyped,unused-ignore]
+    import jsonpointer  # type: ignore[import-untyped,unused-ignore]
+
+    if not isinstance(operations, list):
+        raise StatusError(
+            400, "error decoding patch: json: cannot unmarshal object into Go value of type jsonpatch.Patch"
+        )
+    if len(operations) > MAX_OPERATIONS:
+        why = f"The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {len(operations)}"
+        raise StatusError(413, why, "RequestEntityTooLarge")
+    try:
+        made = jsonpatch.apply_patch(live, operations)
+    except (jsonpatch.JsonPatchException, jsonpointer.JsonPointerException, TypeError, KeyError, ValueError) as error:
+        raise StatusError(
+            422, f"the server rejected our request due to an error in our request: {error}", "Invalid"
+        ) from error
+    if not isinstance(made, dict) or not isinstance(made.get("metadata"), dict):
+        raise StatusError(422, "metadata: Required value", "Invalid")
+    return made

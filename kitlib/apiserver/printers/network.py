@@ -1,0 +1,99 @@
+"""Rows of Services, endpoints and what routes to them. Source: pkg/printers/internalversion/printers.go."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from kitlib.apiserver.printers.text import Object, created, labels, selector
+
+_MAX_ENDPOINTS = 3
+
+
+def print_service(obj: Object, now: datetime) -> list[Any]:
+    spec = obj.get("spec", {})
+    kind = spec.get("type") or "ClusterIP"
+    addresses = spec.get("clusterIPs") or ([spec["clusterIP"]] if spec.get("clusterIP") else [])
+    ports = ",".join(_port(p) for p in spec.get("ports") or ()) or "<none>"
+    return [
+        obj["metadata"].get("name", ""),
+        kind,
+        addresses[0] if addresses else "<none>",
+        _external(obj, kind),
+        ports,
+        created(obj, now),
+        labels(spec.get("selector")),
+    ]
+
+
+def _port(port: Object) -> str:
+    node = f":{port['nodePort']}" if port.get("nodePort") else ""
+    return f"{port.get('port')}{node}/{port.get('protocol', 'TCP')}"
+
+
+def _external(obj: Object, kind: str) -> str:
+    """Source: printers getServiceExternalIP."""
+    spec = obj.get("spec", {})
+    given = list(spec.get("externalIPs") or ())
+    if kind == "ExternalName":
+        return str(spec.get("externalName", ""))
+    if kind == "LoadBalancer":
+        ingress = ((obj.get("status") or {}).get("loadBalancer") or {}).get("ingress") or ()
+        found = [one.get("ip") or one.get("hostname", "") for one in ingress]
+        return ",".join([*found, *given]) or "<pending>"
+    return ",".join(given) or "<none>"
+
+
+def print_endpoints(obj: Object, now: datetime) -> list[Any]:
+    found = []
+    for subset in obj.get("subsets") or ():
+        ports = subset.get("ports") or [{}]
+        for port in ports:
+            for address in subset.get("addresses") or ():
+                found.append(f"{address.get('ip', '')}:{port['port']}" if port else address.get("ip", ""))
+    return [obj["metadata"].get("name", ""), _shortened(found), created(obj, now)]
+
+
+def _shortened(found: list[str]) -> str:
+    more = len(found) - _MAX_ENDPOINTS
+    text = ",".join(found[:_MAX_ENDPOINTS])
+    return (f"{text} + {more} more..." if more > 0 else text) or "<none>"
+
+
+def print_endpoint_slice(obj: Object, now: datetime) -> list[Any]:
+    ports = [str(p.get("port")) if p.get("port") is not None else "*" for p in obj.get("ports") or ()]
+    addresses = [address for one in obj.get("endpoints") or () for address in one.get("addresses") or ()]
+    shown = _unset(ports), _unset(addresses)
+    return [obj["metadata"].get("name", ""), obj.get("addressType", ""), *shown, created(obj, now)]
+
+
+def _unset(found: list[str]) -> str:
+    more = len(found) - _MAX_ENDPOINTS
+    text = ",".join(found[:_MAX_ENDPOINTS])
+    return (f"{text} + {more} more..." if more > 0 else text) or "<unset>"
+
+
+def print_ingress(obj: Object, now: datetime) -> list[Any]:
+    spec = obj.get("spec", {})
+    hosts = [rule["host"] for rule in spec.get("rules") or () if rule.get("host")]
+    more = len(hosts) - _MAX_ENDPOINTS
+    shown = ",".join(hosts[:_MAX_ENDPOINTS]) + (f" + {more} more..." if more > 0 else "")
+    ingress = ((obj.get("status") or {}).get("loadBalancer") or {}).get("ingress") or ()
+    address = ",".join(one.get("ip") or one.get("hostname", "") for one in ingress)
+    ports = "80, 443" if spec.get("tls") else "80"
+    chosen = spec.get("ingressClassName") or "<none>"
+    return [obj["metadata"].get("name", ""), chosen, shown or "*", address, ports, created(obj, now)]
+
+
+def print_ingress_class(obj: Object, now: datetime) -> list[Any]:
+    spec = obj.get("spec", {})
+    found = spec.get("parameters")
+    shown = "<none>"
+    if found:
+        kind = f"{found.get('kind', '')}.{found['apiGroup']}" if found.get("apiGroup") else found.get("kind", "")
+        shown = f"{kind}/{found.get('name', '')}"
+    return [obj["metadata"].get("name", ""), spec.get("controller", ""), shown, created(obj, now)]
+
+
+def print_network_policy(obj: Object, now: datetime) -> list[Any]:
+    return [obj["metadata"].get("name", ""), selector(obj.get("spec", {}).get("podSelector")), created(obj, now)]

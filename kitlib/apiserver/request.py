@@ -1,0 +1,139 @@
+"""A request to the API, taken apart: verb, resource, namespace, name, subresource, options.
+
+Source: apiserver pkg/endpoints/request (RequestInfoFactory.NewRequestInfo).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+
+from kitlib.apiserver.status import StatusError
+
+MAX_BODY = 3 * 1024 * 1024
+"""Bytes. Source: apiserver DefaultMaxRequestSizeBytes (limit of a resource request)."""
+
+
+class Request(NamedTuple):
+    """An HTTP request.
+
+    Attributes:
+        method: `GET`, `POST`, `PUT`, `PATCH`, `DELETE`.
+        path: without the query, `/api/v1/namespaces/default/pods`.
+        query: parameter -> its values.
+        headers: names in lower case.
+        body: bytes as received.
+        user: who asks.
+    """
+
+    method: str
+    path: str
+    query: Mapping[str, list[str]] = {}
+    headers: Mapping[str, str] = {}
+    body: bytes = b""
+    user: str = "kubernetes-admin"
+
+    def get(self, name: str, default: str = "") -> str:
+        values = self.query.get(name)
+        return values[0] if values else default
+
+    def flag(self, name: str) -> bool:
+        return self.get(name).lower() in ("true", "1")
+
+    def number(self, name: str, default: int | None = None) -> int | None:
+        """A whole number of the query.
+
+        Raises:
+            StatusError: 400 where it is none.
+        """
+        text = self.get(name)
+        if not text:
+            return default
+        try:
+            return int(text)
+        except ValueError:
+            raise StatusError(400, f'strconv.ParseInt: parsing "{text[:40]}": invalid syntax') from None
+
+    @property
+    def dry_run(self) -> bool:
+        values = [v for v in self.query.get("dryRun", []) if v]
+        if any(value != "All" for value in values):
+            shown = ",".join(values)[:80]
+            raise StatusError(400, f'dryRun: Unsupported value: "{shown}": supported values: "All"')
+        return bool(values)
+
+    @property
+    def manager(self) -> str:
+        """The field manager: as the query says, else the name of the client program."""
+        return self.get("fieldManager") or self.headers.get("user-agent", "").split("/")[0][:128] or "unknown"
+
+    @property
+    def content_type(self) -> str:
+        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+class Target(NamedTuple):
+    """What a path names."""
+
+    group: str
+    version: str
+    namespace: str
+    plural: str
+    name: str
+    subresource: str
+    rest: str = ""
+
+
+_PATH = re.compile(
+    r"^/(?:api/(?P<core>v1)|apis/(?P<group>[^/]+)/(?P<version>[^/]+))"
+    r"(?:/namespaces/(?P<namespace>[^/]+))?"
+    r"/(?P<plural>[^/]+)(?:/(?P<name>[^/]+)(?:/(?P<sub>[^/]+)(?:/(?P<rest>.*))?)?)?/?$"
+)
+_NAMESPACE_SUBRESOURCES = ("status", "finalize")
+
+
+def parse_path(path: str) -> Target | None:
+    """The target of a resource path; None where the path is none."""
+    own = re.match(r"^/api/v1/namespaces(?:/([^/]+)(?:/(status|finalize))?)?/?$", path)
+    if own:
+        return Target("", "v1", "", "namespaces", own.group(1) or "", own.group(2) or "")
+    found = _PATH.match(path)
+    if found is None:
+        return None
+    group, version = found["group"] or "", found["core"] or found["version"]
+    parts = (found["namespace"] or "", found["plural"], found["name"] or "", found["sub"] or "", found["rest"] or "")
+    return Target(group, version, *parts)
+
+
+def json_body(request: Request) -> Any:
+    """The body as plain data: JSON, YAML where the content type says so, or a known protobuf message.
+
+    Raises:
+        StatusError: 413, 415 or 400.
+    """
+    if len(request.body) > MAX_BODY:
+        raise StatusError(413, f"Request entity too large: limit is {MAX_BODY}")
+    kind = request.content_type
+    if kind in ("", "application/json") or kind.endswith("+json"):
+        try:
+            return msgspec.json.decode(request.body or b"{}")
+        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+            raise StatusError(400, f"the object provided is unrecognized (must be of type JSON): {error}") from None
+    if kind in ("application/yaml", "application/apply-patch+yaml"):
+        from kitlib.api.errors import KitError
+        from kitlib.api.serialize import load_data
+
+        try:
+            return load_data(request.body)
+        except KitError as error:
+            raise StatusError(400, f"error decoding YAML: {error}") from None
+    if kind == "application/vnd.kubernetes.protobuf":
+        from kitlib.apiserver.protobuf import decode_object
+
+        return decode_object(request.body)
+    supported = "application/json, application/yaml, application/vnd.kubernetes.protobuf"
+    message = f"the body of the request was in an unknown format - accepted media types include: {supported}"
+    raise StatusError(415, message, "UnsupportedMediaType")

@@ -1,0 +1,354 @@
+"""Objects by verb: get, list, create, update, patch, delete, on the cluster's API server and store.
+
+The functions take and return plain data in the wire form; HTTP, tables and watches are put around them elsewhere.
+
+Source: apiserver pkg/endpoints/handlers, pkg/registry/generic/registry.Store.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from kitlib.api.errors import KitError
+from kitlib.api.serialize import from_dict, to_dict
+from kitlib.apiserver.managed_fields import Managers
+from kitlib.apiserver.patches import PATCH_TYPES, patched
+from kitlib.apiserver.request import Request, json_body
+from kitlib.apiserver.resources import APIResource, ResourceTable
+from kitlib.apiserver.selectors import field_selector, label_selector
+from kitlib.apiserver.status import StatusError, of_error, success
+from kitlib.cluster.store.kinds import Resource, UnknownKind, resource, resource_by_rule
+
+Object = dict[str, Any]
+_EVENTS = "events.k8s.io"
+_DEFINITIONS = resource_by_rule("CustomResourceDefinition", "apiextensions.k8s.io", False)
+
+
+class _DryRun(Exception):
+    """Leaves a transaction that must not stand."""
+
+
+class Rest:
+    """The objects of a cluster.
+
+    Args:
+        cluster: a `Cluster`; its `api`, `settle`, `evict` and `now` are used.
+    """
+
+    def __init__(self, cluster: Any) -> None:
+        self.cluster = cluster
+        self._table: tuple[int, ResourceTable] | None = None
+        self._definitions = 0
+        cluster.api.store.subscribe(self._on_change)
+
+    def _on_change(self, event: Any) -> None:
+        if event.object.kind == "CustomResourceDefinition":
+            self._definitions += 1
+
+    @property
+    def resources(self) -> ResourceTable:
+        """The resources served now."""
+        if self._table is None or self._table[0] != self._definitions:
+            found = self.cluster.api.store.list(_DEFINITIONS, copy=False)
+            self._table = self._definitions, ResourceTable([to_dict(one) for one in found])
+        return self._table[1]
+
+    @property
+    def version(self) -> int:
+        return int(self.cluster.api.store.version)
+
+    # Reading.
+
+    def get(self, served: APIResource, namespace: str, name: str) -> Object:
+        """One object.
+
+        Raises:
+            StatusError: 404.
+        """
+        found = self.cluster.api.store.find(self.kind_of(served), name, namespace)
+        if found is None:
+            details = {"name": name, "group": served.group, "kind": served.plural}
+            details = {key: value for key, value in details.items() if value}
+            raise StatusError(404, f'{served.qualified} "{name}" not found', "NotFound", details)
+        return self.wire(served, found)
+
+    def list(self, served: APIResource, namespace: str, request: Request) -> tuple[list[Object], Object]:
+        """The objects that the selectors match, by namespace and name, and the list's metadata.
+
+        Pages: `limit` objects a page, `continue` is the token of the next one; it holds for the version it names.
+        """
+        matches = self.selector(served, request)
+        kind, store = self.kind_of(served), self.cluster.api.store
+        found = store.list(kind, namespace or None, copy=False)
+        items = [self.wire(served, obj) for obj in found]
+        items = sorted((one for one in items if matches(one)), key=_key)
+        meta: Object = {"resourceVersion": str(self.version)}
+        start = request.get("continue")
+        if start:
+            after, meta["resourceVersion"] = _decode_token(start)
+            items = [one for one in items if _key(one) > after]
+        limit = request.number("limit", 0) or 0
+        if limit > 0 and len(items) > limit:
+            if not request.get("labelSelector") and not request.get("fieldSelector"):
+                meta["remainingItemCount"] = len(items) - limit
+            items = items[:limit]
+            meta["continue"] = _token(_key(items[-1]), meta["resourceVersion"])
+        return items, meta
+
+    def selector(self, served: APIResource, request: Request) -> Callable[[Mapping[str, Any]], bool]:
+        """The test that label and field selector of a request make together."""
+        tests = []
+        if request.get("labelSelector"):
+            tests.append(label_selector(request.get("labelSelector")))
+        if request.get("fieldSelector"):
+            tests.append(field_selector(request.get("fieldSelector"), served.group, served.plural))
+        return lambda obj: all(test(obj) for test in tests)
+
+    def wire(self, served: APIResource, obj: Any) -> Object:
+        """A stored object as this group and version shows it."""
+        data = to_dict(obj)
+        data["apiVersion"], data["kind"] = served.group_version, served.kind
+        if served.plural == "events":
+            return _event_of(served.group, data)
+        return data
+
+    # Writing.
+
+    def create(self, served: APIResource, namespace: str, request: Request) -> Object:
+        """A new object (POST)."""
+        body = self._checked(served, namespace, "", json_body(request))
+        body.setdefault("metadata", {}).pop("managedFields", None)
+        self._manage(served, {}, body, request, "")
+        return self._write(served, request, lambda: self.cluster.api.create(self._object(served, body)), body)
+
+    def update(self, served: APIResource, namespace: str, name: str, subresource: str, request: Request) -> Object:
+        """An object replaced (PUT)."""
+        body = self._checked(served, namespace, name, json_body(request))
+        return self._replace(served, self.get(served, namespace, name), body, subresource, request)
+
+    def patch(self, served: APIResource, namespace: str, name: str, subresource: str, request: Request) -> Object:
+        """An object changed (PATCH): JSON patch, merge patch, strategic merge patch, or server-side apply."""
+        if request.content_type not in PATCH_TYPES:
+            accepted = ", ".join(PATCH_TYPES)
+            message = f"the body of the request was in an unknown format - accepted media types include: {accepted}"
+            raise StatusError(415, message, "UnsupportedMediaType")
+        if "apply-patch" in request.content_type:
+            return self._apply(served, namespace, name, subresource, request)
+        live = self.get(served, namespace, name)
+        if served.schema is not None and "strategic" in request.content_type:
+            message = "the body of the request was in an unknown format - accepted media types include: "
+            raise StatusError(415, message + ", ".join(t for t in PATCH_TYPES if "strategic" not in t))
+        changed = patched(live, request)
+        self._checked(served, namespace, name, changed)
+        return self._replace(served, live, changed, subresource, request)
+
+    def _apply(self, served: APIResource, namespace: str, name: str, subresource: str, request: Request) -> Object:
+        if not request.get("fieldManager"):
+            why = 'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch'
+            raise StatusError(422, why, "Invalid")
+        config = self._checked(served, namespace, name, json_body(request))
+        config["metadata"].pop("managedFields", None)
+        now, force = self._time(), request.flag("force")
+        try:
+            live: Object | None = self.get(served, namespace, name)
+        except StatusError:
+            live = None
+        base = live or {}
+        managers = Managers(base.get("metadata", {}).get("managedFields"))
+        version = served.group_version
+        merged = managers.apply(base, config, request.manager, version, force=force, subresource=subresource, now=now)
+        merged.setdefault("metadata", {})["managedFields"] = managers.to_list()
+        if live is None:
+            return self._write(served, request, lambda: self.cluster.api.create(self._object(served, merged)), merged)
+        return self._store(served, merged, subresource, request)
+
+    def delete(self, served: APIResource, namespace: str, name: str, request: Request) -> Object:
+        """An object deleted, or marked where it has a grace period or finalizers."""
+        options = json_body(request) if request.body else {}
+        if not isinstance(options, dict):
+            raise StatusError(400, "DeleteOptions: expected an object")
+        live = self.get(served, namespace, name)
+        for field, field_name in (("uid", "UID"), ("resourceVersion", "ResourceVersion")):
+            wanted = (options.get("preconditions") or {}).get(field)
+            if wanted and wanted != live["metadata"].get(field):
+                why = f"Precondition failed: {field_name} in precondition: {wanted}, {field_name} in object meta: "
+                why += str(live["metadata"].get(field))
+                raise StatusError(
+                    409, f'Operation cannot be fulfilled on {served.qualified} "{name}": {why}', "Conflict"
+                )
+        grace = options.get("gracePeriodSeconds", request.number("gracePeriodSeconds"))
+        if grace is not None and (not isinstance(grace, int) or grace < 0):
+            grace = 1 if isinstance(grace, int) else None
+        policy = options.get("propagationPolicy") or request.get("propagationPolicy")
+        dry = request.dry_run or "All" in (options.get("dryRun") or [])
+        with self.errors(served, name), self._undone_if(dry):
+            self._delete(served, namespace, name, grace, policy)
+        standing = self.cluster.api.store.find(self.kind_of(served), name, namespace)
+        if standing is not None and not dry:
+            return self.wire(served, standing)
+        details = {"name": name, "group": served.group, "kind": served.plural, "uid": live["metadata"].get("uid", "")}
+        return success({key: value for key, value in details.items() if value})
+
+    def _delete(self, served: APIResource, namespace: str, name: str, grace: int | None, policy: str) -> None:
+        kind = self.kind_of(served)
+        self.cluster.api.delete(kind, name, namespace, grace=grace)
+        self.cluster.settle()
+
+    def delete_collection(self, served: APIResource, namespace: str, request: Request) -> Object:
+        """Every object that the selectors match, deleted; the list of them."""
+        items, meta = self.list(served, namespace, request)
+        for one in items:
+            plain = Request("DELETE", request.path, {}, request.headers, request.body, request.user)
+            self.delete(served, one["metadata"].get("namespace", ""), one["metadata"]["name"], plain)
+        return {"kind": f"{served.kind}List", "apiVersion": served.group_version, "metadata": meta, "items": items}
+
+    # Pieces.
+
+    def kind_of(self, served: APIResource) -> Resource:
+        """The store's name of a resource."""
+        if served.schema is None:
+            try:
+                return resource(served.kind)
+            except UnknownKind:
+                pass
+        return resource_by_rule(served.kind, served.group, served.namespaced)
+
+    def _checked(self, served: APIResource, namespace: str, name: str, body: Any) -> Object:
+        """The body of a write: of the right kind, in the right namespace, with the right name.
+
+        Source: apiserver handlers/create.go, rest/meta.go EnsureObjectNamespaceMatchesRequestNamespace.
+        """
+        if not isinstance(body, dict):
+            raise StatusError(
+                400, f"the object provided is unrecognized: expected a mapping, got {type(body).__name__}"
+            )
+        version, kind = body.get("apiVersion"), body.get("kind")
+        if version and version != served.group_version:
+            message = f"the API version in the data ({version}) does not match the expected API version "
+            raise StatusError(400, message + f"({served.group_version})")
+        if kind and kind != served.kind:
+            raise StatusError(400, f"the kind in the data ({kind}) does not match the expected kind ({served.kind})")
+        meta = {} if body.get("metadata") is None else body["metadata"]
+        if not isinstance(meta, dict):
+            raise StatusError(400, "metadata: expected an object")
+        made = {"apiVersion": served.group_version, "kind": served.kind, **body, "metadata": dict(meta)}
+        meta = made["metadata"]
+        if served.namespaced:
+            if meta.get("namespace") and meta["namespace"] != namespace:
+                why = "the namespace of the provided object does not match the namespace sent on the request"
+                raise StatusError(400, why)
+            meta["namespace"] = namespace
+        else:
+            meta.pop("namespace", None)
+        if name:
+            if meta.get("name") and meta["name"] != name:
+                why = f"the name of the object ({meta['name']}) does not match the name on the URL ({name})"
+                raise StatusError(400, why)
+            meta["name"] = name
+        if served.group == _EVENTS:
+            return _event_of("", made)
+        return made
+
+    def _object(self, served: APIResource, data: Object) -> Any:
+        if served.schema is not None:
+            from kitlib.apiserver.custom_resources import validate_custom
+
+            validate_custom(served, data)
+        return from_dict(data)
+
+    def _replace(self, served: APIResource, live: Object, body: Object, subresource: str, request: Request) -> Object:
+        body["metadata"].pop("managedFields", None)
+        if live["metadata"].get("managedFields"):
+            body["metadata"]["managedFields"] = live["metadata"]["managedFields"]
+        self._manage(served, live, body, request, subresource)
+        return self._store(served, body, subresource, request)
+
+    def _manage(self, served: APIResource, old: Object, new: Object, request: Request, subresource: str) -> None:
+        managers = Managers(old.get("metadata", {}).get("managedFields"))
+        managers.update(old, new, request.manager, served.group_version, subresource, self._time())
+        new["metadata"]["managedFields"] = managers.to_list()
+
+    def store_changed(self, served: APIResource, data: Object, subresource: str, request: Request) -> Object:
+        """Write an object that a subresource has changed; its manager is recorded."""
+        live = self.get(served, data["metadata"].get("namespace", ""), data["metadata"]["name"])
+        self._manage(served, live, data, request, subresource)
+        return self._store(served, data, "", request)
+
+    def _store(self, served: APIResource, data: Object, subresource: str, request: Request) -> Object:
+        api = self.cluster.api
+        if subresource == "status":
+            return self._write(served, request, lambda: api.update_status(self._object(served, data)), data)
+        if subresource == "resize":
+            return self._write(served, request, lambda: api.resize(self._object(served, data)), data)
+        return self._write(served, request, lambda: api.update(self._object(served, data)), data)
+
+    def _write(self, served: APIResource, request: Request, act: Callable[[], Any], data: Object) -> Object:
+        """Carry out a write; under `dryRun` it is undone. The answer is the object as it stands afterwards."""
+        with self.errors(served, data.get("metadata", {}).get("name", "")), self._undone_if(request.dry_run):
+            stored = act()
+        shown = self.wire(served, stored)
+        if not request.dry_run:
+            self.cluster.settle()
+        return shown
+
+    @contextmanager
+    def _undone_if(self, dry: bool) -> Iterator[None]:
+        if not dry:
+            yield
+            return
+        try:
+            with self.cluster.api.store.transaction():
+                yield
+                raise _DryRun
+        except _DryRun:
+            pass
+
+    @contextmanager
+    def errors(self, served: APIResource, name: str) -> Iterator[None]:
+        """The cluster's refusals as Status errors about an object of a resource."""
+        try:
+            yield
+        except KitError as error:
+            raise of_error(error, served.group, served.plural, served.kind, name) from error
+
+    def _time(self) -> str:
+        return str(self.cluster.now().strftime("%Y-%m-%dT%H:%M:%SZ"))
+
+
+def _key(obj: Object) -> tuple[str, str]:
+    return obj["metadata"].get("namespace", ""), obj["metadata"].get("name", "")
+
+
+def _token(after: tuple[str, str], version: str) -> str:
+    return base64.urlsafe_b64encode(json.dumps([*after, version]).encode()).decode()
+
+
+def _decode_token(text: str) -> tuple[tuple[str, str], str]:
+    try:
+        namespace, name, version = json.loads(base64.urlsafe_b64decode(text.encode()))
+        return (str(namespace), str(name)), str(version)
+    except (ValueError, TypeError):
+        raise StatusError(400, "continue key is not valid: the token cannot be decoded") from None
+
+
+def _event_of(group: str, data: Object) -> Object:
+    """An event in the form of the core group or of events.k8s.io. Source: pkg/apis/events/v1/conversion.go."""
+    renamed = {"involvedObject": "regarding", "message": "note", "reportingComponent": "reportingController"}
+    deprecated = {
+        "source": "deprecatedSource",
+        "firstTimestamp": "deprecatedFirstTimestamp",
+        "lastTimestamp": "deprecatedLastTimestamp",
+        "count": "deprecatedCount",
+    }
+    names = {**renamed, **deprecated}
+    if group != _EVENTS:
+        names = {new: old for old, new in names.items()}
+    made = {names.get(field, field): value for field, value in data.items()}
+    if group != _EVENTS:
+        made["apiVersion"] = "v1"
+        made.setdefault("type", "Normal")
+    return made

@@ -1,0 +1,223 @@
+"""The API behind TLS on a loopback port: tornado carries the requests to the dispatcher.
+
+Requests are answered one at a time under the service's lock, so that a cluster is never entered twice; watches wait
+without holding it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import logging
+import threading
+import time
+from collections.abc import Awaitable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from tornado.httpserver import HTTPServer
+from tornado.iostream import StreamClosedError
+from tornado.netutil import bind_sockets
+from tornado.web import Application, RequestHandler
+
+from kitlib.api.errors import KitError
+from kitlib.apiserver.credentials import kubeconfig, new_certificate, new_token, tls_context, write_kubeconfig
+from kitlib.apiserver.dispatcher import Dispatcher
+from kitlib.apiserver.request import MAX_BODY, Request
+from kitlib.apiserver.status import StatusError
+from kitlib.apiserver.watch import WatchStream
+
+_log = logging.getLogger(__name__)
+TICK = 0.1
+"""Seconds between two steps of a cluster's time while it is served."""
+
+
+class APIService:
+    """A cluster's API on a port of this machine's loopback interface, in a thread of its own.
+
+    Attributes:
+        address: `https://127.0.0.1:PORT`.
+        token: the bearer token that every request needs.
+        lock: held while the cluster is used; whoever uses the cluster beside the API takes it too.
+
+    Args:
+        cluster: what is served.
+        port: 0 = any free one.
+        pace: virtual seconds a second on simulated clusters; 0 = time moves only by `advance`.
+        kubeconfig_path: where the kubeconfig is written; None = nowhere.
+    """
+
+    def __init__(
+        self, cluster: Any, *, port: int = 0, pace: float = 1.0, kubeconfig_path: str | Path | None = None
+    ) -> None:
+        if not 0 <= pace < float("inf"):
+            raise KitError(f"pace: must be a non-negative number, got {pace!r}")
+        self.cluster, self.pace = cluster, pace
+        self.token, self._certificate = new_token(), new_certificate()
+        self.lock = threading.RLock()
+        self.sockets = bind_sockets(port, "127.0.0.1")
+        self.port: int = self.sockets[0].getsockname()[1]
+        self.address = f"https://127.0.0.1:{self.port}"
+        self.dispatcher = Dispatcher(cluster, f"127.0.0.1:{self.port}")
+        self._path = None if kubeconfig_path is None else Path(kubeconfig_path)
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._changed: asyncio.Event | None = None
+        self._thread = threading.Thread(target=self._run, name="kitlib-apiserver", daemon=True)
+        self._ready = threading.Event()
+        self._ending: asyncio.Event | None = None
+        self._unsubscribe = cluster.api.store.subscribe(self._on_change)
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The kubeconfig that reaches it."""
+        return kubeconfig(self.address, self._certificate, self.token)
+
+    def start(self) -> APIService:
+        """Begin to answer."""
+        self._thread.start()
+        self._ready.wait(10)
+        if self._path is not None:
+            write_kubeconfig(self._path, self.config)
+        return self
+
+    def close(self) -> None:
+        """Stop answering; the port is free again, the kubeconfig that was written is gone."""
+        self._unsubscribe()
+        if self._loop is not None and self._ending is not None and self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._ending.set)
+            self._thread.join(10)
+        if self._path is not None and self.token in _text(self._path):  # another service may have written its own
+            self._path.unlink(missing_ok=True)
+
+    def __enter__(self) -> APIService:
+        return self if self._thread.is_alive() else self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # The thread.
+
+    def _run(self) -> None:
+        asyncio.run(self._serve())
+
+    async def _serve(self) -> None:
+        self._loop, self._changed, self._ending = asyncio.get_running_loop(), asyncio.Event(), asyncio.Event()
+        application = Application([(r".*", _Handler, {"service": self})], log_function=lambda handler: None)
+        server = HTTPServer(application, ssl_options=tls_context(self._certificate), max_body_size=MAX_BODY)
+        server.add_sockets(self.sockets)
+        ticking = asyncio.create_task(self._tick())
+        self._ready.set()
+        try:
+            await self._ending.wait()
+        finally:
+            ticking.cancel()
+            server.stop()
+            await asyncio.wait_for(_quietly(server.close_all_connections()), 5)
+
+    async def _tick(self) -> None:
+        """Let the cluster's time follow the machine's."""
+        last = time.monotonic()
+        while True:
+            await asyncio.sleep(TICK)
+            now = time.monotonic()
+            try:
+                with self.lock:
+                    self.cluster.let_time_pass(min(now - last, 1.0) * self.pace)
+            except Exception:  # the boundary: one step fails, time goes on
+                _log.exception("a step of the cluster's time failed")
+            last = now
+
+    def _on_change(self, event: object) -> None:
+        if self._loop is not None and self._changed is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._wake)
+
+    def _wake(self) -> None:
+        if self._changed is not None:
+            self._changed.set()
+            self._changed = asyncio.Event()
+
+    async def changed(self, seconds: float) -> None:
+        """Return at the next change of the store, or after some seconds."""
+        event = self._changed
+        if event is not None:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(event.wait(), seconds)
+
+    def knows(self, authorization: str) -> bool:
+        """Whether a request carries the token; compared in constant time."""
+        return hmac.compare_digest(authorization.encode(), f"Bearer {self.token}".encode())
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
+async def _quietly(work: Awaitable[Any]) -> None:
+    with suppress(Exception):  # a connection that is gone already
+        await work
+
+
+class _Handler(RequestHandler):
+    SUPPORTED_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
+
+    def initialize(self, service: APIService) -> None:
+        self._service = service
+
+    def set_default_headers(self) -> None:
+        self.clear_header("Server")
+        self.set_header("Cache-Control", "no-cache, private")
+
+    async def _handle(self) -> None:
+        if not self._service.knows(self.request.headers.get("Authorization", "")):
+            self._send(401, StatusError(401, "Unauthorized").body())
+            return
+        request = Request(
+            self.request.method or "GET",
+            self.request.path,
+            {
+                name: [v.decode("utf-8", "replace") for v in values]
+                for name, values in self.request.query_arguments.items()
+            },
+            {name.lower(): value for name, value in self.request.headers.items()},
+            self.request.body,
+        )
+        with self._service.lock:
+            answer = self._service.dispatcher.handle(request)
+        if isinstance(answer, WatchStream):
+            await self._stream(answer)
+            return
+        self.set_status(answer.code)
+        self.set_header("Content-Type", answer.content_type)
+        for warning in answer.warnings:
+            self.add_header("Warning", f'299 - "{warning}"')
+        self.finish(answer.body)
+
+    get = head = post = put = patch = delete = _handle  # type: ignore[assignment]
+
+    async def _stream(self, stream: WatchStream) -> None:
+        self.set_header("Content-Type", "application/json")
+        try:
+            await self.flush()
+            while not stream.closed and not self.request.connection.stream.closed():  # type: ignore[union-attr]
+                with self._service.lock:
+                    lines = stream.poll()
+                if lines:
+                    self.write(b"".join(lines))
+                    await self.flush()
+                else:
+                    await self._service.changed(min(1.0, max(0.01, stream.deadline - time.monotonic())))
+            self.finish()
+        except StreamClosedError:
+            pass
+
+    def write_error(self, status_code: int, **details: Any) -> None:
+        message = {405: "the server does not allow this method on the requested resource"}.get(status_code, "")
+        self._send(status_code, StatusError(status_code, message or "the request was not understood").body())
+
+    def _send(self, code: int, body: dict[str, Any]) -> None:
+        self.set_status(code)
+        self.finish(body)

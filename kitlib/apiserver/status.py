@@ -1,0 +1,95 @@
+"""Status objects: what the API answers instead of an object, and the kit's errors in their form.
+
+Source: apimachinery pkg/api/errors (NewInvalid, NewNotFound, NewConflict, NewBadRequest, NewTooManyRequests, …),
+metav1.Status.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kitlib.api import errors
+
+REASONS = {
+    400: "BadRequest",
+    401: "Unauthorized",
+    403: "Forbidden",
+    404: "NotFound",
+    405: "MethodNotAllowed",
+    406: "NotAcceptable",
+    409: "Conflict",
+    410: "Expired",
+    413: "RequestEntityTooLarge",
+    415: "UnsupportedMediaType",
+    422: "Invalid",
+    429: "TooManyRequests",
+    500: "InternalError",
+    501: "NotImplemented",
+}
+
+
+class StatusError(Exception):
+    """An answer that is a Status of failure.
+
+    Attributes:
+        code: HTTP status code.
+        reason: the machine-readable reason, `NotFound`; by default the usual one of the code.
+        message: what a client prints.
+        details: name, group, kind, causes.
+    """
+
+    def __init__(self, code: int, message: str, reason: str = "", details: dict[str, Any] | None = None) -> None:
+        super().__init__(message)
+        self.code, self.message = code, message
+        self.reason = reason or REASONS.get(code, "")
+        self.details = details or {}
+
+    def body(self) -> dict[str, Any]:
+        """The Status object."""
+        made: dict[str, Any] = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure"}
+        made["message"] = self.message
+        if self.reason:
+            made["reason"] = self.reason
+        if self.details:
+            made["details"] = self.details
+        return {**made, "code": self.code}
+
+
+def success(details: dict[str, Any] | None = None) -> dict[str, Any]:
+    """The Status of a request that succeeded without an object to return."""
+    made: dict[str, Any] = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
+    return {**made, "details": details} if details else made
+
+
+def of_error(error: Exception, group: str, plural: str, kind: str = "", name: str = "") -> StatusError:
+    """The Status for an error that the cluster raised about an object of a resource."""
+    details: dict[str, Any] = {"name": getattr(error, "name", "") or name}
+    if group:
+        details["group"] = group
+    details["kind"] = plural
+    details = {key: value for key, value in details.items() if value}
+    if isinstance(error, StatusError):
+        return error
+    if isinstance(error, errors.Invalid):
+        details["kind"] = kind or error.kind
+        details["causes"] = [_cause(one) for one in error.errors]
+        return StatusError(422, str(error), "Invalid", details)
+    if isinstance(error, errors.NotFound):
+        return StatusError(404, str(error), "NotFound", details)
+    if isinstance(error, errors.AlreadyExists):
+        return StatusError(409, str(error), "AlreadyExists", details)
+    if isinstance(error, errors.Conflict):
+        return StatusError(409, str(error), "Conflict", details)
+    if isinstance(error, errors.Forbidden):
+        return StatusError(403, str(error), "Forbidden", details)
+    if isinstance(error, errors.ManifestError):
+        return StatusError(400, str(error), "BadRequest")
+    if isinstance(error, errors.KitError):
+        return StatusError(400, str(error), "BadRequest")
+    return StatusError(500, f"Internal error occurred: {error}", "InternalError", {"causes": [{"message": str(error)}]})
+
+
+def _cause(error: Any) -> dict[str, str]:
+    message = str(error).removeprefix(f"{error.field}: ")
+    made = {"reason": error.type, "message": message}
+    return {**made, "field": error.field} if error.field else made

@@ -1,0 +1,170 @@
+"""Subresources: status, scale, binding, eviction, resize, ephemeralcontainers, log, token.
+
+Source: pkg/registry/core/pod/rest, pkg/registry/apps/*/storage, policy/v1 Eviction.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kitlib.api.errors import Forbidden, KitError
+from kitlib.apiserver.patches import PATCH_TYPES, patched
+from kitlib.apiserver.request import Request, Target, json_body
+from kitlib.apiserver.resources import APIResource, Subresource
+from kitlib.apiserver.rest import Rest
+from kitlib.apiserver.status import StatusError, of_error, success
+
+Result = tuple[int, dict[str, Any] | bytes]
+
+
+class Subresources:
+    """What stands behind the paths below an object."""
+
+    def __init__(self, rest: Rest) -> None:
+        self._rest = rest
+
+    def handle(self, served: APIResource, below: Subresource, target: Target, request: Request) -> Result:
+        """HTTP code and body.
+
+        Raises:
+            StatusError: for a method that the subresource does not have, and as the operation says.
+        """
+        name = below.name
+        if name == "scale":
+            return self._scale(served, target, request)
+        if name in ("status", "resize", "ephemeralcontainers", "finalize"):
+            return self._part(served, name, target, request)
+        if name == "binding":
+            return self._bind(served, target, request)
+        if name == "eviction":
+            return self._evict(served, target, request)
+        if name == "log":
+            return self._log(served, target, request)
+        if name == "token":
+            return self._token(target, request)
+        if name in ("exec", "attach", "portforward"):
+            why = f"{name}: an upgrade to a WebSocket is required"
+            raise StatusError(400, why, "BadRequest")
+        raise StatusError(404, "the server could not find the requested resource", "NotFound")
+
+    def _part(self, served: APIResource, name: str, target: Target, request: Request) -> Result:
+        if request.method == "GET":
+            return 200, self._rest.get(served, target.namespace, target.name)
+        if request.method == "PUT":
+            return 200, self._rest.update(served, target.namespace, target.name, name, request)
+        if request.method == "PATCH":
+            return 200, self._rest.patch(served, target.namespace, target.name, name, request)
+        raise _not_allowed()
+
+    # Scale.
+
+    def _scale(self, served: APIResource, target: Target, request: Request) -> Result:
+        live = self._rest.get(served, target.namespace, target.name)
+        scale = _scale_of(served, live)
+        if request.method == "GET":
+            return 200, scale
+        if request.method == "PUT":
+            wanted = json_body(request)
+        elif request.method == "PATCH" and request.content_type in PATCH_TYPES:
+            wanted = patched(scale, request)
+        else:
+            raise _not_allowed()
+        replicas = (wanted.get("spec") or {}).get("replicas", 0) if isinstance(wanted, dict) else None
+        if not isinstance(replicas, int) or isinstance(replicas, bool):
+            raise StatusError(400, "spec.replicas: expected an integer")
+        if replicas < 0:
+            why = f"spec.replicas: Invalid value: {replicas}: must be greater than or equal to 0"
+            raise StatusError(422, f'Scale.autoscaling "{target.name}" is invalid: {why}', "Invalid")
+        live["spec"] = {**live.get("spec", {}), "replicas": replicas}
+        made = self._rest.store_changed(served, live, "scale", request)
+        return 200, _scale_of(served, made)
+
+    # Pods.
+
+    def _bind(self, served: APIResource, target: Target, request: Request) -> Result:
+        body = json_body(request)
+        node = ((body.get("target") or {}).get("name") or "") if isinstance(body, dict) else ""
+        if not node:
+            raise StatusError(422, f'Binding "{target.name}" is invalid: target.name: Required value', "Invalid")
+        if not request.dry_run:
+            with self._rest.errors(served, target.name):
+                self._rest.cluster.api.bind(target.name, target.namespace, node)
+            self._rest.cluster.settle()
+        return 201, success()
+
+    def _evict(self, served: APIResource, target: Target, request: Request) -> Result:
+        self._rest.get(served, target.namespace, target.name)
+        body = json_body(request)
+        options = (body.get("deleteOptions") or {}) if isinstance(body, dict) else {}
+        if request.dry_run or "All" in (options.get("dryRun") or []):
+            return 201, success()
+        try:
+            self._rest.cluster.evict(target.name, target.namespace)
+        except Forbidden as error:
+            raise _too_many(error) from error
+        except KitError as error:
+            raise of_error(error, served.group, served.plural, served.kind, target.name) from error
+        return 201, success()
+
+    def _token(self, target: Target, request: Request) -> Result:
+        self._rest.get(self._rest.resources.find("", "v1", "serviceaccounts"), target.namespace, target.name)  # type: ignore[arg-type]
+        why = "the kit's API issues no tokens for service accounts: its only credential is the kubeconfig's"
+        raise StatusError(501, why, "NotImplemented")
+
+    def _log(self, served: APIResource, target: Target, request: Request) -> Result:
+        pod = self._rest.get(served, target.namespace, target.name)
+        names = [
+            c["name"]
+            for field in ("initContainers", "containers", "ephemeralContainers")
+            for c in pod["spec"].get(field) or ()
+        ]
+        mains = [c["name"] for c in pod["spec"].get("containers") or ()]
+        container = request.get("container")
+        if not container and len(mains) > 1:
+            why = f"a container name must be specified for pod {target.name}, choose one of: [{' '.join(mains)}]"
+            raise StatusError(400, why)
+        container = container or mains[0]
+        if container not in names:
+            raise StatusError(400, f"container {container} is not valid for pod {target.name}")
+        node = pod["spec"].get("nodeName")
+        if not node:
+            return 200, b""
+        machine = self._rest.cluster.node(node)
+        logs = getattr(machine, "logs", None)
+        if logs is None:
+            why = f"the node {node} keeps no logs: its containers run no real processes, those of real nodes do"
+            raise StatusError(501, why, "NotImplemented")
+        text = str(logs(target.name, target.namespace, container, previous=request.flag("previous")))
+        lines = text.splitlines(keepends=True)
+        tail = request.number("tailLines")
+        if tail is not None and tail >= 0:
+            lines = lines[len(lines) - tail :] if tail < len(lines) else lines
+        return 200, "".join(lines).encode()
+
+
+def _scale_of(served: APIResource, obj: dict[str, Any]) -> dict[str, Any]:
+    """Source: registry/apps/deployment/storage scaleFromDeployment."""
+    from kitlib.apiserver.printers.text import selector
+
+    meta, spec = obj["metadata"], obj.get("spec", {})
+    kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+    chosen = spec.get("selector") or {}
+    if served.plural == "replicationcontrollers":
+        chosen = {"matchLabels": chosen}
+    status: dict[str, Any] = {"replicas": (obj.get("status") or {}).get("replicas", 0)}
+    if chosen:
+        status["selector"] = selector(chosen)
+    head = {"kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": {k: meta[k] for k in kept if k in meta}}
+    return {**head, "spec": {"replicas": spec.get("replicas", 1)}, "status": status}
+
+
+def _too_many(error: Forbidden) -> StatusError:
+    """A disruption budget that allows no eviction now. Source: registry/core/pod/storage/eviction.go."""
+    message = "Cannot evict pod as it would violate the pod's disruption budget."
+    cause = str(error.why).partition("budget: the ")[2]
+    text = f"The {cause}" if cause else str(error.why)
+    return StatusError(429, message, "TooManyRequests", {"causes": [{"reason": "DisruptionBudget", "message": text}]})
+
+
+def _not_allowed() -> StatusError:
+    return StatusError(405, "the server does not allow this method on the requested resource", "MethodNotAllowed")

@@ -1,0 +1,86 @@
+"""`kitlib up`: a cluster that every Kubernetes tool can use, until Ctrl-C."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+import tempfile
+import threading
+from pathlib import Path
+from typing import Any
+
+
+def add(commands: Any) -> None:
+    made = commands.add_parser(
+        "up",
+        help="make a cluster and serve the Kubernetes API for kubectl, helm and other clients",
+        description="Makes a cluster, serves its API on a free port of the loopback interface (TLS, bearer token), "
+        "writes a kubeconfig, and prints a line that begins with 'ready'. It ends with Ctrl-C, SIGTERM, or the end of "
+        "the process that started it, and leaves nothing behind.",
+    )
+    made.add_argument("manifests", nargs="*", metavar="MANIFEST", help="files to apply at start")
+    made.add_argument(
+        "--kind", choices=("simulated", "docker", "hollow"), default="simulated", help="default: simulated"
+    )
+    made.add_argument("--nodes", type=int, default=3, help="how many (default: 3)")
+    made.add_argument("--release", default="", help="the Kubernetes release to follow (default: the newest)")
+    made.add_argument("--kubeconfig", default="", metavar="FILE", help="where to write it (default: a file of its own)")
+    made.add_argument("--merge", action="store_true", help="add the cluster to the user's own kubeconfig too")
+    made.add_argument("--port", type=int, default=0, help="default: a free one")
+    made.add_argument("--pace", type=float, default=1.0, help="virtual seconds a second, simulated nodes (default: 1)")
+    made.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    from kitlib.api.errors import KitError
+    from kitlib.apiserver.server import APIService
+
+    if options.nodes < 0:
+        raise KitError(f"--nodes: must be a non-negative number, got {options.nodes}")
+    ended = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: ended.set())
+    with tempfile.TemporaryDirectory(prefix="kitlib-up-") as folder, _cluster(options) as cluster:
+        for manifest in options.manifests:
+            cluster.apply(manifest)
+        path = Path(options.kubeconfig or os.path.join(folder, "kubeconfig")).absolute()
+        with APIService(cluster, port=options.port, pace=options.pace, kubeconfig_path=path) as service:
+            merged = _merge(service.config) if options.merge else None
+            try:
+                print(f"export KUBECONFIG={path}    # then: kubectl get nodes")
+                print(f"ready {service.address}", flush=True)
+                parent = os.getppid()
+                while not ended.wait(0.5) and os.getppid() == parent:
+                    pass
+            finally:
+                if merged is not None:
+                    from kitlib.apiserver.credentials import remove_from_kubeconfig
+
+                    remove_from_kubeconfig(merged, "kitlib")
+    sys.stdout.flush()
+    return 0
+
+
+def _cluster(options: argparse.Namespace) -> Any:
+    from datetime import UTC, datetime
+
+    from kitlib.cluster import Cluster
+
+    settings: dict[str, Any] = {"release": options.release} if options.release else {}
+    if options.kind == "docker":
+        return Cluster.docker(options.nodes, control_plane="process", **settings)
+    if options.kind == "hollow":
+        settings["kubelets"] = False
+    settings["start"] = datetime.now(UTC).replace(microsecond=0)  # clients count ages from the machine's time
+    return Cluster.simulated(options.nodes, **settings)
+
+
+def _merge(config: dict[str, Any]) -> Path:
+    from kitlib.apiserver.credentials import merge_kubeconfig
+
+    named = os.environ.get("KUBECONFIG", "").split(os.pathsep)[0]
+    path = Path(named) if named else Path.home() / ".kube" / "config"
+    merge_kubeconfig(path, config)
+    return path

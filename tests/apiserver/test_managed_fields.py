@@ -1,0 +1,78 @@
+"""Server-side apply: who owns what, what conflicts, what goes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kitlib.apiserver.managed_fields import Managers, decode, encode, fields_of
+from kitlib.apiserver.status import StatusError
+
+NOW = "2026-01-05T08:00:00Z"
+
+
+def deployment(replicas: int | None = None, **containers: str) -> dict[str, Any]:
+    spec: dict[str, Any] = {} if replicas is None else {"replicas": replicas}
+    if containers:
+        spec["template"] = {"spec": {"containers": [{"name": n, "image": i} for n, i in containers.items()]}}
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": spec}
+
+
+def apply(managers: Managers, live: Any, config: Any, manager: str, force: bool = False) -> Any:
+    return managers.apply(live, config, manager, "apps/v1", force=force, subresource="", now=NOW)
+
+
+def test_field_sets_survive_their_wire_form() -> None:
+    fields = fields_of({"metadata": {"finalizers": ["a/b"], "labels": {"x": "1"}}, **deployment(2, c="x:1", d="y:1")})
+    assert decode(encode(fields)) == fields
+    assert ("f:spec", "f:template", "f:spec", "f:containers", 'k:{"name":"c"}', "f:image") in fields
+    assert ("f:metadata", "f:name") not in fields
+
+
+def test_an_item_that_is_no_longer_applied_goes_and_that_of_another_manager_stays() -> None:
+    managers = Managers([])
+    live = apply(managers, {}, deployment(2, a="x:1", b="x:1"), "one")
+    live = apply(managers, live, deployment(None, c="x:1"), "two")
+    live = apply(managers, live, deployment(2, a="x:1"), "one")
+    assert [c["name"] for c in live["spec"]["template"]["spec"]["containers"]] == ["a", "c"]
+
+
+def test_a_field_that_two_managers_apply_stays_when_one_drops_it() -> None:
+    managers = Managers([])
+    live = apply(managers, {}, deployment(2), "one")
+    live = apply(managers, live, deployment(2), "two")
+    live = apply(managers, live, deployment(), "one")
+    assert live["spec"]["replicas"] == 2
+
+
+def test_another_value_of_an_owned_field_is_a_conflict_until_it_is_forced() -> None:
+    managers = Managers([])
+    live = apply(managers, {}, deployment(2), "one")
+    with pytest.raises(StatusError) as raised:
+        apply(managers, live, deployment(3), "two")
+    assert (raised.value.code, raised.value.reason) == (409, "Conflict")
+    assert raised.value.message == 'Apply failed with 1 conflict: conflict with "one": .spec.replicas'
+    assert raised.value.details["causes"][0]["field"] == ".spec.replicas"
+    live = apply(managers, live, deployment(3), "two", force=True)
+    assert live["spec"]["replicas"] == 3
+    live = apply(managers, live, deployment(4), "two")  # the first one owns it no longer
+    assert live["spec"]["replicas"] == 4
+
+
+def test_the_same_value_is_no_conflict() -> None:
+    managers = Managers([])
+    live = apply(managers, {}, deployment(2), "one")
+    assert apply(managers, live, deployment(2), "two")["spec"]["replicas"] == 2
+
+
+def test_an_update_takes_the_fields_that_it_changes() -> None:
+    managers = Managers([])
+    live = apply(managers, {}, deployment(2, a="x:1"), "one")
+    changed = deployment(5, a="x:1")
+    managers.update(live, changed, "kubectl-edit", "apps/v1", "", NOW)
+    entries = {entry["manager"]: entry["fieldsV1"] for entry in managers.to_list()}
+    assert entries["kubectl-edit"] == {"f:spec": {"f:replicas": {}}}
+    assert "f:replicas" not in entries["one"]["f:spec"]
+    with pytest.raises(StatusError, match='conflict with "kubectl-edit" using apps/v1'):
+        apply(Managers(managers.to_list()), changed, deployment(2, a="x:1"), "one")

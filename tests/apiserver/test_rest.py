@@ -1,0 +1,238 @@
+"""Objects over the API: verbs, patches, lists in pages, refusals in the server's words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+PODS = "/api/v1/namespaces/default/pods"
+MAPS = "/api/v1/namespaces/default/configmaps"
+DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
+STRATEGIC = "application/strategic-merge-patch+json"
+MERGE = "application/merge-patch+json"
+JSON_PATCH = "application/json-patch+json"
+APPLY = "application/apply-patch+yaml"
+
+
+def pod(name: str, **labels: str) -> dict[str, Any]:
+    containers = [{"name": "c", "image": "x:1", "resources": {"requests": {"cpu": "100m"}}}]
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "labels": labels},
+        "spec": {"containers": containers},
+    }
+
+
+def config(name: str, **data: str) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
+
+
+def test_a_pod_is_created_scheduled_and_read_back(call: Any) -> None:
+    code, made = call("POST", PODS, pod("a"))
+    assert (code, made["kind"], made["metadata"]["namespace"]) == (201, "Pod", "default")
+    code, found = call("GET", f"{PODS}/a")
+    assert (code, found["status"]["phase"]) == (200, "Running")
+    assert found["spec"]["nodeName"] in ("node-1", "node-2")
+
+
+def test_what_does_not_exist_is_not_found_in_the_servers_words(call: Any) -> None:
+    code, status = call("GET", f"{PODS}/nope")
+    assert code == 404
+    assert status["message"] == 'pods "nope" not found'
+    assert (status["reason"], status["details"]) == ("NotFound", {"name": "nope", "kind": "pods"})
+    assert call("GET", "/apis/apps/v1/nothings")[0] == 404
+    assert call("GET", "/nothing")[0] == 404
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "words"),
+    [
+        ({"apiVersion": "v2"}, 400, "does not match the expected API version (v1)"),
+        ({"kind": "Node"}, 400, "the kind in the data (Node) does not match the expected kind (Pod)"),
+        ({"metadata": {"name": "a", "namespace": "other"}}, 400, "does not match the namespace sent on the request"),
+        ({"metadata": []}, 400, "metadata: expected an object"),
+        ({"spec": {"containers": []}}, 422, "spec.containers: Required value"),
+    ],
+)
+def test_a_body_that_does_not_fit_the_path_is_refused(call: Any, change: Any, code: int, words: str) -> None:
+    answered, status = call("POST", PODS, {**pod("a"), **change})
+    assert answered == code
+    assert words in status["message"]
+    assert call("GET", f"{PODS}/a")[0] == 404
+
+
+def test_invalid_objects_carry_a_cause_for_each_field(call: Any) -> None:
+    _, status = call("POST", PODS, {**pod("a"), "spec": {"containers": []}})
+    assert status["reason"] == "Invalid"
+    assert status["details"]["causes"] == [
+        {"reason": "FieldValueRequired", "message": "Required value", "field": "spec.containers"}
+    ]
+
+
+def test_a_list_comes_in_pages_of_one_version(call: Any) -> None:
+    for name in "cab":
+        call("POST", MAPS, config(name))
+    _, first = call("GET", f"{MAPS}?limit=2")
+    assert [item["metadata"]["name"] for item in first["items"]] == ["a", "b"]
+    assert first["metadata"]["remainingItemCount"] == 1
+    _, second = call("GET", f"{MAPS}?limit=2&continue={first['metadata']['continue']}")
+    assert [item["metadata"]["name"] for item in second["items"]] == ["c"]
+    assert second["metadata"]["resourceVersion"] == first["metadata"]["resourceVersion"]
+    assert call("GET", f"{MAPS}?continue=x")[0] == 400
+    assert call("GET", f"{MAPS}?limit=x")[0] == 400
+
+
+def test_selectors_choose(call: Any) -> None:
+    call("POST", PODS, pod("a", app="web"))
+    call("POST", PODS, pod("b", app="db"))
+    _, found = call("GET", f"{PODS}?labelSelector=app=web")
+    assert [item["metadata"]["name"] for item in found["items"]] == ["a"]
+    _, found = call("GET", f"{PODS}?fieldSelector=metadata.name=b")
+    assert [item["metadata"]["name"] for item in found["items"]] == ["b"]
+    assert call("GET", f"{PODS}?fieldSelector=spec.x=b")[1]["message"] == "field label not supported: spec.x"
+
+
+def test_a_dry_run_leaves_nothing(call: Any) -> None:
+    before = call("GET", PODS)[1]["metadata"]["resourceVersion"]
+    assert call("POST", f"{PODS}?dryRun=All", pod("a"))[0] == 201
+    assert call("GET", f"{PODS}/a")[0] == 404
+    assert call("GET", PODS)[1]["metadata"]["resourceVersion"] == before
+    call("POST", PODS, pod("a"))
+    assert call("DELETE", f"{PODS}/a?dryRun=All&gracePeriodSeconds=0")[0] == 200
+    assert call("GET", f"{PODS}/a")[0] == 200
+    assert call("POST", f"{PODS}?dryRun=Some", pod("b"))[0] == 400
+
+
+def test_an_update_of_an_old_version_is_a_conflict(call: Any) -> None:
+    call("POST", MAPS, config("m", a="1"))
+    _, old = call("GET", f"{MAPS}/m")
+    assert call("PUT", f"{MAPS}/m", {**old, "data": {"a": "2"}})[0] == 200
+    code, status = call("PUT", f"{MAPS}/m", {**old, "data": {"a": "3"}})
+    assert (code, status["reason"]) == (409, "Conflict")
+    assert status["message"].startswith('Operation cannot be fulfilled on configmaps "m": the object has been modified')
+
+
+def test_the_kinds_of_patch(call: Any) -> None:
+    call("POST", MAPS, config("m", a="1", b="2"))
+    assert call("PATCH", f"{MAPS}/m", {"data": {"a": None, "c": "3"}}, content_type=MERGE)[1]["data"] == {
+        "b": "2",
+        "c": "3",
+    }
+    operations = [{"op": "replace", "path": "/data/b", "value": "9"}]
+    assert call("PATCH", f"{MAPS}/m", operations, content_type=JSON_PATCH)[1]["data"]["b"] == "9"
+    code, status = call(
+        "PATCH", f"{MAPS}/m", [{"op": "replace", "path": "/data/x/y", "value": "9"}], content_type=JSON_PATCH
+    )
+    assert (code, status["reason"]) == (422, "Invalid")
+    assert call("PATCH", f"{MAPS}/m", {"op": "x"}, content_type=JSON_PATCH)[0] == 400
+    assert call("PATCH", f"{MAPS}/m", b"{", content_type=MERGE)[0] == 400
+    assert call("PATCH", f"{MAPS}/m", {}, content_type="text/plain")[0] == 415
+
+
+def test_a_strategic_patch_merges_containers_by_name(call: Any) -> None:
+    template = {"metadata": {"labels": {"app": "web"}}, "spec": pod("x")["spec"]}
+    spec = {"replicas": 1, "selector": {"matchLabels": {"app": "web"}}, "template": template}
+    call(
+        "POST", DEPLOYMENTS, {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": spec}
+    )
+    patch = {
+        "spec": {"template": {"spec": {"containers": [{"name": "c", "image": "x:2"}, {"name": "d", "image": "y"}]}}}
+    }
+    _, made = call("PATCH", f"{DEPLOYMENTS}/web", patch, content_type=STRATEGIC)
+    containers = made["spec"]["template"]["spec"]["containers"]
+    assert [(c["name"], c["image"]) for c in containers] == [("c", "x:2"), ("d", "y")]
+    assert containers[0]["resources"]["requests"] == {"cpu": "100m"}
+    patch = {"spec": {"template": {"spec": {"containers": [{"name": "d", "$patch": "delete"}]}}}}
+    _, made = call("PATCH", f"{DEPLOYMENTS}/web", patch, content_type=STRATEGIC)
+    assert [c["name"] for c in made["spec"]["template"]["spec"]["containers"]] == ["c"]
+
+
+def test_server_side_apply_creates_merges_and_conflicts(call: Any) -> None:
+    one, two = (f"{MAPS}/m?fieldManager={name}" for name in ("one", "two"))
+    assert call("PATCH", one, config("m", a="1"), content_type=APPLY)[0] in (200, 201)
+    assert call("PATCH", two, config("m", b="2"), content_type=APPLY)[1]["data"] == {"a": "1", "b": "2"}
+    code, status = call("PATCH", two, config("m", a="9", b="2"), content_type=APPLY)
+    assert (code, status["message"]) == (409, 'Apply failed with 1 conflict: conflict with "one": .data.a')
+    assert call("PATCH", f"{two}&force=true", config("m", a="9", b="2"), content_type=APPLY)[1]["data"]["a"] == "9"
+    assert call("PATCH", f"{MAPS}/m", config("m"), content_type=APPLY)[0] == 422
+
+
+def test_deletion_checks_its_preconditions(call: Any) -> None:
+    call("POST", MAPS, config("m"))
+    code, status = call("DELETE", f"{MAPS}/m", {"preconditions": {"uid": "another"}})
+    assert (code, status["reason"]) == (409, "Conflict")
+    code, status = call("DELETE", f"{MAPS}/m")
+    assert (code, status["status"], status["details"]["name"]) == (200, "Success", "m")
+    assert call("GET", f"{MAPS}/m")[0] == 404
+
+
+def test_a_collection_is_deleted_by_selector(call: Any) -> None:
+    for name, app in (("a", "web"), ("b", "web"), ("c", "db")):
+        call("POST", PODS, pod(name, app=app))
+    call("DELETE", f"{PODS}?labelSelector=app=web", {"gracePeriodSeconds": 0})
+    assert [item["metadata"]["name"] for item in call("GET", PODS)[1]["items"]] == ["c"]
+
+
+def test_scale_changes_the_number_of_pods(call: Any) -> None:
+    template = {"metadata": {"labels": {"app": "web"}}, "spec": pod("x")["spec"]}
+    spec = {"replicas": 1, "selector": {"matchLabels": {"app": "web"}}, "template": template}
+    call(
+        "POST", DEPLOYMENTS, {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": spec}
+    )
+    code, scale = call("PATCH", f"{DEPLOYMENTS}/web/scale", {"spec": {"replicas": 3}}, content_type=MERGE)
+    assert (code, scale["kind"], scale["spec"]["replicas"], scale["status"]["selector"]) == (200, "Scale", 3, "app=web")
+    assert len(call("GET", PODS)[1]["items"]) == 3
+    assert call("PATCH", f"{DEPLOYMENTS}/web/scale", {"spec": {"replicas": -1}}, content_type=MERGE)[0] == 422
+
+
+def test_a_binding_gives_a_pod_of_another_scheduler_its_node(call: Any) -> None:
+    mine = pod("a")
+    mine["spec"]["schedulerName"] = "mine"
+    call("POST", PODS, mine)
+    binding = {
+        "apiVersion": "v1",
+        "kind": "Binding",
+        "metadata": {"name": "a"},
+        "target": {"kind": "Node", "name": "node-2"},
+    }
+    assert call("POST", f"{PODS}/a/binding", binding)[0] == 201
+    assert call("GET", f"{PODS}/a")[1]["spec"]["nodeName"] == "node-2"
+    assert call("POST", f"{PODS}/a/binding", binding)[0] in (403, 409)
+
+
+def test_an_eviction_is_refused_by_a_budget_with_429(call: Any) -> None:
+    call("POST", PODS, pod("a", app="web"))
+    budget = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "b"}}
+    budget["spec"] = {"minAvailable": 1, "selector": {"matchLabels": {"app": "web"}}}
+    call("POST", "/apis/policy/v1/namespaces/default/poddisruptionbudgets", budget)
+    eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "a"}}
+    code, status = call("POST", f"{PODS}/a/eviction", eviction)
+    assert (code, status["reason"]) == (429, "TooManyRequests")
+    assert status["message"] == "Cannot evict pod as it would violate the pod's disruption budget."
+    assert "needs 1 healthy pods and has 1 currently" in status["details"]["causes"][0]["message"]
+
+
+def test_a_defect_is_a_500_and_the_server_goes_on(call: Any, cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("secret detail")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(cluster.api, "create", broken)
+        code, status = call("POST", MAPS, config("m"))
+        assert (code, status["message"]) == (500, "Internal error occurred: RuntimeError")
+    assert call("POST", MAPS, config("m"))[0] == 201
+
+
+def test_too_large_a_body_is_refused(call: Any) -> None:
+    code, status = call("POST", MAPS, b" " * (3 * 1024 * 1024 + 1))
+    assert (code, status["reason"]) == (413, "RequestEntityTooLarge")
+
+
+def test_events_are_served_in_both_groups(call: Any) -> None:
+    call("POST", PODS, pod("a"))
+    core = call("GET", "/api/v1/namespaces/default/events")[1]["items"]
+    other = call("GET", "/apis/events.k8s.io/v1/namespaces/default/events")[1]["items"]
+    assert core and [e["involvedObject"]["name"] for e in core] == [e["regarding"]["name"] for e in other]
+    assert [e["message"] for e in core] == [e["note"] for e in other]

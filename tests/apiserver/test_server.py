@@ -1,0 +1,93 @@
+"""The API behind TLS: token, certificate, kubeconfig, a watch over the socket, the end."""
+
+from __future__ import annotations
+
+import json
+import socket
+import ssl
+import stat
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from kitlib.apiserver import serve
+from kitlib.apiserver.credentials import merge_kubeconfig, remove_from_kubeconfig
+from kitlib.cluster import Cluster
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Any:
+    with Cluster.simulated(1) as cluster, serve(cluster, kubeconfig_path=tmp_path / "config") as made:
+        yield made
+
+
+def fetch(service: Any, path: str, token: str | None = None, method: str = "GET", body: Any = None) -> Any:
+    authority = service.config["clusters"][0]["cluster"]["certificate-authority-data"]
+    import base64
+
+    context = ssl.create_default_context(cadata=base64.b64decode(authority).decode())
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(f"{service.address}{path}", data, method=method)
+    request.add_header("Authorization", f"Bearer {service.token if token is None else token}")
+    request.add_header("Content-Type", "application/json")
+    return urllib.request.urlopen(request, context=context, timeout=10)
+
+
+def test_who_has_the_token_is_answered_and_nobody_else(service: Any) -> None:
+    assert json.load(fetch(service, "/api/v1/nodes"))["items"][0]["metadata"]["name"] == "node-1"
+    for token in ("", "x", service.token[:-1], service.token + "x"):
+        with pytest.raises(urllib.error.HTTPError) as raised:
+            fetch(service, "/api/v1/nodes", token)
+        assert raised.value.code == 401
+        assert json.load(raised.value)["reason"] == "Unauthorized"
+
+
+def test_it_listens_on_loopback_only(service: Any) -> None:
+    with socket.socket() as probe:
+        probe.settimeout(5)
+        probe.connect(("127.0.0.1", service.port))
+    assert {address[0] for address in (s.getsockname() for s in service.sockets)} == {"127.0.0.1"}
+
+
+def test_the_kubeconfig_is_its_owners_and_goes_with_the_service(service: Any, tmp_path: Path) -> None:
+    path = tmp_path / "config"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert yaml.safe_load(path.read_text())["clusters"][0]["cluster"]["server"] == service.address
+    service.close()
+    assert not path.exists()
+    with socket.socket() as probe:
+        assert probe.connect_ex(("127.0.0.1", service.port)) != 0
+
+
+def test_a_watch_is_told_of_what_another_client_does(service: Any) -> None:
+    maps = "/api/v1/namespaces/default/configmaps"
+    version = json.load(fetch(service, maps))["metadata"]["resourceVersion"]
+    stream = fetch(service, f"{maps}?watch=true&resourceVersion={version}&timeoutSeconds=10")
+    fetch(service, maps, method="POST", body={"metadata": {"name": "a"}})
+    line = json.loads(stream.readline())
+    assert (line["type"], line["object"]["metadata"]["name"]) == ("ADDED", "a")
+
+
+def test_time_passes_while_a_simulated_cluster_is_served(service: Any) -> None:
+    with service.lock:
+        before = service.cluster.now()
+    fetch(service, "/api/v1/nodes?watch=true&timeoutSeconds=1").read()  # ends after a second
+    with service.lock:
+        assert service.cluster.now() > before
+
+
+def test_a_users_own_kubeconfig_keeps_what_it_holds(service: Any, tmp_path: Path) -> None:
+    path = tmp_path / "own"
+    own = {"clusters": [{"name": "work"}], "users": [], "contexts": [{"name": "work"}], "current-context": "work"}
+    path.write_text(yaml.safe_dump(own))
+    merge_kubeconfig(path, service.config)
+    merged = yaml.safe_load(path.read_text())
+    assert [c["name"] for c in merged["clusters"]] == ["work", "kitlib"]
+    assert merged["current-context"] == "kitlib"
+    remove_from_kubeconfig(path, "kitlib")
+    after = yaml.safe_load(path.read_text())
+    assert {field: after[field] for field in own} == own
