@@ -12,10 +12,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from kitlib.api.core import Pod
-from kitlib.cluster.nodes.metrics import NODE, name_of, oom_row
+from kitlib.cluster.nodes.interfaces import KernelNode
+from kitlib.cluster.nodes.metrics import NODE, OomRow, name_of, oom_row
 from kitlib.kubelet.cm.cgroup_tree import CgroupTree
 from kitlib.kubelet.cm.desired import desired_tree, running_containers
 from kitlib.kubelet.qos.policy import container_oom_score_adjust
@@ -32,17 +32,17 @@ class Forecast:
     """What would happen.
 
     Attributes:
-        rows: every process that the killer would look at, the new ones included, worst first (as `looking.oom_rows`).
+        rows: every process that the killer would look at, the new ones included, worst first (as `metrics.oom_rows`).
         where: the cgroup whose limit is in the way; "/" = the machine's memory; "" = everything fits.
         victims: names of those killed, in this order.
     """
 
-    rows: list[dict[str, Any]]
+    rows: list[OomRow]
     where: str
     victims: tuple[str, ...]
 
 
-def forecast(node: Any, pods: Sequence[Pod], coming: Pod) -> Forecast:
+def forecast(node: KernelNode, pods: Sequence[Pod], coming: Pod) -> Forecast:
     """What the OOM killer would do if `coming` started on `node`.
 
     Args:
@@ -90,8 +90,8 @@ def kills_in(log: Iterable[str]) -> list[tuple[str, str]]:
     return found
 
 
-def _ranked(candidates: Sequence[oom.Candidate], tree: CgroupTree, where: str, total: int) -> list[dict[str, Any]]:
-    rows = []
+def _ranked(candidates: Sequence[oom.Candidate], tree: CgroupTree, where: str, total: int) -> list[OomRow]:
+    rows: list[OomRow] = []
     for one in candidates:
         cgroup = tree.get(one.cgroup)
         inside = where == "/" or one.cgroup == where or one.cgroup.startswith(where + "/")
@@ -103,7 +103,7 @@ def _ranked(candidates: Sequence[oom.Candidate], tree: CgroupTree, where: str, t
     return sorted(rows, key=lambda row: -row["badness"])
 
 
-def cpu_forecast(node: Any, wanted: Mapping[str, float]) -> dict[str, float]:
+def cpu_forecast(node: KernelNode, wanted: Mapping[str, float]) -> dict[str, float]:
     """How many CPUs each cgroup would get if these were busy and nobody else.
 
     Args:

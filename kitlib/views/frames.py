@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from kitlib.api.core import Event, Node, Pod
@@ -206,7 +206,7 @@ def mark_differences(frame: pd.DataFrame) -> Any:
     return frame.style.apply(style, axis=1)
 
 
-def _frame(rows: list[dict[str, Any]], columns: list[str]) -> pd.DataFrame:
+def _frame(rows: Sequence[Mapping[str, Any]], columns: list[str]) -> pd.DataFrame:
     import pandas as pd
 
     return pd.DataFrame(rows) if rows else pd.DataFrame(columns=columns)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kitlib.api.errors import KitError, NotFound
 from kitlib.kubelet.cm.cgroup_tree import UNLIMITED_V1
+from kitlib.kubelet.util.memory_files import MEMORY_LIMIT, MEMORY_USAGE
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -76,7 +77,7 @@ def seen(node: Any, pod: str, container: str = "", namespace: str = "default", *
         own = _memory_limit(node, above, version)
         if own is not None and own < limit:
             limit, where = own, above
-    used = int(node.read(path, "memory.current" if version == 2 else "memory.usage_in_bytes"))
+    used = int(node.read(path, MEMORY_USAGE[version]))
     cached, reclaimable = (min(amount, limit) for amount in _cache(node, path))
     why = f"the smallest limit on the way up: {where}" if where else "no cgroup on the way up has a limit"
     cpus, why_cpus = _cpus(node, path, version, machine.cores)
@@ -145,7 +146,7 @@ def _upwards(path: str) -> list[str]:
 
 def _memory_limit(node: Any, path: str, version: int) -> int | None:
     try:
-        text = node.read(path, "memory.max" if version == 2 else "memory.limit_in_bytes")
+        text = node.read(path, MEMORY_LIMIT[version])
     except (KitError, OSError):
         return None
     return None if text == "max" or int(text) >= UNLIMITED_V1 else int(text)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from kitlib.api.clock import VirtualClock
 from kitlib.api.errors import KitError
-from kitlib.cluster.control_plane.clock import VirtualClock
 
 
 def node_of(source: Any, name: str = "") -> Any:

@@ -146,7 +146,7 @@ status: {capacity: {cpu: "16", memory: 64Gi, pods: "50", example.com/gpu: "2"}}
 @pytest.mark.parametrize(
     ("nodes", "words"),
     [
-        (-1, "is no number of nodes"),
+        (-1, "must be a non-negative number of nodes, got -1"),
         ([{"nmae": "a"}], r"nodes\[0\]: nmae: unknown"),
         ([{"name": "a"}, {"name": "a"}], "nodes: a: a name can be used once only"),
         ([{"memory": "8Gx"}], r"nodes\[0\]: "),

@@ -59,7 +59,7 @@ def test_a_cgroup_that_has_gone_is_left_out(node):
 
 
 def test_a_metric_that_is_none_is_refused(node):
-    with pytest.raises(KitError, match="choose one of memory, cpu, throttled"):
+    with pytest.raises(KitError, match="metric: must be one of memory, cpu, throttled, got"):
         Meter(node[0], "disk")
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from kitlib.api.release import Release
 from kitlib.cluster.control_plane.realtime import RealTimeCluster
-from kitlib.cluster.nodes.container import ContainerNode, config_of
+from kitlib.cluster.nodes.container import ContainerNode, container_node_config
 from kitlib.cluster.nodes.plan import NodePlan
 from kitlib.node.real import protocol
 from kitlib.node.real.link import Conversation, NodeGone
@@ -56,7 +56,7 @@ class Held:
 
 class Fake(RealTimeCluster):
     def _make_node(self, one: NodePlan) -> Any:
-        return ContainerNode(one, config_of(one, self.release), Held(), self._record, facts=FACTS)
+        return ContainerNode(one, container_node_config(one, self.release), Held(), self._record, facts=FACTS)
 
 
 @pytest.fixture

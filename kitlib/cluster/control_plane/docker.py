@@ -15,7 +15,7 @@ from typing import Any
 
 from kitlib.api.release import Release
 from kitlib.cluster.control_plane.realtime import RealTimeCluster
-from kitlib.cluster.nodes.container import ContainerNode, config_of
+from kitlib.cluster.nodes.container import ContainerNode, container_node_config
 from kitlib.cluster.nodes.plan import NodePlan, plan
 from kitlib.cluster.nodes.provision import Provisioner, Show, start_all
 from kitlib.node.real.container import Privilege
@@ -58,7 +58,7 @@ class DockerCluster(RealTimeCluster):
         plans = plan(nodes, **common)
         self.release = followed
         for one in plans:
-            config_of(one, followed)  # what cannot be is said before anything is started
+            container_node_config(one, followed)  # what cannot be is said before anything is started
         self._provisioner = Provisioner(privilege, image)
         self._started: dict[str, ContainerNode] = {}
         try:
@@ -80,7 +80,7 @@ class DockerCluster(RealTimeCluster):
 
     def _begin(self, one: NodePlan, number: int) -> ContainerNode:
         """Start one node's container and its kubelet."""
-        config = config_of(one, self.release)
+        config = container_node_config(one, self.release)
         made, notes = self._provisioner.begin(one, config, number)
         return ContainerNode(one, config, made, self._record, notes)
 

@@ -17,10 +17,9 @@ from kitlib.api.release import Release
 from kitlib.api.serialize import deepcopy
 from kitlib.cluster.admission.apiserver import APIServer
 from kitlib.cluster.cluster import Cluster
+from kitlib.cluster.control_plane.autoscaler import Autoscaler
 from kitlib.cluster.controllers import reconcile
-from kitlib.cluster.controllers.autoscaler import Autoscaler
 from kitlib.cluster.controllers.gate_manager import GateManager
-from kitlib.cluster.nodes.base import NodeBase
 from kitlib.cluster.nodes.plan import NodePlan, from_node, plan
 from kitlib.cluster.store.store import WatchEvent
 
@@ -210,8 +209,7 @@ class LocalControlPlane(Cluster, ABC):
         self._settling = True
         try:
             for machine in self._new:
-                if isinstance(machine, NodeBase):
-                    machine.registered(self.api)
+                machine.registered(self.api)
             self._new.clear()
             for _ in range(_ROUNDS):
                 before = self.api.store.version

@@ -13,8 +13,8 @@ from typing import Any
 from kitlib.api.core import Node
 from kitlib.cluster.control_plane.local import LocalControlPlane
 from kitlib.cluster.control_plane.polling import TICK, PollingCluster, RealClock
-from kitlib.cluster.nodes.base import node_object
-from kitlib.cluster.nodes.container import config_of
+from kitlib.cluster.nodes.container import container_node_config
+from kitlib.cluster.nodes.node_object import node_object
 from kitlib.cluster.nodes.plan import NodePlan
 from kitlib.cluster.store.store import WatchEvent
 
@@ -33,7 +33,7 @@ class RealTimeCluster(PollingCluster, LocalControlPlane):
         super().__init__(nodes, clock=clock or RealClock(), tick=TICK, **settings)
 
     def _prospective_node(self, one: NodePlan) -> Node:
-        return node_object(one, config_of(one, self.release), self.now())
+        return node_object(one, container_node_config(one, self.release), self.now())
 
     def _on_store_change(self, event: WatchEvent) -> None:
         if isinstance(event.object, Node) and event.type == "DELETED":
@@ -53,7 +53,7 @@ class RealTimeCluster(PollingCluster, LocalControlPlane):
         """Take what the nodes have reported since the last time, and let controllers and scheduler act on it."""
         if self._settling or self._closed:
             return
-        some = [machine.take(self.api) for machine in list(self._nodes.values())]
+        some = [machine.take_reports(self.api) for machine in list(self._nodes.values())]
         if any(some):
             super().settle()
 
@@ -61,7 +61,7 @@ class RealTimeCluster(PollingCluster, LocalControlPlane):
         """As far as it goes without time passing; what the nodes have reported counts."""
         if not self._settling:
             for machine in list(self._nodes.values()):
-                machine.take(self.api)
+                machine.take_reports(self.api)
         super().settle()
 
     @property

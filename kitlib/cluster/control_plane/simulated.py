@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from kitlib.api.clock import EPOCH, VirtualClock
 from kitlib.api.release import Release
-from kitlib.cluster.control_plane.clock import START, VirtualClock
+from kitlib.cluster.control_plane.autoscaler import Autoscaler
 from kitlib.cluster.control_plane.local import LocalControlPlane
-from kitlib.cluster.controllers.autoscaler import Autoscaler
 from kitlib.cluster.controllers.gate_manager import GateManager
 from kitlib.cluster.nodes.hollow import HollowNode
 from kitlib.cluster.nodes.plan import NodePlan
@@ -54,7 +54,7 @@ class SimulatedCluster(LocalControlPlane):
         seed: int | None = None,
         kubelets: bool = True,
         cgroup_version: Version = 2,
-        start: datetime = START,
+        start: datetime = EPOCH,
         tick: float = TICK,
         scheduler: Profile | Mapping[str, Any] | bool | None = None,
         plugins: Sequence[Any] = (),

@@ -9,10 +9,15 @@ from kitlib.api.core import Node, Taint
 from kitlib.api.meta import Condition
 from kitlib.cluster.admission.apiserver import APIServer
 from kitlib.cluster.controllers.pods import record
-from kitlib.cluster.nodes.reports import put_condition
 from kitlib.kubelet.loop.node_conditions import ready_condition, status_message
 
 _UNREACHABLE = "node.kubernetes.io/unreachable"
+
+
+def put_condition(api: APIServer, node: Node, condition: Condition) -> Node:
+    """Write a condition of a node in place of the one of the same type; the node as it then stands."""
+    node.status.conditions = [*(c for c in node.status.conditions if c.type != condition.type), condition]
+    return api.update_status(node)
 
 
 def mark_unreachable(api: APIServer, name: str) -> None:

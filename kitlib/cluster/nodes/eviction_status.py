@@ -1,4 +1,4 @@
-"""How near a node is to evicting pods, and which pod would go next; for nodes of both kinds.
+"""How near a node is to evicting pods, and which pod would go next; for simulated nodes and nodes in containers.
 
 Source: kubelet eviction (ParseThresholdConfig, thresholdsMet, makeSignalObservations, rankMemoryPressure).
 """
@@ -6,30 +6,37 @@ Source: kubelet eviction (ParseThresholdConfig, thresholdsMet, makeSignalObserva
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TypedDict
 
 from kitlib.api.core import Pod
+from kitlib.cluster.nodes.interfaces import KernelNode
 from kitlib.kubelet.cm.cgroup_tree import UNLIMITED_V1
 from kitlib.kubelet.eviction.ranking import ContainerStats, PodStats, rank_memory_pressure
 from kitlib.kubelet.eviction.thresholds import (
     ALLOCATABLE_MEMORY,
-    MEMORY,
     Observation,
     parse_threshold_config,
     thresholds_met,
 )
+from kitlib.kubelet.util.memory_files import MEMORY_LIMIT
 
 
-def observations(node: Any) -> dict[str, Observation]:
+class ThresholdRow(TypedDict):
+    """One eviction threshold and what its signal shows: bytes, inodes or process ids."""
+
+    signal: str
+    available: int
+    capacity: int
+    threshold: int
+    met: bool
+
+
+def observations(node: KernelNode) -> dict[str, Observation]:
     """What the eviction signals show now."""
-    runtime = vars(node).get("runtime")  # of a simulated node; a real one is asked for its figures
-    whole = node.config.machine.memory
-    if runtime is not None:
-        seen = dict(runtime.signals())
-    else:
-        seen = {MEMORY: Observation(whole - node.usage("/"), whole)}
-    for cgroup in node.desired().of_kind("kubepods"):
-        name = "memory.max" if node.desired().version == 2 else "memory.limit_in_bytes"
+    seen = node.signals()
+    desired = node.desired()
+    for cgroup in desired.of_kind("kubepods"):
+        name = MEMORY_LIMIT[desired.version]
         text = node.read(cgroup.path, name) if name in cgroup else "max"
         if text not in ("max", str(UNLIMITED_V1)):
             used = sum(stats.memory or 0 for stats in _by_name(node).values())
@@ -37,7 +44,7 @@ def observations(node: Any) -> dict[str, Observation]:
     return seen
 
 
-def threshold_rows(node: Any) -> list[dict[str, Any]]:
+def threshold_rows(node: KernelNode) -> list[ThresholdRow]:
     """Every threshold of the node's kubelet whose signal can be seen: available, capacity, threshold, met."""
     settings, seen = node.config.settings, observations(node)
     thresholds = parse_threshold_config(
@@ -61,7 +68,7 @@ def threshold_rows(node: Any) -> list[dict[str, Any]]:
     ]
 
 
-def eviction_order(node: Any, pods: Iterable[Pod]) -> list[Pod]:
+def eviction_order(node: KernelNode, pods: Iterable[Pod]) -> list[Pod]:
     """The pods of the node in the order in which memory pressure evicts them."""
     stats = _by_name(node)
     running = [pod for pod in pods if (pod.namespace, pod.name) in stats]
@@ -69,7 +76,7 @@ def eviction_order(node: Any, pods: Iterable[Pod]) -> list[Pod]:
     return [pod for group in rank_memory_pressure(running, known, node.config.gates) for pod in group]
 
 
-def _by_name(node: Any) -> Mapping[tuple[str, str], PodStats]:
+def _by_name(node: KernelNode) -> Mapping[tuple[str, str], PodStats]:
     found = {}
     for key, used in node.usages().items():
         containers = tuple(ContainerStats(name, memory=memory) for name, (_, memory) in used.items())

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kitlib.cluster.closeable import Closeable
 from kitlib.node.real.link import Conversation
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 KEPT = 100_000
 """Samples that are remembered."""
@@ -24,7 +27,9 @@ class FileWatch(Closeable):
     """Samples of files from now on; `close` it, or use it in a `with` block.
 
     Args:
-        link: to the node. files: (path of the cgroup, file) of each. hz: samples a second.
+        link: to the node.
+        files: (path of the cgroup, file) of each.
+        hz: samples a second.
     """
 
     def __init__(self, link: Conversation, files: Sequence[tuple[str, str]], hz: float) -> None:
@@ -32,7 +37,7 @@ class FileWatch(Closeable):
         self._samples: deque[Sample] = deque(maxlen=KEPT)
         self._number = link.watch(self.files, hz, self._on_sample)
 
-    def _on_sample(self, at: float, values: list[Any]) -> None:
+    def _on_sample(self, at: float, values: Sequence[str | None]) -> None:
         self._samples.append(Sample(at, tuple(values)))
 
     @property
@@ -40,7 +45,7 @@ class FileWatch(Closeable):
         """What has come so far, oldest first."""
         return list(self._samples)
 
-    def frame(self) -> Any:
+    def frame(self) -> pd.DataFrame:
         """The samples as a pandas DataFrame: seconds as index, a column a file; whole numbers become numbers."""
         import pandas
 
@@ -55,7 +60,7 @@ class FileWatch(Closeable):
         self._link.unwatch(self._number)
 
 
-def _number(text: str | None) -> Any:
+def _number(text: str | None) -> int | str | None:
     if text is None:
         return None
     return int(text) if text.strip().lstrip("-").isdigit() else text

@@ -9,19 +9,34 @@ Source of the status fields: kubelet_node_status.go, status/generate.go.
 from __future__ import annotations
 
 from datetime import datetime
+from typing import NoReturn, overload
 
 from kitlib.api.core import ContainerStatus, Node, Pod
-from kitlib.api.errors import KitError
 from kitlib.api.meta import Condition
 from kitlib.api.resource import Quantity
 from kitlib.cluster.admission.apiserver import APIServer
+from kitlib.cluster.nodes.interfaces import NotOnThisNode
 from kitlib.cluster.nodes.plan import NodePlan
 from kitlib.kubelet.app.read import read_settings
 from kitlib.kubelet.cm.node_allocatable import Reservations, node_status
 
 
-class NotOnThisNode(KitError, AttributeError):
-    """Asked of a node, what only one with more of a machine can tell; to Python an attribute that is not there."""
+class NeedsKernel:
+    """A member of `KernelNode` that a hollow node has not: asking for it says so."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    @overload
+    def __get__(self, node: None, owner: type) -> NeedsKernel: ...
+
+    @overload
+    def __get__(self, node: HollowNode, owner: type) -> NoReturn: ...
+
+    def __get__(self, node: HollowNode | None, owner: type) -> NeedsKernel:
+        if node is None:
+            return self
+        raise NotOnThisNode(f"node {node.name!r} is hollow (kubelets=False): there is no kernel, so no {self._name}")
 
 
 class HollowNode:
@@ -29,7 +44,30 @@ class HollowNode:
 
     Attributes:
         plan: what it was made from.
+        name: of the node.
     """
+
+    config = NeedsKernel()
+    cgroupfs = NeedsKernel()
+    desired = NeedsKernel()
+    tree = NeedsKernel()
+    differences = NeedsKernel()
+    read = NeedsKernel()
+    write = NeedsKernel()
+    kernel_log = NeedsKernel()
+    log_began = NeedsKernel()
+    uptime = NeedsKernel()
+    timeline = NeedsKernel()
+    checkpoint = NeedsKernel()
+    processes = NeedsKernel()
+    process = NeedsKernel()
+    owners = NeedsKernel()
+    proc = NeedsKernel()
+    signal = NeedsKernel()
+    signals = NeedsKernel()
+    usages = NeedsKernel()
+    total_usage = NeedsKernel()
+    usage = NeedsKernel()
 
     def __init__(self, plan: NodePlan) -> None:
         self.plan, self.name = plan, plan.name
@@ -48,25 +86,27 @@ class HollowNode:
         ]
         return node
 
+    def registered(self, api: APIServer) -> None:
+        """No kubelet starts, so it records no events."""
+
     def sync(self, api: APIServer, pods: list[Pod]) -> None:
-        """Start what is bound here, end what is to go."""
+        """Start the pods that are bound here, end those that are deleted."""
         for pod in pods:
             if pod.metadata.deletion_timestamp is not None:
                 api.delete(Pod, pod.name, pod.namespace)
             elif pod.status.phase == "Pending":
-                running(pod, api.store.now())
+                mark_running(pod, api.store.now())
                 api.update_status(pod)
 
     def advance(self, seconds: float) -> None:
         """Nothing happens on a hollow node."""
 
-    def __getattr__(self, name: str) -> object:
-        called = self.__dict__.get("name")
-        raise NotOnThisNode(f"node {called!r} is hollow (kubelets=False): there is no kernel, so no {name}")
+    def close(self) -> None:
+        """Nothing to end."""
 
 
-def running(pod: Pod, now: datetime) -> None:
-    """Write a status that says: everything runs and is ready."""
+def mark_running(pod: Pod, now: datetime) -> None:
+    """Write a status in which every container runs and is ready."""
     pod.status.phase = "Running"
     pod.status.start_time = now
     pod.status.container_statuses = [

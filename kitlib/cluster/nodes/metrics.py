@@ -1,7 +1,6 @@
-"""What can be seen on a node at one moment, as plain rows: processes by badness, usage and its limits.
+"""What a node shows at one moment, as plain rows: processes by badness, usage and its limits.
 
-Works on every node that has `desired`, `read`, `processes` and `config` (simulated or real). Counters such as cpu.stat
-only grow, so rates come from two looks: a `Meter` remembers the one before.
+Counters such as cpu.stat only grow, so a rate takes two readings: a `Meter` remembers the one before.
 
 Source: kernel Documentation/admin-guide/cgroup-v2.rst (cpu.stat, memory.current), cgroup-v1; mm/oom_kill.c.
 """
@@ -9,17 +8,44 @@ Source: kernel Documentation/admin-guide/cgroup-v2.rst (cpu.stat, memory.current
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple, NotRequired, TypedDict
 
 from kitlib.api.core import Pod
 from kitlib.api.errors import KitError
+from kitlib.cluster.nodes.container_processes import ContainerProcess
+from kitlib.cluster.nodes.interfaces import KernelNode
 from kitlib.kubelet.cm.cgroup_tree import UNLIMITED_V1, Cgroup, CgroupTree
+from kitlib.kubelet.util.memory_files import MEMORY_LIMIT, MEMORY_USAGE
 from kitlib.node.simulated import oom
 
 METRICS = {"memory": "bytes", "cpu": "CPUs", "throttled": "% of periods"}
 """What a meter reads, and its unit."""
 NODE = "node"
 """The class of processes that belong to no pod."""
+
+
+class ProcessRow(TypedDict):
+    """A process that runs for a pod."""
+
+    node: str
+    namespace: str
+    pod: str
+    container: str
+    pid: int
+    command: str
+
+
+class OomRow(TypedDict):
+    """A process as the OOM killer ranks it; `refused` where the host refused the oom_score_adj that was wanted."""
+
+    name: str
+    qos: str
+    memory_bytes: int
+    oom_score_adj: int
+    badness: int
+    cgroup: str
+    pid: int
+    refused: NotRequired[int]
 
 
 def name_of(cgroup: Cgroup | None, process: str = "") -> str:
@@ -51,14 +77,14 @@ def name_of_path(path: str, pods: Iterable[Pod], tree: CgroupTree) -> str:
     return path
 
 
-def process_rows(node: Any) -> list[dict[str, Any]]:
+def process_rows(node: KernelNode) -> list[ProcessRow]:
     """What runs on a node for its pods, oldest first; pause containers are left out.
 
     Returns:
         Rows with node, namespace, pod, container, pid, command.
     """
     owners = node.owners()
-    rows = []
+    rows: list[ProcessRow] = []
     for process in node.processes():
         if process.pid in owners:
             namespace, pod, container = owners[process.pid]
@@ -75,7 +101,7 @@ def process_rows(node: Any) -> list[dict[str, Any]]:
     return rows
 
 
-def oom_rows(node: Any, total_pages: int | None = None, *, sandboxes: bool = False) -> list[dict[str, Any]]:
+def oom_rows(node: KernelNode, total_pages: int | None = None, *, sandboxes: bool = False) -> list[OomRow]:
     """Every process of a node as the OOM killer ranks it, worst first; those that may not be killed are left out.
 
     Args:
@@ -89,22 +115,24 @@ def oom_rows(node: Any, total_pages: int | None = None, *, sandboxes: bool = Fal
     """
     total = total_pages if total_pages is not None else node.config.machine.memory // oom.PAGE
     wanted = node.desired()
-    rows = []
+    rows: list[OomRow] = []
     for process in node.processes():
         cgroup = wanted.get(process.cgroup)
         if cgroup is not None and cgroup.kind == "sandbox" and not sandboxes:
             continue
-        tables = getattr(process, "page_tables", 0)
-        one = oom.Candidate(process.pid, process.name, process.cgroup, process.oom_score_adj, process.memory, tables)
+        one = oom.Candidate(
+            process.pid, process.name, process.cgroup, process.oom_score_adj, process.memory, process.page_tables
+        )
         points = oom.badness(one, total)
         if points is not None:
             row = oom_row(one, name_of(cgroup, process.name), cgroup.qos if cgroup else NODE, points)
-            refused = getattr(process, "refused", None)
-            rows.append(row if refused is None else {**row, "refused": refused})
+            if isinstance(process, ContainerProcess) and process.refused is not None:
+                row["refused"] = process.refused
+            rows.append(row)
     return sorted(rows, key=lambda row: -row["badness"])
 
 
-def oom_row(one: oom.Candidate, name: str, qos: str, points: int) -> dict[str, Any]:
+def oom_row(one: oom.Candidate, name: str, qos: str, points: int) -> OomRow:
     """One line of the ranking."""
     return {
         "name": name,
@@ -140,9 +168,9 @@ class Meter:
         KitError: a metric that is none.
     """
 
-    def __init__(self, node: Any, metric: str) -> None:
+    def __init__(self, node: KernelNode, metric: str) -> None:
         if metric not in METRICS:
-            raise KitError(f"metric {metric!r}: choose one of {', '.join(METRICS)}")
+            raise KitError(f"metric: must be one of {', '.join(METRICS)}, got {metric!r}")
         self.node, self.metric = node, metric
         self._before: dict[str, tuple[float, float, float]] = {}
 
@@ -163,10 +191,9 @@ class Meter:
     def _one(self, path: str, seconds: float) -> Reading:
         version = self.node.desired().version
         if self.metric == "memory":
-            names = ("memory.current", "memory.max") if version == 2 else _V1_MEMORY
-            limit = self._read(path, names[1]) if path != "/" else "max"
+            limit = self._read(path, MEMORY_LIMIT[version]) if path != "/" else "max"
             no_limit = limit in ("max", str(UNLIMITED_V1))
-            return Reading(float(self._read(path, names[0])), None if no_limit else float(limit))
+            return Reading(float(self._read(path, MEMORY_USAGE[version])), None if no_limit else float(limit))
         stat = dict(line.split() for line in self._read(path, "cpu.stat").splitlines())
         if self.metric == "cpu":
             used = int(stat["usage_usec"]) / 1e6 if version == 2 else int(self._read(path, "cpuacct.usage")) / 1e9
@@ -194,6 +221,3 @@ class Meter:
 
     def _read(self, path: str, file: str) -> str:
         return str(self.node.read(path, file))
-
-
-_V1_MEMORY = ("memory.usage_in_bytes", "memory.limit_in_bytes")

@@ -11,9 +11,10 @@ A Node manifest describes a machine by its capacity; where its allocatable is sm
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from kitlib.api.core import Node, NodeSpec, ResourceList, Taint
 from kitlib.api.errors import KitError
@@ -22,6 +23,7 @@ from kitlib.api.resource import Quantity, QuantityError
 from kitlib.kubelet.cm.cgroup_tree import Version
 from kitlib.kubelet.cm.devicemanager.manager import DevicePlugin
 from kitlib.kubelet.config.machine import MachineInfo, grouped
+from kitlib.kubelet.config.settings import KubeletSettings
 from kitlib.kubelet.images.image_gc import Image
 
 CPUS, MEMORY = 4, "8Gi"
@@ -34,6 +36,14 @@ _WORDS = {
     *("images", "cgroup_version", *_MACHINE),
 }
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+
+
+KubeletSource: TypeAlias = "KubeletSettings | str | os.PathLike[str] | Mapping[str, object] | Iterable[str]"
+"""Flags (a list or one string), a KubeletConfiguration (data, text or the path of a file), or settings."""
+NodeSpecification: TypeAlias = "NodePlan | Node | Mapping[str, object]"
+"""Words about one node, a Node manifest, or a plan."""
+Nodes: TypeAlias = "int | NodeSpecification | Iterable[NodeSpecification]"
+"""What `nodes=` takes: a number of equal nodes, one specification, or several."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +66,7 @@ class NodePlan:
     labels: Mapping[str, str] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)
     taints: tuple[Taint, ...] = ()
-    kubelet: Any = ()
+    kubelet: KubeletSource = ()
     resources: Mapping[str, int] = field(default_factory=dict)
     devices: Mapping[str, Mapping[str, int | None]] = field(default_factory=dict)
     images: tuple[Image, ...] = ()
@@ -84,7 +94,7 @@ class NodePlan:
         return Node(metadata=meta, spec=NodeSpec(taints=list(self.taints)))
 
 
-def plan(nodes: Any, **common: Any) -> list[NodePlan]:
+def plan(nodes: Nodes, **common: object) -> list[NodePlan]:
     """What `nodes=` means.
 
     Args:
@@ -96,9 +106,9 @@ def plan(nodes: Any, **common: Any) -> list[NodePlan]:
     """
     _check_words(common, "nodes")
     if isinstance(nodes, bool) or (isinstance(nodes, int) and nodes < 0):
-        raise KitError(f"nodes: {nodes!r} is no number of nodes")
+        raise KitError(f"nodes: must be a non-negative number of nodes, got {nodes!r}")
     if isinstance(nodes, int):
-        specs: Iterable[Any] = [{} for _ in range(nodes)]
+        specs: Iterable[NodeSpecification] = [{} for _ in range(nodes)]
     elif isinstance(nodes, Mapping | Node | NodePlan):
         specs = [nodes]
     elif isinstance(nodes, Iterable) and not isinstance(nodes, str):
@@ -116,17 +126,20 @@ def plan(nodes: Any, **common: Any) -> list[NodePlan]:
     return made
 
 
-def _repeated(spec: Any) -> list[Any]:
+def _repeated(spec: NodeSpecification) -> Sequence[NodeSpecification]:
     """`{"count": 3}` stands for three equal nodes."""
     if not isinstance(spec, Mapping) or "count" not in spec:
         return [spec]
-    count, rest = spec["count"], {key: value for key, value in spec.items() if key != "count"}
+    count = spec["count"]
+    if not isinstance(count, int) or isinstance(count, bool) or count < 0:
+        raise KitError(f"nodes: count: must be a non-negative number of nodes, got {count!r}")
+    rest = {key: value for key, value in spec.items() if key != "count"}
     if "name" not in rest:
         return [rest] * count
     return [{**rest, "name": f"{rest['name']}-{number}"} for number in range(1, count + 1)]
 
 
-def _one(spec: Any, number: int, common: Mapping[str, Any]) -> NodePlan:
+def _one(spec: NodeSpecification, number: int, common: Mapping[str, Any]) -> NodePlan:
     if isinstance(spec, NodePlan):
         return spec
     if isinstance(spec, Node):
@@ -135,8 +148,8 @@ def _one(spec: Any, number: int, common: Mapping[str, Any]) -> NodePlan:
         raise KitError(f"nodes[{number - 1}]: a mapping or a Node is expected, found {spec!r}")
     where = f"nodes[{number - 1}]"
     _check_words(spec, where)
-    words = {**common, **spec}
-    words["labels"] = {**common.get("labels", {}), **spec.get("labels", {})}
+    own: Mapping[str, Any] = spec
+    words = {**common, **own, "labels": {**common.get("labels", {}), **own.get("labels", {})}}
     try:
         if isinstance(words.get("topology"), Mapping):
             words["topology"] = grouped(**words["topology"])
@@ -161,11 +174,11 @@ def _one(spec: Any, number: int, common: Mapping[str, Any]) -> NodePlan:
     )
 
 
-def _images(given: Mapping[str, Any], where: str) -> tuple[Image, ...]:
+def _images(given: Mapping[str, object], where: str) -> tuple[Image, ...]:
     """`{"web:1": "600Mi", "pause:3.10": {"size": "300Ki", "pinned": True}}`."""
     made = []
     for name, value in given.items():
-        words = value if isinstance(value, Mapping) else {"size": value}
+        words: Mapping[str, Any] = value if isinstance(value, Mapping) else {"size": value}
         try:
             size = Quantity(words["size"]).value()
         except (QuantityError, KeyError, TypeError) as error:
@@ -174,7 +187,7 @@ def _images(given: Mapping[str, Any], where: str) -> tuple[Image, ...]:
     return tuple(made)
 
 
-def _check_words(spec: Mapping[str, Any], where: str) -> None:
+def _check_words(spec: Mapping[str, object], where: str) -> None:
     unknown = sorted(set(spec) - _WORDS)
     if unknown:
         raise KitError(f"{where}: {', '.join(unknown)}: unknown; a node has {', '.join(sorted(_WORDS))}")
@@ -193,7 +206,7 @@ def parse_taint(text: str | Mapping[str, str] | Taint, where: str = "taint") -> 
     return Taint(key=key, value=value, effect=effect)
 
 
-def from_node(node: Node, kubelet: Any = ()) -> NodePlan:
+def from_node(node: Node, kubelet: KubeletSource = ()) -> NodePlan:
     """The machine that a Node manifest describes.
 
     Raises:

@@ -29,6 +29,8 @@ SHARE = 0.8
 BOUND = {"cpuset": "CPUs", "memory": "memory", "pids": "number of processes"}
 """Controller that an engine may lack -> what of a node's container it bounds."""
 Show = Callable[[int, int], None]
+Connect = Callable[[str, object], Link]
+"""Makes the connection of a container: its name and the engine's stream -> the link."""
 T = TypeVar("T")
 
 
@@ -74,7 +76,7 @@ class Provisioner:
         return self._with_systemd
 
     def begin(
-        self, one: NodePlan, config: NodeConfig, number: int, link: Callable[[str, Any], Link] = Link
+        self, one: NodePlan, config: NodeConfig, number: int, link: Connect = Link
     ) -> tuple[NodeContainer, list[str]]:
         """Start one node's container.
 
@@ -128,7 +130,7 @@ class Provisioner:
                 notes.append(f"the engine has no {bound} controller: nothing keeps the node within its {BOUND[bound]}")
         return made, notes
 
-    def begin_control(self, link: Callable[[str, Any], Link]) -> NodeContainer:
+    def begin_control(self, link: Connect) -> NodeContainer:
         """Start the container of a control plane."""
         return self._uninterrupted(container.start_control, self._client, self._image, link)
 

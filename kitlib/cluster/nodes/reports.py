@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from copy import copy
 from datetime import datetime
 
-from kitlib.api.core import ContainerImage, Node, Pod, PodStatus
+from kitlib.api.core import Node, Pod, PodStatus
 from kitlib.api.meta import Condition
 from kitlib.cluster.admission.apiserver import APIServer
+from kitlib.cluster.controllers.node_lifecycle import put_condition
 from kitlib.cluster.controllers.pods import record
+from kitlib.cluster.nodes.node_object import image_list
 from kitlib.kubelet.images.image_gc import Image
-
-MOST_IMAGES = 50
-"""That a node's status lists. Source: KubeletConfiguration nodeStatusMaxImages."""
-
-
-def image_list(images: Iterable[Image]) -> list[ContainerImage]:
-    """As a node's status shows them, the largest first. Source: nodestatus.Images."""
-    ordered = sorted(images, key=lambda image: -image.size)[:MOST_IMAGES]
-    return [ContainerImage(names=[image.name], size_bytes=image.size) for image in ordered]
-
-
-def put_condition(api: APIServer, node: Node, condition: Condition) -> Node:
-    """Write a condition of a node in place of the one of the same type; the node as it then stands."""
-    node.status.conditions = [*(c for c in node.status.conditions if c.type != condition.type), condition]
-    return api.update_status(node)
 
 
 class StoreReports:

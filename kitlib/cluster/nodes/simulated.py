@@ -1,21 +1,22 @@
-"""Live nodes: the kubelet on the simulated kernel; its processes use CPU and memory, are throttled and killed."""
+"""A node on the simulated kernel: its kubelet starts processes, which use CPU and memory, are throttled and killed."""
 
 from __future__ import annotations
 
-from datetime import datetime
+from typing import Final
 
-from kitlib.api.core import Node, Pod
+from kitlib.api.clock import EPOCH
+from kitlib.api.core import Pod
 from kitlib.api.devices import ResourceClaim
 from kitlib.api.errors import KitError, NotFound
 from kitlib.api.release import Release
 from kitlib.cluster.admission.apiserver import APIServer
-from kitlib.cluster.control_plane.clock import START
-from kitlib.cluster.nodes.base import NodeBase, Record
+from kitlib.cluster.nodes.base import NodeBase
+from kitlib.cluster.nodes.config import node_config
+from kitlib.cluster.nodes.interfaces import Owners, Record, Usages
 from kitlib.cluster.nodes.plan import NodePlan
 from kitlib.cluster.nodes.reports import StoreReports
-from kitlib.kubelet.app.read import read_settings
 from kitlib.kubelet.cm.cgroup_tree import CgroupTree, Version
-from kitlib.kubelet.cm.node_config import NodeConfig
+from kitlib.kubelet.eviction.thresholds import Observation
 from kitlib.kubelet.loop.kubelet import Kubelet
 from kitlib.kubelet.loop.pod_worker import State
 from kitlib.kubelet.loop.timeline import Entry
@@ -25,6 +26,9 @@ from kitlib.node.simulated.kernel import Kernel, Process
 from kitlib.node.simulated.pressure import NOTHING
 from kitlib.node.simulated.runtime import SimulatedRuntime
 from kitlib.node.simulated.system import SimulatedSystem
+
+SIGNALS: Final = (2, 9, 15)
+"""That end a simulated process: SIGINT, SIGKILL, SIGTERM."""
 
 
 class SimulatedNode(NodeBase):
@@ -40,22 +44,17 @@ class SimulatedNode(NodeBase):
         SettingsError: where the kubelet would not start on this machine; with its messages.
 
     Attributes:
-        kernel: with its processes and log. cgroupfs: its cgroup file system. kubelet: what runs on it.
+        kernel: the simulated kernel, with its processes and log.
+        runtime: the container runtime on it.
+        system: the processes of the machine itself.
+        kubelet: what runs on it.
     """
 
     def __init__(self, plan: NodePlan, release: Release, version: Version, record_action: Record) -> None:
         self.plan, self.name, self._record = plan, plan.name, record_action
-        self.config = NodeConfig(
-            machine=plan.machine,
-            settings=read_settings(plan.kubelet, release=release),
-            release=release,
-            name=plan.name,
-            resources=plan.resources,
-            devices=plan.plugins,
-        )
+        self.config = node_config(plan, release)
         self.kernel = Kernel(plan.machine, version)
-        self.cgroupfs: SimulatedCgroupFS = self.kernel.cgroups
-        self._reports = StoreReports(plan.name, START)
+        self._reports = StoreReports(plan.name, EPOCH)
         self.runtime = SimulatedRuntime(self.kernel, plan.images)
         self.system = SimulatedSystem(self.kernel, self.config.settings.cgroup_driver)
         self.kubelet = Kubelet(
@@ -69,15 +68,16 @@ class SimulatedNode(NodeBase):
         self.kubelet.sync(pods)
         self._report_system_ooms()
 
-    def register(self, now: datetime) -> Node:
-        """The Node object with capacity and allocatable as the kubelet publishes them."""
-        node = super().register(now)
-        node.status.node_info = {
-            **(node.status.node_info or {}),
+    @property
+    def cgroupfs(self) -> SimulatedCgroupFS:
+        """The kernel's cgroup file system."""
+        return self.kernel.cgroups
+
+    def _node_info(self) -> dict[str, str]:
+        return {
             "kernelVersion": f"simulated, cgroup v{self.cgroupfs.version}",
             "containerRuntimeVersion": "simulated://1",
         }
-        return node
 
     def advance(self, seconds: float) -> None:
         """Let the kernel run, then let the kubelet look at what has happened."""
@@ -99,6 +99,18 @@ class SimulatedNode(NodeBase):
         """What `dmesg` shows."""
         return list(self.kernel.log)
 
+    def log_began(self) -> float:
+        """0: the log's clock is the node's own."""
+        return 0.0
+
+    def uptime(self) -> float:
+        """Seconds since the node's kernel started."""
+        return self.kernel.now
+
+    def signals(self) -> dict[str, Observation]:
+        """The eviction signals that the machine itself shows."""
+        return dict(self.runtime.signals())
+
     def timeline(self) -> list[Entry]:
         """What the kubelet did, when and why, oldest first."""
         return list(self.kubelet.timeline)
@@ -111,7 +123,7 @@ class SimulatedNode(NodeBase):
         """What `ps` shows, oldest first."""
         return list(self.kernel.processes.values())
 
-    def owners(self) -> dict[int, tuple[str, str, str]]:
+    def owners(self) -> Owners:
         """Process id -> (namespace, pod, container) of what runs for pods, pause containers left out."""
         return {
             pid: (worker.pod.namespace, worker.pod.name, state.container.name)
@@ -164,9 +176,9 @@ class SimulatedNode(NodeBase):
         found = self.kernel.pressure(resource)
         return found.show(self.kernel.now) if found is not None else NOTHING
 
-    def usages(self) -> dict[tuple[str, str], dict[str, tuple[float, int]]]:
+    def usages(self) -> Usages:
         """(namespace, pod) -> container -> CPUs that it gets now, and bytes of memory without page cache."""
-        found: dict[tuple[str, str], dict[str, tuple[float, int]]] = {}
+        found: Usages = {}
         for worker in self.kubelet.workers:
             running = {s.container.name: self.runtime.usage(s.id) for s in worker.states if self.runtime.pid(s.id)}
             if running:
@@ -183,10 +195,13 @@ class SimulatedNode(NodeBase):
         """Bytes of memory that a cgroup and those below it use."""
         return self.kernel.usage(path)
 
+    def close(self) -> None:
+        """Nothing to end: the kernel is an object of this process."""
+
     def signal(self, pod: str, container: str, signal: int = 9) -> None:
         """Send a signal to a container's process, as `kill` inside the node does; only those that end it."""
-        if signal not in (2, 9, 15):
-            raise KitError(f"signal {signal}: 2, 9 or 15 is expected")
+        if signal not in SIGNALS:
+            raise KitError(f"signal: must be one of {', '.join(map(str, SIGNALS))}, got {signal}")
         self.kernel.kill(self.process(pod, container).pid, 128 + signal)
         self._record("signal", node=self.name, pod=pod, container=container, signal=signal)
         self.kubelet.tick()

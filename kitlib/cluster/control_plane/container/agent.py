@@ -26,7 +26,8 @@ from kitlib.cluster.control_plane.container import wire
 from kitlib.cluster.control_plane.container.channel import Channel, RemoteHandle
 from kitlib.cluster.control_plane.polling import RealClock
 from kitlib.cluster.control_plane.realtime import RealTimeCluster
-from kitlib.cluster.nodes.container import ContainerNode, config_of
+from kitlib.cluster.nodes.container import ContainerNode, container_node_config
+from kitlib.cluster.nodes.interfaces import NodeFacts
 from kitlib.cluster.nodes.plan import NodePlan
 from kitlib.cluster.store.store import Gone
 from kitlib.node.real import protocol
@@ -50,26 +51,27 @@ class ControlledCluster(RealTimeCluster):
 
     def __init__(self, plane: ControlPlane, clock: RealClock, settings: Mapping[str, Any]) -> None:
         self._plane = plane
-        self._facts: dict[str, Mapping[str, Any]] = {}
+        self._facts: dict[str, NodeFacts] = {}
         super().__init__([], clock=clock, **settings)
 
-    def join(self, plans: Sequence[NodePlan], facts: Mapping[str, Mapping[str, Any]]) -> None:
+    def join(self, plans: Sequence[NodePlan], facts: Mapping[str, NodeFacts]) -> None:
         """Add nodes.
 
         Args:
+            plans: of the nodes.
             facts: what those said whose kubelets run already; the others are started.
         """
         self._facts = dict(facts)
         self.add_nodes(plans)
 
     def _make_node(self, one: NodePlan) -> Any:
-        config = config_of(one, self.release)
+        config = container_node_config(one, self.release)
         facts = self._facts.pop(one.name, None) or self._plane.start(one)
         return ContainerNode(
             one, config, RemoteHandle(self._plane.channel(one.name), self._plane.end), self._record, facts=facts
         )
 
-    def facts(self, known: set[str]) -> dict[str, Mapping[str, Any]]:
+    def facts(self, known: set[str]) -> dict[str, NodeFacts]:
         """What nodes said when they were started; only those that are not known."""
         return {name: node.facts for name, node in self._nodes.items() if name not in known}
 
@@ -152,7 +154,7 @@ class ControlPlane:
             found = self._channels.setdefault(name, Channel(name, self.write))
         return found
 
-    def start(self, one: NodePlan) -> Mapping[str, Any]:
+    def start(self, one: NodePlan) -> NodeFacts:
         """Have the owner start a node.
 
         Returns:
@@ -173,7 +175,7 @@ class ControlPlane:
             del self._starts[number]
         if "error" in answer:
             raise wire.error_from_data(answer["error"])
-        facts: Mapping[str, Any] = answer["facts"]
+        facts: NodeFacts = answer["facts"]
         return facts
 
     def end(self, name: str) -> None:
@@ -280,7 +282,7 @@ class ControlPlane:
             raise KitError(f"{method!r} is none of {', '.join(_API)}")
         return to_dict(getattr(self._standing.api, method)(from_dict(dict(object))))
 
-    def _add_nodes(self, plans: str, facts: Mapping[str, Mapping[str, Any]]) -> None:
+    def _add_nodes(self, plans: str, facts: Mapping[str, NodeFacts]) -> None:
         self._standing.join(wire.unpack(plans), facts)
         self._loads = True
 

@@ -38,11 +38,14 @@ class Channel(Conversation):
 
 
 class RemoteHandle:
-    """Stands in for a node's container where there is none to be held (`kitlib.cluster.nodes.container.NodeHandle`).
+    """The handle of a node whose container another process holds (`kitlib.cluster.nodes.interfaces.NodeHandle`).
 
     Args:
-        link: to the node. end: tells the owner to end it.
+        link: to the node.
+        end: tells the owner to end it.
     """
+
+    id = ""
 
     def __init__(self, link: Channel, end: Callable[[str], None]) -> None:
         self.link, self._end = link, end

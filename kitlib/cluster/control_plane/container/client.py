@@ -23,7 +23,7 @@ from kitlib.cluster.control_plane.container import wire
 from kitlib.cluster.control_plane.container.relay import ControlPlaneGone, Relay
 from kitlib.cluster.control_plane.container.replica import Replica
 from kitlib.cluster.control_plane.polling import TICK, PollingCluster, RealClock
-from kitlib.cluster.nodes.container import ContainerNode, config_of
+from kitlib.cluster.nodes.container import ContainerNode, container_node_config
 from kitlib.cluster.nodes.plan import NodePlan, plan
 from kitlib.cluster.nodes.provision import Provisioner, Show, start_all
 from kitlib.node.real.container import Privilege
@@ -148,7 +148,7 @@ class ContainerControlPlaneClient(PollingCluster):
 
     def _settled(self, one: NodePlan) -> NodePlan:
         """The plan with its kubelet's settings read: files of this machine are not there in a container."""
-        return replace(one, kubelet=config_of(one, self.release).settings)
+        return replace(one, kubelet=container_node_config(one, self.release).settings)
 
     def _settled_groups(self, autoscaler: Any) -> Any:
         """The autoscaler's arguments, with the settings of its nodes' kubelets read here."""

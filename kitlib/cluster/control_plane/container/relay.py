@@ -13,7 +13,7 @@ from typing import Any
 
 from kitlib.api.release import Release
 from kitlib.cluster.control_plane.container import wire
-from kitlib.cluster.nodes.container import config_of
+from kitlib.cluster.nodes.container import container_node_config
 from kitlib.cluster.nodes.plan import NodePlan
 from kitlib.cluster.nodes.provision import Provisioner
 from kitlib.kubelet.cm.node_config import NodeConfig
@@ -128,7 +128,7 @@ class Relay:
 
     def begin(self, one: NodePlan, number: int) -> None:
         """Start a node's container and its kubelet, which does not wait for a control plane to be there."""
-        config = config_of(one, self._release)
+        config = container_node_config(one, self._release)
         made, notes = self._provisioner.begin(one, config, number, self._link)
         wanted = protocol.config_to_data(config)
         self.facts[one.name] = made.link.ask("start", timeout=BEGINS, version=protocol.VERSION, config=wanted)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kitlib.cluster.nodes.container import of_node
+from kitlib.cluster.nodes.kernel_log import lines_of_node
 
 
 def report(path: str, name: str) -> list[str]:
@@ -16,10 +16,10 @@ def report(path: str, name: str) -> list[str]:
 def test_reports_of_other_nodes_are_left_out() -> None:
     mine, pods = report("/docker/aaa/kubepods", "a"), report("/system.slice/x/poduid-1", "b")
     other = report("/docker/bbb/kubepods", "c")
-    assert of_node([*mine, *other, *pods], ["aaa", "uid-1"]) == [*mine, *pods]
-    assert of_node([], ["aaa"]) == []
+    assert lines_of_node([*mine, *other, *pods], ["aaa", "uid-1"]) == [*mine, *pods]
+    assert lines_of_node([], ["aaa"]) == []
 
 
 def test_a_report_without_paths_is_shown_as_it_is() -> None:
     old = ["<4>[1.0] a invoked oom-killer", "<3>[1.0] Killed process 7 (a)"]
-    assert of_node(old, ["aaa"]) == old
+    assert lines_of_node(old, ["aaa"]) == old

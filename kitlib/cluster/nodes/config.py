@@ -1,0 +1,24 @@
+"""What the kubelet of a planned node works with."""
+
+from __future__ import annotations
+
+from kitlib.api.release import Release
+from kitlib.cluster.nodes.plan import NodePlan
+from kitlib.kubelet.app.read import read_settings
+from kitlib.kubelet.cm.node_config import NodeConfig
+
+
+def node_config(plan: NodePlan, release: Release) -> NodeConfig:
+    """The configuration of a node's kubelet.
+
+    Raises:
+        SettingsError: for settings with which a kubelet would not start; with its messages.
+    """
+    return NodeConfig(
+        machine=plan.machine,
+        settings=read_settings(plan.kubelet, release=release),
+        release=release,
+        name=plan.name,
+        resources=plan.resources,
+        devices=plan.plugins,
+    )

@@ -1,0 +1,164 @@
+"""The processes of a node in a container: what /proc shows of them, and what they use."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+from kitlib.api.errors import KitError, NotFound
+from kitlib.cluster.nodes.interfaces import Owners, Record, Usages
+from kitlib.node.real.link import Conversation
+
+RATE_WINDOW = 0.5
+"""Seconds over which a rate of CPU use is computed at least."""
+SIGNALS = range(1, 65)
+
+
+@dataclass(frozen=True)
+class ContainerProcess:
+    """A process on a real node, as /proc shows it.
+
+    Attributes:
+        pid: in the node's own pid namespace.
+        name: its command.
+        cgroup: its path.
+        memory: resident bytes.
+        page_tables: bytes.
+        oom_score: now, 0 to 2000.
+        oom_score_adj: now, -1000 to 1000.
+        cpus: ids of the processors that it may use, as a list (`0-3`).
+        namespace: of its pod.
+        pod: its name.
+        container: its name; "" = the pause container.
+        first: whether it is the container's first.
+        rate: CPUs that the container gets; only its first process carries it.
+        refused: the oom_score_adj that the kubelet wanted and the host refused; None = it has what was wanted.
+    """
+
+    pid: int
+    name: str
+    cgroup: str
+    memory: int
+    page_tables: int
+    oom_score: int
+    oom_score_adj: int
+    cpus: str
+    namespace: str
+    pod: str
+    container: str
+    first: bool
+    rate: float = 0.0
+    refused: int | None = None
+
+
+class ContainerProcesses(ABC):
+    """The questions about processes that a node's agent answers."""
+
+    name: str
+    _record: Record
+
+    def __init__(self) -> None:
+        self._used: tuple[float, float] = (0.0, 0.0)
+        self._rate = 0.0
+
+    @property
+    @abstractmethod
+    def link(self) -> Conversation:
+        """The connection to the node."""
+
+    def processes(self) -> list[ContainerProcess]:
+        """What `ps` shows of the containers, oldest first."""
+        rates = {(n, p, c): cpus for n, p, c, cpus, _ in self.link.ask("usages")}
+        return [
+            ContainerProcess(
+                pid=one["pid"],
+                name=one["command"],
+                cgroup=one["path"],
+                memory=one["rss"],
+                page_tables=one["page_tables"],
+                oom_score=one["oom_score"],
+                oom_score_adj=one["oom_score_adj"],
+                cpus=one["cpus"],
+                namespace=one["namespace"],
+                pod=one["pod"],
+                container=one["container"],
+                first=one["first"],
+                refused=one["refused"],
+                rate=rates.get((one["namespace"], one["pod"], one["container"]), 0.0) if one["first"] else 0.0,
+            )
+            for one in self.link.ask("processes")
+        ]
+
+    def owners(self) -> Owners:
+        """Process id -> (namespace, pod, container) of what runs for pods; pause containers are left out."""
+        listed = self.link.ask("processes")
+        return {one["pid"]: (one["namespace"], one["pod"], one["container"]) for one in listed if one["container"]}
+
+    def process(self, pod: str, container: str = "", namespace: str = "default") -> ContainerProcess:
+        """The first process of a container.
+
+        Raises:
+            NotFound: where it does not run.
+        """
+        for one in self.processes():
+            ours = (one.pod, one.namespace) == (pod, namespace) and one.first and one.container
+            if ours and container in ("", one.container):
+                return one
+        raise NotFound("processes", f"{namespace}/{pod}/{container}")
+
+    def proc(self, pod: str, container: str = "", namespace: str = "default") -> dict[str, str]:
+        """What /proc/PID of a container's process says: cgroup, oom_score, oom_score_adj, Cpus_allowed_list."""
+        pid = self.process(pod, container, namespace).pid
+        for one in self.link.ask("processes"):
+            if one["pid"] == pid:
+                return {
+                    "cgroup": one["cgroup"],
+                    "oom_score": str(one["oom_score"]),
+                    "oom_score_adj": str(one["oom_score_adj"]),
+                    "Cpus_allowed_list": one["cpus"],
+                }
+        raise NotFound("processes", f"{namespace}/{pod}/{container}")
+
+    def refused_scores(self) -> dict[tuple[str, str, str], int]:
+        """(namespace, pod, container) -> the oom_score_adj that the kubelet wanted and the host refused."""
+        found = self.link.ask("processes")
+        return {(o["namespace"], o["pod"], o["container"]): o["refused"] for o in found if o["refused"] is not None}
+
+    def usages(self) -> Usages:
+        """(namespace, pod) -> container -> CPUs that it gets now, and bytes of memory."""
+        found: Usages = {}
+        for namespace, pod, container, cpus, memory in self.link.ask("usages"):
+            found.setdefault((namespace, pod), {})[container] = (cpus, memory)
+        return found
+
+    def total_usage(self) -> tuple[float, int]:
+        """CPUs that the node has used since the last call, and bytes of memory that it uses now.
+
+        The first call takes half a second; one soon after another returns the same rate.
+        """
+        seconds, memory = self.link.ask("total_usage")
+        if not self._used[0]:
+            self._used = (time.monotonic(), seconds)
+            time.sleep(RATE_WINDOW)
+            seconds, memory = self.link.ask("total_usage")
+        now, (then, before) = time.monotonic(), self._used
+        if now - then >= RATE_WINDOW:
+            self._rate = max(0.0, (seconds - before) / (now - then))
+            self._used = (now, seconds)
+        return self._rate, int(memory)
+
+    def usage(self, path: str) -> int:
+        """Bytes of memory that a cgroup and those below it use, without inactive page cache."""
+        return int(self.link.ask("usage", path=path))
+
+    def logs(self, pod: str, container: str = "", namespace: str = "default") -> str:
+        """The last of a container's output."""
+        return str(self.link.ask("logs", namespace=namespace, pod=pod, container=container))
+
+    def signal(self, pod: str, container: str, signal: int = 9, namespace: str = "default") -> None:
+        """Send a signal to a container's first process, as `kill` inside the node does."""
+        if signal not in SIGNALS:
+            raise KitError(f"signal: must be a number from 1 to 64, got {signal}")
+        self.link.ask("signal", namespace=namespace, pod=pod, container=container, number=signal)
+        self._record("signal", node=self.name, pod=pod, container=container, signal=signal)

@@ -1,0 +1,25 @@
+"""Which lines of a host's kernel log belong to one node."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def lines_of_node(lines: Sequence[str], marks: Sequence[str]) -> list[str]:
+    """The OOM killer's reports about one node: the log is the host's, and other nodes write into it too.
+
+    Args:
+        lines: of the log.
+        marks: the id of the node's container and the UIDs of its pods; the cgroups' paths name them.
+    """
+    reports: list[list[str]] = []
+    for line in lines:
+        if not reports or "invoked oom-killer" in line:
+            reports.append([])
+        reports[-1].append(line)
+    kept: list[str] = []
+    for report in reports:
+        paths = [line for line in report if "task_memcg=" in line]
+        if not paths or any(mark and mark in line for mark in marks for line in paths):
+            kept += report
+    return kept

@@ -1,0 +1,45 @@
+"""The Node object that a kubelet registers: capacity, allocatable, first conditions, addresses, images.
+
+Source: kubelet nodestatus (MachineInfo, Images), kubelet_node_status.go (initialNode).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from kitlib.api.core import ContainerImage, Node
+from kitlib.api.resource import Quantity
+from kitlib.cluster.nodes.plan import NodePlan
+from kitlib.kubelet.cm.node_allocatable import node_status
+from kitlib.kubelet.cm.node_config import NodeConfig
+from kitlib.kubelet.images.image_gc import Image
+from kitlib.kubelet.loop.node_conditions import first_conditions
+
+MAX_IMAGES = 50
+"""Images that a node's status lists. Source: KubeletConfiguration nodeStatusMaxImages."""
+
+
+def node_object(plan: NodePlan, config: NodeConfig, now: datetime) -> Node:
+    """The Node object with capacity and allocatable as the kubelet publishes them."""
+    node = plan.node()
+    settings = config.settings
+    found = node_status(plan.machine, config.reservations, settings.max_pods, settings.pods_per_core)
+    offered = {name: Quantity.from_int(n, "DecimalSI") for name, n in plan.offered.items()}
+    node.status.capacity = {**found.capacity, **offered}
+    node.status.allocatable = {**found.allocatable, **offered}
+    node.status.conditions = first_conditions(now)
+    node.status.addresses = [{"type": "Hostname", "address": plan.name}]  # no IP: a node has no network
+    node.status.images = image_list(plan.images)
+    node.status.node_info = {
+        "kubeletVersion": f"v{config.release.name}.0",
+        "operatingSystem": "linux",
+        "architecture": "amd64",
+    }
+    return node
+
+
+def image_list(images: Iterable[Image]) -> list[ContainerImage]:
+    """As a node's status shows them, the largest first. Source: nodestatus.Images."""
+    ordered = sorted(images, key=lambda image: -image.size)[:MAX_IMAGES]
+    return [ContainerImage(names=[image.name], size_bytes=image.size) for image in ordered]

@@ -1,0 +1,96 @@
+"""What a node's agent reports over its connection, written into the object store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import TypedDict
+
+from kitlib.api.core import Pod
+from kitlib.api.meta import ObjectMeta
+from kitlib.api.serialize import from_dict
+from kitlib.cluster.admission.apiserver import APIServer
+from kitlib.cluster.nodes.pod_sync import PodSync
+from kitlib.cluster.nodes.reports import StoreReports
+from kitlib.node.real import protocol
+
+
+class Report(TypedDict, total=False):
+    """A message of the agent, as `kitlib.node.real.protocol` describes it.
+
+    Attributes:
+        report: event, condition, status or gone.
+        pod: namespace, name and UID; empty for the node itself.
+        kind, reason, message, field: of an event.
+        condition: of the node.
+        status: of the pod.
+    """
+
+    report: str
+    pod: list[str]
+    kind: str
+    reason: str
+    message: str
+    field: str
+    condition: dict[str, object]
+    status: dict[str, object]
+
+
+class ReportWriter:
+    """Writes the reports of one node.
+
+    Args:
+        node: its name.
+        start: the date before the first report.
+    """
+
+    def __init__(self, node: str, start: datetime) -> None:
+        self._reports = StoreReports(node, start)
+
+    def write(self, api: APIServer, report: Report, pod_sync: PodSync) -> None:
+        """Write one report.
+
+        Args:
+            api: of the cluster.
+            report: as it came.
+            pod_sync: what the node knows; a status that it reports itself need not be sent to it.
+        """
+        self._reports.api = api
+        kind = report["report"]
+        pod = _pod_of(report["pod"]) if report.get("pod") else None
+        if kind == "event":
+            about = _standing(api, pod) if pod is not None else None
+            if about is not None or pod is None:
+                self._reports.event(about, report["kind"], report["reason"], report["message"], report.get("field", ""))
+        elif kind == "condition":
+            self._reports.condition(protocol.condition_from_data(report["condition"]))
+        elif pod is not None and kind == "gone":
+            self._reports.gone(pod)
+        elif pod is not None and kind == "status":
+            self._write_status(api, pod, report["status"], pod_sync)
+
+    def _write_status(self, api: APIServer, pod: Pod, status: Mapping[str, object], pod_sync: PodSync) -> None:
+        """A pod's status, beside the conditions that others own (PodScheduled)."""
+        standing = _standing(api, pod)
+        if standing is None:
+            return
+        reported: Pod = from_dict({"metadata": {"name": pod.name}, "status": status}, Pod)
+        ours = {c.type for c in reported.status.conditions}
+        reported.status.conditions += [c for c in standing.status.conditions if c.type not in ours]
+        reported.status.qos_class = standing.status.qos_class
+        known = pod_sync.knows(standing)
+        self._reports.status(pod, reported.status)
+        after = _standing(api, pod)
+        if known and after is not None:
+            pod_sync.record_reported(after)
+
+
+def _pod_of(key: Sequence[str]) -> Pod:
+    namespace, name, uid = key
+    return Pod(metadata=ObjectMeta(name=name, namespace=namespace, uid=uid))
+
+
+def _standing(api: APIServer, pod: Pod) -> Pod | None:
+    """The stored pod, unless another one has its name by now."""
+    found: Pod | None = api.store.find(Pod, pod.name, pod.namespace)
+    return found if found is not None and found.metadata.uid == pod.metadata.uid else None
