@@ -93,10 +93,21 @@ def compile_selector(text: str) -> Callable[[Subject], bool]:
     def selects(device: Subject) -> bool:
         answer = run({"device": device})
         if not isinstance(answer, bool):
-            raise EvaluationError(f"CEL result of type {lib.type_of(answer)} could not be converted to bool")
+            kind = lib.type_of(answer)
+            problem = _NO_BOOL.get(kind, f"unsupported native conversion from {kind} to 'bool'")
+            raise EvaluationError(f"CEL result of type {kind} could not be converted to bool: {problem}")
         return answer
 
     return selects
+
+
+_NO_BOOL = {
+    lib.INT: "unsupported type conversion from 'int' to bool",
+    lib.DOUBLE: "type conversion error from Double to 'bool'",
+    LIST: "type conversion error from list to 'bool'",
+    MAP: "type conversion error from map to 'bool'",
+}
+"""Words of cel-go's ConvertToNative, where a type has words of its own."""
 
 
 def _shown(kind: str) -> str:
@@ -129,6 +140,8 @@ class _Compiler:
     def _name(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
         name = node.value
         if name not in scope:
+            if name in lib.TYPES:
+                return lib.TYPE, lambda _: lib.TypeName(name)
             raise self.wrong(node, f"undeclared reference to '{name}' (in container '')")
         return scope[name], lambda names: names[name]
 

@@ -18,6 +18,9 @@ from kitlib.api.resource import Quantity, QuantityError
 ANY, BOOL, INT, DOUBLE, STRING, LIST, MAP, NULL = "dyn", "bool", "int", "double", "string", "list", "map", "null_type"
 QUANTITY, SEMVER, OPTIONAL = "kubernetes.Quantity", "kubernetes.Semver", "optional_type"
 NUMBERS = (INT, DOUBLE)
+TYPE = "type"
+TYPES = frozenset({BOOL, INT, "uint", DOUBLE, STRING, "bytes", LIST, MAP, NULL, TYPE})
+"""Types that have a name in expressions, as in `type(x) == string`."""
 
 
 class EvaluationError(KitError):
@@ -53,6 +56,10 @@ class Semver:
         return self._order < other._order
 
 
+class TypeName(str):
+    """A type as a value: what `type(x)` gives."""
+
+
 @dataclass(frozen=True)
 class Maybe:
     """An optional value, as `.?` makes them."""
@@ -80,6 +87,7 @@ def type_of(value: Any) -> str:
 
 
 _TYPES: tuple[tuple[type, str], ...] = (
+    (TypeName, TYPE),
     (bool, BOOL),
     (int, INT),
     (float, DOUBLE),
@@ -165,6 +173,7 @@ FUNCTIONS: dict[str, list[Overload]] = {
     "double": [Overload((kind,), DOUBLE, _float) for kind in (INT, DOUBLE, STRING)],
     "string": [Overload((kind,), STRING, _printed) for kind in (INT, DOUBLE, STRING, BOOL)],
     "bool": [Overload((BOOL,), BOOL, bool)],
+    "type": [Overload((ANY,), TYPE, lambda value: TypeName(type_of(value)))],
     "dyn": [Overload((ANY,), ANY, lambda value: value)],
     "matches": [Overload((STRING, STRING), BOOL, _matches)],
 }

@@ -61,6 +61,13 @@ def parse(text: str) -> Node:
     return _Parser(text).whole()
 
 
+_OPERAND = (
+    " expecting {'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, "
+    "IDENTIFIER}"
+)
+"""What may stand where an operand is missing, as cel-go's parser lists it."""
+
+
 def wrong(text: str, at: int, problem: str) -> CompileError:
     """An error as cel-go reports it: line, column, and a mark below."""
     line = text.count("\n", 0, at) + 1
@@ -92,9 +99,9 @@ class _Parser:
             raise self.unexpected()
         return made
 
-    def unexpected(self) -> CompileError:
+    def unexpected(self, expecting: str = "") -> CompileError:
         _, shown, at = self.tokens[self.place]
-        return wrong(self.text, at, f"Syntax error: mismatched input '{shown}'")
+        return wrong(self.text, at, f"Syntax error: mismatched input '{shown}'{expecting}")
 
     def take(self, *marks: str) -> str:
         """The next token where it is one of these; "" = it is not."""
@@ -172,7 +179,9 @@ class _Parser:
                 return Node("list", None, tuple(self.listed("]")), at)
             if self.take("{"):
                 return self.mapping(at)
-            raise self.unexpected()
+            raise self.unexpected(_OPERAND)
+        if kind == "end":
+            raise self.unexpected(_OPERAND)
         self.place += 1
         if kind == "int":
             return Node("literal", int(shown, 0) if "x" in shown else int(shown), at=at)

@@ -74,7 +74,7 @@ def claims_of(pod: Pod, find: Callable[[str, str], ResourceClaim | None]) -> Ite
             raise ClaimError(f'resourceclaim "{claim.name}" is being deleted')
         if must_own and not is_for_pod(claim, pod):
             raise ClaimError(
-                f"ResourceClaim {claim.key} was not created for pod {pod.key} (pod is not owner)",
+                f"ResourceClaim {claim.key} was not created for Pod {pod.key} (Pod is not owner)",
             )
         yield wanted.name, claim
 

@@ -48,6 +48,7 @@ def scheduler_of(case: dict[str, Any], **settings: Any) -> Scheduler:
         for one in made:
             if kind not in (Namespace, Node):
                 one.metadata.namespace = one.metadata.namespace or "default"
+            set_defaults(one)
         return made
 
     return Scheduler(

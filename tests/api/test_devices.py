@@ -242,7 +242,7 @@ def test_a_pod_may_not_use_a_claim_that_was_made_for_another() -> None:
         resourceClaimStatuses=[{"name": "gpu", "resourceClaimName": "c"}],
     )
     made = claim()
-    with pytest.raises(ClaimError, match=r"default/c was not created for pod default/web \(pod is not owner\)"):
+    with pytest.raises(ClaimError, match=r"default/c was not created for Pod default/web \(Pod is not owner\)"):
         list(claims_of(waits, lambda *_: made))
     owner = {"apiVersion": "v1", "kind": "Pod", "name": "web", "uid": "u", "controller": True}
     owned = from_dict({**to_dict(made), "metadata": {**to_dict(made)["metadata"], "ownerReferences": [owner]}})

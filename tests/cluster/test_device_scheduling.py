@@ -107,8 +107,7 @@ def test_what_is_broken_is_tried_again_after_its_back_off_and_says_why(cluster: 
     apply(cluster, "x")
     message = cluster.decision("x").message
     assert message == (
-        'running "DynamicResources" filter plugin: class gpu: selector #0 on device gpu.example.com/b/gpu-0: '
-        "CEL runtime error: no such key: z"
+        'running "DynamicResources" filter plugin: class gpu: selector #0: CEL runtime error: no such key: z'
     )
     cluster.advance(10)
     (event,) = [one for one in cluster.events() if one.reason == "FailedScheduling"]

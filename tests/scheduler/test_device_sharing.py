@@ -12,7 +12,6 @@ from kitlib.api.release import Release
 from kitlib.api.serialize import to_dict
 from kitlib.scheduler.plugins.dynamicresources.allocator import FailedOnNode
 from tests.scheduler.device_cases import (
-    DRIVER,
     allocator,
     claim,
     device,
@@ -58,15 +57,33 @@ def test_several_claims_share_a_device_as_long_as_its_capacity_lasts() -> None:
     found = allocator(slices, claim(share("6G"), name="one"), claim(share("4G"), name="other")).allocate(node())
     assert found is not None and given_out(found) == [["nic"], ["nic"]]
     results = [one.devices.results[0] for one in found]
-    assert [to_dict(one)["consumedCapacity"] for one in results] == [
-        {f"{DRIVER}/bandwidth": "6G"},
-        {f"{DRIVER}/bandwidth": "4G"},
-    ]
+    assert [to_dict(one)["consumedCapacity"] for one in results] == [{"bandwidth": "6G"}, {"bandwidth": "4G"}]
     assert results[0].share_id != results[1].share_id and all(one.share_id for one in results)
     assert allocator(slices, claim(share("6G"), name="one"), claim(share("5G"), name="other")).allocate(node()) is None
-    held = holding("nic", shareID="x", consumedCapacity={f"{DRIVER}/bandwidth": "7G"})
+    held = holding("nic", shareID="x", consumedCapacity={"bandwidth": "7G"})
     assert given_out(allocator(slices, claim(share("3G")), others=[held]).allocate(node())) == [["nic"]]
     assert allocator(slices, claim(share("4G")), others=[held]).allocate(node()) is None
+
+
+def test_a_request_never_gets_two_parts_of_one_device() -> None:
+    two = exactly(count=2, capacity={"requests": {"bandwidth": "1G"}})
+    assert allocator([published(shared())], claim(two)).allocate(node()) is None
+    assert given_out(allocator([published(shared("n0"), shared("n1"))], claim(two)).allocate(node())) == [["n0", "n1"]]
+    each = claim(exactly("x"), exactly("y"))
+    assert given_out(allocator([published(shared(default="1G"))], each).allocate(node())) == [["nic", "nic"]]
+
+
+def test_counters_of_a_refused_device_stay_consumed_on_that_node() -> None:
+    """kube-scheduler 1.36 does not give back what it consumed for a device that a taint then refuses."""
+    taint = {"key": "broken", "value": "x", "effect": "NoSchedule"}
+
+    def part(name: str, memory: str, **more: Any) -> dict[str, Any]:
+        used = {"counterSet": "s", "counters": {"memory": {"value": memory}}}
+        return device(name, consumesCounters=[used], **more)
+
+    counters = published(name="a", count=2, sharedCounters=[{"name": "s", "counters": {"memory": {"value": "80Gi"}}}])
+    slices = [counters, published(part("d0", "20Gi", taints=[taint]), part("d1", "80Gi"), part("d2", "20Gi"), count=2)]
+    assert given_out(allocator(slices, claim(exactly())).allocate(node())) == [["d2"]]
 
 
 @pytest.mark.parametrize(
@@ -86,7 +103,7 @@ def test_what_a_request_consumes_follows_the_devices_policy(
     policy: dict[str, Any], asked: str | None, consumed: str | None
 ) -> None:
     found = allocator([published(shared(**policy))], claim(share(asked))).allocate(node())
-    amount = found and to_dict(found[0].devices.results[0])["consumedCapacity"][f"{DRIVER}/bandwidth"]
+    amount = found and to_dict(found[0].devices.results[0])["consumedCapacity"]["bandwidth"]
     assert amount == consumed
 
 

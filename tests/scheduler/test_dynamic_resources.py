@@ -188,8 +188,7 @@ def test_an_error_in_a_selector_ends_the_cycle_with_its_text() -> None:
     decision = scheduler(claim(request={"name": "r", "exactly": broken})).explain(pod("p", "one"))
     assert decision.failed and decision.preemption is None and decision.unschedulable_plugins == []
     assert decision.message == (
-        'running "DynamicResources" filter plugin: claim default/one: selector #0 on device gpu.example.com/a/gpu-0: '
-        "CEL runtime error: no such key: z"
+        'running "DynamicResources" filter plugin: claim default/one: selector #0: CEL runtime error: no such key: z'
     )
     assert "cannot decide about pod default/p" in decision.explain()
 

@@ -91,15 +91,16 @@ class _Search:
     """The search on one node.
 
     Attributes:
-        pools: that the node reaches. offers: the devices of those that are usable. shares: whether one of these can
-            serve several requests. everything: request -> its devices. picks: chosen so far. steps: devices tried.
+        pools: that the node reaches. offers: the devices of those that are usable.
+        everything: request -> its devices. picks: chosen so far.
+        counters: pool -> (counter set, counter) -> billionths that the search has consumed. steps: devices tried.
     """
 
     pools: list[tuple[Pool, list[Offer]]]
     offers: list[Offer]
-    shares: bool
     everything: dict[Wanted, list[Offer]] = field(default_factory=dict)
     picks: list[Pick] = field(default_factory=list)
+    counters: dict[str, dict[tuple[str, str], int]] = field(default_factory=dict)
     steps: int = 0
 
 
@@ -123,7 +124,7 @@ class Allocator:
         self._enabled: Callable[[str], bool] = release.enabled
         self._requests: list[list[Wanted]] | None = None
         self._selected: dict[tuple[int, DeviceID], bool] = {}
-        self._left: dict[Pool, dict[str, dict[str, int]]] = {}
+        self._left: dict[str, dict[tuple[str, str], int]] = {}
 
     def allocate(self, node: Node) -> list[AllocationResult] | None:
         """The devices of every claim if the pod runs on the node; None = they cannot all be served there.
@@ -194,7 +195,7 @@ class Allocator:
     def _look_around(self, node: Node) -> _Search:
         pools = self.inventory.near(node, self._enabled("DRAPartitionableDevices"))
         usable = [offer for pool, offers in pools if not pool.incomplete and not pool.invalid for offer in offers]
-        return _Search(pools, usable, any(offer.device.allow_multiple_allocations for offer in usable))
+        return _Search(pools, usable)
 
     def _all_devices(self, wanted: Wanted, search: _Search) -> list[Offer]:
         """What "all" means on this node; nothing may be missing then."""
@@ -206,7 +207,14 @@ class Allocator:
                     f"claim {claim.key}, request {wanted.sub or wanted.request}: asks for all devices, but resource "
                     f"pool {pool} is currently {problem}"
                 )
-        return [offer for offer in search.offers if self.selects(wanted, offer)]
+        return [offer for offer in search.offers if self.selects(wanted, offer) and self._has_capacity(wanted, offer)]
+
+    def _has_capacity(self, wanted: Wanted, offer: Offer) -> bool:
+        """Whether a device has what a request for all devices consumes. Source: CmpRequestOverCapacity."""
+        if not self._enabled("DRAConsumableCapacity"):
+            return True
+        consumes = consumed_by(wanted.asked.capacity, offer)
+        return consumes is not None and (not self._is_shared(offer) or self._enough((), consumes, offer))
 
     def _number(self, wanted: Wanted, search: _Search) -> int:
         return len(search.everything[wanted]) if wanted.everything else wanted.asked.count
@@ -240,45 +248,65 @@ class Allocator:
             return False
         offers = search.everything[wanted] if wanted.everything else search.offers
         for number in range(start, len(offers)):
-            if len(offers) - number < missing and not search.shares:
+            if len(offers) - number < missing:
+                self._ask_selectors(search, wanted, offers[number:])
                 return False
             search.steps += 1
             if search.steps > MOST_STEPS:
                 raise FailedOnNode("timed out trying to allocate devices")
-            pick = self.pick(search.picks, wanted, offers[number])
+            pick = self.pick(search, wanted, offers[number])
             if pick is not None:
                 search.picks.append(pick)
-                again = pick.consumes is not None and not wanted.everything  # of a shared device one may have two parts
-                if self._take(search, place, wanted, missing - 1, number if again else number + 1):
+                # of a shared device a request never gets two parts. Source: allocateOne, nextLocation
+                if self._take(search, place, wanted, missing - 1, number + 1):
                     return True
-                search.picks.pop()
+                self._give_back(search, pick)
             if wanted.everything:
                 return False  # it needs each of them
         return False
 
-    def pick(self, picks: Sequence[Pick], wanted: Wanted, offer: Offer) -> Pick | None:
+    def _ask_selectors(self, search: _Search, wanted: Wanted, offers: Sequence[Offer]) -> None:
+        """Ask the selectors about devices that cannot suffice any more: an error in one of them still counts.
+
+        Raises:
+            AllocationError: a selector fails.
+        """
+        if not wanted.everything:
+            for offer in offers:
+                if not self._in_use(search.picks, wanted, offer):
+                    self.selects(wanted, offer)
+
+    def pick(self, search: _Search, wanted: Wanted, offer: Offer) -> Pick | None:
         """The device for the request, beside what is chosen already; None = it does not do. Source: allocateDevice."""
-        shared = bool(offer.device.allow_multiple_allocations) and self._enabled("DRAConsumableCapacity")
-        if self._in_use(picks, wanted, offer, shared) or not self.selects(wanted, offer):
+        picks = search.picks
+        if self._in_use(picks, wanted, offer) or not self.selects(wanted, offer):
             return None
-        if any(
-            repels(taint) and not any(tolerates(one, taint) for one in wanted.asked.tolerations)
-            for taint in (offer.device.taints if self._enabled("DRADeviceTaints") else ())
-        ):
-            return None
+        shared = self._is_shared(offer)
         consumes: Mapping[str, Quantity] | None = None
-        if shared or (wanted.asked.capacity is not None and self._enabled("DRAConsumableCapacity")):
+        if self._enabled("DRAConsumableCapacity"):
             consumes = consumed_by(wanted.asked.capacity, offer)
             if consumes is None or (shared and not self._enough(picks, consumes, offer)):
                 return None
         pick = Pick(wanted, offer, consumes if shared else None)
-        if not self._counters_left(picks, offer) or not self._keeps_constraints(picks, pick):
+        if not self._take_counters(search, offer) or self._repelled(wanted, offer):
             return None
-        return pick
+        return pick if self._keeps_constraints(picks, pick) else None
 
-    def _in_use(self, picks: Sequence[Pick], wanted: Wanted, offer: Offer, shared: bool) -> bool:
+    def _repelled(self, wanted: Wanted, offer: Offer) -> bool:
+        """Whether a taint of the device keeps the request away. Source: taintPreventsAllocation."""
+        taints = offer.device.taints if self._enabled("DRADeviceTaints") else ()
+        return any(
+            repels(taint) and not any(tolerates(one, taint) for one in wanted.asked.tolerations) for taint in taints
+        )
+
+    def _is_shared(self, offer: Offer) -> bool:
+        return bool(offer.device.allow_multiple_allocations) and self._enabled("DRAConsumableCapacity")
+
+    def _in_use(self, picks: Sequence[Pick], wanted: Wanted, offer: Offer) -> bool:
+        """Source: deviceInUse, allocatingDeviceForClaim."""
+        shared = self._is_shared(offer)
         if wanted.admin:
-            return any(pick.offer is offer and pick.wanted.claim == wanted.claim for pick in picks)
+            return not shared and any(pick.offer is offer and pick.wanted.claim == wanted.claim for pick in picks)
         if offer.id in self.allocated.whole:
             return True
         return not shared and (offer.id in self.allocated.shares or any(pick.offer is offer for pick in picks))
@@ -290,40 +318,56 @@ class Allocator:
                 used.consume(offer.id, pick.consumes)
         return fits_beside(consumes, used.shares[offer.id], offer)
 
-    def _counters_left(self, picks: Sequence[Pick], offer: Offer) -> bool:
-        """Whether the counters that the device shares with others suffice. Source: checkAvailableCounters.
+    def _take_counters(self, search: _Search, offer: Offer) -> bool:
+        """Consume the counters that the device shares with others, if they suffice. Source: checkAvailableCounters.
 
-        Another part of a shared device costs no more counters.
+        What was consumed stays consumed where a taint or a constraint refuses the device afterwards, and where a part
+        of a shared device is given back: kube-scheduler 1.36 forgets it only at the end of the search on the node.
         """
-        if not offer.device.consumes_counters or offer.id in self.allocated.shares:
+        if not offer.device.consumes_counters or (self._is_shared(offer) and self._capacity_in_use(search, offer)):
             return True
         if not self._enabled("DRAPartitionableDevices"):
             return False
-        if offer.device.allow_multiple_allocations and any(pick.offer is offer for pick in picks):
-            return True
-        pool = next(one for one in self.inventory.pools if (one.driver, one.name) == offer.id[:2])
-        used: dict[tuple[str, str], int] = {}
-        beside = [pick for pick in picks if pick.offer.id[:2] == offer.id[:2]]
-        once = {pick.offer.id: pick.offer for pick in beside if pick.consumes is not None}
-        for one in (*once.values(), *(pick.offer for pick in beside if pick.consumes is None), offer):
-            for consumed in one.device.consumes_counters:
-                for name, counter in consumed.counters.items():
-                    key = (consumed.counter_set, name)
-                    used[key] = used.get(key, 0) + counter.value.nano
-        left = self._counters(pool)
-        return all(amount <= left.get(shared, {}).get(name, 0) for (shared, name), amount in used.items())
+        left = self._counters(offer)
+        taken = search.counters.setdefault(offer.id.pool, {})
+        self._count(taken, offer, 1)
+        if any(taken.get(key, 0) > amount for key, amount in left.items()):
+            self._count(taken, offer, -1)
+            return False
+        return True
 
-    def _counters(self, pool: Pool) -> dict[str, dict[str, int]]:
-        """What the allocated devices of a pool have left of its counters."""
-        if pool not in self._left:
-            left = {name: dict(counters) for name, counters in pool.counters.items()}
-            for offer in (one for _, offers in pool.offers for one in offers if self.allocated.has(one.id)):
-                for consumed in offer.device.consumes_counters:
-                    for name, counter in consumed.counters.items():
-                        left.setdefault(consumed.counter_set, {}).setdefault(name, 0)
-                        left[consumed.counter_set][name] -= counter.value.nano
-            self._left[pool] = left
-        return self._left[pool]
+    def _count(self, taken: dict[tuple[str, str], int], offer: Offer, sign: int) -> None:
+        for consumed in offer.device.consumes_counters:
+            for name, counter in consumed.counters.items():
+                key = consumed.counter_set, name
+                taken[key] = taken.get(key, 0) + sign * counter.value.nano
+
+    def _capacity_in_use(self, search: _Search, offer: Offer) -> bool:
+        """Whether a part of a shared device is given away. Source: deviceCapacityInUse."""
+        return offer.id in self.allocated.shares or any(pick.offer is offer for pick in search.picks)
+
+    def _give_back(self, search: _Search, pick: Pick) -> None:
+        """Take back the last choice. Source: allocateDevice's rollback."""
+        search.picks.pop()
+        if not self._is_shared(pick.offer) and self._enabled("DRAPartitionableDevices"):
+            self._count(search.counters.setdefault(pick.offer.id.pool, {}), pick.offer, -1)
+
+    def _counters(self, offer: Offer) -> dict[tuple[str, str], int]:
+        """What the allocated devices of a pool have left of its counters; kept by the pool's name."""
+        name = offer.id.pool
+        if name not in self._left:
+            pool = next(one for one in self.inventory.pools if (one.driver, one.name) == offer.id[:2])
+            left = {
+                (group, key): amount for group, counters in pool.counters.items() for key, amount in counters.items()
+            }
+            for other in (one for _, offers in pool.offers for one in offers if self.allocated.has(one.id)):
+                used: dict[tuple[str, str], int] = {}
+                self._count(used, other, 1)
+                for key, amount in used.items():
+                    if key in left:
+                        left[key] -= amount
+            self._left[name] = left
+        return self._left[name]
 
     def _keeps_constraints(self, picks: Sequence[Pick], pick: Pick) -> bool:
         """Source: matchAttributeConstraint.add, distinctAttributeConstraint.add."""
@@ -396,8 +440,7 @@ def _match(whose: str, selectors: Sequence[DeviceSelector], offer: Offer) -> boo
             if not asked(subject(offer.device, offer.id.driver)):
                 return False
         except EvaluationError as error:
-            problem = f"selector #{i} on device {offer.id}: CEL runtime error: {error}"
-            raise AllocationError(f"{whose}: {problem}") from error
+            raise AllocationError(f"{whose}: selector #{i}: CEL runtime error: {error}") from error
     return True
 
 

@@ -14,7 +14,7 @@ from kitlib.scheduler.plugins.dynamicresources.pools import Offer
 
 
 def consumed_by(wanted: CapacityRequirements | None, offer: Offer) -> dict[str, Quantity] | None:
-    """What a request takes of each capacity of a device, by full name; None = it asks for what the device has not.
+    """What a request takes of each capacity of a device, by the slice's names; None = it asks for more than it has.
 
     Nothing asked for means the policy's default, or else all of it; an amount is rounded up to one that the policy
     allows.
@@ -22,10 +22,10 @@ def consumed_by(wanted: CapacityRequirements | None, offer: Offer) -> dict[str, 
     capacity = offer.capacity
     asked: dict[str, Quantity] = {}
     for name, amount in (wanted.requests if wanted is not None else {}).items():
-        full = name if "/" in name else f"{offer.id.driver}/{name}"
-        if full not in capacity:
+        spelled = offer.capacity_name(name)
+        if not spelled:
             return None
-        asked[full] = amount
+        asked[spelled] = amount
     taken = {name: _rounded(asked.get(name), has) for name, has in capacity.items()}
     if any(not _allowed(taken[name], has) or taken[name] > has.value for name, has in capacity.items()):
         return None

@@ -63,11 +63,16 @@ class Offer:
 
     @cached_property
     def capacity(self) -> dict[str, DeviceCapacity]:
-        """Capacities by their full names (`domain/name`); one with its domain written out wins."""
-        found: dict[str, DeviceCapacity] = {}
-        for name, amount in sorted(self.device.capacity.items(), key=lambda item: "/" in item[0]):
-            found[name if "/" in name else f"{self.id.driver}/{name}"] = amount
-        return found
+        """Capacities by the names that the slice gives them; of two spellings of one name that with its domain."""
+        prefix = f"{self.id.driver}/"
+        listed = self.device.capacity
+        return {name: amount for name, amount in listed.items() if f"{prefix}{name}" not in listed}
+
+    def capacity_name(self, name: str) -> str:
+        """The slice's spelling of a capacity's name; "" = the device has none such."""
+        prefix = f"{self.id.driver}/"
+        spelled = (name, name.removeprefix(prefix) if name.startswith(prefix) else f"{prefix}{name}")
+        return next((one for one in spelled if one in self.capacity), "")
 
     def attribute(self, name: str) -> tuple[str, int | bool | str] | None:
         """Type and value of an attribute by its full name; None = the device has it not. Source: lookupAttribute."""

@@ -15,7 +15,7 @@ from kitlib.scheduler.plugins.dynamicresources.pools import Offer
 def configurations(
     claim: ResourceClaim, chosen: Mapping[str, tuple[str, DeviceClass]]
 ) -> list[DeviceAllocationConfiguration]:
-    """Each class's configuration once, then the claim's own; what holds for all requests names none.
+    """Each class's configuration once with the requests of the class, then the claim's own.
 
     Args:
         claim: the claim. chosen: request -> name of what serves it (`name`, `name/subrequest`) and its class.
@@ -41,9 +41,6 @@ def configurations(
         if not own.requests or served & set(own.requests):
             made = DeviceAllocationConfiguration(source="FromClaim", requests=list(own.requests), opaque=own.opaque)
             found.append(made)
-    for config in found:
-        if len(config.requests) == len(names):
-            config.requests = []
     return found
 
 

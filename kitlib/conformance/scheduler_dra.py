@@ -1,0 +1,52 @@
+"""Cases of dynamic resource allocation: what each node would allocate to the claims, and one scheduling cycle."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kitlib.api.devices import AllocationResult
+from kitlib.api.serialize import to_dict
+from kitlib.conformance import _scheduler_fresh as fresh
+from kitlib.scheduler.decision import Decision
+from kitlib.scheduler.plugins.dynamicresources.plugin import NAME, State
+
+FILE = "scheduler_dra"
+INPUTS = fresh.INPUTS
+
+
+def check(case: dict[str, Any]) -> dict[str, Any]:
+    """One cycle for the incoming pod."""
+    decision = fresh.decide(case)
+    found = fresh.expected(decision)
+    allocations = allocated(decision)
+    if allocations is not None and "error" not in found:
+        found["allocations"] = allocations
+    return {"expect": found}
+
+
+def allocated(decision: Decision) -> dict[str, Any] | None:
+    """Node -> claim -> what it would get there; None where no claim waits for devices."""
+    state = decision.filters.states.get(NAME) if decision.filters is not None else None
+    if not isinstance(state, State) or state.allocator is None:
+        return None
+    names = [claim.name for claim in state.allocator.claims]
+    return {
+        node: {name: _plain(result) for name, result in zip(names, results, strict=True)}
+        for node, results in sorted(state.found.items())
+    }
+
+
+def _plain(result: AllocationResult) -> dict[str, Any]:
+    """An allocation without the share's random identifier."""
+    made: dict[str, Any] = {
+        "devices": [
+            {key: value for key, value in to_dict(one).items() if key not in ("shareID", "tolerations")}
+            | ({"shared": True} if one.share_id is not None else {})
+            for one in result.devices.results
+        ]
+    }
+    if result.node_selector is not None:
+        made["nodeSelector"] = to_dict(result.node_selector)
+    if result.devices.config:
+        made["config"] = [to_dict(one) for one in result.devices.config]
+    return made
