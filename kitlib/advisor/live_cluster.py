@@ -35,6 +35,7 @@ HELPFUL = (
     ("storage.k8s.io", "v1", "csinodes", "CSINode"),
     ("storage.k8s.io", "v1", "csidrivers", "CSIDriver"),
     ("storage.k8s.io", "v1", "csistoragecapacities", "CSIStorageCapacity"),
+    ("storage.k8s.io", "v1", "volumeattachments", "VolumeAttachment"),
 )
 DEVICES = (
     ("resource.k8s.io", "v1", "resourceclaims", "ResourceClaim"),

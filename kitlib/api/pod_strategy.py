@@ -33,7 +33,9 @@ def prepare_for_create(pod: Pod, release: Release | None = None) -> Pod:
             if terms is not None:
                 for term in [*terms.required, *(weighted.pod_affinity_term for weighted in terms.preferred)]:
                     _affinity_term(term, pod)
-    if rules.enabled("MatchLabelKeysInPodTopologySpreadSelectorMerge"):
+    if rules.enabled("MatchLabelKeysInPodTopologySpread") and rules.enabled(
+        "MatchLabelKeysInPodTopologySpreadSelectorMerge"
+    ):
         for constraint in pod.spec.topology_spread_constraints:
             if constraint.match_label_keys and constraint.label_selector is not None:
                 constraint.label_selector = _with(constraint.label_selector, constraint.match_label_keys, pod, "In")

@@ -34,9 +34,19 @@ def supports_pod_level(resource: str) -> bool:
     return resource in POD_LEVEL_RESOURCES or resource.startswith("hugepages-")
 
 
+def is_pod_level_resources_set(pod: Pod) -> bool:
+    """Whether `spec.resources` names a resource that counts; `{}` is as good as absent.
+
+    Source: component-helpers IsPodLevelResourcesSet.
+    """
+    level = pod.spec.resources
+    return level is not None and any(map(supports_pod_level, (*level.requests, *level.limits)))
+
+
 def pod_requests(
     pod: Pod,
     *,
+    use_status: bool = False,
     exclude_overhead: bool = False,
     skip_pod_level: bool = False,
     non_missing: ResourceList | None = None,
@@ -46,6 +56,7 @@ def pod_requests(
 
     Args:
         pod: defaulted.
+        use_status: count what the kubelet has allocated and set too, while a pod is resized in place.
         exclude_overhead: leave `spec.overhead` out.
         skip_pod_level: look at the containers only.
         non_missing: taken for a container that does not request the resource (scoring's default requests).
@@ -56,20 +67,74 @@ def pod_requests(
 
     Source: component-helpers PodRequests.
     """
-    spec = pod.spec
+    spec, rules = pod.spec, release or Release.latest()
+    resized = use_status and bool(pod.status.container_statuses) and rules.enabled("InPlacePodVerticalScaling")
+    effective = _effective_requests(pod, rules) if resized else None
 
     def wanted(container: Container) -> ResourceList:
-        requests = container.resources.requests
+        requests = effective(container) if effective is not None else container.resources.requests
         return {**non_missing, **requests} if non_missing else requests
 
     total = _aggregate(pod, wanted, release)
-    if not skip_pod_level and spec.resources is not None and (release or Release.latest()).enabled("PodLevelResources"):
-        for name, quantity in spec.resources.requests.items():
-            if supports_pod_level(name):
+    if not skip_pod_level and spec.resources is not None and rules.enabled("PodLevelResources"):
+        level = spec.resources.requests
+        if use_status and rules.enabled("InPlacePodLevelResourcesVerticalScaling"):
+            level = _effective_pod_level(pod)
+        for name, quantity in level.items():
+            if name in POD_LEVEL_RESOURCES or (supports_pod_level(name) and rules.enabled("KitPodLevelHugePages")):
                 total[name] = quantity
     if spec.overhead and not exclude_overhead:
         add_to(total, spec.overhead)
     return total
+
+
+def is_pod_resize_infeasible(pod: Pod, release: Release) -> bool:
+    """Whether the kubelet has refused the resize for good: then the specification does not count.
+
+    Source: component-helpers IsPodResizeInfeasible; before 1.33 the field `status.resize`.
+    """
+    if not release.enabled("KitResizeHasConditions"):
+        return pod.status.resize == "Infeasible"
+    return next((c.reason == "Infeasible" for c in pod.status.conditions if c.type == "PodResizePending"), False)
+
+
+def _effective_requests(pod: Pod, release: Release) -> Callable[[Container], ResourceList]:
+    """Container -> the largest of what it should have, has been allocated, and has.
+
+    Source: component-helpers determineEffectiveRequests (1.36), determineContainerReqs (1.32), PodRequests (1.27).
+    """
+    infeasible = is_pod_resize_infeasible(pod, release)
+    statuses = {one.name: one for one in (*pod.status.container_statuses, *pod.status.init_container_statuses)}
+    actuated = release.enabled("KitResizeCountsActuated")
+    allocated = not actuated or release.enabled("KitResizeCountsAllocated")
+    inits = {id(one) for one in pod.spec.init_containers}
+
+    def effective(container: Container) -> ResourceList:
+        requests, status = container.resources.requests, statuses.get(container.name)
+        if status is None or (actuated and status.resources is None):
+            return requests
+        if id(container) in inits and (container.restart_policy != "Always" or not actuated):
+            return requests
+        found = {} if infeasible else dict(requests)
+        if actuated and status.resources is not None:
+            raise_to(found, status.resources.requests)
+        if allocated:
+            raise_to(found, status.allocated_resources)
+        return found
+
+    return effective
+
+
+def _effective_pod_level(pod: Pod) -> ResourceList:
+    """The same of the pod-level requests. Source: KEP-5419."""
+    assert pod.spec.resources is not None
+    level, status = pod.spec.resources.requests, pod.status
+    if status.resources is None and not status.allocated_resources:
+        return level
+    found = {} if is_pod_resize_infeasible(pod, Release.latest()) else dict(level)
+    for more in (status.resources.requests if status.resources is not None else {}, status.allocated_resources):
+        raise_to(found, {name: quantity for name, quantity in more.items() if name in level})
+    return found
 
 
 def pod_limits(
@@ -104,7 +169,7 @@ def aggregate_container_requests(pod: Pod) -> ResourceList:
 
 def _aggregate(pod: Pod, of: Callable[[Container], ResourceList], release: Release | None = None) -> ResourceList:
     """Containers and sidecars together, or the largest moment of the initialisation, whichever is more."""
-    stays = release is None or release.enabled("SidecarContainers")
+    stays = release is None or release.enabled("KitRequestsCountSidecars")
     total: ResourceList = {}
     for container in pod.spec.containers:
         add_to(total, of(container))

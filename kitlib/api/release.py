@@ -53,6 +53,7 @@ GATES: dict[str, tuple[tuple[int, bool], ...]] = {
     "PodLevelResources": ((32, _OFF), (34, _ON)),
     "PodSchedulingReadiness": ((26, _OFF), (27, _ON)),
     "QOSReserved": ((23, _OFF),),
+    "ReadWriteOncePod": ((22, _OFF), (27, _ON)),
     "SchedulerAsyncPreemption": ((32, _OFF), (33, _ON)),
     "SchedulerPopFromBackoffQ": ((33, _ON),),
     "SchedulerQueueingHints": ((28, _OFF), (32, _ON)),
@@ -65,29 +66,55 @@ GATES: dict[str, tuple[tuple[int, bool], ...]] = {
     # the weighted sum of a node's spread scores is rounded, no longer cut off
     "KitSpreadScoreRounded": ((24, _ON),),
     # a request larger than the whole node is UnschedulableAndUnresolvable, so preemption does not look at that node
-    "KitFitUnresolvable": ((33, _ON),),
+    "KitFitUnresolvable": ((34, _ON),),
     # balanced allocation gives no score to pods that request nothing
     "KitBalancedSkipsBestEffort": ((33, _ON),),
     # balanced allocation compares the node with and without the pod
     "KitBalancedComparesWithout": ((35, _ON),),
     # looking for victims, pods that are nominated to the node do not count
     "KitPreemptionIgnoresNominated": ((36, _ON),),
+    # the containers' sum counts sidecars, whether the feature is on or not
+    "KitRequestsCountSidecars": ((28, _ON),),
+    # a sidecar counts with 100m and 200Mi in scoring where it requests nothing, and those that run count at all
+    "KitNonZeroCountsSidecars": ((32, _ON),),
+    # the pod-level requests do not count in the score for free resources
+    "KitScoreSkipsPodLevel": ((33, _ON),),
+    # pod-level resources may name huge pages
+    "KitPodLevelHugePages": ((33, _ON),),
+    # a claim that another pod uses rejects every node at Filter, no longer the pod at PreFilter
+    "KitReadWriteOncePodFilters": ((27, _ON),),
+    # a claim bound to a volume that does not exist rejects the pod at once
+    "KitVolumeZonePreFilters": ((27, _ON),),
+    # a volume's beta zone label is matched by the node's label without beta
+    "KitBetaZoneLabelsMatch": ((29, _ON),),
+    # a sidecar's host ports are taken
+    "KitSidecarPortsCount": ((34, _ON),),
+    # the kubelet tells by conditions, no longer by `status.resize`, that a resize waits
+    "KitResizeHasConditions": ((33, _ON),),
+    # while a pod is resized, what its containers have counts; before, what they were allocated
+    "KitResizeCountsActuated": ((32, _ON),),
+    # both count
+    "KitResizeCountsAllocated": ((35, _ON),),
+    # a namespace selector of the incoming pod's affinity is asked about empty labels too
+    "KitNamespaceSelectorAskedTwice": ((34, _ON),),
     # a gate that is on needs those on that it builds on; before, it was without effect
     "KitGatesDepend": ((35, _ON),),
     # PreFilter may name the only nodes that come into question
     "KitPreFilterNodeNames": ((24, _ON),),
     # a plugin whose PreScore has nothing to do is left out; before, topology spread gave 100 to every node then
-    "KitPreScoreSkips": ((27, _ON),),
+    "KitPreScoreSkips": ((28, _ON),),
+    # the same of node affinity and volume binding
+    "KitNodeAffinityScoreSkips": ((30, _ON),),
     # a spread constraint with an empty selector counts no pods; before, it counted all of the namespace
     "KitEmptySpreadSelectorCountsNobody": ((27, _ON),),
     # a resource that the pod does not request is not looked at, even if the node has given out too much of it
-    "KitFitChecksOnlyRequested": ((27, _ON),),
+    "KitFitChecksOnlyRequested": ((28, _ON),),
     # the score for free resources forgets the overhead
     "KitFitScoreIgnoresOverhead": ((23, _ON), (24, _OFF)),
     # one term that names no node rejects the pod, whatever the others say
     "KitAnyConflictingTermRejects": ((24, _ON), (27, _OFF)),
     # images of init containers count too
-    "KitImageLocalityCountsInit": ((28, _ON),),
+    "KitImageLocalityCountsInit": ((30, _ON),),
     # scoring counts the overhead's CPU in whole CPUs where it means thousandths, and forgets it elsewhere
     "KitScoringRoundsOverhead": ((23, _ON), (27, _OFF)),
     # PostFilter runs after a rejection by PreFilter too
@@ -95,7 +122,7 @@ GATES: dict[str, tuple[tuple[int, bool], ...]] = {
     # nodes that PreFilter left out have a status of their own, so that preemption leaves them out too
     "KitAbsentNodesHaveStatus": ((27, _ON),),
     # a Filter plugin that rejects a node does not keep the others from being asked about it
-    "KitAllFiltersRun": ((24, _ON), (25, _OFF)),
+    "KitAllFiltersRun": ((24, _ON), (26, _OFF)),
     # a pod that nothing has happened for is tried again after five minutes, no longer after one
     "KitPoolKeepsFiveMinutes": ((24, _ON),),
     # nodes with the devices that a claim names first are preferred
@@ -128,7 +155,7 @@ LOCKED: dict[str, int] = {
 
 TEXTS: dict[str, tuple[tuple[int, str], ...]] = {
     # text: (minor version from which it is used, the text) ...
-    "no_reasons": ((23, "0/{nodes} nodes are available: ."), (25, "0/{nodes} nodes are available:")),
+    "no_reasons": ((23, "0/{nodes} nodes are available: ."), (26, "0/{nodes} nodes are available:")),
     "pre_filter_error": (
         (23, "0/{nodes} nodes are available: {nodes} {reason}."),
         (26, "0/{nodes} nodes are available: {reason}. {nodes} {reason}."),
@@ -141,7 +168,7 @@ TEXTS: dict[str, tuple[tuple[int, str], ...]] = {
     "preemption_never": ((23, ""), (24, "not eligible due to preemptionPolicy=Never.")),
     "preemption_terminating": ((23, ""), (24, "not eligible due to a terminating pod on the nominated node.")),
     "post_filter": ((23, "{message}"), (24, "preemption: {message}")),
-    "fit_error": ((23, "{filters}"), (24, "{filters} {post}"), (26, "{filters} {post}."), (27, "{filters} {post}")),
+    "fit_error": ((23, "{filters}"), (24, "{filters} {post}"), (26, "{filters} {post}."), (29, "{filters} {post}")),
     "container_created": (
         (23, "Created container {name}"),
         (32, "Created container: {name}"),
@@ -152,10 +179,22 @@ TEXTS: dict[str, tuple[tuple[int, str], ...]] = {
         (23, 'Container image "{image}" already present on machine'),
         (35, 'Container image "{image}" already present on machine and can be accessed by the pod'),
     ),
+    "volume_node_conflict": (
+        (23, "node(s) had volume node affinity conflict"),
+        (33, "node(s) didn't match PersistentVolume's node affinity"),
+    ),
+    "read_write_once_pod": (
+        (23, "node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode"),
+        (
+            34,
+            "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by "
+            "another pod",
+        ),
+    ),
     "untolerated_taint": (
         (23, "node(s) had taint {{{key}: {value}}}, that the pod didn't tolerate"),
         (24, "node(s) had untolerated taint {{{key}: {value}}}"),
-        (34, "node(s) had untolerated taint(s)"),
+        (35, "node(s) had untolerated taint(s)"),
     ),
 }
 """Messages whose wording changed from release to release."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kitlib.api.pod_strategy import prepare_for_create
 from kitlib.conformance import scheduler_filter_score as cycle
 
 FILE = "preemption"
@@ -12,5 +13,6 @@ INPUTS = cycle.INPUTS
 
 def check(case: dict[str, Any]) -> dict[str, Any]:
     """One cycle; the format has no scores."""
-    pod = cycle.pod_of(case["pod"])
-    return {"expect": cycle.expected(cycle.scheduler_of(case).explain(pod), scores=False)}
+    pod = prepare_for_create(cycle.pod_of(case["pod"]))
+    scheduler = cycle.scheduler_of(case, stored=prepare_for_create)
+    return {"expect": cycle.expected(scheduler.explain(pod), scores=False)}

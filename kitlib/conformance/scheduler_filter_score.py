@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from kitlib.api.apps import ReplicaSet, StatefulSet
-from kitlib.api.core import Namespace, Node, Pod, Service
+from kitlib.api.core import Namespace, Node, PersistentVolume, PersistentVolumeClaim, Pod, Service
 from kitlib.api.defaults import set_defaults
+from kitlib.api.devices import DeviceClass, ResourceClaim, ResourceSlice
 from kitlib.api.pod_strategy import prepare_for_create
 from kitlib.api.policy import PodDisruptionBudget
 from kitlib.api.serialize import from_dict, to_dict
+from kitlib.api.storage import CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment
 from kitlib.scheduler.decision import Decision
 from kitlib.scheduler.framework.status import Code
 from kitlib.scheduler.scheduler import Scheduler
 
 FILE = "scheduler_filter_score"
+_STORAGE = {
+    "persistentVolumes": PersistentVolume,
+    "persistentVolumeClaims": PersistentVolumeClaim,
+    "storageClasses": StorageClass,
+    "csiNodes": CSINode,
+    "csiDrivers": CSIDriver,
+    "csiStorageCapacities": CSIStorageCapacity,
+    "volumeAttachments": VolumeAttachment,
+}
+_DEVICES = {"resourceClaims": ResourceClaim, "deviceClasses": DeviceClass, "resourceSlices": ResourceSlice}
+_NAMESPACED = (PersistentVolumeClaim, ResourceClaim, Service, ReplicaSet, StatefulSet, PodDisruptionBudget)
 INPUTS = frozenset(
     {
         "flavor",
@@ -28,6 +42,8 @@ INPUTS = frozenset(
         "podDisruptionBudgets",
         "nominatedPods",
         "id",
+        *_STORAGE,
+        *_DEVICES,
     }
 )
 
@@ -40,26 +56,32 @@ def pod_of(data: dict[str, Any]) -> Pod:
     return set_defaults(pod)
 
 
-def scheduler_of(case: dict[str, Any], **settings: Any) -> Scheduler:
-    """A scheduler that sees the case's cluster."""
+def scheduler_of(case: dict[str, Any], *, stored: Callable[[Pod], Pod] = lambda pod: pod, **settings: Any) -> Scheduler:
+    """A scheduler that sees the case's cluster.
+
+    Args:
+        case: with the objects. stored: pod -> the same as the API server stores it. settings: for `Scheduler`.
+    """
 
     def objects(key: str, kind: Any) -> list[Any]:
         made = [from_dict(one, kind) for one in case.get(key) or ()]
         for one in made:
-            if kind not in (Namespace, Node):
+            if kind in _NAMESPACED:
                 one.metadata.namespace = one.metadata.namespace or "default"
             set_defaults(one)
         return made
 
     return Scheduler(
         [from_dict(node, Node) for node in case["nodes"] or ()],
-        [pod_of(pod) for pod in case["pods"] or ()],
+        [stored(pod_of(pod)) for pod in case["pods"] or ()],
         namespaces=objects("namespaces", Namespace),
         services=objects("services", Service),
         replica_sets=objects("replicaSets", ReplicaSet),
         stateful_sets=objects("statefulSets", StatefulSet),
         budgets=objects("podDisruptionBudgets", PodDisruptionBudget),
-        nominated=[pod_of(pod) for pod in case.get("nominatedPods") or ()],
+        nominated=[stored(pod_of(pod)) for pod in case.get("nominatedPods") or ()],
+        volumes=[one for key, kind in _STORAGE.items() for one in objects(key, kind)],
+        claims=[one for key, kind in _DEVICES.items() for one in objects(key, kind)],
         **settings,
     )
 
@@ -70,7 +92,7 @@ def check(case: dict[str, Any]) -> dict[str, Any]:
     before = to_dict(pod.spec)
     prepare_for_create(pod)
     after = to_dict(pod.spec)
-    found: dict[str, Any] = {"expect": expected(scheduler_of(case).explain(pod))}
+    found: dict[str, Any] = {"expect": expected(scheduler_of(case, stored=prepare_for_create).explain(pod))}
     changed = {key: after[key] for key in after if after[key] != before.get(key)}
     if changed:
         found["storedSpec"] = changed

@@ -64,9 +64,10 @@ DEFAULT_WEIGHTS = {
     "NodeResourcesFit": 1,
     "PodTopologySpread": 2,
     "InterPodAffinity": 2,
-    "DynamicResources": 1,
+    "DynamicResources": 2,
     "NodeResourcesBalancedAllocation": 1,
     "ImageLocality": 1,
+    "VolumeBinding": 1,
 }
 DEFAULT_SCHEDULER = "default-scheduler"
 POINTS = {

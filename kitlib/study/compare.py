@@ -174,7 +174,21 @@ _MEANINGS = {
     "KitAbsentNodesHaveStatus": "the change that nodes left out by PreFilter have a status of their own",
     "KitPoolKeepsFiveMinutes": "the change that an unschedulable pod is tried again after five minutes instead of one",
     "KitGatesDepend": "the change that a gate cannot be on without those that it builds on",
-    "KitAllFiltersRun": "the habit of 1.24 to show a rejected node to the other filters too",
+    "KitNodeAffinityScoreSkips": "the change that node affinity and volume binding with nothing to score are left out",
+    "KitNamespaceSelectorAskedTwice": "the change that a namespace selector with only negative operators means every "
+    "namespace",
+    "KitRequestsCountSidecars": "the change that sidecars add to what a pod requests",
+    "KitNonZeroCountsSidecars": "the change that scoring counts the sidecars of running pods",
+    "KitScoreSkipsPodLevel": "the change that the score for free resources leaves pod-level requests out",
+    "KitPodLevelHugePages": "the change that pod-level resources may name huge pages",
+    "KitSidecarPortsCount": "the change that a sidecar takes its host ports",
+    "KitResizeHasConditions": "the change that conditions say that a resize waits",
+    "KitResizeCountsActuated": "the change that what a resized container has counts",
+    "KitResizeCountsAllocated": "the change that what a resized container was allocated counts too",
+    "KitReadWriteOncePodFilters": "the change that Filter, not PreFilter, rejects for a ReadWriteOncePod claim in use",
+    "KitVolumeZonePreFilters": "the change that a claim bound to a missing volume rejects the pod at once",
+    "KitBetaZoneLabelsMatch": "the change that a volume's beta zone label matches the node's label without beta",
+    "KitAllFiltersRun": "the habit of 1.24 and 1.25 to show a rejected node to the other filters too",
 }
 
 

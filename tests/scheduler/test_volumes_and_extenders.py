@@ -57,12 +57,12 @@ spec: {capacity: {storage: 1Gi}, accessModes: [ReadWriteOnce]}
 ---
 apiVersion: v1
 kind: PersistentVolumeClaim
-metadata: {name: bound, namespace: default}
+metadata: {name: bound, namespace: default, annotations: {pv.kubernetes.io/bind-completed: "yes"}}
 spec: {volumeName: pv-b, accessModes: [ReadWriteOnce]}
 ---
 apiVersion: v1
 kind: PersistentVolumeClaim
-metadata: {name: zoned, namespace: default}
+metadata: {name: zoned, namespace: default, annotations: {pv.kubernetes.io/bind-completed: "yes"}}
 spec: {volumeName: pv-zone, accessModes: [ReadWriteOnce]}
 ---
 apiVersion: v1
@@ -82,8 +82,28 @@ spec: {accessModes: [ReadWriteOnce], storageClassName: local, resources: {reques
 ---
 apiVersion: v1
 kind: PersistentVolumeClaim
-metadata: {name: once, namespace: default}
+metadata: {name: once, namespace: default, annotations: {pv.kubernetes.io/bind-completed: "yes"}}
 spec: {volumeName: pv-b, accessModes: [ReadWriteOncePod]}
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: prebound, namespace: default}
+spec: {volumeName: pv-b, accessModes: [ReadWriteOnce]}
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: gone, namespace: default, annotations: {pv.kubernetes.io/bind-completed: "yes"}}
+spec: {volumeName: pv-gone, accessModes: [ReadWriteOnce]}
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: deleting, namespace: default, deletionTimestamp: "2026-01-05T08:00:00Z"}
+spec: {accessModes: [ReadWriteOnce], storageClassName: none}
+---
+apiVersion: v1
+kind: PersistentVolume
+metadata: {name: pv-other}
+spec: {capacity: {storage: 1Gi}, accessModes: [ReadWriteOnce], csi: {driver: csi.example.com, volumeHandle: h2}}
 """
 CAPACITY = """
 apiVersion: storage.k8s.io/v1
@@ -104,6 +124,13 @@ kind: CSINode
 metadata: {name: b}
 spec: {drivers: [{name: csi.example.com, nodeID: b, allocatable: {count: 0}}]}
 """
+ONE_MORE = LIMIT.replace("count: 0", "count: 1")
+ATTACHED = """---
+apiVersion: storage.k8s.io/v1
+kind: VolumeAttachment
+metadata: {name: a1}
+spec: {attacher: csi.example.com, nodeName: b, source: {persistentVolumeName: pv-other}}
+"""
 
 CASES = [
     # claims, extra objects, feasible, reason on the others (or of all)
@@ -115,6 +142,11 @@ CASES = [
     (["late"], CAPACITY, ["a"], "node(s) did not have enough free storage"),
     (["local"], "", [], "node(s) didn't find available persistent volumes to bind"),
     (["bound"], LIMIT, [], "node(s) exceed max volume count"),
+    (["bound"], ONE_MORE, ["b"], ""),
+    (["bound"], ONE_MORE + ATTACHED, [], "node(s) exceed max volume count"),
+    (["prebound"], "", [], "pod has unbound immediate PersistentVolumeClaims"),
+    (["gone"], "", [], 'persistentvolume "pv-gone" not found'),
+    (["immediate", "deleting"], "", [], 'persistentvolumeclaim "deleting" is being deleted'),
 ]
 
 
@@ -127,12 +159,53 @@ def test_volumes_decide_where_a_pod_can_run(claims, more, feasible, reason):
         assert reason in {r for n in ("a", "b") for r in decision.reasons_of(n)}
 
 
-def test_a_claim_for_one_pod_only_keeps_others_off():
-    standing = pod("once", name="first", on="b")
-    decision = Scheduler(NODES, [standing], volumes=load(STORAGE)).explain(pod("once", name="second"))
-    assert "node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode" in (
-        decision.reasons_of("b")
+@pytest.mark.parametrize(
+    ("release", "reason"),
+    [
+        ("1.33", "node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode"),
+        (
+            "1.36",
+            "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by "
+            "another pod",
+        ),
+    ],
+)
+def test_a_claim_for_one_pod_keeps_others_off_every_node(release, reason):
+    free = (
+        "apiVersion: v1\nkind: PersistentVolume\nmetadata: {name: pv-b}\nspec: {accessModes: [ReadWriteOncePod]}\n---"
     )
+    volumes = [*load(STORAGE), *load(free)]
+    standing = pod("once", name="first", on="b")
+    decision = Scheduler(NODES, [standing], volumes=volumes, release=release).explain(pod("once", name="second"))
+    assert {node: decision.reasons_of(node) for node in "ab"} == {"a": [reason], "b": [reason]}
+
+
+def test_a_claim_in_use_did_not_matter_before_the_feature_was_on():
+    standing = pod("once", name="first", on="b")
+    found = Scheduler(NODES, [standing], volumes=load(STORAGE), release="1.26").explain(pod("once", name="second"))
+    assert found.feasible == ["b"]
+
+
+EPHEMERAL = """
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: p-disk, namespace: default, ownerReferences: [{kind: Pod, name: x, uid: UID, controller: true}]}
+spec: {accessModes: [ReadWriteOnce], storageClassName: late, resources: {requests: {storage: 1Gi}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("claim", "message"),
+    [
+        ("", 'waiting for ephemeral volume controller to create the persistentvolumeclaim "p-disk"'),
+        (EPHEMERAL.replace("UID", "q"), "PVC default/p-disk was not created for pod default/p (pod is not owner)"),
+        (EPHEMERAL.replace("UID", "p"), ""),
+    ],
+)
+def test_an_ephemeral_volume_waits_for_its_own_claim(claim, message):
+    objects = load(STORAGE) + (load(claim) if claim else [])
+    decision = Scheduler(NODES, volumes=objects).explain(pod(ephemeral={"volumeClaimTemplate": {"spec": {}}}))
+    assert decision.filter_message == (f"0/2 nodes are available: {message}." if message else "")
 
 
 def test_a_disk_is_used_by_one_node_at_a_time():

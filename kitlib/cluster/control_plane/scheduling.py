@@ -36,6 +36,7 @@ from kitlib.scheduler.scheduler import Scheduler
 _LOOKED_AT = ("Namespace", "Service", "ReplicationController", "ReplicaSet", "StatefulSet", "PodDisruptionBudget")
 _STORAGE = (
     *("PersistentVolumeClaim", "PersistentVolume", "StorageClass", "CSINode", "CSIDriver", "CSIStorageCapacity"),
+    "VolumeAttachment",
 )
 _DEVICES = ("ResourceClaim", "DeviceClass", "ResourceSlice")
 _LABELS_MATTER = ("Namespace", "Service", "PodDisruptionBudget")

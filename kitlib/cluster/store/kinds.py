@@ -56,6 +56,7 @@ RESOURCES = (
     Resource("CSINode", "storage.k8s.io", "csinodes", False),
     Resource("CSIDriver", "storage.k8s.io", "csidrivers", False),
     Resource("CSIStorageCapacity", "storage.k8s.io", "csistoragecapacities", True),
+    Resource("VolumeAttachment", "storage.k8s.io", "volumeattachments", False),
     Resource("ResourceClaim", "resource.k8s.io", "resourceclaims", True),
     Resource("ResourceClaimTemplate", "resource.k8s.io", "resourceclaimtemplates", True),
     Resource("DeviceClass", "resource.k8s.io", "deviceclasses", False),

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kitlib.api.core import Pod
-from kitlib.api.podresources import containers_of, pod_requests, supports_pod_level
+from kitlib.api.podresources import containers_of, is_pod_level_resources_set, pod_requests, supports_pod_level
 from kitlib.api.release import Release
 from kitlib.api.resource import Quantity
 from kitlib.kubelet.eviction.thresholds import Observation, Threshold
@@ -89,11 +89,13 @@ Key = tuple[Any, ...]
 def resource_request(pod: Pod, resource: str, release: Release | None = None) -> Quantity:
     """What a pod requests as eviction sees it; overhead counts only where something is requested.
 
-    Where the pod itself has `spec.resources`, only these count, even for a resource that they do not name.
+    Where the pod itself has `spec.resources` (more than `{}`), only these count, even for a resource that they do not
+    name.
 
     Source: v1resource.GetResourceRequestQuantity.
     """
-    if pod_level_resources(pod, release) and pod.spec.resources is not None:
+    level = pod_level_resources(pod, release) and is_pod_level_resources_set(pod)
+    if level and pod.spec.resources is not None:
         own = pod.spec.resources.requests if supports_pod_level(resource) else {}
         total = own.get(resource)
     else:

@@ -5,13 +5,15 @@ Source: kube-scheduler framework types.go (PodInfo, AffinityTerm, calculateResou
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from kitlib.api.core import Pod, PodAffinityTerm, ResourceList
-from kitlib.api.podresources import pod_requests
+from kitlib.api.meta import LabelSelector
+from kitlib.api.podresources import add_to, pod_requests
 from kitlib.api.release import Release
 from kitlib.api.resource import Quantity
 from kitlib.api.selectors import LabelSelectorMatcher
@@ -35,6 +37,9 @@ def amounts(resources: ResourceList) -> Amounts:
     return {name: q.milli_value() if name == "cpu" else q.value() for name, q in resources.items()}
 
 
+EVERYTHING = LabelSelectorMatcher(LabelSelector())
+
+
 class Term:
     """One affinity term, ready to be matched against pods.
 
@@ -44,7 +49,7 @@ class Term:
     Source: framework AffinityTerm.Matches.
     """
 
-    __slots__ = ("key", "namespace_selector", "namespaces", "selector", "topology_key", "weight")
+    __slots__ = ("_unrolled", "key", "namespace_selector", "namespaces", "selector", "topology_key", "weight")
 
     def __init__(self, term: PodAffinityTerm, pod: Pod, weight: int = 0) -> None:
         self.selector = LabelSelectorMatcher(term.label_selector)
@@ -55,6 +60,31 @@ class Term:
         own = not term.namespaces and term.namespace_selector is None
         self.namespaces = frozenset({pod.metadata.namespace} if own else term.namespaces)
         self.key = (self.selector, self.namespace_selector, self.namespaces)
+        self._unrolled = False
+
+    def unrolled(self, namespace_labels: Mapping[str, Mapping[str, str]], *, keep_selector: bool) -> Term:
+        """The term of an incoming pod: its namespace selector is replaced by the namespaces that it selects.
+
+        Args:
+            namespace_labels: namespace -> labels, of those that exist.
+            keep_selector: since 1.35 the selector stays and is asked about empty labels, so that one with negative
+                operators (NotIn, DoesNotExist) alone selects every namespace.
+
+        Source: interpodaffinity mergeAffinityTermNamespacesIfNotEmpty, which takes the term by value.
+        """
+        chosen = self.namespace_selector
+        if chosen is None or chosen.everything or self._unrolled:
+            return self
+        made = copy.copy(self)
+        selected = (name for name, labels in namespace_labels.items() if chosen.matches(labels))
+        made.namespaces = self.namespaces.union(selected)
+        if not (keep_selector and chosen.matches({})):
+            made.namespace_selector = None
+        else:
+            made.namespace_selector = EVERYTHING
+        made._unrolled = True
+        made.key = (made.selector, made.namespace_selector, made.namespaces)
+        return made
 
     def matches(self, pod: Pod, namespace_labels: Mapping[str, Mapping[str, str]]) -> bool:
         """Whether a pod is meant by the term."""
@@ -92,8 +122,8 @@ class PodInfo:
 
     @cached_property
     def requests(self) -> Amounts:
-        """Effective requests."""
-        return amounts(pod_requests(self.pod, release=self.release))
+        """Effective requests. Source: framework PodInfo.CalculateResource."""
+        return amounts(pod_requests(self.pod, use_status=True, release=self.release))
 
     @cached_property
     def signature(self) -> tuple[Any, ...]:
@@ -103,8 +133,34 @@ class PodInfo:
     @cached_property
     def non_zero(self) -> tuple[int, int]:
         """Milli-CPU and bytes of memory for scoring: containers that request nothing count as 100m and 200Mi."""
-        listed = amounts(pod_requests(self.pod, non_missing=_NON_MISSING, release=self.release))
+        if not self.release.enabled("KitNonZeroCountsSidecars") and self.pod.spec.init_containers:
+            return self._non_zero_without_sidecars()
+        listed = amounts(pod_requests(self.pod, use_status=True, non_missing=_NON_MISSING, release=self.release))
         return listed.get("cpu", 0), listed.get("memory", 0)
+
+    def _non_zero_without_sidecars(self) -> tuple[int, int]:
+        """The containers' sum, or the largest step of the initialisation: what stays of it is not added.
+
+        Source: framework calculateResource (1.23 to 1.31).
+        """
+        spec, together = self.pod.spec, self.release.enabled("KitRequestsCountSidecars")
+        cpu = memory = 0
+        for container in spec.containers:
+            one = amounts(container.resources.requests)
+            cpu += one.get("cpu", DEFAULT_MILLI_CPU)
+            memory += one.get("memory", DEFAULT_MEMORY)
+        sidecars: ResourceList = {}
+        for container in spec.init_containers:
+            moment = dict(container.resources.requests)
+            if together:
+                add_to(moment, sidecars)
+                if container.restart_policy == "Always":
+                    sidecars = moment
+            one = amounts(moment)
+            cpu = max(cpu, one.get("cpu", DEFAULT_MILLI_CPU))
+            memory = max(memory, one.get("memory", DEFAULT_MEMORY))
+        overhead = amounts(spec.overhead)
+        return cpu + overhead.get("cpu", 0), memory + overhead.get("memory", 0)
 
     @cached_property
     def balanced(self) -> Amounts:
@@ -127,7 +183,7 @@ class PodInfo:
             pod_requests(
                 self.pod,
                 non_missing=_NON_MISSING,
-                skip_pod_level=True,
+                skip_pod_level=self.release.enabled("KitScoreSkipsPodLevel"),
                 exclude_overhead=rounds,
                 release=self.release,
             )
@@ -170,9 +226,10 @@ class PodInfo:
     @cached_property
     def host_ports(self) -> tuple[HostPort, ...]:
         """Ports that it takes on its node, of containers and sidecars. Source: util.GetHostPorts."""
+        sidecars = self.release.enabled("KitSidecarPortsCount")
         containers = [
             *self.pod.spec.containers,
-            *(c for c in self.pod.spec.init_containers if c.restart_policy == "Always"),
+            *(c for c in self.pod.spec.init_containers if c.restart_policy == "Always" and sidecars),
         ]
         return tuple(
             (port.host_ip or "0.0.0.0", port.protocol or "TCP", port.host_port)

@@ -214,14 +214,17 @@ class Snapshot:
         return self._taints
 
     def image_spread(self) -> dict[str, dict[int, int]]:
-        """Image name -> row -> bytes. Source: cache imageStates."""
+        """Image name -> row -> bytes; the size is that of the node that reported the image first.
+
+        Source: cache addNodeImageStates.
+        """
         if self._images is not None:
             return self._images
         found: dict[str, dict[int, int]] = defaultdict(dict)
         for row, node in enumerate(self.nodes):
             for image in node.status.images:
                 for name in image.names:
-                    found[name][row] = image.size_bytes
+                    found[name][row] = next(iter(found[name].values()), image.size_bytes)
         self._images = found
         return found
 

@@ -5,13 +5,21 @@ Source: plugins/volumebinding (binder.go, assume_cache.go), component-helpers st
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from kitlib.api.core import Node, PersistentVolume, PersistentVolumeClaim, Pod
+from kitlib.api.resource import Quantity
 from kitlib.api.selectors import LabelSelectorMatcher, matches_node_selector
-from kitlib.api.storage import CSIDriver, CSINode, CSIStorageCapacity, StorageClass
+from kitlib.api.storage import CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment
 
+BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
+"""Written by the volume controller when it has bound a claim."""
+SELECTED_NODE = "volume.kubernetes.io/selected-node"
+"""Written by the scheduler where a volume is to be provisioned for a node."""
+_BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
+ZERO = Quantity("0")
 NO_PROVISIONER = "kubernetes.io/no-provisioner"
 WAIT_FOR_CONSUMER = "WaitForFirstConsumer"
 
@@ -23,6 +31,7 @@ class Volumes:
     Attributes:
         claims: (namespace, name) -> claim. volumes: name -> volume. classes: name -> class.
         csi_nodes: node -> its CSINode. drivers: name -> CSIDriver. capacities: all of them.
+        attachments: name -> VolumeAttachment.
     """
 
     claims: dict[tuple[str, str], PersistentVolumeClaim] = field(default_factory=dict)
@@ -31,6 +40,7 @@ class Volumes:
     csi_nodes: dict[str, CSINode] = field(default_factory=dict)
     drivers: dict[str, CSIDriver] = field(default_factory=dict)
     capacities: list[CSIStorageCapacity] = field(default_factory=list)
+    attachments: dict[str, VolumeAttachment] = field(default_factory=dict)
 
     @classmethod
     def of(cls, objects: Iterable[object]) -> Volumes:
@@ -49,6 +59,8 @@ class Volumes:
                 made.drivers[obj.name] = obj
             elif isinstance(obj, CSIStorageCapacity):
                 made.capacities.append(obj)
+            elif isinstance(obj, VolumeAttachment):
+                made.attachments[obj.name] = obj
         return made
 
     def claim(self, namespace: str, name: str) -> PersistentVolumeClaim | None:
@@ -56,20 +68,55 @@ class Volumes:
         return self.claims.get((namespace or "default", name))
 
 
-def claim_names(pod: Pod) -> list[str]:
-    """The claims that a pod's volumes use; an ephemeral volume's claim is named after pod and volume."""
-    names = []
+class ClaimUse(NamedTuple):
+    """A claim that a pod's volume uses; an ephemeral volume's claim is named after pod and volume."""
+
+    name: str
+    ephemeral: bool
+
+
+def claims_used(pod: Pod) -> list[ClaimUse]:
+    """The claims that a pod's volumes use, in their order."""
+    found = []
     for volume in pod.spec.volumes:
         if volume.persistent_volume_claim is not None:
-            names.append(volume.persistent_volume_claim.claim_name)
+            found.append(ClaimUse(volume.persistent_volume_claim.claim_name, False))
         elif volume.ephemeral is not None:
-            names.append(f"{pod.name}-{volume.name}")
-    return names
+            found.append(ClaimUse(f"{pod.name}-{volume.name}", True))
+    return found
+
+
+def claim_names(pod: Pod) -> list[str]:
+    """The names of the claims that a pod's volumes use."""
+    return [one.name for one in claims_used(pod)]
+
+
+def is_for_pod(claim: PersistentVolumeClaim, pod: Pod) -> str:
+    """Why an ephemeral volume's claim does not belong to the pod; "" = it does.
+
+    Source: component-helpers storage/ephemeral VolumeIsForPod.
+    """
+    if any(ref.controller and ref.uid == pod.metadata.uid for ref in claim.metadata.owner_references):
+        return ""
+    return f"PVC {claim.namespace}/{claim.name} was not created for pod {pod.namespace}/{pod.name} (pod is not owner)"
+
+
+def class_name(obj: PersistentVolumeClaim | PersistentVolume) -> str:
+    """The storage class of a claim or a volume. Source: GetPersistentVolumeClaimClass, GetPersistentVolumeClass."""
+    return obj.metadata.annotations.get(_BETA_CLASS) or obj.spec.storage_class_name or ""
+
+
+def is_fully_bound(claim: PersistentVolumeClaim) -> bool:
+    """Whether the volume controller has bound the claim; a user's `volumeName` alone does not bind it.
+
+    Source: volumebinding isPVCFullyBound.
+    """
+    return bool(claim.spec.volume_name) and BIND_COMPLETED in claim.metadata.annotations
 
 
 def waits_for_consumer(claim: PersistentVolumeClaim, volumes: Volumes) -> bool:
-    """Whether the claim is bound only when a pod that uses it is placed."""
-    found = volumes.classes.get(claim.spec.storage_class_name or "")
+    """Whether the claim is bound only when a pod that uses it is placed. Source: IsDelayBindingMode."""
+    found = volumes.classes.get(class_name(claim))
     return found is not None and found.volume_binding_mode == WAIT_FOR_CONSUMER
 
 
@@ -81,19 +128,48 @@ def usable_on(volume: PersistentVolume, node: Node) -> bool:
     return matches_node_selector(affinity.required, node)
 
 
-def fits_claim(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
-    """Whether an unbound volume can serve a claim. Source: FindMatchingVolume."""
-    spec, wanted = volume.spec, claim.spec
-    reference = spec.claim_ref
-    if reference is not None and (reference.namespace, reference.name) != (claim.namespace, claim.name):
+def is_bound_to(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
+    """Whether the volume names the claim. Source: IsVolumeBoundToClaim."""
+    reference = volume.spec.claim_ref
+    if reference is None or (reference.namespace, reference.name) != (claim.namespace, claim.name):
         return False
-    if (spec.storage_class_name or "") != (wanted.storage_class_name or ""):
-        return False
-    if (spec.volume_mode or "Filesystem") != (wanted.volume_mode or "Filesystem"):
-        return False
-    if not set(wanted.access_modes) <= set(spec.access_modes):
-        return False
-    size, asked = spec.capacity.get("storage"), wanted.resources.requests.get("storage")
-    if asked is not None and (size is None or size < asked):
-        return False
-    return wanted.selector is None or LabelSelectorMatcher(wanted.selector).matches(volume.metadata.labels)
+    return not reference.uid or reference.uid == claim.metadata.uid
+
+
+def find_matching_volume(
+    claim: PersistentVolumeClaim, volumes: Iterable[PersistentVolume], node: Node, taken: Container[str]
+) -> PersistentVolume | None:
+    """The volume that names the claim, or else the smallest free one that fits and is usable on the node.
+
+    Args:
+        claim: without a volume. volumes: of the claim's class. node: where the pod would run.
+        taken: names of volumes that other claims of the pod get.
+
+    Source: component-helpers storage/volume FindMatchingVolume.
+    """
+    selector = LabelSelectorMatcher(claim.spec.selector) if claim.spec.selector is not None else None
+    asked = claim.spec.resources.requests.get("storage", ZERO)
+    smallest: PersistentVolume | None = None
+    for volume in volumes:
+        spec = volume.spec
+        if volume.name in taken or volume.metadata.deletion_timestamp is not None:
+            continue
+        mine = is_bound_to(volume, claim)
+        if (spec.claim_ref is not None and not mine) or spec.capacity.get("storage", ZERO) < asked:
+            continue
+        if (spec.volume_mode or "Filesystem") != (claim.spec.volume_mode or "Filesystem"):
+            continue
+        usable = usable_on(volume, node)
+        if mine:
+            return volume if usable else None
+        if (volume.status.phase or "Available") != "Available" or not usable:
+            continue
+        if selector is not None and not selector.matches(volume.metadata.labels):
+            continue
+        if (spec.volume_attributes_class_name or "") != (claim.spec.volume_attributes_class_name or ""):
+            continue
+        if class_name(volume) != class_name(claim) or not set(claim.spec.access_modes) <= set(spec.access_modes):
+            continue
+        if smallest is None or spec.capacity.get("storage", ZERO) < smallest.spec.capacity.get("storage", ZERO):
+            smallest = volume
+    return smallest

@@ -57,12 +57,13 @@ class InterPodAffinity(Plugin):
             return PreFilterResult(SKIP)
         affinity: Places = {}
         anti: Places = {}
-        if info.required_affinity:
-            liked = _matching_all(info.required_affinity, context)
+        wanted = _unrolled(info.required_affinity, context)
+        if wanted:
+            liked = _matching_all(wanted, context)
             if liked.any():
-                for term in info.required_affinity:
+                for term in wanted:
                     _add(affinity, context, term, liked)
-        for term in info.required_anti_affinity:
+        for term in _unrolled(info.required_anti_affinity, context):
             _add(anti, context, term, _matching(term, context))
         return PreFilterResult(FilterState(existing, affinity, anti))
 
@@ -77,7 +78,7 @@ class InterPodAffinity(Plugin):
                 near &= _counts(state.affinity, term.topology_key, codes) > 0
             # the first pod of a group that wants to be near itself may stand anywhere
             nobody = not any(counts.any() for counts in state.affinity.values())
-            first = nobody and _all_match(info.required_affinity, info, context)
+            first = nobody and _all_match(_unrolled(info.required_affinity, context), info, context)
             passes = labelled & (near | first)
             found.reject(~passes, Code.UnschedulableAndUnresolvable, AFFINITY)
         for places, reason in ((state.anti_affinity, ANTI_AFFINITY), (state.existing_anti, EXISTING)):
@@ -91,20 +92,20 @@ class InterPodAffinity(Plugin):
     def pre_score(self, info: PodInfo, context: Context, rows: Rows) -> Any:
         places: Places = {}
         wishes = info.preferred_affinity or info.preferred_anti_affinity
-        if not wishes and self.ignore_existing:
+        # existing pods' preferences are ignored only where the pod has none of its own. Source: PreScore
+        if not wishes and self.ignore_existing and context.release.enabled("KitPreScoreSkips"):
             return SKIP
         for terms, sign in ((info.preferred_affinity, 1), (info.preferred_anti_affinity, -1)):
-            for term in terms:
+            for term in _unrolled(terms, context):
                 _add(places, context, term, sign * term.weight * _matching(term, context))
         kinds = [("required_affinity", self.hard_weight)] if self.hard_weight else []
-        if not self.ignore_existing:
-            kinds += [("preferred_affinity", 0), ("preferred_anti_affinity", -1)]
+        kinds += [("preferred_affinity", 0), ("preferred_anti_affinity", -1)]
         for kind, weight in kinds:
             for term, standing in _standing(context, kind):
                 if term.matches(info.pod, context.namespaces):
                     factor = weight if weight > 0 else (term.weight if weight == 0 else -term.weight)
                     _add(places, context, term, factor * standing)
-        return places if places else SKIP
+        return places if places or not context.release.enabled("KitPreScoreSkips") else SKIP
 
     def score(self, state: Places, info: PodInfo, context: Context, rows: Rows) -> Scores:
         total = np.zeros(len(rows), np.int64)
@@ -117,6 +118,14 @@ class InterPodAffinity(Plugin):
         if high == low:
             return np.zeros(len(scores), np.int64)
         return (MAX_NODE_SCORE * ((scores - low) / (high - low))).astype(np.int64)
+
+
+def _unrolled(terms: tuple[Term, ...], context: Context) -> tuple[Term, ...]:
+    """Terms of the incoming pod with the namespaces that their selectors mean."""
+    if all(term.namespace_selector is None for term in terms):
+        return terms
+    keep = context.release.enabled("KitNamespaceSelectorAskedTwice")
+    return tuple(term.unrolled(context.namespaces, keep_selector=keep) for term in terms)
 
 
 def _all_match(terms: Iterable[Term], other: PodInfo, context: Context) -> bool:

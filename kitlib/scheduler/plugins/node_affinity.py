@@ -76,7 +76,9 @@ class NodeAffinity(Plugin):
             for affinity in (self.added, node_affinity_of(info.pod))
             for p in (affinity.preferred if affinity else ())
         ]
-        return [term for term in terms if term[0]] if terms else SKIP
+        if not terms and context.release.enabled("KitNodeAffinityScoreSkips"):
+            return SKIP
+        return [term for term in terms if term[0]]
 
     def score(self, state: Any, info: PodInfo, context: Context, rows: Rows) -> Scores:
         table = context.snapshot

@@ -18,6 +18,7 @@ from kitlib.scheduler.framework.snapshot import Column
 from kitlib.scheduler.framework.status import Code, Rows, Verdicts
 
 TOO_MANY_PODS = "Too many pods"
+SIDECARS_DISABLED = "Pod has a restartable init container and the SidecarContainers feature is disabled"
 NATIVE = ("cpu", "memory", "ephemeral-storage")
 DEFAULT_RESOURCES = ({"name": "cpu", "weight": 1}, {"name": "memory", "weight": 1})
 
@@ -38,16 +39,32 @@ class NodeResourcesFit(Plugin):
         self.ignored_groups = set(self.arguments.get("ignoredResourceGroups") or ())
 
     def pre_filter(self, info: PodInfo, context: Context) -> PreFilterResult:
+        if self._refuses_sidecars(info, context):
+            return PreFilterResult(SIDECARS_DISABLED)
         wanted = {name: amount for name, amount in info.requests.items() if amount > 0 and not self._is_ignored(name)}
         ordered = {name: wanted[name] for name in NATIVE if name in wanted}
         if wanted and not context.release.enabled("KitFitChecksOnlyRequested"):
             ordered = {name: wanted.get(name, 0) for name in NATIVE}
         return PreFilterResult(ordered | {name: wanted[name] for name in sorted(wanted) if name not in ordered})
 
+    def _refuses_sidecars(self, info: PodInfo, context: Context) -> bool:
+        """Whether the release knows sidecars, which older kubelets would take for ordinary init containers.
+
+        Source: Fit.Filter, hasRestartableInitContainer (1.28 to 1.32).
+        """
+        rules = context.release
+        if not rules.knows("SidecarContainers") or rules.enabled("SidecarContainers"):
+            return False
+        return any(one.restart_policy == "Always" for one in info.pod.spec.init_containers)
+
     def _is_ignored(self, name: str) -> bool:
         return "/" in name and (name in self.ignored or name.partition("/")[0] in self.ignored_groups)
 
     def filter(self, state: Any, info: PodInfo, context: Context, rows: Rows) -> Verdicts:
+        if state is SIDECARS_DISABLED:
+            found = Verdicts.passing(len(rows))
+            found.reject(np.ones(len(rows), np.bool_), Code.UnschedulableAndUnresolvable, SIDECARS_DISABLED)
+            return found
         table = context.snapshot
 
         def short(some: Rows) -> tuple[NDArray[np.bool_]]:
@@ -116,7 +133,7 @@ class NodeResourcesFit(Plugin):
             total += np.where(counts, one * weight, 0)
             weights += np.where(counts, weight, 0)
         if self.strategy == "RequestedToCapacityRatio":
-            return np.where(weights > 0, np.rint(total / np.maximum(weights, 1)), 0).astype(np.int64)
+            return np.where(weights > 0, np.floor(total / np.maximum(weights, 1) + 0.5), 0).astype(np.int64)
         return np.where(weights > 0, total // np.maximum(weights, 1), 0)
 
     def _one(self, asked: Column, has: Column) -> Column:

@@ -7,15 +7,29 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any
+from dataclasses import dataclass
 
 from kitlib.api.core import Pod
 from kitlib.scheduler.framework.plugin import SKIP, Context, Plugin, PreFilterResult
 from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.status import Code, Rows, Verdicts
-from kitlib.scheduler.framework.volumes import claim_names
+from kitlib.scheduler.framework.volumes import claim_names, claims_used, class_name
 
+Attached = tuple[str, str]
+"""A CSI driver and a volume's handle."""
 EXCEEDED = "node(s) exceed max volume count"
+
+
+@dataclass
+class State:
+    """A cycle's view of attached volumes.
+
+    Attributes:
+        needed: (driver, volume) of the pod. attached: node -> (driver, volume) of its VolumeAttachments.
+    """
+
+    needed: set[Attached]
+    attached: dict[str, set[Attached]]
 
 
 class NodeVolumeLimits(Plugin):
@@ -24,13 +38,16 @@ class NodeVolumeLimits(Plugin):
     name = "NodeVolumeLimits"
 
     def pre_filter(self, info: PodInfo, context: Context) -> PreFilterResult:
+        if not claims_used(info.pod):
+            return PreFilterResult(SKIP)
         needed = attachable(info.pod, context)
-        return PreFilterResult(needed or SKIP)
+        return PreFilterResult(State(needed, _attachments(context)) if needed else SKIP)
 
-    def filter(self, state: Any, info: PodInfo, context: Context, rows: Rows) -> Verdicts:
+    def filter(self, state: State, info: PodInfo, context: Context, rows: Rows) -> Verdicts:
         found = Verdicts.passing(len(rows))
         for place, row in enumerate(rows):
-            csi_node = context.volumes.csi_nodes.get(context.snapshot.names[row])
+            name = context.snapshot.names[row]
+            csi_node = context.volumes.csi_nodes.get(name)
             limits = {
                 driver.name: driver.allocatable.count
                 for driver in (csi_node.spec.drivers if csi_node else ())
@@ -38,19 +55,34 @@ class NodeVolumeLimits(Plugin):
             }
             if not limits:
                 continue
-            standing: set[tuple[str, str]] = set()
+            standing: set[Attached] = set()
             for other in context.snapshot.pods[row].values():
                 standing |= attachable(other.pod, context)
-            used = _by_driver(standing)
-            more = _by_driver(state - standing)
+            # a volume that is attached already counts with what is attached, and once more as the pod's
+            used = _by_driver(standing | state.attached.get(name, set()))
+            more = _by_driver(state.needed - standing)
             if any(driver in limits and used[driver] + count > limits[driver] for driver, count in more.items()):
                 found.reject_row(place, Code.Unschedulable, (EXCEEDED,))
         return found
 
 
-def attachable(pod: Pod, context: Context) -> set[tuple[str, str]]:
-    """(driver, volume) of all that the pod needs attached; a volume that does not exist yet counts by its claim."""
-    found: set[tuple[str, str]] = set()
+def _attachments(context: Context) -> dict[str, set[Attached]]:
+    """Node -> what VolumeAttachments attach to it. Source: getNodeVolumeAttachmentInfo."""
+    found: dict[str, set[Attached]] = {}
+    for one in context.volumes.attachments.values():
+        volume = context.volumes.volumes.get(one.spec.source.persistent_volume_name or "")
+        if volume is not None and volume.spec.csi is not None and one.spec.attacher:
+            attached = one.spec.attacher, volume.spec.csi.volume_handle
+            found.setdefault(one.spec.node_name, set()).add(attached)
+    return found
+
+
+def attachable(pod: Pod, context: Context) -> set[Attached]:
+    """(driver, volume) of all that the pod needs attached; a volume that does not exist yet counts by its claim.
+
+    Source: filterAttachableVolumes, getCSIDriverInfo.
+    """
+    found: set[Attached] = set()
     for name in claim_names(pod):
         claim = context.volumes.claim(pod.namespace, name)
         if claim is None:
@@ -58,14 +90,14 @@ def attachable(pod: Pod, context: Context) -> set[tuple[str, str]]:
         volume = context.volumes.volumes.get(claim.spec.volume_name)
         if volume is not None:
             csi = volume.spec.csi
-            if csi is not None:
-                found.add((csi.driver, csi.volume_handle or volume.name))
+            if csi is not None and csi.driver and csi.volume_handle:
+                found.add((csi.driver, csi.volume_handle))
             continue
-        storage_class = context.volumes.classes.get(claim.spec.storage_class_name or "")
-        if storage_class is not None:
+        storage_class = context.volumes.classes.get(class_name(claim))
+        if storage_class is not None and storage_class.provisioner:
             found.add((storage_class.provisioner, f"{claim.namespace}/{claim.name}"))
     return found
 
 
-def _by_driver(volumes: Iterable[tuple[str, str]]) -> Counter[str]:
+def _by_driver(volumes: Iterable[Attached]) -> Counter[str]:
     return Counter(driver for driver, _ in volumes)

@@ -12,23 +12,32 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from kitlib.api.core import Node, PersistentVolume, PersistentVolumeClaim
+import numpy as np
+
+from kitlib.api.core import Node, PersistentVolumeClaim, Pod
+from kitlib.api.errors import KitError
 from kitlib.api.selectors import LabelSelectorMatcher
 from kitlib.api.storage import TopologySelectorTerm
-from kitlib.scheduler.framework.plugin import SKIP, Context, Plugin, PreFilterResult
+from kitlib.scheduler.framework.plugin import SKIP, Context, Plugin, PreFilterResult, Scores
 from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.status import Code, Rows, Status, Verdicts
 from kitlib.scheduler.framework.volumes import (
     NO_PROVISIONER,
+    SELECTED_NODE,
+    ClaimUse,
     Volumes,
-    claim_names,
-    fits_claim,
+    claims_used,
+    class_name,
+    find_matching_volume,
+    is_for_pod,
+    is_fully_bound,
     usable_on,
     waits_for_consumer,
 )
 
 UNBOUND_IMMEDIATE = "pod has unbound immediate PersistentVolumeClaims"
-NODE_CONFLICT = "node(s) didn't match PersistentVolume's node affinity"
+NODE_CONFLICT = "node conflict"
+"""Stands for the release's wording."""
 BIND_CONFLICT = "node(s) didn't find available persistent volumes to bind"
 NO_SPACE = "node(s) did not have enough free storage"
 VOLUME_MISSING = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
@@ -48,57 +57,111 @@ class VolumeBinding(Plugin):
     name = "VolumeBinding"
 
     def pre_filter(self, info: PodInfo, context: Context) -> PreFilterResult:
+        used = claims_used(info.pod)
+        if not used:
+            return PreFilterResult(SKIP)
         claims, volumes = Claims(), context.volumes
-        for name in claim_names(info.pod):
-            claim = volumes.claim(info.pod.namespace, name)
-            if claim is None:
-                return self._rejected(f'persistentvolumeclaim "{name}" not found')
-            if claim.metadata.deletion_timestamp is not None:
-                return self._rejected(f'persistentvolumeclaim "{name}" is being deleted')
-            if claim.status.phase == "Lost":
-                volume = claim.spec.volume_name
-                return self._rejected(
-                    f'persistentvolumeclaim "{name}" bound to non-existent persistentvolume "{volume}"'
-                )
-            if claim.spec.volume_name:
+        found: list[PersistentVolumeClaim] = []
+        for one in used:
+            claim = volumes.claim(info.pod.namespace, one.name)
+            problem = _problem(one, claim, info.pod)
+            if problem or claim is None:
+                return self._rejected(problem)
+            found.append(claim)
+        for claim in found:
+            if is_fully_bound(claim):
                 claims.bound.append(claim)
-            elif waits_for_consumer(claim, volumes):
+            elif not claim.spec.volume_name and waits_for_consumer(claim, volumes):
                 claims.to_bind.append(claim)
-            else:
+            else:  # one that the user has bound beforehand waits for the volume controller too
                 return self._rejected(UNBOUND_IMMEDIATE)
-        return PreFilterResult(claims if claims.bound or claims.to_bind else SKIP)
+        return PreFilterResult(claims)
 
     def _rejected(self, reason: str) -> PreFilterResult:
         return PreFilterResult(status=Status(Code.UnschedulableAndUnresolvable, (reason,), self.name))
 
     def filter(self, state: Any, info: PodInfo, context: Context, rows: Rows) -> Verdicts:
         found = Verdicts.passing(len(rows))
+        conflict = context.release.text("volume_node_conflict")
         for place, row in enumerate(rows):
-            reasons = problems(state, context.snapshot.nodes[row], context.volumes)
+            try:
+                reasons = problems(state, context.snapshot.nodes[row], context.volumes)
+            except ClassError as error:
+                found.reject_row(place, Code.Error, (str(error),))
+                break
             if reasons:
-                found.reject_row(place, Code.UnschedulableAndUnresolvable, reasons)
+                words = tuple(conflict if reason is NODE_CONFLICT else reason for reason in reasons)
+                found.reject_row(place, Code.UnschedulableAndUnresolvable, words)
         return found
+
+    def pre_score(self, info: PodInfo, context: Context, rows: Rows) -> Any:
+        return SKIP if context.release.enabled("KitNodeAffinityScoreSkips") else None
+
+    def score(self, state: Any, info: PodInfo, context: Context, rows: Rows) -> Scores:
+        """Nothing without the gate StorageCapacityScoring: 0 for every node."""
+        return np.zeros(len(rows), np.int64)
+
+
+class ClassError(KitError):
+    """A claim's class is missing while a volume is to be provisioned: the cycle ends."""
+
+
+def _problem(one: ClaimUse, claim: PersistentVolumeClaim | None, pod: Pod) -> str:
+    """Why a pod's claim cannot be used at all; "" = it can. Source: podHasPVCs."""
+    if claim is None:
+        if one.ephemeral:
+            return f'waiting for ephemeral volume controller to create the persistentvolumeclaim "{one.name}"'
+        return f'persistentvolumeclaim "{one.name}" not found'
+    if claim.status.phase == "Lost":
+        volume = claim.spec.volume_name
+        return f'persistentvolumeclaim "{one.name}" bound to non-existent persistentvolume "{volume}"'
+    if claim.metadata.deletion_timestamp is not None:
+        return f'persistentvolumeclaim "{one.name}" is being deleted'
+    return is_for_pod(claim, pod) if one.ephemeral else ""
 
 
 def problems(claims: Claims, node: Node, volumes: Volumes) -> tuple[str, ...]:
-    """Why the claims cannot be served on a node; () = they can. Source: FindPodVolumes."""
+    """Why the claims cannot be served on a node; () = they can. Source: FindPodVolumes.
+
+    Raises:
+        ClassError: a claim that needs a new volume has no class, or one that does not exist.
+    """
     reasons: list[str] = []
-    for claim in claims.bound:
+    missing = False
+    for claim in claims.bound:  # Source: checkBoundClaims, which ends at the first
         volume = volumes.volumes.get(claim.spec.volume_name)
         if volume is None:
-            reasons.append(VOLUME_MISSING)
-        elif not usable_on(volume, node):
+            missing = True
+            break
+        if not usable_on(volume, node):
             reasons.append(NODE_CONFLICT)
+            break
+    reason = _unbound(claims.to_bind, node, volumes)
+    return (*reasons, *((reason,) if reason else ()), *((VOLUME_MISSING,) if missing else ()))
+
+
+def _unbound(claims: list[PersistentVolumeClaim], node: Node, volumes: Volumes) -> str:
+    """Why claims without a volume would get none on the node: none fits, and none can be provisioned there."""
+    provision: list[PersistentVolumeClaim] = []
+    find: list[PersistentVolumeClaim] = []
+    for claim in claims:
+        selected = claim.metadata.annotations.get(SELECTED_NODE)
+        if selected is not None and selected != node.name:
+            return BIND_CONFLICT
+        (find if selected is None else provision).append(claim)
     taken: set[str] = set()
-    for claim in sorted(claims.to_bind, key=_size):
-        volume = _find(claim, node, volumes, taken)
+    for claim in sorted(find, key=_size):
+        listed = (one for one in volumes.volumes.values() if class_name(one) == class_name(claim))
+        volume = find_matching_volume(claim, listed, node, taken)
         if volume is not None:
             taken.add(volume.name)
-            continue
+        else:
+            provision.append(claim)
+    for claim in provision:
         reason = _provisioning(claim, node, volumes)
         if reason:
-            reasons.append(reason)
-    return tuple(dict.fromkeys(reasons))
+            return reason
+    return ""
 
 
 def _size(claim: PersistentVolumeClaim) -> int:
@@ -106,38 +169,28 @@ def _size(claim: PersistentVolumeClaim) -> int:
     return asked.value() if asked is not None else 0
 
 
-def _find(claim: PersistentVolumeClaim, node: Node, volumes: Volumes, taken: set[str]) -> PersistentVolume | None:
-    """The smallest free volume that fits."""
-    fitting = [
-        volume
-        for volume in volumes.volumes.values()
-        if volume.name not in taken
-        and volume.status.phase in ("", "Available")
-        and fits_claim(volume, claim)
-        and usable_on(volume, node)
-    ]
-    return min(
-        fitting, key=lambda v: v.spec.capacity["storage"].value() if "storage" in v.spec.capacity else 0, default=None
-    )
-
-
 def _provisioning(claim: PersistentVolumeClaim, node: Node, volumes: Volumes) -> str:
     """Why no volume could be provisioned there; "" = one could. Source: checkVolumeProvisions, hasEnoughCapacity."""
-    storage_class = volumes.classes.get(claim.spec.storage_class_name or "")
-    if storage_class is None or not storage_class.provisioner or storage_class.provisioner == NO_PROVISIONER:
+    name = class_name(claim)
+    if not name:
+        raise ClassError(f'no class for claim "{claim.namespace}/{claim.name}"')
+    storage_class = volumes.classes.get(name)
+    if storage_class is None:
+        raise ClassError(f'failed to find storage class "{name}"')
+    if not storage_class.provisioner or storage_class.provisioner == NO_PROVISIONER:
         return BIND_CONFLICT
     if storage_class.allowed_topologies and not any(
         _in_topology(term, node) for term in storage_class.allowed_topologies
     ):
         return BIND_CONFLICT
     driver = volumes.drivers.get(storage_class.provisioner)
-    if driver is None or not driver.spec.storage_capacity:
+    if driver is None or not driver.spec.storage_capacity or "storage" not in claim.spec.resources.requests:
         return ""
     size = _size(claim)
     for capacity in volumes.capacities:
         if capacity.storage_class_name != storage_class.name:
             continue
-        limit = capacity.maximum_volume_size or capacity.capacity
+        limit = capacity.maximum_volume_size if capacity.maximum_volume_size is not None else capacity.capacity
         if limit is None or limit.value() < size or capacity.node_topology is None:
             continue
         if LabelSelectorMatcher(capacity.node_topology).matches(node.metadata.labels):

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from kitlib.api.core import Pod, Volume
 from kitlib.scheduler.framework.plugin import SKIP, Context, Plugin, PreFilterResult
 from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.status import Code, Rows, Status, Verdicts
-from kitlib.scheduler.framework.volumes import claim_names
+from kitlib.scheduler.framework.volumes import claims_used
 
 DISK_CONFLICT = "node(s) had no available disk"
-ONCE_POD = "node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode"
+ONCE_POD = "ReadWriteOncePod"
 
 
 class VolumeRestrictions(Plugin):
@@ -24,30 +26,47 @@ class VolumeRestrictions(Plugin):
 
     def pre_filter(self, info: PodInfo, context: Context) -> PreFilterResult:
         disks = [volume for volume in info.pod.spec.volumes if _is_exclusive(volume)]
-        once: set[str] = set()
-        for name in claim_names(info.pod):
-            claim = context.volumes.claim(info.pod.namespace, name)
-            if claim is None:
-                reason = f'persistentvolumeclaim "{name}" not found'
-                return PreFilterResult(status=Status(Code.UnschedulableAndUnresolvable, (reason,), self.name))
-            if "ReadWriteOncePod" in claim.spec.access_modes:
-                once.add(name)
-        if not disks and not once:
+        in_use = False
+        if context.release.enabled("ReadWriteOncePod"):
+            for one in claims_used(info.pod):
+                if one.ephemeral:
+                    continue
+                claim = context.volumes.claim(info.pod.namespace, one.name)
+                if claim is None:
+                    reason = f'persistentvolumeclaim "{one.name}" not found'
+                    return PreFilterResult(status=Status(Code.UnschedulableAndUnresolvable, (reason,), self.name))
+                if ONCE_POD in claim.spec.access_modes:
+                    in_use = in_use or is_pvc_used_by_pods(info.pod.namespace, one.name, context)
+        if in_use and not context.release.enabled("KitReadWriteOncePodFilters"):
+            reason = context.release.text("read_write_once_pod")
+            return PreFilterResult(status=Status(Code.UnschedulableAndUnresolvable, (reason,), self.name))
+        if not disks and not in_use:
             return PreFilterResult(SKIP)
-        return PreFilterResult((disks, once))
+        return PreFilterResult((disks, in_use))
 
     def filter(self, state: Any, info: PodInfo, context: Context, rows: Rows) -> Verdicts:
-        disks, once = state
+        disks, in_use = state
         found = Verdicts.passing(len(rows))
-        for place, row in enumerate(rows):
-            others = [other.pod for other in context.snapshot.pods[row].values()]
-            if any(_conflict(disk, other) for disk in disks for other in others):
-                found.reject_row(place, Code.Unschedulable, (DISK_CONFLICT,))
-            elif once and any(
-                other.namespace == info.pod.namespace and once & set(claim_names(other)) for other in others
-            ):
-                found.reject_row(place, Code.Unschedulable, (ONCE_POD,))
+        if disks:
+            for place, row in enumerate(rows):
+                others = [other.pod for other in context.snapshot.pods[row].values()]
+                if any(_conflict(disk, other) for disk in disks for other in others):
+                    found.reject_row(place, Code.Unschedulable, (DISK_CONFLICT,))
+        if in_use:  # on whichever node the other pod runs
+            every = np.ones(len(rows), np.bool_)
+            found.reject(every, Code.Unschedulable, context.release.text("read_write_once_pod"))
         return found
+
+
+def is_pvc_used_by_pods(namespace: str, claim: str, context: Context) -> bool:
+    """Whether a pod on any node uses the claim. Source: StorageInfos().IsPVCUsedByPods."""
+
+    def uses(other: PodInfo) -> int:
+        if other.pod.namespace != namespace:
+            return 0
+        return int(any(one.name == claim and not one.ephemeral for one in claims_used(other.pod)))
+
+    return bool(context.snapshot.counted(("claim", namespace, claim), uses).any())
 
 
 def _is_exclusive(volume: Volume) -> bool:
