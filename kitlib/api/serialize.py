@@ -26,6 +26,7 @@ from kitlib.api import (
     apps,
     autoscaling,
     batch,
+    boundary,
     coordination,
     core,
     devices,
@@ -125,47 +126,18 @@ def _read(source: Source) -> tuple[str | bytes, str]:
 
 
 def _documents(text: str | bytes, file: str) -> Iterator[Any]:
+    boundary.check_size(text, file)
     stripped = text.lstrip()
-    if stripped[:1] in ("{", b"{"):
+    if stripped[:1] in ("{", b"{", "[", b"["):
         try:
-            yield msgspec.json.decode(stripped)
-            return
-        except msgspec.DecodeError:
+            document = boundary.json_document(stripped, file)
+        except json.JSONDecodeError:
             pass  # flow-style YAML begins like JSON
-    quickly = serialize_fast.documents(text)
-    if quickly is not None:
-        yield from quickly
-        return
-    import yaml
-
-    number = 0
-    try:
-        for number, document in enumerate(yaml.load_all(text, Loader=_yaml_loader()), start=1):  # noqa: B007
+        else:
             yield document
-    except yaml.YAMLError as error:
-        raise ManifestError(f"not YAML: {_one_line(error)}", file=file, document=number + 1) from error
-    except UnicodeDecodeError as error:
-        raise ManifestError(f"not text: {error}", file=file) from error
-
-
-@lru_cache(maxsize=1)
-def _yaml_loader() -> Any:
-    """The safe loader without dates: Kubernetes' times are strings."""
-    import yaml
-
-    base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    loader: Any = type("ManifestLoader", (base,), {})
-    loader.yaml_implicit_resolvers = {
-        first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
-        for first, resolvers in base.yaml_implicit_resolvers.items()
-    }
-    return loader
-
-
-def _one_line(error: Exception) -> str:
-    mark = getattr(error, "problem_mark", None)
-    where = f", line {mark.line + 1}, column {mark.column + 1}" if mark is not None else ""
-    return f"{getattr(error, 'problem', None) or error}{where}"
+            return
+    quickly = serialize_fast.documents(text)
+    yield from boundary.yaml_documents(text, file) if quickly is None else quickly
 
 
 def _expand(document: Any, file: str, number: int) -> Iterator[Any]:

@@ -25,7 +25,9 @@ _DOUBTFUL = re.compile(
     + rb"|(?!(?:-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?|(?:[0-9]{1,3}\.){3}[0-9]{1,3})[ \t\r]*$)"
     + rb"(?:[-+.]?[0-9][0-9_.:eE+\-]*|[-+]?0[xob][0-9a-fA-F_]*)[ \t\r]*$)"
     + rb"|^[ \t]*(?:<<[ \t]*:|\?[ \t])|^%|^\.\.\.|^---[ \t]+\S|\t"
+    + rb"|^ {200}|(?:- ){20}"  # deeper than a walk of it may go
 )
+_TEXTS = re.compile(rb'"(?:[^"\\]|\\.)*"')
 _SEPARATOR = re.compile(rb"(?m)^---[ \t\r]*$")
 
 
@@ -33,9 +35,13 @@ def documents(text: str | bytes) -> list[Any] | None:
     """The documents of a text as plain data; None where it is small, in doubt, or the parser is not there."""
     if len(text) < LARGE:
         return None
-    data = text.encode() if isinstance(text, str) else text
+    try:
+        data = text.encode() if isinstance(text, str) else text
+    except UnicodeEncodeError:
+        return None
     # most lines of such a file stand in it many times; each needs to be looked at only once
-    if _DOUBTFUL.search(b"\n".join(set(data.splitlines()))):
+    lines = set(data.splitlines())
+    if _DOUBTFUL.search(b"\n".join(lines)) or any(map(_opens, lines)):
         return None
     try:
         import ryml
@@ -48,6 +54,19 @@ def documents(text: str | bytes) -> list[Any] | None:
         return [_decoded(ryml, part) if part.strip() else None for part in parts]
     except Exception:  # of the parser's own kind: PyYAML then says what is wrong, and where
         return None
+
+
+def _opens(line: bytes) -> bool:
+    """Whether a line may begin a flow collection that goes on below it, or nests deeply: the parser recurses there."""
+    if b"[" not in line and b"{" not in line:
+        return False
+    value = line.lstrip(b" -")
+    _, colon, rest = value.partition(b": ")
+    if not (value[:1] in b"[{" or (colon and rest.lstrip()[:1] in (b"[", b"{"))):
+        return False
+    bare = _TEXTS.sub(b"", line)
+    opened, closed = bare.count(b"[") + bare.count(b"{"), bare.count(b"]") + bare.count(b"}")
+    return opened != closed or opened > 2000 or b"'" in bare or b"#" in bare or b'"' in bare
 
 
 def _decoded(ryml: Any, part: bytes) -> Any:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kitlib.api import serialize_fast
-from kitlib.api.serialize import _yaml_loader
+from kitlib.api.boundary import yaml_documents
 
 pytest.importorskip("ryml")
 
@@ -29,7 +29,7 @@ plain = st.recursive(
 
 
 def slowly(text: str) -> list[Any]:
-    return list(yaml.load_all(text, Loader=_yaml_loader()))
+    return list(yaml_documents(text))
 
 
 @settings(max_examples=300)
