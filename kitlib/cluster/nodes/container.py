@@ -22,7 +22,8 @@ from kitlib.cluster.nodes.base import NodeBase
 from kitlib.cluster.nodes.config import node_config
 from kitlib.cluster.nodes.container_processes import ContainerProcesses
 from kitlib.cluster.nodes.file_watch import FileWatch
-from kitlib.cluster.nodes.interfaces import NodeFacts, NodeHandle, Record
+from kitlib.cluster.nodes.handle import NodeHandle
+from kitlib.cluster.nodes.interfaces import NodeFacts, Record
 from kitlib.cluster.nodes.kernel_log import lines_of_node
 from kitlib.cluster.nodes.plan import NodePlan
 from kitlib.cluster.nodes.pod_sync import PodSync

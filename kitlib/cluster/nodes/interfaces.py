@@ -19,7 +19,6 @@ from kitlib.kubelet.cm.cgroup_tree import CgroupTree, Difference, Version
 from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.eviction.thresholds import Observation
 from kitlib.kubelet.loop.timeline import Entry
-from kitlib.node.real.link import Conversation
 
 Usages = dict[tuple[str, str], dict[str, tuple[float, int]]]
 """(namespace, pod) -> container -> CPUs that it gets now, and bytes of memory."""
@@ -255,21 +254,3 @@ class NodeFacts(TypedDict, total=False):
     limits: list[str]
     seconds: float
     began: float
-
-
-class NodeHandle(Protocol):
-    """The owner of the node's connection: its container, or whoever relays for it."""
-
-    @property
-    def id(self) -> str:
-        """The container's id; "" where it is not known here."""
-        ...
-
-    @property
-    def link(self) -> Conversation:
-        """The connection to the node."""
-        ...
-
-    def close(self) -> None:
-        """End the node."""
-        ...

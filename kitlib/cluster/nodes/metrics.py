@@ -12,7 +12,7 @@ from typing import NamedTuple, NotRequired, TypedDict
 
 from kitlib.api.core import Pod
 from kitlib.api.errors import KitError
-from kitlib.cluster.nodes.container_processes import ContainerProcess
+from kitlib.cluster.nodes.container_process import ContainerProcess
 from kitlib.cluster.nodes.interfaces import KernelNode
 from kitlib.kubelet.cm.cgroup_tree import UNLIMITED_V1, Cgroup, CgroupTree
 from kitlib.kubelet.util.memory_files import MEMORY_LIMIT, MEMORY_USAGE

@@ -38,7 +38,7 @@ class Channel(Conversation):
 
 
 class RemoteHandle:
-    """The handle of a node whose container another process holds (`kitlib.cluster.nodes.interfaces.NodeHandle`).
+    """The handle of a node whose container another process holds (`kitlib.cluster.nodes.handle.NodeHandle`).
 
     Args:
         link: to the node.

@@ -1,0 +1,25 @@
+"""The owner's end of a node that runs elsewhere."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from kitlib.node.real.link import Conversation
+
+
+class NodeHandle(Protocol):
+    """The owner of the node's connection: its container, or whoever relays for it."""
+
+    @property
+    def id(self) -> str:
+        """The container's id; "" where it is not known here."""
+        ...
+
+    @property
+    def link(self) -> Conversation:
+        """The connection to the node."""
+        ...
+
+    def close(self) -> None:
+        """End the node."""
+        ...
