@@ -437,8 +437,8 @@ class Event(KubeObject):
     involved_object: ObjectReference = msgspec.field(default_factory=ObjectReference)
     reason: str = ""
     message: str = ""
-    type: str = "Normal"
-    count: int = 1
+    type: str = ""
+    count: Int32 = 0
     first_timestamp: datetime | None = None
     last_timestamp: datetime | None = None
     source: dict[str, Any] = {}

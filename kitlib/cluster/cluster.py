@@ -24,7 +24,7 @@ from kitlib.cluster.admission.apiserver import APIServer
 from kitlib.cluster.admission.manifests import Manifests
 from kitlib.cluster.closeable import Closeable
 from kitlib.cluster.controllers import reconcile
-from kitlib.cluster.controllers.pods import record
+from kitlib.cluster.events import record
 from kitlib.cluster.journal import Journal, place_of
 from kitlib.cluster.store.kinds import resource
 from kitlib.cluster.store.merge import strategic_patch

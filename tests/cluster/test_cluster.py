@@ -119,6 +119,7 @@ def test_a_quota_stops_a_deployment_and_an_event_says_why() -> None:
     refused = [e for e in cluster.events() if e.reason == "FailedCreate"]
     assert "exceeded quota: q, requested: pods=1, used: pods=2, limited: pods=2" in refused[0].message
     cluster.patch("quota", "q", {"spec": {"hard": {"pods": "3"}}})
+    cluster.advance(1)  # the ReplicaSet controller tries again after its back-off
     assert len(cluster.pods()) == 3 and str(cluster.get("quota", "q").status.used["pods"]) == "3"
 
 

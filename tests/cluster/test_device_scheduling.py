@@ -90,6 +90,7 @@ def test_a_pod_waits_for_its_template_its_class_and_its_devices(cluster: Simulat
     with pytest.raises(KitError, match='has not tried it: pod "default/x": ResourceClaim not created yet'):
         cluster.decision("x")
     cluster.apply(TEMPLATE)
+    cluster.advance(1)  # the claim controller tries again after its back-off
     assert cluster.decision("x").filters is not None
     assert "request gpu: device class gpu does not exist" in cluster.decision("x").message
     of_class, published = DEVICES.split("---")

@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from kitlib.api.apps import DaemonSet, Deployment, ReplicaSet, StatefulSet
-from kitlib.api.core import LimitRange, Namespace, Node, Pod, PodStatus, ResourceQuota, Toleration
+from kitlib.api.core import LimitRange, Namespace, NamespaceSpec, Node, Pod, PodStatus, ResourceQuota, Toleration
 from kitlib.api.defaults import set_defaults
 from kitlib.api.devices import ResourceClaim, ResourceClaimStatus, ResourceClaimTemplate
 from kitlib.api.errors import Forbidden, Invalid, NotFound
@@ -23,9 +23,11 @@ from kitlib.api.pod_strategy import mark_deleted, prepare_for_create
 from kitlib.api.policy import PriorityClass
 from kitlib.api.release import Release
 from kitlib.api.serialize import deepcopy
-from kitlib.cluster.admission import limit_range, quota
+from kitlib.cluster.admission import deletion, limit_range, quota
+from kitlib.cluster.admission.deletion import NAMESPACE_FINALIZER
 from kitlib.cluster.admission.priority import admit_priority, check_priority_class, system_priority_classes
 from kitlib.cluster.admission.validation import admin_access, validate
+from kitlib.cluster.events import EventCorrelator
 from kitlib.cluster.store.kinds import resource, resource_of
 from kitlib.cluster.store.store import Store
 from kitlib.kubelet.qos.qos_class import compute_pod_qos
@@ -40,8 +42,7 @@ class APIServer:
 
     Attributes:
         store: what is kept; reading goes there directly.
-        refusals: UID of a workload -> the situation in which its last pod was refused (see the ReplicaSet controller).
-        recorded: UID, reason and message of an event -> its name, so that one that repeats is counted.
+        correlator: by which events that repeat are counted and combined.
         mutators: mutating webhooks for new pods; each changes the pod in place.
 
     Args:
@@ -55,12 +56,15 @@ class APIServer:
     ) -> None:
         self.release = release or Release.latest()
         self.store = Store(now, seed)
-        self.refusals: dict[str, tuple[object, ...]] = {}
-        self.recorded: dict[tuple[str, str, str, str], str] = {}
+        self.correlator = EventCorrelator()
         self.mutators: list[Callable[[Pod], None]] = []
         for name in NAMESPACES:
             labels = {"kubernetes.io/metadata.name": name}
-            namespace = Namespace(metadata=ObjectMeta(name=name, labels=labels), status={"phase": "Active"})
+            namespace = Namespace(
+                metadata=ObjectMeta(name=name, labels=labels),
+                spec=NamespaceSpec(finalizers=[NAMESPACE_FINALIZER]),
+                status={"phase": "Active"},
+            )
             self.store.create(namespace)
         for built_in in system_priority_classes():
             self.store.create(built_in)
@@ -76,6 +80,9 @@ class APIServer:
         """
         made = self._placed(deepcopy(obj))
         made.metadata.resource_version = ""
+        if not made.metadata.name and made.metadata.generate_name:
+            made.metadata.name = self.store.free_name(made)
+        self._check_namespace_lives(made)
         set_defaults(made)
         if isinstance(made, Pod):
             prepare_for_create(made, self.release)
@@ -97,6 +104,8 @@ class APIServer:
         if isinstance(made, Namespace):
             made.metadata.labels.setdefault("kubernetes.io/metadata.name", made.name)
             made.status.setdefault("phase", "Active")
+            if NAMESPACE_FINALIZER not in made.spec.finalizers:
+                made.spec.finalizers = [*made.spec.finalizers, NAMESPACE_FINALIZER]
         with self.store.transaction():
             stored = self.store.create(made)
             for changed in charged:
@@ -120,7 +129,9 @@ class APIServer:
         if errors:
             raise Invalid(made.kind, made.name, errors)
         self._check(made, old)
-        return self.store.update(made)
+        stored = self.store.update(made)
+        self._finish_deletion(stored)
+        return stored
 
     def update_status(self, obj: T) -> T:
         """Replace an object's status; everything else stays as it stands."""
@@ -163,27 +174,58 @@ class APIServer:
         pod.status.nominated_node_name = ""
         return self.store.update(pod, same_generation=True)
 
-    def delete(self, kind: str | type[T], name: str, namespace: str = "", *, grace: int | None = 0) -> Any:
+    def delete(
+        self,
+        kind: str | type[T],
+        name: str,
+        namespace: str = "",
+        *,
+        grace: int | None = 0,
+        propagation: str = "Background",
+    ) -> Any:
         """Remove an object.
 
         Args:
             kind, name, namespace: which.
             grace: of a pod: seconds until it must be gone; 0 = at once, None = what the pod says. A pod with a grace
                 period stays, marked, until its kubelet has stopped it and deletes it with 0; it can become shorter.
+            propagation: what happens to the objects that it owns: "Background", "Foreground" or "Orphan".
 
         Returns:
-            The object as it stood, or as it is marked. So stays a claim that is allocated, until nobody uses it.
+            The object as it stood, or as it is marked: one with finalizers stays until the last is removed.
         """
         if grace != 0 and resource(kind).kind == "Pod":
             pod: Pod = self.store.get(Pod, name, namespace)
             if mark_deleted(pod, grace, self.store.now()):
                 return self.store.update(pod)
-        if resource(kind).kind == "ResourceClaim":
-            claim: ResourceClaim = self.store.get(ResourceClaim, name, namespace)
-            if claim.metadata.finalizers:
-                claim.metadata.deletion_timestamp = claim.metadata.deletion_timestamp or self.store.now()
-                return self.store.update(claim)
+        obj: KubeObject = self.store.get(kind, name, namespace if resource(kind).namespaced else "")
+        obj.metadata.finalizers = deletion.with_propagation(obj.metadata, propagation)
+        if deletion.keeps(obj):
+            deletion.mark(obj, self.store.now())
+            return self.store.update(obj, same_generation=True)
         return self.store.delete(kind, name, namespace)
+
+    def remove_finalizer(self, obj: KubeObject, finalizer: str) -> None:
+        """Take a finalizer from an object; one that is being deleted is gone with its last."""
+        current = self.store.standing(obj)
+        if current is None or finalizer not in current.metadata.finalizers:
+            return
+        current.metadata.finalizers = [one for one in current.metadata.finalizers if one != finalizer]
+        self._finish_deletion(self.store.update(current))
+
+    def finalize_namespace(self, namespace: Namespace) -> None:
+        """The `finalize` subresource: a namespace that is being deleted and empty is gone."""
+        current: Namespace = self.store.get(Namespace, namespace.name)
+        current.spec.finalizers = [one for one in current.spec.finalizers if one != NAMESPACE_FINALIZER]
+        self._finish_deletion(self.store.update(current))
+
+    def _finish_deletion(self, obj: KubeObject) -> None:
+        """Delete what is marked and kept by nothing any more; a pod's grace period is its kubelet's business."""
+        meta = obj.metadata
+        if meta.deletion_timestamp is None or deletion.keeps(obj):
+            return
+        if not isinstance(obj, Pod) or not meta.deletion_grace_period_seconds:
+            self.store.delete(obj.kind, obj.name, obj.namespace)
 
     def _placed(self, obj: T) -> T:
         """Put an object into its namespace: `default` where none is named."""
@@ -195,6 +237,16 @@ class APIServer:
         if self.store.find(Namespace, obj.metadata.namespace, copy=False) is None:
             raise NotFound("namespaces", obj.metadata.namespace)
         return obj
+
+    def _check_namespace_lives(self, obj: KubeObject) -> None:
+        """Nothing new in a namespace that is being deleted. Source: plugin/pkg/admission/namespace/lifecycle."""
+        kind = resource_of(obj)
+        if not kind.namespaced:
+            return
+        namespace = self.store.get(Namespace, obj.namespace, copy=False)
+        if namespace.metadata.deletion_timestamp is not None:
+            why = f"unable to create new content in namespace {obj.namespace} because it is being terminated"
+            raise Forbidden(kind.qualified, obj.name, why)
 
     def _admit_pod(self, pod: Pod) -> None:
         admit_priority(pod, self.store.list(PriorityClass, copy=False))

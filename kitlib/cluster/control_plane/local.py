@@ -18,7 +18,7 @@ from kitlib.api.serialize import deepcopy
 from kitlib.cluster.admission.apiserver import APIServer
 from kitlib.cluster.cluster import Cluster
 from kitlib.cluster.control_plane.autoscaler import Autoscaler
-from kitlib.cluster.controllers import reconcile
+from kitlib.cluster.controllers import ControllerManager
 from kitlib.cluster.controllers.gate_manager import GateManager
 from kitlib.cluster.nodes.plan import NodePlan, from_node, plan
 from kitlib.cluster.store.store import WatchEvent
@@ -65,6 +65,7 @@ class LocalControlPlane(Cluster, ABC):
         self._new: list[Any] = []
         self._by_node: dict[str, dict[tuple[str, str], Pod]] = {}
         self._settling, self._settled = False, -1
+        self.controllers = ControllerManager(self.api)
         self._gates = GateManager.of(**gate_manager) if isinstance(gate_manager, Mapping) else gate_manager
         if self._gates is not None:
             self.api.mutators.append(self._gates.mutate)
@@ -203,7 +204,7 @@ class LocalControlPlane(Cluster, ABC):
 
     def settle(self) -> None:
         """Controllers, scheduler and kubelets do what they can do now, until none of them finds anything to do."""
-        idle = self.api.store.version == self._settled
+        idle = self.api.store.version == self._settled and not self.controllers.is_due()
         if self._settling or (idle and not (self._scheduler is not None and self._scheduler.due())):
             return
         self._settling = True
@@ -213,7 +214,7 @@ class LocalControlPlane(Cluster, ABC):
             self._new.clear()
             for _ in range(_ROUNDS):
                 before = self.api.store.version
-                reconcile(self.api)
+                self.controllers.run()
                 if self._gates is not None:
                     self._gates.sync(self.api)
                 self._schedule()

@@ -20,8 +20,8 @@ from kitlib.api.meta import Condition
 from kitlib.api.release import Release
 from kitlib.api.serialize import deepcopy
 from kitlib.cluster.admission.apiserver import APIServer
-from kitlib.cluster.controllers.pods import record
 from kitlib.cluster.controllers.resourceclaim import put_allocation
+from kitlib.cluster.events import record
 from kitlib.cluster.store.store import WatchEvent, age
 from kitlib.scheduler.decision import Decision
 from kitlib.scheduler.extender import Extender

@@ -1,50 +1,52 @@
-"""The small controllers of kube-controller-manager: each takes the store one step towards what is asked.
+"""kube-controller-manager: each controller brings one kind of object to its desired state.
 
-They run one after the other until none of them changes anything, so what an `apply` leads to stands when it returns.
+Source: cmd/kube-controller-manager, pkg/controller.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from kitlib.cluster.admission.apiserver import APIServer
-from kitlib.cluster.controllers import (
-    daemonset,
-    deployment,
-    disruption,
-    garbage,
-    node_taints,
-    quota_status,
-    replicaset,
-    resourceclaim,
-    statefulset,
-)
+from kitlib.cluster.controllers.controller import Controller
+from kitlib.cluster.controllers.daemon import DaemonSetController
+from kitlib.cluster.controllers.deployment import DeploymentController
+from kitlib.cluster.controllers.disruption import DisruptionController
+from kitlib.cluster.controllers.garbagecollector import GarbageCollector
+from kitlib.cluster.controllers.manager import ControllerManager
+from kitlib.cluster.controllers.namespace import NamespaceController
+from kitlib.cluster.controllers.node_lifecycle import NodeLifecycleController
+from kitlib.cluster.controllers.podgc import PodGCController
+from kitlib.cluster.controllers.replicaset import ReplicaSetController, ReplicationControllerController
+from kitlib.cluster.controllers.resourceclaim import ResourceClaimController
+from kitlib.cluster.controllers.resourcequota import ResourceQuotaController
+from kitlib.cluster.controllers.statefulset import StatefulSetController
+from kitlib.cluster.controllers.tainteviction import TaintEvictionController
 
-CONTROLLERS: tuple[Callable[[APIServer], None], ...] = (
-    garbage.sync,
-    deployment.sync,
-    replicaset.sync,
-    statefulset.sync,
-    daemonset.sync,
-    resourceclaim.sync,
-    node_taints.sync,
-    disruption.sync,
-    quota_status.sync,
+CONTROLLERS: tuple[type[Controller], ...] = (
+    NamespaceController,
+    GarbageCollector,
+    PodGCController,
+    NodeLifecycleController,
+    DeploymentController,
+    ReplicaSetController,
+    ReplicationControllerController,
+    StatefulSetController,
+    DaemonSetController,
+    ResourceClaimController,
+    TaintEvictionController,
+    DisruptionController,
+    ResourceQuotaController,
 )
-_ROUNDS = 200
+"""In the order in which they run; taint eviction comes behind the DaemonSet controller, which deletes such pods too."""
 
 
 def reconcile(api: APIServer) -> bool:
-    """Run all controllers until nothing changes any more.
+    """Let all controllers of an API server without a control plane work until none has anything to do.
 
     Returns:
-        Whether anything has changed.
+        Whether the store has changed.
     """
-    began = api.store.version
-    for _ in range(_ROUNDS):
-        before = api.store.version
-        for sync in CONTROLLERS:
-            sync(api)
-        if api.store.version == before:
-            break
-    return api.store.version != began
+    manager = ControllerManager(api)
+    try:
+        return manager.run()
+    finally:
+        manager.close()

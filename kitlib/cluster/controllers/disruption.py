@@ -1,73 +1,236 @@
-"""PodDisruptionBudgets: how many of the selected pods may go now.
+"""PodDisruptionBudgets: how many of the selected pods may be disrupted now.
 
-Source: pkg/controller/disruption (trySync, getExpectedPodCount, countHealthyPods).
+A pod that several budgets select counts for the first of them only.
+
+Source: pkg/controller/disruption/disruption.go (trySync, getExpectedPodCount, countHealthyPods, buildDisruptedPodMap,
+updatePdbStatus, getPdbForPod); component-helpers apps/poddisruptionbudget (UpdateDisruptionAllowedCondition).
 """
 
 from __future__ import annotations
 
-from kitlib.api.core import IntOrString, Pod
-from kitlib.api.errors import NotFound
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, ClassVar, NamedTuple
+
+from kitlib.api.core import Pod
+from kitlib.api.errors import KitError
+from kitlib.api.meta import Condition, LabelSelector
 from kitlib.api.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
+from kitlib.api.selectors import LabelSelectorMatcher
 from kitlib.api.serialize import deepcopy
-from kitlib.cluster.admission.apiserver import APIServer
-from kitlib.cluster.controllers.pods import is_active, is_ready
+from kitlib.cluster.controllers.controller import Controller, Handler, Key
+from kitlib.cluster.controllers.controller_utils import from_rfc3339, is_ready, scaled_value
+from kitlib.cluster.controllers.informers import Change, controller_of
+
+DELETION_TIMEOUT = 120.0
+"""Seconds within which a pod whose eviction was allowed must be gone; then the disruption counts as undone."""
+DISRUPTION_ALLOWED = "DisruptionAllowed"
+_SCALABLE = ("ReplicationController", "ReplicaSet", "StatefulSet", "Deployment")
 
 
-def sync(api: APIServer) -> None:
-    """Bring every budget's status up to date."""
-    for budget in api.store.list(PodDisruptionBudget, copy=False):
-        status = budget_status(api, budget)
+class Expected(NamedTuple):
+    """`expected`: pods that there should be. `desired`: healthy ones among them. `unmanaged`: pods without owner."""
+
+    expected: int
+    desired: int
+    unmanaged: list[str]
+
+
+class DisruptionController(Controller):
+    """For PodDisruptionBudgets."""
+
+    name: ClassVar[str] = "controllermanager"  # upstream's recorder has this name
+
+    def handlers(self) -> Mapping[str, Handler]:
+        own = dict.fromkeys(_SCALABLE, self._on_owner)
+        return {**own, "PodDisruptionBudget": self._on_budget, "Pod": self._on_pod}
+
+    def _on_budget(self, change: Change) -> None:
+        if change.type != "DELETED":
+            self.enqueue(change.new)
+
+    def _on_pod(self, change: Change) -> None:
+        """Source: addPod, updatePod, deletePod, getPdbForPod."""
+        pod = change.new
+        if not self.informers.has_any("PodDisruptionBudget", pod.namespace) or not isinstance(pod, Pod):
+            return
+        found = budgets_of(pod, self.informers.of_namespace("PodDisruptionBudget", pod.namespace))
+        if found:
+            self.enqueue(found[0])
+        if len(found) > 1 and change.type != "DELETED":
+            message = f'Pod "{pod.namespace}"/"{pod.name}" matches multiple PodDisruptionBudgets.  '
+            message += f'Chose "{found[0].name}" arbitrarily.'
+            self.event(pod, "Warning", "MultiplePodDisruptionBudgets", message)
+
+    def _on_owner(self, change: Change) -> None:
+        """Another size of a workload is another number of expected pods; upstream sees it with its pods."""
+        old, new = change.old, change.new
+        if old is None or getattr(old.spec, "replicas", None) == getattr(new.spec, "replicas", None):  # type: ignore[attr-defined]
+            return
+        for budget in self.informers.of_namespace("PodDisruptionBudget", new.namespace):
+            self.enqueue(budget)
+
+    def sync(self, key: Key) -> None:
+        """Source: trySync, failSafe."""
+        budget: PodDisruptionBudget | None = self.find(PodDisruptionBudget, key)
+        if budget is None:
+            return
+        matcher = LabelSelectorMatcher(budget.spec.selector)
+        in_namespace = self.informers.of_namespace("Pod", budget.namespace)
+        pods = [pod for pod in in_namespace if isinstance(pod, Pod) and matcher.matches(pod.metadata.labels)]
+        if not pods:
+            self.event(budget, "Normal", "NoPods", "No matching pods found")
+        try:
+            expected = self._expected(budget, pods)
+        except KitError as error:
+            message = f"Failed to calculate the number of expected pods: {error}"
+            self.event(budget, "Warning", "CalculateExpectedPodCountFailed", message)
+            self._fail_safe(budget, str(error))
+            raise
+        if expected.unmanaged:
+            message = (
+                f"Pods selected by this PodDisruptionBudget (selector: {selector_text(budget.spec.selector)}) were "
+                "found to be unmanaged. As a result, the status of the PDB cannot be calculated correctly, which may "
+                "result in undefined behavior. To account for these pods please set "
+                '".spec.minAvailable" field of the PDB to an integer value.'
+            )
+            self.event(budget, "Warning", "UnmanagedPods", message)
+        now = self.now()
+        disrupted, recheck = self._disrupted(budget, pods, now)
+        healthy = sum(
+            pod.metadata.deletion_timestamp is None and pod.name not in disrupted and is_ready(pod) for pod in pods
+        )
+        allowed = max(0, healthy - expected.desired) if expected.expected > 0 else 0
+        status = PodDisruptionBudgetStatus(
+            observed_generation=budget.metadata.generation,
+            disruptions_allowed=allowed,
+            current_healthy=healthy,
+            desired_healthy=expected.desired,
+            expected_pods=expected.expected,
+            disrupted_pods=disrupted,
+            conditions=with_disruption_allowed(budget.status.conditions, budget, allowed, now),
+        )
+        self._write(budget, status)
+        if recheck is not None:
+            self.queue.add_after(key, recheck)
+
+    def _write(self, budget: PodDisruptionBudget, status: PodDisruptionBudgetStatus) -> None:
         if status != budget.status:
             changed = deepcopy(budget)
             changed.status = status
-            api.update_status(changed)
+            self.api.update_status(changed)
+
+    def _fail_safe(self, budget: PodDisruptionBudget, why: str) -> None:
+        """No disruptions while the number of expected pods is unknown."""
+        status = deepcopy(budget.status)
+        status.disruptions_allowed = 0
+        failed = Condition(
+            type=DISRUPTION_ALLOWED,
+            status="False",
+            reason="SyncFailed",
+            message=why,
+            observed_generation=budget.metadata.generation,
+        )
+        status.conditions = _put(status.conditions, failed, self.now())
+        self._write(budget, status)
+
+    def _expected(self, budget: PodDisruptionBudget, pods: Sequence[Pod]) -> Expected:
+        """Source: getExpectedPodCount."""
+        least, most = budget.spec.min_available, budget.spec.max_unavailable
+        if most is not None:
+            expected, unmanaged = self._scale(pods)
+            return Expected(expected, max(0, expected - scaled_value(most, expected, round_up=True)), unmanaged)
+        if isinstance(least, int):
+            return Expected(len(pods), least, [])
+        if least is not None:
+            expected, unmanaged = self._scale(pods)
+            return Expected(expected, scaled_value(least, expected, round_up=True), unmanaged)
+        return Expected(0, 0, [])
+
+    def _scale(self, pods: Sequence[Pod]) -> tuple[int, list[str]]:
+        """The sum of the scales of the pods' workloads, and the pods without one.
+
+        Raises:
+            KitError: a pod's controller has no scale.
+
+        Source: getExpectedScale.
+        """
+        sizes: dict[str, int] = {}
+        unmanaged = []
+        for pod in pods:
+            reference = controller_of(pod)
+            if reference is None:
+                unmanaged.append(pod.name)
+                continue
+            owner: Any = self.informers.get(reference.uid)
+            above = controller_of(owner) if owner is not None and owner.kind == "ReplicaSet" else None
+            parent = self.informers.get(above.uid) if above is not None else None
+            owner = parent if parent is not None else owner
+            if owner is None:
+                continue
+            if owner.kind not in _SCALABLE:
+                from kitlib.cluster.store.kinds import resource_of
+
+                raise KitError(f"{resource_of(owner).qualified} does not implement the scale subresource")
+            sizes[owner.metadata.uid] = 1 if owner.spec.replicas is None else owner.spec.replicas
+        return sum(sizes.values()), unmanaged
+
+    def _disrupted(
+        self, budget: PodDisruptionBudget, pods: Sequence[Pod], now: datetime
+    ) -> tuple[dict[str, str], float | None]:
+        """Pods whose eviction was allowed and has not begun, and when to look again. Source: buildDisruptedPodMap."""
+        kept: dict[str, str] = {}
+        recheck: float | None = None
+        for pod in pods:
+            at = budget.status.disrupted_pods.get(pod.name)
+            if at is None or pod.metadata.deletion_timestamp is not None:
+                continue
+            left = DELETION_TIMEOUT - (now - from_rfc3339(at)).total_seconds()
+            if left < 0:
+                message = f"Pod was expected by PDB {budget.key} to be deleted but it wasn't"
+                self.event(pod, "Warning", "NotDeleted", message)
+                continue
+            kept[pod.name] = at
+            recheck = left if recheck is None else min(left, recheck)
+        return kept, recheck
 
 
-def budget_status(api: APIServer, budget: PodDisruptionBudget) -> PodDisruptionBudgetStatus:
-    """Count the selected pods and say how many disruptions the budget allows."""
-    pods = (
-        [] if budget.spec.selector is None else api.store.list(Pod, budget.namespace, budget.spec.selector, copy=False)
+def budgets_of(pod: Pod, budgets: Sequence[Any]) -> list[PodDisruptionBudget]:
+    """The budgets that select a pod. Source: GetPodPodDisruptionBudgets."""
+    return [one for one in budgets if LabelSelectorMatcher(one.spec.selector).matches(pod.metadata.labels)]
+
+
+def with_disruption_allowed(
+    conditions: Sequence[Condition], budget: PodDisruptionBudget, allowed: int, now: datetime
+) -> list[Condition]:
+    """The conditions with DisruptionAllowed as it is now. Source: UpdateDisruptionAllowedCondition."""
+    new = Condition(
+        type=DISRUPTION_ALLOWED,
+        status="True" if allowed > 0 else "False",
+        reason="SufficientPods" if allowed > 0 else "InsufficientPods",
+        observed_generation=budget.metadata.generation,
     )
-    pods = [pod for pod in pods if is_active(pod)]
-    expected, desired = _expected(api, budget, pods)
-    healthy = sum(map(is_ready, pods))
-    return PodDisruptionBudgetStatus(
-        disruptions_allowed=max(0, healthy - desired) if expected > 0 else 0,
-        current_healthy=healthy,
-        desired_healthy=desired,
-        expected_pods=expected,
-        disrupted_pods=budget.status.disrupted_pods,
+    return _put(conditions, new, now)
+
+
+def _put(conditions: Sequence[Condition], new: Condition, now: datetime) -> list[Condition]:
+    """Source: meta.SetStatusCondition."""
+    standing = next((one for one in conditions if one.type == new.type), None)
+    same = standing is not None and standing.status == new.status
+    new.last_transition_time = standing.last_transition_time if same and standing is not None else now
+    return [new if one is standing else one for one in conditions] if standing is not None else [*conditions, new]
+
+
+def selector_text(selector: LabelSelector | None) -> str:
+    """A label selector as Go prints it."""
+    if selector is None:
+        return "nil"
+    labels = "".join(f"{key}: {value}," for key, value in sorted(selector.match_labels.items()))
+    expressions = "".join(
+        f"LabelSelectorRequirement{{Key:{one.key},Operator:{one.operator},Values:[{' '.join(one.values)}],}},"
+        for one in selector.match_expressions
     )
-
-
-def _expected(api: APIServer, budget: PodDisruptionBudget, pods: list[Pod]) -> tuple[int, int]:
-    """How many pods there should be, and how many of them must stay healthy."""
-    least, most = budget.spec.min_available, budget.spec.max_unavailable
-    if most is not None:
-        expected = _asked_for(api, pods)
-        return expected, max(0, expected - _share(most, expected))
-    if least is None:
-        least = 1
-    if isinstance(least, int):
-        return len(pods), least
-    expected = _asked_for(api, pods)
-    return expected, _share(least, expected)
-
-
-def _asked_for(api: APIServer, pods: list[Pod]) -> int:
-    """The replicas of all the pods' controllers; a pod without one counts as itself."""
-    sizes: dict[str, int] = {}
-    for pod in pods:
-        ref = next((r for r in pod.metadata.owner_references if r.controller), None)
-        try:
-            owner = api.store.get(ref.kind, ref.name, pod.namespace, copy=False) if ref else pod
-        except (NotFound, LookupError):
-            owner = pod
-        replicas = getattr(owner.spec, "replicas", None)
-        sizes[owner.metadata.uid] = 1 if replicas is None else replicas
-    return sum(sizes.values())
-
-
-def _share(value: IntOrString, of: int) -> int:
-    """A number, or a percentage of all pods, rounded up."""
-    return value if isinstance(value, int) else -(-int(value.removesuffix("%")) * of // 100)
+    return (
+        f"&LabelSelector{{MatchLabels:map[string]string{{{labels}}},"
+        f"MatchExpressions:[]LabelSelectorRequirement{{{expressions}}},}}"
+    )

@@ -1,48 +1,164 @@
-"""ReplicaSets and ReplicationControllers: as many pods as asked for.
+"""ReplicaSets and ReplicationControllers: as many pods as `spec.replicas` says.
 
-A refused pod (quota, limit range) is tried again when something else has changed; the reason stands in an event.
+A refused pod is tried again after a back-off; the reason is in an event and in the condition ReplicaFailure.
 
-Source: pkg/controller/replicaset (manageReplicas, calculateStatus).
+Source: pkg/controller/replicaset/replica_set.go (syncReplicaSet, manageReplicas, getPodsToDelete),
+replica_set_utils.go (calculateStatus).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
 from kitlib.api.apps import ReplicaSet
-from kitlib.api.core import Pod, ReplicationController
-from kitlib.cluster.admission.apiserver import APIServer
-from kitlib.cluster.controllers.pods import (
-    create,
-    first_to_go,
+from kitlib.api.core import Pod, PodTemplateSpec, ReplicationController
+from kitlib.api.errors import KitError
+from kitlib.api.meta import KubeObject, LabelSelector
+from kitlib.api.selectors import LabelSelectorMatcher
+from kitlib.cluster.controllers.controller import Controller, Handler, Key, Retry
+from kitlib.cluster.controllers.controller_ref_manager import claim_objects
+from kitlib.cluster.controllers.controller_utils import (
+    available_in,
+    condition,
+    create_pod,
+    delete_pod,
+    find_condition,
     is_active,
     is_ready,
-    owned_pods,
-    pod_from,
-    record,
+    pod_from_template,
     set_status,
+    slow_start_batch,
 )
+from kitlib.cluster.controllers.informers import Change, controller_of
+from kitlib.cluster.controllers.pods_to_delete import ranked_for_deletion
+
+BURST_REPLICAS = 500
+"""Pods created or deleted in one sync."""
 
 
-def sync(api: APIServer) -> None:
-    """Bring every set to its number of pods."""
-    for kind in (ReplicaSet, ReplicationController):
-        for one in api.store.list(kind, copy=False):
-            if one.metadata.deletion_timestamp is None and one.spec.template is not None:
-                _sync(api, one)
+class ReplicaSetController(Controller):
+    """For ReplicaSets."""
+
+    name: ClassVar[str] = "replicaset-controller"
+    kind: ClassVar[Any] = ReplicaSet
+
+    def handlers(self) -> Mapping[str, Handler]:
+        return {self.kind.__name__: self._on_set, "Pod": self._on_pod}
+
+    def _on_set(self, change: Change) -> None:
+        if change.type != "DELETED":
+            self.enqueue(change.new)
+
+    def _on_pod(self, change: Change) -> None:
+        """Source: addPod, updatePod, deletePod."""
+        old, new = change.old, change.new
+        for pod in (old, new):
+            reference = controller_of(pod) if pod is not None else None
+            if reference is not None and reference.kind == self.kind.__name__:
+                self.queue.add((new.namespace, reference.name))
+        if change.type == "DELETED" or controller_of(new) is not None:
+            return
+        if old is None or old.metadata.labels != new.metadata.labels or controller_of(old) is not None:
+            for owner in self.informers.of_namespace(self.kind.__name__, new.namespace):
+                if selector_of(owner).matches(new.metadata.labels):
+                    self.enqueue(owner)
+
+    def sync(self, key: Key) -> None:
+        """Source: syncReplicaSet."""
+        owner = self.find(self.kind, key)
+        if owner is None or owner.spec.template is None:
+            return
+        matcher = selector_of(owner)
+        candidates = self.informers.owned_or_orphaned(owner, "Pod")
+        active = [pod for pod in candidates if is_active(pod)]  # type: ignore[arg-type]
+        pods = claim_objects(self, owner, active, lambda pod: matcher.matches(pod.metadata.labels))
+        failure: KitError | None = None
+        if owner.metadata.deletion_timestamp is None:
+            try:
+                self._manage_replicas(owner, pods)
+            except KitError as error:
+                failure = error
+        owner = self.find(self.kind, key)
+        if owner is None:
+            return
+        status, wait = self._status(owner, pods, failure)
+        set_status(self.api, owner, status)
+        if failure is not None:
+            raise Retry(str(failure))
+        if wait:
+            self.queue.add_after(key, wait)
+
+    def _manage_replicas(self, owner: Any, pods: list[Pod]) -> None:
+        """Create missing pods, delete surplus ones. Source: manageReplicas."""
+        difference = len(pods) - replicas_of(owner)
+        if difference < 0:
+            slow_start_batch(
+                min(-difference, BURST_REPLICAS),
+                lambda _: create_pod(self, pod_from_template(owner.spec.template, owner), owner) and None,
+            )
+        elif difference > 0:
+            count = min(difference, BURST_REPLICAS)
+            for pod in self._pods_to_delete(owner, pods, count):
+                delete_pod(self, pod, owner)
+
+    def _pods_to_delete(self, owner: KubeObject, pods: list[Pod], count: int) -> list[Pod]:
+        """Source: getPodsToDelete, getIndirectlyRelatedPods."""
+        if count >= len(pods):
+            return pods
+        return ranked_for_deletion(pods, self._related_pods(owner), self.now())[:count]
+
+    def _related_pods(self, owner: KubeObject) -> list[Pod]:
+        """The active pods of all sets with the same controller as this one. Source: getIndirectlyRelatedPods."""
+        reference = controller_of(owner)
+        sets = [owner]
+        if reference is not None:
+            parent = self.informers.get(reference.uid)
+            sets = self.informers.owned(parent, self.kind.__name__) if parent is not None else sets
+        pods = [pod for one in sets for pod in self.informers.owned(one, "Pod")]
+        return [pod for pod in pods if isinstance(pod, Pod) and is_active(pod)]
+
+    def _status(self, owner: Any, pods: list[Pod], failure: KitError | None) -> tuple[dict[str, Any], float]:
+        """The new status, and the seconds until the next ready pod is available. Source: calculateStatus."""
+        now, min_ready = self.now(), owner.spec.min_ready_seconds
+        labels = owner.spec.template.metadata.labels.items()
+        waits = [available_in(pod, min_ready, now) for pod in pods if is_ready(pod)]
+        conditions: list[dict[str, Any]] = list(owner.status.get("conditions", ()))
+        standing = find_condition(conditions, "ReplicaFailure")
+        if failure is not None and standing is None:
+            reason = "FailedCreate" if len(pods) < replicas_of(owner) else "FailedDelete"
+            conditions.append(condition("ReplicaFailure", "True", reason, str(failure), now))
+        elif failure is None and standing is not None:
+            conditions.remove(standing)
+        status = {
+            "replicas": len(pods),
+            "fullyLabeledReplicas": sum(labels <= pod.metadata.labels.items() for pod in pods),
+            "readyReplicas": len(waits),
+            "availableReplicas": sum(wait == 0 for wait in waits),
+            "observedGeneration": owner.metadata.generation,
+            "conditions": conditions,
+        }
+        pending = [wait for wait in waits if wait]
+        return status, min(pending, default=0.0)
 
 
-def _sync(api: APIServer, one: ReplicaSet | ReplicationController) -> None:
-    wanted = 1 if one.spec.replicas is None else one.spec.replicas
-    active = [pod for pod in owned_pods(api, one) if is_active(pod)]
-    if len(active) < wanted:
-        for _ in range(wanted - len(active)):
-            assert one.spec.template is not None
-            if not create(api, pod_from(one.spec.template, one, prefix=f"{one.name}-"), one):
-                break
-    elif len(active) > wanted:
-        for pod in first_to_go(active)[: len(active) - wanted]:
-            record(api, one, "Normal", "SuccessfulDelete", f"Deleted pod: {pod.name}")
-            api.delete(Pod, pod.name, pod.namespace, grace=None)
-    pods = [pod for pod in owned_pods(api, one) if is_active(pod)]
-    ready = sum(map(is_ready, pods))
-    status = {"replicas": len(pods), "readyReplicas": ready, "availableReplicas": ready}
-    set_status(api, api.store.get(type(one), one.name, one.namespace), {**status, "fullyLabeledReplicas": len(pods)})
+class ReplicationControllerController(ReplicaSetController):
+    """For ReplicationControllers. Source: pkg/controller/replication (conversion.go)."""
+
+    name: ClassVar[str] = "replication-controller"
+    kind: ClassVar[Any] = ReplicationController
+
+
+def replicas_of(owner: Any) -> int:
+    """`spec.replicas`, 1 where it is not set."""
+    return 1 if owner.spec.replicas is None else int(owner.spec.replicas)
+
+
+def selector_of(owner: Any) -> LabelSelectorMatcher:
+    """The selector of a workload; a ReplicationController's has the short form."""
+    selector = owner.spec.selector
+    if isinstance(owner, ReplicationController):
+        template: PodTemplateSpec | None = owner.spec.template
+        labels = selector or (template.metadata.labels if template else {})
+        return LabelSelectorMatcher(LabelSelector(match_labels=labels) if labels else None)
+    return LabelSelectorMatcher(selector)

@@ -8,6 +8,9 @@ pod is gone.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 from kitlib.api.claims import (
     ClaimError,
     NotCreatedYet,
@@ -25,23 +28,61 @@ from kitlib.api.errors import Forbidden, Invalid, KitError
 from kitlib.api.meta import ObjectMeta, OwnerReference
 from kitlib.api.serialize import deepcopy
 from kitlib.cluster.admission.apiserver import APIServer
-from kitlib.cluster.controllers.pods import record
+from kitlib.cluster.controllers.controller import Controller, Handler, Key, Retry
+from kitlib.cluster.controllers.informers import Change
 
 POD_CLAIM = "resource.kubernetes.io/pod-claim-name"
 """The annotation that says for which entry of the pod a claim was made. Source: podResourceClaimAnnotation."""
 _LONGEST = 57  # leaves room for the hyphen and the five letters that the server adds
 
 
-def sync(api: APIServer) -> None:
-    """Give every pod its claims, and every claim back that its pods no longer need."""
-    if not api.release.enabled("DynamicResourceAllocation"):
-        return
-    pods = {pod.metadata.uid: pod for pod in api.store.list(Pod, copy=False)}
-    for pod in pods.values():
-        if pod.spec.resource_claims and pod.metadata.deletion_timestamp is None and not is_done(pod):
-            _sync_pod(api, pod)
-    for claim in api.store.list(ResourceClaim, copy=False):
-        _sync_claim(api, claim, pods)
+class ResourceClaimController(Controller):
+    """For pods with claims and for claims; keys begin with the kind."""
+
+    name: ClassVar[str] = "resource-claim-controller"
+
+    def handlers(self) -> Mapping[str, Handler]:
+        if not self.api.release.enabled("DynamicResourceAllocation"):
+            return {}
+        return {"Pod": self._on_pod, "ResourceClaim": self._on_claim}
+
+    def _on_pod(self, change: Change) -> None:
+        """Source: enqueuePod."""
+        for pod in (change.old, change.new):
+            if isinstance(pod, Pod) and (pod.spec.resource_claims or pod.status.resource_claim_statuses):
+                self.queue.add(("Pod", pod.namespace, pod.name))
+                for wanted in (*pod.spec.resource_claims, *pod.status.resource_claim_statuses):
+                    if wanted.resource_claim_name:
+                        self.queue.add(("ResourceClaim", pod.namespace, wanted.resource_claim_name))
+                for claim in self.informers.owned(pod, "ResourceClaim"):
+                    self.queue.add(("ResourceClaim", claim.namespace, claim.name))
+        uid = change.new.metadata.uid
+        if change.type == "DELETED":  # whatever else is reserved for it
+            for claim in self.informers.of_namespace("ResourceClaim", change.new.namespace):
+                if isinstance(claim, ResourceClaim) and any(user.uid == uid for user in claim.status.reserved_for):
+                    self.queue.add(("ResourceClaim", claim.namespace, claim.name))
+
+    def _on_claim(self, change: Change) -> None:
+        """Source: onResourceClaimAddOrUpdate, onResourceClaimDelete."""
+        claim = change.new
+        if change.type != "DELETED":
+            self.queue.add(("ResourceClaim", claim.namespace, claim.name))
+        for pod in self.informers.of_namespace("Pod", claim.namespace):
+            if isinstance(pod, Pod) and pod.spec.resource_claims:
+                self.queue.add(("Pod", pod.namespace, pod.name))
+
+    def sync(self, key: Key) -> None:
+        """Give a pod its claims, or a claim back that its pods no longer need. Source: syncHandler."""
+        if key[0] == "ResourceClaim":
+            claim = self.find(ResourceClaim, key)
+            if claim is not None:
+                _sync_claim(self, claim)
+            return
+        pod = self.find(Pod, key)
+        if pod is None or pod.metadata.deletion_timestamp is not None or is_done(pod):
+            return
+        if pod.spec.resource_claims:
+            _sync_pod(self, pod)
 
 
 def is_done(pod: Pod) -> bool:
@@ -51,16 +92,17 @@ def is_done(pod: Pod) -> bool:
     return pod.metadata.deletion_timestamp is not None and not pod.spec.node_name
 
 
-def _sync_pod(api: APIServer, pod: Pod) -> None:
+def _sync_pod(controller: Controller, pod: Pod) -> None:
+    """Source: syncPod."""
+    api = controller.api
     made: dict[str, str] = {}
+    failure = ""
     for wanted in pod.spec.resource_claims:
         try:
             name = _claim_for(api, pod, wanted)
         except KitError as error:
-            key, situation = f"{pod.metadata.uid}/{wanted.name}", (str(error),)
-            if api.refusals.get(key) != situation:  # said once, until it is another problem
-                api.refusals[key] = situation
-                record(api, pod, "Warning", "FailedResourceClaimCreation", f"PodResourceClaim {wanted.name}: {error}")
+            failure = f"PodResourceClaim {wanted.name}: {error}"
+            controller.event(pod, "Warning", "FailedResourceClaimCreation", failure)
             continue
         if name:
             made[wanted.name] = name
@@ -72,6 +114,8 @@ def _sync_pod(api: APIServer, pod: Pod) -> None:
         pod = api.update_status(changed)
     if pod.spec.node_name:
         _reserve(api, pod)
+    if failure:
+        raise Retry(failure)
 
 
 def _claim_for(api: APIServer, pod: Pod, wanted: PodResourceClaim) -> str:
@@ -139,15 +183,21 @@ def _reserve(api: APIServer, pod: Pod) -> None:
             api.update_status(reserved(claim, pod))
 
 
-def _sync_claim(api: APIServer, claim: ResourceClaim, pods: dict[str, Pod]) -> None:
+def _sync_claim(controller: Controller, claim: ResourceClaim) -> None:
     """Source: syncClaim."""
-    gone = [user.uid for user in claim.status.reserved_for if user.uid not in pods or is_done(pods[user.uid])]
+    api = controller.api
+
+    def is_finished(uid: str) -> bool:
+        pod = controller.informers.get(uid)
+        return not isinstance(pod, Pod) or is_done(pod)
+
+    gone = [user.uid for user in claim.status.reserved_for if is_finished(user.uid)]
     if gone:
         claim = _put(api, without_users(claim, *gone))
     if claim.status.reserved_for:
         return
     _, owner = owning_pod(claim)
-    orphaned = owner and (owner not in pods or is_done(pods[owner]))
+    orphaned = owner and is_finished(owner)
     if orphaned or claim.metadata.deletion_timestamp is not None:
         _put(api, deallocated(claim))
         api.delete(ResourceClaim, claim.name, claim.namespace)

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from kitlib.api.core import Node
 from kitlib.cluster.admission.apiserver import APIServer
-from kitlib.cluster.controllers.pods import record
+from kitlib.cluster.events import record
 from kitlib.cluster.nodes.interfaces import NodeCgroupFS, Record
 from kitlib.cluster.nodes.node_object import node_object
 from kitlib.cluster.nodes.plan import NodePlan

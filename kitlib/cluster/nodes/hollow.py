@@ -14,6 +14,7 @@ from typing import NoReturn, overload
 from kitlib.api.core import ContainerStatus, Node, Pod
 from kitlib.api.meta import Condition
 from kitlib.api.resource import Quantity
+from kitlib.api.serialize import deepcopy
 from kitlib.cluster.admission.apiserver import APIServer
 from kitlib.cluster.nodes.interfaces import NotOnThisNode
 from kitlib.cluster.nodes.plan import NodePlan
@@ -95,8 +96,9 @@ class HollowNode:
             if pod.metadata.deletion_timestamp is not None:
                 api.delete(Pod, pod.name, pod.namespace)
             elif pod.status.phase == "Pending":
-                mark_running(pod, api.store.now())
-                api.update_status(pod)
+                started = deepcopy(pod)
+                mark_running(started, api.store.now())
+                api.update_status(started)
 
     def advance(self, seconds: float) -> None:
         """Nothing happens on a hollow node."""

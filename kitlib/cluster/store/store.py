@@ -168,7 +168,7 @@ class Store:
         made = deepcopy(obj)
         meta, kind = made.metadata, resource_of(made)
         if not meta.name and meta.generate_name:
-            meta.name = self._free_name(kind, meta.namespace, meta.generate_name)
+            meta.name = self.free_name(made)
         key = (meta.namespace, meta.name)
         if key in self._objects.get(kind.plural, {}):
             raise AlreadyExists(kind.qualified, meta.name)
@@ -329,11 +329,12 @@ class Store:
         for listener in tuple(self._listeners):
             listener(event)
 
-    def _free_name(self, kind: Resource, namespace: str, prefix: str) -> str:
-        taken = self._objects.get(kind.plural, {})
+    def free_name(self, obj: KubeObject) -> str:
+        """A name that is not taken, made from the object's `generateName`."""
+        taken = self._objects.get(resource_of(obj).plural, {})
         while True:
-            name = prefix[:58] + "".join(self._random.choices(SUFFIX_ALPHABET, k=5))
-            if (namespace, name) not in taken:
+            name = obj.metadata.generate_name[:58] + "".join(self._random.choices(SUFFIX_ALPHABET, k=5))
+            if (obj.metadata.namespace, name) not in taken:
                 return name
 
 

@@ -1,0 +1,41 @@
+"""Deleting objects: finalizers, propagation, namespaces that stay until they are empty.
+
+Source: apiserver registry/generic/registry/store.go (Delete, deletionFinalizersForGarbageCollection),
+rest.BeforeDelete; registry/core/namespace/storage (Delete, Finalize).
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from kitlib.api.core import Namespace
+from kitlib.api.meta import KubeObject, ObjectMeta
+
+FOREGROUND = "foregroundDeletion"
+ORPHAN = "orphan"
+NAMESPACE_FINALIZER = "kubernetes"
+_BY_PROPAGATION = {"Foreground": FOREGROUND, "Orphan": ORPHAN}
+
+
+def with_propagation(meta: ObjectMeta, propagation: str) -> list[str]:
+    """The finalizers of an object that is deleted so. Source: deletionFinalizersForGarbageCollection."""
+    wanted = _BY_PROPAGATION.get(propagation)
+    kept = [one for one in meta.finalizers if one not in (FOREGROUND, ORPHAN)]
+    if propagation == "Background" and meta.deletion_timestamp is None:
+        kept = list(meta.finalizers)  # what was asked for earlier stays
+    return [*kept, *([wanted] if wanted and wanted not in kept else [])]
+
+
+def keeps(obj: KubeObject) -> bool:
+    """Whether a deleted object must stay for now."""
+    if isinstance(obj, Namespace) and obj.spec.finalizers:
+        return True
+    return bool(obj.metadata.finalizers)
+
+
+def mark(obj: KubeObject, now: datetime) -> None:
+    """Mark an object as being deleted; in place."""
+    obj.metadata.deletion_timestamp = obj.metadata.deletion_timestamp or now
+    obj.metadata.deletion_grace_period_seconds = 0
+    if isinstance(obj, Namespace):
+        obj.status = {**obj.status, "phase": "Terminating"}

@@ -1,0 +1,98 @@
+"""A controller watches kinds of objects, keeps a queue of keys, and brings one object at a time to its desired state.
+
+Source: the pattern of every controller in pkg/controller (Run, processNextWorkItem, handleErr).
+"""
+
+from __future__ import annotations
+
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from kitlib.api.errors import Conflict, KitError
+from kitlib.api.meta import KubeObject
+from kitlib.cluster.controllers.informers import Change
+from kitlib.cluster.controllers.workqueue import WorkQueue
+from kitlib.cluster.events import record
+
+if TYPE_CHECKING:
+    from kitlib.cluster.controllers.manager import ControllerManager
+
+Key = tuple[str, ...]
+"""Namespace and name; a controller of several kinds puts the kind in front."""
+Handler = Callable[[Change], None]
+log = logging.getLogger(__name__)
+
+
+class Retry(KitError):
+    """A sync did not reach its goal; the key is processed again after its back-off."""
+
+
+class Controller(ABC):
+    """One controller of a cluster.
+
+    Attributes:
+        name: as events name it, `replicaset-controller`.
+        manager: whose informers and clock it uses. api: the API server. queue: keys to process.
+    """
+
+    name: ClassVar[str]
+
+    def __init__(self, manager: ControllerManager) -> None:
+        self.manager, self.api, self.informers = manager, manager.api, manager.informers
+        self.now = manager.api.store.now
+        self.queue: WorkQueue[Key] = WorkQueue(self.now)
+
+    @abstractmethod
+    def handlers(self) -> Mapping[str, Handler]:
+        """Kind -> what is called with every change of such an object."""
+
+    @abstractmethod
+    def sync(self, key: Key) -> None:
+        """Bring one object to its desired state.
+
+        Raises:
+            Retry, KitError: and then the key is processed again after a back-off.
+        """
+
+    def process(self) -> bool:
+        """Process all keys that are due; an error in one does not stop the others.
+
+        Returns:
+            Whether there was any.
+        """
+        keys = self.queue.take()
+        for key in keys:
+            try:
+                self.sync(key)
+            except Retry:
+                self.queue.add_rate_limited(key)
+            except (Conflict, KitError) as error:
+                log.info("%s: %s: %s", self.name, "/".join(key), error)
+                self.queue.add_rate_limited(key)
+            except Exception as error:  # a defect in one controller must not stop the control plane
+                log.exception("%s: %s", self.name, "/".join(key))
+                self.manager.errors.append((self.name, key, error))
+                self.queue.add_rate_limited(key)
+            else:
+                self.queue.forget(key)
+        return bool(keys)
+
+    def enqueue(self, obj: KubeObject) -> None:
+        """Process this object."""
+        self.queue.add(key_of(obj))
+
+    def event(self, about: KubeObject, kind: str, reason: str, message: str) -> None:
+        """Write an event in the controller's name."""
+        record(self.api, about, kind, reason, message, self.name)
+
+    def find(self, kind: Any, key: Key) -> Any:
+        """The stored object of a key, not to be changed; None where it is gone."""
+        namespace, name = key[-2:]
+        return self.api.store.find(kind, name, namespace, copy=False)
+
+
+def key_of(obj: KubeObject) -> Key:
+    """Namespace and name."""
+    return obj.metadata.namespace, obj.metadata.name

@@ -1,0 +1,64 @@
+"""Whose objects are whose: a controller adopts matching objects without one and releases its own that match no more.
+
+Source: pkg/controller/controller_ref_manager.go (BaseControllerRefManager.ClaimObject, AdoptPod, ReleasePod).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from kitlib.api.errors import NotFound
+from kitlib.api.meta import KubeObject
+from kitlib.api.serialize import deepcopy
+from kitlib.cluster.controllers.controller import Controller
+from kitlib.cluster.controllers.controller_utils import owner_reference
+from kitlib.cluster.controllers.informers import controller_of
+
+
+def claim_objects(
+    controller: Controller,
+    owner: KubeObject,
+    candidates: Iterable[Any],
+    match: Callable[[Any], bool],
+) -> list[Any]:
+    """The candidates that `owner` controls, after adopting and releasing.
+
+    Args:
+        controller: who claims. owner: the object that controls. match: whether its selector (and name) fit an object.
+        candidates: objects that it controls, and objects without a controller.
+    """
+    claimed = []
+    for obj in candidates:
+        found = _claim_object(controller, owner, obj, match)
+        if found is not None:
+            claimed.append(found)
+    return claimed
+
+
+def _claim_object(
+    controller: Controller, owner: KubeObject, obj: KubeObject, match: Callable[[Any], bool]
+) -> KubeObject | None:
+    """Source: ClaimObject."""
+    reference = controller_of(obj)
+    leaving = owner.metadata.deletion_timestamp is not None
+    if reference is not None:
+        if reference.uid != owner.metadata.uid:
+            return None
+        if match(obj):
+            return obj
+        if not leaving:
+            _write(controller, obj, [r for r in obj.metadata.owner_references if r.uid != owner.metadata.uid])
+        return None
+    if leaving or not match(obj) or obj.metadata.deletion_timestamp is not None:
+        return None
+    return _write(controller, obj, [*obj.metadata.owner_references, owner_reference(owner)])
+
+
+def _write(controller: Controller, obj: KubeObject, references: list[Any]) -> KubeObject | None:
+    changed = deepcopy(obj)
+    changed.metadata.owner_references = references
+    try:
+        return controller.api.store.update(changed)
+    except NotFound:
+        return None

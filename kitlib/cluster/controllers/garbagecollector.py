@@ -1,0 +1,129 @@
+"""The garbage collector: dependents go when their last owner has gone; foreground and orphan deletion.
+
+Source: pkg/controller/garbagecollector/garbagecollector.go (attemptToDeleteItem, classifyReferences,
+processDeletingDependentsItem, orphanDependents), graph_builder.go (processGraphChanges).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from kitlib.api.errors import NotFound
+from kitlib.api.meta import KubeObject, OwnerReference
+from kitlib.api.serialize import deepcopy
+from kitlib.cluster.admission.deletion import FOREGROUND, ORPHAN
+from kitlib.cluster.controllers.controller import Controller, Handler, Key
+from kitlib.cluster.controllers.informers import Change
+from kitlib.cluster.store.kinds import RESOURCES, UnknownKind, resource
+
+
+class GarbageCollector(Controller):
+    """For objects with owner references; keys are (UID,)."""
+
+    name: ClassVar[str] = "garbage-collector-controller"
+
+    def handlers(self) -> Mapping[str, Handler]:
+        return dict.fromkeys((r.kind for r in RESOURCES if r.kind != "Event"), self._on_object)
+
+    def _on_object(self, change: Change) -> None:
+        """Source: processGraphChanges."""
+        meta = change.new.metadata
+        if change.type == "DELETED":
+            for dependent in self.informers.dependents(meta.uid):
+                self.queue.add((dependent.metadata.uid,))
+            for reference in meta.owner_references:  # an owner in foreground deletion may wait for it
+                self._check_owner(reference)
+            return
+        old = change.old.metadata if change.old is not None else None
+        changed = old is None or old.owner_references != meta.owner_references
+        if changed and any(self._is_dangling(one) or self._is_waiting(one) for one in meta.owner_references):
+            self.queue.add((meta.uid,))
+        if old is not None and old.owner_references != meta.owner_references:
+            for reference in old.owner_references:
+                self._check_owner(reference)
+        if meta.deletion_timestamp is not None and (FOREGROUND in meta.finalizers or ORPHAN in meta.finalizers):
+            self.queue.add((meta.uid,))
+            if FOREGROUND in meta.finalizers:
+                for dependent in self.informers.dependents(meta.uid):
+                    self.queue.add((dependent.metadata.uid,))
+
+    def _check_owner(self, reference: OwnerReference) -> None:
+        owner = self.informers.get(reference.uid)
+        if owner is not None and FOREGROUND in owner.metadata.finalizers:
+            self.queue.add((reference.uid,))
+
+    def _is_dangling(self, reference: OwnerReference) -> bool:
+        """Whether the owner does not exist; of a kind that the server does not have nothing is known."""
+        if self.informers.get(reference.uid) is not None:
+            return False
+        try:
+            resource(reference.kind)
+        except UnknownKind:
+            return False
+        return True
+
+    def _is_waiting(self, reference: OwnerReference) -> bool:
+        """Whether the owner waits until its dependents are deleted. Source: isDeletingDependents."""
+        owner = self.informers.get(reference.uid)
+        meta = owner.metadata if owner is not None else None
+        return meta is not None and meta.deletion_timestamp is not None and FOREGROUND in meta.finalizers
+
+    def sync(self, key: Key) -> None:
+        """Source: attemptToDeleteItem."""
+        item = self.informers.get(key[0])
+        if item is None:
+            return
+        meta = item.metadata
+        if meta.deletion_timestamp is not None:
+            if ORPHAN in meta.finalizers:
+                self._orphan_dependents(item)
+            elif FOREGROUND in meta.finalizers:
+                self._delete_dependents(item)
+            return
+        dangling = [one for one in meta.owner_references if self._is_dangling(one)]
+        waiting = [one for one in meta.owner_references if self._is_waiting(one)]
+        if not dangling and not waiting:
+            return
+        if len(dangling) + len(waiting) < len(meta.owner_references):  # another owner still holds it
+            gone = {one.uid for one in (*dangling, *waiting)}
+            self._write_references(item, [one for one in meta.owner_references if one.uid not in gone])
+            return
+        propagation = "Background"
+        if ORPHAN in meta.finalizers:
+            propagation = "Orphan"
+        elif FOREGROUND in meta.finalizers or (waiting and self.informers.dependents(meta.uid)):
+            propagation = "Foreground"
+        self._delete(item, propagation)
+
+    def _delete(self, item: KubeObject, propagation: str) -> None:
+        try:
+            self.api.delete(item.kind, item.name, item.namespace, grace=None, propagation=propagation)
+        except NotFound:
+            return
+
+    def _delete_dependents(self, item: KubeObject) -> None:
+        """Source: processDeletingDependentsItem."""
+        dependents = self.informers.dependents(item.metadata.uid)
+        blocking = [
+            one
+            for one in dependents
+            if any(r.uid == item.metadata.uid and r.block_owner_deletion for r in one.metadata.owner_references)
+        ]
+        if not blocking:
+            self.api.remove_finalizer(item, FOREGROUND)
+            return
+        for dependent in dependents:
+            self.queue.add((dependent.metadata.uid,))
+
+    def _orphan_dependents(self, item: KubeObject) -> None:
+        """Source: orphanDependents, removeFinalizer."""
+        for dependent in self.informers.dependents(item.metadata.uid):
+            kept = [one for one in dependent.metadata.owner_references if one.uid != item.metadata.uid]
+            self._write_references(dependent, kept)
+        self.api.remove_finalizer(item, ORPHAN)
+
+    def _write_references(self, item: KubeObject, references: list[OwnerReference]) -> None:
+        changed = deepcopy(item)
+        changed.metadata.owner_references = references
+        self.api.store.update(changed)

@@ -1,0 +1,98 @@
+"""Which of a set's surplus pods are deleted first.
+
+Without a node; Pending before Unknown before Running; not ready; lower deletion cost; more pods of the same owner on
+the node; ready for a shorter time; more restarts; newer. Times are compared by magnitude (LogarithmicScaleDown).
+
+Source: pkg/controller/controller_utils.go (ActivePodsWithRanks.Less, logarithmicRankDiff), replica_set.go
+(getPodsRankedByRelatedPodsOnSameNode).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from functools import cmp_to_key
+
+from kitlib.api.core import ContainerStatus, Pod
+from kitlib.cluster.controllers.controller_utils import condition_of, is_ready
+from kitlib.cluster.store.store import age
+
+POD_DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
+_PHASE = {"Pending": 0, "Unknown": 1, "Running": 2}
+
+
+def ranked_for_deletion(pods: Sequence[Pod], related: Iterable[Pod], now: datetime) -> list[Pod]:
+    """The pods in the order in which they are deleted.
+
+    Args:
+        pods: of the set. related: the active pods of all sets with the same controller, those of this set included.
+    """
+    on_node = Counter(pod.spec.node_name for pod in related)
+
+    def compare(a: Pod, b: Pod) -> int:
+        return _compare(a, b, on_node, now)
+
+    return sorted(pods, key=cmp_to_key(compare))
+
+
+def _compare(a: Pod, b: Pod, on_node: Counter[str], now: datetime) -> int:
+    """Negative where `a` goes first."""
+    for left, right in zip(_static(a, on_node), _static(b, on_node), strict=True):
+        if left != right:
+            return -1 if left < right else 1
+    if is_ready(a) and is_ready(b):
+        ready = condition_of(a, "Ready"), condition_of(b, "Ready")
+        times = [one.last_transition_time if one else None for one in ready]
+        if times[0] != times[1]:
+            return _compare_ages(a, b, times[0], times[1], now)
+    for restarts in (_restarts(a, b, "container_statuses"), _restarts(a, b, "init_container_statuses")):
+        if restarts:
+            return restarts
+    made = a.metadata.creation_timestamp, b.metadata.creation_timestamp
+    if made[0] != made[1]:
+        return _compare_ages(a, b, made[0], made[1], now)
+    return age(b) - age(a)  # upstream leaves the order of equal pods open
+
+
+def _static(pod: Pod, on_node: Counter[str]) -> tuple[int, int, int, int, int]:
+    return (
+        bool(pod.spec.node_name),
+        _PHASE.get(pod.status.phase, 2),
+        is_ready(pod),
+        deletion_cost(pod),
+        -on_node[pod.spec.node_name],
+    )
+
+
+def deletion_cost(pod: Pod) -> int:
+    """The annotation's number, 0 where it has none or no number. Source: helper.GetDeletionCostFromPodAnnotations."""
+    try:
+        return int(pod.metadata.annotations.get(POD_DELETION_COST, "0"))
+    except ValueError:
+        return 0
+
+
+def _compare_ages(a: Pod, b: Pod, left: datetime | None, right: datetime | None, now: datetime) -> int:
+    """The younger goes first where the magnitudes of the ages differ, else the lower UID."""
+    if left is None or right is None:
+        return -1 if left is None else 1
+    difference = _magnitude(left, now) - _magnitude(right, now)
+    if difference:
+        return difference
+    return -1 if a.metadata.uid < b.metadata.uid else 1
+
+
+def _magnitude(since: datetime, now: datetime) -> int:
+    nanoseconds = int((now - since).total_seconds() * 1e9)
+    return int(math.log2(nanoseconds)) if nanoseconds > 0 else -1
+
+
+def _restarts(a: Pod, b: Pod, field: str) -> int:
+    """More restarts go first. Source: compareMaxContainerRestarts."""
+    return _most_restarts(getattr(b.status, field)) - _most_restarts(getattr(a.status, field))
+
+
+def _most_restarts(statuses: Iterable[ContainerStatus]) -> int:
+    return max((status.restart_count for status in statuses), default=0)

@@ -1,0 +1,86 @@
+"""StatefulSets: pods with fixed names and their own storage, made and replaced in order.
+
+Source: pkg/controller/statefulset/stateful_set.go (sync), stateful_set_control.go (performUpdate,
+getStatefulSetRevisions, truncateHistory).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from kitlib.api.apps import StatefulSet
+from kitlib.api.core import Pod
+from kitlib.api.errors import KitError
+from kitlib.cluster.controllers import history
+from kitlib.cluster.controllers.controller import Controller, Handler, Key, Retry
+from kitlib.cluster.controllers.controller_ref_manager import claim_objects
+from kitlib.cluster.controllers.controller_utils import set_status
+from kitlib.cluster.controllers.informers import Change, controller_of
+from kitlib.cluster.controllers.replicaset import selector_of
+from kitlib.cluster.controllers.statefulset.control import StatefulSetControl, status_of
+from kitlib.cluster.controllers.statefulset.utils import ordinal_of, revision_of
+
+
+class StatefulSetController(Controller):
+    """For StatefulSets."""
+
+    name: ClassVar[str] = "statefulset-controller"
+
+    def handlers(self) -> Mapping[str, Handler]:
+        return {"StatefulSet": self._on_set, "Pod": self._on_pod, "PersistentVolumeClaim": self._on_claim}
+
+    def _on_set(self, change: Change) -> None:
+        if change.type != "DELETED":
+            self.enqueue(change.new)
+
+    def _on_pod(self, change: Change) -> None:
+        """Source: addPod, updatePod, deletePod."""
+        for pod in (change.old, change.new):
+            reference = controller_of(pod) if pod is not None else None
+            if reference is not None and reference.kind == "StatefulSet":
+                self.queue.add((change.new.namespace, reference.name))
+        if change.type != "DELETED" and controller_of(change.new) is None:
+            for owner in self.informers.of_namespace("StatefulSet", change.new.namespace):
+                if selector_of(owner).matches(change.new.metadata.labels):
+                    self.enqueue(owner)
+
+    def _on_claim(self, change: Change) -> None:
+        """A pod that waits for a stale claim goes on when it is gone."""
+        if change.type == "DELETED":
+            for owner in self.informers.of_namespace("StatefulSet", change.new.namespace):
+                self.enqueue(owner)
+
+    def sync(self, key: Key) -> None:
+        """Source: sync, UpdateStatefulSet."""
+        one: StatefulSet | None = self.find(StatefulSet, key)
+        if one is None:
+            return
+        matcher, name = selector_of(one), one.name
+        pods: list[Pod] = claim_objects(
+            self,
+            one,
+            self.informers.owned_or_orphaned(one, "Pod"),
+            lambda pod: matcher.matches(pod.metadata.labels) and ordinal_of(pod, name) >= 0,
+        )
+        revisions = history.revisions_of(self, one)
+        update = history.sync_revision(self, one, revisions)
+        known = {revision.name: revision for revision in revisions}
+        current = known.get(one.status.get("currentRevision", ""), update)
+        failure: KitError | None = None
+        try:
+            StatefulSetControl(self, one, current, update, pods).run()
+        except KitError as error:
+            failure = error
+        one = self.find(StatefulSet, key)
+        if one is None:
+            return
+        standing = [pod for pod in self.informers.owned(one, "Pod") if isinstance(pod, Pod)]
+        status, wait = status_of(self, one, current.name, update.name, standing)
+        set_status(self.api, one, status)
+        live = {current.name, update.name, *map(revision_of, standing)}
+        history.truncate(self, history.revisions_of(self, one), live, one.spec.revision_history_limit)
+        if failure is not None:
+            raise Retry(str(failure))
+        if wait:
+            self.queue.add_after(key, wait)

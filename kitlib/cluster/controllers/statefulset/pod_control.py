@@ -1,0 +1,119 @@
+"""Creating and deleting the pods of a StatefulSet, and their claims.
+
+Source: pkg/controller/statefulset/stateful_pod_control.go (CreateStatefulPod, DeleteStatefulPod, recordPodEvent,
+recordClaimEvent, createPersistentVolumeClaims, UpdatePodClaimForRetentionPolicy).
+"""
+
+from __future__ import annotations
+
+from kitlib.api.apps import StatefulSet
+from kitlib.api.core import PersistentVolumeClaim, Pod
+from kitlib.api.errors import AlreadyExists, KitError, NotFound
+from kitlib.api.meta import KubeObject, OwnerReference
+from kitlib.api.serialize import deepcopy
+from kitlib.cluster.controllers.controller import Controller
+from kitlib.cluster.controllers.statefulset.utils import claims_of, ordinal_of, ordinals_of
+
+DELETE, RETAIN = "Delete", "Retain"
+
+
+def create_stateful_pod(controller: Controller, one: StatefulSet, pod: Pod) -> None:
+    """Create the pod's claims, then the pod.
+
+    Raises:
+        KitError: the API server refused one of them.
+    """
+    create_claims(controller, one, pod)
+    try:
+        controller.api.create(pod)
+    except AlreadyExists:
+        raise
+    except KitError as error:
+        _pod_event(controller, one, "Create", pod, error)
+        raise
+    _pod_event(controller, one, "Create", pod, None)
+
+
+def delete_stateful_pod(controller: Controller, one: StatefulSet, pod: Pod) -> None:
+    """Delete the pod."""
+    try:
+        controller.api.delete(Pod, pod.name, pod.namespace, grace=None)
+    except NotFound:
+        return
+    _pod_event(controller, one, "Delete", pod, None)
+
+
+def _pod_event(controller: Controller, one: StatefulSet, verb: str, pod: Pod, error: KitError | None) -> None:
+    if error is None:
+        message = f"{verb} Pod {pod.name} in StatefulSet {one.name} successful"
+        controller.event(one, "Normal", f"Successful{verb}", message)
+    else:
+        message = f"{verb} Pod {pod.name} in StatefulSet {one.name} failed error: {error}"
+        controller.event(one, "Warning", f"Failed{verb}", message)
+
+
+def create_claims(controller: Controller, one: StatefulSet, pod: Pod) -> None:
+    """Create the claims that the pod mounts and that do not exist. Source: createPersistentVolumeClaims."""
+    for claim in claims_of(one, ordinal_of(pod, one.name)):
+        standing = controller.api.store.find(PersistentVolumeClaim, claim.name, claim.namespace, copy=False)
+        if standing is not None:
+            if standing.metadata.deletion_timestamp is not None:
+                raise KitError(f"pvc {claim.name} is being deleted")
+            continue
+        what = f"Claim {claim.name} Pod {pod.name} in StatefulSet {one.name}"
+        try:
+            controller.api.create(claim)
+        except KitError as error:
+            controller.event(one, "Warning", "FailedCreate", f"Create {what} failed error: {error}")
+            raise
+        controller.event(one, "Normal", "SuccessfulCreate", f"Create {what} success")
+
+
+def has_stale_claims(controller: Controller, one: StatefulSet, pod: Pod) -> bool:
+    """Whether a claim still belongs to an earlier pod of this name. Source: PodClaimIsStale."""
+    for claim in claims_of(one, ordinal_of(pod, one.name)):
+        standing = controller.api.store.find(PersistentVolumeClaim, claim.name, claim.namespace, copy=False)
+        if standing is not None and any(
+            ref.kind == "Pod" and ref.name == pod.name and ref.uid != pod.metadata.uid
+            for ref in standing.metadata.owner_references
+        ):
+            return True
+    return False
+
+
+def update_claims_for_retention(controller: Controller, one: StatefulSet, pod: Pod) -> None:
+    """The claims belong to the set, to the pod, or to nobody, so that they go when the policy says so.
+
+    Source: updateClaimOwnerRefForSetAndPod.
+    """
+    policy = one.spec.persistent_volume_claim_retention_policy
+    deleted = policy.when_deleted if policy is not None else RETAIN
+    scaled = policy.when_scaled if policy is not None else RETAIN
+    condemned = ordinal_of(pod, one.name) not in ordinals_of(one)
+    owner: KubeObject | None = None
+    if scaled == DELETE and condemned:
+        owner = pod
+    elif deleted == DELETE:
+        owner = one
+    for claim in claims_of(one, ordinal_of(pod, one.name)):
+        standing = controller.api.store.find(PersistentVolumeClaim, claim.name, claim.namespace, copy=False)
+        if standing is None:
+            continue
+        uids = {one.metadata.uid, pod.metadata.uid}
+        kept = [ref for ref in standing.metadata.owner_references if ref.uid not in uids]
+        wanted = kept + ([_reference(owner)] if owner is not None else [])
+        if wanted != standing.metadata.owner_references:
+            changed = deepcopy(standing)
+            changed.metadata.owner_references = wanted
+            controller.api.store.update(changed)
+
+
+def _reference(owner: KubeObject) -> OwnerReference:
+    return OwnerReference(
+        api_version=owner.api_version,
+        kind=owner.kind,
+        name=owner.name,
+        uid=owner.metadata.uid,
+        controller=owner.kind == "StatefulSet",
+        block_owner_deletion=owner.kind == "StatefulSet",
+    )
