@@ -259,6 +259,8 @@ class Driver:
         new = deepcopy(pod)
         new.spec.node_name, new.status.nominated_node_name = node, ""
         new.status.start_time = self._date()
+        scheduled = Condition(type="PodScheduled", status="True")
+        new.status.conditions = [*(c for c in pod.status.conditions if c.type != scheduled.type), scheduled]
         self._change(pod, new)
 
     def patch_pod_status(self, pod: Pod, condition: Condition | None, nominated_node_name: str) -> None:

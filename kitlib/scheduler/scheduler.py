@@ -87,18 +87,17 @@ class Scheduler:
         self._held: dict[str, tuple[Profile, Binding, Decision]] = {}
         self._snapshot = Snapshot(nodes, self.release)
         self._random = random.Random(seed) if seed is not None else None
-        labels = namespaces if isinstance(namespaces, Mapping) else {n.name: n.metadata.labels for n in namespaces}
         self.context = Context(
-            self._snapshot,
-            self.release,
-            labels,
-            services,
-            replication_controllers,
-            replica_sets,
-            stateful_sets,
-            budgets,
-            volumes if isinstance(volumes, Volumes) else Volumes.of(volumes),
-            claims if isinstance(claims, Claims) else Claims.of(claims),
+            self._snapshot, self.release, claims=claims if isinstance(claims, Claims) else Claims.of(claims)
+        )
+        self.set_objects(
+            namespaces=namespaces,
+            services=services,
+            replication_controllers=replication_controllers,
+            replica_sets=replica_sets,
+            stateful_sets=stateful_sets,
+            budgets=budgets,
+            volumes=volumes,
         )
         self.extenders = list(extenders)
         self.nominator = Nominator()
@@ -126,8 +125,26 @@ class Scheduler:
         """Pods with a node, by UID; those that are only assumed included."""
         return self._pods
 
-    def invalidate(self) -> None:
-        """Objects other than nodes and pods have changed: nothing that was computed from them is used again."""
+    def set_objects(
+        self,
+        *,
+        namespaces: Iterable[Namespace] | Mapping[str, Mapping[str, str]] | None = None,
+        volumes: Volumes | Iterable[object] | None = None,
+        **others: Sequence[Any],
+    ) -> None:
+        """Other objects than nodes and pods have come, gone or changed; nothing computed from the old ones is kept.
+
+        Args:
+            namespaces, volumes: as of the class; None = as before. others: any other of the context's objects.
+        """
+        context = self.context
+        if namespaces is not None:
+            labels = namespaces if isinstance(namespaces, Mapping) else {n.name: n.metadata.labels for n in namespaces}
+            context.namespaces = labels
+        if volumes is not None:
+            context.volumes = volumes if isinstance(volumes, Volumes) else Volumes.of(volumes)
+        for name, objects in others.items():
+            setattr(context, name, objects)
         self._stale = True
 
     def add_pod(self, pod: Pod | PodInfo) -> None:
@@ -392,7 +409,7 @@ class Scheduler:
     def _take_held(self, pod: Pod) -> tuple[Profile, Binding, Decision]:
         found = self._held.pop(pod.metadata.uid or pod.key, None)
         if found is None:
-            raise KitError(f"pod {pod.key}: does not wait for a permit")
+            raise KitError(f"pod {pod.key}: no Permit plugin holds it, it does not wait")
         return found
 
     def _bind(self, profile: Profile, binding: Binding, decision: Decision) -> None:

@@ -187,7 +187,7 @@ class LocalControlPlane(Cluster, ABC):
         if pod.spec.node_name:
             return f"its manifest names the node {pod.spec.node_name}"
         if pod.spec.resource_claims and self._scheduler is not None:
-            gate = self._scheduler.view(pod.spec.scheduler_name).pre_enqueue(pod)
+            gate = self._scheduler.pre_enqueue(pod)
             if not gate.ok:
                 return gate.message
         return f"no profile is called {pod.spec.scheduler_name!r}"
