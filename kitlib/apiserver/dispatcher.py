@@ -70,8 +70,11 @@ class Dispatcher:
 
     def handle(self, request: Request) -> Answer | WatchStream:
         """The answer; a failure is one too. Nothing is raised: a defect becomes a 500 and stands in the log."""
+        self.rest.warnings.clear()
         try:
-            return self._handle(request)
+            answer = self._handle(request)
+            warned = tuple(dict.fromkeys(self.rest.warnings))
+            return answer._replace(warnings=warned) if isinstance(answer, Answer) and warned else answer
         except StatusError as error:
             return _json(error.code, error.body())
         except KitError as error:

@@ -290,7 +290,8 @@ class Managers:
 
 def _conflict(conflicts: list[tuple[dict[str, Any], Path]]) -> StatusError:
     """Source: apimachinery managedfields.NewConflictError."""
-    causes, listed = [], {}
+    causes: list[dict[str, str]] = []
+    listed: dict[str, list[str]] = {}
     for entry, path in conflicts:
         with_sub = f' with subresource "{entry["subresource"]}"' if entry.get("subresource") else ""
         using = f" using {entry['apiVersion']}" if entry.get("operation") == "Update" else ""

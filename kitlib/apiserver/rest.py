@@ -15,6 +15,7 @@ from typing import Any
 
 from kitlib.api.errors import KitError
 from kitlib.api.serialize import from_dict, to_dict
+from kitlib.apiserver.field_validation import decode
 from kitlib.apiserver.managed_fields import Managers
 from kitlib.apiserver.patches import PATCH_TYPES, patched
 from kitlib.apiserver.request import Request, json_body
@@ -35,6 +36,9 @@ class _DryRun(Exception):
 class Rest:
     """The objects of a cluster.
 
+    Attributes:
+        warnings: what the request that is answered now is warned of.
+
     Args:
         cluster: a `Cluster`; its `api`, `settle`, `evict` and `now` are used.
     """
@@ -43,6 +47,7 @@ class Rest:
         self.cluster = cluster
         self._table: tuple[int, ResourceTable] | None = None
         self._definitions = 0
+        self.warnings: list[str] = []
         cluster.api.store.subscribe(self._on_change)
 
     def _on_change(self, event: Any) -> None:
@@ -123,7 +128,7 @@ class Rest:
         body = self._checked(served, namespace, "", json_body(request))
         body.setdefault("metadata", {}).pop("managedFields", None)
         self._manage(served, {}, body, request, "")
-        return self._write(served, request, lambda: self.cluster.api.create(self._object(served, body)), body)
+        return self._write(served, request, lambda: self.cluster.api.create(self._object(served, body, request)), body)
 
     def update(self, served: APIResource, namespace: str, name: str, subresource: str, request: Request) -> Object:
         """An object replaced (PUT)."""
@@ -163,7 +168,9 @@ class Rest:
         merged = managers.apply(base, config, request.manager, version, force=force, subresource=subresource, now=now)
         merged.setdefault("metadata", {})["managedFields"] = managers.to_list()
         if live is None:
-            return self._write(served, request, lambda: self.cluster.api.create(self._object(served, merged)), merged)
+            return self._write(
+                served, request, lambda: self.cluster.api.create(self._object(served, merged, request)), merged
+            )
         return self._store(served, merged, subresource, request)
 
     def delete(self, served: APIResource, namespace: str, name: str, request: Request) -> Object:
@@ -253,12 +260,13 @@ class Rest:
             return _event_of("", made)
         return made
 
-    def _object(self, served: APIResource, data: Object) -> Any:
+    def _object(self, served: APIResource, data: Object, request: Request) -> Any:
         if served.schema is not None:
             from kitlib.apiserver.custom_resources import validate_custom
 
             validate_custom(served, data)
-        return from_dict(data)
+            return from_dict(data)
+        return decode(served, data, request, self.warnings)
 
     def _replace(self, served: APIResource, live: Object, body: Object, subresource: str, request: Request) -> Object:
         body["metadata"].pop("managedFields", None)
@@ -281,10 +289,10 @@ class Rest:
     def _store(self, served: APIResource, data: Object, subresource: str, request: Request) -> Object:
         api = self.cluster.api
         if subresource == "status":
-            return self._write(served, request, lambda: api.update_status(self._object(served, data)), data)
+            return self._write(served, request, lambda: api.update_status(self._object(served, data, request)), data)
         if subresource == "resize":
-            return self._write(served, request, lambda: api.resize(self._object(served, data)), data)
-        return self._write(served, request, lambda: api.update(self._object(served, data)), data)
+            return self._write(served, request, lambda: api.resize(self._object(served, data, request)), data)
+        return self._write(served, request, lambda: api.update(self._object(served, data, request)), data)
 
     def _write(self, served: APIResource, request: Request, act: Callable[[], Any], data: Object) -> Object:
         """Carry out a write; under `dryRun` it is undone. The answer is the object as it stands afterwards."""

@@ -22,6 +22,7 @@ from tornado.netutil import bind_sockets
 from tornado.web import Application, RequestHandler
 
 from kitlib.api.errors import KitError
+from kitlib.apiserver import streams
 from kitlib.apiserver.credentials import kubeconfig, new_certificate, new_token, tls_context, write_kubeconfig
 from kitlib.apiserver.dispatcher import Dispatcher
 from kitlib.apiserver.request import MAX_BODY, Request
@@ -103,7 +104,9 @@ class APIService:
 
     async def _serve(self) -> None:
         self._loop, self._changed, self._ending = asyncio.get_running_loop(), asyncio.Event(), asyncio.Event()
-        application = Application([(r".*", _Handler, {"service": self})], log_function=lambda handler: None)
+        own = {"service": self}
+        handlers = [(streams.PATH, streams.StreamHandler, own), (r".*", _Handler, own)]
+        application = Application(handlers, log_function=lambda handler: None)
         server = HTTPServer(application, ssl_options=tls_context(self._certificate), max_body_size=MAX_BODY)
         server.add_sockets(self.sockets)
         ticking = asyncio.create_task(self._tick())
@@ -193,10 +196,11 @@ class _Handler(RequestHandler):
         self.set_status(answer.code)
         self.set_header("Content-Type", answer.content_type)
         for warning in answer.warnings:
-            self.add_header("Warning", f'299 - "{warning}"')
+            escaped = warning.replace("\\", "\\\\").replace('"', '\\"')
+            self.add_header("Warning", f'299 - "{escaped}"')
         self.finish(answer.body)
 
-    get = head = post = put = patch = delete = _handle  # type: ignore[assignment]
+    get = head = post = put = patch = delete = _handle
 
     async def _stream(self, stream: WatchStream) -> None:
         self.set_header("Content-Type", "application/json")

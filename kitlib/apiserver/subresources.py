@@ -131,10 +131,9 @@ class Subresources:
             return 200, b""
         machine = self._rest.cluster.node(node)
         logs = getattr(machine, "logs", None)
-        if logs is None:
-            why = f"the node {node} keeps no logs: its containers run no real processes, those of real nodes do"
-            raise StatusError(501, why, "NotImplemented")
-        text = str(logs(target.name, target.namespace, container, previous=request.flag("previous")))
+        if logs is None:  # a simulated program prints nothing
+            return 200, b""
+        text = str(logs(target.name, container, target.namespace))
         lines = text.splitlines(keepends=True)
         tail = request.number("tailLines")
         if tail is not None and tail >= 0:

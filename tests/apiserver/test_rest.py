@@ -236,3 +236,28 @@ def test_events_are_served_in_both_groups(call: Any) -> None:
     other = call("GET", "/apis/events.k8s.io/v1/namespaces/default/events")[1]["items"]
     assert core and [e["involvedObject"]["name"] for e in core] == [e["regarding"]["name"] for e in other]
     assert [e["message"] for e in core] == [e["note"] for e in other]
+
+
+@pytest.mark.parametrize("mode", ["Strict", "Warn", "Ignore", ""])
+def test_unknown_fields_are_refused_warned_of_or_ignored(call: Any, cluster: Any, mode: str) -> None:
+    made = pod("a")
+    made["spec"]["containers"][0]["imaeg"] = "y"
+    made["spec"]["nodeSelctor"] = {}
+    code, status = call("POST", f"{PODS}?fieldValidation={mode}", made)
+    if mode != "Strict":
+        assert code == 201
+        return
+    assert code == 400
+    assert status["message"] == (
+        'Pod in version "v1" cannot be handled as a Pod: strict decoding error: '
+        'unknown field "spec.containers[0].imaeg", unknown field "spec.nodeSelctor"'
+    )
+    assert call("GET", f"{PODS}/a")[0] == 404
+
+
+def test_a_value_of_the_wrong_type_is_a_bad_request(call: Any) -> None:
+    made = pod("a")
+    made["spec"]["containers"][0]["ports"] = [{"containerPort": "eighty"}]
+    code, status = call("POST", PODS, made)
+    assert (code, status["reason"]) == (400, "BadRequest")
+    assert status["message"].startswith('Pod in version "v1" cannot be handled as a Pod: ')

@@ -130,7 +130,8 @@ def print_storage_class(obj: Object, now: datetime) -> list[Any]:
 def print_resource_quota(obj: Object, now: datetime) -> list[Any]:
     status = obj.get("status") or {}
     hard, used = status.get("hard") or {}, status.get("used") or {}
-    requests, limits = [], []
+    requests: list[str] = []
+    limits: list[str] = []
     for name in sorted(hard):
         text = f"{name}: {used.get(name, 0)}/{hard[name]}"
         (limits if name.startswith("limits.") else requests).append(text)
