@@ -81,3 +81,21 @@ class Forbidden(KitError):
     def __init__(self, resource: str, name: str, why: str) -> None:
         self.resource, self.name, self.why = resource, name, why
         super().__init__(f'{resource} "{name}" is forbidden: {why}')
+
+
+class TooManyRequests(KitError):
+    """The API server cannot do it now, with status 429; for evictions `causes` says which budget refuses it.
+
+    Attributes:
+        causes: type and message of each cause.
+    """
+
+    def __init__(self, message: str, causes: Sequence[tuple[str, str]] = ()) -> None:
+        self.causes = list(causes)
+        super().__init__(message)
+        for _, cause in causes:
+            self.add_note(cause)
+
+
+class InternalError(KitError):
+    """The API server cannot do it at all, with status 500."""

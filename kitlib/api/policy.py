@@ -5,6 +5,9 @@ Source: k8s.io/api/policy/v1, scheduling/v1 types.go.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import datetime
+
 import msgspec
 
 from kitlib.api.meta import Condition, KubeObject, KubeStruct, LabelSelector
@@ -42,3 +45,27 @@ class PriorityClass(KubeObject):
     global_default: bool = False
     description: str = ""
     preemption_policy: str | None = None
+
+
+DISRUPTION_ALLOWED = "DisruptionAllowed"
+
+
+def with_disruption_allowed(
+    conditions: Sequence[Condition], budget: PodDisruptionBudget, allowed: int, now: datetime
+) -> list[Condition]:
+    """The conditions with DisruptionAllowed as it is now. Source: UpdateDisruptionAllowedCondition."""
+    new = Condition(
+        type=DISRUPTION_ALLOWED,
+        status="True" if allowed > 0 else "False",
+        reason="SufficientPods" if allowed > 0 else "InsufficientPods",
+        observed_generation=budget.metadata.generation,
+    )
+    return put_condition(conditions, new, now)
+
+
+def put_condition(conditions: Sequence[Condition], new: Condition, now: datetime) -> list[Condition]:
+    """Source: meta.SetStatusCondition."""
+    standing = next((one for one in conditions if one.type == new.type), None)
+    same = standing is not None and standing.status == new.status
+    new.last_transition_time = standing.last_transition_time if same and standing is not None else now
+    return [new if one is standing else one for one in conditions] if standing is not None else [*conditions, new]

@@ -82,6 +82,11 @@ def of_error(error: Exception, group: str, plural: str, kind: str = "", name: st
         return StatusError(409, str(error), "Conflict", details)
     if isinstance(error, errors.Forbidden):
         return StatusError(403, str(error), "Forbidden", details)
+    if isinstance(error, errors.TooManyRequests):
+        causes = [{"reason": reason, "message": message} for reason, message in error.causes]
+        return StatusError(429, str(error), "TooManyRequests", {"causes": causes} if causes else None)
+    if isinstance(error, errors.InternalError):
+        return StatusError(500, str(error), "InternalError")
     if isinstance(error, errors.ManifestError):
         return StatusError(400, str(error), "BadRequest")
     if isinstance(error, errors.KitError):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kitlib.api.errors import Forbidden, KitError
+from kitlib.api.errors import KitError
 from kitlib.apiserver.patches import PATCH_TYPES, patched
 from kitlib.apiserver.request import Request, Target, json_body
 from kitlib.apiserver.resources import APIResource, Subresource
@@ -100,8 +100,6 @@ class Subresources:
             return 201, success()
         try:
             self._rest.cluster.evict(target.name, target.namespace)
-        except Forbidden as error:
-            raise _too_many(error) from error
         except KitError as error:
             raise of_error(error, served.group, served.plural, served.kind, target.name) from error
         return 201, success()
@@ -155,14 +153,6 @@ def _scale_of(served: APIResource, obj: dict[str, Any]) -> dict[str, Any]:
         status["selector"] = selector(chosen)
     head = {"kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": {k: meta[k] for k in kept if k in meta}}
     return {**head, "spec": {"replicas": spec.get("replicas", 1)}, "status": status}
-
-
-def _too_many(error: Forbidden) -> StatusError:
-    """A disruption budget that allows no eviction now. Source: registry/core/pod/storage/eviction.go."""
-    message = "Cannot evict pod as it would violate the pod's disruption budget."
-    cause = str(error.why).partition("budget: the ")[2]
-    text = f"The {cause}" if cause else str(error.why)
-    return StatusError(429, message, "TooManyRequests", {"causes": [{"reason": "DisruptionBudget", "message": text}]})
 
 
 def _not_allowed() -> StatusError:

@@ -13,14 +13,14 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from kitlib.api.core import Event, Node, Pod
-from kitlib.api.errors import Forbidden, KitError, NotFound
+from kitlib.api.errors import KitError, NotFound
 from kitlib.api.meta import KubeObject, LabelSelector
-from kitlib.api.policy import PodDisruptionBudget
 from kitlib.api.release import Release
 from kitlib.api.selectors import LabelSelectorMatcher
 from kitlib.api.serialize import Located, from_dict, to_dict
 from kitlib.cluster.admission import manifests
 from kitlib.cluster.admission.apiserver import APIServer
+from kitlib.cluster.admission.eviction import evict
 from kitlib.cluster.admission.manifests import Manifests
 from kitlib.cluster.closeable import Closeable
 from kitlib.cluster.controllers import reconcile
@@ -275,24 +275,10 @@ class Cluster(Closeable):
         """Ask for a pod's eviction, as `kubectl drain` does: a PodDisruptionBudget may refuse it.
 
         Raises:
-            Forbidden: where a budget allows no disruption now.
+            TooManyRequests: the budget allows no disruption now; `causes` says why.
+            InternalError: several budgets select the pod.
         """
-        pod = self.api.store.get(Pod, name, namespace)
-        for budget in self.api.store.list(PodDisruptionBudget, namespace):
-            selector = budget.spec.selector
-            if selector is None or not LabelSelectorMatcher(selector).matches(pod.metadata.labels):
-                continue
-            status = budget.status
-            if status.disruptions_allowed < 1:
-                why = (
-                    "Cannot evict pod as it would violate the pod's disruption budget: the disruption budget "
-                    f"{budget.name} needs {status.desired_healthy} healthy pods and has {status.current_healthy} "
-                    "currently"
-                )
-                raise Forbidden("pods", name, why)
-            budget.status.disruptions_allowed -= 1
-            self.api.update_status(budget)
-        self.api.delete(Pod, name, namespace, grace=None)
+        evict(self.api, name, namespace)
         self._record("evict", name=name, namespace=namespace)
         self.settle()
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kitlib.api.errors import AlreadyExists, Forbidden, Invalid, KitError, ManifestError, NotFound
+from kitlib.api.errors import AlreadyExists, Invalid, KitError, ManifestError, NotFound, TooManyRequests
 from kitlib.api.serialize import load
 from kitlib.cluster import Cluster
 from kitlib.cluster.control_plane.simulated import SimulatedCluster
@@ -108,8 +108,11 @@ spec: {minAvailable: 75%, selector: {matchLabels: {app: web}}}
     status = cluster.get("pdb", "b").status
     assert (status.expected_pods, status.desired_healthy, status.disruptions_allowed) == (4, 3, 1)
     cluster.apply(budget.replace("75%", "100%"))
-    with pytest.raises(Forbidden, match="needs 4 healthy pods and has 4 currently"):
+    with pytest.raises(TooManyRequests) as refused:
         cluster.evict(cluster.pods()[0].name)
+    assert str(refused.value) == "Cannot evict pod as it would violate the pod's disruption budget."
+    cause = "The disruption budget b needs 4 healthy pods and has 4 currently"
+    assert refused.value.causes == [("DisruptionBudget", cause)]
 
 
 def test_a_quota_stops_a_deployment_and_an_event_says_why() -> None:

@@ -15,7 +15,13 @@ from typing import Any, ClassVar, NamedTuple
 from kitlib.api.core import Pod
 from kitlib.api.errors import KitError
 from kitlib.api.meta import Condition, LabelSelector
-from kitlib.api.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
+from kitlib.api.policy import (
+    DISRUPTION_ALLOWED,
+    PodDisruptionBudget,
+    PodDisruptionBudgetStatus,
+    put_condition,
+    with_disruption_allowed,
+)
 from kitlib.api.selectors import LabelSelectorMatcher
 from kitlib.api.serialize import deepcopy
 from kitlib.cluster.controllers.controller import Controller, Handler, Key
@@ -24,7 +30,6 @@ from kitlib.cluster.controllers.informers import Change, controller_of
 
 DELETION_TIMEOUT = 120.0
 """Seconds within which a pod whose eviction was allowed must be gone; then the disruption counts as undone."""
-DISRUPTION_ALLOWED = "DisruptionAllowed"
 _SCALABLE = ("ReplicationController", "ReplicaSet", "StatefulSet", "Deployment")
 
 
@@ -131,7 +136,7 @@ class DisruptionController(Controller):
             message=why,
             observed_generation=budget.metadata.generation,
         )
-        status.conditions = _put(status.conditions, failed, self.now())
+        status.conditions = put_condition(status.conditions, failed, self.now())
         self._write(budget, status)
 
     def _expected(self, budget: PodDisruptionBudget, pods: Sequence[Pod]) -> Expected:
@@ -198,27 +203,6 @@ class DisruptionController(Controller):
 def budgets_of(pod: Pod, budgets: Sequence[Any]) -> list[PodDisruptionBudget]:
     """The budgets that select a pod. Source: GetPodPodDisruptionBudgets."""
     return [one for one in budgets if LabelSelectorMatcher(one.spec.selector).matches(pod.metadata.labels)]
-
-
-def with_disruption_allowed(
-    conditions: Sequence[Condition], budget: PodDisruptionBudget, allowed: int, now: datetime
-) -> list[Condition]:
-    """The conditions with DisruptionAllowed as it is now. Source: UpdateDisruptionAllowedCondition."""
-    new = Condition(
-        type=DISRUPTION_ALLOWED,
-        status="True" if allowed > 0 else "False",
-        reason="SufficientPods" if allowed > 0 else "InsufficientPods",
-        observed_generation=budget.metadata.generation,
-    )
-    return _put(conditions, new, now)
-
-
-def _put(conditions: Sequence[Condition], new: Condition, now: datetime) -> list[Condition]:
-    """Source: meta.SetStatusCondition."""
-    standing = next((one for one in conditions if one.type == new.type), None)
-    same = standing is not None and standing.status == new.status
-    new.last_transition_time = standing.last_transition_time if same and standing is not None else now
-    return [new if one is standing else one for one in conditions] if standing is not None else [*conditions, new]
 
 
 def selector_text(selector: LabelSelector | None) -> str:
