@@ -77,7 +77,8 @@ def log_lines(
     """
     lines = [f"{invoker} invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj={victim.oom_score_adj}"]
     if where:
-        lines.append(f"memory: usage {usage // 1024}kB, limit {limit // 1024}kB, failcnt 1")
+        charged = min(usage, limit)  # what did not fit was never charged: usage ends at the limit
+        lines.append(f"memory: usage {charged // 1024}kB, limit {limit // 1024}kB, failcnt 1")
     lines.append("Tasks state (memory values in pages):")
     lines.append("[  pid  ]   uid  tgid total_vm      rss pgtables_bytes swapents oom_score_adj name")
     for one in table:
