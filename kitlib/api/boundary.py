@@ -227,7 +227,7 @@ def yaml_documents(text: str | bytes, file: str = "") -> Iterator[Any]:
     except yaml.YAMLError as error:
         raise ManifestError(f"not YAML: {_one_line(error)}", file=file, document=max(1, number)) from None
     except UnicodeError as error:
-        raise ManifestError(f"not text: {getattr(error, 'reason', error)}", file=file) from None
+        raise ManifestError(f"not text: {error.reason}", file=file) from None
 
 
 @lru_cache(maxsize=1)
@@ -236,7 +236,7 @@ def _parser_type() -> Any:
     import yaml
 
     if hasattr(yaml, "CSafeLoader"):
-        return type("EventParser", (vars(yaml.cyaml)["CParser"],), {})
+        return type("EventParser", (yaml.cyaml.CParser,), {})
     from yaml.parser import Parser
     from yaml.reader import Reader
     from yaml.scanner import Scanner

@@ -97,9 +97,10 @@ class Puppets:
 
 def machine() -> MachineInfo:
     """This machine, as the simulated kernel is to be: its processors, memory, and pool of huge pages."""
-    pages = Path("/proc/meminfo").read_text().split("HugePages_Total:")[-1].split()[0]
+    meminfo = dict(line.split(":", 1) for line in Path("/proc/meminfo").read_text().splitlines())
     total = os.sysconf("SC_PHYS_PAGES") * 4096
-    return MachineInfo.declare(os.cpu_count() or 1, total, huge_pages={"2Mi": int(pages)})
+    pages = {"2Mi": int(meminfo["HugePages_Total"])} if "HugePages_Total" in meminfo else {}
+    return MachineInfo.declare(os.cpu_count() or 1, total, huge_pages=pages)
 
 
 class Side:
@@ -245,18 +246,24 @@ class Real(Side):
         if more[1:]:
             Path(f"/proc/{puppet.pid}/oom_score_adj").write_text(more[1])
         if more:
-            puppet.tell(f"take {_size(more[0])}")
+            self._taken(name, f"take {_size(more[0])}")
         return "started"
 
     def do_take(self, words: str) -> str:
         """`take NAME MEMORY`: so much more."""
         name, memory = words.split()
-        return "has it" if self.made[name].tell(f"take {_size(memory)}") else "died"
+        return self._taken(name, f"take {_size(memory)}")
 
     def do_cache(self, words: str) -> str:
         """`cache NAME MEMORY`: so much page cache that can be given back."""
         name, memory = words.split()
-        return "has it" if self.made[name].tell(f"cache {_size(memory)}") else "died"
+        return self._taken(name, f"cache {_size(memory)}")
+
+    def _taken(self, name: str, command: str) -> str:
+        answer = self.made[name].tell(command)
+        if answer.isdigit():
+            raise OSError(int(answer), command)
+        return "has it" if answer else "died"
 
     def do_fork(self, words: str) -> str:
         """`fork NAME COUNT`: how many children it could have."""

@@ -31,7 +31,8 @@ def obey(path: str) -> None:
         if verb == "take":  # so many bytes more, all of them touched
             try:
                 block = mmap.mmap(-1, int(argument), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-                block.madvise(MADV_NOHUGEPAGE)
+                if os.path.exists("/sys/kernel/mm/transparent_hugepage"):
+                    block.madvise(MADV_NOHUGEPAGE)
                 block.madvise(MADV_POPULATE_WRITE)
                 held.append(block)
                 say("ok")

@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from kitlib.api.errors import KitError
 from kitlib.api.release import Release
 from kitlib.cluster.control_plane.container import wire
 from kitlib.cluster.nodes.container import container_node_config
@@ -42,7 +41,7 @@ class NodeLink(Link):
         super().__init__(name, stream)
 
     def _hear(self, message: dict[str, Any], line: bytes) -> None:
-        if "report" in message or ("watch" not in message and message["id"] >= wire.FAR):
+        if "report" in message or message.get("id", 0) >= wire.FAR:
             self._foreign.append(line)
         else:
             super()._hear(message, line)
@@ -65,7 +64,6 @@ class ControlLink(Link):
     """
 
     ended = ControlPlaneGone
-    max_line = wire.MAX_LINE
 
     def __init__(self, name: str, stream: Any, relay: Relay) -> None:
         self._relay = relay
@@ -82,8 +80,8 @@ class ControlLink(Link):
             ControlPlaneGone: where nobody answers.
         """
         message = self.message(self.send(do, **about), timeout)
-        failed = message.get("error")
-        if failed is not None:
+        if "error" in message:
+            failed = message["error"]
             if "module" not in failed:  # a node's agent answers: the image knows no control plane
                 return protocol.error_from_data(failed, self.name), message
             return wire.error_from_data(failed), message
@@ -98,9 +96,7 @@ class ControlLink(Link):
         elif head.end:
             self._relay.end(head.end)
         else:
-            message = protocol.decode(line, wire.MAX_LINE)
-            wire.check_answer(message)
-            self._hear(message, line)
+            super()._sort(line)
 
 
 class Relay:
@@ -173,8 +169,6 @@ class Relay:
         answer: dict[str, Any] = {"started": number}
         try:
             one = wire.unpack(plan)
-            if not isinstance(one, NodePlan):
-                raise KitError(f"a plan of a node is expected, found {type(one).__name__}")
             self.begin(one, len(self.begun))
             answer["facts"] = self.facts[one.name]
         except Exception as error:

@@ -1,0 +1,108 @@
+"""`.ci/run` counts what failed: tests, skips, stages without a script, unknown names."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+CI = Path(__file__).parents[2] / ".ci"
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="the script is for bash")
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A folder with the script and nothing else of the project."""
+    (tmp_path / ".ci").mkdir()
+    for name in ("run", "common"):
+        shutil.copy(CI / name, tmp_path / ".ci" / name)
+    return tmp_path
+
+
+def script(checkout: Path, name: str, *lines: str, mode: int = 0o755) -> None:
+    """A stage's script that prints lines; a line `exit N` ends it."""
+    body = [line if line.startswith("exit") else f"echo '{line}'" for line in lines]
+    path = checkout / ".ci" / name
+    path.write_text("\n".join(["#!/bin/bash", *body, ""]))
+    path.chmod(mode)
+
+
+def run(checkout: Path, *stages: str) -> tuple[int, list[str]]:
+    """Exit code, and the lines of both outputs."""
+    environment = {**os.environ, "HOME": str(checkout), "ARTIFACTS": str(checkout / "artifacts")}
+    done = subprocess.run(
+        [checkout / ".ci" / "run", *stages], capture_output=True, text=True, timeout=60, env=environment
+    )
+    return done.returncode, (done.stdout + done.stderr).splitlines()
+
+
+@pytest.mark.parametrize(
+    ("lines", "code", "total"),
+    [
+        (["3 passed in 0.10s"], 0, "3 passed, 0 failed"),
+        (["== 3 passed, 2 deselected in 0.10s =="], 0, "3 passed, 0 failed"),
+        (["2 failed, 3 passed in 61.10s (0:01:01)", "exit 1"], 1, "3 passed, 2 failed"),
+        (["3 passed, 1 error in 0.10s", "exit 1"], 1, "3 passed, 1 failed"),
+        (["3 passed, 2 skipped in 0.10s"], 1, "3 passed, 2 failed"),
+        (["1 skipped in 0.10s"], 1, "0 passed, 1 failed"),
+        (["3 passed, 1 xfailed in 0.10s"], 1, "3 passed, 1 failed"),
+        (["3 passed in 0.10s", "4 passed in 0.20s"], 0, "7 passed, 0 failed"),
+        (["3 passed in 0.10s", "exit 9"], 1, "3 passed, 1 failed"),
+        (["nothing of a test"], 0, "1 passed, 0 failed"),
+        (["nothing of a test", "exit 1"], 1, "0 passed, 1 failed"),
+    ],
+)
+def test_the_last_line_counts_what_a_stage_reports(checkout: Path, lines: list[str], code: int, total: str) -> None:
+    script(checkout, "notebooks", *lines)
+    found, output = run(checkout, "notebooks")
+    assert (found, output[-1]) == (code, total)
+    assert any(line.startswith("notebooks ") and " s  (exit" in line for line in output)
+
+
+def test_several_stages_are_summed(checkout: Path) -> None:
+    script(checkout, "notebooks", "3 passed in 0.10s")
+    script(checkout, "browser", "1 failed, 4 passed in 0.10s", "exit 1")
+    assert run(checkout, "notebooks", "browser")[1][-1] == "7 passed, 1 failed"
+
+
+def test_an_unknown_stage_is_an_error_and_nothing_runs(checkout: Path) -> None:
+    script(checkout, "notebooks", "3 passed in 0.10s")
+    code, output = run(checkout, "notebooks", "nosuchstage")
+    assert code == 2
+    assert "unknown stage 'nosuchstage'" in output[-1]
+    assert not (checkout / "artifacts" / "notebooks.log").exists()
+
+
+@pytest.mark.parametrize("stage", ["vm", "engine", "kubectl", "browser", "notebooks", "workshop"])
+def test_a_stage_without_its_script_fails(checkout: Path, stage: str) -> None:
+    code, output = run(checkout, stage)
+    assert (code, output[-1]) == (1, "0 passed, 1 failed")
+    assert f".ci/{stage}: no such script, or not executable" in output
+
+
+def test_a_script_that_cannot_be_executed_fails(checkout: Path) -> None:
+    script(checkout, "browser", "3 passed in 0.10s", mode=0o644)
+    assert run(checkout, "browser")[1][-1] == "0 passed, 1 failed"
+
+
+def test_a_file_of_cases_without_a_module_fails(checkout: Path) -> None:
+    """The real command runs: a folder that stands in for the environment calls it."""
+    import sys
+
+    (checkout / "tests" / "vectors").mkdir(parents=True)
+    (checkout / "tests" / "vectors" / "nosuchkind.jsonl.gz").write_bytes(b"")
+    (checkout / ".venv" / "bin").mkdir(parents=True)
+    command = checkout / ".venv" / "bin" / "kitlib"
+    command.write_text(f'#!/bin/bash\nPYTHONPATH={CI.parent} exec {sys.executable} -m kitlib.cli "$@"\n')
+    command.chmod(0o755)
+    code, output = run(checkout, "conformance")
+    assert (code, output[-1]) == (1, "0 passed, 1 failed")
+    assert any("nosuchkind" in line for line in output)
+
+
+def test_nightly_stands_alone(checkout: Path) -> None:
+    code, output = run(checkout, "nightly", "notebooks")
+    assert (code, output[-1]) == (2, ".ci/run: nightly stands alone")
