@@ -24,7 +24,7 @@ def check(case: dict[str, Any]) -> dict[str, Any]:
             "components": list(name),
             "systemd": path,
             "cgroupfs": rules.to_cgroupfs(name),
-            "systemdLeaf": path.rpartition("/")[2] or "/",
+            "systemdLeaf": rules.cgroup_parent_for_runtime(name, "systemd"),
             "roundtrip": list(rules.parse_systemd(path)),
         }
     if kind == "parse":
@@ -44,11 +44,10 @@ def check(case: dict[str, Any]) -> dict[str, Any]:
     pod = set_defaults(from_dict(case["pod"], Pod))
     qos = get_pod_qos(pod)
     name = rules.pod_cgroup_name((rules.NODE_ALLOCATABLE_CGROUP,), qos, pod.metadata.uid)
-    path = rules.to_systemd(name)
     return {
         "qosClass": qos,
         "components": list(name),
-        "systemd": path,
+        "systemd": rules.to_systemd(name),
         "cgroupfs": rules.to_cgroupfs(name),
-        "cgroupParentForRuntime": path.rpartition("/")[2],
+        "cgroupParentForRuntime": rules.cgroup_parent_for_runtime(name, "systemd"),
     }

@@ -16,6 +16,8 @@ from kitlib.kubelet.util.cpuset import format_cpus, parse_cpus
 
 FILE = "cpu_manager"
 INPUTS = frozenset({"kind", "cpus", "layout", "options", "numReservedCPUs", "reservedCPUs", "in"})
+NESTED_INPUTS = frozenset({"numaAffinity"})
+"""The NUMA nodes that the case's topology manager chose for a container, written down beside what came of it."""
 GATES = {"CPUManagerPolicyAlphaOptions": True}
 
 
@@ -76,20 +78,16 @@ def _sequence(case: dict[str, Any]) -> dict[str, Any]:
 
 
 def _add(policy: StaticPolicy, step: dict[str, Any], hinted: bool) -> list[dict[str, Any]]:
-    """The containers one after the other, with the NUMA nodes that the case's topology manager chose for each."""
+    """The containers one after the other, with the NUMA nodes given for each, until one is refused."""
     pod = set_defaults(from_dict(step["pod"], Pod))
-    chosen = {one["container"]: one.get("numaAffinity") for one in step["result"]}
+    given = {one["container"]: one.get("numaAffinity") for one in step["result"]}
     shown = []
     for container in containers_of(pod):
-        if container.name not in chosen:
-            break
         one: dict[str, Any] = {"container": container.name}
         hints = policy.hints(pod, container) if hinted else None
         if hints is not None:
             one["hints"] = sorted(map(str, hints))
-        nodes = chosen[container.name]
-        if nodes is not None:
-            one["numaAffinity"] = nodes
+        nodes = given.get(container.name)
         try:
             policy.allocate(pod, container, None if nodes is None else frozenset(nodes))
         except CPUManagerError as error:

@@ -6,6 +6,7 @@ module in this package:
 * `FILE`: the kind's name, the file's name without endings;
 * `check(case)`: a case's outputs under the case's own field names;
 * `INPUTS` (optional): names of the fields that are inputs; the others are outputs;
+* `NESTED_INPUTS` (optional): names of fields inside outputs that are inputs too; they are not compared;
 * `prepare(path)` (optional): called once before the first case;
 * `compare(case, field, expected, found)` (optional): True where two values of a field mean the same.
 
@@ -26,7 +27,6 @@ from typing import Any
 
 from kitlib.api.errors import KitError
 
-DIFFERENCES_SHOWN = 5
 _NOT_KINDS = ("runner",)
 
 
@@ -142,15 +142,16 @@ def run_file(path: str | Path, kind: str = "") -> FileResult:
     file = Path(path)
     wanted = kind or kind_of(file)
     if wanted not in kinds():
-        raise KitError(f"kind {wanted!r}: there are {', '.join(sorted(kinds()))}")
+        raise KitError(f"kind {wanted!r}: valid values: {', '.join(sorted(kinds()))}")
     module = importlib.import_module(kinds()[wanted])
     inputs: frozenset[str] = getattr(module, "INPUTS", frozenset())
+    nested: frozenset[str] = getattr(module, "NESTED_INPUTS", frozenset())
     same: Callable[..., bool] | None = getattr(module, "compare", None)
     if hasattr(module, "prepare"):
         module.prepare(file)
     result = FileResult(file, wanted)
     for number, case in read_cases(file):
-        differences = list(_check(module.check, case, inputs, same, number, result.unchecked))
+        differences = list(_check(module.check, case, inputs, nested, same, number, result.unchecked))
         if differences:
             result.failed += 1
             result.differences += differences
@@ -170,6 +171,7 @@ def _check(
     check: Callable[[dict[str, Any]], Mapping[str, Any]],
     case: dict[str, Any],
     inputs: frozenset[str],
+    nested: frozenset[str],
     same: Callable[..., bool] | None,
     number: int,
     unchecked: Counter[str],
@@ -183,11 +185,9 @@ def _check(
         if name in inputs:
             continue
         if name not in found:
-            if name in getattr(found, "absent", ()):
-                yield Difference(number, name, _json(expected), "")
-            else:
-                unchecked[name] += 1
+            unchecked[name] += 1
             continue
+        expected = _without(expected, nested)
         if same is not None and same(case, name, expected, found[name]):
             continue
         yield from compare_values(number, name, expected, found[name])
@@ -196,12 +196,13 @@ def _check(
             yield Difference(number, name, "", _json(found[name]))
 
 
-class Outputs(dict[str, Any]):
-    """Outputs of a case, where a field may be left out: a name in `absent` was computed and is not there."""
-
-    def __init__(self, outputs: Mapping[str, Any], absent: Iterable[str] = ()) -> None:
-        super().__init__(outputs)
-        self.absent = frozenset(absent)
+def _without(value: Any, names: frozenset[str]) -> Any:
+    """A JSON value without the fields of these names, at any depth."""
+    if not names:
+        return value
+    if isinstance(value, dict):
+        return {key: _without(one, names) for key, one in value.items() if key not in names}
+    return [_without(one, names) for one in value] if isinstance(value, list) else value
 
 
 def compare_values(number: int, path: str, expected: Any, found: Any) -> Iterator[Difference]:

@@ -2,12 +2,14 @@
 
 import gzip
 import json
+from pathlib import Path
 
 import pytest
 
 from kitlib.api.errors import KitError
 from kitlib.conformance.runner import kind_of, run_file
 
+VECTORS = Path(__file__).parents[1] / "vectors"
 CASE = {"op": "parse", "in": "500m", "string": "500m", "value": 1, "milli": 500, "sign": 1, "format": "DecimalSI"}
 
 
@@ -65,3 +67,55 @@ def test_the_kind_is_the_longest_name_in_the_files_name(tmp_path):
     assert kind_of(tmp_path / "my-qos-cgroups.jsonl") == "qos_cgroups"
     with pytest.raises(KitError, match="say --kind"):
         kind_of(tmp_path / "what.jsonl")
+
+
+def sequences(change=None):
+    """Cases of the CPU manager in which a pod is added; `change` is made to the expected results of its containers."""
+    with gzip.open(VECTORS / "cpu_manager.jsonl.gz", "rt") as file:
+        for case in map(json.loads, file):
+            added = [step for step in case.get("steps", ()) if step["op"] == "addPod" and step["result"]]
+            if added:
+                for step in added if change else ():
+                    change(step["result"])
+                yield case
+
+
+def drop_the_last(result):
+    del result[-1]
+
+
+def assign_otherwise(result):
+    result[0]["assigned"] = "4000"
+
+
+def another_default(result):
+    result[-1]["default"] = "4000"
+
+
+@pytest.mark.parametrize("change", [drop_the_last, assign_otherwise, another_default])
+def test_an_expectation_of_the_cpu_manager_that_is_changed_fails_in_every_case(tmp_path, change):
+    whole = run_file(file_of(tmp_path, *sequences(), name="cpu_manager.jsonl"))
+    assert (whole.passed > 50, whole.failed) == (True, 0)
+    result = run_file(file_of(tmp_path, *sequences(change), name="cpu_manager.jsonl"))
+    assert (result.passed, result.failed) == (0, whole.passed)
+
+
+def test_the_numa_nodes_of_a_case_are_an_input_and_decide_what_is_assigned(tmp_path):
+    """A case whose topology manager had chosen other nodes comes out otherwise: the field is used, not echoed."""
+
+    def move(result):
+        for one in result:
+            if one.get("numaAffinity") == [1] and one.get("assigned"):
+                one["numaAffinity"] = [0]
+                moved.append(one)
+
+    moved = []
+    cases = []
+    for case in sequences():
+        before = len(moved)
+        for step in case["steps"]:
+            move(step.get("result", ()))
+        cases += [case] if len(moved) > before else []
+    result = run_file(file_of(tmp_path, *cases, name="cpu_manager.jsonl"))
+    assert len(cases) >= 5
+    assert result.failed >= len(cases) - 1
