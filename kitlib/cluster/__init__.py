@@ -1,4 +1,4 @@
-"""Clusters: the object store, admission, small controllers, and where nodes come from."""
+"""Clusters: the object store, admission, controllers, the control plane, and the nodes."""
 
 from kitlib.cluster.cluster import Cluster
 from kitlib.cluster.nodes.engine import engine_answers, engine_has_systemd, engine_processors

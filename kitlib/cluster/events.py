@@ -15,13 +15,11 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from kitlib.api.core import Event, Namespace, ObjectReference
 from kitlib.api.meta import KubeObject, ObjectMeta
-
-if TYPE_CHECKING:
-    from kitlib.cluster.admission.apiserver import APIServer
+from kitlib.cluster.store.store import Store
 
 MAX_LRU_CACHE_ENTRIES = 4096
 MAX_SIMILAR_EVENTS = 10
@@ -104,8 +102,20 @@ def _entry(cache: OrderedDict[Key, Any], key: Key, make: Any) -> Any:
     return found
 
 
+class EventWriter(Protocol):
+    """The API server, as far as recording an event needs it.
+
+    Attributes:
+        store: what is kept.
+        correlator: by which events that repeat are counted and combined.
+    """
+
+    store: Store
+    correlator: EventCorrelator
+
+
 def record(
-    api: APIServer, about: KubeObject, kind: str, reason: str, message: str, source: str = "", field: str = ""
+    api: EventWriter, about: KubeObject, kind: str, reason: str, message: str, source: str = "", field: str = ""
 ) -> None:
     """Write an event about an object.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kitlib.api.meta import KubeObject
-from kitlib.cluster.cluster import Cluster
+from kitlib.cluster.base import BaseCluster
 from kitlib.kubelet.cm.cgroup_tree import CgroupTree
 from kitlib.scheduler.decision import Decision
 from kitlib.views import objects
@@ -18,7 +18,7 @@ _LOOKS: tuple[tuple[type, Any, Any], ...] = (
     (CgroupTree, lambda tree: TreeView(tree)._repr_html_(), lambda tree: str(TreeView(tree))),
     (KubeObject, objects.object_html, objects.object_text),
     (Decision, decision_html, lambda decision: decision.explain()),
-    (Cluster, objects.cluster_html, objects.cluster_text),
+    (BaseCluster, objects.cluster_html, objects.cluster_text),
 )
 
 

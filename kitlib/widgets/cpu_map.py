@@ -14,7 +14,7 @@ from kitlib.api.errors import KitError
 from kitlib.api.serialize import from_dict
 from kitlib.charts.base import Chart
 from kitlib.charts.cpu_map import cpu_map
-from kitlib.cluster.cluster import Cluster
+from kitlib.cluster import Cluster
 from kitlib.cluster.nodes.metrics import name_of
 from kitlib.kubelet.cm.cpumanager.checkpoint import load_state
 from kitlib.kubelet.cm.resource_managers import ResourceManagers

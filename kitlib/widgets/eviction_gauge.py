@@ -16,7 +16,7 @@ from kitlib.api.errors import KitError
 from kitlib.api.serialize import from_dict
 from kitlib.charts.base import Chart
 from kitlib.charts.eviction_gauge import eviction_gauge
-from kitlib.cluster.cluster import Cluster
+from kitlib.cluster import Cluster
 from kitlib.cluster.nodes.eviction_status import eviction_order, threshold_rows
 from kitlib.node.simulated.commands import workload_of
 from kitlib.widgets.base import KitWidget, Ticker, labelled

@@ -16,7 +16,7 @@ from kitlib.api.errors import KitError
 from kitlib.api.serialize import from_dict
 from kitlib.charts.base import Chart
 from kitlib.charts.oom_ranking import oom_ranking
-from kitlib.cluster.cluster import Cluster
+from kitlib.cluster import Cluster
 from kitlib.cluster.nodes.metrics import lines_after, name_of_path
 from kitlib.kubelet.qos.qos_class import QOS_CLASSES
 from kitlib.widgets.base import KitWidget, labelled

@@ -17,7 +17,7 @@ from kitlib.api.errors import KitError
 from kitlib.api.serialize import from_dict
 from kitlib.charts.base import Chart
 from kitlib.charts.shares import shares_chart
-from kitlib.cluster.cluster import Cluster
+from kitlib.cluster import Cluster
 from kitlib.cluster.nodes.metrics import Meter
 from kitlib.kubelet.cm.cgroup_tree import Cgroup
 from kitlib.kubelet.loop.resize import PENDING

@@ -15,10 +15,12 @@ import pytest
 from kitlib.api.errors import AlreadyExists, Conflict, Forbidden, Invalid, KitError, ManifestError, NotFound
 from kitlib.api.release import Release
 from kitlib.cluster import Cluster
+from kitlib.cluster.control_plane.autoscaler import Autoscaler
 from kitlib.cluster.control_plane.container import wire
 from kitlib.cluster.control_plane.container.agent import LOOK, ControlledCluster, ControlPlane
-from kitlib.cluster.control_plane.container.client import why_here
+from kitlib.cluster.control_plane.container.client import why_in_process
 from kitlib.cluster.control_plane.container.replica import Replica
+from kitlib.cluster.control_plane.options import ClusterOptions
 from kitlib.cluster.nodes.plan import plan
 from kitlib.cluster.store.store import Gone
 from kitlib.node.real import protocol
@@ -199,12 +201,17 @@ def test_plans_of_nodes_travel_whole() -> None:
 
 
 def test_what_only_the_users_process_can_do_is_known() -> None:
-    assert why_here((), None, None, None) == ""
-    assert why_here((), {"profiles": []}, {"zones": ["a"]}, {"hard": {"cpu": "4"}}) == ""
-    assert "plugins" in why_here((object(),), None, None, None)
-    assert "extenders" in why_here((), {"extenders": [{}]}, None, None)
-    assert "autoscaler" in why_here((), None, object(), None)
-    assert "cannot be sent" in why_here((), {"call": lambda: 1}, None, None)
+    assert why_in_process(ClusterOptions()) == ""
+    assert (
+        why_in_process(
+            ClusterOptions(scheduler={"profiles": []}, autoscaler={"zones": ["a"]}, gate_manager={"hard": {"cpu": "4"}})
+        )
+        == ""
+    )
+    assert "plugins" in why_in_process(ClusterOptions(plugins=(object(),)))
+    assert "extenders" in why_in_process(ClusterOptions(scheduler={"extenders": [{}]}))
+    assert "autoscaler" in why_in_process(ClusterOptions(autoscaler=Autoscaler(zones=["a"])))
+    assert "cannot be sent" in why_in_process(ClusterOptions(scheduler={"call": lambda: 1}))
 
 
 def test_controllers_look_while_somebody_asks_all_the_time(owner: Owner, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kitlib.api.release import Release
+from kitlib.cluster.control_plane.options import ClusterOptions
 from kitlib.cluster.control_plane.realtime import RealTimeCluster
 from kitlib.cluster.nodes.container import ContainerNode, container_node_config
 from kitlib.cluster.nodes.plan import NodePlan
@@ -61,7 +61,7 @@ class Fake(RealTimeCluster):
 
 @pytest.fixture
 def cluster() -> Fake:
-    return Fake(1, release=Release.of("1.36"))
+    return Fake(ClusterOptions.of(1, release="1.36"))
 
 
 def apply(cluster: Fake, name: str) -> None:

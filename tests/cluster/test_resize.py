@@ -219,5 +219,5 @@ def test_a_limit_raised_by_hand_at_one_level_still_holds_at_the_other() -> None:
 
 
 def test_a_resize_of_something_else_is_refused() -> None:
-    with pytest.raises(KitError, match="there is no container"):
+    with pytest.raises(KitError, match="container 'd' not found"):
         made().resize("a", {"d": {"requests": {"cpu": "1"}}})

@@ -216,7 +216,7 @@ def test_a_node_that_does_not_come_is_told_and_its_group_left_alone_for_a_while(
         raise KitError(f"node {one.name}: it was refused")
 
     with monkeypatch.context() as patch:
-        patch.setattr(cluster, "_add", refuse)
+        patch.setattr(cluster, "_add_node", refuse)
         cluster.advance(60)
     assert [(e.reason, e.message, e.count) for e in cluster.events("big") if "Scale" in e.reason] == [
         ("TriggeredScaleUp", "pod triggered scale-up: [{zone3 0->1 (max: 1)}]", 1),

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kitlib.api.errors import KitError
-from kitlib.api.release import Release
+from kitlib.cluster.control_plane.options import ClusterOptions
 from kitlib.cluster.control_plane.realtime import RealTimeCluster
 from kitlib.cluster.nodes.plan import NodePlan
 
@@ -18,7 +18,7 @@ class Nodeless(RealTimeCluster):
 
 
 def test_what_is_in_the_way_is_told() -> None:
-    cluster = Nodeless([], release=Release.of("1.36"))
+    cluster = Nodeless(ClusterOptions.of(0, release="1.36"))
     for number in range(7):
         container = {"name": "c", "image": "x"}
         spec = {"containers": [container]} | ({"schedulingGates": [{"name": "a/b"}]} if number == 0 else {})
@@ -26,12 +26,12 @@ def test_what_is_in_the_way_is_told() -> None:
     with pytest.raises(KitError) as caught:
         cluster.wait(lambda c: False, 0.01)
     text = str(caught.value)
-    assert "not happened within 0.01 s; default/p0 is Pending: " in text
+    assert "timed out after 0.01 s waiting for the condition; default/p0 is Pending: " in text
     assert "default/p1 is Pending: no nodes available to schedule pods" in text
     assert "; 2 more pods do not run; " in text
     assert "FailedScheduling (p6): no nodes available" in text
 
 
 def test_without_a_pod_only_the_time_is_told() -> None:
-    with pytest.raises(KitError, match=r"^what was waited for has not happened within 0\.01 s$"):
-        Nodeless([], release=Release.of("1.36")).wait(lambda c: False, 0.01)
+    with pytest.raises(KitError, match=r"^timed out after 0\.01 s waiting for the condition$"):
+        Nodeless(ClusterOptions.of(0, release="1.36")).wait(lambda c: False, 0.01)

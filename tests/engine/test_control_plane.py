@@ -207,7 +207,7 @@ def test_what_only_this_process_can_do_keeps_the_control_plane_here(start: Calla
     cluster.close()
     cluster = start(1, memory="256Mi", control_plane="container", plugins=[Mine()])
     assert "plugins of your own" in cluster.notes[0]
-    with pytest.raises(KitError, match="neither 'process' nor 'container'"):
+    with pytest.raises(KitError, match="must be one of process, container"):
         Cluster.docker(1, control_plane="elsewhere")
 
 

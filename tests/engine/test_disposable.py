@@ -219,7 +219,7 @@ def test_pods_that_eat_memory_end_at_the_nodes_limit_and_the_agent_lives(start: 
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        ({"privilege": "some"}, "neither 'least' nor 'full'"),
+        ({"privilege": "some"}, "must be one of least, full, got 'some'"),
         ({"image": "kitlib-node:no-such-image"}, "no-such-image"),
         ({"colour": "red"}, "colour"),
         ({"memory": "many"}, "quantities must match"),

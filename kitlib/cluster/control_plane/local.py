@@ -6,128 +6,110 @@ whose time it is, is said by the kind of cluster.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from kitlib.api.core import Node, Pod
 from kitlib.api.defaults import set_defaults
 from kitlib.api.errors import KitError, NotFound
-from kitlib.api.release import Release
 from kitlib.api.serialize import deepcopy
 from kitlib.cluster.admission.apiserver import APIServer
-from kitlib.cluster.cluster import Cluster
-from kitlib.cluster.control_plane.autoscaler import Autoscaler
+from kitlib.cluster.base import Clock, check_seconds
+from kitlib.cluster.control_plane.options import ClusterOptions
+from kitlib.cluster.control_plane.verbs import LocalVerbs
 from kitlib.cluster.controllers import ControllerManager
-from kitlib.cluster.controllers.gate_manager import GateManager
-from kitlib.cluster.nodes.plan import NodePlan, from_node, plan
+from kitlib.cluster.nodes.interfaces import KernelNode
+from kitlib.cluster.nodes.plan import NodePlan, Nodes, from_node, plan
 from kitlib.cluster.store.store import WatchEvent
 
 if TYPE_CHECKING:
     from kitlib.cluster.control_plane.scheduling import ClusterScheduler
     from kitlib.scheduler.decision import Decision
-    from kitlib.scheduler.profile import Profile
 
 _ROUNDS = 100
+N = TypeVar("N", bound=KernelNode)
 
 
-class LocalControlPlane(Cluster, ABC):
+class LocalControlPlane(LocalVerbs, Generic[N]):
     """A cluster's control plane and the nodes that it has.
 
     Args:
-        nodes: a number, specifications, or Node manifests (see `kitlib.cluster.nodes.plan`).
-        release: the Kubernetes release. seed: see `SimulatedCluster`, as for scheduler, plugins, autoscaler and
-            gate_manager.
-        clock: that scheduler and statuses go by. tick: seconds between two looks while time passes.
-        common: what holds for all nodes.
+        options: of the cluster.
+        clock: that scheduler and statuses go by.
+        tick: seconds between two steps while time passes.
+
+    Attributes:
+        controllers: those of kube-controller-manager.
     """
 
-    def __init__(
-        self,
-        nodes: Any,
-        *,
-        release: Release,
-        clock: Any,
-        tick: float,
-        seed: int | None = None,
-        scheduler: Profile | Mapping[str, Any] | bool | None = None,
-        plugins: Sequence[Any] = (),
-        autoscaler: Autoscaler | Mapping[str, Any] | None = None,
-        gate_manager: GateManager | Mapping[str, Any] | None = None,
-        **common: Any,
-    ) -> None:
-        if tick <= 0:
-            raise KitError(f"tick: {tick!r} must be greater than 0 seconds")
+    def __init__(self, options: ClusterOptions, clock: Clock, tick: float) -> None:
         self.clock = clock
-        super().__init__(APIServer(clock.now, seed or 0, release), release)
-        self._tick, self._seed, self._common = tick, seed, common
-        self._nodes: dict[str, Any] = {}
-        self._new: list[Any] = []
+        super().__init__(APIServer(clock.now, options.seed or 0, options.release), options.release)
+        self._tick, self._options = tick, options
+        self._nodes: dict[str, N] = {}
+        self._unannounced: list[N] = []
         self._by_node: dict[str, dict[tuple[str, str], Pod]] = {}
         self._settling, self._settled = False, -1
         self.controllers = ControllerManager(self.api)
-        self._gates = GateManager.of(**gate_manager) if isinstance(gate_manager, Mapping) else gate_manager
+        self._gates = options.make_gate_manager()
         if self._gates is not None:
             self.api.mutators.append(self._gates.mutate)
-        self._autoscaler = Autoscaler.of(autoscaler)
+        self._autoscaler = options.make_autoscaler()
         self._scheduler: ClusterScheduler | None = None
-        self._wanted: tuple[Any, tuple[Any, ...]] | None = None
-        if scheduler is not False:
-            self._wanted = None if scheduler is True else scheduler, tuple(plugins)
-        if self._wanted not in (None, (None, ())):
+        self._configuration = None if options.scheduler is True else options.scheduler
+        if self._configuration is not False and (self._configuration is not None or options.plugins):
             self.load()  # what was asked for may be wrong: that is said now
         self.api.store.subscribe(self._on_store_change)
         with self.api.store.transaction():
-            for one in plan(nodes, **common):
-                self._add(one)
+            for one in options.nodes:
+                self._add_node(one)
         self.settle()
 
     # Nodes.
 
-    def node(self, name: str = "") -> Any:
-        """The machine behind a Node object; the name may be left out where there is only one."""
+    def node(self, name: str = "") -> N:
+        """The node behind a Node object; the name may be left out where there is only one."""
         if not name and len(self._nodes) == 1:
             return next(iter(self._nodes.values()))
         if name not in self._nodes:
             raise NotFound("nodes", name)
         return self._nodes[name]
 
-    def add_nodes(self, nodes: Any, **common: Any) -> list[Node]:
+    def add_nodes(self, nodes: Nodes, **common: object) -> list[Node]:
         """More nodes, as for `Cluster.simulated(nodes=…)`; the Node objects that they register.
 
         Raises:
             KitError: also where a name is taken.
         """
-        plans = plan(nodes, **{**self._common, **common})
+        plans = plan(nodes, **{**self._options.node_defaults, **common})
         for one in plans:
-            self._check_free(one)
+            self._check_name_is_free(one)
         for one in plans:
-            self._add(one)
+            self._add_node(one)
         self.settle()
         return [self.api.store.get(Node, one.name) for one in plans]
 
-    def _check_free(self, one: NodePlan) -> None:
+    def _check_name_is_free(self, one: NodePlan) -> None:
         if one.name in self._nodes:
             raise KitError(f'nodes "{one.name}" already exists')
 
-    def _add(self, one: NodePlan) -> None:
-        self._check_free(one)
-        machine = self._make_node(one)
-        self._nodes[one.name] = machine
-        self._new.append(machine)
-        self.api.create(machine.register(self.now()))
+    def _add_node(self, one: NodePlan) -> None:
+        self._check_name_is_free(one)
+        node = self._make_node(one)
+        self._nodes[one.name] = node
+        self._unannounced.append(node)
+        self.api.create(node.register(self.now()))
 
     def _prospective_node(self, one: NodePlan) -> Node:
         """The Node object that a plan would become."""
-        node: Node = self._make_node(one).register(self.now())
-        return node
+        return self._make_node(one).register(self.now())
 
     @abstractmethod
-    def _make_node(self, one: NodePlan) -> Any:
+    def _make_node(self, one: NodePlan) -> N:
         """Make the node that a plan asks for."""
 
     def _on_store_change(self, event: WatchEvent) -> None:
-        """Keep up with what the store says: which pods stand on which node, which nodes come and go."""
+        """Follow the store: which pods stand on which node, which nodes come and go."""
         obj = event.object
         if isinstance(obj, Pod):
             key = (obj.namespace, obj.name)
@@ -140,28 +122,32 @@ class LocalControlPlane(Cluster, ABC):
                 self._nodes.pop(obj.name, None)
             elif event.type == "ADDED" and obj.name not in self._nodes:
                 self._nodes[obj.name] = self._make_node(from_node(obj))
-                self._new.append(self._nodes[obj.name])
+                self._unannounced.append(self._nodes[obj.name])
 
     # Scheduling.
 
     @property
     def scheduler(self) -> ClusterScheduler | None:
-        """The scheduler; None where nobody schedules."""
+        """The scheduler; None with `scheduler=False`."""
         self.load()
         return self._scheduler
 
     def load(self) -> None:
-        """Have the scheduler there before the first pod needs it: it is not loaded for nothing, it takes a while."""
-        if self._scheduler is None and self._wanted is not None:
+        """Load the scheduler now; otherwise the first pod does, since loading takes time."""
+        if self._scheduler is None and self._configuration is not False:
             from kitlib.cluster.control_plane.scheduling import ClusterScheduler
 
-            configuration, plugins = self._wanted
             self._scheduler = ClusterScheduler(
-                self.api, self.release, configuration, self._seed, lambda: self.clock.seconds, plugins
+                self.api,
+                self.release,
+                self._configuration or None,
+                self._options.seed,
+                lambda: self.clock.seconds,
+                self._options.plugins,
             )
 
     def _schedule(self) -> None:
-        if self._scheduler is None and self._wanted is not None and self.api.store.list(Pod, copy=False):
+        if self._scheduler is None and self._configuration is not False and self.api.store.list(Pod, copy=False):
             self.load()
         if self._scheduler is not None:
             self._scheduler.sync()
@@ -180,7 +166,7 @@ class LocalControlPlane(Cluster, ABC):
         return found
 
     def _why_not(self, pod: Pod) -> str:
-        if self._wanted is None:
+        if self._configuration is False:
             return "this cluster has none (scheduler=False)"
         if pod.spec.scheduling_gates:
             return f"it has scheduling gates ({', '.join(g.name for g in pod.spec.scheduling_gates)})"
@@ -209,19 +195,19 @@ class LocalControlPlane(Cluster, ABC):
             return
         self._settling = True
         try:
-            for machine in self._new:
-                machine.registered(self.api)
-            self._new.clear()
+            for node in self._unannounced:
+                node.registered(self.api)
+            self._unannounced.clear()
             for _ in range(_ROUNDS):
                 before = self.api.store.version
                 self.controllers.run()
                 if self._gates is not None:
                     self._gates.sync(self.api)
                 self._schedule()
-                for name, machine in list(self._nodes.items()):
+                for name, node in list(self._nodes.items()):
                     pods = self._by_node.get(name)
                     if pods is not None:  # empty, once the last pod has gone: its containers must end
-                        machine.sync(self.api, list(pods.values()))
+                        node.sync(self.api, list(pods.values()))
                 if self.api.store.version == before:
                     break
         finally:
@@ -232,10 +218,9 @@ class LocalControlPlane(Cluster, ABC):
         """Let time pass: kernels run, kubelets look, the scheduler's back-offs end.
 
         Raises:
-            KitError: for a time that is negative or no number.
+            KitError: for anything but a non-negative number.
         """
-        if not isinstance(seconds, int | float) or isinstance(seconds, bool) or not 0 <= seconds < float("inf"):
-            raise KitError(f"advance: {seconds!r} is no number of seconds")
+        check_seconds(seconds)
         self._record("advance", seconds=seconds)
         left = float(seconds)
         while left > 1e-9:
@@ -252,14 +237,19 @@ class LocalControlPlane(Cluster, ABC):
         self.advance(self._tick)
 
     def run_for(self, seconds: float) -> None:
+        """Let the clock, the nodes and the control plane run for so long, without a word in the journal."""
         self.clock.move(seconds)
-        for machine in list(self._nodes.values()):
-            machine.advance(seconds)
+        for node in list(self._nodes.values()):
+            node.advance(seconds)
         if self._autoscaler is not None and self._scheduler is not None:  # without a pod, none waits
             seconds_now = self.clock.seconds
-            self._autoscaler.sync(self.api, self._scheduler, seconds_now, self._prospective_node, self._add)
+            self._autoscaler.sync(self.api, self._scheduler, seconds_now, self._prospective_node, self._add_node)
         self.settle()
 
     def close(self) -> None:
         """Forget the nodes; the objects can still be read."""
-        self._nodes.clear()
+        self._forget_nodes()
+
+    def _forget_nodes(self) -> None:
+        """Also where a node did not start, so that none has been added yet."""
+        vars(self).get("_nodes", {}).clear()

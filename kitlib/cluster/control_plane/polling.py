@@ -9,7 +9,7 @@ from typing import Any
 
 from kitlib.api.errors import KitError
 from kitlib.api.meta import KubeObject
-from kitlib.cluster.cluster import Cluster
+from kitlib.cluster.base import BaseCluster, check_seconds
 from kitlib.cluster.store.store import Watch
 
 _GONE_WITHIN = 120.0
@@ -42,14 +42,14 @@ class RealClock:
         time.sleep(seconds)
 
 
-class PollingCluster(Cluster):
+class PollingCluster(BaseCluster):
     """A cluster that reads what has been reported before it answers."""
 
     clock: RealClock
     waits_for_deleted = False
     """Whether `delete` returns when the object is gone, as `kubectl delete` does."""
 
-    def _record(self, action: str, **fields: Any) -> None:
+    def _record(self, action: str, **fields: object) -> None:
         """What the user does stands in the journal with its time, since time passes by itself here."""
         super()._record(action, at=round(self.clock.seconds, 3), **fields)
 
@@ -79,7 +79,7 @@ class PollingCluster(Cluster):
             if found:
                 return found
             if time.monotonic() >= deadline:
-                text = f"what was waited for has not happened within {timeout:g} s"
+                text = f"timed out after {timeout:g} s waiting for the condition"
                 raise KitError("; ".join([text, *self._in_the_way()]))
             self._pause(TICK)
 
@@ -103,8 +103,7 @@ class PollingCluster(Cluster):
 
     def advance(self, seconds: float) -> None:
         """Wait that long; controllers and scheduler work meanwhile."""
-        if not isinstance(seconds, int | float) or isinstance(seconds, bool) or not 0 <= seconds < float("inf"):
-            raise KitError(f"advance: {seconds!r} is no number of seconds")
+        check_seconds(seconds)
         self._record("advance", seconds=seconds)
         deadline = time.monotonic() + seconds
         while (left := deadline - time.monotonic()) > 0:
@@ -114,39 +113,36 @@ class PollingCluster(Cluster):
     def delete(
         self, kind: str | KubeObject, name: str = "", namespace: str = "default", *, grace: int | None = None
     ) -> None:
-        """Delete an object; see `Cluster.delete`."""
+        """Delete an object; see `BaseCluster.delete`."""
         if isinstance(kind, KubeObject):
             self.delete(kind.kind, kind.name, kind.namespace, grace=grace)
             return
         before = self.api.store.find(kind, name, namespace or "default")
-        self._delete(kind, name, namespace, grace)
+        super().delete(kind, name, namespace, grace=grace)
 
-        def gone(_: Cluster) -> bool:
+        def gone(_: BaseCluster) -> bool:
             left = self.api.store.find(kind, name, namespace or "default")
             return left is None or left.metadata.uid != before.metadata.uid
 
         if self.waits_for_deleted and before is not None:
             self.wait(gone, _GONE_WITHIN)
 
-    def _delete(self, kind: str, name: str, namespace: str, grace: int | None) -> None:
-        super().delete(kind, name, namespace, grace=grace)
-
     def get(self, kind: str, name: str, namespace: str = "default") -> Any:
-        """A copy of one object; see `Cluster.get`."""
+        """A copy of one object; see `BaseCluster.get`."""
         self.refresh()
         return super().get(kind, name, namespace)
 
     def list(self, kind: str, namespace: str | None = None, selector: Any = None) -> Any:
-        """Copies of all objects of a kind; see `Cluster.list`."""
+        """Copies of all objects of a kind; see `BaseCluster.list`."""
         self.refresh()
         return super().list(kind, namespace, selector)
 
     def events(self, about: Any = None) -> Any:
-        """Kubernetes events; see `Cluster.events`."""
+        """Kubernetes events; see `BaseCluster.events`."""
         self.refresh()
         return super().events(about)
 
     def watch(self, kind: str | None = None, namespace: str | None = None, since: int | None = None) -> Watch:
-        """The changes from now on; see `Cluster.watch`."""
+        """The changes from now on; see `BaseCluster.watch`."""
         self.refresh()
         return self.api.store.watch(kind, namespace, since, before_poll=self.refresh)

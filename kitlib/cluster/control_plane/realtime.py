@@ -8,38 +8,39 @@ process (`DockerCluster`) or a container of its own (`kitlib.cluster.control_pla
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from kitlib.api.core import Node
 from kitlib.cluster.control_plane.local import LocalControlPlane
+from kitlib.cluster.control_plane.options import ClusterOptions
 from kitlib.cluster.control_plane.polling import TICK, PollingCluster, RealClock
-from kitlib.cluster.nodes.container import container_node_config
+from kitlib.cluster.nodes.container import ContainerNode, container_node_config
 from kitlib.cluster.nodes.node_object import node_object
 from kitlib.cluster.nodes.plan import NodePlan
 from kitlib.cluster.store.store import WatchEvent
 
 
-class RealTimeCluster(PollingCluster, LocalControlPlane):
+class RealTimeCluster(PollingCluster, LocalControlPlane[ContainerNode]):
     """A cluster of nodes that report by themselves; `_make_node` says how to get one.
 
     Args:
-        nodes, settings: as for `LocalControlPlane`.
-        clock: one that has begun already.
+        options: of the cluster.
+        clock: one that has begun already; None = a new one.
     """
 
+    clock: RealClock
     _closed = False
 
-    def __init__(self, nodes: Any, *, clock: RealClock | None = None, **settings: Any) -> None:
-        super().__init__(nodes, clock=clock or RealClock(), tick=TICK, **settings)
+    def __init__(self, options: ClusterOptions, clock: RealClock | None = None) -> None:
+        super().__init__(options, clock or RealClock(), TICK)
 
     def _prospective_node(self, one: NodePlan) -> Node:
         return node_object(one, container_node_config(one, self.release), self.now())
 
     def _on_store_change(self, event: WatchEvent) -> None:
         if isinstance(event.object, Node) and event.type == "DELETED":
-            machine = self._nodes.get(event.object.name)
-            if machine is not None:
-                machine.close()
+            node = self._nodes.get(event.object.name)
+            if node is not None:
+                node.close()
         super()._on_store_change(event)
 
     def _pause(self, seconds: float) -> None:
@@ -53,18 +54,18 @@ class RealTimeCluster(PollingCluster, LocalControlPlane):
         """Take what the nodes have reported since the last time, and let controllers and scheduler act on it."""
         if self._settling or self._closed:
             return
-        some = [machine.take_reports(self.api) for machine in list(self._nodes.values())]
-        if any(some):
+        changed = [node.take_reports(self.api) for node in list(self._nodes.values())]
+        if any(changed):
             super().settle()
 
     def settle(self) -> None:
         """As far as it goes without time passing; what the nodes have reported counts."""
         if not self._settling:
-            for machine in list(self._nodes.values()):
-                machine.take_reports(self.api)
+            for node in list(self._nodes.values()):
+                node.take_reports(self.api)
         super().settle()
 
     @property
     def fidelity(self) -> dict[str, Sequence[str]]:
         """Node -> where it cannot be what it should."""
-        return {name: machine.fidelity for name, machine in self._nodes.items()}
+        return {name: node.fidelity for name, node in self._nodes.items()}

@@ -124,13 +124,12 @@ class NodeProcess(Protocol):
 
 
 class KernelNode(Node, Protocol):
-    """A node with a kernel: what `cluster.node(name)` answers.
+    """A node with a kernel: what `cluster.node(name)` answers."""
 
-    Attributes:
-        config: what its kubelet works with.
-    """
-
-    config: NodeConfig
+    @property
+    def config(self) -> NodeConfig:
+        """What its kubelet works with."""
+        ...
 
     @property
     def cgroupfs(self) -> NodeCgroupFS:

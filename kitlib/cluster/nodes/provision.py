@@ -12,6 +12,7 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from kitlib.api.errors import KitError
@@ -24,30 +25,53 @@ from kitlib.node.real.link import Link
 
 AT_ONCE = 10
 """Nodes that are started at the same time."""
-SHARE = 0.8
-"""Of the engine's memory that one node may have at most, whatever was asked for."""
+MAX_MEMORY_SHARE = 0.8
+"""Of the engine's memory that one node may have, whatever was asked for."""
 BOUND = {"cpuset": "CPUs", "memory": "memory", "pids": "number of processes"}
 """Controller that an engine may lack -> what of a node's container it bounds."""
 Show = Callable[[int, int], None]
 Connect = Callable[[str, object], Link]
 """Makes the connection of a container: its name and the engine's stream -> the link."""
+_PRIVILEGES = ("least", "full")
 T = TypeVar("T")
 
 
+@dataclass(frozen=True, kw_only=True)
+class ProvisionOptions:
+    """How the containers of nodes are made.
+
+    Attributes:
+        privilege: "least" (the smallest set that can own cgroups) or "full" (`--privileged`).
+        image: to run; "" = the kit's own, built where it does not exist.
+        progress: called with the number of nodes that are up and of those that were asked for; None = a bar where
+            standard error is a terminal.
+
+    Raises:
+        KitError: naming the argument.
+    """
+
+    privilege: Privilege = "least"
+    image: str = ""
+    progress: Show | None = None
+
+    def __post_init__(self) -> None:
+        if self.privilege not in _PRIVILEGES:
+            raise KitError(f"privilege: must be one of {', '.join(_PRIVILEGES)}, got {self.privilege!r}")
+
+
 class Provisioner:
-    """Starts containers on the engine, and ends them all when it is closed or nobody holds it any more.
+    """Starts containers on the engine, and ends them all when it is closed or no longer referenced.
 
     Args:
-        privilege: of nodes, "least" or "full". image: to run; "" = the kit's own, built where it is not there.
+        options: how the containers are made.
 
     Raises:
         KitError: where no engine answers.
     """
 
-    def __init__(self, privilege: Privilege, image: str) -> None:
-        if privilege not in ("least", "full"):
-            raise KitError(f"privilege: {privilege!r} is neither 'least' nor 'full'")
-        self._privilege, self._image = privilege, image
+    def __init__(self, options: ProvisionOptions) -> None:
+        self._privilege, image = options.privilege, options.image
+        self._image = image
         self._client = engine.connect()
         self._info: dict[str, Any] = {}
         self._lacking: tuple[str, ...] = ()
@@ -94,7 +118,7 @@ class Provisioner:
             cpuset = ",".join(str((first + i) % have) for i in range(machine.cores))
         elif have and machine.cores > have:
             notes.append(f"{machine.cores} CPUs were asked for, the engine has {have}: weights hold, sums do not")
-        total = int(int(self._info.get("MemTotal") or 0) * SHARE)
+        total = int(int(self._info.get("MemTotal") or 0) * MAX_MEMORY_SHARE)
         most = 0
         if total and machine.memory > total:
             most = total

@@ -24,6 +24,7 @@ from kitlib.api.meta import KubeObject
 from kitlib.api.serialize import Located, from_dict, to_dict
 from kitlib.cluster.control_plane.container import wire
 from kitlib.cluster.control_plane.container.channel import Channel, RemoteHandle
+from kitlib.cluster.control_plane.options import ClusterOptions
 from kitlib.cluster.control_plane.polling import RealClock
 from kitlib.cluster.control_plane.realtime import RealTimeCluster
 from kitlib.cluster.nodes.container import ContainerNode, container_node_config
@@ -42,17 +43,18 @@ _API = ("create", "update", "update_status", "resize")
 
 
 class ControlledCluster(RealTimeCluster):
-    """The cluster of a control plane whose nodes somebody else holds; it begins without any.
+    """The cluster of a control plane whose nodes the owner's process holds; it begins without any.
 
     Args:
-        plane: where nodes come from. clock: of the control plane.
-        settings: as for `Cluster.simulated`.
+        plane: where nodes come from.
+        clock: of the control plane.
+        settings: the arguments of `ClusterOptions.of` without nodes.
     """
 
     def __init__(self, plane: ControlPlane, clock: RealClock, settings: Mapping[str, Any]) -> None:
         self._plane = plane
         self._facts: dict[str, NodeFacts] = {}
-        super().__init__([], clock=clock, **settings)
+        super().__init__(ClusterOptions.of(0, **settings), clock)
 
     def join(self, plans: Sequence[NodePlan], facts: Mapping[str, NodeFacts]) -> None:
         """Add nodes.
@@ -64,7 +66,7 @@ class ControlledCluster(RealTimeCluster):
         self._facts = dict(facts)
         self.add_nodes(plans)
 
-    def _make_node(self, one: NodePlan) -> Any:
+    def _make_node(self, one: NodePlan) -> ContainerNode:
         config = container_node_config(one, self.release)
         facts = self._facts.pop(one.name, None) or self._plane.start(one)
         return ContainerNode(

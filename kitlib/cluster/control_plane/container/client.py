@@ -17,16 +17,16 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from kitlib.api.core import Node, Pod
 from kitlib.api.errors import KitError, NotFound
 from kitlib.api.meta import KubeObject
-from kitlib.api.release import Release
 from kitlib.api.serialize import Located, from_dict, to_dict
 from kitlib.cluster.control_plane.container import wire
 from kitlib.cluster.control_plane.container.relay import ControlPlaneGone, Relay
 from kitlib.cluster.control_plane.container.replica import Replica
+from kitlib.cluster.control_plane.options import ClusterOptions
 from kitlib.cluster.control_plane.polling import TICK, PollingCluster, RealClock
 from kitlib.cluster.nodes.container import ContainerNode, container_node_config
-from kitlib.cluster.nodes.plan import NodePlan, plan
-from kitlib.cluster.nodes.provision import Provisioner, Show, start_all
-from kitlib.node.real.container import Privilege
+from kitlib.cluster.nodes.interfaces import NodeFacts
+from kitlib.cluster.nodes.plan import NodePlan, Nodes, plan
+from kitlib.cluster.nodes.provision import Provisioner, ProvisionOptions, start_all
 
 if TYPE_CHECKING:
     from kitlib.scheduler.decision import Decision
@@ -35,9 +35,10 @@ TIMEOUT = 600.0
 """Seconds that a request may take: one manifest may hold thousands of objects."""
 
 
-def why_here(plugins: Sequence[Any], scheduler: Any, autoscaler: Any, gate_manager: Any) -> str:
-    """What of a cluster's settings only the user's own process can do; "" = nothing."""
-    if plugins:
+def why_in_process(options: ClusterOptions) -> str:
+    """What of a cluster's options only the user's own process can do; "" = nothing."""
+    scheduler, autoscaler, gate_manager = options.scheduler, options.autoscaler, options.gate_manager
+    if options.plugins:
         return "plugins of your own run in this process, so the control plane does too"
     if isinstance(scheduler, Mapping) and scheduler.get("extenders"):
         return "extenders are called from this process (a container has no network), so the control plane runs here"
@@ -87,7 +88,11 @@ class RemoteAPIServer:
 
 
 class ContainerControlPlaneClient(PollingCluster):
-    """Made by `Cluster.docker`; arguments as for `DockerCluster`.
+    """Made by `Cluster.docker`.
+
+    Args:
+        options: of any cluster.
+        provision: how the containers are made.
 
     Attributes:
         clock: seconds since the cluster began.
@@ -97,46 +102,30 @@ class ContainerControlPlaneClient(PollingCluster):
             left.
     """
 
-    def __init__(
-        self,
-        nodes: Any = 1,
-        *,
-        release: str | Release | None = None,
-        feature_gates: dict[str, bool] | None = None,
-        seed: int | None = None,
-        scheduler: Any = None,
-        privilege: Privilege = "least",
-        image: str = "",
-        progress: Show | None = None,
-        autoscaler: Any = None,
-        gate_manager: Any = None,
-        **common: Any,
-    ) -> None:
-        followed = Release.of(release, feature_gates)
-        self.release = followed
-        plans = [self._settled(one) for one in plan(nodes, **common)]
-        self._common, self._closed, self._lock = common, False, threading.RLock()
+    def __init__(self, options: ClusterOptions, provision: ProvisionOptions) -> None:
+        self.release = options.release
+        plans = [self._with_settings_read(one) for one in options.nodes]
+        self._options, self._closed, self._lock = options, False, threading.RLock()
         self._nodes: dict[str, ContainerNode] = {}
         self._seen = 0
         self.clock = RealClock()
-        front = RemoteAPIServer(self)
-        super().__init__(front, followed)  # type: ignore[arg-type]
-        self._provisioner = Provisioner(privilege, image)
+        super().__init__(RemoteAPIServer(self), options.release)
+        self._provisioner = Provisioner(provision)
         self._end = weakref.finalize(self, self._provisioner.let_go)  # the links' threads hold the starter, not this
-        self._relay = Relay(self._provisioner, followed)
+        self._relay = Relay(self._provisioner, options.release)
         try:
             self._provisioner.prepare()
             settings = {
-                "release": followed,
-                "seed": seed,
-                "scheduler": scheduler,
-                "autoscaler": self._settled_groups(autoscaler),
-                "gate_manager": gate_manager,
+                "release": options.release,
+                "seed": options.seed,
+                "scheduler": options.scheduler,
+                "autoscaler": self._autoscaler_settings(),
+                "gate_manager": options.gate_manager,
             }
             with ThreadPoolExecutor(1) as pool:
                 begun = pool.submit(self._open, wire.pack(settings))
                 try:
-                    start_all(plans, self._relay.begin, progress)
+                    start_all(plans, self._relay.begin, provision.progress)
                 except BaseException:
                     self._provisioner.let_go()  # so that nobody waits for a control plane that is not wanted any more
                     raise
@@ -146,16 +135,17 @@ class ContainerControlPlaneClient(PollingCluster):
             self.close()
             raise
 
-    def _settled(self, one: NodePlan) -> NodePlan:
-        """The plan with its kubelet's settings read: files of this machine are not there in a container."""
+    def _with_settings_read(self, one: NodePlan) -> NodePlan:
+        """The plan with its kubelet's settings read: a container has no files of this machine."""
         return replace(one, kubelet=container_node_config(one, self.release).settings)
 
-    def _settled_groups(self, autoscaler: Any) -> Any:
+    def _autoscaler_settings(self) -> object:
         """The autoscaler's arguments, with the settings of its nodes' kubelets read here."""
+        autoscaler = self._options.autoscaler
         if not isinstance(autoscaler, Mapping) or not isinstance(autoscaler.get("node"), Mapping):
             return autoscaler
         (one,) = plan([autoscaler["node"]])
-        return {**autoscaler, "node": {**autoscaler["node"], "kubelet": self._settled(one).kubelet}}
+        return {**autoscaler, "node": {**autoscaler["node"], "kubelet": self._with_settings_read(one).kubelet}}
 
     def _open(self, settings: str) -> None:
         """Start the control plane's container, and the control plane in it, while the nodes are starting."""
@@ -237,35 +227,35 @@ class ContainerControlPlaneClient(PollingCluster):
         self._call("delete", kind, name, namespace, grace=grace)
 
     def patch(self, kind: str, name: str, patch: Mapping[str, Any], namespace: str = "default") -> Any:
-        """Change some fields of an object; see `Cluster.patch`."""
+        """Change some fields of an object; see `BaseCluster.patch`."""
         return self._call("patch", kind, name, dict(patch), namespace)
 
     def resize(
         self, name: str, containers: Mapping[str, Mapping[str, Mapping[str, str]]], namespace: str = "default"
     ) -> Pod:
-        """Change the requests and limits of a pod's containers in place; see `Cluster.resize`."""
+        """Change the requests and limits of a pod's containers in place; see `BaseCluster.resize`."""
         found: Pod = self._call("resize", name, {c: dict(r) for c, r in containers.items()}, namespace)
         return found
 
     def evict(self, name: str, namespace: str = "default") -> None:
-        """Ask for a pod's eviction; see `Cluster.evict`."""
+        """Ask for a pod's eviction; see `BaseCluster.evict`."""
         self._call("evict", name, namespace)
 
     def record_event(self, about: KubeObject, reason: str, message: str, *, warning: bool = False) -> None:
         """Write a Kubernetes event about an object."""
         self._ask("record_event", about=to_dict(about), reason=reason, message=message, warning=warning)
 
-    def add_nodes(self, nodes: Any, **common: Any) -> list[Node]:
+    def add_nodes(self, nodes: Nodes, **common: object) -> list[Node]:
         """More nodes, as for `Cluster.docker(nodes=…)`; the Node objects that they register.
 
         Raises:
             KitError: also where a name is taken.
         """
-        plans = [self._settled(one) for one in plan(nodes, **{**self._common, **common})]
+        plans = [self._with_settings_read(one) for one in plan(nodes, **{**self._options.node_defaults, **common})]
         self._add(plans, {})
         return [self.get("Node", one.name) for one in plans]
 
-    def _add(self, plans: Sequence[NodePlan], facts: Mapping[str, Mapping[str, Any]]) -> None:
+    def _add(self, plans: Sequence[NodePlan], facts: Mapping[str, NodeFacts]) -> None:
         """Have nodes registered; those without facts the control plane has started first."""
         self._ask("add_nodes", plans=wire.pack(plans), facts=facts)
 
@@ -295,7 +285,7 @@ class ContainerControlPlaneClient(PollingCluster):
         return found
 
     def snapshot(self) -> dict[str, Any]:
-        """Every object as plain data; see `Cluster.snapshot`."""
+        """Every object as plain data; see `BaseCluster.snapshot`."""
         self.refresh()
         return super().snapshot()
 

@@ -14,6 +14,7 @@ from typing import Any
 from kitlib.api.release import Release
 from kitlib.cluster.control_plane.container import wire
 from kitlib.cluster.nodes.container import container_node_config
+from kitlib.cluster.nodes.interfaces import NodeFacts
 from kitlib.cluster.nodes.plan import NodePlan
 from kitlib.cluster.nodes.provision import Provisioner
 from kitlib.kubelet.cm.node_config import NodeConfig
@@ -114,7 +115,7 @@ class Relay:
     def __init__(self, starter: Provisioner, release: Release) -> None:
         self._provisioner, self._release = starter, release
         self.begun: dict[str, tuple[NodePlan, NodeConfig, NodeContainer, list[str]]] = {}
-        self.facts: dict[str, Mapping[str, Any]] = {}
+        self.facts: dict[str, NodeFacts] = {}
         self.control: NodeContainer | None = None
         self.link: ControlLink | None = None
 

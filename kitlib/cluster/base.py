@@ -1,0 +1,324 @@
+"""What every cluster can be asked: objects, events, watches, its nodes, and the journal of what a user did to it.
+
+How an object is written, how time passes and where nodes come from is said by the kind of cluster. Whatever the user
+does is recorded in the `journal` and can be done again with `replay`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Protocol
+
+from kitlib.api.core import Event, Node, Pod
+from kitlib.api.errors import KitError
+from kitlib.api.meta import KubeObject, LabelSelector
+from kitlib.api.release import Release
+from kitlib.api.selectors import LabelSelectorMatcher
+from kitlib.api.serialize import Located, to_dict
+from kitlib.cluster.admission import manifests
+from kitlib.cluster.admission.manifests import Manifests
+from kitlib.cluster.closeable import Closeable
+from kitlib.cluster.journal import Journal, place_of
+from kitlib.cluster.nodes.interfaces import KernelNode
+from kitlib.cluster.store.kinds import RESOURCES
+from kitlib.cluster.store.store import Store, Watch
+
+
+class Clock(Protocol):
+    """A cluster's time."""
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the cluster began."""
+        ...
+
+    def now(self) -> datetime:
+        """The date."""
+        ...
+
+    def move(self, seconds: float) -> None:
+        """Let time pass."""
+        ...
+
+
+class API(Protocol):
+    """The API server as a client uses it: in this process, or in a container with a copy of its store here."""
+
+    @property
+    def store(self) -> Store:
+        """The objects; reading goes there directly."""
+        ...
+
+    def create(self, obj: Any) -> Any:
+        """Create an object, as `kubectl create` does."""
+        ...
+
+    def update(self, obj: Any) -> Any:
+        """Replace an object; its status stays as it stands."""
+        ...
+
+    def update_status(self, obj: Any) -> Any:
+        """Replace an object's status."""
+        ...
+
+    def resize(self, pod: Pod) -> Pod:
+        """Replace the resources of a pod's containers."""
+        ...
+
+    def delete(self, kind: Any, name: str, namespace: str = "", *, grace: int | None = 0) -> Any:
+        """Delete an object."""
+        ...
+
+
+def check_seconds(seconds: float) -> None:
+    """Refuse what no time can be.
+
+    Raises:
+        KitError: for anything but a non-negative number.
+    """
+    if not isinstance(seconds, int | float) or isinstance(seconds, bool) or not 0 <= seconds < float("inf"):
+        raise KitError(f"advance: must be a non-negative number of seconds, got {seconds!r}")
+
+
+class BaseCluster(Closeable, ABC):
+    """A cluster; made by `Cluster.simulated` or `Cluster.docker`.
+
+    Attributes:
+        api: the API server; `api.store` holds the objects.
+        release: the Kubernetes release whose behaviour is followed.
+        clock: the cluster's own time.
+        journal: what the user did.
+        notes: sentences: what is different from what was asked for.
+    """
+
+    api: API
+    clock: Clock
+
+    def __init__(self, api: API, release: Release) -> None:
+        self.api, self.release = api, release
+        self.notes: list[str] = []
+        self.journal = Journal()
+        self._replaying = False
+
+    # What the kinds of clusters do differently.
+
+    @abstractmethod
+    def settle(self) -> None:
+        """Let controllers, scheduler and kubelets do what they can do without time passing."""
+
+    @abstractmethod
+    def advance(self, seconds: float) -> None:
+        """Let time pass on the cluster's clock."""
+
+    @abstractmethod
+    def node(self, name: str = "") -> KernelNode:
+        """The node behind a Node object: its cgroup tree, files, processes and log.
+
+        Args:
+            name: of the node; may be left out where there is only one.
+
+        Raises:
+            NotFound: where there is no such node.
+        """
+
+    @abstractmethod
+    def apply_located(self, action: str, located: Sequence[Located], create_only: bool) -> list[Any]:
+        """Create or change objects, all or none.
+
+        Args:
+            action: of the journal, `apply` or `create`.
+            located: the objects, each with the place of its manifest.
+            create_only: whether an object that exists already is an error.
+        """
+
+    @abstractmethod
+    def patch(self, kind: str, name: str, patch: Mapping[str, Any], namespace: str = "default") -> Any:
+        """Change some fields of an object, as `kubectl patch` does; None removes a field.
+
+        Returns:
+            The object as it stands then.
+        """
+
+    @abstractmethod
+    def resize(
+        self, name: str, containers: Mapping[str, Mapping[str, Mapping[str, str]]], namespace: str = "default"
+    ) -> Pod:
+        """Change the requests and limits of a pod's containers in place (`kubectl patch --subresource resize`).
+
+        Args:
+            name, namespace: the pod.
+            containers: container -> {"requests": {…}, "limits": {…}}; what is not named stays.
+        """
+
+    @abstractmethod
+    def evict(self, name: str, namespace: str = "default") -> None:
+        """Ask for a pod's eviction, as `kubectl drain` does: a PodDisruptionBudget may refuse it.
+
+        Raises:
+            TooManyRequests: the budget allows no disruption now; `causes` says why.
+            InternalError: several budgets select the pod.
+        """
+
+    @abstractmethod
+    def record_event(self, about: KubeObject, reason: str, message: str, *, warning: bool = False) -> None:
+        """Write a Kubernetes event about an object."""
+
+    @abstractmethod
+    def _delete(self, kind: str, name: str, namespace: str, grace: int | None) -> None:
+        """Delete an object by name."""
+
+    def now(self) -> datetime:
+        """The cluster's own time."""
+        return self.api.store.now()
+
+    # Objects.
+
+    def apply(self, source: Manifests) -> list[Any]:
+        """Create or change every object of a manifest, all or none, as `kubectl apply` does.
+
+        Args:
+            source: a path, text, an open file, objects, or plain data.
+
+        Returns:
+            The objects as they stand once the cluster has settled.
+
+        Raises:
+            KitError: with file, document and field; then nothing has changed.
+        """
+        return self.apply_located("apply", manifests.read(source), False)
+
+    def create(self, source: Manifests) -> list[Any]:
+        """As `apply`, but an object that exists already is an error (`kubectl create`)."""
+        return self.apply_located("create", manifests.read(source), True)
+
+    def delete(
+        self, kind: str | KubeObject, name: str = "", namespace: str = "default", *, grace: int | None = None
+    ) -> None:
+        """Delete an object and what belongs to it.
+
+        Args:
+            kind: `Pod`, `pods`, `po`; or the object itself, and then nothing else.
+            name, namespace: which.
+            grace: seconds that a pod gets to end; None = what its specification says.
+
+        Raises:
+            NotFound: where there is none.
+        """
+        if isinstance(kind, KubeObject):
+            self._delete(kind.kind, kind.name, kind.namespace, grace)
+        else:
+            self._delete(kind, name, namespace, grace)
+
+    def get(self, kind: str, name: str, namespace: str = "default") -> Any:
+        """A copy of one object.
+
+        Raises:
+            NotFound: where there is none.
+        """
+        return self.api.store.get(kind, name, namespace or "default")
+
+    def list(
+        self, kind: str, namespace: str | None = None, selector: Mapping[str, str] | LabelSelector | None = None
+    ) -> Any:
+        """Copies of all objects of a kind, oldest first.
+
+        Args:
+            kind: `Pod`, `pods`, `po`.
+            namespace: only this one; None = all.
+            selector: labels that they must have, or a label selector.
+        """
+        if selector is not None and not isinstance(selector, LabelSelector):
+            selector = LabelSelector(match_labels=dict(selector))
+        matcher = None if selector is None else LabelSelectorMatcher(selector)
+        return self.api.store.list(kind, namespace, matcher)
+
+    def pods(self, namespace: str | None = None, selector: Mapping[str, str] | LabelSelector | None = None) -> Any:
+        """Copies of the pods, oldest first."""
+        return self.list("Pod", namespace, selector)
+
+    def pod(self, name: str, namespace: str = "default") -> Pod:
+        """A copy of one pod."""
+        found: Pod = self.get("Pod", name, namespace)
+        return found
+
+    @property
+    def nodes(self) -> Any:
+        """Copies of the Node objects, oldest first."""
+        return self.list("Node")
+
+    def watch(self, kind: str | None = None, namespace: str | None = None, since: int | None = None) -> Watch:
+        """The changes from now on, to be read with `poll()` or in a loop; it never blocks."""
+        return self.api.store.watch(kind, namespace, since)
+
+    def events(self, about: KubeObject | str | None = None) -> Any:
+        """Kubernetes events, oldest first.
+
+        Args:
+            about: an object, or the name of one; None = all.
+        """
+        found = self.api.store.list(Event)
+        if isinstance(about, KubeObject):
+            return [e for e in found if e.involved_object.uid == about.metadata.uid]
+        return [e for e in found if about is None or e.involved_object.name == about]
+
+    def scale(self, kind: str, name: str, replicas: int, namespace: str = "default") -> Any:
+        """Ask for another number of pods."""
+        return self.patch(kind, name, {"spec": {"replicas": replicas}}, namespace)
+
+    def cordon(self, node: str, unschedulable: bool = True) -> Any:
+        """Keep new pods away from a node, or (False) let them come again."""
+        return self.patch("Node", node, {"spec": {"unschedulable": unschedulable or None}})
+
+    # The journal.
+
+    def _record(self, action: str, **fields: object) -> None:
+        if not self._replaying:
+            self.journal.record(action, **fields)
+
+    def replay(self, journal: Iterable[Any]) -> None:
+        """Do what a journal holds, on this cluster; it is added to this cluster's own.
+
+        Raises:
+            KitError: where an entry is none, or cannot be done here.
+        """
+        entries = Journal.checked(list(journal))
+        self._replaying = True
+        try:
+            for entry in entries:
+                self._do(dict(entry))
+                self.journal.append(entry)
+        finally:
+            self._replaying = False
+
+    def _do(self, entry: dict[str, Any]) -> None:
+        action = entry.pop("action")
+        entry.pop("at", None)  # of real nodes: when it was done; waiting is recorded as an entry of its own
+        if action in ("apply", "create"):
+            self.apply_located(action, manifests.read(entry["objects"]), action == "create")
+        elif action == "patch":
+            self.patch(entry["kind"], entry["name"], entry["patch"], entry["namespace"])
+        elif action == "resize":
+            self.resize(entry["name"], entry["containers"], entry["namespace"])
+        elif action == "write":
+            node = self.node(entry["node"])
+            path = place_of(entry, node.desired()) if entry.get("pod") else entry["path"]
+            node.write(path, entry["file"], entry["value"])
+        elif action == "signal":
+            self.node(entry["node"]).signal(entry["pod"], entry["container"], entry["signal"])
+        else:
+            getattr(self, action)(**entry)
+
+    # Showing itself.
+
+    def snapshot(self) -> dict[str, Any]:
+        """Every object as plain data, kind by kind: what two clusters can be compared by."""
+        return {r.kind: [to_dict(o) for o in self.api.store.list(r.kind, copy=False)] for r in RESOURCES}
+
+    def __iter__(self) -> Iterator[Node]:
+        return iter(self.nodes)
+
+    def __repr__(self) -> str:
+        pods, nodes = (len(self.api.store.list(kind, copy=False)) for kind in ("Pod", "Node"))
+        return f"<{type(self).__name__} {self.release}: {nodes} nodes, {pods} pods>"

@@ -1,0 +1,135 @@
+"""What a cluster is made with, checked in one place; frozen, so that every part of it sees the same."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from kitlib.api.clock import EPOCH
+from kitlib.api.errors import KitError
+from kitlib.api.release import Release
+from kitlib.cluster.control_plane.autoscaler import Autoscaler
+from kitlib.cluster.controllers.gate_manager import GateManager
+from kitlib.cluster.nodes.plan import NodePlan, Nodes, plan
+from kitlib.kubelet.cm.cgroup_tree import Version
+
+if TYPE_CHECKING:
+    from kitlib.scheduler.profile import Profile
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterOptions:
+    """A cluster whatever its nodes run on.
+
+    Attributes:
+        nodes: that it begins with.
+        node_defaults: what holds for every node that does not say otherwise, also for those added later.
+        release: the Kubernetes release whose behaviour is followed, with its feature gates.
+        seed: of UIDs, generated names, and the scheduler's choice between equal nodes; None takes the first by name.
+        scheduler: a profile or a KubeSchedulerConfiguration; None = the defaults, False = no scheduler.
+        plugins: scheduler plugins of the user's own, to be named in the configuration.
+        autoscaler: adds nodes for pods that wait: `{"zones": ["c"], "node": {"cpus": 4}, "after": 30}`.
+        gate_manager: a quota manager by scheduling gates, or its arguments: `{"hard": {"cpu": "4"}}`.
+    """
+
+    nodes: tuple[NodePlan, ...] = ()
+    node_defaults: Mapping[str, object] = field(default_factory=dict)
+    release: Release = field(default_factory=Release.latest)
+    seed: int | None = None
+    scheduler: Profile | Mapping[str, Any] | bool | None = None
+    plugins: tuple[object, ...] = ()
+    autoscaler: Autoscaler | Mapping[str, Any] | None = None
+    gate_manager: GateManager | Mapping[str, Any] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        nodes: Nodes = 1,
+        *,
+        release: str | Release | None = None,
+        feature_gates: Mapping[str, bool] | None = None,
+        seed: int | None = None,
+        scheduler: Profile | Mapping[str, Any] | bool | None = None,
+        plugins: Sequence[object] = (),
+        autoscaler: Autoscaler | Mapping[str, Any] | None = None,
+        gate_manager: GateManager | Mapping[str, Any] | None = None,
+        **node_defaults: object,
+    ) -> ClusterOptions:
+        """The options that these arguments mean.
+
+        Args:
+            nodes: a number, specifications, or Node manifests (see `kitlib.cluster.nodes.plan`).
+            release: the Kubernetes release, "1.36"; None = the newest.
+            feature_gates: set on top of the release's defaults.
+            seed, scheduler, plugins, autoscaler, gate_manager: see the attributes.
+            node_defaults: cpus, memory, kubelet, labels, taints, ….
+
+        Raises:
+            KitError: naming the argument.
+        """
+        if seed is not None and (not isinstance(seed, int) or isinstance(seed, bool)):
+            raise KitError(f"seed: must be a whole number or None, got {seed!r}")
+        made = cls(
+            nodes=tuple(plan(nodes, **node_defaults)),
+            node_defaults=dict(node_defaults),
+            release=Release.of(release, feature_gates),
+            seed=seed,
+            scheduler=scheduler,
+            plugins=tuple(plugins),
+            autoscaler=autoscaler,
+            gate_manager=gate_manager,
+        )
+        made.make_autoscaler()
+        made.make_gate_manager()
+        return made
+
+    def make_autoscaler(self) -> Autoscaler | None:
+        """The autoscaler; None without one.
+
+        Raises:
+            KitError: for arguments that it does not have.
+        """
+        return Autoscaler.of(self.autoscaler)
+
+    def make_gate_manager(self) -> GateManager | None:
+        """The quota manager; None without one.
+
+        Raises:
+            KitError: for arguments that it does not have.
+        """
+        if not isinstance(self.gate_manager, Mapping):
+            return self.gate_manager
+        try:
+            return GateManager.of(**self.gate_manager)
+        except TypeError as error:
+            raise KitError(f"gate_manager: {error}") from error
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimulationOptions:
+    """What only simulated clusters have.
+
+    Attributes:
+        kubelets: False makes hollow nodes: no kernel, no cgroups; for scheduling alone.
+        cgroup_version: of the simulated kernels, 1 or 2.
+        start: the date at which the cluster begins.
+        tick: seconds between two steps while time passes.
+
+    Raises:
+        KitError: naming the argument.
+    """
+
+    kubelets: bool = True
+    cgroup_version: Version = 2
+    start: datetime = EPOCH
+    tick: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.kubelets not in (True, False):
+            raise KitError(f"kubelets: must be True or False, got {self.kubelets!r}")
+        if self.cgroup_version not in (1, 2):
+            raise KitError(f"cgroup_version: must be 1 or 2, got {self.cgroup_version!r}")
+        if self.tick <= 0:
+            raise KitError(f"tick: must be greater than 0 seconds, got {self.tick!r}")
