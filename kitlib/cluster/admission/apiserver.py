@@ -13,10 +13,9 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any, TypeVar
 
-from kitlib.api.apps import DaemonSet, Deployment, ReplicaSet, StatefulSet
 from kitlib.api.core import LimitRange, Namespace, NamespaceSpec, Node, Pod, PodStatus, ResourceQuota, Toleration
 from kitlib.api.defaults import set_defaults
-from kitlib.api.devices import ResourceClaim, ResourceClaimStatus, ResourceClaimTemplate
+from kitlib.api.devices import ResourceClaim, ResourceClaimTemplate
 from kitlib.api.errors import Forbidden, Invalid, NotFound
 from kitlib.api.meta import Condition, KubeObject, ObjectMeta
 from kitlib.api.pod_strategy import mark_deleted, prepare_for_create
@@ -25,6 +24,7 @@ from kitlib.api.release import Release
 from kitlib.api.serialize import deepcopy
 from kitlib.cluster.admission import deletion, limit_range, quota
 from kitlib.cluster.admission.deletion import NAMESPACE_FINALIZER
+from kitlib.cluster.admission.initial_status import reset_status
 from kitlib.cluster.admission.priority import admit_priority, check_priority_class, system_priority_classes
 from kitlib.cluster.admission.validation import admin_access, validate
 from kitlib.cluster.events import EventCorrelator
@@ -91,10 +91,8 @@ class APIServer:
                 mutate(made)
             made.status = PodStatus(phase="Pending", qos_class=compute_pod_qos(made, self.release))
             _mark_gated(made)
-        elif isinstance(made, Deployment | ReplicaSet | StatefulSet | DaemonSet):
-            made.status = {}
-        elif isinstance(made, ResourceClaim):
-            made.status = ResourceClaimStatus()
+        else:
+            reset_status(made)
         errors = validate(made, None)
         if isinstance(made, ResourceClaim | ResourceClaimTemplate):
             errors += admin_access(made, self.store.get(Namespace, made.namespace, copy=False).metadata.labels)

@@ -14,6 +14,8 @@ from kitlib.api.meta import KubeObject, ObjectMeta
 FOREGROUND = "foregroundDeletion"
 ORPHAN = "orphan"
 NAMESPACE_FINALIZER = "kubernetes"
+PVC_PROTECTION = "kubernetes.io/pvc-protection"
+PV_PROTECTION = "kubernetes.io/pv-protection"
 _BY_PROPAGATION = {"Foreground": FOREGROUND, "Orphan": ORPHAN}
 
 

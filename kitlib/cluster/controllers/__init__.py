@@ -20,6 +20,9 @@ from kitlib.cluster.controllers.resourceclaim import ResourceClaimController
 from kitlib.cluster.controllers.resourcequota import ResourceQuotaController
 from kitlib.cluster.controllers.statefulset import StatefulSetController
 from kitlib.cluster.controllers.tainteviction import TaintEvictionController
+from kitlib.cluster.controllers.volume.ephemeral import EphemeralVolumeController
+from kitlib.cluster.controllers.volume.persistentvolume import PersistentVolumeController
+from kitlib.cluster.controllers.volume.protection import ClaimProtectionController, VolumeProtectionController
 
 CONTROLLERS: tuple[type[Controller], ...] = (
     NamespaceController,
@@ -31,6 +34,10 @@ CONTROLLERS: tuple[type[Controller], ...] = (
     ReplicationControllerController,
     StatefulSetController,
     DaemonSetController,
+    EphemeralVolumeController,
+    PersistentVolumeController,
+    ClaimProtectionController,
+    VolumeProtectionController,
     ResourceClaimController,
     TaintEvictionController,
     DisruptionController,

@@ -15,7 +15,7 @@ from kitlib.api.core import Pod, PodTemplateSpec
 from kitlib.api.errors import Forbidden, KitError, NotFound
 from kitlib.api.meta import Condition, KubeObject, ObjectMeta, OwnerReference
 from kitlib.api.numbers import IntOrString
-from kitlib.api.serialize import deepcopy, to_dict
+from kitlib.api.serialize import deepcopy, from_dict, to_dict
 from kitlib.cluster.admission.apiserver import APIServer
 from kitlib.cluster.controllers.controller import Controller
 from kitlib.cluster.store.store import SUFFIX_ALPHABET
@@ -183,13 +183,19 @@ def scaled_value(value: IntOrString, total: int, *, round_up: bool) -> int:
     return -(-share // 100) if round_up else share // 100
 
 
-def set_status(api: APIServer, obj: KubeObject, status: Mapping[str, object]) -> bool:
+def status_data(obj: Any) -> dict[str, Any]:
+    """A workload's status as plain data, whether its type declares the fields or not."""
+    status = obj.status
+    return dict(status) if isinstance(status, dict) else to_dict(status)
+
+
+def set_status(api: APIServer, obj: Any, status: Mapping[str, object]) -> bool:
     """Write a workload's status where it differs; zero counts are left out. Returns whether it was written."""
     wanted = {name: value for name, value in status.items() if value}
-    if getattr(obj, "status", None) == wanted:
+    if status_data(obj) == wanted:
         return False
     changed = deepcopy(obj)
-    changed.status = wanted  # type: ignore[attr-defined]
+    changed.status = wanted if isinstance(obj.status, dict) else from_dict(wanted, type(obj.status))
     api.update_status(changed)
     return True
 

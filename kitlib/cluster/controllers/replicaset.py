@@ -29,6 +29,7 @@ from kitlib.cluster.controllers.controller_utils import (
     pod_from_template,
     set_status,
     slow_start_batch,
+    status_data,
 )
 from kitlib.cluster.controllers.informers import Change, controller_of
 from kitlib.cluster.controllers.pods_to_delete import ranked_for_deletion
@@ -123,7 +124,7 @@ class ReplicaSetController(Controller):
         now, min_ready = self.now(), owner.spec.min_ready_seconds
         labels = owner.spec.template.metadata.labels.items()
         waits = [available_in(pod, min_ready, now) for pod in pods if is_ready(pod)]
-        conditions: list[dict[str, Any]] = list(owner.status.get("conditions", ()))
+        conditions: list[dict[str, Any]] = list(status_data(owner).get("conditions", ()))
         standing = find_condition(conditions, "ReplicaFailure")
         if failure is not None and standing is None:
             reason = "FailedCreate" if len(pods) < replicas_of(owner) else "FailedDelete"

@@ -137,12 +137,12 @@ def is_bound_to(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
 
 
 def find_matching_volume(
-    claim: PersistentVolumeClaim, volumes: Iterable[PersistentVolume], node: Node, taken: Container[str]
+    claim: PersistentVolumeClaim, volumes: Iterable[PersistentVolume], node: Node | None, taken: Container[str]
 ) -> PersistentVolume | None:
     """The volume that names the claim, or else the smallest free one that fits and is usable on the node.
 
     Args:
-        claim: without a volume. volumes: of the claim's class. node: where the pod would run.
+        claim: without a volume. volumes: of the claim's class. node: where the pod would run; None = anywhere.
         taken: names of volumes that other claims of the pod get.
 
     Source: component-helpers storage/volume FindMatchingVolume.
@@ -159,7 +159,7 @@ def find_matching_volume(
             continue
         if (spec.volume_mode or "Filesystem") != (claim.spec.volume_mode or "Filesystem"):
             continue
-        usable = usable_on(volume, node)
+        usable = node is None or usable_on(volume, node)
         if mine:
             return volume if usable else None
         if (volume.status.phase or "Available") != "Available" or not usable:

@@ -1,0 +1,32 @@
+"""A new object's status: what the manifest says of it does not count, and volumes in use are protected.
+
+Source: PrepareForCreate of the registries' strategies; plugin/pkg/admission/storage/storageobjectinuseprotection.
+"""
+
+from __future__ import annotations
+
+from kitlib.api.apps import DaemonSet, Deployment, ReplicaSet, StatefulSet
+from kitlib.api.autoscaling import HorizontalPodAutoscaler
+from kitlib.api.batch import CronJob, Job
+from kitlib.api.core import PersistentVolume, PersistentVolumeClaim, ReplicationController
+from kitlib.api.devices import ResourceClaim
+from kitlib.api.meta import KubeObject
+from kitlib.api.policy import PodDisruptionBudget
+from kitlib.cluster.admission.deletion import PV_PROTECTION, PVC_PROTECTION
+
+_APPS = (Deployment, ReplicaSet, StatefulSet, DaemonSet)
+_EMPTY = (ReplicationController, Job, CronJob, HorizontalPodAutoscaler, PodDisruptionBudget, ResourceClaim)
+_PROTECTED = {PersistentVolumeClaim: PVC_PROTECTION, PersistentVolume: PV_PROTECTION}
+
+
+def reset_status(obj: KubeObject) -> None:
+    """Give a new object the status that it begins with; in place."""
+    if isinstance(obj, _APPS):
+        obj.status = {}
+    elif isinstance(obj, _EMPTY):
+        obj.status = type(obj.status)()
+    elif isinstance(obj, PersistentVolumeClaim | PersistentVolume):
+        obj.status = type(obj.status)(phase="Pending")  # type: ignore[assignment]
+        finalizer = _PROTECTED[type(obj)]
+        if finalizer not in obj.metadata.finalizers:
+            obj.metadata.finalizers = [*obj.metadata.finalizers, finalizer]

@@ -1,0 +1,1 @@
+"""The controllers of volumes and claims. Source: pkg/controller/volume."""
