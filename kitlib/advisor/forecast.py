@@ -16,9 +16,10 @@ from dataclasses import dataclass
 from kitlib.api.core import Pod
 from kitlib.cluster.nodes.interfaces import KernelNode
 from kitlib.cluster.nodes.metrics import NODE, OomRow, name_of, oom_row
+from kitlib.kubelet.cm.cgroup_levels import running_containers
 from kitlib.kubelet.cm.cgroup_tree import CgroupTree
-from kitlib.kubelet.cm.desired import desired_tree, running_containers
-from kitlib.kubelet.qos.policy import container_oom_score_adjust
+from kitlib.kubelet.cm.desired import desired_tree
+from kitlib.kubelet.qos.policy import get_container_oom_score_adjust
 from kitlib.node.common.workload import FOREVER, Phase, Workload
 from kitlib.node.simulated import oom
 from kitlib.node.simulated.commands import workload_of
@@ -67,7 +68,7 @@ def forecast(node: KernelNode, pods: Sequence[Pod], coming: Pod) -> Forecast:
     arriving, logged = [], len(kernel.log)
     for container in running_containers(coming):
         path = places[coming.metadata.uid, container.name]
-        score = container_oom_score_adjust(coming, container, config.machine.memory, config.gates)
+        score = get_container_oom_score_adjust(coming, container, config.machine.memory, config.gates)
         workload = workload_of(coming, container)
         most = max(phase.memory for phase in workload.phases)
         tables = (1 + most // (oom.PAGE * 512)) * oom.PAGE

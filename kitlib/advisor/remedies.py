@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from kitlib.advisor.dump import Dump, unbound
-from kitlib.api.core import Node, Pod, Toleration
+from kitlib.api.core import TERMINAL_PHASES, Node, Pod, Toleration
 from kitlib.api.podresources import pod_requests
 from kitlib.api.resource import Format, Quantity
 from kitlib.api.selectors import repels_scheduling, tolerates_all
@@ -200,7 +200,7 @@ def _taken(dump: Dump, pod: Pod) -> dict[str, Counter[str]]:
     """Node -> resource -> what its pods request, in billionths."""
     taken: dict[str, Counter[str]] = {node.name: Counter() for node in dump.nodes}
     for other in dump.pods:
-        if other is pod or other.spec.node_name not in taken or other.status.phase in ("Succeeded", "Failed"):
+        if other is pod or other.spec.node_name not in taken or other.status.phase in TERMINAL_PHASES:
             continue
         for name, amount in pod_requests(other, release=dump.release).items():
             taken[other.spec.node_name][name] += amount.nano

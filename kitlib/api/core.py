@@ -217,6 +217,10 @@ class ContainerStatus(KubeStruct):
     resources: ResourceRequirements | None = None
 
 
+TERMINAL_PHASES = ("Succeeded", "Failed")
+"""Phases of a pod that has ended and will not run again."""
+
+
 class PodStatus(KubeStruct):
     phase: str = ""
     conditions: list[Condition] = []

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-from kitlib.api.core import Pod, PodAffinityTerm
+from kitlib.api.core import TERMINAL_PHASES, Pod, PodAffinityTerm
 from kitlib.api.meta import LabelSelector, LabelSelectorRequirement
 from kitlib.api.release import Release
 
@@ -85,7 +85,7 @@ def mark_deleted(pod: Pod, grace: int | None, now: datetime) -> bool:
             meta.deletion_timestamp, meta.deletion_grace_period_seconds = until, grace
         return meta.deletion_grace_period_seconds > 0
     seconds = pod.spec.termination_grace_period_seconds if grace is None else grace
-    if not seconds or not pod.spec.node_name or pod.status.phase in ("Succeeded", "Failed"):
+    if not seconds or not pod.spec.node_name or pod.status.phase in TERMINAL_PHASES:
         return False
     meta.deletion_timestamp = now + timedelta(seconds=seconds)
     meta.deletion_grace_period_seconds = seconds

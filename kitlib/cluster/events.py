@@ -13,6 +13,7 @@ Source: client-go tools/record (EventCorrelator, EventAggregator, EventSourceObj
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
@@ -115,7 +116,14 @@ class EventWriter(Protocol):
 
 
 def record(
-    api: EventWriter, about: KubeObject, kind: str, reason: str, message: str, source: str = "", field: str = ""
+    api: EventWriter,
+    about: KubeObject,
+    kind: str,
+    reason: str,
+    message: str,
+    source: str = "",
+    field: str = "",
+    annotations: Mapping[str, str] | None = None,
 ) -> None:
     """Write an event about an object.
 
@@ -123,6 +131,7 @@ def record(
         api: the API server. about: the involved object.
         kind: "Normal" or "Warning". reason, message: of the event.
         source: the component that writes it. field: path of the part of the object that it is about.
+        annotations: of the event.
     """
     now, correlator = api.store.now(), api.correlator
     involved: Key = (source, about.metadata.uid, about.kind, about.name)
@@ -154,7 +163,11 @@ def record(
         field_path=field,
     )
     made = Event(
-        metadata=ObjectMeta(name=f"{about.name}.{api.store.version + 1:016x}", namespace=namespace),
+        metadata=ObjectMeta(
+            name=f"{about.name}.{api.store.version + 1:016x}",
+            namespace=namespace,
+            annotations=dict(annotations or {}),
+        ),
         involved_object=reference,
         reason=reason,
         message=message,

@@ -13,7 +13,7 @@ from kitlib.kubelet.cm.cgroup_config import ResourceConfig, resource_config_for_
 from kitlib.kubelet.cm.container_config import LinuxContainerResources, linux_container_resources, sandbox_resources
 from kitlib.kubelet.cm.container_context import ContainerContext
 from kitlib.kubelet.cm.memory_qos import NO_RESERVATION, TIERED_RESERVATION
-from kitlib.kubelet.qos.policy import container_oom_score_adjust
+from kitlib.kubelet.qos.policy import get_container_oom_score_adjust
 from kitlib.kubelet.qos.qos_class import get_pod_qos, is_critical_pod, is_node_critical_pod
 
 FILE = "pod_enforcement"
@@ -71,7 +71,7 @@ def _container(pod: Pod, index: int) -> dict[str, Any]:
         "init": index < init,
         "linux": linux_resources(plain),
         "cpuQuota_10ms": short.cpu_quota,
-        "oomScoreAdj": {f"{size}Gi": container_oom_score_adjust(pod, container, size * GI) for size in (4, 16, 64)},
+        "oomScoreAdj": {f"{size}Gi": get_container_oom_score_adjust(pod, container, size * GI) for size in (4, 16, 64)},
         "memoryQoSNone": dict(none.unified),
         "memoryQoSTiered": dict(tiered.unified),
         "swapLimited": {**swap.unified, "memorySwapLimitInBytes": swap.memory_swap_limit},

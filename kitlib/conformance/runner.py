@@ -9,6 +9,9 @@ module in this package:
 * `NESTED_INPUTS` (optional): names of fields inside outputs that are inputs too; they are not compared;
 * `prepare(path)` (optional): called once before the first case;
 * `compare(case, field, expected, found)` (optional): True where two values of a field mean the same.
+* `reduce(field, value)` (optional): both values without what only the observed machine can know.
+* `attribute(case, difference)` (optional): of observations: why a difference is the runtime's or the machine's own;
+  "" = it is a mistake. Such differences are counted by their reason.
 
 A field that is neither an input nor computed is counted and named, never skipped in silence.
 """
@@ -22,6 +25,7 @@ import pkgutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +61,7 @@ class FileResult:
         path: the file. kind: which module checked it.
         passed, failed: cases.
         unchecked: output fields that the kit does not compute -> how many cases have them.
+        attributed: reason that is not Kubernetes' -> how many differences have it.
         differences: of the failed cases, in the order of the file.
     """
 
@@ -65,13 +70,17 @@ class FileResult:
     passed: int = 0
     failed: int = 0
     unchecked: Counter[str] = field(default_factory=Counter)
+    attributed: Counter[str] = field(default_factory=Counter)
     differences: list[Difference] = field(default_factory=list)
 
     def __str__(self) -> str:
         named = ", ".join(f"{name} ({count})" for name, count in sorted(self.unchecked.items()))
-        return f"{self.path.name}: {self.passed} passed, {self.failed} failed" + (
-            f"; not checked: {named}" if named else ""
-        )
+        text = f"{self.path.name}: {self.passed} passed, {self.failed} failed"
+        if named:
+            text += f"; not checked: {named}"
+        for reason, count in sorted(self.attributed.items()):
+            text += f"\n  {count} differences are not Kubernetes': {reason}"
+        return text
 
     def to_dict(self) -> dict[str, Any]:
         """For `--json`."""
@@ -81,6 +90,7 @@ class FileResult:
             "passed": self.passed,
             "failed": self.failed,
             "unchecked": dict(sorted(self.unchecked.items())),
+            "attributed": dict(sorted(self.attributed.items())),
             "differences": [vars(d) for d in self.differences],
         }
 
@@ -147,11 +157,15 @@ def run_file(path: str | Path, kind: str = "") -> FileResult:
     inputs: frozenset[str] = getattr(module, "INPUTS", frozenset())
     nested: frozenset[str] = getattr(module, "NESTED_INPUTS", frozenset())
     same: Callable[..., bool] | None = getattr(module, "compare", None)
+    reduce: Callable[[str, Any], Any] = getattr(module, "reduce", lambda name, value: value)
+    attribute: Callable[..., str] | None = getattr(module, "attribute", None)
     if hasattr(module, "prepare"):
         module.prepare(file)
     result = FileResult(file, wanted)
     for number, case in read_cases(file):
-        differences = list(_check(module.check, case, inputs, nested, same, number, result.unchecked))
+        differences = list(_check(module.check, case, inputs, nested, same, number, result.unchecked, reduce))
+        if attribute is not None:
+            differences = _unexplained(differences, partial(attribute, case), result.attributed)
         if differences:
             result.failed += 1
             result.differences += differences
@@ -175,6 +189,7 @@ def _check(
     same: Callable[..., bool] | None,
     number: int,
     unchecked: Counter[str],
+    reduce: Callable[[str, Any], Any],
 ) -> Iterator[Difference]:
     try:
         found = check(case)
@@ -190,7 +205,7 @@ def _check(
         expected = _without(expected, nested)
         if same is not None and same(case, name, expected, found[name]):
             continue
-        yield from compare_values(number, name, expected, found[name])
+        yield from compare_values(number, name, reduce(name, expected), reduce(name, found[name]))
     for name in found:
         if name not in case:
             yield Difference(number, name, "", _json(found[name]))
@@ -203,6 +218,20 @@ def _without(value: Any, names: frozenset[str]) -> Any:
     if isinstance(value, dict):
         return {key: _without(one, names) for key, one in value.items() if key not in names}
     return [_without(one, names) for one in value] if isinstance(value, list) else value
+
+
+def _unexplained(
+    differences: Iterable[Difference], attribute: Callable[[Difference], str], attributed: Counter[str]
+) -> list[Difference]:
+    """The differences that are mistakes; the others are counted."""
+    mistakes = []
+    for one in differences:
+        reason = attribute(one)
+        if reason:
+            attributed[reason] += 1
+        else:
+            mistakes.append(one)
+    return mistakes
 
 
 def compare_values(number: int, path: str, expected: Any, found: Any) -> Iterator[Difference]:

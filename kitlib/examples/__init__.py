@@ -44,7 +44,7 @@ def worked_node() -> NodeConfig:
     """The worked example's node: machine, kubelet settings, runtime."""
     return NodeConfig(
         name="master",
-        machine=MachineInfo(cores=8, memory=MEMORY, max_pid=4_194_304),
+        machine=MachineInfo(cores=8, memory=MEMORY, max_pid=4_194_304, cgroups=("/kube.slice", "/sys.slice")),
         settings=read_settings(path("worked_example_kubelet")),
         runtime=Runtime("containerd", cgroup_driver="cgroupfs"),
     )

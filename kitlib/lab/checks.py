@@ -225,11 +225,11 @@ class Facts:
 
     def oom_score_adj(self, name: str, namespace: str = "default") -> int:
         """The oom_score_adj that the kubelet gives the pod's first container."""
-        from kitlib.kubelet.qos.policy import container_oom_score_adjust
+        from kitlib.kubelet.qos.policy import get_container_oom_score_adjust
 
         pod = self.pod(name, namespace)
         capacity = next(n for n in self.nodes() if n.metadata.name == pod.spec.node_name).status.capacity["memory"]
-        found = container_oom_score_adjust(pod, pod.spec.containers[0], capacity.value())
+        found = get_container_oom_score_adjust(pod, pod.spec.containers[0], capacity.value())
         self._note("oom_score_adj", pod.key, found)
         return found
 

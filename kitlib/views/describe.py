@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from kitlib.api.core import Event, Node, Pod, ResourceList
+from kitlib.api.core import TERMINAL_PHASES, Event, Node, Pod, ResourceList
 from kitlib.api.duration import human_duration
 from kitlib.api.podresources import add_to, pod_limits, pod_requests
 from kitlib.api.resource import Quantity
@@ -51,7 +51,7 @@ def describe_node(
         now: for ages; None = the youngest time that occurs in the objects.
         lease: the specification of the node's Lease; None = there is none.
     """
-    there = [p for p in pods if p.spec.node_name == node.name and p.status.phase not in ("Succeeded", "Failed")]
+    there = [p for p in pods if p.spec.node_name == node.name and p.status.phase not in TERMINAL_PHASES]
     moment = now or _latest(node, there, events)
     parts = [_head(node, lease), _conditions(node), _addresses(node), _resources("Capacity", node.status.capacity)]
     parts += [_resources("Allocatable", node.status.allocatable), _info(node), _pods(node, there, moment)]

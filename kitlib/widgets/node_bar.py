@@ -10,6 +10,7 @@ from typing import Any
 
 import ipywidgets as ipw
 
+from kitlib.api.core import TERMINAL_PHASES
 from kitlib.api.errors import KitError
 from kitlib.api.podresources import pod_requests
 from kitlib.api.resource import Quantity
@@ -84,7 +85,7 @@ class NodeBar(KitWidget):
             return {}
         total: dict[str, Quantity] = {}
         for pod in source.pods():
-            if pod.spec.node_name == node.name and pod.status.phase not in ("Succeeded", "Failed"):
+            if pod.spec.node_name == node.name and pod.status.phase not in TERMINAL_PHASES:
                 for name, amount in pod_requests(pod).items():
                     total[name] = total[name] + amount if name in total else amount
         return total

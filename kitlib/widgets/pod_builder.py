@@ -16,10 +16,11 @@ from kitlib.api.podresources import containers_of
 from kitlib.api.release import RELEASES, Release
 from kitlib.charts.base import Chart
 from kitlib.charts.pod_resources import pod_resources_chart
-from kitlib.kubelet.cm.desired import desired_tree, running_containers
+from kitlib.kubelet.cm.cgroup_levels import running_containers
+from kitlib.kubelet.cm.desired import desired_tree
 from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.config.machine import MachineInfo
-from kitlib.kubelet.qos.policy import container_oom_score_adjust
+from kitlib.kubelet.qos.policy import get_container_oom_score_adjust
 from kitlib.kubelet.qos.qos_class import get_pod_qos
 from kitlib.widgets.base import KitWidget, labelled
 from kitlib.widgets.pod_form import PodForm
@@ -92,7 +93,7 @@ def pod_files_chart(node: NodeConfig, pod: Pod, version: Any, driver: Any) -> Ch
         if file.written
     ]
     for container in running_containers(pod):
-        score = container_oom_score_adjust(pod, container, node.machine.memory, node.gates)
+        score = get_container_oom_score_adjust(pod, container, node.machine.memory, node.gates)
         files.append(
             {
                 "cgroup": f"container {container.name}",

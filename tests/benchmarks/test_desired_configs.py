@@ -5,7 +5,7 @@ import pytest
 from kitlib.api.core import Pod
 from kitlib.api.defaults import set_defaults
 from kitlib.api.serialize import from_dict
-from kitlib.kubelet.cm.desired import Desired
+from kitlib.kubelet.cm.cgroup_levels import Desired
 from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.config.machine import MachineInfo
 

@@ -54,7 +54,7 @@ def test_a_kubelet_that_starts_tells_of_its_node_in_this_order() -> None:
     ],
 )
 def test_it_names_every_cgroup_that_it_has_limited(flags: list[str], limits: list[str]) -> None:
-    cluster = Cluster.simulated([{"name": "n", "kubelet": flags}])
+    cluster = Cluster.simulated([{"name": "n", "kubelet": flags, "cgroups": ["/sys", "/kube"]}])
     found = [message for reason, message in told(cluster) if reason == "NodeAllocatableEnforced"]
     assert found == [f"Updated {limit}" for limit in limits]
 

@@ -32,6 +32,7 @@ def test_a_pods_cgroups_come_and_go_with_the_pod(version: int, driver: str) -> N
     limit = "memory.limit_in_bytes" if version == 1 else "memory.max"
     assert own[limit].shown == str(256 * 2**20) and node.differences() == []
     cluster.delete("pod", "a")
+    cluster.advance(60)  # the QoS cgroups follow with the next minute
     assert node.tree() == empty and node.differences() == []
 
 

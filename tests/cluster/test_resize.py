@@ -192,20 +192,20 @@ def test_on_v1_the_sum_with_swap_is_raised_before_the_limit_and_lowered_after_it
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_the_kubelet_restores_its_classes_every_minute_and_leaves_pods_alone(version: int) -> None:
+def test_the_kubelet_restores_the_qos_cgroups_every_minute_and_leaves_all_else_alone(version: int) -> None:
     cluster = made(version)
     node = cluster.node()
-    pod_path, container = (node.desired().of_kind(kind)[0].path for kind in ("pod", "container"))
+    kubepods, pod_path, container = (node.desired().of_kind(kind)[0].path for kind in ("kubepods", "pod", "container"))
     best_effort = next(c.path for c in node.desired().of_kind("qos") if c.qos == "BestEffort")
     weight = "cpu.shares" if version == 1 else "cpu.weight"
-    for path in (pod_path, container, best_effort):
+    for path in (kubepods, pod_path, container, best_effort):
         node.write(path, weight, "777")
     cluster.advance(61)
-    assert {d.path for d in node.differences()} == {pod_path, container}
+    assert {d.path for d in node.differences()} == {kubepods, pod_path, container}
     (note,) = [e for e in node.kubelet.timeline if "every minute" in e.action and e.about == best_effort]
     assert note.source == "UpdateCgroups"
     cluster.resize("a", both("2", "512Mi"))  # what changes is written, by hand or not
-    assert node.differences() == []
+    assert {d.path for d in node.differences()} == {kubepods}  # it is written when the kubelet starts, and not again
 
 
 def test_a_limit_raised_by_hand_at_one_level_still_holds_at_the_other() -> None:

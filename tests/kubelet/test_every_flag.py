@@ -79,7 +79,7 @@ ROWS = [
         file("memory.swap.max", kind="container", of="b"),
         "0",
         str(256 * MI // 4),
-        {"failSwapOn": False},
+        {"failSwapOn": False, "cgroupDriver": "systemd"},
         {"swap": "2Gi"},
     ),
     Row(

@@ -72,6 +72,16 @@ ROWS = [
         SMALL,
     ),
     Row(
+        "node_status_update_frequency",
+        ["--node-status-update-frequency=1m"],
+        [HOG],
+        after(30, pressure),
+        "True",
+        "False",
+        ["--eviction-hard=memory.available<500Mi"],
+        SMALL,
+    ),
+    Row(
         "eviction_max_pod_grace_period",
         ["--eviction-max-pod-grace-period=7"],
         [HOG],

@@ -9,7 +9,7 @@ import pytest
 from kitlib.api.core import Pod
 from kitlib.api.serialize import from_dict
 from kitlib.kubelet.app.read import read_settings
-from kitlib.kubelet.cm.desired import Desired
+from kitlib.kubelet.cm.cgroup_levels import Desired
 from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.cm.systemd_properties import (
     INFINITY,

@@ -60,7 +60,7 @@ class _Reports:
     def now(self) -> datetime:
         return datetime(2026, 1, 1, tzinfo=timezone.utc) + timedelta(seconds=self.machine.now)  # noqa: UP017
 
-    def event(self, about: Any, kind: str, reason: str, message: str, field: str = "") -> None:
+    def event(self, about: Any, kind: str, reason: str, message: str, field: str = "", annotations: Any = None) -> None:
         self.events.append(reason)
 
     def status(self, pod: Any, status: Any) -> None:

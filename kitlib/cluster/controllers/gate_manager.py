@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from kitlib.api.core import Pod, PodSchedulingGate, ResourceList
+from kitlib.api.core import TERMINAL_PHASES, Pod, PodSchedulingGate, ResourceList
 from kitlib.api.podresources import add_to, pod_requests
 from kitlib.api.resource import Quantity
 from kitlib.api.serialize import deepcopy
@@ -61,7 +61,7 @@ class GateManager:
         """What the pods without the gate request together, as long as they have not ended."""
         total: ResourceList = {}
         for pod in pods:
-            if not self._waits(pod) and pod.status.phase not in ("Succeeded", "Failed"):
+            if not self._waits(pod) and pod.status.phase not in TERMINAL_PHASES:
                 add_to(total, pod_requests(pod))
         return total
 

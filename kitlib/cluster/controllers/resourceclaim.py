@@ -22,7 +22,7 @@ from kitlib.api.claims import (
     reserved,
     without_users,
 )
-from kitlib.api.core import Pod, PodResourceClaim
+from kitlib.api.core import TERMINAL_PHASES, Pod, PodResourceClaim
 from kitlib.api.devices import FINALIZER, MAX_USERS, ResourceClaim, ResourceClaimTemplate
 from kitlib.api.errors import Forbidden, Invalid, KitError
 from kitlib.api.meta import ObjectMeta, OwnerReference
@@ -87,7 +87,7 @@ class ResourceClaimController(Controller):
 
 def is_done(pod: Pod) -> bool:
     """Whether none of the pod's containers runs, nor ever will. Source: isPodDone."""
-    if pod.status.phase in ("Succeeded", "Failed"):
+    if pod.status.phase in TERMINAL_PHASES:
         return True
     return pod.metadata.deletion_timestamp is not None and not pod.spec.node_name
 

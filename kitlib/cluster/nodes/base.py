@@ -54,8 +54,8 @@ class NodeBase(ABC):
         """The Node object exists now: the kubelet records the events of its start."""
         node: Node | None = api.store.find(Node, self.name)
         if node is not None:
-            for event in first_events(self.name, self.config.settings):
-                record(api, node, "Normal", event.reason, event.message, "kubelet")
+            for event in first_events(self.name, self.config.settings, self.cgroupfs.version):
+                record(api, node, event.kind, event.reason, event.message, "kubelet")
 
     def tree(self) -> CgroupTree:
         """The tree read back from the files, with the desired tree's titles and reasons."""

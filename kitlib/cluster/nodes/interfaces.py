@@ -14,9 +14,9 @@ from kitlib.api.core import Pod
 from kitlib.api.errors import KitError
 from kitlib.cluster.admission.apiserver import APIServer
 from kitlib.cluster.nodes.plan import NodePlan
-from kitlib.kubelet.cm.cgroup_names import Driver
 from kitlib.kubelet.cm.cgroup_tree import CgroupTree, Difference, Version
 from kitlib.kubelet.cm.node_config import NodeConfig
+from kitlib.kubelet.config.settings import Driver
 from kitlib.kubelet.eviction.thresholds import Observation
 from kitlib.kubelet.loop.timeline import Entry
 

@@ -29,7 +29,7 @@ from kitlib.kubelet.images.image_gc import Image
 CPUS, MEMORY = 4, "8Gi"
 _MACHINE = (
     *("swap", "huge_pages", "ephemeral_storage", "image_storage", "max_pid", "topology"),
-    *("numa_memory", "numa_distances", "page_size"),
+    *("numa_memory", "numa_distances", "page_size", "cgroups"),
 )
 _WORDS = {
     *("name", "cpus", "memory", "labels", "annotations", "taints", "kubelet", "resources", "devices", "count"),

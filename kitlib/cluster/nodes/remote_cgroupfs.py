@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kitlib.kubelet.cm.cgroup_names import Driver
 from kitlib.kubelet.cm.cgroup_tree import CgroupTree, Version
+from kitlib.kubelet.config.settings import Driver
 from kitlib.node.real import protocol
 from kitlib.node.real.link import Conversation
 

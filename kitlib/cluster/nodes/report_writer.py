@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import TypedDict
+from typing import TypedDict, cast
 
 from kitlib.api.core import Pod
 from kitlib.api.meta import ObjectMeta
@@ -61,7 +61,9 @@ class ReportWriter:
         if kind == "event":
             about = _standing(api, pod) if pod is not None else None
             if about is not None or pod is None:
-                self._reports.event(about, report["kind"], report["reason"], report["message"], report.get("field", ""))
+                field = report.get("field", "")
+                annotations = cast("dict[str, str]", report.get("annotations") or {})
+                self._reports.event(about, report["kind"], report["reason"], report["message"], field, annotations)
         elif kind == "condition":
             self._reports.condition(protocol.condition_from_data(report["condition"]))
         elif pod is not None and kind == "gone":

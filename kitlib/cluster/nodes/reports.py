@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from datetime import datetime
 
@@ -29,11 +29,19 @@ class StoreReports:
         """The cluster's date."""
         return self.api.store.now() if self.api is not None else self._start
 
-    def event(self, about: Pod | None, kind: str, reason: str, message: str, field: str = "") -> None:
+    def event(
+        self,
+        about: Pod | None,
+        kind: str,
+        reason: str,
+        message: str,
+        field: str = "",
+        annotations: Mapping[str, str] | None = None,
+    ) -> None:
         """Record an event about a pod or a part of it, or about the node."""
         if self.api is not None:
             whom = about if about is not None else self._node(self.api)
-            record(self.api, whom, kind, reason, message, "kubelet", field)
+            record(self.api, whom, kind, reason, message, "kubelet", field, annotations)
 
     def status(self, pod: Pod, status: PodStatus) -> None:
         """Write a pod's status, unless another pod has its name by now."""

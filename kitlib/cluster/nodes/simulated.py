@@ -17,8 +17,8 @@ from kitlib.cluster.nodes.plan import NodePlan
 from kitlib.cluster.nodes.reports import StoreReports
 from kitlib.kubelet.cm.cgroup_tree import CgroupTree, Version
 from kitlib.kubelet.eviction.thresholds import Observation
+from kitlib.kubelet.loop.container_state import ContainerState
 from kitlib.kubelet.loop.kubelet import Kubelet
-from kitlib.kubelet.loop.pod_worker import State
 from kitlib.kubelet.loop.timeline import Entry
 from kitlib.kubelet.util.cpuset import format_cpus
 from kitlib.node.simulated.cgroupfs import SimulatedCgroupFS
@@ -140,7 +140,7 @@ class SimulatedNode(NodeBase):
         """
         return self.kernel.processes[self.runtime.pid(self._running(pod, container, namespace).id)]
 
-    def _running(self, pod: str, container: str, namespace: str) -> State:
+    def _running(self, pod: str, container: str, namespace: str) -> ContainerState:
         for worker in self.kubelet.workers:
             if (worker.pod.name, worker.pod.namespace) == (pod, namespace):
                 for state in worker.states:

@@ -19,11 +19,12 @@ from kitlib.kubelet.cm.conversions import DEFAULT_WEIGHT, QUOTA_PERIOD, SHARES_P
 from kitlib.kubelet.config.machine import huge_page_unit
 
 Why = Mapping[str, Reason]
-"""Reasons by what they explain: "cpu", "quota", "memory", "pids", "hugepages", "cpuset", or the name of a v2 file."""
+"""Reasons by what they explain: "cpu", "quota", "memory", "swap", "pids", "hugepages", "cpuset", or a v2 file."""
 
 DEFAULT = Reason("the kernel's default: nobody writes this file")
 _LINEAR = Reason("{0} as cpu.weight: 1 + ({0} − 2) × 9999 / 262142", source="kubelet cm.getCPUWeight")
-MAX_INT64 = 2**63 - 1
+UNBOUNDED_HUGE_PAGES = 2**62
+"""Bytes: what the kubelet writes where huge pages shall not be limited. Source: kubelet setHugePagesUnbounded."""
 
 
 def kubelet_files(
@@ -52,7 +53,7 @@ def kubelet_files(
         made.append(CgroupFile("pids.max", pids, reasons.get("pids", NO_REASON)))
     for size in huge_page_sizes:
         limit = config.huge_page_limit.get(size, 0)
-        made.append(CgroupFile(_huge(size, version), str(limit), reasons.get("hugepages", NO_REASON)))
+        made += _huge_pages(huge_page_unit(size), limit, version, reasons.get("hugepages", NO_REASON))
     if config.cpuset:
         made.append(CgroupFile("cpuset.cpus", config.cpuset, reasons.get("cpuset", NO_REASON)))
     if version == 2:
@@ -65,7 +66,6 @@ def runtime_files(
     version: Version,
     runtime: Runtime,
     *,
-    sizes: Mapping[str, int] | None = None,
     why: Why | None = None,
 ) -> list[CgroupFile]:
     """What the container runtime writes into a container's cgroup for what the kubelet sent.
@@ -73,25 +73,26 @@ def runtime_files(
     Args:
         resources: the CRI message.
         version: 1 or 2.
-        runtime: its formula for cpu.weight.
-        sizes: huge page sizes by unit; None = those of the message.
+        runtime: its formula for cpu.weight, and whether it limits huge pages.
         why: reasons by subject.
 
-    Source: opencontainers/cgroups fs.CpuGroup, fs.MemoryGroup, fs2.setCpu, fs2.setMemory.
+    The period is written where there is no quota too. Source: opencontainers/cgroups fs.CpuGroup, fs.MemoryGroup,
+    fs2.setCpu, fs2.setMemory; crun cgroup-resources write_cpu_resources.
     """
     reasons = why or {}
     weight = resources.cpu_weight(runtime.weight_formula)
     made = [_weight(resources.cpu_shares, weight, version, reasons.get("cpu", NO_REASON))]
-    if resources.cpu_quota:
-        made += _bandwidth(resources.cpu_quota, resources.cpu_period, version, reasons.get("quota", NO_REASON))
+    if resources.cpu_quota or resources.cpu_period:
+        quota = resources.cpu_quota or None
+        made += _bandwidth(quota, resources.cpu_period, version, reasons.get("quota", NO_REASON))
     if resources.memory_limit:
         name = "memory.limit_in_bytes" if version == 1 else "memory.max"
         made.append(CgroupFile(name, str(resources.memory_limit), reasons.get("memory", NO_REASON)))
     if version == 1 and resources.memory_swap_limit:
-        made.append(CgroupFile("memory.memsw.limit_in_bytes", str(resources.memory_swap_limit)))
-    for unit, limit in resources.huge_page_limits.items():
-        ending = "limit_in_bytes" if version == 1 else "max"
-        made.append(CgroupFile(f"hugetlb.{unit}.{ending}", str(limit), reasons.get("hugepages", NO_REASON)))
+        swap = str(resources.memory_swap_limit)
+        made.append(CgroupFile("memory.memsw.limit_in_bytes", swap, reasons.get("swap", NO_REASON)))
+    for unit, limit in resources.huge_page_limits.items() if runtime.limits_huge_pages else ():
+        made += _huge_pages(unit, limit, version, reasons.get("hugepages", NO_REASON))
     if resources.cpuset_cpus:
         made.append(CgroupFile("cpuset.cpus", resources.cpuset_cpus, reasons.get("cpuset", NO_REASON)))
     if resources.cpuset_mems:
@@ -148,12 +149,6 @@ def memory_order(files: Sequence[CgroupFile], read: Callable[[str], str]) -> lis
     return sorted(files, key=lambda file: file is not both)
 
 
-def unbounded_huge_pages(sizes: Sequence[int], version: Version) -> list[CgroupFile]:
-    """The QoS classes' huge page limits: as much as can be written. Source: setHugePagesUnbounded."""
-    why = Reason("the classes do not limit huge pages", source="kubelet qosContainerManagerImpl.setHugePagesUnbounded")
-    return [CgroupFile(_huge(size, version), str(MAX_INT64), why) for size in sizes]
-
-
 def _weight(shares: int, weight: int, version: Version, why: Reason) -> CgroupFile:
     return CgroupFile("cpu.shares", str(shares), why) if version == 1 else CgroupFile("cpu.weight", str(weight), why)
 
@@ -173,5 +168,10 @@ def _limit(memory: int, version: Version) -> str:
     return str(memory) if memory >= 0 else ("max" if version == 2 else "-1")
 
 
-def _huge(size: int, version: Version) -> str:
-    return f"hugetlb.{huge_page_unit(size)}.{'limit_in_bytes' if version == 1 else 'max'}"
+def _huge_pages(unit: str, limit: int, version: Version, why: Reason) -> list[CgroupFile]:
+    """The limit of huge pages in use, and the same of those that are reserved.
+
+    Source: opencontainers/cgroups fs.HugetlbGroup, fs2.setHugeTlb.
+    """
+    ending = "limit_in_bytes" if version == 1 else "max"
+    return [CgroupFile(f"hugetlb.{unit}.{part}{ending}", str(limit), why) for part in ("", "rsvd.")]

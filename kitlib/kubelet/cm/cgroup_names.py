@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from kitlib.api.errors import KitError
+from kitlib.kubelet.config.settings import Driver
 
-Driver = Literal["cgroupfs", "systemd"]
 CgroupName = tuple[str, ...]
 
 ROOT: CgroupName = ()
@@ -54,6 +54,16 @@ def to_cgroupfs(name: CgroupName) -> str:
     return posixpath.normpath("/" + "/".join(parts)) if parts else "/"
 
 
+def escape_systemd(part: str) -> str:
+    """`my-pods` is `my_pods`: systemd reads "-" in a slice's name as one level. Source: kubelet cm.escapeSystemd."""
+    return part.replace("-", "_")
+
+
+def unescape_systemd(part: str) -> str:
+    """The way back. Source: kubelet cm.unescapeSystemd."""
+    return part.replace("_", "-")
+
+
 def to_systemd(name: CgroupName) -> str:
     """`("kubepods", "burstable")` is `/kubepods.slice/kubepods-burstable.slice`.
 
@@ -64,7 +74,7 @@ def to_systemd(name: CgroupName) -> str:
     """
     if not name or name == ("",):
         return "/"
-    return expand_slice("-".join(part.replace("-", "_") for part in name) + SYSTEMD_SUFFIX)
+    return expand_slice("-".join(map(escape_systemd, name)) + SYSTEMD_SUFFIX)
 
 
 def expand_slice(slice_name: str) -> str:
@@ -109,7 +119,7 @@ def parse_systemd(path: str) -> CgroupName:
     Source: kubelet cm.ParseSystemdToCgroupName.
     """
     leaf = _go_base(path).removesuffix(SYSTEMD_SUFFIX)
-    return tuple(part.replace("_", "-") for part in leaf.split("-"))
+    return tuple(map(unescape_systemd, leaf.split("-")))
 
 
 def parse_path(path: str, driver: Driver) -> CgroupName:
@@ -171,12 +181,25 @@ class Runtime:
         cgroup_driver: the runtime's own driver; "" means the same as the kubelet's, as it should be.
         service_cgroup: the cgroup in which the runtime's own process runs.
         weight_formula: "quadratic" (runc 1.3.2, crun 1.23 and later) or "linear" (before).
+        oci: the low-level runtime, "runc" or "crun". With systemd on cgroup v2 crun puts the processes into a cgroup
+            `container` of its own below the scope.
+        disable_hugetlb_controller: containerd's setting, true by default: it drops the huge page limits of containers.
     """
 
     name: str = "containerd"
     cgroup_driver: str = ""
     service_cgroup: str = "/system.slice/containerd.service"
     weight_formula: Literal["quadratic", "linear"] = "quadratic"
+    oci: Literal["runc", "crun"] = "runc"
+    disable_hugetlb_controller: bool = True
+
+    @property
+    def limits_huge_pages(self) -> bool:
+        """Whether containers get the huge page limits that the kubelet asks for.
+
+        Source: containerd internal/cri/config (DisableHugetlbController), customopts.WithResources.
+        """
+        return self.name != "containerd" or not self.disable_hugetlb_controller
 
 
 _SCOPE_PREFIX = {"containerd": "cri-containerd", "cri-o": "crio", "docker": "docker"}

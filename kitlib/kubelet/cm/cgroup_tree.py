@@ -11,20 +11,38 @@ Source of the files' rules: Linux Documentation/admin-guide/cgroup-v1 and cgroup
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
-from kitlib.kubelet.cm.cgroup_names import CgroupName, Driver, to_path
+from kitlib.kubelet.cm.cgroup_names import CgroupName, to_path
 from kitlib.kubelet.config.machine import PAGE_SIZE
+from kitlib.kubelet.config.settings import Driver
 
 Version = Literal[1, 2]
-Kind = Literal["root", "kubepods", "qos", "pod", "sandbox", "container", "reserved", "daemon", "system"]
+Kind = Literal["root", "kubepods", "qos", "pod", "sandbox", "container", "inner", "reserved", "daemon", "system"]
 Path = str | CgroupName
 
 MOUNT = "/sys/fs/cgroup"
 UNLIMITED_V1 = 2**63 - PAGE_SIZE
 """What v1 shows for "no memory limit": the largest signed 64-bit number, rounded down to a page."""
 
+
+class MemoryFiles(NamedTuple):
+    """The files of the memory controller that say the same on both versions.
+
+    Attributes:
+        limit, usage: bytes. inactive: the line of memory.stat with the inactive page cache of the whole subtree.
+    """
+
+    limit: str
+    usage: str
+    inactive: str
+
+
+MEMORY_FILES: dict[Version, MemoryFiles] = {
+    1: MemoryFiles("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+    2: MemoryFiles("memory.max", "memory.current", "inactive_file"),
+}
 _V1_MEMORY = ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes", "memory.soft_limit_in_bytes")
 _V2_MEMORY = ("memory.max", "memory.high", "memory.low", "memory.min", "memory.swap.max")
 
@@ -95,13 +113,15 @@ class Cgroup(Mapping[str, CgroupFile]):
     Attributes:
         path: from the mount on, as the driver spells it.
         kind: what it stands for: the root, all pods, a QoS class, a pod, its pause container ("sandbox"), a container,
-            a cgroup for reserved resources, a daemon's own, or one that the system made.
+            crun's cgroup inside the container's scope ("inner"), a cgroup for reserved resources, a daemon's own, or
+            one that the system made.
         title: what it is, for a reader: `Burstable pod default/web-0`.
         writer: who writes its files: "kubelet", "runtime", or "" for none of them.
         pod: `namespace/name` of the pod, where there is one.
         uid: the pod's UID.
         container: the container's name.
         qos: the QoS class that the cgroup belongs to.
+        inner: the cgroup below this one in which the runtime puts the processes; None = they are in this one.
     """
 
     path: str
@@ -113,6 +133,7 @@ class Cgroup(Mapping[str, CgroupFile]):
     uid: str = ""
     container: str = ""
     qos: str = ""
+    inner: Cgroup | None = None
 
     def __getitem__(self, name: str) -> CgroupFile:
         return self.files[name]
@@ -187,8 +208,6 @@ class CgroupTree(Mapping[str, Cgroup]):
             ),
         )
 
-    # ------------------------------------------------------------------------------------------------- as a mapping
-
     def path(self, path: Path) -> str:
         """`path` as a string: components are spelled as this tree's driver does."""
         return path if isinstance(path, str) else to_path(path, self.driver)
@@ -213,8 +232,6 @@ class CgroupTree(Mapping[str, Cgroup]):
     def __repr__(self) -> str:
         return f"CgroupTree(v{self.version}, {self.driver}, {len(self)} cgroups)"
 
-    # ------------------------------------------------------------------------------------------------ finding one's way
-
     def children(self, path: Path) -> list[Cgroup]:
         """The cgroups directly below `path`, in the order of the tree."""
         wanted = self.path(path)
@@ -234,17 +251,7 @@ class CgroupTree(Mapping[str, Cgroup]):
             self.version,
             self.driver,
             (
-                Cgroup(
-                    c.path,
-                    c.kind,
-                    c.title,
-                    c.writer,
-                    {name: file for name, file in c.files.items() if file.controller == controller},
-                    c.pod,
-                    c.uid,
-                    c.container,
-                    c.qos,
-                )
+                replace(c, files={name: file for name, file in c.files.items() if file.controller == controller})
                 for c in self._cgroups.values()
             ),
         )
@@ -254,8 +261,6 @@ class CgroupTree(Mapping[str, Cgroup]):
         hierarchy = f"/{controller_of(file)}" if self.version == 1 else ""
         below = self.path(path).rstrip("/")
         return f"{MOUNT}{hierarchy}{below}/{file}"
-
-    # ----------------------------------------------------------------------------------------------- comparing, dumping
 
     def diff(self, other: CgroupTree) -> list[Difference]:
         """Where `other` differs from this tree, as the kernel would show both; files that only one has count too.

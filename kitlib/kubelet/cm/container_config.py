@@ -28,7 +28,7 @@ from kitlib.kubelet.cm.conversions import (
 from kitlib.kubelet.cm.memory_qos import container_memory_qos
 from kitlib.kubelet.cm.swap import container_swap
 from kitlib.kubelet.config.machine import huge_page_limits, huge_page_unit
-from kitlib.kubelet.qos.policy import container_oom_score_adjust
+from kitlib.kubelet.qos.policy import get_container_oom_score_adjust
 from kitlib.kubelet.qos.qos_class import pod_level_resources
 
 
@@ -98,7 +98,7 @@ def linux_container_resources(
         cpu_period=basic.cpu_period,
         memory_limit=basic.memory_limit,
         memory_swap_limit=memory_swap,
-        oom_score_adj=container_oom_score_adjust(pod, container, context.memory_capacity, context.release),
+        oom_score_adj=get_container_oom_score_adjust(pod, container, context.memory_capacity, context.release),
         huge_page_limits={unit: requested.get(unit, 0) for unit in map(huge_page_unit, context.huge_page_sizes)},
         unified={**basic.unified, **swap_files, **container_memory_qos(pod, container, context)},
     )

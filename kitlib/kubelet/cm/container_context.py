@@ -25,7 +25,8 @@ class ContainerContext:
         memory_reservation_policy: "None" or "TieredReservation".
         memory_throttling_factor: 0 to 1; None = no throttling.
         node_allocatable_memory: bytes; stands in for a missing memory limit in memory.high. 0 = unknown.
-        swap_behavior: "NoSwap" or "LimitedSwap". swap_controller: whether the kernel can limit swap by cgroup.
+        swap_behavior: "NoSwap" or "LimitedSwap". swap_controller: whether the kubelet takes the
+            kernel to be able to limit swap.
         single_process_oom_kill: False asks the kernel to kill the whole container (memory.oom.group).
         huge_page_sizes: bytes of the machine's huge pages. page_size: bytes of an ordinary page.
         release: whose feature gates hold.

@@ -14,7 +14,7 @@ from kitlib.kubelet.cm.cgroup_names import Runtime
 from kitlib.kubelet.cm.cgroup_tree import Version
 from kitlib.kubelet.cm.container_context import ContainerContext
 from kitlib.kubelet.cm.devicemanager.manager import DevicePlugin
-from kitlib.kubelet.cm.node_allocatable import Reservations, node_status
+from kitlib.kubelet.cm.node_allocatable import Reservations, node_allocatable_absolute
 from kitlib.kubelet.config.machine import MachineInfo
 from kitlib.kubelet.config.settings import KubeletSettings
 from kitlib.kubelet.util.cpuset import parse_cpus
@@ -32,6 +32,8 @@ class NodeConfig:
         name: of the node.
         resources: extended resources that it offers, `{"example.com/gpu": 2}`.
         devices: extended resources with devices behind them.
+        swap_controller: whether the kubelet finds the file that limits swap; None = as on a machine whose kubelet
+            stands in the root cgroup with the cgroupfs driver, in a service of systemd with the systemd driver.
     """
 
     machine: MachineInfo
@@ -41,6 +43,7 @@ class NodeConfig:
     name: str = "node"
     resources: Mapping[str, int] = field(default_factory=dict)
     devices: tuple[DevicePlugin, ...] = ()
+    swap_controller: bool | None = None
 
     @property
     def offered(self) -> dict[str, int]:
@@ -65,10 +68,21 @@ class NodeConfig:
             system["cpu"] = Quantity.from_int(len(parse_cpus(s.reserved_system_cpus)), "DecimalSI")
         return Reservations(kube, system, s.eviction_hard, "pods" in s.enforce_node_allocatable)
 
+    def can_limit_swap(self, version: Version) -> bool:
+        """Whether the kubelet takes the kernel to be able to limit swap, whether the machine has any or not.
+
+        On v2 it looks for memory.swap.max in its own cgroup; the root cgroup has no such file.
+
+        Source: kubelet kuberuntime checkSwapControllerAvailability.
+        """
+        if self.swap_controller is not None:
+            return self.swap_controller
+        return version == 1 or self.settings.cgroup_driver == "systemd" or bool(self.settings.kubelet_cgroups)
+
     def container_context(self, version: Version) -> ContainerContext:
         """The node's side of a container's figures."""
         s, gates = self.settings, self.gates
-        allocatable = node_status(self.machine, self.reservations, s.max_pods).allocatable["memory"].value()
+        absolute = node_allocatable_absolute(self.machine.capacity(), self.reservations)
         single = s.single_process_oom_kill if s.single_process_oom_kill is not None else version == 1
         return ContainerContext(
             memory_capacity=self.machine.memory,
@@ -79,9 +93,9 @@ class NodeConfig:
             memory_qos=gates.enabled("MemoryQoS") and version == 2,
             memory_reservation_policy=s.memory_reservation_policy,
             memory_throttling_factor=s.memory_throttling_factor,
-            node_allocatable_memory=allocatable,
+            node_allocatable_memory=absolute["memory"].value(),
             swap_behavior=s.memory_swap_behavior or "NoSwap",
-            swap_controller=bool(self.machine.swap),
+            swap_controller=self.can_limit_swap(version),
             single_process_oom_kill=single,
             huge_page_sizes=self.machine.huge_page_sizes,
             page_size=self.machine.page_size,

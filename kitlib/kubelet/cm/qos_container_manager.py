@@ -1,7 +1,7 @@
-"""The cgroups of the classes Burstable and BestEffort, brought up to date whenever pods come and go, and every minute.
+"""What the QoS cgroups Burstable and BestEffort hold.
 
 BestEffort always has 2 shares; Burstable has the shares of the sum of its pods' CPU requests; Guaranteed pods stand
-directly below "kubepods" and need no class. With `--qos-reserved memory=P%` the lower classes lose P percent of what
+directly below "kubepods". With `--qos-reserved memory=P%` the lower ones lose P percent of what
 the higher ones requested: Burstable may use allocatable − P% of Guaranteed requests, BestEffort that minus P% of
 Burstable requests.
 
@@ -39,6 +39,13 @@ class QosRequests:
     burstable_memory: int = 0
     guaranteed_memory: int = 0
 
+    def __add__(self, other: QosRequests) -> QosRequests:
+        return QosRequests(
+            self.burstable_cpu + other.burstable_cpu,
+            self.burstable_memory + other.burstable_memory,
+            self.guaranteed_memory + other.guaranteed_memory,
+        )
+
 
 def qos_requests(pods: Iterable[Pod], release: Release | None = None) -> QosRequests:
     """Add up what the active pods request, overhead included.
@@ -61,7 +68,7 @@ def qos_requests(pods: Iterable[Pod], release: Release | None = None) -> QosRequ
 
 
 def qos_cpu_shares(requests: QosRequests) -> dict[str, int]:
-    """`cpu.shares` of the two classes. Source: kubelet qosContainerManagerImpl.setCPUCgroupConfig."""
+    """`cpu.shares` of the two QoS cgroups. Source: kubelet qosContainerManagerImpl.setCPUCgroupConfig."""
     return {"Burstable": milli_cpu_to_shares(requests.burstable_cpu), "BestEffort": MIN_SHARES}
 
 

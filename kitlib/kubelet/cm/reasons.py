@@ -24,6 +24,12 @@ _NODE = "kubelet cm.getNodeAllocatableInternalAbsolute"
 SANDBOX: Why = {"cpu": Reason("the pause container does nothing: the least there is", source="containerd")}
 
 
+_ALL_CPUS = Reason(
+    "all processors: the CPU manager's policy none gives none out",
+    source="kubelet containerManagerImpl.getCgroupConfig",
+)
+
+
 def kubepods(machine: MachineInfo, reserved: Reservations, limit: ResourceList) -> Why:
     """Of the cgroup that holds all pods."""
 
@@ -49,8 +55,11 @@ def kubepods(machine: MachineInfo, reserved: Reservations, limit: ResourceList) 
             source=_NODE,
         ),
         "pids": Reason("{0} process ids of the machine − {1} reserved", machine.max_pid, kept(PIDS), source=_NODE),
-        "hugepages": Reason("all huge pages of the machine", source="kubelet cm.HugePageLimits"),
+        "hugepages": Reason(
+            "2^62: huge pages are not limited here", source="kubelet qosContainerManagerImpl.setHugePagesUnbounded"
+        ),
         "memory.min": Reason("the sum of what Guaranteed and Burstable pods request", source="KEP-2570"),
+        "cpuset": _ALL_CPUS,
     }
 
 
@@ -62,6 +71,9 @@ def reserved(which: str, resources: ResourceList) -> Why:
         "cpu": Reason("--{0}-reserved cpu={1}; × 1024 / 1000", which, cpu, source=_SHARES),
         "memory": Reason("--{0}-reserved memory={1}", which, resources.get("memory"), source=source),
         "pids": Reason("--{0}-reserved pid={1}", which, resources.get(PIDS), source=source),
+        "hugepages": Reason("0: the reservation names no huge pages", source="kubelet cgroupCommon.maybeSetHugetlb"),
+        "memory.min": Reason("the reserved memory, never reclaimed", source=source),
+        "cpuset": _ALL_CPUS,
     }
 
 
@@ -84,6 +96,9 @@ def qos_class(qos: str, requests: QosRequests, allocatable: int, percent: int | 
         "cpu": cpu,
         "memory": memory,
         "memory.low": Reason("what Burstable pods request: {0} bytes", requests.burstable_memory, source="KEP-2570"),
+        "hugepages": Reason(
+            "2^62: huge pages are not limited here", source="kubelet qosContainerManagerImpl.setHugePagesUnbounded"
+        ),
     }
 
 
@@ -136,6 +151,10 @@ def container(
         "quota": Reason("limited to {0} of CPU: × {1} µs / 1000", limit, resources.cpu_period, source=_QUOTA),
         "memory": Reason("limits.memory {0}", declared.resources.limits.get("memory") or "of the pod", source=source),
         "hugepages": Reason("limits of huge pages; 0 where none are asked for", source=source),
+        "swap": Reason(
+            "memory and swap together as much as the memory limit: no swap",
+            source="kubelet kuberuntime configureContainerSwapResources",
+        ),
         "cpuset": Reason(
             _CPUS[cpus][0],
             source=f"kubelet cpumanager {_CPUS[cpus][1]}",

@@ -16,6 +16,7 @@ from kitlib.api.podresources import containers_of
 from kitlib.kubelet.cm.assigned import Assigned
 from kitlib.kubelet.cm.cpumanager import CPUTopology, SMTAlignmentError, StaticPolicy
 from kitlib.kubelet.cm.cpumanager.checkpoint import dump_state, load_state
+from kitlib.kubelet.cm.cpumanager.policy_static import CPUState
 from kitlib.kubelet.cm.devicemanager.manager import DeviceManager
 from kitlib.kubelet.cm.dra.manager import ClaimManager
 from kitlib.kubelet.cm.memorymanager.policy_static import MemoryManager
@@ -168,5 +169,5 @@ class ResourceManagers:
         return self.devices.environment(uid, container)
 
     def checkpoint(self) -> str:
-        """The text of `cpu_manager_state`; "" without a static policy."""
-        return dump_state("static", self.cpus.state) if self.cpus is not None else ""
+        """The text of `cpu_manager_state`; the policy "none" writes one too."""
+        return dump_state("none", CPUState()) if self.cpus is None else dump_state("static", self.cpus.state)

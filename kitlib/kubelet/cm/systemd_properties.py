@@ -19,11 +19,11 @@ addCPUQuota, addCpuset, RangeToBits; systemd.resource-control(5).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from kitlib.kubelet.cm.cgroup_names import CgroupNameError, expand_slice
-from kitlib.kubelet.cm.cgroup_tree import Version
+from kitlib.kubelet.cm.cgroup_tree import CgroupFile, Reason, Version
 from kitlib.kubelet.cm.conversions import QUOTA_PERIOD
 from kitlib.kubelet.util.cpuset import parse_cpus
 
@@ -109,6 +109,50 @@ def slice_quota(quota: int, period: int) -> int:
     Source: opencontainers/cgroups systemd.addCPUQuota; systemd unit_realize_cgroup_now, cgroup_apply_legacy_cpu_quota.
     """
     return quota if quota < 0 else _per_second(quota, period) * period // SECOND
+
+
+DEFAULT_TASKS_MAX_PERCENT = 15
+"""Of the machine's process ids: what a unit gets by default. Source: systemd-system.conf(5) DefaultTasksMax=."""
+SCOPE_TASKS_MAX = Reason(
+    "systemd's DefaultTasksMax: {0} % of {1} process ids; the kubelet limits only the pod's slice",
+    DEFAULT_TASKS_MAX_PERCENT,
+    "the machine's",
+    source="systemd-system.conf(5) DefaultTasksMax=",
+)
+
+
+def scope_files(files: Sequence[CgroupFile], version: Version, oci: str, max_pid: int) -> list[CgroupFile]:
+    """What stands in a container's scope: what the runtime asks for, as systemd keeps it.
+
+    Every scope gets systemd's own limit of tasks. runc then writes the exact values into the scope. crun on cgroup v2
+    writes them one level below, so the scope shows what systemd makes of the unit's properties: the quota in whole
+    percents, swap as much as memory, no memory.oom.group.
+
+    Args:
+        files: that the runtime writes. version: 1 or 2. oci: "runc" or "crun".
+        max_pid: process ids of the machine; 0 = unknown.
+
+    Source: systemd-system.conf(5) DefaultTasksMax=; opencontainers/cgroups systemd.UnifiedManager.Set;
+    crun cgroup-systemd.c append_resources.
+    """
+    made = list(files)
+    if oci == "crun" and version == 2:
+        limit = next((file.value for file in files if file.name == "memory.max"), None)
+        made = [_as_unit_property(file, limit) for file in files if file.name != "memory.oom.group"]
+    if max_pid and all(file.name != "pids.max" for file in made):
+        tasks = str(max_pid * DEFAULT_TASKS_MAX_PERCENT // 100)
+        made.append(CgroupFile("pids.max", tasks, SCOPE_TASKS_MAX))
+    return made
+
+
+def _as_unit_property(file: CgroupFile, memory_limit: str | None) -> CgroupFile:
+    if file.name == "cpu.max":
+        quota, _, period = file.value.partition(" ")
+        if quota != "max":
+            return file._replace(value=f"{slice_quota(int(quota), int(period))} {period}")
+    if file.name == "memory.swap.max" and memory_limit is not None:
+        return file._replace(value=memory_limit)
+    return file
 
 
 def bits(cpus: str) -> bytes:

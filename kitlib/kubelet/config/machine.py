@@ -9,6 +9,7 @@ cadvisor.EphemeralStorageCapacityFromFsInfo.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -83,12 +84,13 @@ class MachineInfo:
         huge_pages: the pools of huge pages; their memory is part of `memory`.
         ephemeral_storage: bytes of the file system that holds /var/lib/kubelet; 0 = unknown.
         image_storage: bytes of a file system that holds images and containers' layers alone; 0 = they share the former.
-        max_pid: how many process ids there are; 0 = unknown.
+        max_pid: how many process ids there are: the lesser of the kernel's pid_max and threads-max; 0 = unknown.
         topology: one entry a processor (`grouped` makes them); empty means one socket, one NUMA node, one thread a
             core.
         numa_memory: bytes of RAM of each NUMA node; empty means all memory on node 0.
         numa_distances: NUMA node -> its distances to all nodes; empty means 10 to itself and 20 to any other.
         page_size: bytes of an ordinary page.
+        cgroups: paths of the cgroups that its administrator made before the kubelet starts, `("/sys",)`.
     """
 
     cores: int
@@ -102,6 +104,7 @@ class MachineInfo:
     numa_memory: dict[int, int] = field(default_factory=dict)
     numa_distances: dict[int, tuple[int, ...]] = field(default_factory=dict)
     page_size: int = PAGE_SIZE
+    cgroups: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.cores < 1:
@@ -135,9 +138,13 @@ class MachineInfo:
         ephemeral_storage: str | int = 0,
         image_storage: str | int = 0,
         max_pid: int = 0,
+        cgroups: Sequence[str] = (),
         **more: Any,
     ) -> MachineInfo:
-        """A machine in the words of manifests: `MachineInfo.declare(8, "16Gi", huge_pages={"2Mi": 512})`."""
+        """A machine in the words of manifests: `MachineInfo.declare(8, "16Gi", huge_pages={"2Mi": 512})`.
+
+        Process ids that are not declared are as many as the kernel and systemd allow on such a machine.
+        """
         pools = tuple(HugePages(Quantity(size).value(), count) for size, count in (huge_pages or {}).items())
         return cls(
             cores=cpus,
@@ -146,7 +153,8 @@ class MachineInfo:
             huge_pages=pools,
             ephemeral_storage=Quantity(ephemeral_storage).value(),
             image_storage=Quantity(image_storage).value(),
-            max_pid=max_pid,
+            max_pid=max_pid or default_max_pid(Quantity(memory).value()),
+            cgroups=tuple(cgroups),
             **more,
         )
 
@@ -180,6 +188,22 @@ class MachineInfo:
 
 class MachineError(KitError, ValueError):
     """A machine that cannot be."""
+
+
+PID_MAX_LIMIT = 4 * 1024 * 1024
+"""The kernel's largest pid_max on 64 bits, which systemd sets. Source: include/linux/threads.h PID_MAX_LIMIT."""
+_THREAD_SIZE = 16 * 1024
+
+
+def default_max_pid(memory: int) -> int:
+    """The lesser of pid_max and threads-max, which lets thread stacks fill an eighth of memory.
+
+    Args:
+        memory: bytes of the machine.
+
+    Source: kernel/fork.c set_max_threads; kubelet pidlimit.Stats.
+    """
+    return max(min(memory // (8 * _THREAD_SIZE), PID_MAX_LIMIT), 20)
 
 
 def huge_page_unit(page_size: int) -> str:

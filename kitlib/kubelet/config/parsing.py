@@ -137,6 +137,7 @@ _RESOURCES = ("system_reserved", "kube_reserved")
 _LISTS = ("enforce_node_allocatable",)
 _DURATIONS = (
     *("eviction_pressure_transition_period", "cpu_manager_reconcile_period", "crash_loop_back_off_max"),
+    "node_status_update_frequency",
     *("image_minimum_gc_age", "image_maximum_gc_age", "minimum_container_ttl_duration"),
 )
 _INTEGERS = (

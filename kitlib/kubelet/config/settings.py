@@ -98,6 +98,7 @@ class KubeletSettings:
     cpu_manager_policy: str = "none"
     cpu_manager_policy_options: Mapping[str, str] = field(default_factory=dict)
     cpu_manager_reconcile_period: float = 10
+    node_status_update_frequency: float = 10
     memory_manager_policy: str = "None"
     reserved_memory: tuple[ReservedMemory, ...] = ()
     topology_manager_policy: str = "none"

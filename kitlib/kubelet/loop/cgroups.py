@@ -1,10 +1,19 @@
 """Keeps the cgroups of a node in line with its pods: makes, writes and removes what has changed, and nothing else.
 
-The cgroups of a pod are computed again only when its specification, its CPUs or what runs of it have changed; those of
-the classes when pods come, go or change. So a node with a thousand quiet pods costs nothing.
+Who writes what, and when:
 
-Source: kubelet cm.containerManagerImpl.setupNode, qosContainerManagerImpl.Start and UpdateCgroups,
-podContainerManagerImpl.EnsureExists, Destroy; cleanupOrphanedPodCgroups.
+    kubepods, reserved cgroups   once, when the kubelet starts; what somebody writes by hand afterwards stays
+    QoS cgroups                  all their values: at the start, before a new pod's cgroup is made, when a pod is
+                                 killed (it still counts), and every minute; with them kubepods' huge pages and
+                                 memory.min
+    a pod's cgroup               when it is made; on a resize the files of what changes
+    a container's                when it is made; on a resize all of its files; its cpuset when its CPUs change
+
+The cgroups of a pod are computed again only when its specification, its CPUs or what runs of it have changed. So a node
+with a thousand quiet pods costs nothing.
+
+Source: kubelet cm.containerManagerImpl.setupNode, qosContainerManagerImpl.Start and UpdateCgroups, callers of
+UpdateQOSCgroups (syncPod, killPod); podContainerManagerImpl.EnsureExists, Destroy; cleanupOrphanedPodCgroups.
 """
 
 from __future__ import annotations
@@ -15,13 +24,17 @@ from typing import Any
 
 from kitlib.api.errors import KitError
 from kitlib.kubelet.cm.cgroup_files import memory_order
-from kitlib.kubelet.cm.cgroup_tree import Cgroup, CgroupFile, CgroupTree
-from kitlib.kubelet.cm.desired import Desired, container_id, with_parents
+from kitlib.kubelet.cm.cgroup_levels import Desired, container_id
+from kitlib.kubelet.cm.cgroup_names import CgroupName, parse_cgroupfs, parse_path
+from kitlib.kubelet.cm.cgroup_tree import MOUNT, Cgroup, CgroupFile, CgroupTree, controller_of
+from kitlib.kubelet.cm.desired import assemble
+from kitlib.kubelet.cm.memory_qos import MEMORY_LOW, MEMORY_MIN
+from kitlib.kubelet.cm.qos_container_manager import QosRequests, qos_requests
 from kitlib.kubelet.cm.resource_managers import ResourceManagers
+from kitlib.kubelet.config.settings import SettingsError
 from kitlib.kubelet.loop.interfaces import CgroupFS, ContainerRuntime
 from kitlib.kubelet.loop.pod_worker import PodWorker
 from kitlib.kubelet.loop.timeline import Timeline
-from kitlib.kubelet.qos.qos_class import QOS_CLASSES
 
 _ACTORS = {
     "kubepods": ("containerManager", "createNodeAllocatableCgroups"),
@@ -31,6 +44,10 @@ _ACTORS = {
     "pod": ("podContainerManager", "EnsureExists"),
 }
 """Kind of a cgroup -> the part of the kubelet that writes it, and its function."""
+
+
+V1_HIERARCHIES = ("cpu", "cpuacct", "cpuset", "hugetlb", "memory", "pids", "systemd")
+"""In which of them a cgroup must be there. Source: kubelet cgroupV1impl.Validate."""
 
 
 @dataclass
@@ -65,37 +82,104 @@ class CgroupManager:
     ) -> None:
         self._rules, self._managers, self._timeline = rules, managers, timeline
         self._cgroups, self._runtime = cgroups, runtime
-        self._fixed = [rules.root(), *rules.node_level()]
-        self._node: list[Cgroup] = []
+        self._qos: list[Cgroup] = []
         self._pods: dict[str, _Pod] = {}
+        self._requests: dict[str, tuple[int, QosRequests]] = {}
         self._written: dict[str, Cgroup] = {}
         self._leftover: dict[str, Cgroup] = {}
         self._tree: CgroupTree | None = None
-        self.write([], [])
+        self._require_cgroups()
+        if rules.settings.cgroups_per_qos:
+            self._make(rules.kubepods_level())
+        self.update_qos_cgroups(())
+        for cgroup in (*rules.reserved_level(), *rules.daemon_level()):
+            self._make(cgroup)
 
-    def stands(self, path: str) -> bool:
+    def _require_cgroups(self) -> None:
+        """The cgroup root and the enforced reserved cgroups must be there: the kubelet makes none of them.
+
+        Raises:
+            SettingsError: with the kubelet's text.
+
+        Source: kubelet cm.NewContainerManager, enforceNodeAllocatableCgroups, cgroupCommon.Validate.
+        """
+        rules, settings = self._rules, self._rules.settings
+        root = parse_cgroupfs(settings.cgroup_root)
+        if root and not self._cgroups.exists(rules.path(root)):
+            raise SettingsError([f"invalid configuration: {self._missing(root)}"])
+        for which, path in (("System", settings.system_reserved_cgroup), ("Kube", settings.kube_reserved_cgroup)):
+            name = parse_path(path, rules.driver)
+            enforced = any(one.startswith(f"{which.lower()}-") for one in settings.enforce_node_allocatable)
+            if path and enforced and not self._cgroups.exists(rules.path(name)):
+                text = f'Failed to enforce {which} Reserved Cgroup Limits on "{path}": {self._missing(name)}'
+                raise SettingsError([text])
+
+    def _missing(self, name: CgroupName) -> str:
+        path, listed = self._rules.path(name), " ".join(f'"{part}"' for part in name)
+        if self._cgroups.version == 1:
+            places = ", ".join(f"{MOUNT}/{hierarchy}{path}" for hierarchy in V1_HIERARCHIES)
+            return f"cgroup [{listed}] has some missing paths: {places}"
+        where = f"{MOUNT}{path}/cgroup.controllers"
+        return f"could not read controllers for cgroup [{listed}]: open {where}: no such file or directory"
+
+    def exists(self, path: str) -> bool:
         """Whether a cgroup that was made has not been removed yet."""
         return path in self._written
 
     def tree(self) -> CgroupTree:
-        """The cgroups that should be there now, parents before children, pods by class."""
+        """The cgroups that should be there now, as the kubelet computed them last."""
         if self._tree is None:
-            cgroups = list(self._node)
-            by_class: dict[str, list[Cgroup]] = {qos: [] for qos in QOS_CLASSES}
-            for pod in self._pods.values():
-                if pod.shown:
-                    by_class[pod.shown[0].qos] += pod.shown
-            for some in by_class.values():
-                cgroups += some
-            version = self._cgroups.version
-            self._tree = CgroupTree(version, self._rules.driver, with_parents(cgroups, version))
+            self._tree = assemble(self._rules, self._qos, [pod.shown for pod in self._pods.values()])
         return self._tree
 
     def node_level(self, *kinds: str) -> list[Cgroup]:
-        """The cgroups above the pods of these kinds."""
-        return [cgroup for cgroup in self._node if cgroup.kind in kinds]
+        """The cgroup of all pods, and the QoS cgroups, of these kinds."""
+        return [cgroup for cgroup in self._qos if cgroup.kind in kinds]
 
     # Writing.
+
+    def update_qos_cgroups(self, workers: Iterable[PodWorker], action: str = "writing") -> None:
+        """Write what depends on all pods: the QoS cgroups, kubepods' huge pages and its memory.min.
+
+        Args:
+            workers: of all pods; one that is being killed still counts. action: for the timeline.
+
+        Source: kubelet qosContainerManagerImpl.UpdateCgroups.
+        """
+        self._qos = self._rules.qos_level(self._sum_of_requests(workers))
+        self._tree = None
+        for cgroup in self._qos:
+            if cgroup.kind == "kubepods":
+                self._put(cgroup, [f for f in changed(cgroup, None) if _updated_with_qos(f.name)], action)
+                self._written[cgroup.path] = cgroup
+            elif cgroup.path not in self._written:
+                self._make(cgroup)
+            else:
+                self._put(cgroup, changed(cgroup, None), action)
+                self._written[cgroup.path] = cgroup
+
+    def _sum_of_requests(self, workers: Iterable[PodWorker]) -> QosRequests:
+        """What the active pods request; each pod is looked at once per version of its specification."""
+        total, known = QosRequests(), {}
+        for worker in workers:
+            if not worker.holds_resources:
+                continue
+            uid = worker.pod.metadata.uid
+            found = self._requests.get(uid)
+            if found is None or found[0] != worker.generation:
+                found = worker.generation, qos_requests([worker.actual], self._rules.release)
+            known[uid] = found
+            total += found[1]
+        self._requests = known
+        return total
+
+    def _make(self, cgroup: Cgroup) -> None:
+        """Make a cgroup and write it. Those of reserved resources are there: the administrator has made them."""
+        reserved = cgroup.kind == "reserved"
+        if not reserved:
+            self._cgroups.makedirs(cgroup.path)
+        self._put(cgroup, changed(cgroup, None), "writing" if reserved else "making")
+        self._written[cgroup.path] = cgroup
 
     def write(self, workers: Collection[PodWorker], touched: Iterable[PodWorker]) -> None:
         """Make what is missing, write what has changed, remove what is not wanted any more.
@@ -105,12 +189,11 @@ class CgroupManager:
         """
         fresh: list[Cgroup] = []
         gone: list[Cgroup] = []
-        others, requests = False, not self._node
+        new_pod = False
         for worker in touched:
             uid = worker.pod.metadata.uid
             known = self._pods.get(uid)
             before = known.shown if known is not None else []
-            owned = known.own if known is not None else []
             now = self._wanted(worker)
             if len(now) == len(before) and all(a is b for a, b in zip(now, before, strict=True)):
                 continue
@@ -119,17 +202,15 @@ class CgroupManager:
             gone += [cgroup for cgroup in before if cgroup.path not in wanted]
             standing = {id(cgroup) for cgroup in before}
             fresh += [cgroup for cgroup in now if id(cgroup) not in standing]
-            others = others or bool(now) != bool(before)
-            requests = requests or others or self._pods[uid].own is not owned
+            new_pod = new_pod or (bool(now) and not before)
             if now:
                 self._pods[uid].shown = now
             else:
                 self._pods.pop(uid, None)
         self._remove_all_of(gone)
-        if requests:
-            self._node = self._node_level(workers)
-            self._tree = None
-        self._write_some([*(self._node if requests else ()), *fresh], others)
+        if new_pod:
+            self.update_qos_cgroups(workers)
+        self._write_some(fresh)
 
     def _wanted(self, worker: PodWorker) -> list[Cgroup]:
         """A pod's cgroup and those of what runs of it; cgroups that have not changed are the same objects."""
@@ -158,37 +239,30 @@ class CgroupManager:
                 made.append(cgroup)
         return made
 
-    def _node_level(self, workers: Collection[PodWorker]) -> list[Cgroup]:
-        """The cgroups of the node and of the classes, as the pods want them now."""
-        made = list(self._fixed)
-        known = {cgroup.path: i for i, cgroup in enumerate(made)}
-        for cgroup in self._rules.qos_level([worker.actual for worker in workers if worker.active]):
-            if cgroup.path in known:
-                made[known[cgroup.path]] = cgroup
-            else:
-                made.append(cgroup)
-        made = with_parents(made, self._cgroups.version)
-        # the classes are made before reserved cgroups are limited (setupNode)
-        return sorted(made, key=lambda cgroup: cgroup.kind in ("reserved", "daemon"))
+    def _write_some(self, cgroups: Sequence[Cgroup]) -> None:
+        """Write what has changed: a pod's limits that rise, then its containers', then the pod's limits that fall.
 
-    def _write_some(self, cgroups: Sequence[Cgroup], others: bool) -> None:
-        later = []
+        So no container may ever have more than its pod. A resize sends all of a container's resources to the runtime.
+
+        Source: kubelet kuberuntime doPodResizeAction, UpdateContainerResources.
+        """
+        containers, falling = [], []
         for cgroup in cgroups:
             standing = self._written.get(cgroup.path)
-            # the classes' values depend on all pods, so they are written whenever a pod comes or goes
-            everything = standing is None or (others and cgroup.kind in ("qos", "kubepods"))
-            if standing is None and cgroup.writer != "runtime":
-                self._cgroups.makedirs(cgroup.path)
-            if standing is not None or cgroup.writer != "runtime":
-                files = changed(cgroup, None if everything else standing)
-                # what falls is written from below: no child may have more than its parent, nor be killed for it
-                falling = [f for f in files if _falls(f, standing)] if standing is not None else []
-                if falling:
-                    later.append((cgroup, falling))
-                    files = [file for file in files if file not in falling]
-                self._put(cgroup, files, "making" if standing is None else "writing")
             self._written[cgroup.path] = cgroup
-        for cgroup, files in reversed(later):
+            if standing is None:
+                if cgroup.writer != "runtime":
+                    self._make(cgroup)
+                continue
+            files = changed(cgroup, standing)
+            if cgroup.writer == "runtime":
+                resized = any(controller_of(file.name) != "cpuset" for file in files)
+                containers.append((cgroup, changed(cgroup, None) if resized else files))
+                continue
+            down = [file for file in files if _falls(file, standing)]
+            self._put(cgroup, [file for file in files if file not in down], "writing")
+            falling.append((cgroup, down))
+        for cgroup, files in (*containers, *falling):
             self._put(cgroup, files, "writing")
 
     def _put(self, cgroup: Cgroup, files: Sequence[CgroupFile], action: str) -> None:
@@ -210,9 +284,9 @@ class CgroupManager:
         self._timeline.note(actor, action, cgroup.path, ", ".join(f"{f.name}={f.value}" for f in ordered), source)
 
     def _write_file(self, cgroup: Cgroup, file: CgroupFile) -> None:
-        """A class's memory limit that is refused because more is in use is set to what is in use.
+        """A QoS cgroup's memory limit that is refused because more is in use is set to what is in use.
 
-        It keeps the class from growing until the next try, a minute later. Source: retrySetMemoryReserve.
+        It keeps the cgroup from growing until the next try, a minute later. Source: retrySetMemoryReserve.
         """
         try:
             self._cgroups.write(cgroup.path, file.name, file.value)
@@ -227,11 +301,6 @@ class CgroupManager:
     def note_cpus(self, pod: str, container: str, cpus: str) -> None:
         """A container's cpuset has been written."""
         self._timeline.note("cpumanager", "updating container", f"{pod}/{container}", cpus, "reconcileState")
-
-    def rewrite_classes(self) -> None:
-        """Every minute the class cgroups get their values again, whoever has changed them. Source: UpdateCgroups."""
-        for cgroup in self.node_level("qos"):
-            self._put(cgroup, changed(cgroup, None), "writing again, as every minute,")
 
     # Removing.
 
@@ -276,6 +345,11 @@ class CgroupManager:
             self._cgroups.rmdir(path)
         except KitError:
             return  # a process is still in it: the next round tries again
+
+
+def _updated_with_qos(file: str) -> bool:
+    """Whether a file of kubepods is written with those of the QoS cgroups."""
+    return file.startswith("hugetlb.") or file in (MEMORY_MIN, MEMORY_LOW)
 
 
 def changed(cgroup: Cgroup, before: Cgroup | None) -> list[CgroupFile]:

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from kitlib.api.core import TERMINAL_PHASES
 from kitlib.kubelet.config.settings import KubeletSettings
 from kitlib.kubelet.eviction.thresholds import Observation
 from kitlib.kubelet.images import container_gc, image_gc
 from kitlib.kubelet.images.container_gc import DeadContainer, evictable
 from kitlib.kubelet.images.image_gc import Image, ImageGC
+from kitlib.kubelet.loop.container_state import ContainerState
 from kitlib.kubelet.loop.interfaces import ContainerRuntime, Reports
-from kitlib.kubelet.loop.pod_worker import OVER, PodWorker, State
+from kitlib.kubelet.loop.pod_worker import PodWorker
 from kitlib.kubelet.loop.timeline import Timeline
 
 IMAGE_DISK = "imagefs.available"
@@ -36,7 +38,7 @@ class GarbageCollector:
         reports: Reports,
         timeline: Timeline,
         workers: Mapping[str, PodWorker],
-        ids: Mapping[str, tuple[PodWorker, State]],
+        ids: Mapping[str, tuple[PodWorker, ContainerState]],
         now: float,
     ) -> None:
         self._settings, self._dedicated, self._runtime = settings, dedicated, runtime
@@ -66,9 +68,9 @@ class GarbageCollector:
 
         def removable(uid: str) -> bool:
             worker = self._workers.get(uid)
-            if worker is None or worker.leaving or (worker.final is not None and worker.final[1] == "Evicted"):
+            if worker is None or worker.leaving or worker.ending is not None:
                 return True
-            return terminated and worker.phase() in OVER
+            return terminated and worker.phase() in TERMINAL_PHASES
 
         def pod_of(container: str) -> str:
             return self._ids[container][0].pod.metadata.uid if container in self._ids else ""
@@ -82,8 +84,8 @@ class GarbageCollector:
         for one in self._runtime.dead(container)[:-keep]:
             self._runtime.remove_dead(one.id)  # a matter of course at every restart: the timeline does not tell it
 
-    def bury(self, worker: PodWorker) -> None:
-        """Nothing of a pod stays. Source: Kubelet.cleanUpContainersInPod."""
+    def remove_containers_of(self, worker: PodWorker) -> None:
+        """Remove all dead containers of a pod. Source: Kubelet.cleanUpContainersInPod."""
         for state in worker.states:
             for one in self._runtime.dead(state.id):
                 self._remove_container(one)

@@ -16,8 +16,8 @@ from typing import NamedTuple, Protocol
 from kitlib.api.core import Container, Pod, PodStatus
 from kitlib.api.errors import KitError
 from kitlib.api.meta import Condition
-from kitlib.kubelet.cm.cgroup_names import Driver
 from kitlib.kubelet.cm.cgroup_tree import Cgroup, CgroupFile, CgroupTree, Version
+from kitlib.kubelet.config.settings import Driver
 from kitlib.kubelet.eviction.thresholds import Observation
 from kitlib.kubelet.images.container_gc import DeadContainer
 from kitlib.kubelet.images.image_gc import Image
@@ -122,7 +122,7 @@ class ContainerProblem(KitError):
 class ContainerRuntime(Protocol):
     """Starts and ends containers; it makes their cgroups with the files that it is told, and removes them.
 
-    A container's id is `kitlib.kubelet.cm.desired.container_id(pod UID, its name)`; a pause container's name is "".
+    A container's id is `cgroup_levels.container_id(pod UID, its name)`; a pause container's name is "".
     """
 
     def run_sandbox(self, pod: Pod, identity: str, cgroup: Cgroup, oom_score_adj: int) -> None:
@@ -148,6 +148,10 @@ class ContainerRuntime(Protocol):
 
         It returns at once; `pid` is 0 when the container has gone. `ended` does not report it.
         """
+        ...
+
+    def exit_code(self, identity: str) -> int:
+        """With which a container ended that was stopped; 137 where it is not known."""
         ...
 
     def ended(self) -> list[Ended]:
@@ -198,12 +202,20 @@ class Reports(Protocol):
         """The date that goes into statuses."""
         ...
 
-    def event(self, about: Pod | None, kind: str, reason: str, message: str, field: str = "") -> None:
+    def event(
+        self,
+        about: Pod | None,
+        kind: str,
+        reason: str,
+        message: str,
+        field: str = "",
+        annotations: Mapping[str, str] | None = None,
+    ) -> None:
         """A Kubernetes event about a pod, or (None) about the node.
 
         Args:
             about: whom. kind: Normal or Warning. reason, message: what has happened.
-            field: the part of the pod that it is about, `spec.containers{web}`.
+            field: the part of the pod that it is about, `spec.containers{web}`. annotations: of the event.
         """
         ...
 

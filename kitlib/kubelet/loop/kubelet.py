@@ -11,34 +11,40 @@ qosContainerManagerImpl.Start and UpdateCgroups, podContainerManagerImpl.EnsureE
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from math import inf
 
-from kitlib.api.core import Pod
+from kitlib.api.core import TERMINAL_PHASES, Pod
 from kitlib.api.errors import KitError
 from kitlib.api.podresources import containers_of, field_path, pod_requests
 from kitlib.kubelet.app.node_validation import check_node
+from kitlib.kubelet.cm.cgroup_levels import Desired
 from kitlib.kubelet.cm.cgroup_tree import CgroupTree
-from kitlib.kubelet.cm.desired import Desired
 from kitlib.kubelet.cm.node_allocatable import node_status
 from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.cm.resource_managers import ResourceManagers
 from kitlib.kubelet.cm.topologymanager.manager import AdmissionProblem
+from kitlib.kubelet.loop import preemption
+from kitlib.kubelet.loop.backoff import BACKOFF_PERIOD, event_message
 from kitlib.kubelet.loop.cgroups import CgroupManager
-from kitlib.kubelet.loop.eviction import EVERY
+from kitlib.kubelet.loop.container_state import ContainerState
+from kitlib.kubelet.loop.eviction import EVERY, Eviction
 from kitlib.kubelet.loop.garbage import GarbageCollector
 from kitlib.kubelet.loop.interfaces import CgroupFS, ContainerProblem, ContainerRuntime, Ended, Reports
 from kitlib.kubelet.loop.node_conditions import first_events
-from kitlib.kubelet.loop.pod_worker import OVER, START_AGAIN, PodWorker, State
+from kitlib.kubelet.loop.pod_worker import Ending, PodWorker
 from kitlib.kubelet.loop.pulling import ImagePuller
 from kitlib.kubelet.loop.resize import RETRY
 from kitlib.kubelet.loop.resizing import Resizer
 from kitlib.kubelet.loop.system import System, SystemCgroups
 from kitlib.kubelet.loop.timeline import Timeline
 from kitlib.kubelet.loop.watcher import Watcher
-from kitlib.kubelet.qos.policy import SANDBOX_OOM_SCORE_ADJ, container_oom_score_adjust
-from kitlib.kubelet.qos.qos_class import pod_level_managed
+from kitlib.kubelet.qos.policy import SANDBOX_OOM_SCORE_ADJ, get_container_oom_score_adjust
+from kitlib.kubelet.qos.qos_class import is_critical_pod, pod_level_managed
 
 QOS_EVERY = 60.0
-"""Seconds between two writings of the class cgroups. Source: kubelet periodicQOSCgroupUpdateInterval."""
+"""Seconds between two updates of the QoS cgroups. Source: kubelet periodicQOSCgroupUpdateInterval."""
+CLEANUP_TIMEOUT = 30.0
+"""Seconds that the eviction manager waits for an evicted pod to be gone. Source: eviction.podCleanupTimeout."""
 HOUSEKEEPING = 2.0
 """Seconds between two looks for cgroups that nobody owns. Source: kubelet housekeepingPeriod."""
 _STARTS = 20
@@ -77,11 +83,13 @@ class Kubelet:
         self.rules = Desired(config, cgroups.version)
         self.managers = ResourceManagers(config, checkpoint)
         self.timeline = Timeline(clock)
-        born, *told = first_events(config.name, config.settings)  # the API server hears of it with the node
+        born, *told = first_events(
+            config.name, config.settings, cgroups.version
+        )  # the API server hears of it with the node
         self.timeline.note("kubelet", "telling", born.reason, born.message, born.source)
         self._workers: dict[str, PodWorker] = {}
-        self._ids: dict[str, tuple[PodWorker, State]] = {}
-        self._restless: dict[str, PodWorker] = {}
+        self._ids: dict[str, tuple[PodWorker, ContainerState]] = {}
+        self._dirty: dict[str, PodWorker] = {}
         self._asked: dict[str, int] = {}
         settings = config.settings
         offered = node_status(config.machine, config.reservations, settings.max_pods, settings.pods_per_core)
@@ -108,12 +116,14 @@ class Kubelet:
         for event in told:
             self.timeline.note("kubelet", "telling", event.reason, event.message, event.source)
         self._next_qos, self._next_watch, self._next_cleaning = QOS_EVERY, EVERY, HOUSEKEEPING
+        self._next_status = config.settings.node_status_update_frequency
+        self._evicted: PodWorker | None = None
         self._next_retry = RETRY
         self._next_reconcile = config.settings.cpu_manager_reconcile_period
 
     @property
     def wanted(self) -> CgroupTree:
-        """The cgroups that should be there now: those of the node, the classes, the pods, and what runs in them."""
+        """The cgroups that should be there now: those of the node, the QoS cgroups, the pods, and what runs in them."""
         return self._cgroups.tree()
 
     @property
@@ -131,7 +141,7 @@ class Kubelet:
         """
         bound = {pod.metadata.uid: pod for pod in pods}
         for worker in [worker for uid, worker in self._workers.items() if uid not in bound]:
-            self._leave(worker, grace=0.0)
+            self._terminate(worker, grace=0.0)
         new: list[Pod] = []
         for uid, pod in bound.items():
             known = self._workers.get(uid)
@@ -142,26 +152,24 @@ class Kubelet:
         leaving = [worker for worker in self.workers if worker.leaving] if new else []
         if leaving:  # what has ended makes room before the new ones ask for it
             self._write(leaving)
+            self._note_killed(leaving)
             for worker in leaving:
-                self._bury(worker)
+                self._forget_terminated(worker)
         for pod in new:
             if pod.metadata.deletion_timestamp is not None:
                 self.reports.gone(pod)
-            elif pod.status.phase not in OVER:
+            elif pod.status.phase not in TERMINAL_PHASES:
                 self._admit(pod)
         self._work()
 
     def _update(self, worker: PodWorker, pod: Pod) -> None:
         """A pod that is known has another manifest, status or time of deletion than before."""
         if worker.update(pod):
-            self._stir(worker)
+            self._mark_dirty(worker)
         grace = float(pod.metadata.deletion_grace_period_seconds or 0)
         if pod.metadata.deletion_timestamp is not None and (not worker.leaving or grace < worker.given):
-            for state in worker.states:
-                if state.alive or (worker.leaving and self.runtime.pid(state.id)):
-                    text = f"Stopping container {state.container.name}"
-                    self.reports.event(pod, "Normal", "Killing", text, field_path(pod, state.container))
-            self._leave(worker, grace)
+            self._tell_killing(worker)
+            self._terminate(worker, grace)
 
     def tick(self) -> None:
         """Look at what has happened since the last call, and at what is due."""
@@ -170,23 +178,26 @@ class Kubelet:
         self._system.tick(now)
         if now >= self._next_qos:
             self._next_qos = now + QOS_EVERY
-            self._cgroups.rewrite_classes()
+            self._cgroups.update_qos_cgroups(self._workers.values(), "writing again, as every minute,")
         if now >= self._next_reconcile and not self.managers.idle:  # CPUs that came free go back to everybody
             self._next_reconcile = now + self.config.settings.cpu_manager_reconcile_period
             self._write(())
         self._garbage.tick(now)
-        if now >= self._next_watch:
+        if now >= self._next_watch or self._cleaned_up():
             self._next_watch = now + EVERY
             changed |= self._watch()
+        if now >= self._next_status:
+            self._next_status = now + self.config.settings.node_status_update_frequency
+            self.watcher.report_conditions()
         if now >= self._next_cleaning:
             self._next_cleaning = now + HOUSEKEEPING
             self._cgroups.clean_up()
         if now >= self._next_retry:  # resizes that were deferred
             self._next_retry = now + RETRY
-            changed |= any(worker.resizing for worker in self._restless.values())
-        changed |= self._images.back_off(self._restless.values())
+            changed |= any(worker.resizing for worker in self._dirty.values())
+        changed |= self._images.back_off(self._dirty.values())
         waiting = any(
-            worker.leaving or worker.resize_error or worker.to_start(now) for worker in self._restless.values()
+            worker.terminating or worker.resize_error or worker.to_start(now) for worker in self._dirty.values()
         )
         if changed or waiting:
             self._work()
@@ -194,7 +205,7 @@ class Kubelet:
     def _admit(self, pod: Pod) -> None:
         """Take a pod in, or reject it for good. Source: kubelet canAdmitPod, lifecycle generalFilter."""
         worker = self._workers[pod.metadata.uid] = PodWorker(pod, self.reports.now())
-        self._stir(worker)
+        self._mark_dirty(worker)
         for state in worker.states:
             self._ids[state.id] = (worker, state)
         refused = self.watcher.eviction.admit(pod)
@@ -213,17 +224,51 @@ class Kubelet:
                 function = "AllocatePod" if pod_level_managed(pod, self.config.gates) else "Allocate"
                 self.timeline.note("cpumanager", "allocating CPUs to", about, given.cpus, f"staticPolicy.{function}")
         requests = pod_requests(pod, release=self.config.gates)
-        worker.asked = {name: amount.milli_value() for name, amount in requests.items()}
-        worker.asked["pods"] = 1000
-        for name, wanted in sorted(worker.asked.items()):
-            most, used = self._allocatable.get(name, 0), self._asked.get(name, 0)
-            if wanted and used + wanted > most:
-                scale = 1 if name == "cpu" else 1000
-                figures = f"requested: {wanted // scale}, used: {used // scale}, capacity: {most // scale}"
-                self._reject(worker, f"OutOf{name}", f"Node didn't have enough resource: {name}, {figures}")
-                return
+        worker.asked = {"pods": 1000, **{name: amount.milli_value() for name, amount in requests.items()}}
+        lacking = self._make_room(worker)
+        if lacking is not None:
+            self._reject(worker, *lacking)
+            return
         self._count(worker, 1)
+        worker.holds_resources = True
         self.timeline.note("kubelet", "admitting pod", pod.key, "", "HandlePodAdditions")
+
+    def _make_room(self, worker: PodWorker) -> tuple[str, str] | None:
+        """Whether a pod's requests fit; for a critical pod others are ended. Reason and message where they do not.
+
+        Source: lifecycle generalFilter, predicateAdmitHandler.Admit; preemption HandleAdmissionFailure.
+        """
+        missing: dict[str, int] = {}
+        refused: tuple[str, str] | None = None
+        order = ("pods", "cpu", "memory", "ephemeral-storage")
+        for name in sorted(worker.asked, key=lambda n: (order.index(n) if n in order else len(order), n)):
+            wanted, most, used = worker.asked[name], self._allocatable.get(name, 0), self._asked.get(name, 0)
+            if not wanted or used + wanted <= most:
+                continue
+            scale = 1 if name == "cpu" else 1000
+            missing[name] = (wanted - (most - used)) // scale
+            figures = f"requested: {wanted // scale}, used: {used // scale}, capacity: {most // scale}"
+            refused = refused or (f"OutOf{name}", f"Node didn't have enough resource: {name}, {figures}")
+        if refused is None or not is_critical_pod(worker.pod):
+            return refused
+        running = [one for one in self._workers.values() if one.counted]
+        try:
+            found = preemption.get_pods_to_preempt(worker.pod, [w.pod for w in running], missing, self.config.gates)
+        except preemption.PreemptionError as error:
+            text = f"preemption: error finding a set of pods to preempt: {error}"
+            text = f"Unexpected error while attempting to recover from admission failure: {text}"
+            return "UnexpectedAdmissionError", text
+        for pod in found:
+            self._preempt(self._workers[pod.metadata.uid])
+        return None
+
+    def _preempt(self, worker: PodWorker) -> None:
+        """End a pod so that a critical one fits. Source: evictPodsToFreeRequests."""
+        grace = float(worker.pod.spec.termination_grace_period_seconds or 0)
+        self.reports.event(worker.pod, "Warning", preemption.REASON, preemption.MESSAGE)
+        self.timeline.note("preemption", "preempting", worker.pod.key, "", "evictPodsToFreeRequests")
+        worker.ending = Ending(preemption.REASON, preemption.MESSAGE, preemption.DISRUPTION, grace)
+        self._kill(worker)
 
     def _count(self, worker: PodWorker, sign: int) -> None:
         """A pod's requests count from its admission until it is over."""
@@ -233,14 +278,14 @@ class Kubelet:
         for name, amount in worker.asked.items():
             self._asked[name] = self._asked.get(name, 0) + sign * amount
 
-    def _stir(self, worker: PodWorker) -> None:
+    def _mark_dirty(self, worker: PodWorker) -> None:
         """Something has happened to a pod: it is looked at again."""
-        self._restless[worker.pod.metadata.uid] = worker
+        self._dirty[worker.pod.metadata.uid] = worker
 
     def _reject(self, worker: PodWorker, reason: str, message: str) -> None:
         """The pod fails without having started. Source: kubelet rejectPod."""
         self.managers.release(worker.pod)
-        worker.final = ("Failed", reason, f"Pod was rejected: {message}")
+        worker.rejected = reason, f"Pod was rejected: {message}"
         self.reports.event(worker.pod, "Warning", reason, message)
         self.timeline.note("kubelet", "rejecting pod", worker.pod.key, message, "rejectPod")
 
@@ -250,31 +295,52 @@ class Kubelet:
         """Cgroups first, then containers, then what the API server is told; of the pods to which something happened."""
         touched: dict[str, PodWorker] = {}
         for _ in range(_STARTS):
-            touched |= self._restless
-            for worker in self._restless.values():
-                if worker.phase() in OVER:
-                    self._stop(worker, worker.grace)
+            touched |= self._dirty
+            for worker in self._dirty.values():
+                if worker.phase() in TERMINAL_PHASES:
+                    self._stop(worker, 0.0)
                     self.managers.release(worker.pod)
                     self._count(worker, -1)
-            self._resizer.work(self._restless.values())
-            self._write(self._restless.values())
-            for worker in self._restless.values():
-                if not worker.leaving and worker.phase() not in OVER:
+            self._resizer.work(self._dirty.values())
+            self._write(self._dirty.values())
+            for worker in self._dirty.values():
+                if worker.active:
                     self._start(worker)
             if not self._collect():
                 break
         self._write(touched.values())
+        self._note_killed(touched.values())
         for worker in touched.values():
             if worker.leaving:
-                self._bury(worker)
+                self._forget_terminated(worker)
             else:
                 self._report(worker)
-        self._restless = {uid: worker for uid, worker in self._restless.items() if not worker.settled}
+        self._dirty = {uid: worker for uid, worker in self._dirty.items() if not worker.settled}
 
     def _write(self, touched: Iterable[PodWorker]) -> None:
         """Bring the cgroups in line; where CPUs are given out, one pod's change may concern all others."""
         everybody = self._workers.values()
         self._cgroups.write(everybody, list(touched) if self.managers.idle else list(everybody))
+
+    def _note_killed(self, workers: Iterable[PodWorker]) -> None:
+        """Where all of a pod has ended the QoS cgroups are written again; it still counts then, and not later.
+
+        Source: Kubelet.killPod, filterOutInactivePods.
+        """
+        killed = [w for w in workers if w.holds_resources and (w.terminating or w.phase() in TERMINAL_PHASES)]
+        killed = [worker for worker in killed if not self._running(worker)]
+        if killed:
+            self._cgroups.update_qos_cgroups(self._workers.values())
+        for worker in killed:
+            worker.holds_resources = False
+            if worker.terminating:
+                worker.ended(self.reports.now(), self.runtime.exit_code)
+                self.managers.release(worker.pod)
+                self._count(worker, -1)
+
+    def _running(self, worker: PodWorker) -> bool:
+        """Whether any process of a pod is still there."""
+        return any(self.runtime.pid(identity) for identity in (worker.sandbox, *(s.id for s in worker.states)))
 
     def _claims_ready(self, worker: PodWorker) -> bool:
         """Whether the pod's claims are prepared; what is in the way is said once. Source: PrepareDynamicResources."""
@@ -296,7 +362,7 @@ class Kubelet:
             try:
                 self.runtime.run_sandbox(pod, worker.sandbox, cgroup, SANDBOX_OOM_SCORE_ADJ)
             except KitError as error:
-                worker.not_before = self.clock() + START_AGAIN
+                worker.not_before = self.clock() + BACKOFF_PERIOD
                 text = f"Failed to create pod sandbox: {error}"
                 self.reports.event(pod, "Warning", "FailedCreatePodSandBox", text)
                 return
@@ -309,7 +375,7 @@ class Kubelet:
             cgroup = self.rules.container_level(pod, container, state.id, given)
             env = self.managers.environment(pod.metadata.uid, container.name)
             env |= self.managers.claims.environment(pod, container)
-            score = container_oom_score_adjust(pod, container, self.config.machine.memory, self.config.gates)
+            score = get_container_oom_score_adjust(pod, container, self.config.machine.memory, self.config.gates)
             try:
                 self._images.ensure(pod, container)
                 self.runtime.start(pod, container, state.id, cgroup, score, env)
@@ -337,62 +403,74 @@ class Kubelet:
         if found is None:
             return
         worker, state = found
-        self._stir(worker)
+        self._mark_dirty(worker)
         self._garbage.died(gone.id)
         settings = self.config.settings
-        state.exited(gone, self.reports.now(), settings.back_off_base, settings.crash_loop_back_off_max)
+        state.back_off.ended(state.since, gone.at, settings.back_off_base, settings.crash_loop_back_off_max)
+        state.exited(gone, self.reports.now())
         ending = f"exit code {gone.code}" + (", killed: out of memory" if gone.oom else "")
         self.timeline.note("PLEG", "container ended", f"{worker.pod.key}/{state.container.name}", ending, "relist")
-        if worker.may_restart(state) and state.not_before > self.clock():
-            pod, name = worker.pod, state.container.name
-            where = f"{pod.name}_{pod.namespace}({pod.metadata.uid})"
-            text = f"Back-off restarting failed container {name} in pod {where}"
-            self.reports.event(pod, "Warning", "BackOff", text, field_path(pod, state.container))
+        if worker.active and worker.may_restart(state) and state.back_off.not_before > self.clock():
+            text = event_message(state.container.name, worker.pod)
+            self.reports.event(worker.pod, "Warning", "BackOff", text, field_path(worker.pod, state.container))
 
     def _stop(self, worker: PodWorker, grace: float) -> None:
         """Have all of a pod's containers end; those that are told so again get the time that is given now, if shorter.
 
         Source: pod_workers.go calculateEffectiveGracePeriod.
         """
-        shorter = grace < worker.given
+        first, shorter = worker.given == inf, grace < worker.given
         worker.given = min(grace, worker.given)
         for state in worker.states:
+            if not self.runtime.pid(state.id) or not shorter:
+                continue
             about = f"{worker.pod.key}/{state.container.name}"
-            if state.alive:
-                self.runtime.stop(state.id, grace)
-                state.stopped(self.reports.now(), grace)
+            self.runtime.stop(state.id, grace)
+            if first:
                 self.timeline.note("kubelet", "stopping container", about, f"grace {grace:g} s", "killContainer")
-            elif shorter and self.runtime.pid(state.id):
-                self.runtime.stop(state.id, grace)
+            else:
                 text, source = f"grace {grace:g} s from now", "calculateEffectiveGracePeriod"
                 self.timeline.note("kubelet", "stopping container sooner", about, text, source)
         if worker.has_sandbox:
             self.runtime.stop(worker.sandbox, 0.0)
             worker.has_sandbox = False
 
-    def _leave(self, worker: PodWorker, grace: float) -> None:
+    def _kill(self, worker: PodWorker) -> None:
+        """End a pod that the kubelet evicts or preempts; its containers hear of it first. Source: killPodNow."""
+        assert worker.ending is not None
+        self._mark_dirty(worker)
+        self._tell_killing(worker)
+        self._stop(worker, worker.ending.grace)
+
+    def _tell_killing(self, worker: PodWorker) -> None:
+        for state in worker.states:
+            if self.runtime.pid(state.id):
+                text = f"Stopping container {state.container.name}"
+                self.reports.event(worker.pod, "Normal", "Killing", text, field_path(worker.pod, state.container))
+
+    def _terminate(self, worker: PodWorker, grace: float) -> None:
         worker.leaving = True
-        self._stir(worker)
+        self._mark_dirty(worker)
         self._stop(worker, grace)
 
-    def _bury(self, worker: PodWorker) -> None:
+    def _forget_terminated(self, worker: PodWorker) -> None:
         """Forget a pod that is to go, once its containers have ended and its cgroup has been removed."""
-        if any(self.runtime.pid(identity) for identity in (worker.sandbox, *(s.id for s in worker.states))):
+        if self._running(worker):
             return
         path = self.rules.pod_path(worker.pod)
-        if path and self._cgroups.stands(path):
+        if path and self._cgroups.exists(path):
             return
-        self._garbage.bury(worker)
+        self._garbage.remove_containers_of(worker)
         self.managers.release(worker.pod)
         self._count(worker, -1)
         del self._workers[worker.pod.metadata.uid]
-        self._restless.pop(worker.pod.metadata.uid, None)
+        self._dirty.pop(worker.pod.metadata.uid, None)
         for state in worker.states:
             self._ids.pop(state.id, None)
         self.reports.gone(worker.pod)
 
     def _report(self, worker: PodWorker) -> None:
-        status = worker.status(self.clock(), self.reports.now())
+        status = worker.status(self.clock(), self.reports.now(), self.rules.container_resources, self.config.gates)
         if status != worker.standing:
             worker.standing = status
             self.reports.status(worker.pod, status)
@@ -401,18 +479,32 @@ class Kubelet:
 
     def _watch(self) -> bool:
         """Let the eviction manager look; whether it evicted a pod. Nothing is left of those that it evicted before."""
+        self._evicted = None
         for gone in self._workers.values():
-            if gone.final is not None and gone.final[1] == "Evicted":
-                self._garbage.bury(gone)
+            if gone.ending is not None:
+                self._garbage.remove_containers_of(gone)
         found = self.watcher.look(self.clock(), self._workers.values())
-        if found is None:
+        if found is not None:
+            self._evict(self._workers[found.pod.metadata.uid], found)
+        return found is not None
+
+    def _evict(self, worker: PodWorker, found: Eviction) -> None:
+        """Source: managerImpl.evictPod."""
+        self.reports.event(worker.pod, "Warning", "Evicted", found.message, annotations=found.annotations)
+        worker.ending = Ending("Evicted", found.message, found.message, found.grace)
+        self._kill(worker)
+        self._evicted, self._next_watch = worker, self.clock() + CLEANUP_TIMEOUT
+
+    def _cleaned_up(self) -> bool:
+        """Whether the pod that was evicted last is gone: then the next look follows at once.
+
+        Source: managerImpl.Start, waitForPodsCleanup.
+        """
+        worker = self._evicted
+        if worker is None or self._running(worker):
             return False
-        worker = self._workers[found.pod.metadata.uid]
-        worker.final = ("Failed", "Evicted", found.message)
-        worker.disruption, worker.grace = found.message, found.grace
-        self._stir(worker)
-        self.reports.event(worker.pod, "Warning", "Evicted", found.message)
-        return True
+        path = self.rules.pod_path(worker.pod)
+        return not (path and self.cgroups.exists(path))
 
     def system_out_of_memory(self, process: str, pid: int) -> None:
         """The machine as a whole ran out of memory and the kernel killed a process. Source: oomwatcher.Start."""

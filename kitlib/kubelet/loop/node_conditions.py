@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from kitlib.api.meta import Condition
+from kitlib.kubelet.cm.cgroup_tree import Version
 from kitlib.kubelet.config.settings import KubeletSettings
 
 PRESSURES = ("MemoryPressure", "DiskPressure", "PIDPressure")
@@ -59,21 +60,38 @@ def ready_condition(now: datetime) -> Condition:
 
 
 class NodeEvent(NamedTuple):
-    """An event of type Normal about a node; source: the function of the kubelet that tells it."""
+    """An event about a node.
+
+    Attributes:
+        reason, message: in the kubelet's words. source: the function of the kubelet that tells it.
+        kind: Normal or Warning.
+    """
 
     reason: str
     message: str
     source: str
+    kind: str = "Normal"
 
 
-def first_events(name: str, settings: KubeletSettings) -> list[NodeEvent]:
+CGROUP_V1 = NodeEvent(
+    "CgroupV1",
+    "cgroup v1 detected. cgroup v1 support is deprecated and will be removed in a future release. Please migrate to "
+    "cgroup v2. More information at https://git.k8s.io/enhancements/keps/sig-node/5573-remove-cgroup-v1",
+    "app.RunKubelet",
+    "Warning",
+)
+"""What the kubelet warns of on a machine with cgroup v1."""
+
+
+def first_events(name: str, settings: KubeletSettings, version: Version = 2) -> list[NodeEvent]:
     """What the kubelet tells of its node when it starts, in this order; at last, that the node is ready.
 
     Args:
-        name: of the node. settings: the kubelet's.
+        name: of the node. settings: the kubelet's. version: of its cgroups.
     """
     enforced, source = "NodeAllocatableEnforced", "enforceNodeAllocatableCgroups"
     told = [NodeEvent("Starting", "Starting kubelet.", "BirthCry")]
+    told += [CGROUP_V1] if version == 1 else []
     told += [_status(name, event_reason(kind, False), f"nodestatus.{kind}Condition") for kind in PRESSURES]
     if settings.cgroups_per_qos:
         told.append(NodeEvent(enforced, "Updated Node Allocatable limit across pods", source))

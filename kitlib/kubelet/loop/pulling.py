@@ -13,11 +13,13 @@ from collections.abc import Callable, Iterable
 from kitlib.api.core import Container, Pod
 from kitlib.api.podresources import field_path
 from kitlib.api.release import Release
+from kitlib.kubelet.loop.container_state import ContainerState
 from kitlib.kubelet.loop.interfaces import ContainerProblem, ContainerRuntime, Reports
-from kitlib.kubelet.loop.pod_worker import PULL_FAILED, PodWorker, State
+from kitlib.kubelet.loop.pod_worker import PodWorker
 from kitlib.kubelet.loop.timeline import Timeline
 
 BACK_OFF = "ImagePullBackOff"
+PULL_FAILED = "ErrImagePull"
 
 
 class ImagePuller:
@@ -62,18 +64,18 @@ class ImagePuller:
             self._reports.event(pod, "Normal", "Pulled", text, field)
             self._timeline.note("image manager", "pulling image", image, f"{pulled.size} bytes", "EnsureImageExists")
 
-    def failed(self, pod: Pod, state: State, error: ContainerProblem) -> None:
+    def failed(self, pod: Pod, state: ContainerState, error: ContainerProblem) -> None:
         """A container could not be started; it is tried again, with growing patience where it is for its image."""
         field, image = field_path(pod, state.container), state.container.image
         text = f"Error: {error.message}"
         state.problem = (error.reason, error.message)
         if error.reason == PULL_FAILED:
-            state.pull_failed(self._clock())
+            state.back_off.pull_failed(self._clock())
             self._reports.event(pod, "Warning", "Failed", f'Failed to pull image "{image}": {error.message}', field)
             text = f"Error: {PULL_FAILED}"
             self._timeline.note("image manager", "cannot pull image", image, error.message, "EnsureImageExists")
         else:
-            state.start_failed(self._clock())
+            state.back_off.start_failed(self._clock())
         self._reports.event(pod, "Warning", "Failed", text, field)
 
     def back_off(self, workers: Iterable[PodWorker]) -> bool:

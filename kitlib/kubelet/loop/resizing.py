@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from kitlib.api.podresources import containers_of, pod_limits, pod_requests
-from kitlib.kubelet.cm.desired import Desired
+from kitlib.kubelet.cm.cgroup_levels import Desired
+from kitlib.kubelet.cm.cgroup_tree import MEMORY_FILES
 from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.loop.interfaces import CgroupFS, ContainerRuntime, Reports
 from kitlib.kubelet.loop.pod_worker import PodWorker
@@ -113,7 +114,7 @@ class Resizer:
                 text = f"Container {state.container.name} resize requires restart"
                 self._reports.event(pod, "Normal", "Killing", text)
                 self._runtime.stop(state.id, float(pod.spec.termination_grace_period_seconds or 0))
-                state.stopped(self._reports.now(), 30.0)
+                state.stopped(self._reports.now(), self._runtime.exit_code(state.id))
         if changes:
             self._reports.event(pod, "Normal", "ResizeCompleted", event_message("completed", pod))
             self._timeline.note("kubeRuntimeManager", "resizing", pod.key, "", "doPodResizeAction")
@@ -133,7 +134,7 @@ class Resizer:
             before[container.name] = container.resources.limits.get("memory")
         limits = {name: amount.value() if amount is not None else None for name, amount in wanted.items()}
         standing = {name: amount.value() if amount is not None else None for name, amount in before.items()}
-        file = "memory.current" if self._cgroups.version == 2 else "memory.usage_in_bytes"
+        file = MEMORY_FILES[self._cgroups.version].usage
         falling = [n for n, limit in limits.items() if limit is not None and limit < (standing.get(n) or 2**63)]
         usage = {name: self._usage(where[name], file) for name in falling}
         if worker.pod.name in usage:  # what is restarted has given back what it had

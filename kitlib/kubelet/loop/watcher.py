@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from functools import lru_cache
 
+from kitlib.kubelet.cm.cgroup_tree import MEMORY_FILES
 from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.eviction.ranking import ContainerStats, PodStats
 from kitlib.kubelet.eviction.thresholds import Observation
@@ -46,24 +47,21 @@ class Watcher:
         self._garbage = garbage
         self._config, self._cgroups, self._runtime, self._manager = config, cgroups, runtime, manager
         self._reports, self._timeline = reports, timeline
+        self._reported: tuple[str, ...] = ()
 
     def look(self, now: float, workers: Collection[PodWorker]) -> Eviction | None:
-        """Look once; report what has changed.
+        """Look once; the pressures found are reported with the next node status.
 
         Returns:
             The pod that has to go, or None.
         """
-        running = {w.pod.metadata.uid: w for w in workers if w.final is None and w.running}
-        before = self.eviction.conditions
+        running = {w.pod.metadata.uid: w for w in workers if w.ending is None and w.rejected is None and w.running}
         pods = [w.pod for w in running.values()]
 
         def reclaim(signal: str) -> Mapping[str, Observation] | None:
             return self._garbage.reclaim(signal, now, self.observations)
 
         found = self.eviction.look(now, self.observations(), pods, self._stats(running), reclaim)
-        for kind in PRESSURES:
-            if (kind in self.eviction.conditions) != (kind in before):
-                self._report(kind, kind in self.eviction.conditions)
         short = self.eviction.reclaiming
         if short:
             self._reports.event(None, "Warning", "EvictionThresholdMet", f"Attempting to reclaim {short}")
@@ -72,6 +70,14 @@ class Watcher:
         if found is not None:
             self._timeline.note("eviction manager", "evicting", found.pod.key, found.message.strip(), "evictPod")
         return found
+
+    def report_conditions(self) -> None:
+        """Report the pressures that have changed since the last node status. Source: Kubelet.syncNodeStatus."""
+        standing = self.eviction.conditions
+        for kind in PRESSURES:
+            if (kind in standing) != (kind in self._reported):
+                self._report(kind, kind in standing)
+        self._reported = standing
 
     def observations(self) -> dict[str, Observation]:
         """What the eviction signals show; that of allocatable memory is read from the cgroup of all pods."""
@@ -83,15 +89,13 @@ class Watcher:
 
     def _allocatable(self) -> Observation | None:
         for cgroup in self._manager.node_level("kubepods"):
-            two = self._cgroups.version == 2
-            name, usage = (
-                ("memory.max", "memory.current") if two else ("memory.limit_in_bytes", "memory.usage_in_bytes")
-            )
+            files = MEMORY_FILES[self._cgroups.version]
+            name, usage = files.limit, files.usage
             text = self._cgroups.read(cgroup.path, name) if name in cgroup else "max"
             if text == "max" or int(text) >= 2**62:
                 return None
             figures = dict(line.split() for line in self._cgroups.read(cgroup.path, "memory.stat").splitlines())
-            inactive = int(figures.get("inactive_file" if two else "total_inactive_file", 0))
+            inactive = int(figures.get(files.inactive, 0))
             working = max(int(self._cgroups.read(cgroup.path, usage)) - inactive, 0)
             return Observation(int(text) - working, int(text))
         return None

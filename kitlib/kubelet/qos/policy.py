@@ -25,7 +25,7 @@ MIN_BURSTABLE = 1000 + GUARANTEED_OOM_SCORE_ADJ
 MAX_BURSTABLE = BEST_EFFORT_OOM_SCORE_ADJ - 1
 
 
-def container_oom_score_adjust(
+def get_container_oom_score_adjust(
     pod: Pod, container: Container, memory_capacity: int, release: Release | None = None
 ) -> int:
     """-997 for Guaranteed and node-critical pods, 1000 for BestEffort, else 1000 − 1000 × request / capacity.

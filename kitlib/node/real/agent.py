@@ -72,9 +72,17 @@ class Owner:
         """The host's date."""
         return datetime.now(UTC)
 
-    def event(self, about: Pod | None, kind: str, reason: str, message: str, field: str = "") -> None:
+    def event(
+        self,
+        about: Pod | None,
+        kind: str,
+        reason: str,
+        message: str,
+        field: str = "",
+        annotations: Mapping[str, str] | None = None,
+    ) -> None:
         """An event about a pod, a part of it, or the node."""
-        told = {"kind": kind, "reason": reason, "message": message, "field": field}
+        told = {"kind": kind, "reason": reason, "message": message, "field": field, "annotations": annotations or {}}
         self._report({"report": "event", "pod": _key(about), **told})
 
     def status(self, pod: Pod, status: PodStatus) -> None:
@@ -231,6 +239,8 @@ class Agent:
             busy=self._owner.busy,
             systemd=systemd,
         )
+        for path in wanted.machine.cgroups:  # the administrator's, before the kubelet starts
+            (systemd or cgroups).makedirs(path)
         system = RealSystem(cgroups, places=systemd.places if systemd is not None else ())
         self._kubelet = Kubelet(wanted, systemd or cgroups, runtime, self._owner, self.clock, system=system)
         self._runtime, self._owner.forget = runtime, runtime.forget

@@ -18,8 +18,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
 from kitlib.api.errors import KitError
-from kitlib.kubelet.cm.cgroup_names import Driver
 from kitlib.kubelet.cm.cgroup_tree import Cgroup, CgroupFile, CgroupTree, Version, controller_of
+from kitlib.kubelet.config.settings import Driver
 from kitlib.node.common.errors import CgroupError
 from kitlib.node.real import mounts
 

@@ -14,8 +14,8 @@ from contextlib import suppress
 from typing import Any
 
 from kitlib.api.errors import KitError, NotFound
+from kitlib.kubelet.loop.container_state import ContainerState
 from kitlib.kubelet.loop.kubelet import Kubelet
-from kitlib.kubelet.loop.pod_worker import State
 from kitlib.node.real import mounts, protocol
 from kitlib.node.real.cgroupfs import RealCgroupFS
 from kitlib.node.real.runtime import CrunRuntime
@@ -155,7 +155,7 @@ class Introspection:
                 found[state.id] = (worker.pod.namespace, worker.pod.name, state.container.name)
         return found
 
-    def _state(self, namespace: str, pod: str, container: str) -> State:
+    def _state(self, namespace: str, pod: str, container: str) -> ContainerState:
         for worker in self.kubelet.workers:
             if (worker.pod.namespace, worker.pod.name) == (namespace, pod):
                 for state in (*worker.mains, *worker.inits):  # without a name it is the first of the pod's own

@@ -105,6 +105,7 @@ class CrunRuntime:
         self._pids: dict[int, Running] = {}
         self.kills, self._oom_counts = 0, OomCounts(cgroups)
         self._ended: list[Ended] = []
+        self._codes: dict[str, int] = {}
         self._root = f"{STATE}/root"
         self._logs: dict[str, bytes] = {}
         mounts.bind_root(self._root)
@@ -193,6 +194,10 @@ class CrunRuntime:
             running.kill_at = self.clock()
             self._signal(running, signal.SIGKILL)
             self._await(running)
+
+    def exit_code(self, identity: str) -> int:
+        """With which a container ended that was stopped; 137 where it is not known."""
+        return self._codes.pop(identity, 137)
 
     def ended(self) -> list[Ended]:
         """The containers that have ended by themselves since the last call."""
@@ -360,8 +365,9 @@ class CrunRuntime:
         self._logs[running.id] = b"".join(running.log)
         del self.containers[running.id], self._pids[running.pid]
         self._delete(running.id)
+        shown = 128 - code if code < 0 else code
+        self._codes[running.id] = shown
         if not running.ours:
-            shown = 128 - code if code < 0 else code
             self._ended.append(Ended(id=running.id, at=self.clock(), code=shown, oom=oom and shown == 137))
 
     def _more(self, running: Running) -> bool:
@@ -410,7 +416,7 @@ class CrunRuntime:
         return wanted
 
     def _namespaces(self, pod: Pod) -> dict[str, str]:
-        from kitlib.kubelet.cm.desired import container_id
+        from kitlib.kubelet.cm.cgroup_levels import container_id
 
         sandbox = self.containers.get(container_id(pod.metadata.uid, ""))
         if sandbox is None:

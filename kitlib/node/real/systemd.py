@@ -22,9 +22,9 @@ from typing import Any
 
 from kitlib.api.errors import KitError
 from kitlib.kubelet.cm.cgroup_files import memory_order
-from kitlib.kubelet.cm.cgroup_names import Driver
 from kitlib.kubelet.cm.cgroup_tree import Cgroup, CgroupFile, CgroupTree
 from kitlib.kubelet.cm.systemd_properties import Property, is_slice, slice_properties, unit_properties
+from kitlib.kubelet.config.settings import Driver
 from kitlib.node.common.errors import CgroupError
 from kitlib.node.real.cgroupfs import RealCgroupFS
 from kitlib.node.real.dbus import Bus, BusError

@@ -16,15 +16,17 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from kitlib.kubelet.cm.cgroup_files import memory_order
-from kitlib.kubelet.cm.cgroup_names import Driver
 from kitlib.kubelet.cm.cgroup_tree import Cgroup, CgroupFile, CgroupTree, Version, controller_of
 from kitlib.kubelet.config.machine import MachineInfo
+from kitlib.kubelet.config.settings import Driver
+from kitlib.kubelet.util.cpuset import format_cpus
 from kitlib.node.common.errors import CgroupError
 from kitlib.node.simulated import relations, rules
 from kitlib.node.simulated.initial_files import initial_files
 from kitlib.node.simulated.rules import Refused
 
 CONTROLLERS = ("cpuset", "cpu", "memory", "hugetlb", "pids")
+"""Those that a machine has by default, in the kernel's order."""
 READ_ONLY = frozenset(
     {
         "cgroup.controllers",
@@ -73,10 +75,17 @@ class SimulatedCgroupFS:
         version: 1 or 2.
         machine: whose CPUs and huge pages there are.
         statistics: who answers for read-only files; None = they read as 0.
+        available: the controllers that the kernel has.
     """
 
-    def __init__(self, version: Version, machine: MachineInfo, statistics: Statistics | None = None) -> None:
-        self.version, self.machine = version, machine
+    def __init__(
+        self,
+        version: Version,
+        machine: MachineInfo,
+        statistics: Statistics | None = None,
+        available: Sequence[str] = CONTROLLERS,
+    ) -> None:
+        self.version, self.machine, self.available = version, machine, tuple(available)
         self._statistics = statistics
         self._root_files = initial_files(version, machine, root=True)
         self._new_files = initial_files(version, machine, root=False)
@@ -96,8 +105,6 @@ class SimulatedCgroupFS:
         """Whether there is a process of that id; None = whatever is written is taken for one."""
         self.on_limit: Callable[[str, str], None] | None = None
         """Called when a limit of memory has been written: the cgroup, the file."""
-
-    # ------------------------------------------------------------------------------------------------ directories
 
     def exists(self, path: str) -> bool:
         """Whether there is such a cgroup."""
@@ -149,6 +156,14 @@ class SimulatedCgroupFS:
                     self._inherit_cpuset(above, below)
             above = below
 
+    def mkdirs(self, path: str) -> None:
+        """Make a cgroup and those above it that are missing, as `mkdir -p` does."""
+        above = "/"
+        for part in [part for part in path.split("/") if part]:
+            above = _join(above, part)
+            if above not in self._directories:
+                self.mkdir(above)
+
     def _inherit_cpuset(self, above: str, below: str) -> None:
         """v1: a new cgroup has no processors; a runtime fills them in from above. Source: fs.cpusetCopyIfNeeded."""
         for file in ("cpuset.cpus", "cpuset.mems"):
@@ -181,14 +196,12 @@ class SimulatedCgroupFS:
         if self.on_remove is not None:
             self.on_remove(path)
 
-    # ------------------------------------------------------------------------------------------------ files
-
     def controllers(self, path: str) -> list[str]:
         """The controllers whose files the cgroup has: on v2 those that its parent hands down."""
         if self.version == 1 or path == "/":
-            return list(CONTROLLERS)
+            return list(self.available)
         handed = self._at(_parent(path)).files["cgroup.subtree_control"].split()
-        return [name for name in CONTROLLERS if name in handed]
+        return [name for name in self.available if name in handed]
 
     def files(self, path: str) -> list[str]:
         """The names of the settings that the cgroup has."""
@@ -207,7 +220,9 @@ class SimulatedCgroupFS:
         if file == "cgroup.controllers" and self.version == 2:
             return " ".join(self.controllers(path))
         if file == "cpuset.cpus.effective":
-            return rules.format_cpus(self.effective_cpus(path))
+            return format_cpus(self.effective_cpus(path))
+        if file == "cpu.weight.nice" and self.has(path, file) and path != "/":
+            return rules.nice_of_weight(directory.files["cpu.weight"])
         if file in READ_ONLY and (self.has(path, file) or file in ALWAYS):
             found = self._statistics(path, file) if self._statistics else None
             return "0" if found is None else found
@@ -221,8 +236,10 @@ class SimulatedCgroupFS:
 
     def has(self, path: str, file: str) -> bool:
         """Whether the controller of a setting is at work in the cgroup."""
-        if self.version == 1 or path == "/" or file.startswith("cgroup."):
+        if file.startswith("cgroup."):
             return True
+        if self.version == 1 or path == "/":
+            return controller_of(file) in self.available or file.startswith("cpuacct.")
         return controller_of(file) in self._at(_parent(path)).files["cgroup.subtree_control"].split()
 
     def write(self, path: str, file: str, value: str) -> None:
@@ -297,6 +314,11 @@ class SimulatedCgroupFS:
         """A figure that the model of the kernel keeps; None where nobody does."""
         return self._statistics(path, name) if self._statistics else None
 
+    def set_weight(self, path: str, weight: str) -> str:
+        """Set cpu.weight, as a write to cpu.weight.nice does; the weight."""
+        self._at(path).files["cpu.weight"] = weight
+        return weight
+
     def begin_anew(self, path: str, controller: str) -> None:
         """What a controller was told about a cgroup is forgotten: it was taken away."""
         fresh = initial_files(self.version, self.machine, root=False)
@@ -325,8 +347,6 @@ class SimulatedCgroupFS:
         above = self.effective_cpus(_parent(path))
         return (own & above) or above
 
-    # ------------------------------------------------------------------------------------------------ whole trees
-
     def apply(self, tree: CgroupTree) -> None:
         """Make every cgroup of a desired tree and write every file that somebody writes, parents first.
 
@@ -340,8 +360,12 @@ class SimulatedCgroupFS:
                 self.write(path, file.name, file.value)
 
     def lacks(self, file: str) -> bool:
-        """A simulated machine has every controller."""
-        return False
+        """Whether no cgroup has such a file: the kernel lacks its controller, or a size of huge pages."""
+        if file.startswith("cgroup."):
+            return False
+        if file.startswith("hugetlb."):
+            return file not in self._new_files
+        return controller_of(file) not in self.available
 
     def configure(self, cgroup: Cgroup, files: Sequence[CgroupFile]) -> None:
         """Nobody but the kubelet manages the cgroups of a simulated machine."""
@@ -363,8 +387,6 @@ class SimulatedCgroupFS:
             names = [f for f in wanted if f in self.files(path)] if wanted is not None else self.files(path)
             values[path] = {name: self.read(path, name) for name in names if not name.startswith("cgroup.")}
         return CgroupTree.observed(self.version, driver, values)
-
-    # ------------------------------------------------------------------------------------------------ the rest
 
     def _at(self, path: str) -> Directory:
         found = self._directories.get(path)

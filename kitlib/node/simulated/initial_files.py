@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from kitlib.kubelet.cm.cgroup_tree import UNLIMITED_V1, Version
 from kitlib.kubelet.config.machine import MachineInfo, huge_page_unit
+from kitlib.kubelet.util.cpuset import format_cpus
 from kitlib.node.simulated import rules
 
 
@@ -18,8 +19,8 @@ def memory_nodes(machine: MachineInfo) -> int:
 def initial_files(version: Version, machine: MachineInfo, *, root: bool) -> dict[str, str]:
     """The settings of a cgroup that has just been made, or of the root."""
     sizes = [huge_page_unit(size) for size in machine.huge_page_sizes]
-    every = rules.format_cpus(frozenset(range(machine.cores)))
-    nodes = rules.format_cpus(frozenset(range(memory_nodes(machine))))
+    every = format_cpus(range(machine.cores))
+    nodes = format_cpus(range(memory_nodes(machine)))
     if version == 1:
         unlimited = str(UNLIMITED_V1)
         files = {
@@ -31,16 +32,27 @@ def initial_files(version: Version, machine: MachineInfo, *, root: bool) -> dict
             "memory.soft_limit_in_bytes": unlimited,
             "cpuset.cpus": every if root else "",
             "cpuset.mems": nodes if root else "",
+            "cpuset.sched_load_balance": "1",
+            "memory.swappiness": "60",
+            "memory.use_hierarchy": "1",
         }
         if not root:
             files["pids.max"] = "max"
-        return files | {f"hugetlb.{unit}.limit_in_bytes": rules.hugetlb(f"hugetlb.{unit}.x", "-1", 1) for unit in sizes}
+        return files | {
+            f"hugetlb.{unit}.{kind}limit_in_bytes": rules.hugetlb(f"hugetlb.{unit}.x", "-1", 1)
+            for unit in sizes
+            for kind in ("", "rsvd.")
+        }
     files = {"cgroup.subtree_control": ""}
     if root:
         return files
     return files | {
+        "cgroup.freeze": "0",
+        "cpu.idle": "0",
         "cpu.weight": "100",
+        "cpu.weight.nice": "0",
         "cpu.max": "max 100000",
+        "cpu.max.burst": "0",
         "memory.min": "0",
         "memory.low": "0",
         "memory.high": "max",
@@ -50,5 +62,6 @@ def initial_files(version: Version, machine: MachineInfo, *, root: bool) -> dict
         "pids.max": "max",
         "cpuset.cpus": "",
         "cpuset.mems": "",
-        **{f"hugetlb.{unit}.max": "max" for unit in sizes},
+        "cpuset.cpus.partition": "member",
+        **{f"hugetlb.{unit}.{kind}max": "max" for unit in sizes for kind in ("", "rsvd.")},
     }

@@ -14,7 +14,7 @@ import errno
 import heapq
 import itertools
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from kitlib.kubelet.cm.cgroup_tree import Version
 from kitlib.kubelet.config.machine import MachineInfo
@@ -22,7 +22,7 @@ from kitlib.node.common.errors import CgroupError
 from kitlib.node.common.workload import FOREVER, Workload
 from kitlib.node.simulated import oom
 from kitlib.node.simulated.allocation import Allocation
-from kitlib.node.simulated.cgroupfs import SimulatedCgroupFS
+from kitlib.node.simulated.cgroupfs import CONTROLLERS, SimulatedCgroupFS
 from kitlib.node.simulated.cpu import Scheduler
 from kitlib.node.simulated.memory import Ledger, pids_below, upwards
 from kitlib.node.simulated.pressure import Pressure
@@ -41,15 +41,16 @@ class Kernel:
     Args:
         machine: its CPUs and memory.
         version: of its cgroups.
+        available: the controllers that it has.
 
     Attributes:
         cgroups: the file system. memory: what is charged to whom. scheduler: who gets which CPUs.
         now: seconds since boot. log: what dmesg shows.
     """
 
-    def __init__(self, machine: MachineInfo, version: Version) -> None:
+    def __init__(self, machine: MachineInfo, version: Version, available: Sequence[str] = CONTROLLERS) -> None:
         self.machine, self.version = machine, version
-        self.cgroups = SimulatedCgroupFS(version, machine, lambda path, file: statistic(self, path, file))
+        self.cgroups = SimulatedCgroupFS(version, machine, lambda path, file: statistic(self, path, file), available)
         self.cgroups.on_remove, self.cgroups.on_attach = self._removed, self._moved
         self.cgroups.on_reset, self.cgroups.on_kill = self._reset, self._kill_below
         self.cgroups.alive = lambda pid: pid in self.processes
@@ -65,8 +66,6 @@ class Kernel:
         self._stalls = Stalls(self)
         self._allocation = Allocation(self, self.memory, self._stalls)
         self.cgroups.on_limit = self._allocation.hold_limit
-
-    # ------------------------------------------------------------------------------------------------ processes
 
     def spawn(self, workload: Workload, cgroup: str, oom_score_adj: int = 0, name: str = "") -> int:
         """Start a process in a cgroup; it takes its first phase's memory at once.
@@ -185,8 +184,6 @@ class Kernel:
     def _run_at(self, pid: int, rate: float) -> None:
         self.processes[pid].run_at(rate)
 
-    # ------------------------------------------------------------------------------------------------ time
-
     def advance(self, seconds: float) -> None:
         """Let time pass."""
         end = self.now + seconds
@@ -236,8 +233,6 @@ class Kernel:
             if not phase.cpus or process.missing:
                 process.run_at(0.0)
 
-    # ------------------------------------------------------------------------------------------------ process ids
-
     def _count_tasks(self, path: str, more: int) -> None:
         for above in upwards(path):
             self._tasks[above] += more
@@ -270,8 +265,6 @@ class Kernel:
         text = self.cgroups.setting(path, "pids.max")
         return None if text == "max" else int(text) - self._tasks[path]
 
-    # ------------------------------------------------------------------------------------------------ memory
-
     def usage(self, path: str) -> int:
         """Bytes charged to a cgroup and all below."""
         return self.memory.usage(path)
@@ -283,8 +276,6 @@ class Kernel:
     def say(self, line: str) -> None:
         """Write a line into the kernel's log."""
         self.log.append(f"[{self.now:12.6f}] {line}")
-
-    # ------------------------------------------------------------------------------------------------ pressure
 
     def pressure(self, resource: str, path: str = "/") -> Pressure | None:
         """The stall figures of a cgroup, "/" = the machine: of cpu, memory or io. None = nobody ever waited."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 import errno
 from typing import TYPE_CHECKING
 
+from kitlib.kubelet.util.cpuset import format_cpus
 from kitlib.node.simulated import rules
 from kitlib.node.simulated.initial_files import memory_nodes
 from kitlib.node.simulated.rules import Refused
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 THREADED = frozenset({"cpu", "cpuset", "pids"})
 """Controllers that can tell threads of one process apart; they may be handed down beside processes."""
-CONTROLLERS = ("cpuset", "cpu", "memory", "hugetlb", "pids")
 MEMORY_NODES = 1024
 """How many memory nodes a kernel can number. Source: CONFIG_NODES_SHIFT of usual x86 kernels."""
 
@@ -52,7 +52,21 @@ def kept(fs: SimulatedCgroupFS, path: str, file: str, value: str) -> str:
         return _memory_v1(fs, path, file, rules.memory_v1(value))
     if file == "memory.soft_limit_in_bytes":
         return rules.memory_v1(value)
-    if file in ("memory.oom.group", "memory.use_hierarchy", "cpuset.cpu_exclusive"):
+    if file == "cpu.weight.nice":
+        return rules.nice_of_weight(fs.set_weight(path, rules.weight_of_nice(value)))
+    if file == "cpu.max.burst":
+        return rules.burst(value, fs.setting(path, "cpu.max").split()[0])
+    if file == "memory.swappiness":
+        return rules.swappiness(value)
+    if file == "memory.use_hierarchy":
+        return rules.hierarchy(value)
+    if file == "cpuset.cpus.partition":
+        if value.strip() != "member":
+            raise Refused(errno.EINVAL, "the simulated kernel makes no partitions of processors")
+        return "member"
+    if file == "cgroup.freeze":
+        return rules.freeze(value)
+    if file in ("memory.oom.group", "cpu.idle", "cpuset.cpu_exclusive", "cpuset.sched_load_balance"):
         return rules.flag(value)
     if file.startswith("memory."):
         return rules.memory_v2(value)
@@ -67,9 +81,6 @@ def kept(fs: SimulatedCgroupFS, path: str, file: str, value: str) -> str:
     if file == "cgroup.subtree_control":
         return _subtree(fs, path, value)
     raise Refused(errno.EINVAL, "this file takes no value")
-
-
-# ---------------------------------------------------------------------------------------------------- cpu, memory
 
 
 def _within_parent(fs: SimulatedCgroupFS, path: str, quota: str, period: str) -> str:
@@ -116,9 +127,6 @@ def _memory_v1(fs: SimulatedCgroupFS, path: str, file: str, limit: str) -> str:
     return limit
 
 
-# ---------------------------------------------------------------------------------------------------- cpuset
-
-
 def _cpus(fs: SimulatedCgroupFS, path: str, value: str) -> str:
     """Some while processes stand in it; v1: only CPUs of the parent, and all of the children's."""
     shown, cpus = rules.cpu_list(value, fs.machine.cores)
@@ -140,7 +148,7 @@ def _memory_nodes(fs: SimulatedCgroupFS, path: str, value: str) -> str:
         _fits(nodes, _nodes(fs, _parent(path)), below, "memory nodes")
     if not nodes and fs.procs(path) and fs.setting(path, "cpuset.mems"):
         raise Refused(errno.ENOSPC, "processes stand in it")
-    return rules.format_cpus(nodes)
+    return format_cpus(nodes)
 
 
 def _nodes(fs: SimulatedCgroupFS, path: str) -> frozenset[int]:
@@ -156,9 +164,6 @@ def _fits(wanted: frozenset[int], above: frozenset[int], below: dict[str, frozen
         raise Refused(errno.EACCES, f"not all of these are {what} of the parent")
 
 
-# ---------------------------------------------------------------------------------------------------- controllers
-
-
 def _handed(fs: SimulatedCgroupFS, path: str) -> set[str]:
     return set(fs.setting(path, "cgroup.subtree_control").split())
 
@@ -168,13 +173,13 @@ def _subtree(fs: SimulatedCgroupFS, path: str, value: str) -> str:
     wanted: dict[str, str] = {}
     for word in value.split():
         sign, name = word[:1], word[1:]
-        if sign not in "+-" or name not in CONTROLLERS:
+        if sign not in "+-" or name not in fs.available:
             raise Refused(errno.EINVAL, f"{word!r} is no controller with + or -")
         wanted[name] = sign
     handed, have = _handed(fs, path), fs.controllers(path)
     enable = {name for name, sign in wanted.items() if sign == "+"} - handed
     disable = {name for name, sign in wanted.items() if sign == "-"} & handed
-    for name in CONTROLLERS:
+    for name in fs.available:
         if name in enable and name not in have:
             raise Refused(errno.ENOENT, f"the parent does not hand {name} down")
         if name in disable:
@@ -187,7 +192,7 @@ def _subtree(fs: SimulatedCgroupFS, path: str, value: str) -> str:
         for below in fs.children(path):
             fs.begin_anew(below, name)
     handed = (handed | enable) - disable
-    return " ".join(name for name in CONTROLLERS if name in handed)
+    return " ".join(name for name in fs.available if name in handed)
 
 
 def _may_enable(fs: SimulatedCgroupFS, path: str, enable: set[str]) -> None:

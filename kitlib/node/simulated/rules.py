@@ -15,6 +15,7 @@ import re
 from collections.abc import Callable
 
 from kitlib.kubelet.cm.cgroup_tree import UNLIMITED_V1, huge_page_size
+from kitlib.kubelet.util.cpuset import format_cpus
 
 PAGE_SIZE = 4096
 MIN_SHARES, MAX_SHARES = 2, 262_144
@@ -92,6 +93,67 @@ def weight(text: str) -> str:
     if not 1 <= number <= 10_000:
         raise Refused(errno.ERANGE, "cpu.weight is 1 to 10000")
     return str(number)
+
+
+NICE_WEIGHTS = (
+    *(88761, 71755, 56483, 46273, 36291, 29154, 23254, 18705, 14949, 11916),
+    *(9548, 7620, 6100, 4904, 3906, 3121, 2501, 1991, 1586, 1277),
+    *(1024, 820, 655, 526, 423, 335, 272, 215, 172, 137),
+    *(110, 87, 70, 56, 45, 36, 29, 23, 18, 15),
+)
+"""The scheduler's weight of nice -20 to 19. Source: kernel/sched/core.c sched_prio_to_weight."""
+
+
+def nice_of_weight(weight: str) -> str:
+    """What cpu.weight.nice shows for a cpu.weight: the nice value of the nearest weight.
+
+    Source: kernel/sched/core.c cpu_weight_nice_read_s64, sched_weight_from_cgroup.
+    """
+    shares = (int(weight) * 1024 + 50) // 100
+    nearest = min(range(40), key=lambda i: abs(NICE_WEIGHTS[i] - shares))
+    return str(nearest - 20)
+
+
+def weight_of_nice(text: str) -> str:
+    """The cpu.weight that a write to cpu.weight.nice sets. Source: cpu_weight_nice_write_s64."""
+    nice = signed(text)
+    if not -20 <= nice <= 19:
+        raise Refused(errno.ERANGE, "a nice value is -20 to 19")
+    return str((NICE_WEIGHTS[nice + 20] * 100 + 512) // 1024)
+
+
+def burst(text: str, quota: str) -> str:
+    """cpu.max.burst: microseconds, at most the quota. Source: tg_set_cfs_bandwidth.
+
+    Args:
+        text: what was written. quota: of cpu.max, "max" = none.
+    """
+    number = unsigned(text)
+    if quota != "max" and number > int(quota):
+        raise Refused(errno.EINVAL, "a burst is at most the quota")
+    return str(number)
+
+
+def swappiness(text: str) -> str:
+    """memory.swappiness: 0 to 200. Source: mm/memcontrol-v1.c mem_cgroup_swappiness_write."""
+    number = unsigned(text)
+    if number > 200:
+        raise Refused(errno.EINVAL, "swappiness is 0 to 200")
+    return str(number)
+
+
+def hierarchy(text: str) -> str:
+    """memory.use_hierarchy: it is always 1 since Linux 5.11. Source: mem_cgroup_hierarchy_write."""
+    if unsigned(text) != 1:
+        raise Refused(errno.EINVAL, "non-hierarchical mode is deprecated")
+    return "1"
+
+
+def freeze(text: str) -> str:
+    """cgroup.freeze: 0; this model does not freeze processes."""
+    if flag(text) == "1":
+        raise Refused(errno.EOPNOTSUPP, "the simulated kernel does not freeze processes")
+    return "0"
 
 
 def quota_v1(text: str) -> str:
@@ -222,16 +284,3 @@ def number_list(text: str, bits: int, otherwise: str) -> frozenset[int]:
             raise Refused(errno.ERANGE, otherwise)
         found.update(one for one in range(first, last + 1) if (one - first) % group < used)
     return frozenset(found)
-
-
-def format_cpus(cpus: set[int] | frozenset[int]) -> str:
-    """`{0, 1, 2, 8}` is `0-2,8`."""
-    parts: list[str] = []
-    run: list[int] = []
-    for cpu in [*sorted(cpus), None]:
-        if run and cpu != run[-1] + 1:
-            parts.append(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}")
-            run = []
-        if cpu is not None:
-            run.append(cpu)
-    return ",".join(parts)

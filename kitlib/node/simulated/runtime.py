@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
-from signal import SIGKILL
+from signal import SIGKILL, SIGTERM
 
 from kitlib.api.core import Container, Pod
 from kitlib.kubelet.cm.cgroup_tree import Cgroup, CgroupFile
@@ -46,10 +46,12 @@ class SimulatedRuntime:
         self._pids: dict[str, int] = {}
         self._names: dict[int, str] = {}
         self._paths: dict[str, str] = {}
+        self._outer: dict[str, str] = {}
         self._volumes: dict[str, int] = {}
         self._system_ooms: list[tuple[str, int]] = []
         self._environments: dict[str, dict[str, str]] = {}
         self._stopping: dict[str, float] = {}
+        self._codes: dict[str, int] = {}
 
     def run_sandbox(self, pod: Pod, identity: str, cgroup: Cgroup, oom_score_adj: int) -> None:
         """Start a pod's pause container."""
@@ -79,12 +81,17 @@ class SimulatedRuntime:
         return self._environments.get(identity, {})
 
     def _spawn(self, workload: Workload, identity: str, cgroup: Cgroup, oom_score_adj: int) -> None:
-        self.kernel.cgroups.makedirs(cgroup.path)
-        for file in cgroup.values():
-            if file.written:
-                self.kernel.cgroups.write(cgroup.path, file.name, file.value)
-        pid = self.kernel.spawn(workload, cgroup.path, oom_score_adj)
-        self._pids[identity], self._names[pid], self._paths[identity] = pid, identity, cgroup.path
+        inside = cgroup
+        for level in (cgroup,) if cgroup.inner is None else (cgroup, cgroup.inner):
+            inside = level
+            self.kernel.cgroups.makedirs(level.path)
+            for file in level.values():
+                if file.written and not self.kernel.cgroups.lacks(file.name):
+                    self.kernel.cgroups.write(level.path, file.name, file.value)
+        pid = self.kernel.spawn(workload, inside.path, oom_score_adj)
+        self._pids[identity], self._names[pid], self._paths[identity] = pid, identity, inside.path
+        if inside is not cgroup:
+            self._outer[identity] = cgroup.path
 
     def update(self, identity: str, cgroup: Cgroup, files: Sequence[CgroupFile]) -> None:
         """Write these files of a running container's cgroup."""
@@ -101,6 +108,7 @@ class SimulatedRuntime:
         if pid is not None:
             if process is not None:
                 self._leave_behind(identity, process)
+                self._codes[identity] = 128 + (SIGTERM if grace > 0 else SIGKILL)
             self._forget(identity)
             self.kernel.kill(pid)
         self._stopping.pop(identity, None)
@@ -116,6 +124,10 @@ class SimulatedRuntime:
         left = process.workload.tidying - (self.kernel.now - since)
         self.kernel.end_in(process.pid, min(left, grace), 0 if left < grace else 128 + SIGKILL)
 
+    def exit_code(self, identity: str) -> int:
+        """With which a container ended that was stopped; 137 where it is not known."""
+        return self._codes.pop(identity, 128 + SIGKILL)
+
     def ended(self) -> list[Ended]:
         """The containers that have ended by themselves since the last call."""
         found = []
@@ -130,6 +142,7 @@ class SimulatedRuntime:
                 if identity in self._stopping:
                     self._stopping.pop(identity, None)
                     self._volumes.pop(identity, None)
+                    self._codes[identity] = gone.code
                     continue
                 found.append(Ended(id=identity, at=gone.at, code=gone.code, oom=gone.oom))
         return found
@@ -245,7 +258,7 @@ class SimulatedRuntime:
         self._names.pop(self._pids.pop(identity), None)
 
     def _remove(self, identity: str) -> None:
-        path = self._paths.pop(identity, "")
         self._environments.pop(identity, None)
-        if path and self.kernel.cgroups.exists(path):
-            self.kernel.cgroups.rmdir(path)
+        for path in (self._paths.pop(identity, ""), self._outer.pop(identity, "")):
+            if path and self.kernel.cgroups.exists(path):
+                self.kernel.cgroups.rmdir(path)

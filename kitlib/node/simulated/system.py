@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kitlib.kubelet.cm.cgroup_names import Driver
 from kitlib.kubelet.cm.system_cgroups import KUBELET, SystemProcess
+from kitlib.kubelet.config.settings import Driver
 from kitlib.node.common.workload import FOREVER, Phase, Workload
 from kitlib.node.simulated.kernel import Kernel
 
@@ -37,6 +37,11 @@ class SimulatedSystem:
         self._kernel = kernel
         self.systemd = driver == "systemd"
         self._pids = []
+        for path in kernel.machine.cgroups:
+            if kernel.version == 2:
+                kernel.cgroups.makedirs(path)
+            else:  # made by hand with mkdir: no processors are copied into it
+                kernel.cgroups.mkdirs(path)
         for daemon in DAEMONS:
             path = f"/system.slice/{daemon.name}.service" if self.systemd else "/"
             kernel.cgroups.makedirs(path)

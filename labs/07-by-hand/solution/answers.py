@@ -11,7 +11,10 @@ def cgroup_of(cluster, kind):
 
 def write(cluster, kind):
     node, path = cluster.node("node-1"), cgroup_of(cluster, kind)
-    node.write(path, "memory.limit_in_bytes" if node.tree().version == 1 else "memory.max", str(WANTED))
+    tree = node.tree()
+    if "memory.memsw.limit_in_bytes" in tree[path]:  # no swap on v1: memory and swap together come first
+        node.write(path, "memory.memsw.limit_in_bytes", str(WANTED))
+    node.write(path, "memory.limit_in_bytes" if tree.version == 1 else "memory.max", str(WANTED))
 
 
 def resize(cluster, memory="512Mi"):

@@ -1,4 +1,4 @@
-"""The class cgroups on live nodes: made in the kubelet's order, limited by --qos-reserved, retried where refused."""
+"""The QoS cgroups on simulated nodes: made in the kubelet's order, limited by --qos-reserved, retried where refused."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ def pod(name: str, **resources: Any) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {"containers": [container]}}
 
 
-def test_at_its_start_the_kubelet_makes_the_classes_before_it_limits_reserved_cgroups() -> None:
+def test_at_its_start_the_kubelet_makes_the_qos_cgroups_before_it_limits_reserved_cgroups() -> None:
     flags = [
         "--enforce-node-allocatable=pods,kube-reserved",
         "--kube-reserved=memory=100Mi",
         "--kube-reserved-cgroup=/kube",
     ]
-    with Cluster.simulated([{"kubelet": flags}]) as cluster:
-        made = [entry.about for entry in cluster.node().kubelet.timeline if entry.action == "making"]
-    assert made == ["/kubepods", "/kubepods/burstable", "/kubepods/besteffort", "/kube"]
+    with Cluster.simulated([{"kubelet": flags, "cgroups": ["/kube"]}]) as cluster:
+        done = [(e.action, e.about) for e in cluster.node().kubelet.timeline if e.action in ("making", "writing")]
+    made = [("making", path) for path in ("/kubepods", "/kubepods/burstable", "/kubepods/besteffort")]
+    assert done == [*made, ("writing", "/kube")]
 
 
 def test_a_class_that_uses_more_than_its_new_limit_is_kept_at_what_it_uses_and_tried_again() -> None:

@@ -1,0 +1,175 @@
+"""What the API shows of a pod: container statuses with the resources that the runtime holds, conditions with reasons.
+
+Source: kubelet generateAPIPodStatus, convertToAPIContainerStatuses, convertContainerStatusResources;
+status.GenerateContainersReadyCondition, GeneratePodReadyCondition, GeneratePodInitializedCondition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from kitlib.api.core import Container, ContainerStatus, Pod, ResourceList, ResourceRequirements
+from kitlib.api.meta import Condition
+from kitlib.api.podresources import pod_limits, pod_requests
+from kitlib.api.release import Release
+from kitlib.api.resource import Quantity
+from kitlib.kubelet.cm.container_config import LinuxContainerResources
+from kitlib.kubelet.cm.conversions import MIN_SHARES, quota_to_milli_cpu, shares_to_milli_cpu
+from kitlib.kubelet.loop.backoff import CRASH_LOOP, waiting_message
+from kitlib.kubelet.loop.container_state import ContainerState
+from kitlib.kubelet.qos.qos_class import is_restartable_init
+
+MIN_MILLI_CPU_LIMIT = 10
+"""Milli-CPU: limits up to it are shown as they were asked for. Source: kubelet cm.MinMilliCPULimit."""
+DISRUPTION_TARGET = "DisruptionTarget"
+READY_TO_START, INITIALIZED = "PodReadyToStartContainers", "Initialized"
+READY, CONTAINERS_READY, SCHEDULED = "Ready", "ContainersReady", "PodScheduled"
+OWNED = (READY_TO_START, INITIALIZED, READY, CONTAINERS_READY, SCHEDULED)
+"""The conditions that the kubelet always sets, in its order. Source: kubelet types.PodConditionByKubelet."""
+
+
+def container_status(
+    pod: Pod,
+    state: ContainerState,
+    now: float,
+    *,
+    may_restart: bool,
+    resources: LinuxContainerResources | None,
+) -> ContainerStatus:
+    """A container as the API shows it.
+
+    Args:
+        pod: as it was granted. state: of one of its containers. now: seconds on the node's clock.
+        may_restart: whether the policy starts it again. resources: what the runtime holds; None = not known.
+    """
+    declared = state.container
+    shown = _state(pod, state, now, may_restart)
+    waiting = "waiting" in shown and bool(state.ended)
+    return ContainerStatus(
+        name=declared.name,
+        image=declared.image,
+        ready=bool(state.alive) or (state.succeeded and not may_restart and declared in pod.spec.init_containers),
+        started=bool(state.alive),
+        restart_count=state.restarts,
+        state=shown,
+        last_state={"terminated": state.ended} if waiting else state.last,
+        allocated_resources=dict(declared.resources.requests) if state.started_once else {},
+        resources=_resources(declared, resources if state.alive else None) if state.started_once else None,
+    )
+
+
+def _state(pod: Pod, state: ContainerState, now: float, may_restart: bool) -> dict[str, Any]:
+    if state.alive:
+        return {"running": state.running}
+    if state.problem[0]:
+        return {"waiting": {"reason": state.problem[0], "message": state.problem[1]}}
+    if state.ended and may_restart and state.back_off.not_before > now:
+        message = waiting_message(state.back_off.wait, state.container.name, pod)
+        return {"waiting": {"reason": CRASH_LOOP, "message": message}}
+    if state.ended:
+        return {"terminated": state.ended}
+    return {"waiting": {"reason": "PodInitializing" if pod.spec.init_containers else "ContainerCreating"}}
+
+
+def _resources(declared: Container, held: LinuxContainerResources | None) -> ResourceRequirements:
+    """What the runtime holds of a running container; of another what was asked for.
+
+    A quota or shares at the minimum are worth more than what was asked for; both below the minimum the API shows what
+    was asked for.
+
+    Source: kubelet convertContainerStatusResources.
+    """
+    asked = declared.resources
+    if held is None:
+        return asked
+    requests, limits = dict(asked.requests), dict(asked.limits)
+    if limits:
+        if held.cpu_quota > 0:
+            _actual(limits, quota_to_milli_cpu(held.cpu_quota, held.cpu_period), MIN_MILLI_CPU_LIMIT)
+        if held.memory_limit:
+            limits["memory"] = Quantity.from_int(held.memory_limit, "BinarySI")
+    if "cpu" in requests:
+        _actual(requests, shares_to_milli_cpu(held.cpu_shares), MIN_SHARES)
+    return ResourceRequirements(requests=requests, limits=limits, claims=asked.claims)
+
+
+def _actual(resources: ResourceList, milli: int, least: int) -> None:
+    """Put what the kernel holds in place of what was asked for, unless both are at the minimum or below."""
+    asked = resources["cpu"].milli_value() if "cpu" in resources else 0
+    if milli == asked or (milli <= least and asked <= least):
+        return
+    resources["cpu"] = Quantity.from_milli(milli, "DecimalSI")
+
+
+def pod_resources(actual: Pod, release: Release) -> ResourceRequirements:
+    """`status.resources` of a pod: what all of it requests and is limited to. Source: generateAPIPodStatus."""
+    return ResourceRequirements(
+        requests=dict(pod_requests(actual, release=release)), limits=dict(pod_limits(actual, release=release))
+    )
+
+
+def conditions(
+    pod: Pod,
+    phase: str,
+    inits: Sequence[ContainerStatus],
+    mains: Sequence[ContainerStatus],
+    *,
+    sandbox: bool,
+) -> list[Condition]:
+    """The conditions that the kubelet always sets, without dates.
+
+    Args:
+        pod: whose. phase: that it is in. inits, mains: the statuses of its containers. sandbox: whether its pause
+            container runs.
+    """
+    containers = _containers_ready(pod, phase, inits, mains)
+    return [
+        Condition(type=READY_TO_START, status=_text(sandbox)),
+        _initialized(pod, phase, inits, mains),
+        Condition(type=READY, status=containers.status, reason=containers.reason, message=containers.message),
+        containers,
+        Condition(type=SCHEDULED, status="True"),
+    ]
+
+
+def _containers_ready(
+    pod: Pod, phase: str, inits: Sequence[ContainerStatus], mains: Sequence[ContainerStatus]
+) -> Condition:
+    """Source: GenerateContainersReadyCondition."""
+    if phase in ("Succeeded", "Failed"):
+        reason = "PodCompleted" if phase == "Succeeded" else "PodFailed"
+        return Condition(type=CONTAINERS_READY, status="False", reason=reason)
+    sidecars = {one.name for one in pod.spec.init_containers if is_restartable_init(one)}
+    unready = [one.name for one in (*(s for s in inits if s.name in sidecars), *mains) if not one.ready]
+    if not unready:
+        return Condition(type=CONTAINERS_READY, status="True")
+    message = f"containers with unready status: [{' '.join(unready)}]"
+    return Condition(type=CONTAINERS_READY, status="False", reason="ContainersNotReady", message=message)
+
+
+def _initialized(pod: Pod, phase: str, inits: Sequence[ContainerStatus], mains: Sequence[ContainerStatus]) -> Condition:
+    """Once a regular container has started the pod stays initialized. Source: GeneratePodInitializedCondition."""
+    if phase == "Succeeded":
+        return Condition(type=INITIALIZED, status="True", reason="PodCompleted")
+    if any("running" in one.state or "terminated" in one.state for one in mains):
+        return Condition(type=INITIALIZED, status="True")
+    sidecars = {one.name for one in pod.spec.init_containers if is_restartable_init(one)}
+    incomplete = [one.name for one in inits if not (one.started if one.name in sidecars else one.ready)]
+    if not incomplete:
+        return Condition(type=INITIALIZED, status="True")
+    message = f"containers with incomplete status: [{' '.join(incomplete)}]"
+    return Condition(type=INITIALIZED, status="False", reason="ContainersNotInitialized", message=message)
+
+
+def dated(made: Condition, before: Condition | None, now: datetime, generation: int | None) -> Condition:
+    """A condition with the date of its last change; it keeps the old one where the status is the same."""
+    same = before is not None and before.status == made.status
+    made.last_transition_time = before.last_transition_time if same and before is not None else now
+    made.observed_generation = generation
+    return made
+
+
+def _text(holds: bool) -> str:
+    return "True" if holds else "False"
