@@ -72,8 +72,6 @@ GATES: dict[str, tuple[tuple[int, bool], ...]] = {
     "KitBalancedSkipsBestEffort": ((33, _ON),),
     # balanced allocation compares the node with and without the pod
     "KitBalancedComparesWithout": ((35, _ON),),
-    # looking for victims, pods that are nominated to the node do not count
-    "KitPreemptionIgnoresNominated": ((36, _ON),),
     # the containers' sum counts sidecars, whether the feature is on or not
     "KitRequestsCountSidecars": ((28, _ON),),
     # a sidecar counts with 100m and 200Mi in scoring where it requests nothing, and those that run count at all
@@ -118,10 +116,24 @@ GATES: dict[str, tuple[tuple[int, bool], ...]] = {
     "KitImageLocalityCountsInit": ((30, _ON),),
     # scoring counts the overhead's CPU in whole CPUs where it means thousandths, and forgets it elsewhere
     "KitScoringRoundsOverhead": ((23, _ON), (27, _OFF)),
-    # PostFilter runs after a rejection by PreFilter too
-    "KitPostFilterAfterPreFilter": ((27, _ON),),
+    # a pod that PreFilter rejects is rejected on every node; without that, preemption tries all of them
+    "KitPreFilterRejectsEveryNode": ((23, _ON), (26, _OFF), (28, _ON)),
     # nodes that PreFilter left out have a status of their own, so that preemption leaves them out too
-    "KitAbsentNodesHaveStatus": ((27, _ON),),
+    "KitAbsentNodesHaveStatus": ((30, _ON),),
+    # the plugins that left nodes out count among those that rejected the pod
+    "KitNarrowingPluginsReject": ((31, _ON),),
+    # a node that PreFilter names and that does not exist ends the cycle
+    "KitMissingNamedNodeFails": ((24, _ON), (30, _OFF)),
+    # the scheduler crashes where none of the nodes exists that PreFilter names
+    "KitNoNamedNodePanics": ((30, _ON), (31, _OFF)),
+    # what went wrong in PostFilter is told in the event
+    "KitPostFilterErrorShown": ((27, _ON),),
+    # victims of an earlier preemption are known by their condition, not by their being on the way out
+    "KitWaitsForPreemptedOnly": ((27, _ON),),
+    # victims are sorted by importance after those whose disruption budget would be violated have been told apart
+    "KitVictimsSortedAgain": ((32, _ON),),
+    # ReadWriteOncePod claims are followed through preemption's trial removals
+    "KitVolumeRestrictionsTracksPods": ((27, _ON),),
     # a Filter plugin that rejects a node does not keep the others from being asked about it
     "KitAllFiltersRun": ((24, _ON), (26, _OFF)),
     # a pod that nothing has happened for is tried again after five minutes, no longer after one
@@ -159,8 +171,7 @@ TEXTS: dict[str, tuple[tuple[int, str], ...]] = {
     "no_reasons": ((23, "0/{nodes} nodes are available: ."), (26, "0/{nodes} nodes are available:")),
     "pre_filter_error": (
         (23, "0/{nodes} nodes are available: {nodes} {reason}."),
-        (26, "0/{nodes} nodes are available: {reason}. {nodes} {reason}."),
-        (27, "0/{nodes} nodes are available: {reason}."),
+        (26, "0/{nodes} nodes are available: {reason}."),
     ),
     "no_victims": (
         (23, "No victims found on node {node} for preemptor pod {pod}"),
@@ -179,6 +190,12 @@ TEXTS: dict[str, tuple[tuple[int, str], ...]] = {
     "image_present": (
         (23, 'Container image "{image}" already present on machine'),
         (35, 'Container image "{image}" already present on machine and can be accessed by the pod'),
+    ),
+    "absent_nodes": (
+        (23, ""),
+        (30, "node is filtered out by the prefilter result"),
+        (31, ""),
+        (32, "node(s) didn't satisfy plugin(s) [{plugins}]"),
     ),
     "volume_node_conflict": (
         (23, "node(s) had volume node affinity conflict"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from kitlib.api.errors import KitError
@@ -11,6 +12,7 @@ from kitlib.scheduler.decision import Decision
 from kitlib.scheduler.framework.status import Code
 from kitlib.scheduler.profile import Profile
 
+_SCORE_WRAPPING = re.compile(r'^running Score plugins: plugin "\w+" failed with: ')
 INPUTS = frozenset({*cycle.INPUTS, "tags", "configuration", "featureGates"})
 
 
@@ -22,7 +24,7 @@ def decide(case: dict[str, Any]) -> Decision:
     """
     settings: dict[str, Any] = {"release": Release.of(None, case.get("featureGates") or {})}
     if "configuration" in case:
-        settings["profile"] = Profile.load(case["configuration"])
+        settings["profile"] = Profile.load(case["configuration"], adaptive=True)
     scheduler = cycle.scheduler_of(case, **settings)
     return scheduler.explain(cycle.pod_of(case["pod"]))
 
@@ -39,7 +41,12 @@ def expected(decision: Decision) -> dict[str, Any]:
     """A decision under the case's names; what is empty is left out."""
     if decision.failed:
         assert decision.filters is not None
-        return {"error": decision.filters.status.message}
+        failed: dict[str, Any] = {"error": _SCORE_WRAPPING.sub("", decision.filters.status.message)}
+        if _SCORE_WRAPPING.match(decision.filters.status.message):
+            outcome = decision.filters
+            passing = sorted(decision.nodes[row] for row in outcome.rows if not outcome.codes[row])
+            failed |= {"feasible": passing, "rejected": cycle.rejected(decision)}
+        return failed
     found = cycle.expected(decision)
     if "preFilter" in found and "nodeNames" in found["preFilter"]:
         del found["preFilter"]  # only a rejection is recorded
@@ -47,6 +54,10 @@ def expected(decision: Decision) -> dict[str, Any]:
         del found["preFilter"]["plugins"]
     if not found.get("absentNodes", {}).get("plugin", True):
         del found["absentNodes"]["plugin"]  # of what no single plugin says
+    if decision.filters is not None and decision.filters.evaluated is not None:
+        evaluated = {decision.nodes[row] for row in decision.filters.evaluated}
+        found["rejected"] = {name: status for name, status in found["rejected"].items() if name in evaluated}
+        found.setdefault("absentNodes", {"code": Code.UnschedulableAndUnresolvable.name, "reasons": []})
     scores = found.get("scores", {})
     if "DynamicResources" in scores and not any(scores["DynamicResources"]["raw"]):
         del scores["DynamicResources"]

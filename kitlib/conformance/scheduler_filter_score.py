@@ -92,11 +92,21 @@ def check(case: dict[str, Any]) -> dict[str, Any]:
     before = to_dict(pod.spec)
     prepare_for_create(pod)
     after = to_dict(pod.spec)
-    found: dict[str, Any] = {"expect": expected(scheduler_of(case, stored=prepare_for_create).explain(pod))}
+    cluster = case | {"nominatedPods": [_reference(one) for one in case.get("nominatedPods") or ()]}
+    found: dict[str, Any] = {"expect": expected(scheduler_of(cluster, stored=prepare_for_create).explain(pod))}
     changed = {key: after[key] for key in after if after[key] != before.get(key)}
     if changed:
         found["storedSpec"] = changed
     return found
+
+
+def _reference(data: dict[str, Any]) -> dict[str, Any]:
+    """What the recorded scheduler knew of a nominated pod: these did not stand in its queue, only in the nominator.
+
+    Source: backend/queue nominatedPodToInfo, podRef.toPod.
+    """
+    meta = {key: data["metadata"][key] for key in ("name", "namespace", "uid") if key in data["metadata"]}
+    return {"metadata": meta, "status": data.get("status") or {}}
 
 
 def expected(decision: Decision, *, scores: bool = True) -> dict[str, Any]:
@@ -122,18 +132,23 @@ def expected(decision: Decision, *, scores: bool = True) -> dict[str, Any]:
                 "nodeNames": sorted(outcome.prefilter_node_names[0]),
                 "plugins": outcome.prefilter_node_names[1],
             }
-        for row in outcome.rows:
-            for status in outcome.statuses(int(row))[:1]:
-                found["rejected"][decision.nodes[row]] = {
-                    "plugin": status.plugin,
-                    "code": status.code.name,
-                    "reasons": list(status.reasons),
-                }
+        found["rejected"] = rejected(decision)
     if decision.feasible:
         found |= _scores(decision, scores)
     else:
         found |= _failure(decision)
     return found
+
+
+def rejected(decision: Decision) -> dict[str, Any]:
+    """Node -> the first rejection."""
+    outcome = decision.filters
+    assert outcome is not None
+    return {
+        decision.nodes[row]: {"plugin": status.plugin, "code": status.code.name, "reasons": list(status.reasons)}
+        for row in outcome.rows
+        for status in outcome.statuses(int(row))[:1]
+    }
 
 
 def _scores(decision: Decision, scores: bool) -> dict[str, Any]:

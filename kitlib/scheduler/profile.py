@@ -93,7 +93,7 @@ class Profile:
 
     Attributes:
         name: `schedulerName`. plugins: in the order in which they run. weights: of the Score plugins.
-        percentage: `percentageOfNodesToScore`; 0 = all.
+        percentage: `percentageOfNodesToScore`; 0 = adaptive, as in a cluster; None = all.
         points: extension point -> names enabled there by name; they override or join those enabled for all points.
         off: extension point -> names disabled there. everywhere: names enabled for all points; None = all plugins.
     """
@@ -101,7 +101,7 @@ class Profile:
     plugins: list[Plugin]
     weights: dict[str, int] = field(default_factory=lambda: dict(DEFAULT_WEIGHTS))
     name: str = DEFAULT_SCHEDULER
-    percentage: int = 0
+    percentage: int | None = None
     points: dict[str, list[str]] = field(default_factory=dict)
     off: dict[str, set[str]] = field(default_factory=dict)
     everywhere: frozenset[str] | None = None
@@ -118,7 +118,7 @@ class Profile:
 
     @classmethod
     def from_configuration(
-        cls, data: Mapping[str, Any], *, own: Sequence[type[Plugin]] = (), percentage: int = 0
+        cls, data: Mapping[str, Any], *, own: Sequence[type[Plugin]] = (), percentage: int | None = None
     ) -> Profile:
         """A profile of a KubeSchedulerConfiguration.
 
@@ -174,20 +174,23 @@ class Profile:
                         raise KitError(f"{where}: Invalid value: {weight!r}: a whole number from 0 to {2**31 - 1}")
                     if known[name]().takes_part("score"):
                         weights[name] = int(weight or weights.get(name) or 1)
-        own_percentage = data.get("percentageOfNodesToScore", percentage) or 0
-        if not _is_weight(own_percentage) or own_percentage > 100:
+        own_percentage = data.get("percentageOfNodesToScore", percentage)
+        if own_percentage is not None and (not _is_weight(own_percentage) or own_percentage > 100):
             raise KitError(f"percentageOfNodesToScore: Invalid value: {own_percentage}: not in valid range [0-100]")
         every = list(dict.fromkeys([*order, *alone]))
         plugins = [known[name](arguments.get(name)) for name in every]
         name = data.get("schedulerName", DEFAULT_SCHEDULER)
-        return cls(plugins, weights, name, int(own_percentage), points, off, frozenset(order))
+        return cls(plugins, weights, name, own_percentage, points, off, frozenset(order))
 
     @classmethod
-    def load(cls, configuration: Mapping[str, Any], *, own: Sequence[type[Plugin]] = ()) -> dict[str, Profile]:
+    def load(
+        cls, configuration: Mapping[str, Any], *, own: Sequence[type[Plugin]] = (), adaptive: bool = False
+    ) -> dict[str, Profile]:
         """All profiles of a KubeSchedulerConfiguration, by scheduler name.
 
         Args:
             configuration: the document, as a mapping. own: plugins of the user's.
+            adaptive: where the document has no percentageOfNodesToScore, take that of a cluster (0), not all nodes.
 
         Raises:
             KitError: for another kind, or two profiles of one name.
@@ -197,7 +200,9 @@ class Profile:
         kind = configuration.get("kind", "KubeSchedulerConfiguration")
         if kind != "KubeSchedulerConfiguration":
             raise KitError(f'kind: Invalid value: "{kind}": expected KubeSchedulerConfiguration')
-        percentage = int(configuration.get("percentageOfNodesToScore") or 0)
+        percentage = configuration.get("percentageOfNodesToScore")
+        if percentage is None and adaptive:
+            percentage = 0
         found: dict[str, Profile] = {}
         for i, one in enumerate(configuration.get("profiles") or [{}]):
             made = cls.from_configuration(one, own=own, percentage=percentage)
@@ -222,8 +227,7 @@ class Profile:
         """What is enabled by name at a point and for all points comes first, then the rest for all points, then those
         enabled only there. Source: framework runtime expandMultiPointPlugins."""
         assert self.everywhere is not None
-        # a Filter asks for the state that its PreFilter made, so that follows where it is enabled by itself
-        named = self.points.get(point) or (self.points.get("filter", []) if point == "pre_filter" else [])
+        named = self.points.get(point, [])
         places = {name: i for i, name in enumerate(named)}
         first = sorted((p for p in found if p.name in places), key=lambda p: places[p.name])
         override = [p for p in first if p.name in self.everywhere]

@@ -24,6 +24,7 @@ from kitlib.api.release import Release
 from kitlib.api.serialize import deepcopy
 from kitlib.scheduler.cycle import (
     FilterOutcome,
+    ScoreError,
     add_extender_scores,
     find_nodes_that_pass_extenders,
     find_nodes_that_pass_filters,
@@ -266,11 +267,15 @@ class Scheduler:
         outcome = find_nodes_that_pass_filters(profile, info, self.context, nominated)
         decision = Decision(pod, snapshot.names, self.release, filters=outcome)
         if not self.evaluate_nominated_node(pod, outcome):
-            decision.evaluated_nodes = take_sample(profile.percentage, outcome, self._start)
+            decision.evaluated_nodes = take_sample(profile.percentage, outcome, self._start, snapshot.search_order())
         find_nodes_that_pass_extenders(self.extenders, info, self.context, outcome)
         rows = outcome.feasible
         if len(rows):
-            decision.scores = prioritize_nodes(profile, info, self.context, rows)
+            try:
+                decision.scores = prioritize_nodes(profile, info, self.context, rows)
+            except ScoreError as error:
+                outcome.status = error.status
+                return decision
             add_extender_scores(self.extenders, info, self.context, decision.scores)
             decision.suggested_host = self._pick(decision)
         elif len(snapshot):
@@ -295,7 +300,7 @@ class Scheduler:
         row = self.snapshot.index.get(pod.status.nominated_node_name, -1)
         if row < 0 or row not in outcome.feasible:
             return False
-        outcome.sample = np.array([row], np.int64)
+        outcome.sample = outcome.evaluated = np.array([row], np.int64)
         return True
 
     def _gated(self, plugin: str) -> bool:
@@ -308,8 +313,6 @@ class Scheduler:
         assert decision.filters is not None
         rejected = decision.filters.status
         if rejected.code is Code.Error:
-            return
-        if not rejected.ok and not self.release.enabled("KitPostFilterAfterPreFilter"):
             return
         claims = self.release.enabled("DynamicResourceAllocation")
         if claims and not rejected.ok and rejected.plugin != dynamic_resources.NAME:

@@ -88,15 +88,26 @@ class Plugin:
     Args:
         arguments: from the profile's pluginConfig.
 
+    Attributes:
+        name: as configurations name it.
+        missing_state: what Filter says where PreFilter is switched off; "" = it can do without.
+        missing_score_state: what Score says where PreScore is switched off; "" = it can do without.
+
     Raises:
         KitError: with kube-scheduler's words, for arguments that it refuses of one of its own plugins.
     """
 
     name = ""
+    missing_state = ""
+    missing_score_state = ""
 
     def __init__(self, arguments: Mapping[str, Any] | None = None) -> None:
         self.arguments = dict(arguments or {})
         check_arguments(self.name, self.arguments, self.name)
+
+    def follows_pods(self, release: Release) -> bool:
+        """Whether preemption tells the plugin which pods it takes away on trial. Source: PreFilterExtensions."""
+        return False
 
     def concerns(self, pod: Pod) -> bool:
         """Whether Reserve to PostBind are to be asked about the pod at all."""

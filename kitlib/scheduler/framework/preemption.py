@@ -92,8 +92,7 @@ def preempt(
 ) -> Preemption:
     """Look for victims after a failed cycle.
 
-    A node where nobody would have to go is an error, not a candidate: since 1.36 the search does not count the pods
-    that are nominated there, which the failed cycle did count.
+    A node where nobody would have to go is an error, not a candidate.
 
     Source: Evaluator.Preempt, DryRunPreemption.
     """
@@ -102,6 +101,8 @@ def preempt(
         return Preemption(Code.Unschedulable, _message(context, refusal), eligible=False)
     table = context.snapshot
     statuses: Counter[str] = Counter()
+    if not outcome.status.ok and not context.release.enabled("KitPreFilterRejectsEveryNode"):
+        return _after_pre_filter(profile, info, context, outcome)
     promising = outcome.rows[outcome.codes[outcome.rows] == Code.Unschedulable]
     if outcome.prefilter_node_names is not None and not context.release.enabled("KitAbsentNodesHaveStatus"):
         absent = np.setdiff1d(np.arange(len(table)), outcome.rows)
@@ -109,8 +110,7 @@ def preempt(
     statuses[NOT_HELPFUL] += len(table) - len(promising)
     candidates: dict[str, Candidate] = {}
     errors: list[str] = []
-    promised = None if context.release.enabled("KitPreemptionIgnoresNominated") else nominated
-    by_resources = not promised and _only_resources_matter(profile, outcome)
+    by_resources = not nominated and _only_resources_matter(profile, outcome)
     known = table.remembered(("victims", info.signature, info.priority)) if by_resources else {}
     plugin = profile.post_filter()
     enough, harmless = (plugin or DefaultPreemption()).enough(len(table)), False
@@ -120,7 +120,7 @@ def preempt(
             if by_resources:
                 found = known[row] = victims_by_resources(info, context, row)
             else:
-                found = select_victims_on_node(profile, info, context, row, outcome, promised)
+                found = select_victims_on_node(profile, info, context, row, outcome, nominated)
         if isinstance(found, Status):
             statuses.update(found.reasons)
         elif not found.victims:
@@ -160,7 +160,9 @@ def pod_eligible_to_preempt_others(info: PodInfo, context: Context, outcome: Fil
 
 
 def _leaves_by_preemption(info: PodInfo, context: Context) -> bool:
-    if not info.terminating or not context.release.enabled("PodDisruptionConditions"):
+    rules = context.release
+    asked = rules.enabled("PodDisruptionConditions") and rules.enabled("KitWaitsForPreemptedOnly")
+    if not info.terminating or not asked:
         return info.terminating
     return any(
         c.type == "DisruptionTarget" and c.status == "True" and c.reason == "PreemptionByScheduler"
@@ -202,7 +204,7 @@ def select_victims_on_node(
                     table.remove(other)
                     victims.append(other)
                     violations += violates
-        return Candidate(row, table.names[row], tuple(sorted(victims, key=importance)), violations)
+        return Candidate(row, table.names[row], _ordered(victims, context), violations)
     finally:
         for other in list(table.pods[row].values()):
             table.remove(other)
@@ -254,7 +256,35 @@ def victims_by_resources(info: PodInfo, context: Context, row: int) -> Candidate
             else:
                 victims.append(other)
                 violations += violates
-    return Candidate(row, table.names[row], tuple(sorted(victims, key=importance)), violations)
+    return Candidate(row, table.names[row], _ordered(victims, context), violations)
+
+
+def _ordered(victims: Sequence[PodInfo], context: Context) -> tuple[PodInfo, ...]:
+    """The victims, the most important first; older releases leave those first whose budget would be violated."""
+    again = context.release.enabled("KitVictimsSortedAgain")
+    return tuple(sorted(victims, key=importance) if again else victims)
+
+
+def _after_pre_filter(profile: Profile, info: PodInfo, context: Context, outcome: FilterOutcome) -> Preemption:
+    """After a rejection by PreFilter 1.26 and 1.27 try every node, but have no states to follow a removal in.
+
+    Source: Evaluator.findCandidates, RunPreFilterExtensionRemovePod.
+    """
+    snapshot = context.snapshot
+    lower = [any(other.priority < info.priority for other in row.values()) for row in snapshot.pods]
+    following = [p for p in profile.at("pre_filter") if p.missing_state and p.follows_pods(context.release)]
+    lost = next((plugin for plugin in following if plugin.name not in outcome.states), None)
+    if lost is not None and any(lower):
+        return Preemption(
+            Code.Error, _message(context, f'running RemovePod on PreFilter plugin "{lost.name}": {lost.missing_state}')
+        )
+    counts: Counter[str] = Counter()
+    for row, name in enumerate(snapshot.names):
+        if lower[row]:
+            counts[NOT_HELPFUL] += 1
+        else:
+            counts[context.release.text("no_victims").format(node=name, pod=info.pod.name)] += 1
+    return Preemption(Code.Unschedulable, _message(context, fit_error(len(snapshot), counts, context.release)))
 
 
 def importance(info: PodInfo) -> tuple[int, datetime]:

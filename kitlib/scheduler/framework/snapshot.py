@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,9 @@ from kitlib.api.release import Release
 from kitlib.scheduler.framework.pod_info import HostPort, PodInfo, Term, amounts
 
 Column = NDArray[np.int64]
+_ZONES = ("failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone")
+_REGIONS = ("failure-domain.beta.kubernetes.io/region", "topology.kubernetes.io/region")
+"""Labels of a node's zone and region, in the order in which they are asked. Source: component-helpers GetZoneKey."""
 
 
 TERM_KINDS = ("required_affinity", "required_anti_affinity", "preferred_affinity", "preferred_anti_affinity")
@@ -79,6 +83,7 @@ class Snapshot:
         self._taints: tuple[NDArray[np.int32], list[tuple[Taint, ...]]] | None = None
         self._images: dict[str, dict[int, int]] | None = None
         self._order: Column = np.zeros(0, np.int64)
+        self._search_order: Column = np.zeros(0, np.int64)
         self._log: list[int] = []
         self._columns: dict[Hashable, tuple[int, tuple[NDArray[Any], ...]]] = {}
         self._counted: dict[Hashable, Counted] = {}
@@ -91,6 +96,18 @@ class Snapshot:
     def every_row(self) -> Column:
         """All row numbers."""
         return np.arange(len(self), dtype=np.int64)
+
+    def search_order(self) -> Column:
+        """All rows in the order in which nodes are tried: zone by zone in turn. Source: backend/cache nodeTree.list."""
+        if len(self._search_order) != len(self):
+            zones: dict[tuple[str, str], list[int]] = {}
+            for row, node in enumerate(self.nodes):
+                labels = node.metadata.labels
+                zone, region = (next((labels[k] for k in keys if k in labels), "") for keys in (_ZONES, _REGIONS))
+                zones.setdefault((region, zone), []).append(row)
+            rounds = zip_longest(*zones.values(), fillvalue=-1)
+            self._search_order = np.array([row for turn in rounds for row in turn if row >= 0], np.int64)
+        return self._search_order
 
     def name_order(self) -> Column:
         """Row -> its place among all names in alphabetical order."""
@@ -121,7 +138,7 @@ class Snapshot:
     def _forget(self) -> None:
         self.changes += 1
         self._labels, self._taints, self._images = {}, None, None
-        self._order = np.zeros(0, np.int64)
+        self._order = self._search_order = np.zeros(0, np.int64)
         self._log, self._columns, self._counted, self._remembered = [], {}, {}, {}
 
     # ------------------------------------------------------------------------------------------------ nodes

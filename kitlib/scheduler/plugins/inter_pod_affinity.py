@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kitlib.api.release import Release
 from kitlib.scheduler.framework.plugin import MAX_NODE_SCORE, SKIP, Context, Plugin, PreFilterResult, Scores
 from kitlib.scheduler.framework.pod_info import PodInfo, Term
 from kitlib.scheduler.framework.status import Code, Rows, Verdicts
@@ -40,6 +41,11 @@ class InterPodAffinity(Plugin):
     """Looks at other pods, through the places that they stand in."""
 
     name = "InterPodAffinity"
+    missing_state = 'error reading "PreFilterInterPodAffinity" from cycleState: not found'
+    missing_score_state = 'failed to read "PreScoreInterPodAffinity" from cycleState: not found'
+
+    def follows_pods(self, release: Release) -> bool:
+        return True
 
     def __init__(self, arguments: Mapping[str, Any] | None = None) -> None:
         super().__init__(arguments)

@@ -37,6 +37,7 @@ class NodeAffinity(Plugin):
     """
 
     name = "NodeAffinity"
+    missing_score_state = 'reading "PreScoreNodeAffinity" from cycleState: not found'
 
     def __init__(self, arguments: Mapping[str, Any] | None = None) -> None:
         super().__init__(arguments)

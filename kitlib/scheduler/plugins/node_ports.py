@@ -19,6 +19,7 @@ class NodePorts(Plugin):
     """Compares the pod's host ports with those taken on each node."""
 
     name = "NodePorts"
+    missing_state = 'reading "PreFilterNodePorts" from cycleState: not found'
 
     def pre_filter(self, info: PodInfo, context: Context) -> PreFilterResult:
         return PreFilterResult(info.host_ports or SKIP)

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from kitlib.api.core import Pod, TopologySpreadConstraint
 from kitlib.api.meta import LabelSelector, LabelSelectorRequirement
+from kitlib.api.release import Release
 from kitlib.api.selectors import LabelSelectorMatcher, repels_scheduling, untolerated_taint
 from kitlib.scheduler.framework.plugin import MAX_NODE_SCORE, SKIP, Context, Plugin, PreFilterResult, Scores
 from kitlib.scheduler.framework.pod_info import PodInfo
@@ -75,6 +76,11 @@ class PodTopologySpread(Plugin):
     """Counts matching pods per domain."""
 
     name = "PodTopologySpread"
+    missing_state = 'reading "PreFilterPodTopologySpread" from cycleState: not found'
+    missing_score_state = 'error reading "PreScorePodTopologySpread" from cycleState: not found'
+
+    def follows_pods(self, release: Release) -> bool:
+        return True
 
     def __init__(self, arguments: Mapping[str, Any] | None = None) -> None:
         super().__init__(arguments)

@@ -55,6 +55,7 @@ class VolumeBinding(Plugin):
     """Finds out on which nodes all claims can be served."""
 
     name = "VolumeBinding"
+    missing_state = "not found"
 
     def pre_filter(self, info: PodInfo, context: Context) -> PreFilterResult:
         used = claims_used(info.pod)

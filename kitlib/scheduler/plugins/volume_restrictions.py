@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from kitlib.api.core import Pod, Volume
+from kitlib.api.release import Release
 from kitlib.scheduler.framework.plugin import SKIP, Context, Plugin, PreFilterResult
 from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.status import Code, Rows, Status, Verdicts
@@ -23,6 +24,10 @@ class VolumeRestrictions(Plugin):
     """Compares the pod's disks with those of the pods on each node."""
 
     name = "VolumeRestrictions"
+    missing_state = 'cannot read "PreFilterVolumeRestrictions" from cycleState'
+
+    def follows_pods(self, release: Release) -> bool:
+        return release.enabled("KitVolumeRestrictionsTracksPods")
 
     def pre_filter(self, info: PodInfo, context: Context) -> PreFilterResult:
         disks = [volume for volume in info.pod.spec.volumes if _is_exclusive(volume)]

@@ -60,6 +60,7 @@ class DynamicResources(Plugin):
     """Finds devices for a pod's claims."""
 
     name = NAME
+    missing_state = "not found"
 
     def concerns(self, pod: Pod) -> bool:
         return bool(pod.spec.resource_claims)

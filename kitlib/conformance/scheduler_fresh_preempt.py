@@ -1,0 +1,8 @@
+"""Cases of one scheduling cycle in larger clusters: preemption."""
+
+from __future__ import annotations
+
+from kitlib.conformance._scheduler_fresh import INPUTS, check
+
+__all__ = ["FILE", "INPUTS", "check"]
+FILE = "scheduler_fresh_preempt"

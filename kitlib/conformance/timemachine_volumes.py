@@ -1,0 +1,8 @@
+"""Cases of older releases: claims and volumes."""
+
+from __future__ import annotations
+
+from kitlib.conformance.timemachine_named import INPUTS, check
+
+__all__ = ["FILE", "INPUTS", "check"]
+FILE = "timemachine_volumes"
