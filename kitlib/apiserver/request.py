@@ -137,3 +137,19 @@ def json_body(request: Request) -> Any:
     supported = "application/json, application/yaml, application/vnd.kubernetes.protobuf"
     message = f"the body of the request was in an unknown format - accepted media types include: {supported}"
     raise StatusError(415, message, "UnsupportedMediaType")
+
+
+def mapping(body: Any, field: str = "") -> dict[str, Any]:
+    """A body, or a field of it, as a mapping; absent counts as empty.
+
+    Raises:
+        StatusError: 400 where something else stands there.
+    """
+    value = body
+    if field:
+        value = mapping(body).get(field)
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise StatusError(400, f"{field or 'the object provided'}: expected a mapping, got {type(value).__name__}")
+    return value

@@ -18,11 +18,12 @@ from kitlib.api.serialize import from_dict, to_dict
 from kitlib.apiserver.field_validation import decode
 from kitlib.apiserver.managed_fields import Managers
 from kitlib.apiserver.patches import PATCH_TYPES, patched
-from kitlib.apiserver.request import Request, json_body
+from kitlib.apiserver.request import Request, json_body, mapping
+from kitlib.apiserver.required_fields import complete
 from kitlib.apiserver.resources import APIResource, ResourceTable
 from kitlib.apiserver.selectors import field_selector, label_selector
 from kitlib.apiserver.status import StatusError, of_error, success
-from kitlib.cluster.store.kinds import Resource, UnknownKind, resource, resource_by_rule
+from kitlib.cluster.store.kinds import Resource, UnknownKind, resource, resource_by_rule, resource_of
 
 Object = dict[str, Any]
 _EVENTS = "events.k8s.io"
@@ -48,11 +49,15 @@ class Rest:
         self._table: tuple[int, ResourceTable] | None = None
         self._definitions = 0
         self.warnings: list[str] = []
+        self._wires: dict[tuple[str, str, str], tuple[Any, dict[str, Object]]] = {}
         cluster.api.store.subscribe(self._on_change)
 
     def _on_change(self, event: Any) -> None:
         if event.object.kind == "CustomResourceDefinition":
             self._definitions += 1
+        if event.type == "DELETED":
+            meta = event.object.metadata
+            self._wires.pop((resource_of(event.object).plural, meta.namespace, meta.name), None)
 
     @property
     def resources(self) -> ResourceTable:
@@ -89,7 +94,7 @@ class Rest:
         matches = self.selector(served, request)
         kind, store = self.kind_of(served), self.cluster.api.store
         found = store.list(kind, namespace or None, copy=False)
-        items = [self.wire(served, obj) for obj in found]
+        items = [self.shared_wire(served, obj) for obj in found]
         items = sorted((one for one in items if matches(one)), key=_key)
         meta: Object = {"resourceVersion": str(self.version)}
         start = request.get("continue")
@@ -117,9 +122,23 @@ class Rest:
         """A stored object as this group and version shows it."""
         data = to_dict(obj)
         data["apiVersion"], data["kind"] = served.group_version, served.kind
+        if served.schema is None:
+            complete(served.kind, data)
         if served.plural == "events":
             return _event_of(served.group, data)
         return data
+
+    def shared_wire(self, served: APIResource, obj: Any) -> Object:
+        """As `wire`, made once for each version of an object: for lists and watches, which must not change it."""
+        meta = obj.metadata
+        key = (resource_of(obj).plural, meta.namespace, meta.name)
+        known = self._wires.get(key)
+        if known is None or known[0] is not obj:
+            known = self._wires[key] = (obj, {})
+        made = known[1].get(served.group_version)
+        if made is None:
+            made = known[1][served.group_version] = self.wire(served, obj)
+        return made
 
     # Writing.
 
@@ -175,12 +194,10 @@ class Rest:
 
     def delete(self, served: APIResource, namespace: str, name: str, request: Request) -> Object:
         """An object deleted, or marked where it has a grace period or finalizers."""
-        options = json_body(request) if request.body else {}
-        if not isinstance(options, dict):
-            raise StatusError(400, "DeleteOptions: expected an object")
+        options = mapping(json_body(request)) if request.body else {}
         live = self.get(served, namespace, name)
         for field, field_name in (("uid", "UID"), ("resourceVersion", "ResourceVersion")):
-            wanted = (options.get("preconditions") or {}).get(field)
+            wanted = mapping(options, "preconditions").get(field)
             if wanted and wanted != live["metadata"].get(field):
                 why = f"Precondition failed: {field_name} in precondition: {wanted}, {field_name} in object meta: "
                 why += str(live["metadata"].get(field))
@@ -191,7 +208,7 @@ class Rest:
         if grace is not None and (not isinstance(grace, int) or grace < 0):
             grace = 1 if isinstance(grace, int) else None
         policy = options.get("propagationPolicy") or request.get("propagationPolicy")
-        dry = request.dry_run or "All" in (options.get("dryRun") or [])
+        dry = request.dry_run or options.get("dryRun") == ["All"]
         with self.errors(served, name), self._undone_if(dry):
             self._delete(served, namespace, name, grace, policy)
         standing = self.cluster.api.store.find(self.kind_of(served), name, namespace)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from kitlib.apiserver.discovery import reviews
-from kitlib.apiserver.request import Request, Target, json_body
+from kitlib.apiserver.request import Request, Target, json_body, mapping
 from kitlib.apiserver.rest import Rest
 from kitlib.apiserver.status import StatusError
 
@@ -20,9 +20,7 @@ def answer(rest: Rest, target: Target, request: Request) -> dict[str, Any] | Non
         return None
     if request.method != "POST":
         raise StatusError(405, "the server does not allow this method on the requested resource", "MethodNotAllowed")
-    body = json_body(request)
-    if not isinstance(body, dict):
-        raise StatusError(400, "the object provided is unrecognized: expected a mapping")
+    body = mapping(json_body(request))
     kind = kinds[target.plural]
     made = {**body, "kind": kind, "apiVersion": f"{target.group}/{target.version}"}
     made.setdefault("metadata", {})

@@ -9,7 +9,7 @@ from typing import Any
 
 from kitlib.api.errors import KitError
 from kitlib.apiserver.patches import PATCH_TYPES, patched
-from kitlib.apiserver.request import Request, Target, json_body
+from kitlib.apiserver.request import Request, Target, json_body, mapping
 from kitlib.apiserver.resources import APIResource, Subresource
 from kitlib.apiserver.rest import Rest
 from kitlib.apiserver.status import StatusError, of_error, success
@@ -69,7 +69,7 @@ class Subresources:
             wanted = patched(scale, request)
         else:
             raise _not_allowed()
-        replicas = (wanted.get("spec") or {}).get("replicas", 0) if isinstance(wanted, dict) else None
+        replicas = mapping(wanted, "spec").get("replicas", 0)
         if not isinstance(replicas, int) or isinstance(replicas, bool):
             raise StatusError(400, "spec.replicas: expected an integer")
         if replicas < 0:
@@ -82,9 +82,8 @@ class Subresources:
     # Pods.
 
     def _bind(self, served: APIResource, target: Target, request: Request) -> Result:
-        body = json_body(request)
-        node = ((body.get("target") or {}).get("name") or "") if isinstance(body, dict) else ""
-        if not node:
+        node = mapping(json_body(request), "target").get("name")
+        if not isinstance(node, str) or not node:
             raise StatusError(422, f'Binding "{target.name}" is invalid: target.name: Required value', "Invalid")
         if not request.dry_run:
             with self._rest.errors(served, target.name):
@@ -94,9 +93,8 @@ class Subresources:
 
     def _evict(self, served: APIResource, target: Target, request: Request) -> Result:
         self._rest.get(served, target.namespace, target.name)
-        body = json_body(request)
-        options = (body.get("deleteOptions") or {}) if isinstance(body, dict) else {}
-        if request.dry_run or "All" in (options.get("dryRun") or []):
+        options = mapping(json_body(request), "deleteOptions")
+        if request.dry_run or options.get("dryRun") == ["All"]:
             return 201, success()
         try:
             self._rest.cluster.evict(target.name, target.namespace)

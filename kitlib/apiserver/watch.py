@@ -97,7 +97,9 @@ class WatchStream:
     def _objects(self) -> list[dict[str, Any]]:
         served, store = self._served, self._rest.cluster.api.store
         found = store.list(self._rest.kind_of(served), self._namespace or None, copy=False)
-        return [self._rest.wire(served, obj) for obj in found if not self._name or obj.metadata.name == self._name]
+        return [
+            self._rest.shared_wire(served, obj) for obj in found if not self._name or obj.metadata.name == self._name
+        ]
 
     def _concerns(self, obj: Any) -> bool:
         meta = obj.metadata
@@ -114,7 +116,7 @@ class WatchStream:
             try:
                 for event in store.changes(self._seen):
                     if self._concerns(event.object):
-                        self._take(event.type, self._rest.wire(self._served, event.object))
+                        self._take(event.type, self._rest.shared_wire(self._served, event.object))
             except Gone as error:
                 self._error(StatusError(410, str(error), "Expired"))
             self._seen = store.version

@@ -1,0 +1,102 @@
+"""Fields that the API writes even where they are empty: strict clients insist on them.
+
+Source: fields of k8s.io/api types without `omitempty`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+_STATUSES = {"image": "", "imageID": "", "lastState": {}, "ready": False, "restartCount": 0, "state": {}}
+_POD_SPEC = {"containers[]": {"resources": {}}, "initContainers[]": {"resources": {}}}
+_SYSTEM_INFO = (
+    *("architecture", "bootID", "containerRuntimeVersion", "kernelVersion", "kubeProxyVersion", "kubeletVersion"),
+    *("machineID", "operatingSystem", "osImage", "systemUUID"),
+)
+_DAEMON_SET = ("currentNumberScheduled", "desiredNumberScheduled", "numberMisscheduled", "numberReady")
+_BUDGET = ("currentHealthy", "desiredHealthy", "disruptionsAllowed", "expectedPods")
+
+
+def _template(path: str) -> dict[str, dict[str, Any]]:
+    below = {f"{path}.spec.{place}": fields for place, fields in _POD_SPEC.items()}
+    return {path: {"metadata": {}, "spec": {}}, **below}
+
+
+REQUIRED: dict[str, dict[str, dict[str, Any]]] = {
+    "Pod": {
+        "": {"spec": {}, "status": {}},
+        **{f"spec.{place}": fields for place, fields in _POD_SPEC.items()},
+        "status.containerStatuses[]": _STATUSES,
+        "status.initContainerStatuses[]": _STATUSES,
+        "status.ephemeralContainerStatuses[]": _STATUSES,
+    },
+    "Node": {
+        "": {"spec": {}, "status": {}},
+        "status": {"nodeInfo": {}},
+        "status.nodeInfo": dict.fromkeys(_SYSTEM_INFO, ""),
+        "spec.taints[]": {"effect": "", "key": ""},
+    },
+    "Deployment": {"": {"status": {}}, "spec": {"strategy": {}}, **_template("spec.template")},
+    "ReplicaSet": {"": {"status": {}}, "status": {"replicas": 0}, **_template("spec.template")},
+    "StatefulSet": {
+        "": {"status": {}},
+        "spec": {"serviceName": "", "updateStrategy": {}},
+        "status": {"availableReplicas": 0, "replicas": 0},
+        **_template("spec.template"),
+    },
+    "DaemonSet": {
+        "": {"status": {}},
+        "spec": {"updateStrategy": {}},
+        "status": dict.fromkeys(_DAEMON_SET, 0),
+        **_template("spec.template"),
+    },
+    "ReplicationController": {"": {"status": {}}, "status": {"replicas": 0}},
+    "Job": {"": {"status": {}}, **_template("spec.template")},
+    "CronJob": {"": {"status": {}}, "spec.jobTemplate": {"metadata": {}, "spec": {}}},
+    "PodDisruptionBudget": {"": {"status": {}}, "status": dict.fromkeys(_BUDGET, 0)},
+    "HorizontalPodAutoscaler": {
+        "": {"status": {}},
+        "status": {"currentMetrics": None, "desiredReplicas": 0},
+    },
+    "Service": {"": {"status": {"loadBalancer": {}}}},
+    "Namespace": {"": {"spec": {}, "status": {}}},
+    "PersistentVolumeClaim": {"": {"status": {}}, "spec": {"resources": {}}},
+    "PersistentVolume": {"": {"status": {}}},
+    "Ingress": {"": {"status": {"loadBalancer": {}}}},
+    "ResourceQuota": {"": {"spec": {}, "status": {}}},
+    "ClusterRole": {"": {"rules": None}},
+    "Role": {"": {"rules": None}},
+    "PriorityClass": {"": {"value": 0}},
+    "Event": {
+        "": {
+            "eventTime": None,
+            "firstTimestamp": None,
+            "lastTimestamp": None,
+            "reportingComponent": "",
+            "reportingInstance": "",
+            "source": {},
+        }
+    },
+}
+"""Kind -> path (`a.b[]` = each item of the list) -> fields with the values that stand for "empty"."""
+
+
+def complete(kind: str, data: dict[str, Any]) -> dict[str, Any]:
+    """The object with the fields that its kind always has; changed in place."""
+    for path, fields in REQUIRED.get(kind, {}).items():
+        for place in _places(data, path):
+            for name, empty in fields.items():
+                if name not in place:
+                    place[name] = dict(empty) if isinstance(empty, dict) else empty
+    return data
+
+
+def _places(data: dict[str, Any], path: str) -> Iterator[dict[str, Any]]:
+    found: list[Any] = [data]
+    for step in filter(None, path.split(".")):
+        name = step.removesuffix("[]")
+        found = [one[name] for one in found if isinstance(one, dict) and name in one]
+        if step.endswith("[]"):
+            found = [item for items in found if isinstance(items, list) for item in items]
+    yield from (one for one in found if isinstance(one, dict))
