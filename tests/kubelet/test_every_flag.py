@@ -181,7 +181,7 @@ def test_every_setting_is_in_the_table() -> None:
         "fail_swap_on",  # decide only whether the kubelet starts: among the refusals
         "fail_cgroup_v1",
         "reserved_memory",  # together with memory_manager_policy
-        "cpu_manager_reconcile_period",  # in tests/cluster/test_shared_cpus.py
+        "cpu_manager_reconcile_period",  # in tests/cluster/nodes/test_simulated_shared_cpus.py
         "back_off_base",  # the kit's own, no setting of the kubelet
     }
     subjects = (

@@ -1,0 +1,76 @@
+"""How modules may know each other: no module reads another one's private names."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PUBLIC_UNDERSCORES = {
+    *("_replace", "_asdict", "_fields", "_make"),  # of named tuples
+    *("_repr_html_", "_repr_mimebundle_", "_repr_png_"),  # IPython's protocol
+    "_exit",  # os._exit: the way to end a process without its clean-up
+}
+ALLOWED = {
+    ("kitlib/charts/quick_start.py", "_not_importable"): "plotly has no public way to leave out an optional import",
+    ("kitlib/node/real/engine.py", "_version"): "the Docker SDK negotiates the version of its API there only",
+    ("kitlib/node/real/watchdog.py", "_signal"): "the C part of `signal`, which loads a third of the whole",
+    ("kitlib/cluster/control_plane/container/wire.py", "_of"): "the constructor that a pickled Quantity names",
+}
+"""(file, name) -> why there is no public one."""
+
+
+def modules() -> dict[str, Path]:
+    found = {}
+    for path in sorted((ROOT / "kitlib").rglob("*.py")):
+        name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        found[name.removesuffix(".__init__")] = path
+    return found
+
+
+def defined(tree: ast.Module) -> set[str]:
+    """Every name that a module itself gives to something: functions, variables, attributes of `self`."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            found.add(node.name)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found.add(node.id)
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and _is_self(node.value):
+            found.add(node.attr)
+    return found
+
+
+def _is_self(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id in ("self", "cls")
+
+
+def _is_private(name: str) -> bool:
+    return name.startswith("_") and not name.startswith("__") and name not in PUBLIC_UNDERSCORES
+
+
+def foreign(tree: ast.Module, package: str) -> Iterator[tuple[str, int]]:
+    """Private names that a module takes from somewhere else, and their lines."""
+    own = defined(tree)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and _is_private(node.attr) and node.attr not in own:
+            base = node.value
+            inherited = isinstance(base, ast.Call) and isinstance(base.func, ast.Name) and base.func.id == "super"
+            if not inherited and not _is_self(base):
+                yield node.attr, node.lineno
+        elif (isinstance(node, ast.ImportFrom) and node.module != package) or isinstance(node, ast.Import):
+            yield from ((alias.name, node.lineno) for alias in node.names if _is_private(alias.name))
+
+
+def test_no_module_uses_a_private_name_of_another_one() -> None:
+    found, used = [], set()
+    for name, path in modules().items():
+        place = str(path.relative_to(ROOT))
+        for private, line in foreign(ast.parse(path.read_text()), name.rpartition(".")[0]):
+            if (place, private) in ALLOWED:
+                used.add((place, private))
+            else:
+                found.append(f"{place}:{line}: {private}")
+    assert not found, "\n".join(found)
+    assert used == set(ALLOWED), f"explained, but not used any more: {set(ALLOWED) - used}"
