@@ -118,17 +118,17 @@ def test_a_little_less_than_everything_is_missed_in_every_second_period():
 
 def test_a_cgroup_with_nobody_to_run_gives_back_what_it_took_but_for_a_millisecond():
     """Else the pod would carry up to 5 ms from period to period, and its own limit would never be met."""
-    pod = ticks._Queue(Busy(1024, quota=30 * MS), None)
-    assert pod.take(5 * MS) and (pod.left, pod.pool) == (5 * MS, 25 * MS)
-    pod.left -= 1_500_000
-    pod.give_back()
-    assert (pod.left, pod.pool) == (1 * MS, 27_500_000)
-    pod.left = 400_000
-    pod.give_back()
-    assert (pod.left, pod.pool) == (400_000, 27_500_000)
-    free = ticks._Queue(Busy(1024), None)
-    free.give_back()
-    assert (free.left, free.pool) == (0, 0)
+    pod = ticks.CfsRq(Busy(1024, quota=30 * MS), None)
+    assert pod.assign_cfs_rq_runtime(5 * MS) and (pod.runtime_remaining, pod.pool) == (5 * MS, 25 * MS)
+    pod.runtime_remaining -= 1_500_000
+    pod.return_cfs_rq_runtime()
+    assert (pod.runtime_remaining, pod.pool) == (1 * MS, 27_500_000)
+    pod.runtime_remaining = 400_000
+    pod.return_cfs_rq_runtime()
+    assert (pod.runtime_remaining, pod.pool) == (400_000, 27_500_000)
+    free = ticks.CfsRq(Busy(1024), None)
+    free.return_cfs_rq_runtime()
+    assert (free.runtime_remaining, free.pool) == (0, 0)
 
 
 @pytest.mark.parametrize("period", [10, 30, 50, 100, 250])

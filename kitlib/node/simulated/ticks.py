@@ -9,8 +9,8 @@ period of 100 ms is 25 ticks, and at its end the quotas are filled again just be
 
 What is followed, on a queue for every cgroup and with virtual time as its order:
 
-* charge: a thread that has run moves on in virtual time by what it ran, divided by its weight; so does every cgroup
-  above it. A cgroup with a quota takes 5 ms at a time from it, and what it owes.
+* charge: a thread that has run moves on in virtual time by what it ran, divided by its weight; so does every
+  cgroup above it. A cgroup with a quota takes 5 ms at a time from it, and what it owes.
 * tick: whoever has run longer than its slice, or is ahead of the next one by more than that, makes room.
 * throttle: a cgroup that has used up its quota leaves the queue, and the cgroups above it that have nobody else; these
   give back what they have taken of their own quota, but for 1 ms.
@@ -99,69 +99,87 @@ def run(root: Busy, cores: int = 1) -> tuple[Outcome, ...]:
     return tuple(found)
 
 
-class _Entity:
-    """A thread, or a cgroup as its parent sees it; `ran` when it was last chosen is `chosen_at`."""
+class _SchedEntity:
+    """A thread, or a cgroup as its parent sees it; its names are those of `struct sched_entity`."""
 
-    __slots__ = ("chosen_at", "parent", "queued", "ran", "virtual", "weight")
+    __slots__ = ("parent", "prev_sum_exec_runtime", "queued", "sum_exec_runtime", "vruntime", "weight")
 
-    def __init__(self, weight: int, parent: _Queue | None) -> None:
+    def __init__(self, weight: int, parent: CfsRq | None) -> None:
         self.weight, self.parent = weight, parent
-        self.virtual = self.ran = self.chosen_at = 0
+        self.vruntime = self.sum_exec_runtime = self.prev_sum_exec_runtime = 0
         self.queued = False
 
 
-class _Queue(_Entity):
+class CfsRq(_SchedEntity):
     """A cgroup: who stands in it, who of them runs, and what is left of its quota.
 
-    `floor` is the virtual time of whoever has had least; it never falls. `left` has been taken from the quota and not
-    been used, below 0 it is owed; `pool` is what can still be taken until the period `ends`.
+    `min_vruntime` is the virtual time of whoever has had least; it never falls. `runtime_remaining` has been taken
+    from the quota and not been used, below 0 it is owed; `pool` is what can still be taken until the period `ends`.
     """
 
     __slots__ = (
-        "ends", "floor", "held", "held_since", "left", "load", "members", "period", "periods", "pool", "quota",
-        "running", "threads", "throttled", "throttles",
+        "ends",
+        "held",
+        "held_since",
+        "load",
+        "members",
+        "min_vruntime",
+        "period",
+        "periods",
+        "pool",
+        "quota",
+        "running",
+        "runtime_remaining",
+        "threads",
+        "throttled",
+        "throttles",
     )  # fmt: skip
 
-    def __init__(self, busy: Busy, parent: _Queue | None) -> None:
+    def __init__(self, busy: Busy, parent: CfsRq | None) -> None:
         super().__init__(max(busy.weight, 2), parent)
-        self.members: list[_Entity] = []
-        self.running: _Entity | None = None
-        self.floor = self.load = self.threads = 0
+        self.members: list[_SchedEntity] = []
+        self.running: _SchedEntity | None = None
+        self.min_vruntime = self.load = self.threads = 0
         self.quota, self.period, self.ends = busy.quota, busy.period, busy.period
-        self.pool, self.left, self.throttled = busy.quota, 0, False
+        self.pool, self.runtime_remaining, self.throttled = busy.quota, 0, False
         self.periods = self.throttles = self.held = self.held_since = 0
 
     def counted(self, now: int) -> tuple[int, int, int, int]:
         """Time that it ran, periods, throttled ones, time that it was throttled."""
-        return self.ran, self.periods, self.throttles, self.held + (now - self.held_since if self.throttled else 0)
+        return (
+            self.sum_exec_runtime,
+            self.periods,
+            self.throttles,
+            self.held + (now - self.held_since if self.throttled else 0),
+        )
 
-    def waiting(self) -> Iterator[_Entity]:
+    def waiting(self) -> Iterator[_SchedEntity]:
         """Who is queued and does not run."""
         return (one for one in self.members if one.queued and one is not self.running)
 
-    def hungriest(self) -> _Entity | None:
+    def pick_next_entity(self) -> _SchedEntity | None:
         """Who of them has had least: it is next."""
-        return min(self.waiting(), key=lambda one: one.virtual, default=None)
+        return min(self.waiting(), key=lambda one: one.vruntime, default=None)
 
-    def raise_floor(self) -> None:
-        """The floor follows whoever has had least."""
-        behind = [one.virtual for one in self.members if one.queued]
+    def update_min_vruntime(self) -> None:
+        """The min_vruntime follows whoever has had least."""
+        behind = [one.vruntime for one in self.members if one.queued]
         if behind:
-            self.floor = max(self.floor, min(behind))
+            self.min_vruntime = max(self.min_vruntime, min(behind))
 
-    def take(self, wanted: int) -> bool:
+    def assign_cfs_rq_runtime(self, wanted: int) -> bool:
         """Take from the quota until so much is at hand; whether anything is."""
-        taken = min(self.pool, wanted - self.left)
+        taken = min(self.pool, wanted - self.runtime_remaining)
         self.pool -= taken
-        self.left += taken
-        return self.left > 0
+        self.runtime_remaining += taken
+        return self.runtime_remaining > 0
 
-    def give_back(self) -> None:
+    def return_cfs_rq_runtime(self) -> None:
         """Nobody in it can run: almost all that was taken goes back, and is gone with the period."""
-        slack = self.left - KEPT
+        slack = self.runtime_remaining - KEPT
         if self.quota and slack > 0:
             self.pool += slack
-            self.left = KEPT
+            self.runtime_remaining = KEPT
 
 
 class _Processor:
@@ -170,23 +188,23 @@ class _Processor:
     def __init__(self, root: Busy, factor: int) -> None:
         self.now = self._charged = 0
         self._latency, self._granularity = LATENCY * factor, GRANULARITY * factor
-        self.cgroups: list[_Queue] = []
-        self._limited: list[_Queue] = []
+        self.cgroups: list[CfsRq] = []
+        self._limited: list[CfsRq] = []
         self._root = self._add(root, None)
-        self._choose()
+        self._pick_next_task_fair()
 
-    def _add(self, busy: Busy, parent: _Queue | None) -> _Queue:
+    def _add(self, busy: Busy, parent: CfsRq | None) -> CfsRq:
         """A cgroup with its threads and those below; everybody is there from the start."""
-        queue = _Queue(busy, parent)
+        queue = CfsRq(busy, parent)
         if parent is not None:
             parent.members.append(queue)
         self.cgroups.append(queue)
         for below in busy.below:
             self._add(below, queue)
         for _ in range(busy.threads):
-            thread = _Entity(THREAD_WEIGHT, queue)
+            thread = _SchedEntity(THREAD_WEIGHT, queue)
             queue.members.append(thread)
-            self._enqueue(thread, 1)
+            self._enqueue_task_fair(thread, 1)
         if queue.quota:  # the timer of the lower one is started first, and filled first in every period
             self._limited.append(queue)
         return queue
@@ -200,55 +218,55 @@ class _Processor:
                 self.now = due
                 ending = [queue for queue in self._limited if queue.ends == due]
                 for queue in ending:
-                    self._refill(queue)
+                    self._do_sched_cfs_period_timer(queue)
                 if self._root.running is None:
-                    self._choose()
+                    self._pick_next_task_fair()
                 late = FILLING * len(ending) if due == tick else 0
             self.now = tick + late
-            if self._tick():
-                self._reschedule()
+            if self._task_tick_fair():
+                self._schedule()
 
-    def _chain(self) -> list[_Entity]:
+    def _chain(self) -> list[_SchedEntity]:
         """Who runs at each level, the thread last."""
-        found: list[_Entity] = []
-        queue: _Entity = self._root
-        while isinstance(queue, _Queue) and queue.running is not None:
+        found: list[_SchedEntity] = []
+        queue: _SchedEntity = self._root
+        while isinstance(queue, CfsRq) and queue.running is not None:
             found.append(queue.running)
             queue = queue.running
         return found
 
-    def _charge(self) -> bool:
+    def _update_curr(self) -> bool:
         """What has run since the last time is paid for; whether a quota is used up."""
         passed, self._charged = self.now - self._charged, self.now
         used_up = False
         if self._root.running is not None:
-            self._root.ran += passed
+            self._root.sum_exec_runtime += passed
         for one in self._chain():
             queue = one.parent
             assert queue is not None
-            one.ran += passed
-            one.virtual += passed * THREAD_WEIGHT // one.weight
-            queue.raise_floor()
+            one.sum_exec_runtime += passed
+            one.vruntime += passed * THREAD_WEIGHT // one.weight
+            queue.update_min_vruntime()
             if queue.quota:
-                queue.left -= passed
-                used_up |= queue.left <= 0 and not queue.take(SLICE)
+                queue.runtime_remaining -= passed
+                used_up |= queue.runtime_remaining <= 0 and not queue.assign_cfs_rq_runtime(SLICE)
         return used_up
 
-    def _tick(self) -> bool:
+    def _task_tick_fair(self) -> bool:
         """Whether whoever runs is to make room."""
-        change = self._charge()
+        change = self._update_curr()
         for one in reversed(self._chain()):
             queue = one.parent
-            other = queue.hungriest() if queue is not None else None
+            other = queue.pick_next_entity() if queue is not None else None
             if other is None:
                 continue
-            slice_ = self._slice(one)
-            ran = one.ran - one.chosen_at
-            if ran > slice_ or (ran >= self._granularity and one.virtual - other.virtual > slice_):
+            slice_ = self._sched_slice(one)
+            ran = one.sum_exec_runtime - one.prev_sum_exec_runtime
+            if ran > slice_ or (ran >= self._granularity and one.vruntime - other.vruntime > slice_):
                 change = True
         return change
 
-    def _slice(self, one: _Entity) -> int:
+    def _sched_slice(self, one: _SchedEntity) -> int:
         """How long it may run at a time: its part of the latency at every level, within bounds."""
         part = max(self._latency, self._root.threads * self._granularity)
         entity = one
@@ -257,42 +275,42 @@ class _Processor:
             entity = entity.parent
         return min(max(part, self._granularity), self._latency)
 
-    def _reschedule(self) -> None:
+    def _schedule(self) -> None:
         """From the root down: throttle whose quota is used up; where somebody else has had less, he runs."""
-        queue: _Entity = self._root
-        while isinstance(queue, _Queue) and queue.running is not None:
-            if self._throttle(queue):
-                self._leave(self._root)
+        queue: _SchedEntity = self._root
+        while isinstance(queue, CfsRq) and queue.running is not None:
+            if self._throttle_cfs_rq(queue):
+                self._put_prev_task_fair(self._root)
                 break
-            other = queue.hungriest()
-            if other is not None and other.virtual <= queue.running.virtual:
-                self._leave(queue)
-                queue.running, other.chosen_at = other, other.ran
+            other = queue.pick_next_entity()
+            if other is not None and other.vruntime <= queue.running.vruntime:
+                self._put_prev_task_fair(queue)
+                queue.running, other.prev_sum_exec_runtime = other, other.sum_exec_runtime
                 break
             queue = queue.running
-        self._choose()
+        self._pick_next_task_fair()
 
-    def _leave(self, queue: _Queue) -> None:
+    def _put_prev_task_fair(self, queue: CfsRq) -> None:
         """Nobody runs in a cgroup any more, nor in those below that ran; from the bottom up they may be throttled."""
         running, queue.running = queue.running, None
-        if isinstance(running, _Queue):
-            self._leave(running)
-        self._throttle(queue)
+        if isinstance(running, CfsRq):
+            self._put_prev_task_fair(running)
+        self._throttle_cfs_rq(queue)
 
-    def _choose(self) -> None:
+    def _pick_next_task_fair(self) -> None:
         """Wherever nobody runs in a cgroup that is to run: whoever has had least."""
-        queue: _Entity = self._root
-        while isinstance(queue, _Queue):
+        queue: _SchedEntity = self._root
+        while isinstance(queue, CfsRq):
             if queue.running is None:
-                one = queue.hungriest()
+                one = queue.pick_next_entity()
                 if one is None:
                     return
-                queue.running, one.chosen_at = one, one.ran
+                queue.running, one.prev_sum_exec_runtime = one, one.sum_exec_runtime
             queue = queue.running
 
-    def _throttle(self, queue: _Queue) -> bool:
+    def _throttle_cfs_rq(self, queue: CfsRq) -> bool:
         """Take a cgroup out of the queues above if its quota is used up; whether it was."""
-        if not queue.quota or queue.left > 0 or queue.throttled or queue.take(1):
+        if not queue.quota or queue.runtime_remaining > 0 or queue.throttled or queue.assign_cfs_rq_runtime(1):
             return False
         queue.throttled, queue.held_since = True, self.now
         one, leaves = queue, queue.queued
@@ -300,23 +318,23 @@ class _Processor:
             if leaves:
                 one.queued = False
                 parent.load -= one.weight
-                parent.raise_floor()
+                parent.update_min_vruntime()
                 leaves = not parent.load
                 if leaves:
-                    parent.give_back()
+                    parent.return_cfs_rq_runtime()
             parent.threads -= queue.threads
             if parent.throttled:
                 break
             one = parent
         return True
 
-    def _enqueue(self, entity: _Entity, threads: int) -> None:
+    def _enqueue_task_fair(self, entity: _SchedEntity, threads: int) -> None:
         """Take a place in every queue above, as far as one is not held there already."""
         one, comes = entity, True
         while (parent := one.parent) is not None:
             comes = comes and not one.queued
             if comes:
-                one.virtual = max(one.virtual, parent.floor - self._latency // 2)
+                one.vruntime = max(one.vruntime, parent.min_vruntime - self._latency // 2)
                 one.queued = True
                 parent.load += one.weight
             parent.threads += threads
@@ -324,16 +342,16 @@ class _Processor:
                 break
             one = parent
 
-    def _refill(self, queue: _Queue) -> None:
+    def _do_sched_cfs_period_timer(self, queue: CfsRq) -> None:
         """A new period of a cgroup begins."""
         queue.ends += queue.period
         queue.periods += 1
         queue.throttles += queue.throttled
         queue.pool = queue.quota
         if queue.throttled:
-            self._charge()
-            if queue.take(1):
+            self._update_curr()
+            if queue.assign_cfs_rq_runtime(1):
                 queue.throttled = False
                 queue.held += self.now - queue.held_since
                 if queue.load:
-                    self._enqueue(queue, queue.threads)
+                    self._enqueue_task_fair(queue, queue.threads)

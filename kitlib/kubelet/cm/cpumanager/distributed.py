@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from kitlib.kubelet.cm.cpumanager.packed import Accumulator, CPUManagerError, take_packed, too_few
+from kitlib.kubelet.cm.cpumanager.packed import Accumulator, CPUManagerError, take_by_topology_numa_packed, too_few
 from kitlib.kubelet.cm.cpumanager.topology import CPUTopology
 
 
@@ -27,7 +27,7 @@ class _Choice(NamedTuple):
         return self.memory[: self.length]
 
 
-def take_distributed(
+def take_by_topology_numa_distributed(
     topology: CPUTopology, available: Iterable[int], needed: int, group: int, *, spread: bool = False
 ) -> frozenset[int]:
     """Processors for a request, distributed over NUMA nodes.
@@ -42,7 +42,7 @@ def take_distributed(
     """
     available = frozenset(available)
     if needed % group:
-        return take_packed(topology, available, needed, spread=spread)
+        return take_by_topology_numa_packed(topology, available, needed, spread=spread)
     found = Accumulator(topology, available, needed)
     if found.done:
         return frozenset()
@@ -69,13 +69,15 @@ def take_distributed(
             what = "not enough" if found.needed > 0 else "too many"
             raise CPUManagerError(f"accounting error, {what} CPUs allocated, remaining: {found.needed}")
         return frozenset(found.taken)
-    return take_packed(topology, available, needed, spread=spread)
+    return take_by_topology_numa_packed(topology, available, needed, spread=spread)
 
 
 def _from(found: Accumulator, node: int, count: int, spread: bool) -> frozenset[int]:
     """So many of a node's free processors; none where it has too few."""
     here = found.topology.split("numa", found.free).get(node, ())
-    return take_packed(found.topology, here, count, spread=spread) if count <= len(here) else frozenset()
+    return (
+        take_by_topology_numa_packed(found.topology, here, count, spread=spread) if count <= len(here) else frozenset()
+    )
 
 
 def _node_range(topology: CPUTopology, available_nodes: int, needed: int, group: int) -> tuple[int, int]:

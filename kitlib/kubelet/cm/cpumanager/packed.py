@@ -112,7 +112,7 @@ class Accumulator:
             self.take([cpu])
 
 
-def take_packed(
+def take_by_topology_numa_packed(
     topology: CPUTopology, available: Iterable[int], needed: int, *, spread: bool = False, by_cache: bool = False
 ) -> frozenset[int]:
     """Processors for a request, packed.

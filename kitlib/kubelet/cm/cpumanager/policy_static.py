@@ -15,8 +15,8 @@ from functools import partial
 from kitlib.api.core import Container, Pod, ResourceList
 from kitlib.api.podresources import containers_of
 from kitlib.api.release import Release
-from kitlib.kubelet.cm.cpumanager.distributed import take_distributed
-from kitlib.kubelet.cm.cpumanager.packed import CPUManagerError, take_packed
+from kitlib.kubelet.cm.cpumanager.distributed import take_by_topology_numa_distributed
+from kitlib.kubelet.cm.cpumanager.packed import CPUManagerError, take_by_topology_numa_packed
 from kitlib.kubelet.cm.cpumanager.topology import CPUTopology
 from kitlib.kubelet.cm.pod_level import partition, pool_problem
 from kitlib.kubelet.cm.topologymanager.hints import EmptyPodSharedPoolError, TopologyHint, node_sets
@@ -326,9 +326,9 @@ class StaticPolicy:
         spread = self._on("distribute-cpus-across-cores")
         if self._on("distribute-cpus-across-numa"):
             group = self.topology.size("core") if self._on("full-pcpus-only") else 1
-            return take_distributed(self.topology, available, count, group, spread=spread)
+            return take_by_topology_numa_distributed(self.topology, available, count, group, spread=spread)
         by_cache = self._on("prefer-align-cpus-by-uncorecache")
-        return take_packed(self.topology, available, count, spread=spread, by_cache=by_cache)
+        return take_by_topology_numa_packed(self.topology, available, count, spread=spread, by_cache=by_cache)
 
     # -------------------------------------------------------------------------------------------------- hints
 
