@@ -1,4 +1,10 @@
-"""10,000 pods turned into desired cgroup configurations: the aim is under 1 s."""
+"""10,000 pods turned into desired cgroup configurations: the aim is under 1 s on an idle machine.
+
+The bound is a ratio to a reference measured in the same run, 10,000 times a small dictionary copied and summed.
+"""
+
+import statistics
+import time
 
 import pytest
 
@@ -10,6 +16,17 @@ from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.config.machine import MachineInfo
 
 PODS = 10_000
+LEAST, MOST = 2.0, 28.0
+"""Bounds of the ratio; 10.8 and 11.2 were measured on a machine with other work."""
+
+
+def reference() -> int:
+    """A fixed piece of plain Python: what a machine that is twice as slow takes twice as long for."""
+    total = 0
+    for i in range(PODS):
+        amounts = {f"r{n}": i + n for n in range(20)}
+        total += sum(dict(amounts).values())
+    return total
 
 
 def pod(i: int) -> Pod:
@@ -30,5 +47,19 @@ def pod(i: int) -> Pod:
 def test_ten_thousand_pods_to_cgroup_configs(benchmark, version):
     pods = [pod(i) for i in range(PODS)]
     rules = Desired(NodeConfig(machine=MachineInfo.declare(64, "256Gi")), version)
-    made = benchmark.pedantic(lambda: [rules.pod_level(p) for p in pods], rounds=3, warmup_rounds=1)
-    assert len(made) == PODS
+    references, taken = [], []
+
+    def once():
+        began = time.perf_counter()
+        reference()
+        between = time.perf_counter()
+        made.append(len([rules.pod_level(p) for p in pods]))
+        references.append(between - began)
+        taken.append(time.perf_counter() - between)
+
+    made = []
+    benchmark.pedantic(once, rounds=3, warmup_rounds=1)
+    ratio = statistics.median(taken) / statistics.median(references)
+    print(f"\n{PODS} pods: {statistics.median(taken):.2f} s, {ratio:.1f} times the reference")
+    assert set(made) == {PODS}
+    assert LEAST < ratio < MOST

@@ -1,7 +1,11 @@
-"""A thousand pods live on one simulated node for ten minutes: the aim is under 5 s, everything included."""
+"""A thousand pods live on one simulated node for ten minutes: the aim is under 5 s on an idle machine, all included.
+
+The bound is a ratio to a reference measured in the same run: a fixed piece of plain Python.
+"""
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -10,6 +14,19 @@ from kitlib.cluster import Cluster
 from kitlib.cluster.control_plane.simulated import SimulatedCluster
 
 PODS, SECONDS = 1_000, 600
+LEAST, MOST = 0.8, 20.0
+"""Bounds of the ratio; 4.0 to 8.1 were measured on a machine with other work."""
+
+
+def reference() -> int:
+    """A fixed piece of plain Python: what a machine that is twice as slow takes twice as long for."""
+    total = 0
+    for i in range(100_000):
+        amounts = {f"r{n}": i + n for n in range(20)}
+        total += sum(dict(amounts).values())
+    return total
+
+
 LOADS = [
     "10s cpu=0.2 memory=20Mi; 50s cpu=1 memory=40Mi; cpu=0.1 memory=30Mi",
     "cpu=0.5 memory=50Mi cache=10Mi",
@@ -51,7 +68,14 @@ def live(kind: Any, cpus: int) -> SimulatedCluster:
 
 @pytest.mark.parametrize(("kind", "cpus"), [(quiet, 128), (quiet, 64), (lively, 128), (lively, 64)])
 def test_a_thousand_pods_for_ten_minutes(benchmark: Any, kind: Any, cpus: int) -> None:
+    began = time.perf_counter()
+    reference()
+    between = time.perf_counter()
     cluster = benchmark.pedantic(live, (kind, cpus), rounds=1)
+    taken = time.perf_counter() - between
+    ratio = taken / (between - began)
+    print(f"\n{kind.__name__}, {cpus} processors: {taken:.2f} s, {ratio:.1f} times the reference")
+    assert LEAST < ratio < MOST
     assert {p.status.phase for p in cluster.pods()} == {"Running"}
     if kind is lively:
         assert cluster.pod("p0").status.container_statuses[0].restart_count >= 5

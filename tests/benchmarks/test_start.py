@@ -1,16 +1,43 @@
-"""How long the package and its command line take to start (the aim: import under 0.2 s)."""
+"""How long the package and its command line take to start, beside the interpreter alone, measured in the same run.
+
+The aim is an import of kitlib under 0.2 s where the interpreter starts in 0.02 s. The ratios to the
+interpreter alone were 1.06 (kitlib), 11 to 19 (kitlib.cluster), 1.7 to 2.0 (kitlib.cli) on a machine with other work.
+"""
 
 from __future__ import annotations
 
+import statistics
 import subprocess
 import sys
+import time
 from typing import Any
 
 import pytest
 
+ROUNDS = 5
 
-@pytest.mark.parametrize("statement", ["pass", "import kitlib", "import kitlib.cluster", "import kitlib.cli"])
-def test_start(benchmark: Any, statement: str) -> None:
-    """`pass` is the interpreter alone: the reference that the others are read against."""
-    command = [sys.executable, "-c", statement]
-    benchmark.pedantic(lambda: subprocess.run(command, check=True), rounds=3, iterations=1, warmup_rounds=1)
+
+def seconds(statement: str) -> float:
+    """How long an interpreter with one statement takes."""
+    began = time.perf_counter()
+    subprocess.run([sys.executable, "-c", statement], check=True)
+    return time.perf_counter() - began
+
+
+@pytest.mark.parametrize(
+    ("statement", "at_most"), [("import kitlib", 1.8), ("import kitlib.cluster", 25.0), ("import kitlib.cli", 4.0)]
+)
+def test_an_import_takes_so_many_times_what_the_interpreter_takes(
+    benchmark: Any, statement: str, at_most: float
+) -> None:
+    alone: list[float] = []
+    taken: list[float] = []
+
+    def both() -> None:
+        alone.append(seconds("pass"))
+        taken.append(seconds(statement))
+
+    benchmark.pedantic(both, rounds=ROUNDS, iterations=1, warmup_rounds=1)
+    ratio = statistics.median(taken) / statistics.median(alone)
+    print(f"\n{statement}: {statistics.median(taken) * 1000:.0f} ms, {ratio:.2f} times the interpreter alone")
+    assert 0.8 < ratio < at_most

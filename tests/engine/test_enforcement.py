@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable
 
@@ -16,38 +15,45 @@ MEASURED = 3.0
 
 
 def rates(cluster: DockerCluster, names: list[str], seconds: float = MEASURED) -> list[float]:
-    """CPUs that pods get, over some seconds."""
+    """CPUs that pods get, over some seconds from when each has begun to use any."""
+    cluster.wait(lambda c: all(cpu_seconds(c, name) > 0.05 for name in names), 20)
     began, before = time.monotonic(), [cpu_seconds(cluster, name) for name in names]
-    time.sleep(seconds)
+    time.sleep(seconds)  # what is measured: CPU time in this much time
     after = [cpu_seconds(cluster, name) for name in names]
     passed = time.monotonic() - began
     return [(b - a) / passed for a, b in zip(before, after, strict=True)]
 
 
+def own_rate(seconds: float = 0.5) -> float:
+    """CPUs that a busy loop of this process gets: what the machine has left for one more."""
+    began, before = time.monotonic(), time.process_time()
+    while time.monotonic() - began < seconds:
+        sum(range(1000))
+    return (time.process_time() - before) / (time.monotonic() - began)
+
+
 def test_a_limit_of_500m_holds_a_busy_loop_at_half_a_cpu(start: Callable[..., DockerCluster]) -> None:
+    """At most 500m plus what one period may be off, at least what the machine has left; most periods are throttled."""
     cluster = start(1)
     cluster.apply(pod(["md5sum", "/dev/urandom"], name="busy", limits={"cpu": "500m", "memory": "64Mi"}))
-    time.sleep(0.5)
-    best = 0.0
-    for _ in range(5):  # on a machine that is busy otherwise, the loop may not even get its half
+    measured = []
+    for _ in range(3):
+        left = own_rate()
         (rate,) = rates(cluster, ["busy"])
-        best = max(best, rate)
-        if best > 0.48:
-            break
-    assert best <= 0.52
-    if os.getloadavg()[0] <= 2 * (os.cpu_count() or 1):  # else nobody gets what the quota would let him have
-        assert best >= 0.48
+        measured.append((rate, min(left, own_rate())))
+    assert max(rate for rate, _ in measured) <= 0.52
+    for rate, left in measured:  # a machine without half a CPU left cannot give it
+        assert rate >= 0.48 * min(1.0, left / 0.6)
     node = cluster.node()
     path = next(c.path for c in node.desired().of_kind("container"))
     stat = dict(line.split() for line in node.read(path, "cpu.stat").splitlines())
-    assert int(stat["nr_throttled"]) > 3
+    assert 3 < int(stat["nr_throttled"]) <= int(stat["nr_periods"])
 
 
 def test_shares_512_to_1024_on_one_cpu_divide_it_one_to_two(start: Callable[..., DockerCluster]) -> None:
     cluster = start(1, cpus=1, memory="512Mi", kubelet=["--max-pods=10"])
     cluster.apply(pod(["md5sum", "/dev/urandom"], name="one", requests={"cpu": "300m"}))
     cluster.apply(pod(["md5sum", "/dev/urandom"], name="two", requests={"cpu": "600m"}))
-    time.sleep(0.5)
     one, two = rates(cluster, ["one", "two"], 5.0 if SLOW == 1 else 10.0)
     file = "cpu.shares" if cluster.node().cgroupfs.version == 1 else "cpu.weight"
     weights = {c.pod: int(c[file].value) for c in cluster.node().tree().of_kind("pod")}
@@ -98,10 +104,11 @@ def test_init_containers_run_one_by_one_before_the_others(start: Callable[..., D
 
 def test_a_deleted_pod_gets_its_grace_period_and_then_goes(start: Callable[..., DockerCluster]) -> None:
     cluster = start(1)
-    polite = "trap 'echo bye; exit 0' TERM; while :; do sleep 0.05; done"
+    polite = "trap 'echo bye; exit 0' TERM; echo ready; while :; do sleep 0.05; done"
     cluster.apply(pod(polite, name="polite", terminationGracePeriodSeconds=int(20 * SLOW)))
-    cluster.apply(pod("trap '' TERM; while :; do sleep 0.05; done", name="deaf", terminationGracePeriodSeconds=1))
-    time.sleep(0.3)
+    deaf = "trap '' TERM; echo ready; while :; do sleep 0.05; done"
+    cluster.apply(pod(deaf, name="deaf", terminationGracePeriodSeconds=1))
+    cluster.wait(lambda c: all(c.node().logs(name) == "ready\n" for name in ("polite", "deaf")), 10)
     began = time.monotonic()
     cluster.delete("Pod", "polite")
     cluster.delete("Pod", "deaf")
@@ -130,17 +137,16 @@ def test_a_second_deletion_gives_a_pod_that_ends_less_time_and_asks_it_only_once
     start: Callable[..., DockerCluster],
 ) -> None:
     cluster = start(1)
-    deaf = "trap 'echo asked' TERM; while :; do sleep 0.05; done"
+    deaf = "trap 'echo asked' TERM; echo ready; while :; do sleep 0.05; done"
     cluster.apply(pod(deaf, name="deaf", terminationGracePeriodSeconds=600))
-    cluster.wait(lambda c: state(c, "deaf")[:2] == ("Running", "running"), 10)
-    time.sleep(0.3)
+    cluster.wait(lambda c: c.node().logs("deaf") == "ready\n", 10)
     cluster.delete("Pod", "deaf")
-    time.sleep(1)
+    cluster.wait(lambda c: c.node().logs("deaf") == "ready\nasked\n", 10)
     cluster.delete("Pod", "deaf", grace=700)
     assert cluster.pod("deaf").metadata.deletion_grace_period_seconds == 600
     began = time.monotonic()
     cluster.delete("Pod", "deaf", grace=3)
-    assert cluster.node().logs("deaf") == "asked\n"
+    assert cluster.node().logs("deaf") == "ready\nasked\n"
     cluster.wait(lambda c: not c.pods(), 20 * SLOW)
     assert time.monotonic() - began >= 2.5
     assert cluster.node().processes() == []

@@ -110,6 +110,8 @@ def test_v2_a_child_may_ask_for_more_than_its_parent_has():
     cgroups = file_system(2)
     cgroups.write("/a", "cpu.max", "50000")
     cgroups.write("/a/b", "cpu.max", "200000")
+    assert cgroups.read("/a", "cpu.max").strip() == "50000 100000"
+    assert cgroups.read("/a/b", "cpu.max").strip() == "200000 100000"
 
 
 def test_v2_a_cgroup_with_processes_hands_no_memory_down_and_the_other_way_round():

@@ -38,6 +38,23 @@ SECTIONS = (
     "Further reading",
 )
 RIGHT: dict[str, dict[str, Any]] = {
+    "01-a-pod-becomes-cgroup-files": {"quota": 50000, "levels": "4", "request": 700, "unlimited": "none"},
+    "02-qos-classes-and-the-tree": {
+        "limits-only": "Guaranteed",
+        "cpu-only": "Burstable",
+        "sidecar": "Burstable",
+        "disk": "BestEffort",
+        "init": "Burstable",
+        "why": "Guaranteed pods have limits of their own, so a class needs none",
+    },
+    "04-memory-limits-oom-restarts": {"who": "the kernel", "code": "137", "phase": "Running", "wait": 10},
+    "05-who-dies-first": {"first": "thrifty", "adj": 610, "scope": "careless"},
+    "07-qos-level-cgroups-and-qos-reserved": {
+        "after": 1000,
+        "best": "the least that there is",
+        "burstable": 700,
+        "half": 850,
+    },
     "06-the-node-capacity-reserved-allocatable": {
         "memory": "4 GiB reserved, 8 GiB hard eviction threshold",
         "kubepods": "capacity − reserved",
@@ -103,7 +120,18 @@ RIGHT: dict[str, dict[str, Any]] = {
     "16-one-scenario-every-release": {"how-many": 6, "gates": "1.27", "class": "BestEffort"},
     "17-explain-your-own-cluster": {"reasons": 3, "least": "tolerate the taint"},
 }
-"""The right answers of the notebooks whose observations come from the learner's own node: the same on both kernels."""
+"""The right answer to each question that has the same one on both kernels."""
+SIMULATED: dict[str, dict[str, Any]] = {
+    "03-cpu-shares-quota-throttling": {
+        "abc": 25,
+        "alone": 100,
+        "besteffort": "a few thousandths of a CPU to a few hundredths",
+        "idle": 200,
+        "threads": "the same CPU time",
+    },
+    "04-memory-limits-oom-restarts": {"lower": "the process is killed"},
+}
+"""Those that a busy machine or its cgroup version would change: the simulated kernel's, with cgroup v2."""
 ASKED = re.compile(r'lesson\.ask\(\s*"([^"]+)"')
 REVEALED = re.compile(r'lesson\.reveal\(\s*"([^"]+)"')
 
@@ -135,16 +163,23 @@ class Notebook:
         return [line.lstrip("#").strip() for line in self.prose.splitlines() if re.match(r"#+ ", line)]
 
 
-def answer(notebook: Any, name: str) -> None:
+def right(name: str, *, simulated: bool = False) -> dict[str, Any]:
+    """Question -> right answer of a notebook; with `simulated`, of every question that it asks."""
+    return {**RIGHT.get(name, {}), **(SIMULATED.get(name, {}) if simulated else {})}
+
+
+def answer(notebook: Any, name: str, *, simulated: bool = False) -> None:
     """Have a learner who knows answer the questions of a notebook (nbformat's) as soon as they are asked."""
+    known = right(name, simulated=simulated)
     for cell in notebook.cells:
         for key in ASKED.findall(cell.source) if cell.cell_type == "code" else ():
-            if key in RIGHT.get(name, {}):
-                cell.source += f"\nlesson._questions[{key!r}].answer({RIGHT[name][key]!r})"
+            if key in known:
+                cell.source += f"\nlesson._questions[{key!r}].answer({known[key]!r})"
 
 
-def points(folder: Path, name: str) -> dict[str, float]:
+def points(folder: Path, name: str, *, simulated: bool = False) -> dict[str, float]:
     """What the kept answers of such a notebook were worth."""
     from kitlib.lab.progress import Progress
 
-    return {entry.task: entry.points for entry in Progress(folder).entries(name) if entry.task in RIGHT.get(name, {})}
+    known = right(name, simulated=simulated)
+    return {entry.task: entry.points for entry in Progress(folder).entries(name) if entry.task in known}

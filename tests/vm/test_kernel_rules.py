@@ -7,7 +7,6 @@ are compared line by line, and stand side by side in the artifact `kernel-rules-
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,8 +15,6 @@ import pytest
 from tests.vm.bench import Puppets, Real, Simulated
 
 VERSION = os.environ.get("KITLIB_VM", "v2")
-AGAIN = 5
-"""How often a script that kills is run again where it ended otherwise."""
 RULES = Path(__file__).with_name("rules") / f"{VERSION}.txt"
 
 
@@ -60,14 +57,6 @@ def real(puppets: Puppets) -> Iterator[Real]:
 def test_the_simulated_kernel_answers_as_the_real_one(sentence: str, real: Real, table: list[str]) -> None:
     script = scripts()[sentence]
     there, here = real.run(script), Simulated(real.fs.version).run(script)
-    for again in range(AGAIN if "\nlives" in script else 0):
-        # a victim whose memory cannot be had at once is given up, and the next one dies too (mm/oom_kill.c
-        # oom_reap_task): while the host is busy that happens now and then, but not to the same script every time
-        if there == here:
-            break
-        time.sleep(again)
-        real.begin()
-        there = real.run(script)
     table += [
         "",
         f"**{sentence[0].upper()}{sentence[1:]}**",

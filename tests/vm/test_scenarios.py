@@ -123,8 +123,7 @@ def test_the_oom_killer_chooses_the_same_victims(real: Real, artifacts: Path) ->
         expected, modelled = modelled_out_of_memory(scenario, real.fs.version, own)
         real.clear()
         close += not sure
-        # where the first victim is slow to give its memory back, the kernel may kill a second one
-        same = first == expected and modelled <= seen
+        same = first == expected and modelled == seen
         verdict = "same" if same else "differs" if sure else "differs, too close to call"
         rows.append(
             f"| {number} | {scenario.limited} {scenario.limit // MIB} MiB | "
