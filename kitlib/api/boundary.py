@@ -12,14 +12,14 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache, wraps
 from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import msgspec
 
-from kitlib.api.errors import ManifestError
+from kitlib.api.errors import KitError, ManifestError
 
 MAX_BYTES = 256 << 20
 """Of a text: a dump of 20,000 pods as JSON is half of this."""
@@ -38,6 +38,37 @@ _STEP = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 _BAD = re.compile("[\ud800-\udfff]")
 _MERGE = "tag:yaml.org,2002:merge"
 _CORE = {f"tag:yaml.org,2002:{name}": name for name in ("null", "bool", "int", "float", "str", "seq", "map")}
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def guarded(what: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Whatever a reader of foreign input raises beside the kit's own errors becomes one of these.
+
+    It stands around the outermost function of each reader, behind the checks that name fields: a value of a type that
+    nobody thought of is still an error that says what was read.
+
+    Args:
+        what: was read, for the message.
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        @wraps(function)
+        def call(*args: P.args, **kwargs: P.kwargs) -> R:
+            try:
+                return function(*args, **kwargs)
+            except (KitError, OSError):
+                raise
+            except RecursionError:
+                raise ManifestError(f"{what}: nested too deeply") from None
+            except Exception as error:
+                raise ManifestError(f"{what}: cannot be read: {type(error).__name__}: {str(error)[:300]}") from error
+
+        return call
+
+    return decorate
 
 
 def bracket_depth(text: bytes) -> int:
@@ -227,7 +258,7 @@ def yaml_documents(text: str | bytes, file: str = "") -> Iterator[Any]:
     except yaml.YAMLError as error:
         raise ManifestError(f"not YAML: {_one_line(error)}", file=file, document=max(1, number)) from None
     except UnicodeError as error:
-        raise ManifestError(f"not text: {error.reason}", file=file) from None
+        raise ManifestError(f"not text: {getattr(error, 'reason', error)}", file=file) from None
 
 
 @lru_cache(maxsize=1)
@@ -236,7 +267,7 @@ def _parser_type() -> Any:
     import yaml
 
     if hasattr(yaml, "CSafeLoader"):
-        return type("EventParser", (yaml.cyaml.CParser,), {})
+        return type("EventParser", (vars(yaml.cyaml)["CParser"],), {})
     from yaml.parser import Parser
     from yaml.reader import Reader
     from yaml.scanner import Scanner

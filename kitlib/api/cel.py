@@ -15,12 +15,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
+from types import SimpleNamespace
 from typing import Any
 
 from kitlib.api import cel_library as lib
 from kitlib.api.cel_library import ANY, BOOL, LIST, MAP, OPTIONAL, STRING, EvaluationError, Maybe, Overload, Semver
 from kitlib.api.cel_parser import CompileError, Node, parse, wrong
 from kitlib.api.devices import Device
+from kitlib.api.errors import KitError
 
 __all__ = ["CompileError", "EvaluationError", "Subject", "compile_selector", "subject"]
 
@@ -77,6 +79,13 @@ def _put(domains: _Domains, name: str, driver: str, value: Any) -> None:
     domains.setdefault(domain if slash else driver, {})[key if slash else name] = value
 
 
+MAX_LENGTH = 10 * 1024
+"""Source: resource/v1 CELSelectorExpressionMaxLength."""
+MAX_COST = 1_000_000
+"""Elements that the macros of one evaluation may go through. Source: CELSelectorExpressionMaxCost."""
+_cost = SimpleNamespace(left=0)
+
+
 @lru_cache(maxsize=256)
 def compile_selector(text: str) -> Callable[[Subject], bool]:
     """A function that says whether a device is meant.
@@ -85,13 +94,30 @@ def compile_selector(text: str) -> Callable[[Subject], bool]:
         CompileError: the text is no expression, names something that there is not, or is no question.
         EvaluationError: (from the function) as cel-go words it: `no such key: model`.
     """
-    tree = parse(text)
-    kind, run = _Compiler(text).compiled(tree, {"device": DEVICE})
+    if len(text) > MAX_LENGTH:
+        raise CompileError(f"expression of {len(text)} characters: at most {MAX_LENGTH} are read")
+    try:
+        tree = parse(text)
+        kind, run = _Compiler(text).compiled(tree, {"device": DEVICE})
+    except RecursionError:
+        raise CompileError("expression recursion limit exceeded") from None
+    except (ValueError, OverflowError) as error:
+        if isinstance(error, KitError):
+            raise
+        raise CompileError(f"invalid literal: {str(error)[:200]}") from None
     if kind not in (BOOL, ANY):
         raise CompileError(f"must evaluate to bool or the unknown type, not {_shown(kind)}")
 
     def selects(device: Subject) -> bool:
-        answer = run({"device": device})
+        _cost.left = MAX_COST
+        try:
+            answer = run({"device": device})
+        except RecursionError:
+            raise EvaluationError("expression recursion limit exceeded") from None
+        except (OverflowError, MemoryError, ValueError) as error:
+            if isinstance(error, KitError):
+                raise
+            raise EvaluationError(f"{type(error).__name__}: {str(error)[:200]}") from None
         if not isinstance(answer, bool):
             kind = lib.type_of(answer)
             problem = _NO_BOOL.get(kind, f"unsupported native conversion from {kind} to 'bool'")
@@ -297,6 +323,9 @@ class _Compiler:
             values = listed(names)
             if not isinstance(values, list | dict):
                 raise EvaluationError("no such overload")
+            _cost.left -= len(values) + 1
+            if _cost.left < 0:
+                raise EvaluationError("operation cancelled: actual cost limit exceeded")
             asked = [{**names, name: value} for value in values]
             if which in ("all", "exists"):
                 return _every(which == "all", parts[0], asked)

@@ -13,6 +13,7 @@ from functools import total_ordering
 from typing import Any, NamedTuple
 
 from kitlib.api.errors import KitError
+from kitlib.api.re2 import PatternError, compiled
 from kitlib.api.resource import Quantity, QuantityError
 
 ANY, BOOL, INT, DOUBLE, STRING, LIST, MAP, NULL = "dyn", "bool", "int", "double", "string", "list", "map", "null_type"
@@ -124,9 +125,9 @@ def _compared(one: Any, other: Any) -> int:
 
 def _matches(text: str, pattern: str) -> bool:
     try:
-        return re.search(pattern, text) is not None
-    except re.error as error:
-        raise EvaluationError(f"error parsing regexp: {error}") from None
+        return compiled(pattern)(text)
+    except PatternError as error:
+        raise EvaluationError(f"error parsing regexp: {error}: `{pattern[:200]}`") from None
 
 
 def _whole(value: Any) -> int:

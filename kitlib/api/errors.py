@@ -10,9 +10,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+MAX_MESSAGE = 10_000
+"""Characters of a message; a name of a megabyte stands in it with its beginning and its end."""
+
 
 class KitError(Exception):
     """Base of the errors that tell a user what to change; anything else that is raised is a defect of the kit."""
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*(shortened(one) if isinstance(one, str) else one for one in args))
+
+
+def shortened(text: str, limit: int = MAX_MESSAGE) -> str:
+    """A text with its middle left out where it is longer than `limit`."""
+    if len(text) <= limit:
+        return text
+    return f"{text[: limit // 2]} … ({len(text)} characters) … {text[-limit // 4 :]}"
 
 
 class ManifestError(KitError, ValueError):

@@ -21,8 +21,10 @@ NANO = 10**9
 MAX_INT64 = 2**63 - 1
 _MAX_FAST_DIGITS = 18
 _ONE_MULTIPLICATION = frozenset((0, 1, 2, 3, 6, 9))
-_ABSURD_EXPONENT = 10_000
+_ABSURD_EXPONENT = 3_000
 """Powers of ten beyond this are read as this one: they are out of every range that anything compares with."""
+_MAX_DIGITS = 1_000
+"""Digits that are read: with the largest power of ten, Python still writes the number."""
 
 _SYNTAX = re.compile(r"([+-]?)(0*)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)")
 _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
@@ -262,6 +264,8 @@ def _parse(text: str) -> Quantity:
     if found is None:
         raise QuantityError(FORMAT_WRONG)
     sign, zeros, whole, fraction, suffix = found.groups()
+    if len(text) > _MAX_DIGITS:
+        raise QuantityError(NUMERIC_WRONG)
     fraction = fraction or ""
     base, exponent, format_ = _interpret(suffix)
     digits = (whole or "0") + fraction

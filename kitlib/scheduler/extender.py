@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from kitlib.api.boundary import guarded
 from kitlib.api.core import Node, Pod
 from kitlib.api.errors import KitError
 from kitlib.api.podresources import pod_requests
@@ -63,6 +64,7 @@ class Extender:
     timeout: float = 5.0
 
     @classmethod
+    @guarded("extender")
     def from_configuration(cls, data: Mapping[str, Any]) -> Extender:
         """One entry of a KubeSchedulerConfiguration's `extenders`.
 

@@ -9,7 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from kitlib.api.boundary import guarded
 from kitlib.api.errors import KitError
+from kitlib.scheduler.configuration import check_configuration
 from kitlib.scheduler.framework.arguments import check_arguments
 from kitlib.scheduler.framework.plugin import Plugin
 from kitlib.scheduler.plugins.default_binder import DefaultBinder
@@ -183,6 +185,7 @@ class Profile:
         return cls(plugins, weights, name, own_percentage, points, off, frozenset(order))
 
     @classmethod
+    @guarded("KubeSchedulerConfiguration")
     def load(
         cls, configuration: Mapping[str, Any], *, own: Sequence[type[Plugin]] = (), adaptive: bool = False
     ) -> dict[str, Profile]:
@@ -197,6 +200,7 @@ class Profile:
 
         Source: apis/config/validation ValidateKubeSchedulerConfiguration.
         """
+        check_configuration(configuration)
         kind = configuration.get("kind", "KubeSchedulerConfiguration")
         if kind != "KubeSchedulerConfiguration":
             raise KitError(f'kind: Invalid value: "{kind}": expected KubeSchedulerConfiguration')

@@ -12,6 +12,7 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import IO, Any
 
+from kitlib.api.boundary import check_data, guarded
 from kitlib.api.core import Node, Pod
 from kitlib.api.errors import KitError, ManifestError
 from kitlib.api.meta import KubeObject
@@ -25,6 +26,7 @@ Manifests = Manifest | Iterable[Manifest]
 Key = tuple[str, str, str]
 
 
+@guarded("manifest")
 def read(source: Manifests) -> list[Located]:
     """Every object of a source, with the place that it was read from.
 
@@ -51,6 +53,7 @@ def _read(source: Manifests) -> list[Located]:
     if isinstance(source, KubeObject):
         return [Located(source, "", 0)]
     if isinstance(source, dict):
+        check_data(source)
         return [Located(from_dict(source), "", 0)]
     if isinstance(source, str | bytes | os.PathLike) or hasattr(source, "read"):
         return load_located(source)  # type: ignore[arg-type]

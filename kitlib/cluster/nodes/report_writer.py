@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import TypedDict, cast
 
 from kitlib.api.core import Pod
+from kitlib.api.errors import KitError
 from kitlib.api.meta import ObjectMeta
 from kitlib.api.serialize import from_dict
 from kitlib.cluster.admission.apiserver import APIServer
@@ -48,7 +50,7 @@ class ReportWriter:
         self._reports = StoreReports(node, start)
 
     def write(self, api: APIServer, report: Report, pod_sync: PodSync) -> None:
-        """Write one report.
+        """Write one report; one that no kubelet makes becomes an event of the node, and the others count.
 
         Args:
             api: of the cluster.
@@ -56,6 +58,14 @@ class ReportWriter:
             pod_sync: what the node knows; a status that it reports itself need not be sent to it.
         """
         self._reports.api = api
+        try:
+            self._write(api, report, pod_sync)
+        except Exception as error:
+            text = f"{str(report.get('report'))[:20]}: {type(error).__name__}: {str(error)[:300]}"
+            with suppress(KitError):  # a node that has been deleted
+                self._reports.event(None, "Warning", "ReportRefused", text)
+
+    def _write(self, api: APIServer, report: Report, pod_sync: PodSync) -> None:
         kind = report["report"]
         pod = _pod_of(report["pod"]) if report.get("pod") else None
         if kind == "event":

@@ -9,12 +9,14 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from kitlib.api.boundary import guarded
 from kitlib.api.release import Release
 from kitlib.kubelet.app.settings_validation import validate
 from kitlib.kubelet.config.parsing import from_configuration, from_flags, load_file, load_text
 from kitlib.kubelet.config.settings import KubeletSettings, SettingsError
 
 
+@guarded("the kubelet's settings")
 def read_settings(source: Any = (), *, release: Release | None = None) -> KubeletSettings:
     """Settings from flags, a KubeletConfiguration, both, or settings.
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
+from kitlib.api.errors import shortened
 from kitlib.api.resource import Quantity, QuantityError
 from kitlib.kubelet.config.other_settings import OTHER_FLAGS, OTHER_SWITCHES
 from kitlib.kubelet.config.settings import DEFAULT_EVICTION_HARD, KubeletSettings, ReservedMemory, SettingsError
@@ -80,8 +81,8 @@ def from_configuration(data: Mapping[str, Any]) -> KubeletSettings:
                 changes[_FIELDS[name]] = _from_data(_FIELDS[name], value)
             else:
                 extra[name] = value
-        except (ValueError, TypeError, AttributeError, QuantityError) as error:
-            raise SettingsError([f"{name}: Invalid value: {value!r}: {error}"]) from error
+        except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, QuantityError) as error:
+            raise SettingsError([f"{name}: Invalid value: {shortened(repr(value), 200)}: {_words(error)}"]) from error
     merge = changes.get("merge_default_eviction_settings", False)
     if "eviction_hard" in changes and merge:
         changes["eviction_hard"] = {**DEFAULT_EVICTION_HARD, **changes["eviction_hard"]}
@@ -103,6 +104,7 @@ _CAMEL_EXCEPTIONS = {
     "image_minimum_gc_age": "imageMinimumGCAge",
     "image_maximum_gc_age": "imageMaximumGCAge",
 }
+_DEFAULTS = {name: getattr(KubeletSettings(), name) for name in _NAMES}
 _FLAGS_ONLY = ("maximum_dead_containers", "maximum_dead_containers_per_container", "minimum_container_ttl_duration")
 
 
@@ -178,15 +180,21 @@ def _from_text(attribute: str, text: str) -> Any:
 
 def _from_data(attribute: str, value: Any) -> Any:
     """The value of a configuration field."""
+    if isinstance(_DEFAULTS.get(attribute), Mapping) and not isinstance(value, Mapping):
+        raise ValueError("a mapping is expected")
     if attribute in _RESOURCES:
         return {name: Quantity(amount) for name, amount in value.items()}
     if attribute in _LISTS:
+        if not isinstance(value, list | tuple) or not all(isinstance(one, str) for one in value):
+            raise ValueError("a list of strings is expected")
         return tuple(value)
     if attribute in _DURATIONS:
         return duration(value)
     if attribute == "cpu_cfs_quota_period":
         return round(duration(value) * 1e6)
     if attribute == "reserved_memory":
+        if not isinstance(value, list | tuple) or not all(isinstance(one, Mapping) for one in value):
+            raise ValueError("a list of mappings is expected")
         return tuple(
             ReservedMemory(int(one["numaNode"]), {k: Quantity(v) for k, v in one["limits"].items()}) for one in value
         )
@@ -202,7 +210,21 @@ def _from_data(attribute: str, value: Any) -> Any:
         return float(value)
     if attribute == "feature_gates":
         return {str(name): bool(on) for name, on in value.items()}
-    return {str(k): str(v) for k, v in value.items()} if isinstance(value, Mapping) else str(value)
+    if isinstance(value, Mapping):
+        if isinstance(_DEFAULTS.get(attribute), str):
+            raise ValueError("a string is expected")
+        return {str(k): _plain_text(v) for k, v in value.items()}
+    return _plain_text(value)
+
+
+def _plain_text(value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise ValueError(f"a string is expected, found {type(value).__name__}")
+    return str(value)
+
+
+def _words(error: Exception) -> str:
+    return f"{error} is missing" if isinstance(error, KeyError) else shortened(str(error), 500)
 
 
 def _boolean(text: str) -> bool:

@@ -8,6 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+MAX_CPUS = 65_536
+"""More than any kernel has: CONFIG_NR_CPUS is at most 8192 on x86."""
+
 
 def parse_cpus(text: str) -> frozenset[int]:
     """The CPUs of a list; "" is none.
@@ -26,6 +29,8 @@ def parse_cpus(text: str) -> frozenset[int]:
         end = _number(last) if dash else start
         if start > end:
             raise ValueError(f'invalid range "{part}" ({start} > {end})')
+        if end >= MAX_CPUS:
+            raise ValueError(f'invalid range "{part[:80]}": the largest CPU is {MAX_CPUS - 1}')
         found.update(range(start, end + 1))
     return frozenset(found)
 

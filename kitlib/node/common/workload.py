@@ -12,14 +12,14 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from kitlib.api.errors import KitError
+from kitlib.api.errors import KitError, shortened
 from kitlib.api.resource import Quantity, QuantityError
 
 ANNOTATION = "kitlib.dev/workload."
 IDLE_MEMORY = 3 * 2**20
 """Bytes that a small process needs for itself."""
 FOREVER = math.inf
-_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 
 
 class WorkloadError(KitError, ValueError):
@@ -56,17 +56,41 @@ class Workload(NamedTuple):
     Attributes:
         phases: in order. exit_code: with which it then ends. name: that `ps` shows.
         tidying: seconds that it takes to end after SIGTERM; infinite = it does not listen.
+        note: what a user should know about it; "" = nothing.
     """
 
     phases: tuple[Phase, ...]
     exit_code: int = 0
     name: str = "app"
     tidying: float = 0.0
+    note: str = ""
 
     @property
     def ends(self) -> bool:
         """Whether it ends by itself."""
         return self.phases[-1].seconds != FOREVER
+
+
+_LARGEST = {"cpus": 1e6, "pids": 4 * 2**20, "memory": 2**62, "cache": 2**62, "disk": 2**62, "logs": 2**62}
+_LARGEST |= {"volume": 2**62, "inodes": 2**53}
+
+
+def check_workload(workload: Workload) -> Workload:
+    """A workload whose numbers a kernel can do something with.
+
+    Raises:
+        WorkloadError: for a number that is negative, not a number, or beyond any machine.
+    """
+    for phase in workload.phases:
+        if not phase.seconds >= 0 or (phase.seconds > 1e12 and phase.seconds != FOREVER):
+            raise WorkloadError(f"{phase.seconds} is not a duration")
+        for name, largest in _LARGEST.items():
+            value = getattr(phase, name)
+            if not 0 <= value <= largest:
+                raise WorkloadError(f"{name} must be from 0 to {largest:g}, got {value}")
+    if not workload.tidying >= 0 or not -(2**31) <= workload.exit_code < 2**31:
+        raise WorkloadError(f"exit code {workload.exit_code} is out of range")
+    return workload
 
 
 IDLE = Workload((Phase(FOREVER),))
@@ -95,13 +119,16 @@ def declared_workload(text: str, where: str = "workload") -> Workload:
                     raise ValueError(
                         "known are a duration, cpu=, memory=, cache=, pids=, disk=, logs=, volume=, inodes=, exit="
                     )
-            except (ValueError, QuantityError) as error:
-                raise WorkloadError(f"{where}: Invalid value: {word!r}: {error}") from None
+            except (ValueError, ArithmeticError, QuantityError) as error:
+                raise WorkloadError(f"{where}: Invalid value: {shortened(word, 200)!r}: {error}") from None
         before = Phase(**{**values, "seconds": length})
         phases.append(before)
     if any(phase.seconds == FOREVER for phase in phases[:-1]):
         raise WorkloadError(f"{where}: only the last phase may have no duration")
-    return Workload(tuple(phases), exit_code)
+    try:
+        return check_workload(Workload(tuple(phases), exit_code))
+    except WorkloadError as error:
+        raise WorkloadError(f"{where}: Invalid value: {shortened(text, 200)!r}: {error}") from None
 
 
 def _count(text: str, least: int) -> int:

@@ -2,6 +2,9 @@
 
 A thread reads all the time, so that a node never waits for its owner; it only sorts what comes. Reports wait in a queue
 until the owner's own thread takes them: nothing of the cluster is touched from two threads.
+
+What comes is checked before anybody sees it. A line that does not fit is noted and left out; whoever goes on like that,
+sends a line without end, or reports faster than anybody can take it, loses the connection, and nobody else does.
 """
 
 from __future__ import annotations
@@ -26,10 +29,19 @@ _STDOUT, _STDERR = 1, 2
 _HEADER = 8
 _CHUNK = 1 << 16
 _SAID_LAST = 40
+_SAID_LENGTH = 2000
+MAX_BAD = 100
+"""Lines that may be wrong before the connection is given up."""
+MAX_REPORTS = 200_000
+"""Reports that may wait: an OOM storm of 25 pods makes 2,000."""
 
 
 class NodeGone(KitError):
     """The node's container has ended, or does not answer any more."""
+
+
+class Misbehaved(KitError):
+    """A peer sent what it may not: its connection is given up."""
 
 
 class Conversation:
@@ -45,6 +57,7 @@ class Conversation:
     """
 
     ended: type[NodeGone] = NodeGone
+    max_line = protocol.MAX_LINE
 
     def __init__(self, name: str, first: int = 1) -> None:
         self.name, self.whom = name, f"node {name}"
@@ -52,6 +65,8 @@ class Conversation:
         self.errors: deque[str] = deque(maxlen=_SAID_LAST)
         self._numbers = itertools.count(first)
         self._waiting: dict[int, queue.SimpleQueue[dict[str, Any] | None]] = {}
+        self._asked: dict[int, str] = {}
+        self._bad = 0
         self._watches: dict[int, Callable[[float, list[Any]], None]] = {}
         self._ended = threading.Event()
         self.heard, self._heard_at, self.patience = 0, 0.0, TIMEOUT
@@ -76,22 +91,32 @@ class Conversation:
     def send(self, do: str, **about: Any) -> int:
         """Send a request; its number, for `answer`."""
         number = next(self._numbers)
-        self._waiting[number] = queue.SimpleQueue()
+        self._waiting[number], self._asked[number] = queue.SimpleQueue(), do
         line = protocol.encode({"id": number, "do": do, **about})
         try:
             self.write(line)
         except OSError as error:
             self._waiting.pop(number, None)
+            self._asked.pop(number, None)
             raise self._gone() from error
         if self._ended.is_set():
             self._waiting[number].put(None)
         return number
 
     def answer(self, number: int, timeout: float | None = None) -> Any:
-        """Wait for the answer to a request that was sent."""
+        """Wait for the answer to a request that was sent.
+
+        Raises:
+            NodeGone: where nobody answers. KitError: what the node refuses, or an answer of the wrong type.
+        """
+        do = self._asked.get(number, "")
         found = self.message(number, timeout)
-        if "error" in found:
+        if found.get("error") is not None:
             raise protocol.error_from_data(found["error"], self.name)
+        try:
+            protocol.check_answer(do, found.get("ok"))
+        except KitError as error:
+            raise KitError(f"{self.whom}: {error}") from None
         return found.get("ok")
 
     def message(self, number: int, timeout: float | None = None) -> dict[str, Any]:
@@ -117,6 +142,7 @@ class Conversation:
                     break
         finally:
             self._waiting.pop(number, None)
+            self._asked.pop(number, None)
         if found is None:
             raise self._gone()
         return found
@@ -152,16 +178,31 @@ class Conversation:
         for waiting in list(self._waiting.values()):
             waiting.put(None)
 
+    def say(self, text: str) -> None:
+        """Keep something that the node said, or that is wrong with it, for messages."""
+        self.errors.extend(line[:_SAID_LENGTH] for line in text.splitlines()[-_SAID_LAST:])
+
     def _take(self, line: bytes) -> None:
-        """Take a line as it came; one that is no message counts as something that was said."""
+        """Take a line as it came; one that is not a message is noted and left out.
+
+        Raises:
+            Misbehaved: that was one too many.
+        """
         self.heard, self._heard_at = self.heard + 1, time.monotonic()
         try:
             self._sort(line)
-        except KitError as error:
-            self.errors.append(str(error))
+        except Misbehaved:
+            raise
+        except Exception as error:  # whatever a line does, the next one is read
+            self.say(str(error) if isinstance(error, KitError) else f"{type(error).__name__}: {error}")
+            self._bad += 1
+            if self._bad >= MAX_BAD:
+                raise Misbehaved(f"{self.whom}: {MAX_BAD} messages were wrong, the last: {error}") from None
 
     def _sort(self, line: bytes) -> None:
-        self._hear(protocol.decode(line), line)
+        message = protocol.decode(line)
+        protocol.check_message(message)
+        self._hear(message, line)
 
     def _hear(self, message: dict[str, Any], line: bytes) -> None:
         """Give a message to whom it is for.
@@ -171,6 +212,8 @@ class Conversation:
         """
         if "report" in message:
             if message["report"] != "busy":
+                if len(self.reports) >= MAX_REPORTS:
+                    raise Misbehaved(f"{self.whom}: {MAX_REPORTS} reports wait for the owner")
                 self.reports.append(message)
         elif "watch" in message:
             heard = self._watches.get(message["watch"])
@@ -218,30 +261,54 @@ class Link(Conversation):
     # The reader's thread.
 
     def _read(self) -> None:
-        raw, rest = bytearray(), b""
+        raw, lines = bytearray(), Lines(self.max_line)
         try:
-            while True:
-                piece = self._socket.recv(_CHUNK)
-                if not piece:
-                    return
+            while piece := self._socket.recv(_CHUNK):
                 raw += piece
                 while len(raw) >= _HEADER:
                     size = int.from_bytes(raw[4:_HEADER], "big")
+                    if size > self.max_line:
+                        raise Misbehaved(f"{self.whom}: a frame of {size} bytes")
                     if len(raw) < _HEADER + size:
                         break
                     kind, body = raw[0], bytes(raw[_HEADER : _HEADER + size])
                     del raw[: _HEADER + size]
                     if kind == _STDERR:
-                        self.errors.extend(body.decode(errors="replace").splitlines())
+                        self.say(body.decode(errors="replace"))
                     elif kind == _STDOUT:
-                        *lines, rest = (rest + body).split(b"\n")
-                        for line in lines:
+                        for line in lines.feed(body):
                             self._take(line)
                         self._taken()
         except (OSError, ValueError):
-            return
+            pass  # closed
+        except Exception as error:  # it never ends without a word
+            self.say(str(error) if isinstance(error, KitError) else f"reader: {type(error).__name__}: {error}")
+            self.close()
         finally:
             self._over()
+
+
+class Lines:
+    """Cuts a stream into lines, none of which may be longer than `most` bytes."""
+
+    def __init__(self, most: int) -> None:
+        self._most, self._rest = most, bytearray()
+
+    def feed(self, piece: bytes) -> list[bytes]:
+        """The lines that are whole now.
+
+        Raises:
+            Misbehaved: a line is too long.
+        """
+        *whole, rest = piece.split(b"\n")
+        if whole:
+            whole[0] = bytes(self._rest) + whole[0]
+            self._rest = bytearray(rest)
+        else:
+            self._rest += rest
+        if len(self._rest) > self._most:
+            raise Misbehaved(f"a line of more than {self._most} bytes")
+        return whole
 
 
 def _socket_of(stream: Any) -> Any:

@@ -4,13 +4,19 @@ The owner asks `{"id": 7, "do": "read", …}`, the node answers `{"id": 7, "ok":
 being asked the node reports: `{"report": "status", …}` for what its kubelet tells the API server, `{"watch": 3, …}` for
 the samples of a watch, `{"report": "busy"}` while a request takes long. Nothing else may be written to the node's
 standard output.
+
+A node that hostile pods have taken over may say anything. Every line is bounded in size and depth, every message and
+every answer fits a schema; what does not is refused, and who goes on like that loses the connection (`link`).
 """
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 from collections.abc import Mapping
-from typing import Any
+from itertools import accumulate
+from typing import Any, Literal
 
 import msgspec
 
@@ -24,6 +30,133 @@ from kitlib.node.common.errors import CgroupError
 
 VERSION = 2
 """Counted up when the messages change: a node of an old image says so instead of failing later."""
+
+MAX_LINE = 64 << 20
+"""Bytes of a line: the tree of a node with 250 pods takes 5 MB."""
+MAX_DEPTH = 60
+"""Levels of a message: a Pod has at most 15 of its own."""
+
+
+class Event(msgspec.Struct, frozen=True, tag_field="report", tag="event"):
+    """An event about a pod (namespace, name, UID), a part of it, or the node ([])."""
+
+    kind: Literal["Normal", "Warning"]
+    reason: str
+    message: str
+    pod: list[str] = []
+    field: str = ""
+
+
+class Status(msgspec.Struct, frozen=True, tag_field="report", tag="status"):
+    pod: tuple[str, str, str]
+    status: dict[str, Any]
+
+
+class Gone(msgspec.Struct, frozen=True, tag_field="report", tag="gone"):
+    pod: tuple[str, str, str]
+
+
+class NodeCondition(msgspec.Struct, frozen=True, tag_field="report", tag="condition"):
+    condition: dict[str, Any]
+
+
+class Busy(msgspec.Struct, frozen=True, tag_field="report", tag="busy"):
+    """A request takes long."""
+
+
+Report = Event | Status | Gone | NodeCondition | Busy
+
+
+class Sample(msgspec.Struct, frozen=True):
+    watch: int
+    at: float
+    values: list[str | None]
+
+
+class ErrorData(msgspec.Struct, frozen=True):
+    kind: str
+    message: str = ""
+    errno: int = 0
+    path: str = ""
+    file: str = ""
+    value: str = ""
+    why: str = ""
+
+
+class Answer(msgspec.Struct, frozen=True):
+    id: int
+    ok: Any = None
+    error: dict[str, Any] | None = None
+
+
+class Facts(msgspec.Struct, frozen=True):
+    """What a node says of itself when it has started."""
+
+    version: Literal[1, 2]
+    controllers: list[str]
+    lowest_score: int
+    kernel: str
+    systemd: str
+    cpus: list[int]
+    limits: list[str]
+    seconds: float
+    began: float
+
+
+class Process(msgspec.Struct, frozen=True):
+    """What /proc says about a process of a container."""
+
+    namespace: str
+    pod: str
+    container: str
+    pid: int
+    first: bool
+    path: str
+    cgroup: str
+    oom_score: int
+    oom_score_adj: int
+    cpus: str
+    rss: int
+    page_tables: int
+    command: str
+    refused: int | None = None
+
+
+class TreeData(msgspec.Struct, frozen=True):
+    """A cgroup tree: of each cgroup path, kind, title, writer, pod, uid, container, qos; of each file six columns."""
+
+    version: Literal[1, 2]
+    driver: Literal["cgroupfs", "systemd"]
+    cgroups: list[
+        tuple[
+            tuple[str, str, str, str, str, str, str, str],
+            list[tuple[str, str, str, str, bool, int]],
+        ]
+    ]
+
+
+class KernelLog(msgspec.Struct, frozen=True):
+    lines: list[str]
+    why: str
+
+
+ANSWERS: dict[str, Any] = {
+    **dict.fromkeys(("write", "makedirs", "rmdir", "signal", "watch", "unwatch"), None),
+    **dict.fromkeys(("read", "checkpoint", "logs"), str),
+    **dict.fromkeys(("tree", "desired"), TreeData),
+    **dict.fromkeys(("alive", "sync"), float),
+    "exists": bool,
+    "children": list[str],
+    "timeline": list[list[Any]],
+    "processes": list[Process],
+    "usages": list[tuple[str, str, str, float, int]],
+    "usage": int,
+    "total_usage": tuple[float, int],
+    "kernel_log": KernelLog,
+    "start": Facts,
+    "unit": dict[str, Any],
+}
+"""Request -> the type of its answer."""
 
 
 def _plain(value: Any) -> Any:
@@ -51,19 +184,65 @@ def encode(message: Mapping[str, Any]) -> bytes:
     return _encoder.encode(message) + b"\n"
 
 
-def decode(line: bytes) -> dict[str, Any]:
-    """A line as a message.
+_TEXTS = re.compile(rb'"(?:[^"\\]|\\.)*"?', re.DOTALL)
+_ALL_BUT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+_STEP = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
+
+
+def check_bounds(line: bytes, size: int = MAX_LINE) -> None:
+    """Refuse a line that is too long or nested too deeply, before it is decoded.
+
+    Raises:
+        KitError: where it is.
+    """
+    if len(line) > size:
+        raise KitError(f"a message of {len(line)} bytes: at most {size} are taken")
+    if line.count(b"[") + line.count(b"{") > MAX_DEPTH:
+        brackets = _TEXTS.sub(b"", line).translate(None, _ALL_BUT_BRACKETS)
+        if max(accumulate(map(_STEP.__getitem__, brackets)), default=0) > MAX_DEPTH:
+            raise KitError(f"a message of more than {MAX_DEPTH} levels")
+
+
+def decode(line: bytes, size: int = MAX_LINE) -> dict[str, Any]:
+    """A line of at most `size` bytes as a message.
 
     Raises:
         KitError: where it is none.
     """
+    check_bounds(line, size)
     try:
         found = _decoder.decode(line)
-    except msgspec.DecodeError as error:
-        raise KitError(f"{line[:80]!r} is no message: {error}") from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise KitError(f"{line[:80]!r} is not a message: {error}") from None
     if not isinstance(found, dict):
-        raise KitError(f"{line[:80]!r} is no message: an object is expected")
+        raise KitError(f"{line[:80]!r} is not a message: an object is expected")
     return found
+
+
+def check_message(message: Mapping[str, Any]) -> None:
+    """Whether what a node says fits the schema of its kind: a report, a sample, or an answer.
+
+    Raises:
+        KitError: where it does not.
+    """
+    kind: Any = Report if "report" in message else Sample if "watch" in message else Answer
+    _convert(message, kind, "a message")
+
+
+def check_answer(do: str, ok: Any) -> None:
+    """Whether an answer has the type that its request has.
+
+    Raises:
+        KitError: where it has not.
+    """
+    _convert(ok, ANSWERS.get(do, Any), f"the answer to {do!r}")
+
+
+def _convert(data: Any, kind: Any, what: str) -> None:
+    try:
+        msgspec.convert(data, kind)
+    except (msgspec.ValidationError, RecursionError) as error:
+        raise KitError(f"{what} is refused: {error}") from None
 
 
 def write(descriptor: int, line: bytes) -> None:
@@ -138,11 +317,15 @@ def error_to_data(error: Exception) -> dict[str, Any]:
 
 def error_from_data(data: Mapping[str, Any], node: str) -> KitError:
     """The error back; one that the node did not expect names the node."""
-    if data["kind"] == "cgroup":
-        return CgroupError(data["errno"], data["path"], data["file"], data["value"], data["why"])
-    if data["kind"] == "not found":
-        resource, _, name = data["message"].partition(" ")
-        return NotFound(resource, name.split('"')[1] if '"' in name else name)
-    if data["kind"] == "failed":
-        return KitError(f"node {node}: the agent could not do it: {data['message']}")
-    return KitError(data["message"])
+    try:
+        found = msgspec.convert(data, ErrorData)
+    except msgspec.ValidationError as error:
+        return KitError(f"node {node}: its error is refused: {error}")
+    if found.kind == "cgroup" and found.errno in errno.errorcode:
+        return CgroupError(found.errno, found.path, found.file, found.value, found.why)
+    if found.kind == "not found":
+        resource, _, name = found.message.partition(" ")
+        return NotFound(resource, name.strip('"').partition('"')[0])
+    if found.kind == "failed":
+        return KitError(f"node {node}: the agent could not do it: {found.message}")
+    return KitError(found.message)

@@ -13,6 +13,7 @@ import shlex
 from collections.abc import Iterable, Sequence
 
 from kitlib.api.core import Container, Pod
+from kitlib.api.errors import shortened
 from kitlib.node.common.workload import (
     ANNOTATION,
     FOREVER,
@@ -20,10 +21,13 @@ from kitlib.node.common.workload import (
     IDLE_MEMORY,
     Phase,
     Workload,
+    check_workload,
     declared_workload,
     parse_seconds,
 )
 
+MAX_WORDS, MAX_LENGTH = 10_000, 20_000
+"""Of a command that is looked into; a longer one is not, so that its quotes cost nothing."""
 BOMB = 32768
 """Processes that a fork bomb tries to start: the kernel's default pid_max."""
 _BOMB = re.compile(r"(\w+|:)\(\)\{\1\|\1&;?\}")
@@ -44,7 +48,24 @@ def workload_of(pod: Pod, container: Container) -> Workload:
 
 
 def command_workload(command: Sequence[str]) -> Workload:
-    """What a command line does."""
+    """What a command line does; one that cannot be followed idles, with a note that says so."""
+    if len(command) > MAX_WORDS or sum(map(len, command)) > MAX_LENGTH:
+        return _unknown(command, f"longer than {MAX_LENGTH} characters")
+    try:
+        return check_workload(_of_words(command))
+    except RecursionError:
+        return _unknown(command, "nested too deeply")
+    except (ValueError, ArithmeticError, LookupError, TypeError, AttributeError) as error:
+        return _unknown(command, str(error) or type(error).__name__)
+
+
+def _unknown(command: Sequence[str], why: str) -> Workload:
+    shown = shortened(" ".join(map(str, command[:20])), 100)
+    name = str(command[0]).rpartition("/")[2][:15] if command else "app"
+    return IDLE._replace(name=name or "app", note=f"Unknown command {shown!r}: it idles ({shortened(why, 200)})")
+
+
+def _of_words(command: Sequence[str]) -> Workload:
     words = [word for word in command if word]
     while words and words[0] in ("exec", "nice", "nohup", "setsid"):
         words = words[1:]
@@ -85,26 +106,26 @@ def _script(text: str, shell: str) -> Workload:
         return Workload((Phase(FOREVER, cpus=1.0 if busy else 0.0),), name=shell)
     phases: list[Phase] = []
     background: list[Workload] = []
-    code, name = 0, shell
+    code, name, note = 0, shell, ""
     for part in text.replace("&&", ";").replace("\n", ";").split(";"):
         pieces = [piece for piece in part.split("&") if piece.strip()]
         for piece in pieces:
             if piece.strip() == "wait" and background:
                 return _together([*background, *([Workload(tuple(phases), code, name)] if phases else [])])
             try:
-                one = command_workload(shlex.split(piece))
-            except ValueError:
-                one = IDLE
+                one = _of_words(shlex.split(piece))
+            except ValueError as error:  # an open quote, or a number that is none
+                one = _unknown(piece.split(), str(error))
             if piece is not pieces[-1] or part.rstrip().endswith("&"):
                 background.append(one)
                 continue
             phases += one.phases
-            code, name = one.exit_code, one.name
+            code, name, note = one.exit_code, one.name, note or one.note
             if not one.ends:
-                return _together([Workload(tuple(phases), code, name), *background])
+                return _together([Workload(tuple(phases), code, name, note=note), *background])
     if not phases and background:
         return _together(background)
-    return _together([Workload(tuple(phases) or (Phase(0.0),), code, name), *background])
+    return _together([Workload(tuple(phases) or (Phase(0.0),), code, name, note=note), *background])
 
 
 def _tidying(script: str) -> float:
@@ -131,7 +152,8 @@ def _together(several: Sequence[Workload]) -> Workload:
             )
         )
         start = mark
-    return Workload(tuple(phases), several[0].exit_code, several[0].name)
+    note = next((one.note for one in several if one.note), "")
+    return Workload(tuple(phases), several[0].exit_code, several[0].name, note=note)
 
 
 def _marks(one: Workload) -> Iterable[float]:

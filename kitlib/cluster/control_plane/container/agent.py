@@ -14,9 +14,11 @@ import queue
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from typing import Any
+from typing import Any, cast
+
+import msgspec
 
 from kitlib.api.core import Pod
 from kitlib.api.errors import KitError
@@ -32,6 +34,7 @@ from kitlib.cluster.nodes.interfaces import NodeFacts
 from kitlib.cluster.nodes.plan import NodePlan
 from kitlib.cluster.store.store import Gone
 from kitlib.node.real import protocol
+from kitlib.node.real.link import Lines
 
 LOOK = 0.25
 """Seconds between two looks of controllers and scheduler while nothing is reported."""
@@ -91,7 +94,7 @@ class ControlPlane:
         self._inbox: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
         self._reported, self._ended, self._loads = threading.Event(), False, False
         self._channels: dict[str, Channel] = {}
-        self._starts: dict[int, queue.SimpleQueue[dict[str, Any]]] = {}
+        self._starts: dict[int, queue.SimpleQueue[wire.Started]] = {}
         self._numbers = itertools.count(1)
         self._cluster: ControlledCluster | None = None
         self._clock = RealClock()  # follows the owner's, so that what both note down stands in one order
@@ -116,14 +119,17 @@ class ControlPlane:
 
     def _read(self) -> None:
         """The reader's thread: until the owner has gone."""
-        rest = b""
-        while piece := os.read(self._reads, _CHUNK):
-            *lines, rest = (rest + piece).split(b"\n")
-            for line in lines:
-                with suppress(KitError):
-                    self._sort(line)
-        self._ended = True
-        self._inbox.put(None)
+        lines = Lines(wire.MAX_LINE)
+        try:
+            while piece := os.read(self._reads, _CHUNK):
+                for line in lines.feed(piece):
+                    try:
+                        self._sort(line)
+                    except Exception as error:  # whatever a line does, the next one is read
+                        log_error(error)
+        finally:
+            self._ended = True
+            self._inbox.put(None)
 
     def _sort(self, line: bytes) -> None:
         head = wire.passed(line)
@@ -131,16 +137,15 @@ class ControlPlane:
             if self.channel(head.sender).take(bytes(head.line)):
                 self._wake()
             return
-        message = protocol.decode(line)
-        if "gone" in message:
-            self.channel(message["gone"]).over(message["said"])
+        if head.gone:
+            self.channel(head.gone).over(wire.said(head))
             self._wake()
-        elif "started" in message:
-            waiting = self._starts.get(message["started"])
+        elif head.started:
+            waiting = self._starts.get(head.started)
             if waiting is not None:
-                waiting.put(message)
+                waiting.put(wire.started(line))
         else:
-            self._inbox.put(message)
+            self._inbox.put(protocol.decode(line, wire.MAX_LINE))
 
     def _wake(self) -> None:
         if not self._reported.is_set():
@@ -175,10 +180,9 @@ class ControlPlane:
             raise KitError(f"node {one.name}: it was not started within {START:g} s") from None
         finally:
             del self._starts[number]
-        if "error" in answer:
-            raise wire.error_from_data(answer["error"])
-        facts: NodeFacts = answer["facts"]
-        return facts
+        if answer.error is not None or answer.facts is None:
+            raise wire.error_from_data(answer.error or {"message": "the owner said nothing of the node"})
+        return cast(NodeFacts, msgspec.structs.asdict(answer.facts))
 
     def end(self, name: str) -> None:
         """Have the owner end a node."""
@@ -216,27 +220,27 @@ class ControlPlane:
         if self._cluster is not None and not self._ended:
             try:
                 self._cluster.run_for(0)
-            except (KitError, OSError) as error:
-                sys.stderr.write(f"{type(error).__name__}: {error}\n"[:500])
+            except Exception as error:  # the control plane goes on, whatever one object does
+                log_error(error)
 
     def _answer(self, asked: dict[str, Any]) -> None:
-        number, what = asked.pop("id", 0), str(asked.pop("do", ""))
-        since, known, seen = asked.pop("since", 0), set(asked.pop("known", ())), asked.pop("journal", 0)
-        self._clock.follow(asked.pop("at", 0.0))
+        head = wire.Request()
         try:
-            if what not in self._does:
-                raise KitError(f"{what!r}: this control plane knows {', '.join(sorted(self._does))}")
+            head = wire.request(asked)
+            self._clock.follow(head.at)
+            if head.do not in self._does:
+                raise KitError(f"{head.do!r}: this control plane knows {', '.join(sorted(self._does))}")
             if self._cluster is not None:
                 self._cluster.refresh()
-            answer: dict[str, Any] = {"id": number, "ok": self._does[what](**asked)}
+            answer: dict[str, Any] = {"id": head.id, "ok": self._does[head.do](**asked)}
         except Exception as error:  # whatever it is, the control plane goes on and the owner hears of it
-            answer = {"id": number, "error": wire.error_to_data(error)}
-        if self._cluster is not None:
-            answer |= self._news(since, known, seen)
+            answer = {"id": head.id, "error": wire.error_to_data(error)}
         try:
+            if self._cluster is not None:
+                answer |= self._news(head.since, set(head.known), head.journal)
             line = protocol.encode(answer)
-        except TypeError as error:
-            line = protocol.encode({"id": number, "error": wire.error_to_data(error)})
+        except (TypeError, ValueError, KitError) as error:
+            line = protocol.encode({"id": head.id, "error": wire.error_to_data(error)})
         self.write(line)
 
     def _news(self, since: int, known: set[str], seen: int) -> dict[str, Any]:
@@ -294,6 +298,16 @@ class ControlPlane:
 
     def _record_event(self, about: Mapping[str, Any], reason: str, message: str, warning: bool) -> None:
         self._standing.record_event(from_dict(dict(about)), reason, message, warning=warning)
+
+
+def log_error(error: Exception) -> None:
+    """Write what went wrong to the log; of a defect of the kit's where, too."""
+    if isinstance(error, KitError | OSError):
+        text = f"{type(error).__name__}: {error}\n"[:500]
+    else:
+        text = "".join(traceback.format_exception(error))[-4000:]
+    sys.stderr.write(text)
+    sys.stderr.flush()
 
 
 def main() -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from kitlib.cluster.control_plane.container import wire
-from kitlib.node.real.link import Conversation
+from kitlib.node.real.link import Conversation, Misbehaved
 
 Write = Callable[[bytes], None]
 
@@ -28,12 +28,19 @@ class Channel(Conversation):
     def take(self, line: bytes) -> bool:
         """Take a line of the node's; whether it was a report."""
         before = len(self.reports)
-        self._take(line)
-        return len(self.reports) > before
+        if not self.alive:
+            return False
+        try:
+            self._take(line)
+        except Misbehaved as error:  # this node is given up; the others' lines are read on
+            self.say(str(error))
+            self._over()
+        return len(self.reports) > before or not self.alive
 
     def over(self, said: Sequence[str]) -> None:
         """The node has ended."""
-        self.errors.extend(said)
+        for text in said:
+            self.say(text)
         self._over()
 
 

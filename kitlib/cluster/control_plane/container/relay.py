@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
+from kitlib.api.errors import KitError
 from kitlib.api.release import Release
 from kitlib.cluster.control_plane.container import wire
 from kitlib.cluster.nodes.container import container_node_config
@@ -42,7 +43,7 @@ class NodeLink(Link):
         super().__init__(name, stream)
 
     def _hear(self, message: dict[str, Any], line: bytes) -> None:
-        if "report" in message or message.get("id", 0) >= wire.FAR:
+        if "report" in message or ("watch" not in message and message["id"] >= wire.FAR):
             self._foreign.append(line)
         else:
             super()._hear(message, line)
@@ -65,6 +66,7 @@ class ControlLink(Link):
     """
 
     ended = ControlPlaneGone
+    max_line = wire.MAX_LINE
 
     def __init__(self, name: str, stream: Any, relay: Relay) -> None:
         self._relay = relay
@@ -81,8 +83,8 @@ class ControlLink(Link):
             ControlPlaneGone: where nobody answers.
         """
         message = self.message(self.send(do, **about), timeout)
-        if "error" in message:
-            failed = message["error"]
+        failed = message.get("error")
+        if failed is not None:
             if "module" not in failed:  # a node's agent answers: the image knows no control plane
                 return protocol.error_from_data(failed, self.name), message
             return wire.error_from_data(failed), message
@@ -97,7 +99,9 @@ class ControlLink(Link):
         elif head.end:
             self._relay.end(head.end)
         else:
-            super()._sort(line)
+            message = protocol.decode(line, wire.MAX_LINE)
+            wire.check_answer(message)
+            self._hear(message, line)
 
 
 class Relay:
@@ -170,6 +174,8 @@ class Relay:
         answer: dict[str, Any] = {"started": number}
         try:
             one = wire.unpack(plan)
+            if not isinstance(one, NodePlan):
+                raise KitError(f"a plan of a node is expected, found {type(one).__name__}")
             self.begin(one, len(self.begun))
             answer["facts"] = self.facts[one.name]
         except Exception as error:

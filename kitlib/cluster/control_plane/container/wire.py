@@ -1,8 +1,7 @@
 """What the control plane and its owner say to each other, on top of the lines that nodes use (`node.real.protocol`).
 
-Objects travel as plain data. Plans of nodes, settings, decisions of the scheduler and errors are pickled, and read by
-an unpickler that makes nothing but the kit's own types, arrays and plain containers: a message can say what something
-is, never run anything.
+Objects travel as plain data. Plans of nodes, settings, decisions of the scheduler and errors travel as `codec` writes
+them: data of a closed set of types, so a message can say what something is, never run anything.
 
     owner -> control   {"id": 7, "do": "call", …}          a request
                        {"from": "node-1", "line": …}       a node's line, as the node wrote it
@@ -16,37 +15,63 @@ is, never run anything.
 
 from __future__ import annotations
 
-import base64
 import builtins
-import importlib
-import io
-import pickle
+import sys
 from collections.abc import Mapping
-from enum import Enum
-from typing import Any
+from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 
 from kitlib.api.errors import KitError
-from kitlib.api.resource import Quantity
+from kitlib.cluster.control_plane.container.codec import decode as unpack
+from kitlib.cluster.control_plane.container.codec import encode as pack
+from kitlib.node.real import protocol
 
-VERSION = 3
+__all__ = ["FAR", "VERSION", "Passed", "envelope", "error_from_data", "error_to_data", "pack", "passed", "unpack"]
+
+T = TypeVar("T")
+VERSION = 4
 """Counted up when the messages change: a control plane of an old image says so instead of failing later."""
 FAR = 1 << 40
 """Requests of the control plane to a node have numbers from here on, those of the owner stay below."""
-_ROOMS = ("kitlib.api.", "kitlib.kubelet.", "kitlib.scheduler.", "kitlib.cluster.")
-_PLAIN = {
-    "builtins": {"set", "frozenset", "complex", "bytearray", "slice", "range", "object"},
-    "datetime": {"datetime", "date", "timedelta", "timezone"},
-    "collections": {"OrderedDict", "defaultdict", "deque", "Counter"},
-    "types": {"MappingProxyType", "SimpleNamespace"},
-    "pathlib": {"PurePosixPath", "PosixPath"},
-    "numpy": {"dtype", "ndarray"},
-    "numpy._core.numeric": {"_frombuffer"},
-    "numpy._core.multiarray": {"_reconstruct", "scalar"},
-    "msgspec._core": {"rebuild"},
-    "copyreg": {"_reconstructor"},
-}
+MAX_LINE = 256 << 20
+"""Bytes of a line of the control plane's: one answer may hold all objects of a cluster."""
+
+
+class Request(msgspec.Struct, frozen=True):
+    """What every request carries: its number and kind, and as far as the owner has followed.
+
+    Attributes:
+        id, do: number and kind. at: seconds on the owner's clock.
+        since: version of the owner's copy of the store. known: nodes whose facts it has. journal: entries that it has.
+    """
+
+    id: int = 0
+    do: str = ""
+    at: Annotated[float, msgspec.Meta(ge=0, le=1e9)] = 0.0
+    since: Annotated[int, msgspec.Meta(ge=0)] = 0
+    known: list[str] = []
+    journal: Annotated[int, msgspec.Meta(ge=0)] = 0
+
+
+class Started(msgspec.Struct):
+    """The owner's answer to a wish for a node: what the node said, or why there is none."""
+
+    facts: protocol.Facts | None = None
+    error: dict[str, Any] | None = None
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What the control plane answers to a request, and what has happened since the last one."""
+
+    id: int
+    ok: Any = None
+    error: dict[str, Any] | None = None
+    version: int = 0
+    nodes: dict[str, protocol.Facts] = {}
+    journal: list[dict[str, Any]] = []
+    changes: list[tuple[Literal["ADDED", "MODIFIED", "DELETED"], dict[str, Any]]] = []
+    objects: list[dict[str, Any]] | None = None
 
 
 class Passed(msgspec.Struct):
@@ -58,9 +83,14 @@ class Passed(msgspec.Struct):
     start: int = 0
     plan: str = ""
     end: str = ""
+    gone: str = ""
+    said: msgspec.Raw = msgspec.Raw(b"[]")
+    started: int = 0
 
 
 _passed = msgspec.json.Decoder(Passed)
+_started = msgspec.json.Decoder(Started)
+_said = msgspec.json.Decoder(list[str])
 
 
 def passed(line: bytes) -> Passed:
@@ -69,72 +99,55 @@ def passed(line: bytes) -> Passed:
     Raises:
         KitError: where it is no message.
     """
+    protocol.check_bounds(line, MAX_LINE)
+    return _decoded(_passed, line)
+
+
+def request(asked: dict[str, Any]) -> Request:
+    """What a request carries, taken out of it: what is left are the arguments of its kind.
+
+    Raises:
+        KitError: where it does not fit.
+    """
+    head = {name: asked.pop(name) for name in Request.__struct_fields__ if name in asked}
     try:
-        return _passed.decode(line)
-    except msgspec.DecodeError as error:
-        raise KitError(f"{line[:80]!r} is no message: {error}") from None
+        return msgspec.convert(head, Request)
+    except (msgspec.ValidationError, RecursionError) as error:
+        raise KitError(f"a request is refused: {error}") from None
+
+
+def check_answer(message: Mapping[str, Any]) -> None:
+    """Whether an answer of the control plane's fits its schema.
+
+    Raises:
+        KitError: where it does not.
+    """
+    try:
+        msgspec.convert(message, Answer)
+    except (msgspec.ValidationError, RecursionError) as error:
+        raise KitError(f"the control plane's answer is refused: {error}") from None
+
+
+def started(line: bytes) -> Started:
+    """What became of a node that was wanted. Raises: KitError, where the line does not fit."""
+    return _decoded(_started, line)
+
+
+def said(head: Passed) -> list[str]:
+    """The last words of a node that has gone. Raises: KitError, where they do not fit."""
+    return _decoded(_said, head.said)
+
+
+def _decoded(decoder: msgspec.json.Decoder[T], line: bytes | msgspec.Raw) -> T:
+    try:
+        return decoder.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise KitError(f"{bytes(line)[:80]!r} is not a message: {error}") from None
 
 
 def envelope(key: str, name: str, line: bytes) -> bytes:
     """A node's line with the node's name: `key` is "to" or "from"."""
     return msgspec.json.encode({key: name, "line": msgspec.Raw(line)}) + b"\n"
-
-
-def pack(value: Any) -> str:
-    """A value of the kit's own types as text.
-
-    Raises:
-        KitError: where something in it cannot leave this process.
-    """
-    try:
-        return base64.b64encode(pickle.dumps(value, 5)).decode()
-    except (pickle.PicklingError, TypeError, AttributeError) as error:
-        raise KitError(f"{type(value).__name__} cannot be sent to a control plane: {error}") from None
-
-
-def unpack(text: str) -> Any:
-    """The value back.
-
-    Raises:
-        KitError: for anything but the kit's own types, arrays and plain containers.
-    """
-    try:
-        return _Reader(io.BytesIO(base64.b64decode(text))).load()
-    except (pickle.UnpicklingError, ValueError, TypeError, AttributeError, ImportError, EOFError) as error:
-        raise KitError(f"what was sent cannot be read: {error}") from None
-
-
-class _Reader(pickle.Unpickler):
-    def find_class(self, module: str, name: str) -> Any:
-        """Only what may be made."""
-        module = module.replace("numpy.core.", "numpy._core.")
-        if (module, name) == ("builtins", "getattr"):
-            return _member
-        if name in _PLAIN.get(module, ()):
-            return super().find_class(_numpy(module), name)
-        if module.startswith(_ROOMS) and "." not in name:
-            found = getattr(importlib.import_module(module), name, None)
-            if isinstance(found, type) and found.__module__ == module:
-                return found
-        raise pickle.UnpicklingError(f"{module}.{name} is not one of the types that may be sent")
-
-
-def _numpy(module: str) -> str:
-    """numpy 1 has its inside under another name."""
-    if module.startswith("numpy._core"):
-        import numpy
-
-        return module if hasattr(numpy, "_core") else module.replace("numpy._core", "numpy.core")
-    return module
-
-
-def _member(kind: Any, name: str) -> Any:
-    """How an enumeration's member is pickled, and a quantity."""
-    if kind is Quantity and name == "_of":
-        return Quantity._of
-    if isinstance(kind, type) and issubclass(kind, Enum) and name in kind.__members__:
-        return kind[name]
-    raise pickle.UnpicklingError(f"{kind!r} has no member {name!r}")
 
 
 def error_to_data(error: BaseException) -> dict[str, Any]:
@@ -149,23 +162,27 @@ def error_to_data(error: BaseException) -> dict[str, Any]:
 
 
 def error_from_data(data: Mapping[str, Any]) -> Exception:
-    """The error back; what neither the kit nor Python itself raises becomes a KitError."""
-    module, name = str(data["module"]), str(data["kind"])
+    """The error back; what neither the kit nor Python itself raises becomes a KitError.
+
+    Types are looked up among the modules that are loaded here: none is loaded because a message names it.
+    """
+    module, name, message = (str(data.get(key, "")) for key in ("module", "kind", "message"))
     kind: Any = None
     if module == "builtins":
         kind = getattr(builtins, name, None)
     elif module.startswith("kitlib."):
-        kind = getattr(importlib.import_module(module), name, None)
+        kind = getattr(sys.modules.get(module), name, None)
     ours = isinstance(kind, type) and (
         issubclass(kind, KitError) or (module == "builtins" and issubclass(kind, Exception))
     )
     try:
-        arguments, fields = unpack(data["args"])
+        arguments, fields = unpack(data.get("args", ""))
         if ours:
             made: Exception = kind.__new__(kind)
             made.args = tuple(arguments)
             made.__dict__.update(fields)
+            str(made)
             return made
     except (KitError, TypeError, ValueError):
         pass
-    return KitError(f"the control plane could not do it: {name}: {data['message']}")
+    return KitError(f"the control plane could not do it: {name}: {message}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import sys
 import threading
 import time
 from base64 import b64encode
@@ -176,23 +177,63 @@ def test_an_error_of_somebody_elses_is_told_as_the_kits() -> None:
     assert (type(back), str(back)) == (KitError, "the control plane could not do it: Odd: what?")
 
 
-class Evil:
-    def __reduce__(self) -> Any:
-        return os.system, ("true",)
+CRAFTED = {
+    "a pickle": b64encode(pickle.dumps(KitError)).decode(),
+    "a pickle as it is": "\x80\x04\x95",
+    "a function": '["data", "os:system", {}]',
+    "a type of Python's": '["data", "builtins:object", {}]',
+    "a class that acts": '["data", "kitlib.node.real.container:NodeContainer", {}]',
+    "a command": '["data", "kitlib.commands.demo:run", {}]',
+    "a function of the kit": '["data", "kitlib.api.serialize:load", {}]',
+    "an imported name": '["data", "kitlib.api.serialize:json", {}]',
+    "a class by way of another": '["data", "kitlib.api.core:Pod.__class__", {}]',
+    "an error": '["data", "kitlib.api.errors:KitError", {}]',
+    "a type as a value": '["enum", "kitlib.scheduler.decision:Decision", "__class__"]',
+    "a method put over another": '["data", "kitlib.api.selectors:LabelSelectorMatcher", {"__class__": 1}]',
+    "a field that is not declared": '["data", "kitlib.kubelet.images.image_gc:Image", {"name": "a", "evil": 1}]',
+    "a field of another type": '["data", "kitlib.kubelet.images.image_gc:Image", {"name": 5, "size": "x"}]',
+    "a package of another": '["data", "kitlib_evil.api:X", {}]',
+    "a relative module": '["data", "kitlib.api..core:Pod", {}]',
+    "a reference to nothing": '["ref", 0]',
+    "a reference to a text": '["ref", "x"]',
+    "an unhashable member": '["set", ["list"]]',
+    "a mapping with an odd end": '["dict", "a"]',
+    "an array of objects": '["array", "|O8", [1], "AAAAAAAAAAA="]',
+    "an array without its bytes": '["array", "<i8", [1000000], ""]',
+    "an array of a negative size": '["array", "<i8", [-1], ""]',
+    "a quantity of 5,000 digits": f'["quantity", "{"9" * 5000}x"]',
+    "an integer of 5,000 digits": f'["int", "{"9" * 5000}"]',
+    "no value": '["nothing"]',
+    "a tag that is a list": '[["list"]]',
+    "an empty list": "[]",
+    "an object": "{}",
+    "brackets": "[" * 100_000,
+    "levels": '["list", ' * 200 + "1" + "]" * 200,
+}
 
 
-class Sly:
-    def __reduce__(self) -> Any:
-        return getattr, (KitError, "mro")
-
-
-@pytest.mark.parametrize("what", [Evil(), Sly(), KitError, os.path.join, eval, threading.Lock])
-def test_nothing_but_types_of_the_kit_is_read(what: Any) -> None:
-    if what is KitError:
-        assert wire.unpack(wire.pack(what)) is KitError
-        return
+@pytest.mark.parametrize("name", CRAFTED)
+def test_nothing_but_values_of_the_kits_types_is_read(name: str) -> None:
     with pytest.raises(KitError, match="cannot be read"):
-        wire.unpack(b64encode(pickle.dumps(what)).decode())
+        wire.unpack(CRAFTED[name])
+
+
+@pytest.mark.parametrize("what", [KitError, os.path.join, eval, threading.Lock(), object(), b"bytes", lambda: 1])
+def test_nothing_but_values_can_be_sent(what: Any) -> None:
+    with pytest.raises(KitError):
+        wire.pack(what)
+
+
+def test_values_that_a_message_holds_twice_are_one() -> None:
+    shared = ["a"]
+    found = wire.unpack(wire.pack({"x": shared, "y": shared, "z": (2**70, float("inf"), -1.5)}))
+    assert found["x"] is found["y"] and found == {"x": ["a"], "y": ["a"], "z": (2**70, float("inf"), -1.5)}
+
+
+def test_no_module_is_loaded_because_an_error_names_it() -> None:
+    assert "kitlib.commands.bench" not in sys.modules
+    back = wire.error_from_data({"module": "kitlib.commands.bench", "kind": "X", "message": "m", "args": ""})
+    assert type(back) is KitError and "kitlib.commands.bench" not in sys.modules
 
 
 def test_plans_of_nodes_travel_whole() -> None:

@@ -1,0 +1,202 @@
+"""Regular expressions as CEL has them: RE2's syntax, time linear in the text, no backtracking.
+
+Where google-re2 is installed it does the work. Elsewhere (a browser has none) the pattern is read with Python's own
+reader, what RE2 does not have is refused, and the rest runs as a set of states that moves on character by character.
+
+Source: github.com/google/re2/wiki/Syntax; cel-spec "matches"; R. Cox, "Regular Expression Matching Can Be Simple And
+Fast" (the simulation).
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+MAX_REPEAT = 1000
+"""Largest count in `{n,m}`. Source: re2 kMaxRepeat."""
+MAX_STATES = 20_000
+"""Size of a program; RE2 bounds its memory instead."""
+
+Test = Callable[[str], bool]
+
+
+class PatternError(ValueError):
+    """A pattern that RE2 refuses."""
+
+
+@lru_cache(maxsize=256)
+def compiled(pattern: str) -> Callable[[str], bool]:
+    """A function that says whether a text holds a match somewhere.
+
+    Raises:
+        PatternError: the pattern is not RE2's.
+    """
+    try:
+        import re2
+    except ImportError:
+        return _Program(pattern).search
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        found = re2.compile(pattern, options)
+    except (re2.error, UnicodeError) as error:
+        raise PatternError(_words(error)) from None
+    return lambda text: found.search(text) is not None
+
+
+def _words(error: Exception) -> str:
+    first = error.args[0] if error.args else error
+    return first.decode(errors="replace") if isinstance(first, bytes) else str(first)
+
+
+class _Program:
+    """A pattern as states: each tests a character, branches without one, or looks at its place in the text.
+
+    Attributes:
+        states: (kind, argument, next states); kinds: "char", "go", "at", "match".
+    """
+
+    def __init__(self, pattern: str) -> None:
+        self.states: list[tuple[str, Any, list[int]]] = []
+        parser: Any = re._parser if hasattr(re, "_parser") else __import__("sre_parse")
+        if re.search(r"\\[1-9Z]|\(\?(?:[=!>(]|<[=!]|P=)|[*+?}]\+", re.sub(r"\\\\|\[\^?\]?[^]]*\]", "", pattern)):
+            raise PatternError("invalid perl operator or escape sequence")
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                tree = parser.parse(pattern)
+            self._flags = tree.state.flags
+            end = self._add("match", None, [])
+            self._start = self._sequence(tree, end)
+        except (re.error, OverflowError) as error:
+            raise PatternError(str(error)) from None
+        except RecursionError:
+            raise PatternError("expression nests too deeply") from None
+
+    def _add(self, kind: str, argument: Any, following: list[int]) -> int:
+        if len(self.states) >= MAX_STATES:
+            raise PatternError("pattern too large - compile failed")
+        self.states.append((kind, argument, following))
+        return len(self.states) - 1
+
+    def _sequence(self, tree: Any, following: int) -> int:
+        for operator, argument in reversed(list(tree)):
+            following = self._one(str(operator), argument, following)
+        return following
+
+    def _one(self, operator: str, argument: Any, following: int) -> int:
+        if operator in ("LITERAL", "NOT_LITERAL", "ANY", "IN"):
+            return self._add("char", self._test(operator, argument), [following])
+        if operator == "AT":
+            return self._add("at", str(argument), [following])
+        if operator == "BRANCH":
+            return self._add("go", None, [self._sequence(one, following) for one in argument[1]])
+        if operator == "SUBPATTERN":
+            return self._sequence(argument[3], following)
+        if operator in ("MAX_REPEAT", "MIN_REPEAT"):
+            least, most, tree = argument
+            return self._repeat(least, most, tree, following)
+        raise PatternError("invalid perl operator")
+
+    def _repeat(self, least: int, most: Any, tree: Any, following: int) -> int:
+        endless = str(most) == "MAXREPEAT"
+        if least > MAX_REPEAT or (not endless and int(most) > MAX_REPEAT):
+            raise PatternError("bad repetition operator")
+        if endless:
+            loop = self._add("go", None, [])
+            self.states[loop][2].extend([self._sequence(tree, loop), following])
+            start = loop
+        else:
+            start = following
+            for _ in range(int(most) - least):
+                start = self._add("go", None, [self._sequence(tree, start), following])
+        for _ in range(least):
+            start = self._sequence(tree, start)
+        return start
+
+    def _test(self, operator: str, argument: Any) -> Test:
+        fold = bool(self._flags & re.IGNORECASE)
+        if operator == "ANY":
+            return (lambda _: True) if self._flags & re.DOTALL else (lambda one: one != "\n")
+        if operator == "IN":
+            negated = bool(argument) and str(argument[0][0]) == "NEGATE"
+            tests = [self._member(str(kind), value) for kind, value in argument[negated:]]
+            return lambda one: any(t(c) for t in tests for c in _cases(one, fold)) is not negated
+        wanted = chr(argument)
+        if operator == "LITERAL":
+            return (lambda one: wanted in _cases(one, True)) if fold else wanted.__eq__
+        return lambda one: wanted not in _cases(one, fold)
+
+    @staticmethod
+    def _member(kind: str, value: Any) -> Test:
+        if kind == "LITERAL":
+            return chr(value).__eq__
+        if kind == "RANGE":
+            low, high = map(chr, value)
+            return lambda one: low <= one <= high
+        return _CATEGORIES[str(value)]
+
+    def search(self, text: str) -> bool:
+        """Whether a match begins somewhere in the text."""
+        current: set[int] = set()
+        for place in range(len(text) + 1):
+            if self._follow(self._start, current, text, place):
+                return True
+            if place == len(text):
+                return False
+            character, following = text[place], set[int]()
+            for number in current:
+                kind, test, after = self.states[number]
+                if kind == "char" and test(character) and self._follow(after[0], following, text, place + 1):
+                    return True
+            current = following
+        return False
+
+    def _follow(self, number: int, into: set[int], text: str, place: int) -> bool:
+        """Add a state and all that it leads to without a character; whether the match is among them."""
+        stack = [number]
+        while stack:
+            one = stack.pop()
+            if one in into:
+                continue
+            into.add(one)
+            kind, argument, following = self.states[one]
+            if kind == "match":
+                return True
+            if kind == "go" or (kind == "at" and self._stands(argument, text, place)):
+                stack += following
+        return False
+
+    def _stands(self, where: str, text: str, place: int) -> bool:
+        before, after = text[place - 1 : place], text[place : place + 1]
+        lines = bool(self._flags & re.MULTILINE)
+        if where == "AT_BEGINNING_STRING" or (where == "AT_BEGINNING" and not lines):
+            return place == 0
+        if where == "AT_BEGINNING":
+            return place == 0 or before == "\n"
+        if where == "AT_END" and lines:
+            return not after or after == "\n"
+        if where in ("AT_END", "AT_END_STRING"):
+            return not after
+        word = _CATEGORIES["CATEGORY_WORD"]
+        boundary = bool(before and word(before)) is not bool(after and word(after))
+        return boundary is (where == "AT_BOUNDARY")
+
+
+def _cases(one: str, fold: bool) -> tuple[str, ...]:
+    return (one, one.lower(), one.upper()) if fold else (one,)
+
+
+_DIGIT, _SPACE = frozenset("0123456789"), frozenset("\t\n\f\r ")
+_WORD = frozenset("0123456789_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+_CATEGORIES: dict[str, Test] = {
+    "CATEGORY_DIGIT": _DIGIT.__contains__,
+    "CATEGORY_NOT_DIGIT": lambda one: one not in _DIGIT,
+    "CATEGORY_SPACE": _SPACE.__contains__,
+    "CATEGORY_NOT_SPACE": lambda one: one not in _SPACE,
+    "CATEGORY_WORD": _WORD.__contains__,
+    "CATEGORY_NOT_WORD": lambda one: one not in _WORD,
+}

@@ -1,0 +1,61 @@
+"""The shape of a KubeSchedulerConfiguration: which fields hold what, before anything is made of them.
+
+Source: k8s.io/kube-scheduler/config/v1 types.go.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from kitlib.api.errors import KitError, shortened
+
+
+class PluginRef(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    weight: int | None = None
+
+
+class PluginSet(msgspec.Struct, frozen=True):
+    enabled: list[PluginRef] | None = None
+    disabled: list[PluginRef] | None = None
+
+
+class PluginConfig(msgspec.Struct, frozen=True):
+    name: str
+    args: dict[str, Any] | None = None
+
+
+class ProfileShape(msgspec.Struct, frozen=True, rename="camel"):
+    scheduler_name: str | None = None
+    percentage_of_nodes_to_score: int | None = None
+    plugins: dict[str, PluginSet | None] | None = None
+    plugin_config: list[PluginConfig] | None = None
+
+
+class ConfigurationShape(msgspec.Struct, frozen=True, rename="camel"):
+    """Arguments of plugins and of extenders are checked by whoever takes them."""
+
+    api_version: str | None = None
+    kind: str | None = None
+    percentage_of_nodes_to_score: int | None = None
+    parallelism: int | None = None
+    pod_initial_backoff_seconds: int | None = None
+    pod_max_backoff_seconds: int | None = None
+    profiles: list[ProfileShape] | None = None
+    extenders: list[dict[str, Any]] | None = None
+
+
+def check_configuration(data: Any) -> None:
+    """Refuse a configuration in which a field holds something else than it may.
+
+    Raises:
+        KitError: with the path of the first such field.
+    """
+    try:
+        msgspec.convert(data, ConfigurationShape)
+    except msgspec.ValidationError as error:
+        problem, _, where = str(error).partition(" - at `$")
+        place = where.rstrip("`").lstrip(".")
+        raise KitError(f"{place or 'KubeSchedulerConfiguration'}: {shortened(problem, 300)}") from None

@@ -1,0 +1,165 @@
+"""Inputs that nobody meant: valid ones with something changed, from a seed, so that every run sees the same.
+
+`KITLIB_FUZZ=1000000` asks for more of them than the gate has time for, `KITLIB_FUZZ_SEED=7` for others.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+import tracemalloc
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+INPUTS = int(os.environ.get("KITLIB_FUZZ", "20000"))
+SEED = int(os.environ.get("KITLIB_FUZZ_SEED", "15"))
+SECONDS, BYTES = 2.0, 200 << 20
+"""What one input may take."""
+
+ODD: tuple[Any, ...] = (
+    None, True, False, 0, -1, 1, 2**31 - 1, 2**31, 2**63, -(2**63), 10**30, 0.0, -0.5, 1e308, 1e-308,
+    "", " ", "0", "-1", "1e999999999", "9" * 5000, "NaN", "inf", "1_000", "0x10", "07", "1Ei", "1.5.5", "100m", "\x00",
+    "\ud800", "é", "\u202e", "a" * 5000, "../../etc/passwd", "/dev/zero", "{{", "${HOME}", "%s%n", "(a+)+$", "[", "*",
+    "true", "null", "~", "2026-01-01T00:00:00Z", "v1", "Pod", "=1+1", [], {}, [[]], [{}], {"": None}, [None], {"a": []},
+    [1, "a", None], {"name": "x"}, {"a": {"b": {"c": {}}}},
+)  # fmt: skip
+_BYTES = (
+    b"\x00",
+    b"\xff\xfe",
+    b"[",
+    b"{",
+    b'"',
+    b"\\",
+    b"\n",
+    b"\xed\xa0\x80",
+    b"&a ",
+    b"*a",
+    b"!!python/name:os ",
+    b"<<",
+)
+
+
+class Mutator:
+    """Changes values and texts.
+
+    Args:
+        seed: of the random numbers.
+    """
+
+    def __init__(self, seed: int = SEED) -> None:
+        self.random = random.Random(seed)
+
+    def value(self, data: Any, changes: int = 0) -> Any:
+        """A copy of plain data with one to three things changed in it."""
+        made = _copied(data)
+        for _ in range(changes or self.random.choice((1, 1, 1, 2, 3))):
+            made = self._changed(made)
+        return made
+
+    def _changed(self, data: Any) -> Any:
+        places = list(_places(data))
+        if not places:
+            return self.random.choice(ODD)
+        holder, key = self.random.choice(places)
+        what = self.random.random()
+        if what < 0.6:
+            holder[key] = _copied(self.random.choice(ODD))
+        elif what < 0.7:
+            del holder[key]
+        elif what < 0.8 and isinstance(holder, dict):
+            holder[str(self.random.choice(ODD))] = holder.pop(key)
+        elif what < 0.85 and isinstance(holder, list):
+            holder.extend(_copied(holder) * self.random.choice((1, 3)))
+        elif what < 0.95:
+            other_holder, other = self.random.choice(places)
+            holder[key] = _copied(other_holder[other])
+        else:
+            text = str(holder[key]).encode("utf-8", "surrogatepass")
+            holder[key] = self.text(text).decode("utf-8", "replace")
+        return data
+
+    def text(self, text: bytes) -> bytes:
+        """A text with bytes changed, left out, repeated or put in."""
+        made = bytearray(text)
+        for _ in range(self.random.choice((1, 1, 2, 5))):
+            at = self.random.randrange(len(made) + 1)
+            what = self.random.random()
+            if what < 0.3 and made:
+                made[min(at, len(made) - 1)] = self.random.randrange(256)
+            elif what < 0.5:
+                made[at:at] = self.random.choice(_BYTES) * self.random.choice((1, 1, 2, 50))
+            elif what < 0.7:
+                del made[at : at + self.random.choice((1, 2, 10, 100))]
+            elif what < 0.85:
+                made[at:at] = made[at : at + self.random.choice((5, 50))]
+            else:
+                odd = self.random.choice(ODD)
+                made[at:at] = str(odd).encode("utf-8", "surrogatepass")
+        return bytes(made)
+
+
+def _copied(data: Any) -> Any:
+    if isinstance(data, dict):
+        return {key: _copied(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [_copied(value) for value in data]
+    return data
+
+
+def _places(data: Any) -> Iterator[tuple[Any, Any]]:
+    if isinstance(data, dict | list):
+        for key, value in data.items() if isinstance(data, dict) else enumerate(data):
+            yield data, key
+            yield from _places(value)
+
+
+def fuzz(
+    make: Callable[[Mutator], Any],
+    run: Callable[[Any], Any],
+    allowed: type[Exception] | tuple[type[Exception], ...],
+    inputs: int = INPUTS,
+    seed: int = SEED,
+) -> dict[str, float]:
+    """Run inputs; each must end within its bounds, and raise nothing but what is allowed.
+
+    Args:
+        make: an input from a mutator. run: what takes it. allowed: errors that are right.
+
+    Returns:
+        inputs, refused, the slowest one's seconds, megabytes at the peak of the whole run.
+    """
+    mutator, slowest, refused = Mutator(seed), 0.0, 0
+    tracing = inputs <= 2000  # it makes everything five times slower
+    if tracing:
+        tracemalloc.start()
+    try:
+        for number in range(inputs):
+            one = make(mutator)
+            began = time.process_time()
+            try:
+                run(one)
+            except allowed:
+                refused += 1
+            except BaseException as error:
+                raise AssertionError(f"input {number} of seed {seed}: {shown(one)}: {error!r}") from error
+            took = time.process_time() - began
+            slowest = max(slowest, took)
+            assert took < SECONDS, f"input {number} of seed {seed} took {took:.1f} s: {shown(one)}"
+        peak = tracemalloc.get_traced_memory()[1] if tracing else 0
+    finally:
+        if tracing:
+            tracemalloc.stop()
+    assert peak < BYTES
+    return {"inputs": inputs, "refused": refused, "slowest_s": round(slowest, 3), "peak_mb": round(peak / 1e6, 1)}
+
+
+def shown(value: Any) -> str:
+    """An input, shortened."""
+    text = repr(value)
+    return text if len(text) < 2000 else f"{text[:1000]} … {text[-1000:]}"
+
+
+def share(sequence: Sequence[Any], mutator: Mutator) -> Any:
+    """One of several, at random."""
+    return mutator.random.choice(sequence)

@@ -1,0 +1,136 @@
+"""Everything that comes from outside: mutated inputs raise nothing but the kit's own errors, in bounded time."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+import yaml
+
+from kitlib.api import cel
+from kitlib.api.boundary import yaml_documents
+from kitlib.api.errors import KitError
+from kitlib.api.release import Release
+from kitlib.api.resource import Quantity
+from kitlib.cluster import Cluster
+from kitlib.cluster.admission.manifests import read
+from kitlib.cluster.control_plane.scheduling import profiles
+from kitlib.kubelet.app.read import read_settings
+from kitlib.node.common.workload import declared_workload
+from kitlib.node.simulated.commands import command_workload
+from kitlib.scheduler.extender import Extender
+from tests.fuzz import samples
+from tests.fuzz.mutate import INPUTS, Mutator, fuzz, share
+
+RELEASES = tuple(Release.of(name) for name in ("1.23", "1.26", None))
+OBJECTS = (samples.POD, *samples.OTHERS)
+
+
+def words(texts: tuple[str, ...], mutator: Mutator) -> str:
+    """A text with something changed in it; it may hold what UTF-8 cannot."""
+    return mutator.text(share(texts, mutator).encode()).decode("utf-8", "surrogateescape")
+
+
+@pytest.fixture
+def note(record_property: Any) -> Any:
+    """Keeps the figures with the test's result."""
+
+    def keep(figures: dict[str, float]) -> None:
+        for name, value in figures.items():
+            record_property(name, value)
+
+    return keep
+
+
+def test_yaml_texts(note: Any) -> None:
+    texts = [yaml.safe_dump(one).encode() for one in OBJECTS]
+    texts += [
+        b"a: &x {b: 1}\nc: {<<: *x}\nd: *x\n",
+        b'---\na: |\n  b\n---\nc: "\\u00e9"\n',
+        b"{a: [1, 2.5, null, yes]}",
+    ]
+    note(fuzz(lambda m: m.text(share(texts, m)), lambda text: list(yaml_documents(text)), KitError, INPUTS // 2))
+
+
+def test_manifests_as_text(note: Any) -> None:
+    texts = [dump(one).encode() for one in OBJECTS for dump in (yaml.safe_dump, json.dumps)]
+    note(fuzz(lambda m: m.text(share(texts, m)), read, KitError, INPUTS // 4))
+
+
+def test_manifests_as_data(note: Any) -> None:
+    note(fuzz(lambda m: m.value(share(OBJECTS, m)), read, KitError))
+
+
+def test_kubelet_settings(note: Any) -> None:
+    def make(mutator: Mutator) -> Any:
+        return mutator.value(samples.KUBELET), share(RELEASES, mutator)
+
+    note(fuzz(make, lambda one: read_settings(one[0], release=one[1]), KitError))
+
+
+def test_kubelet_flags(note: Any) -> None:
+    note(fuzz(lambda m: [words(samples.FLAGS, m), words(samples.FLAGS, m)], read_settings, KitError))
+
+
+def test_scheduler_configurations(note: Any) -> None:
+    def make(mutator: Mutator) -> Any:
+        return mutator.value(samples.SCHEDULER)
+
+    def configured(data: Any) -> None:
+        profiles(data, ())
+        for extender in data.get("extenders") or ():
+            Extender.from_configuration(extender)
+
+    note(fuzz(make, configured, KitError))
+
+
+def test_quantities(note: Any) -> None:
+    texts = ("100m", "1.5Gi", "1e3", "-5", "0.1", "12E", "999999999999999999999n", "1e999999999", "9" * 4301)
+
+    def run(text: str) -> None:
+        one, two = Quantity(text), Quantity("1")
+        assert str(one + two)
+        assert one.value() is not None and (one - two).milli_value() is not None and (one < two) is not None
+
+    note(fuzz(lambda m: words(texts, m), run, KitError))
+
+
+def test_expressions(note: Any) -> None:
+    note(fuzz(lambda m: words(samples.EXPRESSIONS, m), cel.compile_selector, (KitError, cel.CompileError)))
+
+
+def test_declared_workloads(note: Any) -> None:
+    note(fuzz(lambda m: words(samples.WORKLOADS, m), lambda text: declared_workload(text, "x"), KitError))
+
+
+def test_commands(note: Any) -> None:
+    note(fuzz(lambda m: ["sh", "-c", words(samples.COMMANDS, m)], command_workload, (), INPUTS // 2))
+    note(fuzz(lambda m: words(samples.COMMANDS, m).split(" "), command_workload, (), INPUTS // 2))
+
+
+def test_a_simulated_cluster_survives_every_manifest(note: Any) -> None:
+    """What is accepted runs; what is refused changes nothing; the next manifest is taken as if nothing had been."""
+    clusters = [Cluster.simulated(1)]
+    container = {"name": "c", "image": "x"}
+    good = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "good"}, "spec": {"containers": [container]}}
+
+    def make(mutator: Mutator) -> Any:
+        if mutator.random.random() < 0.3:
+            command = words(samples.COMMANDS, mutator).encode("utf-8", "replace").decode()
+            told = {**container, "command": ["sh", "-c", command]}
+            return {**samples.POD, "spec": {**samples.POD["spec"], "containers": [told]}}
+        return mutator.value(share((samples.POD, *OBJECTS), mutator))
+
+    def run(manifest: Any) -> None:
+        cluster = clusters[-1]
+        try:
+            cluster.apply(manifest)
+        finally:
+            cluster.apply(good)
+            cluster.advance(2)
+            assert cluster.pod("good").spec.containers
+            if len(cluster.list("Pod")) > 20 or len(cluster.list("Node")) > 3:
+                clusters[:] = [Cluster.simulated(1)]
+
+    note(fuzz(make, run, KitError, INPUTS // 50))
