@@ -260,12 +260,12 @@ def _number_text(number: int | float) -> str:
 def _parse(text: str) -> Quantity:
     if text == "":
         raise QuantityError(FORMAT_WRONG)
+    if len(text) > _MAX_DIGITS:
+        raise QuantityError(NUMERIC_WRONG)
     found = _SYNTAX.fullmatch(text) if text.isascii() else None
     if found is None:
         raise QuantityError(FORMAT_WRONG)
     sign, zeros, whole, fraction, suffix = found.groups()
-    if len(text) > _MAX_DIGITS:
-        raise QuantityError(NUMERIC_WRONG)
     fraction = fraction or ""
     base, exponent, format_ = _interpret(suffix)
     digits = (whole or "0") + fraction

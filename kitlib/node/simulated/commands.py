@@ -30,8 +30,8 @@ MAX_WORDS, MAX_LENGTH = 10_000, 20_000
 """Of a command that is looked into; a longer one is not, so that its quotes cost nothing."""
 BOMB = 32768
 """Processes that a fork bomb tries to start: the kernel's default pid_max."""
-_BOMB = re.compile(r"(\w+|:)\(\)\{\1\|\1&;?\}")
-_TRAP = re.compile(r"""trap\s+(?P<quote>['"])(?P<script>.*?)(?P=quote)\s+(?:SIG)?TERM\b""")
+_BOMB = re.compile(r"(?<!\w)(\w{1,64}|:)\(\)\{\1\|\1&;?\}")
+_TRAP = re.compile(r"""trap\s+(?P<quote>['"])(?P<script>.{0,1000}?)(?P=quote)\s+(?:SIG)?TERM\b""")
 _SUFFIX = {"b": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 
 
