@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 _STATUSES = {"image": "", "imageID": "", "lastState": {}, "ready": False, "restartCount": 0, "state": {}}
-_POD_SPEC = {"containers[]": {"resources": {}}, "initContainers[]": {"resources": {}}}
+_POD_SPEC: dict[str, dict[str, Any]] = {"containers[]": {"resources": {}}, "initContainers[]": {"resources": {}}}
 _SYSTEM_INFO = (
     *("architecture", "bootID", "containerRuntimeVersion", "kernelVersion", "kubeProxyVersion", "kubeletVersion"),
     *("machineID", "operatingSystem", "osImage", "systemUUID"),

@@ -15,6 +15,13 @@ if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
 
+OFFLINE: dict[str, Any] = {
+    "plotlyServerURL": "",
+    "showSendToCloud": False,
+    "modeBarButtonsToRemove": ["sendChartToCloud", "sendDataToCloud"],
+}
+"""plotly.js options without which a picture's tool bar offers to upload its data to a vendor's cloud."""
+
 Row = Mapping[str, Any]
 """One entry of plain data: field name to value."""
 
@@ -82,6 +89,9 @@ class Chart:
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         bundle = dict(self.figure()._repr_mimebundle_(include, exclude) or {})
+        plotly = bundle.get("application/vnd.plotly.v1+json")
+        if plotly is not None:
+            bundle["application/vnd.plotly.v1+json"] = {**plotly, "config": {**plotly.get("config", {}), **OFFLINE}}
         bundle["text/plain"] = f"{self.title}: {self.sentence}"
         bundle.setdefault("text/html", self.table_html())
         return bundle

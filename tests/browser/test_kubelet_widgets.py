@@ -53,6 +53,8 @@ def check_names(page):
             .map(e => e.outerHTML.slice(0, 120))"""
     )
     assert nameless == []
+    offered = page.locator(".modebar-btn").evaluate_all("all => all.map(b => b.getAttribute('data-title') || '')")
+    assert not [title for title in offered if re.search("share|cloud|upload|studio", title, re.I)]
     pictures = page.locator(".kitlib-widget .js-plotly-plot, .kitlib-widget canvas.kitlib-canvas")
     for picture in pictures.all():
         assert picture.get_attribute("role") == "img"

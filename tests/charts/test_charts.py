@@ -152,3 +152,16 @@ def test_a_score_that_the_host_has_refused_is_said():
     assert "refused" not in charts.oom_ranking([row]).sentence
     said = charts.oom_ranking([{**row, "refused": -997}]).sentence
     assert said.endswith("The host refused the oom_score_adj of gu/c (wanted -997, has 0).")
+
+
+def test_no_picture_offers_to_upload_its_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    import plotly.io
+
+    from kitlib.charts import shares_chart
+
+    monkeypatch.setattr(plotly.io.renderers, "default", "plotly_mimetype")
+    bundle = shares_chart(["a", "b"], [1, 2], [0.3, 0.7])._repr_mimebundle_()
+    config = bundle["application/vnd.plotly.v1+json"]["config"]
+    assert config["showSendToCloud"] is False
+    assert config["plotlyServerURL"] == ""
+    assert {"sendChartToCloud", "sendDataToCloud"} <= set(config["modeBarButtonsToRemove"])

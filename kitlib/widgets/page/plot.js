@@ -1,4 +1,10 @@
-const CONFIG = { displaylogo: false, modeBarButtonsToRemove: ["sendDataToCloud", "lasso2d", "select2d"] };
+const CLOUD = ["sendChartToCloud", "sendDataToCloud"]; // nothing leaves the machine
+const CONFIG = {
+  displaylogo: false,
+  showSendToCloud: false,
+  plotlyServerURL: "",
+  modeBarButtonsToRemove: [...CLOUD, "lasso2d", "select2d"],
+};
 const WAIT = 5000;
 const LATE = "The kernel is busy, or has gone: the picture is drawn when it answers. Its table is below.";
 async function evaluated(text) {
