@@ -9,22 +9,39 @@ Source: apimachinery pkg/util/remotecommand/constants.go, KEP-4006.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
 
 from tornado.websocket import WebSocketHandler
 
 from kitlib.api.errors import KitError
+from kitlib.apiserver.dispatcher import Dispatcher
 from kitlib.apiserver.request import parse_path
 from kitlib.apiserver.status import StatusError, success
 from kitlib.cluster.nodes.simulated import SimulatedNode
 from kitlib.cluster.nodes.simulated_exec import PROMPT, ContainerShell, Result
 
-if TYPE_CHECKING:
-    from kitlib.apiserver.server import APIService
-
 PROTOCOLS = ("v5.channel.k8s.io", "v4.channel.k8s.io")
 STDIN, STDOUT, STDERR, ERROR, RESIZE, CLOSE = 0, 1, 2, 3, 4, 255
 PATH = r"^/api/v1/namespaces/[^/]+/pods/[^/]+/(?:exec|attach|portforward)$"
+
+
+class Service(Protocol):
+    """The running API server, as streams need it.
+
+    Attributes:
+        lock: held while the cluster is used.
+        cluster: what is served.
+        dispatcher: answers requests.
+    """
+
+    lock: AbstractContextManager[Any]
+    cluster: Any
+    dispatcher: Dispatcher
+
+    def knows(self, authorization: str) -> bool:
+        """Whether a request carries the bearer token."""
+        ...
 
 
 def exit_status(code: int) -> dict[str, Any]:
@@ -39,7 +56,7 @@ def exit_status(code: int) -> dict[str, Any]:
 class StreamHandler(WebSocketHandler):
     """One exec or attach."""
 
-    def initialize(self, service: APIService) -> None:
+    def initialize(self, service: Service) -> None:
         self._service = service
         self._shell: ContainerShell | None = None
         self._input = ""

@@ -6,16 +6,12 @@ mem_cgroup_get_oom_group); mm/oom_kill.c.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kitlib.node.common.workload import Phase
 from kitlib.node.simulated import oom
+from kitlib.node.simulated.kernel_state import KernelState
 from kitlib.node.simulated.memory import Ledger, growth, upwards
 from kitlib.node.simulated.process import Process
 from kitlib.node.simulated.stalls import Stalls
-
-if TYPE_CHECKING:
-    from kitlib.node.simulated.kernel import Kernel
 
 KILLED = 128 + 9
 """Exit code of a process that was killed."""
@@ -28,7 +24,7 @@ class Allocation:
         kernel: whose. ledger: what is charged. stalls: who waits.
     """
 
-    def __init__(self, kernel: Kernel, ledger: Ledger, stalls: Stalls) -> None:
+    def __init__(self, kernel: KernelState, ledger: Ledger, stalls: Stalls) -> None:
         self._kernel, self._ledger, self._stalls = kernel, ledger, stalls
 
     def hold_limit(self, path: str, file: str) -> None:

@@ -12,15 +12,12 @@ cgroup_migrate_vet_dst).
 from __future__ import annotations
 
 import errno
-from typing import TYPE_CHECKING
 
 from kitlib.kubelet.util.cpuset import format_cpus
 from kitlib.node.simulated import rules
+from kitlib.node.simulated.cgroup_files import CgroupFiles
 from kitlib.node.simulated.initial_files import memory_nodes
 from kitlib.node.simulated.rules import Refused
-
-if TYPE_CHECKING:
-    from kitlib.node.simulated.cgroupfs import SimulatedCgroupFS
 
 THREADED = frozenset({"cpu", "cpuset", "pids"})
 """Controllers that can tell threads of one process apart; they may be handed down beside processes."""
@@ -28,7 +25,7 @@ MEMORY_NODES = 1024
 """How many memory nodes a kernel can number. Source: CONFIG_NODES_SHIFT of usual x86 kernels."""
 
 
-def kept(fs: SimulatedCgroupFS, path: str, file: str, value: str) -> str:
+def kept(fs: CgroupFiles, path: str, file: str, value: str) -> str:
     """What a file shows after a write.
 
     Raises:
@@ -83,7 +80,7 @@ def kept(fs: SimulatedCgroupFS, path: str, file: str, value: str) -> str:
     raise Refused(errno.EINVAL, "this file takes no value")
 
 
-def _within_parent(fs: SimulatedCgroupFS, path: str, quota: str, period: str) -> str:
+def _within_parent(fs: CgroupFiles, path: str, quota: str, period: str) -> str:
     """v1: no cgroup may have a larger part of a CPU than the next one above that has a quota."""
     if quota == "-1":
         return quota
@@ -107,13 +104,13 @@ def _within_parent(fs: SimulatedCgroupFS, path: str, quota: str, period: str) ->
     return quota
 
 
-def _ratio(fs: SimulatedCgroupFS, path: str) -> float | None:
+def _ratio(fs: CgroupFiles, path: str) -> float | None:
     """CPUs that a quota gives; None = there is none."""
     quota = fs.setting(path, "cpu.cfs_quota_us")
     return None if quota == "-1" else int(quota) / int(fs.setting(path, "cpu.cfs_period_us"))
 
 
-def _memory_v1(fs: SimulatedCgroupFS, path: str, file: str, limit: str) -> str:
+def _memory_v1(fs: CgroupFiles, path: str, file: str, limit: str) -> str:
     """memsw counts memory and swap together, so it is never below the limit."""
     if file == "memory.limit_in_bytes":
         memory, both = limit, fs.setting(path, "memory.memsw.limit_in_bytes")
@@ -127,7 +124,7 @@ def _memory_v1(fs: SimulatedCgroupFS, path: str, file: str, limit: str) -> str:
     return limit
 
 
-def _cpus(fs: SimulatedCgroupFS, path: str, value: str) -> str:
+def _cpus(fs: CgroupFiles, path: str, value: str) -> str:
     """Some while processes stand in it; v1: only CPUs of the parent, and all of the children's."""
     shown, cpus = rules.cpu_list(value, fs.machine.cores)
     if fs.version == 1:
@@ -138,7 +135,7 @@ def _cpus(fs: SimulatedCgroupFS, path: str, value: str) -> str:
     return shown
 
 
-def _memory_nodes(fs: SimulatedCgroupFS, path: str, value: str) -> str:
+def _memory_nodes(fs: CgroupFiles, path: str, value: str) -> str:
     """Only nodes that are there; on v1 with the rules of cpuset.cpus."""
     nodes = rules.number_list(value, MEMORY_NODES, f"memory nodes are 0 to {MEMORY_NODES - 1}")
     if not nodes <= frozenset(range(memory_nodes(fs.machine))):
@@ -151,7 +148,7 @@ def _memory_nodes(fs: SimulatedCgroupFS, path: str, value: str) -> str:
     return format_cpus(nodes)
 
 
-def _nodes(fs: SimulatedCgroupFS, path: str) -> frozenset[int]:
+def _nodes(fs: CgroupFiles, path: str) -> frozenset[int]:
     return rules.number_list(fs.setting(path, "cpuset.mems"), MEMORY_NODES, "")
 
 
@@ -164,11 +161,11 @@ def _fits(wanted: frozenset[int], above: frozenset[int], below: dict[str, frozen
         raise Refused(errno.EACCES, f"not all of these are {what} of the parent")
 
 
-def _handed(fs: SimulatedCgroupFS, path: str) -> set[str]:
+def _handed(fs: CgroupFiles, path: str) -> set[str]:
     return set(fs.setting(path, "cgroup.subtree_control").split())
 
 
-def _subtree(fs: SimulatedCgroupFS, path: str, value: str) -> str:
+def _subtree(fs: CgroupFiles, path: str, value: str) -> str:
     """v2: `+cpu -memory`; the last word about a controller counts."""
     wanted: dict[str, str] = {}
     for word in value.split():
@@ -195,7 +192,7 @@ def _subtree(fs: SimulatedCgroupFS, path: str, value: str) -> str:
     return " ".join(name for name in fs.available if name in handed)
 
 
-def _may_enable(fs: SimulatedCgroupFS, path: str, enable: set[str]) -> None:
+def _may_enable(fs: CgroupFiles, path: str, enable: set[str]) -> None:
     """Beside processes only controllers that tell threads apart."""
     if enable - THREADED:
         if _threads_inside(fs, path):
@@ -206,23 +203,23 @@ def _may_enable(fs: SimulatedCgroupFS, path: str, enable: set[str]) -> None:
         raise Refused(errno.EBUSY, "processes stand in it")
 
 
-def _threads_inside(fs: SimulatedCgroupFS, path: str) -> bool:
+def _threads_inside(fs: CgroupFiles, path: str) -> bool:
     """Whether a cgroup has processes and hands threaded controllers down. Source: cgroup_is_thread_root."""
     return path != "/" and bool(fs.procs(path)) and bool(_handed(fs, path) & THREADED)
 
 
-def _could_divide_threads(fs: SimulatedCgroupFS, path: str) -> bool:
+def _could_divide_threads(fs: CgroupFiles, path: str) -> bool:
     """Source: cgroup_can_be_thread_root."""
     if path == "/":
         return True
     return not _handed(fs, path) - THREADED and not any(_populated(fs, below) for below in fs.children(path))
 
 
-def _populated(fs: SimulatedCgroupFS, path: str) -> bool:
+def _populated(fs: CgroupFiles, path: str) -> bool:
     return bool(fs.procs(path)) or any(_populated(fs, below) for below in fs.children(path))
 
 
-def may_hold_processes(fs: SimulatedCgroupFS, path: str) -> None:
+def may_hold_processes(fs: CgroupFiles, path: str) -> None:
     """Whether a process may be moved into a cgroup.
 
     Raises:

@@ -9,14 +9,11 @@ Source: kernel/sched/psi.c (psi_memstall_enter), mm/workingset.c.
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING
 
+from kitlib.node.simulated.kernel_state import KernelState
 from kitlib.node.simulated.memory import upwards
 from kitlib.node.simulated.pressure import Pressure
 from kitlib.node.simulated.process import Process
-
-if TYPE_CHECKING:
-    from kitlib.node.simulated.kernel import Kernel
 
 
 class Stalls:
@@ -26,7 +23,7 @@ class Stalls:
         changed: whether anything has, since `press` was called.
     """
 
-    def __init__(self, kernel: Kernel) -> None:
+    def __init__(self, kernel: KernelState) -> None:
         self._kernel = kernel
         self.changed = False
         self._stalled: dict[int, Process] = {}

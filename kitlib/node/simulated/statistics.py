@@ -6,21 +6,18 @@ Sources: Documentation/admin-guide/cgroup-v2.rst, cgroup-v1/memory.rst; kernel/c
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
+from kitlib.node.simulated.kernel_state import KernelState
 from kitlib.node.simulated.pressure import NOTHING
 
-if TYPE_CHECKING:
-    from kitlib.node.simulated.kernel import Kernel
 
-
-def statistic(kernel: Kernel, path: str, file: str) -> str | None:
+def statistic(kernel: KernelState, path: str, file: str) -> str | None:
     """The content of a read-only file; None where nothing is known of it."""
     answer = _ANSWERS.get(file)
     return answer(kernel, path) if answer is not None else None
 
 
-def _cpu_stat(kernel: Kernel, path: str) -> str:
+def _cpu_stat(kernel: KernelState, path: str) -> str:
     group = kernel.scheduler.group(path)
     group.settle(kernel.now)
     periods, throttled = int(group.periods + 1e-6), int(group.throttled + 1e-6)
@@ -34,13 +31,13 @@ def _cpu_stat(kernel: Kernel, path: str) -> str:
     )
 
 
-def _cpu_usage(kernel: Kernel, path: str) -> str:
+def _cpu_usage(kernel: KernelState, path: str) -> str:
     group = kernel.scheduler.group(path)
     group.settle(kernel.now)
     return str(int(group.seconds * 1e9))
 
 
-def _memory_stat(kernel: Kernel, path: str) -> str:
+def _memory_stat(kernel: KernelState, path: str) -> str:
     anonymous, cache = kernel.memory.anonymous(path), kernel.memory.cache(path)
     if kernel.version == 1:
         return (
@@ -53,21 +50,21 @@ def _memory_stat(kernel: Kernel, path: str) -> str:
     )
 
 
-def _memory_events(kernel: Kernel, path: str) -> str:
+def _memory_events(kernel: KernelState, path: str) -> str:
     c = kernel.memory.counters[path]
     names = ("low", "high", "max", "oom", "oom_kill", "oom_group_kill")
     return "\n".join(f"{name} {getattr(c, name)}" for name in names)
 
 
-def _pressure(resource: str) -> Callable[[Kernel, str], str]:
-    def show(kernel: Kernel, path: str) -> str:
+def _pressure(resource: str) -> Callable[[KernelState, str], str]:
+    def show(kernel: KernelState, path: str) -> str:
         found = kernel.pressure(resource, path)
         return found.show(kernel.now) if found is not None else NOTHING
 
     return show
 
 
-_ANSWERS: dict[str, Callable[[Kernel, str], str]] = {
+_ANSWERS: dict[str, Callable[[KernelState, str], str]] = {
     "cpu.stat": _cpu_stat,
     "cpuacct.usage": _cpu_usage,
     "memory.current": lambda kernel, path: str(kernel.memory.usage(path)),

@@ -1,0 +1,76 @@
+"""The simulated kernel as memory, stalls and statistics see it, so that none of them imports the whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+from kitlib.kubelet.cm.cgroup_tree import Version
+from kitlib.kubelet.config.machine import MachineInfo
+from kitlib.node.simulated import oom
+from kitlib.node.simulated.cgroup_files import CgroupFiles
+from kitlib.node.simulated.memory import Ledger
+from kitlib.node.simulated.pressure import Pressure
+from kitlib.node.simulated.process import Process
+
+
+class CpuGroup(Protocol):
+    """What a cgroup got of the CPUs.
+
+    Attributes:
+        periods, throttled: CFS periods in which it wanted to run, and in which it was throttled.
+        throttled_seconds: in which it waited for its quota.
+        seconds: of CPU time.
+    """
+
+    periods: float
+    throttled: float
+    throttled_seconds: float
+    seconds: float
+
+    def settle(self, now: float) -> None:
+        """Count up to now."""
+        ...
+
+
+class CpuScheduler(Protocol):
+    """Who gets which CPUs."""
+
+    def group(self, path: str) -> CpuGroup: ...
+
+    def want(self, path: str, pid: int, cpus: float) -> None: ...
+
+
+class KernelState(Protocol):
+    """One machine's kernel.
+
+    Attributes:
+        now: seconds since boot.
+        log: what dmesg shows.
+        processes: by their ids.
+    """
+
+    version: Version
+    machine: MachineInfo
+    memory: Ledger
+    now: float
+    log: list[str]
+    processes: dict[int, Process]
+
+    @property
+    def cgroups(self) -> CgroupFiles: ...
+
+    @property
+    def scheduler(self) -> CpuScheduler: ...
+
+    def below(self, path: str) -> Iterator[Process]: ...
+
+    def candidate(self, process: Process) -> oom.Candidate: ...
+
+    def end(self, process: Process, code: int, *, killed_at: str = "") -> None: ...
+
+    def say(self, line: str) -> None: ...
+
+    def processes_in(self, path: str) -> int: ...
+
+    def pressure(self, resource: str, path: str = "/") -> Pressure | None: ...
