@@ -43,7 +43,7 @@ GATES: dict[str, tuple[tuple[int, bool], ...]] = {
     "MatchLabelKeysInPodAffinity": ((29, _OFF), (31, _ON)),
     "MatchLabelKeysInPodTopologySpread": ((25, _OFF), (27, _ON)),
     "MatchLabelKeysInPodTopologySpreadSelectorMerge": ((34, _ON),),
-    "MaxUnavailableStatefulSet": ((24, _OFF), (35, _ON)),
+    "MaxUnavailableStatefulSet": ((24, _OFF),),
     "MemoryManager": ((22, _ON),),
     "MemoryQoS": ((22, _OFF),),
     "MinDomainsInPodTopologySpread": ((24, _OFF), (27, _ON)),

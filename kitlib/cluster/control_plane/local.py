@@ -7,6 +7,7 @@ whose time it is, is said by the kind of cluster.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from kitlib.api.core import Node, Pod
@@ -18,7 +19,7 @@ from kitlib.cluster.base import Clock, check_seconds
 from kitlib.cluster.control_plane.options import ClusterOptions
 from kitlib.cluster.control_plane.verbs import LocalVerbs
 from kitlib.cluster.controllers import ControllerManager
-from kitlib.cluster.nodes.interfaces import KernelNode
+from kitlib.cluster.nodes.interfaces import KernelNode, NotOnThisNode
 from kitlib.cluster.nodes.plan import NodePlan, Nodes, from_node, plan
 from kitlib.cluster.store.store import WatchEvent
 
@@ -51,6 +52,7 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
         self._by_node: dict[str, dict[tuple[str, str], Pod]] = {}
         self._settling, self._settled = False, -1
         self.controllers = ControllerManager(self.api)
+        self.controllers.metrics = self._usages
         self._gates = options.make_gate_manager()
         if self._gates is not None:
             self.api.mutators.append(self._gates.mutate)
@@ -123,6 +125,16 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
             elif event.type == "ADDED" and obj.name not in self._nodes:
                 self._nodes[obj.name] = self._make_node(from_node(obj))
                 self._unannounced.append(self._nodes[obj.name])
+
+    def _usages(self) -> dict[tuple[str, str], Mapping[str, tuple[float, int]]]:
+        """What every container uses now, as the nodes measure it; hollow nodes measure nothing."""
+        found: dict[tuple[str, str], Mapping[str, tuple[float, int]]] = {}
+        for node in self._nodes.values():
+            try:
+                found |= node.usages()
+            except NotOnThisNode:
+                continue
+        return found
 
     # Scheduling.
 

@@ -9,7 +9,7 @@ Source: cmd/kube-controller-manager/app (NewControllerDescriptors).
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from kitlib.cluster.admission.apiserver import APIServer
 from kitlib.cluster.controllers.controller import Controller, Handler, Key
@@ -17,6 +17,7 @@ from kitlib.cluster.controllers.informers import NOT_INDEXED, Change, Informers
 from kitlib.cluster.store.store import WatchEvent
 
 MAX_ROUNDS = 500
+Usages = Mapping[tuple[str, str], Mapping[str, tuple[float, int]]]
 ERRORS_KEPT = 100
 
 
@@ -26,6 +27,7 @@ class ControllerManager:
     Attributes:
         api: the API server. informers: what all controllers read.
         errors: the last defects: controller, key, exception. Empty unless a controller is wrong.
+        metrics: what containers use now: (namespace, pod) -> container -> (CPUs, bytes of memory).
 
     Args:
         api: existing objects are handed to the controllers as new ones.
@@ -35,6 +37,7 @@ class ControllerManager:
     def __init__(self, api: APIServer, kinds: Iterable[type[Controller]] | None = None) -> None:
         self.api = api
         self.informers = Informers(api.store)
+        self.metrics: Callable[[], Usages] = dict
         self.errors: deque[tuple[str, Key, Exception]] = deque(maxlen=ERRORS_KEPT)
         if kinds is None:
             from kitlib.cluster.controllers import CONTROLLERS

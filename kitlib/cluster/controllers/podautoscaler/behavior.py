@@ -1,0 +1,171 @@
+"""How fast replicas may change: stabilization windows and scaling policies.
+
+Source: pkg/controller/podautoscaler/horizontal.go (stabilizeRecommendationWithBehaviors,
+convertDesiredReplicasWithBehaviorRate, calculateScaleUpLimitWithScalingRules, calculateScaleDownLimitWithBehaviors).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import NamedTuple
+
+from kitlib.api.autoscaling import HorizontalPodAutoscaler, HPAScalingPolicy, HPAScalingRules
+
+SCALE_UP = HPAScalingRules(
+    stabilization_window_seconds=0,
+    select_policy="Max",
+    policies=[
+        HPAScalingPolicy(type="Pods", value=4, period_seconds=15),
+        HPAScalingPolicy(type="Percent", value=100, period_seconds=15),
+    ],
+)
+SCALE_DOWN = HPAScalingRules(
+    stabilization_window_seconds=300,
+    select_policy="Max",
+    policies=[HPAScalingPolicy(type="Percent", value=100, period_seconds=15)],
+)
+
+
+class Note(NamedTuple):
+    """What a condition says: status, reason, message."""
+
+    status: str
+    reason: str
+    message: str
+
+
+class Event(NamedTuple):
+    """A change of the scale: when, and by how many replicas."""
+
+    at: datetime
+    replicas: int
+
+
+@dataclass
+class History:
+    """What one autoscaler did and recommended."""
+
+    recommendations: list[Event] = field(default_factory=list)
+    up: list[Event] = field(default_factory=list)
+    down: list[Event] = field(default_factory=list)
+
+
+def rules_of(hpa: HorizontalPodAutoscaler) -> tuple[HPAScalingRules, HPAScalingRules]:
+    """The rules for up and down, with the defaults for what is not set."""
+    behavior = hpa.spec.behavior
+    up = behavior.scale_up if behavior is not None else None
+    down = behavior.scale_down if behavior is not None else None
+    return _defaulted(up, SCALE_UP), _defaulted(down, SCALE_DOWN)
+
+
+def _defaulted(rules: HPAScalingRules | None, default: HPAScalingRules) -> HPAScalingRules:
+    if rules is None:
+        return default
+    window = rules.stabilization_window_seconds
+    return HPAScalingRules(
+        stabilization_window_seconds=default.stabilization_window_seconds if window is None else window,
+        select_policy=rules.select_policy or default.select_policy,
+        policies=rules.policies or default.policies,
+        tolerance=rules.tolerance,
+    )
+
+
+def stabilize(
+    hpa: HorizontalPodAutoscaler, history: History, current: int, desired: int, now: datetime
+) -> tuple[int, Note]:
+    """The recommendation that holds against those of the stabilization windows."""
+    up, down = rules_of(hpa)
+    windows = up.stabilization_window_seconds or 0, down.stabilization_window_seconds or 0
+    lowest = highest = desired
+    kept = []
+    for one in history.recommendations:
+        age = (now - one.at).total_seconds()
+        if age < windows[0]:
+            lowest = min(lowest, one.replicas)
+        if age < windows[1]:
+            highest = max(highest, one.replicas)
+        if age < max(windows):
+            kept.append(one)
+    history.recommendations = [*kept, Event(now, desired)]
+    found = max(lowest, current)
+    found = min(found, highest) if found > highest else found
+    if found == desired:
+        return found, Note("True", "ReadyForNewScale", "recommended size matches current size")
+    if desired > current:
+        message = "recent recommendations were lower than current one, applying the lowest recent recommendation"
+        return found, Note("True", "ScaleUpStabilized", message)
+    message = "recent recommendations were higher than current one, applying the highest recent recommendation"
+    return found, Note("True", "ScaleDownStabilized", message)
+
+
+def limit(
+    hpa: HorizontalPodAutoscaler, history: History, current: int, desired: int, now: datetime
+) -> tuple[int, Note]:
+    """The replicas that policies, minimum and maximum allow."""
+    up, down = rules_of(hpa)
+    least = 1 if hpa.spec.min_replicas is None else hpa.spec.min_replicas
+    if desired > current:
+        most = hpa.spec.max_replicas
+        note = Note("True", "TooManyReplicas", "the desired replica count is more than the maximum replica count")
+        allowed = max(current, scale_up_limit(current, history, up, now))
+        if most > allowed:
+            message = "the desired replica count is increasing faster than the maximum scale rate"
+            most, note = allowed, Note("True", "ScaleUpLimit", message)
+        if desired > most:
+            return most, note
+    elif desired < current:
+        note = Note("True", "TooFewReplicas", "the desired replica count is less than the minimum replica count")
+        allowed = min(current, scale_down_limit(current, history, down, now))
+        if least < allowed:
+            message = "the desired replica count is decreasing faster than the maximum scale rate"
+            least, note = allowed, Note("True", "ScaleDownLimit", message)
+        if desired < least:
+            return least, note
+    return desired, Note("False", "DesiredWithinRange", "the desired count is within the acceptable range")
+
+
+def _since(events: Sequence[Event], seconds: int, now: datetime) -> int:
+    """Replicas changed within a policy's period. Source: getReplicasChangePerPeriod."""
+    return sum(one.replicas for one in events if (now - one.at).total_seconds() < seconds)
+
+
+def _start(current: int, history: History, period: int, now: datetime) -> int:
+    """Replicas at the beginning of a policy's period."""
+    return current - _since(history.up, period, now) + _since(history.down, period, now)
+
+
+def scale_up_limit(current: int, history: History, rules: HPAScalingRules, now: datetime) -> int:
+    """The most replicas that the policies allow now."""
+    if rules.select_policy == "Disabled":
+        return current
+    limits = []
+    for policy in rules.policies:
+        start = _start(current, history, policy.period_seconds, now)
+        grown = start + policy.value if policy.type == "Pods" else math.ceil(start * (1 + policy.value / 100))
+        limits.append(grown)
+    return min(limits) if rules.select_policy == "Min" else max(limits)
+
+
+def scale_down_limit(current: int, history: History, rules: HPAScalingRules, now: datetime) -> int:
+    """The fewest replicas that the policies allow now."""
+    if rules.select_policy == "Disabled":
+        return current
+    limits = []
+    for policy in rules.policies:
+        start = _start(current, history, policy.period_seconds, now)
+        shrunk = start - policy.value if policy.type == "Pods" else int(start * (1 - policy.value / 100))
+        limits.append(shrunk)
+    return max(limits) if rules.select_policy == "Min" else min(limits)
+
+
+def note_scaling(hpa: HorizontalPodAutoscaler, history: History, before: int, after: int, now: datetime) -> None:
+    """Remember a change of the scale for the policies. Source: storeScaleEvent."""
+    up, down = rules_of(hpa)
+    for events, rules, change in ((history.up, up, after - before), (history.down, down, before - after)):
+        longest = max((policy.period_seconds for policy in rules.policies), default=0)
+        events[:] = [one for one in events if (now - one.at).total_seconds() < longest]
+        if change > 0:
+            events.append(Event(now, change))
