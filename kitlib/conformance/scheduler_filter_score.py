@@ -14,6 +14,7 @@ from kitlib.api.policy import PodDisruptionBudget
 from kitlib.api.serialize import from_dict, to_dict
 from kitlib.api.storage import CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment
 from kitlib.scheduler.decision import Decision
+from kitlib.scheduler.framework.post_filter import OVERRIDE
 from kitlib.scheduler.framework.status import Code
 from kitlib.scheduler.scheduler import Scheduler
 
@@ -177,10 +178,10 @@ def _scores(decision: Decision, scores: bool) -> dict[str, Any]:
 
 
 def _failure(decision: Decision) -> dict[str, Any]:
-    preemption = decision.preemption
+    preemption = decision.post_filter
     assert preemption is not None and decision.filters is not None
     post: dict[str, Any] = {"code": preemption.code.name, "message": decision.post_filter_message}
-    if preemption.code is not Code.Error and preemption.eligible:
+    if preemption.code is not Code.Error and preemption.nominating_mode == OVERRIDE:
         post["nominatingMode"] = "override"
     if preemption.candidates:
         post["nominated"] = sorted(preemption.best)

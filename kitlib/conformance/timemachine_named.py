@@ -8,8 +8,8 @@ from kitlib.api.core import Pod
 from kitlib.api.pod_strategy import prepare_for_create
 from kitlib.api.release import Release
 from kitlib.conformance import scheduler_filter_score as cycle
-from kitlib.scheduler.cycle import DIVIDED_BY_ZERO
 from kitlib.scheduler.decision import Decision
+from kitlib.scheduler.framework.filtering import DIVIDED_BY_ZERO
 from kitlib.scheduler.framework.status import Code
 from kitlib.scheduler.profile import DEFAULT_WEIGHTS
 from kitlib.scheduler.scheduler import Scheduler
@@ -69,7 +69,7 @@ def more(decision: Decision, release: Release) -> dict[str, Any]:
     if not decision.feasible and decision.gate is None and not decision.failed and decision.nodes:
         if not release.enabled("KitAllFiltersRun"):
             found["unschedulablePlugins"] = decision.unschedulable_plugins
-        preemption = decision.preemption
+        preemption = decision.post_filter
         if preemption is not None and preemption.best:
             found["victims"] = {
                 name: sorted(one.pod.key for one in preemption.candidates[name].victims) for name in preemption.best
@@ -136,7 +136,7 @@ def _scores(decision: Decision) -> dict[str, Any]:
 
 
 def _failure(decision: Decision) -> dict[str, Any]:
-    preemption = decision.preemption
+    preemption = decision.post_filter
     found: dict[str, Any] = {"fitErrorBeforePostFilter": decision.filter_message, "fitError": decision.message}
     if preemption is None:
         return found

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kitlib.api.core import Pod
-from kitlib.api.devices import ResourceClaim
 from kitlib.api.release import Release
-from kitlib.scheduler.cycle import FilterOutcome, ScoreOutcome, count_reasons, fit_error
 from kitlib.scheduler.framework.binding import Binding
-from kitlib.scheduler.framework.preemption import Preemption
+from kitlib.scheduler.framework.filter_outcome import FilterOutcome
+from kitlib.scheduler.framework.fit_error import count_reasons, fit_error
+from kitlib.scheduler.framework.post_filter import PostFilterResult
+from kitlib.scheduler.framework.scoring import ScoreOutcome
 from kitlib.scheduler.framework.status import Code, Status
 
 if TYPE_CHECKING:
@@ -33,10 +34,9 @@ class Decision:
         pod: the pod. nodes: all node names, in order. release: whose behaviour was followed.
         gate: what PreEnqueue said, where it stopped the pod. filters: PreFilter and Filter; None after a gate.
         scores: of the feasible nodes; None where there are none.
-        preemption: PostFilter's answer; None where it was not needed.
+        post_filter: PostFilter's answer; None where no plugin was asked.
         suggested_host: the node; "" = none. binding: what came after the choice, where the pod was to be placed.
-        evaluated_nodes: how many nodes were looked at. pre_post_filter: what DynamicResources' PostFilter said.
-        freed: the claim that it takes the devices from.
+        evaluated_nodes: how many nodes were looked at; the next search begins behind them.
     """
 
     pod: Pod
@@ -45,12 +45,10 @@ class Decision:
     gate: Status | None = None
     filters: FilterOutcome | None = None
     scores: ScoreOutcome | None = None
-    preemption: Preemption | None = None
+    post_filter: PostFilterResult | None = None
     suggested_host: str = ""
-    pre_post_filter: str = ""
     binding: Binding | None = None
     evaluated_nodes: int = 0
-    freed: ResourceClaim | None = None
 
     @property
     def feasible(self) -> list[str]:
@@ -67,12 +65,12 @@ class Decision:
     @property
     def victims(self) -> list[Pod]:
         """The pods that preemption would remove."""
-        return [info.pod for info in self.preemption.victims] if self.preemption else []
+        return [info.pod for info in self.post_filter.victims] if self.post_filter else []
 
     @property
     def nominated(self) -> str:
         """The node that preemption nominated the pod to; "" = none."""
-        return self.preemption.nominated if self.preemption else ""
+        return self.post_filter.nominated if self.post_filter else ""
 
     def statuses(self, node: str) -> list[Status]:
         """Why a node was rejected; [] = it passes."""
@@ -110,11 +108,9 @@ class Decision:
     @property
     def post_filter_message(self) -> str:
         """The second part: what PostFilter found."""
-        if self.preemption is None:
+        if self.post_filter is None:
             return ""
-        if self.preemption.code is not Code.Unschedulable:
-            return self.preemption.message
-        return ", ".join(part for part in (self.pre_post_filter, self.preemption.message) if part)
+        return self.post_filter.message
 
     @property
     def message(self) -> str:
@@ -127,7 +123,7 @@ class Decision:
         if not first:
             return ""
         second = self.post_filter_message
-        failed = self.preemption is not None and self.preemption.code is Code.Error
+        failed = self.post_filter is not None and self.post_filter.code is Code.Error
         if failed and not self.release.enabled("KitPostFilterErrorShown"):
             second = ""
         text = self.release.text("fit_error").format(filters=first, post=second) if second else first
@@ -138,8 +134,10 @@ class Decision:
         """The plugins that rejected something, sorted: those whose events may make the pod schedulable."""
         if self.filters is None:
             return [self.gate.plugin] if self.gate else []
+        if self.failed:
+            return []
         if not self.filters.status.ok:
-            return [self.filters.status.plugin] if self.filters.status.plugin and not self.failed else []
+            return [self.filters.status.plugin] if self.filters.status.plugin else []
         found = {s.plugin for node in self.nodes for s in self.statuses(node) if s.plugin}
         narrowed = self.filters.prefilter_node_names
         left_out = narrowed is not None and len(self.filters.rows) < len(self.nodes)
@@ -221,7 +219,7 @@ class Decision:
             lines.append(f"  {plugin or 'PreFilter'}: {reason} ({shown})")
         if feasible:
             lines += self._scores_in_words()
-        if self.preemption is not None:
+        if self.post_filter is not None:
             lines.append(self._preemption_in_words())
         return "\n".join(lines)
 
@@ -242,11 +240,11 @@ class Decision:
         return lines
 
     def _preemption_in_words(self) -> str:
-        assert self.preemption is not None
-        if self.preemption.code is Code.Success:
+        assert self.post_filter is not None
+        if self.post_filter.code is Code.Success:
             gone = ", ".join(pod.key for pod in self.victims)
             return f"Preemption: removing {gone} makes room on {self.nominated}."
-        return f"Nothing can be preempted: {self.preemption.message.removeprefix('preemption: ')}"
+        return f"Nothing can be preempted: {self.post_filter.message.rpartition('preemption: ')[2]}"
 
     def to_json(self) -> str:
         """The annotations that kube-scheduler-simulator writes on a pod, as one JSON object."""

@@ -14,11 +14,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from kitlib.api.boundary import guarded
 from kitlib.api.core import Node, Pod
 from kitlib.api.errors import KitError
 from kitlib.api.podresources import pod_requests
 from kitlib.api.serialize import to_dict
+from kitlib.scheduler.framework.filter_outcome import FilterOutcome
+from kitlib.scheduler.framework.plugin import Context
+from kitlib.scheduler.framework.pod_info import PodInfo
+from kitlib.scheduler.framework.scoring import ScoreOutcome
+from kitlib.scheduler.framework.status import Code, Verdicts
 
 MAX_EXTENDER_PRIORITY = 10
 Call = Callable[[str, dict[str, Any]], Any]
@@ -157,3 +164,55 @@ class Extender:
                 return json.load(answer)
         except (OSError, ValueError) as error:
             raise ExtenderError(f"extender {self.name}/{verb}: {error}") from error
+
+
+EXTENDERS = "extenders"
+"""Under this name stand what extenders answered, beside the plugins' names."""
+
+
+def find_nodes_that_pass_extenders(
+    extenders: Sequence[Extender], info: PodInfo, context: Context, outcome: FilterOutcome
+) -> None:
+    """Let extenders reject nodes that the plugins left. Source: findNodesThatPassExtenders.
+
+    Raises:
+        ExtenderError: one fails that is not ignorable.
+    """
+    for number, extender in enumerate(extenders):
+        rows = outcome.feasible
+        if not len(rows) or not extender.is_interested(info.pod):
+            continue
+        try:
+            answer = extender.filter(info.pod, [context.snapshot.nodes[row] for row in rows])
+        except ExtenderError:
+            if extender.ignorable:
+                continue
+            raise
+        verdicts, left = Verdicts.passing(len(rows)), set(answer.nodes)
+        for place, row in enumerate(rows):
+            name = context.snapshot.names[row]
+            if name not in left:
+                code = Code.UnschedulableAndUnresolvable if name in answer.unresolvable else Code.Unschedulable
+                reason = answer.unresolvable.get(name) or answer.failed.get(name) or "rejected by an extender"
+                verdicts.reject_row(place, code, (reason,))
+        plugin = EXTENDERS if not number else f"{EXTENDERS}-{number + 1}"
+        outcome.plugins.append(plugin)
+        outcome.verdicts[plugin] = rows, verdicts
+        outcome.codes[rows] = verdicts.codes
+        outcome.rejected_by[rows[verdicts.codes != 0]] = len(outcome.plugins) - 1
+
+
+def add_extender_scores(extenders: Sequence[Extender], info: PodInfo, context: Context, outcome: ScoreOutcome) -> None:
+    """Add extenders' scores to the total. An extender that fails adds nothing. Source: prioritizeNodes."""
+    for number, extender in enumerate(extenders):
+        if not extender.prioritize_verb or not extender.is_interested(info.pod):
+            continue
+        try:
+            found = extender.prioritize(info.pod, [context.snapshot.nodes[row] for row in outcome.rows])
+        except ExtenderError:
+            continue
+        column = np.array([found.get(context.snapshot.names[row], 0) for row in outcome.rows], np.int64)
+        name = EXTENDERS if not number else f"{EXTENDERS}-{number + 1}"
+        outcome.raw[name] = outcome.normalized[name] = column
+        outcome.weights[name] = 1
+        outcome.total = outcome.total + column

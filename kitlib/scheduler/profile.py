@@ -13,6 +13,7 @@ from kitlib.api.boundary import guarded
 from kitlib.api.errors import KitError
 from kitlib.scheduler.configuration import check_configuration
 from kitlib.scheduler.framework.arguments import check_arguments
+from kitlib.scheduler.framework.framework import Framework
 from kitlib.scheduler.framework.plugin import Plugin
 from kitlib.scheduler.plugins.default_binder import DefaultBinder
 from kitlib.scheduler.plugins.default_preemption import DefaultPreemption
@@ -90,24 +91,11 @@ POINTS = {
 
 
 @dataclass
-class Profile:
-    """One profile.
+class Profile(Framework):
+    """One profile of a KubeSchedulerConfiguration: the plugins with their arguments, points and weights."""
 
-    Attributes:
-        name: `schedulerName`. plugins: in the order in which they run. weights: of the Score plugins.
-        percentage: `percentageOfNodesToScore`; 0 = adaptive, as in a cluster; None = all.
-        points: extension point -> names enabled there by name; they override or join those enabled for all points.
-        off: extension point -> names disabled there. everywhere: names enabled for all points; None = all plugins.
-    """
-
-    plugins: list[Plugin]
     weights: dict[str, int] = field(default_factory=lambda: dict(DEFAULT_WEIGHTS))
     name: str = DEFAULT_SCHEDULER
-    percentage: int | None = None
-    points: dict[str, list[str]] = field(default_factory=dict)
-    off: dict[str, set[str]] = field(default_factory=dict)
-    everywhere: frozenset[str] | None = None
-    _at: dict[str, tuple[list[Plugin], list[Plugin]]] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def default(cls, **arguments: Mapping[str, Any]) -> Profile:
@@ -126,7 +114,7 @@ class Profile:
 
         Args:
             data: one entry of `profiles`. own: plugins of the user's, by their names.
-            percentage: the configuration's `percentageOfNodesToScore`.
+            percentage: of nodes to score, where the entry says nothing; None = all.
 
         Raises:
             KitError: for a plugin that there is not, a weight out of range, arguments of an unknown plugin.
@@ -214,37 +202,6 @@ class Profile:
                 raise KitError(f'profiles[{i}].schedulerName: Duplicate value: "{made.name}"')
             found[made.name] = made
         return found
-
-    def at(self, point: str) -> list[Plugin]:
-        """The plugins that take part at an extension point."""
-        known = self._at.get(point)
-        if known is not None and known[0] == self.plugins:
-            found = known[1]
-        else:
-            found = [plugin for plugin in self.plugins if plugin.takes_part(point)]
-            if self.everywhere is not None:
-                found = self._ordered(point, found)
-            self._at[point] = list(self.plugins), found
-        return [plugin for plugin in found if self.weights.get(plugin.name)] if point == "score" else found
-
-    def _ordered(self, point: str, found: list[Plugin]) -> list[Plugin]:
-        """What is enabled by name at a point and for all points comes first, then the rest for all points, then those
-        enabled only there. Source: framework runtime expandMultiPointPlugins."""
-        assert self.everywhere is not None
-        named = self.points.get(point, [])
-        places = {name: i for i, name in enumerate(named)}
-        first = sorted((p for p in found if p.name in places), key=lambda p: places[p.name])
-        override = [p for p in first if p.name in self.everywhere]
-        off = self.off.get(point, set())
-        rest = [p for p in found if p.name in self.everywhere and p.name not in off and p.name not in places]
-        return [*override, *rest, *(p for p in first if p.name not in self.everywhere)]
-
-    def post_filter(self) -> DefaultPreemption | None:
-        """The plugin that preempts; None = it is disabled."""
-        for plugin in self.at("post_filter"):
-            if isinstance(plugin, DefaultPreemption):
-                return plugin
-        return None
 
 
 def _is_weight(value: Any) -> bool:

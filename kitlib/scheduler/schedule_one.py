@@ -15,6 +15,7 @@ from kitlib.api.meta import Condition
 from kitlib.scheduler.decision import Decision
 from kitlib.scheduler.event_handlers import EventHandlers
 from kitlib.scheduler.framework.events import ASSIGNED_POD_DELETE
+from kitlib.scheduler.framework.post_filter import OVERRIDE
 from kitlib.scheduler.framework.status import Code
 from kitlib.scheduler.profile import DEFAULT_SCHEDULER
 from kitlib.scheduler.queue.clock import Clock
@@ -165,8 +166,8 @@ class SchedulingLoop:
 
     def _nominated_node_name(self, pod: Pod, decision: Decision) -> str:
         """PostFilter's answer replaces an older nomination, by nothing too; without one it stays."""
-        answer = decision.preemption
-        if answer is not None and answer.code is not Code.Error and answer.eligible:
+        answer = decision.post_filter
+        if answer is not None and answer.code is not Code.Error and answer.nominating_mode == OVERRIDE:
             return decision.nominated
         return pod.status.nominated_node_name
 

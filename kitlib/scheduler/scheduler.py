@@ -14,34 +14,25 @@ from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from typing import Any
 
-import numpy as np
-
 from kitlib.api.apps import ReplicaSet, StatefulSet
 from kitlib.api.core import Namespace, Node, Pod, ReplicationController, Service
 from kitlib.api.errors import KitError
 from kitlib.api.policy import PodDisruptionBudget
 from kitlib.api.release import Release
 from kitlib.api.serialize import deepcopy
-from kitlib.scheduler.cycle import (
-    FilterOutcome,
-    ScoreError,
-    add_extender_scores,
-    find_nodes_that_pass_extenders,
-    find_nodes_that_pass_filters,
-    prioritize_nodes,
-    take_sample,
-)
 from kitlib.scheduler.decision import Decision
-from kitlib.scheduler.extender import Extender
+from kitlib.scheduler.extender import Extender, add_extender_scores, find_nodes_that_pass_extenders
 from kitlib.scheduler.framework.binding import Binding, bind, reserve_and_permit, unreserve
 from kitlib.scheduler.framework.dra_manager import Claims
+from kitlib.scheduler.framework.filtering import find_nodes_that_pass_filters
+from kitlib.scheduler.framework.framework import commit_post_filter, enabled_at, run_post_filter_plugins
 from kitlib.scheduler.framework.plugin import Context
 from kitlib.scheduler.framework.pod_info import TERMINAL_PHASES, PodInfo
-from kitlib.scheduler.framework.preemption import Preemption, preempt
+from kitlib.scheduler.framework.scoring import ScoreError, ScoreOutcome, prioritize_nodes
 from kitlib.scheduler.framework.snapshot import Snapshot
 from kitlib.scheduler.framework.status import SUCCESS, Code, Status
 from kitlib.scheduler.framework.volumes import Volumes
-from kitlib.scheduler.plugins.dynamicresources import plugin as dynamic_resources
+from kitlib.scheduler.node_search import evaluate_nominated_node, keep_to_sample, num_feasible_nodes_to_find
 from kitlib.scheduler.profile import DEFAULT_SCHEDULER, Profile
 from kitlib.scheduler.queue.nominator import Nominator
 
@@ -266,8 +257,9 @@ class Scheduler:
         info, nominated = PodInfo(pod, self.release), self._nominated()
         outcome = find_nodes_that_pass_filters(profile, info, self.context, nominated)
         decision = Decision(pod, snapshot.names, self.release, filters=outcome)
-        if not self.evaluate_nominated_node(pod, outcome):
-            decision.evaluated_nodes = take_sample(profile.percentage, outcome, self._start, snapshot.search_order())
+        if not evaluate_nominated_node(outcome, snapshot, pod.status.nominated_node_name):
+            wanted = num_feasible_nodes_to_find(profile.percentage, len(outcome.rows))
+            decision.evaluated_nodes = keep_to_sample(outcome, snapshot, wanted, self._start)
         find_nodes_that_pass_extenders(self.extenders, info, self.context, outcome)
         rows = outcome.feasible
         if len(rows):
@@ -277,63 +269,25 @@ class Scheduler:
                 outcome.status = error.status
                 return decision
             add_extender_scores(self.extenders, info, self.context, decision.scores)
-            decision.suggested_host = self._pick(decision)
-        elif len(snapshot):
-            self._post_filter(decision, info, profile, nominated)
+            decision.suggested_host = self._select_host(decision.scores)
+        else:
+            decision.post_filter = run_post_filter_plugins(profile, info, self.context, outcome, nominated)
         return decision
 
     def pre_enqueue(self, pod: Pod) -> Status:
         """Whether the pod may enter the queue: the first plugin's refusal, or success."""
-        for plugin in self.profile_of(pod).at("pre_enqueue"):
-            if self._gated(plugin.name):
-                continue
+        for plugin in enabled_at(self.profile_of(pod), "pre_enqueue", self.release):
             status = plugin.pre_enqueue_in(pod, self.context)
             if not status.ok:
                 return status
         return SUCCESS
 
-    def evaluate_nominated_node(self, pod: Pod, outcome: FilterOutcome) -> bool:
-        """A pod that fits on the node that preemption promised it goes there; no other node is looked at.
-
-        Source: schedule_one.go evaluateNominatedNode (PreferNominatedNode).
-        """
-        row = self.snapshot.index.get(pod.status.nominated_node_name, -1)
-        if row < 0 or row not in outcome.feasible:
-            return False
-        outcome.sample = outcome.evaluated = np.array([row], np.int64)
-        return True
-
-    def _gated(self, plugin: str) -> bool:
-        return plugin == "SchedulingGates" and not self.release.enabled("PodSchedulingReadiness")
-
-    def _post_filter(
-        self, decision: Decision, info: PodInfo, profile: Profile, nominated: dict[int, list[PodInfo]]
-    ) -> None:
-        """PostFilter: dynamic resources give something back, then preemption. Source: RunPostFilterPlugins."""
-        assert decision.filters is not None
-        rejected = decision.filters.status
-        if rejected.code is Code.Error:
-            return
-        claims = self.release.enabled("DynamicResourceAllocation")
-        if claims and not rejected.ok and rejected.plugin != dynamic_resources.NAME:
-            # its PostFilter looks for a state that PreFilter, which stopped early, has not written
-            decision.preemption = Preemption(Code.Error, "not found")
-            return
-        if claims:
-            state = decision.filters.states.get(dynamic_resources.NAME)
-            decision.pre_post_filter, decision.freed = dynamic_resources.to_free(state, decision.pod)
-        if profile.post_filter() is None:
-            if claims:
-                decision.preemption = Preemption(Code.Unschedulable, eligible=False)
-            return
-        decision.preemption = preempt(profile, info, self.context, decision.filters, nominated)
-
-    def _pick(self, decision: Decision) -> str:
-        assert decision.scores is not None
-        best = decision.scores.best
+    def _select_host(self, scores: ScoreOutcome) -> str:
+        """One of the best nodes: the first by name, or a random one where there is a seed. Source: selectHost."""
+        best = scores.best
         if self._random is not None:
-            return self.snapshot.names[int(best[self._random.randrange(len(best))])]
-        return self.snapshot.names[int(best[self.snapshot.name_order()[best].argmin()])]
+            return self._snapshot.names[int(best[self._random.randrange(len(best))])]
+        return self._snapshot.names[int(best[self._snapshot.name_order()[best].argmin()])]
 
     def schedule(self, pod: Pod) -> Decision:
         """One cycle; a pod that fits stands on its node afterwards (a copy of it: the caller's is not changed).
@@ -360,8 +314,9 @@ class Scheduler:
                 self._bind(profile, decision.binding, decision)
             else:
                 self._give_up(decision)
-        elif decision.freed is not None and decision.filters is not None:
-            dynamic_resources.free(decision.filters.states[dynamic_resources.NAME], decision.freed)
+        elif decision.post_filter is not None and decision.post_filter.effects:
+            info = PodInfo(pod, self.release)
+            commit_post_filter(self.profile_of(pod), info, self.context, decision.post_filter.effects)
         return decision
 
     @property

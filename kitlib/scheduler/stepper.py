@@ -62,9 +62,9 @@ def steps(decision: Decision) -> list[Step]:
 
 
 def _after_failure(decision: Decision) -> list[Step]:
-    if decision.preemption is None:
+    if decision.post_filter is None:
         return []
-    if decision.preemption.code is Code.Success:
+    if decision.post_filter.code is Code.Success:
         victims = ", ".join(pod.key for pod in decision.victims)
         text = f"nominates {decision.nominated}; {victims} must go"
     else:

@@ -113,7 +113,7 @@ def _smallest(
 def outcome(decision: Decision) -> Outcome:
     """What a decision comes to, without its wording: feasible nodes, totals, candidates of preemption."""
     totals = () if decision.scores is None else tuple(int(total) for total in decision.scores.total)
-    candidates = decision.preemption.candidates if decision.preemption is not None else {}
+    candidates = decision.post_filter.candidates if decision.post_filter is not None else {}
     return (
         decision.gate is not None,
         tuple(decision.feasible),

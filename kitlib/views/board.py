@@ -103,9 +103,9 @@ def outcome_of(decision: Decision, node: str) -> tuple[str, str]:
 
 def candidate_rows(decision: Decision) -> list[dict[str, object]]:
     """What preemption would cost on each node, the cheapest first."""
-    if decision.preemption is None:
+    if decision.post_filter is None:
         return []
-    ordered = sorted(decision.preemption.candidates.values(), key=lambda one: one.cost)
+    ordered = sorted(decision.post_filter.candidates.values(), key=lambda one: one.cost)
     return [
         {
             "node": one.node,

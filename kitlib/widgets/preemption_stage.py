@@ -146,7 +146,7 @@ class PreemptionStage(KitWidget):
         nominated = decision.nominated if decision is not None else ""
         chart = preemption_chart(candidates, nominated)
         words = [f"At {now.seconds:g} s: {now.what.rstrip('.')}."]
-        if now.decision is not None and now.decision.preemption is not None:
+        if now.decision is not None and now.decision.post_filter is not None:
             words.append(now.decision.explain().splitlines()[-1])
         return replace(chart, sentence=" ".join(words))
 

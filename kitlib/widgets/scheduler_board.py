@@ -160,7 +160,7 @@ class SchedulerBoard(KitWidget):
                 if ("Score", name) in known
             }
             return score_bars(shown, weighted, decision.best)
-        if decision.preemption is not None and decision.preemption.candidates and _done(steps):
+        if decision.post_filter is not None and decision.post_filter.candidates and _done(steps):
             return preemption_chart(candidate_rows(decision), decision.nominated)
         self._bare = True
         rows = [row for row in decision.filter_rows() if ("Filter", row["plugin"]) in known]

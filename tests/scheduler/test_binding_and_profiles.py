@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from kitlib.api.core import Node, Pod
 from kitlib.api.errors import KitError
 from kitlib.api.serialize import from_dict
-from kitlib.scheduler.framework.plugin import NodePlugin, Plugin
+from kitlib.scheduler.framework.node_plugin import NodePlugin
+from kitlib.scheduler.framework.plugin import Plugin
 from kitlib.scheduler.framework.status import SUCCESS, Code, Status
 from kitlib.scheduler.profile import Profile
 from kitlib.scheduler.scheduler import Scheduler
@@ -179,7 +180,9 @@ def test_preemption_looks_at_no_more_candidates_than_it_is_told():
     few = Profile.default(DefaultPreemption={"minCandidateNodesPercentage": 0, "minCandidateNodesAbsolute": 2})
     nodes = [node(f"n{i}") for i in range(5)]
     standing = [pod(f"low{i}", "4", on=f"n{i}", priority=0) for i in range(5)]
-    assert len(Scheduler(nodes, standing, profile=few).explain(pod("high", "2", priority=9)).preemption.candidates) == 2
+    assert (
+        len(Scheduler(nodes, standing, profile=few).explain(pod("high", "2", priority=9)).post_filter.candidates) == 2
+    )
 
 
 def test_a_percentage_of_nodes_is_enough_and_the_next_pod_begins_after_them():

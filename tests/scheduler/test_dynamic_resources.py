@@ -186,7 +186,7 @@ def test_a_claim_in_the_wrong_place_loses_its_devices_where_nobody_else_uses_it(
 def test_an_error_in_a_selector_ends_the_cycle_with_its_text() -> None:
     broken = {"deviceClassName": "gpu", "selectors": [{"cel": {"expression": 'device.attributes["x.y"].z == 1'}}]}
     decision = scheduler(claim(request={"name": "r", "exactly": broken})).explain(pod("p", "one"))
-    assert decision.failed and decision.preemption is None and decision.unschedulable_plugins == []
+    assert decision.failed and decision.post_filter is None and decision.unschedulable_plugins == []
     assert decision.message == (
         'running "DynamicResources" filter plugin: claim default/one: selector #0: CEL runtime error: no such key: z'
     )

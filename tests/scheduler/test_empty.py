@@ -14,7 +14,7 @@ SAID = "no nodes available to schedule pods"
 def test_it_is_said_as_kubernetes_says_it(release):
     decision = Scheduler([], release=release).schedule(pod_of({"name": "p", "priority": 9, "cpu": 1}))
     assert decision.message == SAID
-    assert decision.preemption is None
+    assert decision.post_filter is None
     assert decision.unschedulable_plugins == [] and not decision.failed
     assert decision.explain() == f"Pod default/p: {SAID}."
     assert [(step.point, step.text) for step in steps(decision)] == [("Snapshot", SAID)]

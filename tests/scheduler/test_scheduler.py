@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from kitlib.api.core import Node, Pod
 from kitlib.api.errors import KitError
 from kitlib.api.serialize import from_dict, load
-from kitlib.scheduler.framework.plugin import NodePlugin
+from kitlib.scheduler.framework.node_plugin import NodePlugin
 from kitlib.scheduler.profile import Profile
 from kitlib.scheduler.scheduler import Scheduler
 from kitlib.scheduler.stepper import Stepper

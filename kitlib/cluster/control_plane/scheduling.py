@@ -303,4 +303,4 @@ def profiles(configuration: Profile | Mapping[str, Any] | None, own: tuple[Any, 
         return {configuration.name: configuration}
     if not isinstance(configuration, Mapping):
         raise KitError("scheduler: a Profile or a KubeSchedulerConfiguration (a mapping) is expected")
-    return Profile.load(configuration, own=own)
+    return Profile.load(configuration, own=own, adaptive=True)

@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from kitlib.api.core import Node
+from kitlib.scheduler.framework.framework import Framework
 from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.status import SUCCESS, Code, Status
-from kitlib.scheduler.profile import Profile
 
 
 @dataclass
@@ -35,16 +35,16 @@ class Binding:
         return self.status.code is Code.Wait
 
 
-def reserve_and_permit(profile: Profile, binding: Binding) -> None:
+def reserve_and_permit(framework: Framework, binding: Binding) -> None:
     """Reserve and Permit; a refusal takes back what was reserved, one that waits does not end the others."""
     pod = binding.info.pod
-    for plugin in profile.at("reserve"):
+    for plugin in framework.at("reserve"):
         if not plugin.concerns(pod):
             continue
         if not _ask(binding, "Reserve", plugin.name, plugin.reserve(binding.info, binding.node)):
             break
     held = None
-    for plugin in profile.at("permit") if binding.status.ok else ():
+    for plugin in framework.at("permit") if binding.status.ok else ():
         answer = plugin.permit(binding.info, binding.node)
         if answer.code is Code.Wait:
             held = held or Status(Code.Wait, answer.reasons, plugin.name)
@@ -52,40 +52,40 @@ def reserve_and_permit(profile: Profile, binding: Binding) -> None:
         elif not _ask(binding, "Permit", plugin.name, answer):
             break
     if not binding.status.ok:
-        unreserve(profile, binding)
+        unreserve(framework, binding)
     elif held is not None:
         binding.status = held
 
 
-def bind(profile: Profile, binding: Binding) -> None:
+def bind(framework: Framework, binding: Binding) -> None:
     """PreBind, Bind by the first plugin that does not skip, PostBind."""
     binding.status = SUCCESS
-    for plugin in profile.at("pre_bind"):
+    for plugin in framework.at("pre_bind"):
         if not plugin.concerns(binding.info.pod):
             continue
         if not _ask(binding, "PreBind", plugin.name, plugin.pre_bind(binding.info, binding.node)):
-            unreserve(profile, binding)
+            unreserve(framework, binding)
             return
-    for plugin in profile.at("bind"):
+    for plugin in framework.at("bind"):
         answer = plugin.bind(binding.info, binding.node)
         if answer.code is Code.Skip:
             continue
         if not _ask(binding, "Bind", plugin.name, answer):
-            unreserve(profile, binding)
+            unreserve(framework, binding)
             return
         break
     else:
         _ask(binding, "Bind", "", Status(Code.Error, ("no plugin binds the pod",)))
-        unreserve(profile, binding)
+        unreserve(framework, binding)
         return
-    for plugin in profile.at("post_bind"):
+    for plugin in framework.at("post_bind"):
         plugin.post_bind(binding.info, binding.node)
         binding.asked.append(("PostBind", plugin.name, SUCCESS))
 
 
-def unreserve(profile: Profile, binding: Binding) -> None:
+def unreserve(framework: Framework, binding: Binding) -> None:
     """Every Reserve plugin takes back what it did, the last one first."""
-    for plugin in reversed([p for p in profile.plugins if p.takes_part("reserve") or p.takes_part("unreserve")]):
+    for plugin in reversed([p for p in framework.plugins if p.takes_part("reserve") or p.takes_part("unreserve")]):
         if not plugin.concerns(binding.info.pod):
             continue
         plugin.unreserve(binding.info, binding.node)

@@ -2,8 +2,8 @@
 
 A plugin subclasses `Plugin` and overrides the points that it takes part in. `pre_filter` and `pre_score` look at the
 pod once and return a state that `filter` and `score` get back; `SKIP` as the state leaves the plugin out of this
-cycle. Filter and Score answer for all rows that they are asked about. `NodePlugin` is for writing them for one node
-at a time.
+cycle. Filter and Score answer for all rows that they are asked about. `NodePlugin`
+(node_plugin.py) is for writing them for one node at a time.
 
 Source: kube-scheduler framework interface.go; KEP-624.
 """
@@ -12,19 +12,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kitlib.api.apps import ReplicaSet, StatefulSet
 from kitlib.api.core import Node, Pod, ReplicationController, Service
-from kitlib.api.errors import KitError
 from kitlib.api.policy import PodDisruptionBudget
 from kitlib.api.release import Release
 from kitlib.scheduler.framework.arguments import check_arguments
 from kitlib.scheduler.framework.dra_manager import Claims
+from kitlib.scheduler.framework.filter_outcome import FilterOutcome
 from kitlib.scheduler.framework.pod_info import PodInfo
+from kitlib.scheduler.framework.post_filter import NOOP, PostFilterResult
 from kitlib.scheduler.framework.snapshot import Snapshot
 from kitlib.scheduler.framework.status import SUCCESS, Code, Rows, Status, Verdicts
 from kitlib.scheduler.framework.volumes import Volumes
@@ -67,6 +68,37 @@ class Context:
     claims: Claims = field(default_factory=Claims)
 
 
+Nominated = Mapping[int, list[PodInfo]]
+"""Row -> pods that are nominated to run there and do not stand there yet."""
+
+
+class Handle(Protocol):
+    """The framework as plugins see it. Source: framework interface.go Handle.
+
+    Attributes:
+        weights: Score plugin -> weight.
+    """
+
+    weights: dict[str, int]
+
+    def at(self, point: str) -> list[Plugin]:
+        """The plugins that take part at an extension point, in order."""
+
+
+@dataclass(frozen=True)
+class FailedCycle:
+    """What PostFilter is told of the cycle that found no node.
+
+    Attributes:
+        handle: the framework. filters: what PreFilter and Filter said.
+        nominated: pods that counted on nodes where they do not stand yet.
+    """
+
+    handle: Handle
+    filters: FilterOutcome
+    nominated: Nominated
+
+
 @dataclass(frozen=True)
 class PreFilterResult:
     """What `pre_filter` answers.
@@ -88,18 +120,20 @@ class Plugin:
     Args:
         arguments: from the profile's pluginConfig.
 
-    Attributes:
-        name: as configurations name it.
-        missing_state: what Filter says where PreFilter is switched off; "" = it can do without.
-        missing_score_state: what Score says where PreScore is switched off; "" = it can do without.
-
     Raises:
         KitError: with kube-scheduler's words, for arguments that it refuses of one of its own plugins.
     """
 
     name = ""
-    missing_state = ""
-    missing_score_state = ""
+    depends_on: ClassVar[str] = "pods"
+    """What Filter looks at besides the pod: `node` (the Node object), `requests` (and what the pods on it request),
+    `pods` (anything else)."""
+    feature_gate: ClassVar[str] = ""
+    """Without this gate of the release the plugin takes no part in PreEnqueue and PostFilter."""
+    missing_state: ClassVar[str] = ""
+    """What Filter says where the profile disables the plugin at PreFilter; "" = it makes the state itself."""
+    missing_score_state: ClassVar[str] = ""
+    """The same of Score, where PreScore is disabled."""
 
     def __init__(self, arguments: Mapping[str, Any] | None = None) -> None:
         self.arguments = dict(arguments or {})
@@ -163,60 +197,18 @@ class Plugin:
         """Bind the pod; Code.Skip leaves it to the next plugin."""
         return Status(Code.Skip)
 
-    def post_filter(self) -> None:
-        """Makes room for a pod that fits nowhere: `DefaultPreemption` takes part here."""
+    def post_filter(self, cycle: FailedCycle, info: PodInfo, context: Context) -> PostFilterResult:
+        """Look for a way to make room for a pod that fits nowhere. Nothing is changed here."""
+        return PostFilterResult(Code.Unschedulable, nominating_mode=NOOP)
+
+    def commit_post_filter(self, effect: Any, info: PodInfo, context: Context) -> None:
+        """Carry out the `effect` of this plugin's `post_filter`, where the cycle is more than an explanation."""
 
     def takes_part(self, point: str) -> bool:
         """Whether the plugin overrides a method of this base."""
         if point == "pre_enqueue" and type(self).pre_enqueue_in is not Plugin.pre_enqueue_in:
             return True
         return getattr(type(self), point) is not getattr(Plugin, point)
-
-
-class NodePlugin(Plugin):
-    """A plugin written for one node at a time: override `filter_node` and `score_node`.
-
-    class OnlySSD(NodePlugin):
-        name = "OnlySSD"
-        def filter_node(self, pod, node, pods):
-            return None if node.metadata.labels.get("disk") == "ssd" else "node(s) without ssd"
-    """
-
-    def filter_node(self, pod: Pod, node: Node, pods: list[Pod]) -> str | None:
-        """Why the pod cannot run on the node; None = it can."""
-        return None
-
-    def score_node(self, pod: Pod, node: Node, pods: list[Pod]) -> int:
-        """How good the node is, 0 to 100."""
-        return 0
-
-    def filter(self, state: Any, info: PodInfo, context: Context, rows: Rows) -> Verdicts:
-        found = Verdicts.passing(len(rows))
-        for place, row in enumerate(rows):
-            reason = self.filter_node(info.pod, *_node(context.snapshot, int(row)))
-            if reason is not None:
-                found.reject_row(place, Code.Unschedulable, (reason,))
-        return found
-
-    def score(self, state: Any, info: PodInfo, context: Context, rows: Rows) -> Scores:
-        made = np.array([self.score_node(info.pod, *_node(context.snapshot, int(row))) for row in rows], np.int64)
-        bad = made[(made < 0) | (made > MAX_NODE_SCORE)]
-        if len(bad):
-            raise KitError(
-                f"plugin {self.name!r} returns an invalid score {bad[0]}, "
-                f"it should in the range of [0, {MAX_NODE_SCORE}]"
-            )
-        return made
-
-    def takes_part(self, point: str) -> bool:
-        own = {"filter": "filter_node", "score": "score_node"}.get(point)
-        if own is None:
-            return super().takes_part(point)
-        return getattr(type(self), own) is not getattr(NodePlugin, own)
-
-
-def _node(snapshot: Snapshot, row: int) -> tuple[Node, list[Pod]]:
-    return snapshot.nodes[row], [info.pod for info in snapshot.pods[row].values()]
 
 
 def default_normalize(scores: Scores, *, reverse: bool = False) -> Scores:

@@ -1,126 +1,71 @@
-"""DefaultPreemption: which less important pods would have to go, on which node it costs least, and why nothing helps.
+"""Preemption: which less important pods would have to go, on which node it costs least, and why nothing helps.
 
 On every node where it might help all less important pods are taken away; if the pod then fits, they are brought back
 one by one, the most important first, as long as it still fits: those that cannot come back are the victims. Pods
 whose disruption budget would be violated are brought back before others.
 
-Source: plugins/defaultpreemption, framework/preemption (DryRunPreemption, SelectCandidate, pickOneNodeForPreemption),
-util.MoreImportantPod.
+Source: framework/preemption (Evaluator.Preempt, DryRunPreemption, SelectCandidate, pickOneNodeForPreemption),
+plugins/defaultpreemption (SelectVictimsOnNode, PodEligibleToPreemptOthers), util.MoreImportantPod.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from functools import cached_property
 
 import numpy as np
 
 from kitlib.api.core import Pod
 from kitlib.api.policy import PodDisruptionBudget
 from kitlib.api.selectors import LabelSelectorMatcher
-from kitlib.scheduler.cycle import FilterOutcome, Nominated, filters, fit_error, run_filter_plugins_with_nominated_pods
-from kitlib.scheduler.framework.plugin import Context
+from kitlib.scheduler.framework.filter_outcome import FilterOutcome
+from kitlib.scheduler.framework.filtering import run_filter_plugins_with_nominated_pods
+from kitlib.scheduler.framework.fit_error import fit_error
+from kitlib.scheduler.framework.plugin import Context, FailedCycle, Handle, Nominated
 from kitlib.scheduler.framework.pod_info import PodInfo
+from kitlib.scheduler.framework.post_filter import NOOP, Candidate, PostFilterResult
 from kitlib.scheduler.framework.status import Code, Status
-from kitlib.scheduler.plugins.default_preemption import DefaultPreemption
-from kitlib.scheduler.plugins.node_resources_fit import TOO_MANY_PODS
-from kitlib.scheduler.profile import Profile
 
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
-MAX_INT32 = 2**31 - 1
 _NOW = datetime(9999, 1, 1, tzinfo=UTC)
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A node that preemption could use.
-
-    Attributes:
-        row, node: which. victims: who would have to go, the most important first.
-        violations: victims whose disruption budget would be violated.
-    """
-
-    row: int
-    node: str
-    victims: tuple[PodInfo, ...]
-    violations: int
-
-    @cached_property
-    def cost(self) -> tuple[float, ...]:
-        """What it would cost; the candidate with the smallest is chosen. Source: pickOneNodeForPreemption."""
-        return (
-            self.violations,
-            self.victims[0].priority,
-            sum(v.priority + MAX_INT32 + 1 for v in self.victims),
-            len(self.victims),
-            -_earliest_start(self.victims).timestamp(),
-        )
-
-
-@dataclass
-class Preemption:
-    """What PostFilter found.
-
-    Attributes:
-        code: Success = somebody can go. message: why not.
-        candidates: node -> candidate. best: the nodes of equal merit, of which the first is taken.
-        eligible: whether the pod may preempt at all.
-    """
-
-    code: Code
-    message: str = ""
-    candidates: dict[str, Candidate] = field(default_factory=dict)
-    best: list[str] = field(default_factory=list)
-    eligible: bool = True
-
-    @property
-    def nominated(self) -> str:
-        """The node that the pod is nominated to."""
-        return self.best[0] if self.best else ""
-
-    @property
-    def victims(self) -> tuple[PodInfo, ...]:
-        """Who has to go there."""
-        return self.candidates[self.nominated].victims if self.best else ()
+SelectVictims = Callable[[int], Candidate | Status]
+"""Row -> the victims there, or why there are none."""
 
 
 def preempt(
-    profile: Profile, info: PodInfo, context: Context, outcome: FilterOutcome, nominated: Nominated | None = None
-) -> Preemption:
+    cycle: FailedCycle, info: PodInfo, context: Context, enough: int, select: SelectVictims | None = None
+) -> PostFilterResult:
     """Look for victims after a failed cycle.
 
     A node where nobody would have to go is an error, not a candidate.
 
+    Args:
+        enough: candidates, after which the search ends if one of them violates no budget.
+        select: finds the victims on a node; None = `select_victims_on_node`.
+
     Source: Evaluator.Preempt, DryRunPreemption.
     """
+    outcome, snapshot = cycle.filters, context.snapshot
     refusal = pod_eligible_to_preempt_others(info, context, outcome)
     if refusal is not None:
-        return Preemption(Code.Unschedulable, _message(context, refusal), eligible=False)
-    table = context.snapshot
-    statuses: Counter[str] = Counter()
+        return PostFilterResult(Code.Unschedulable, _message(context, refusal), nominating_mode=NOOP)
     if not outcome.status.ok and not context.release.enabled("KitPreFilterRejectsEveryNode"):
-        return _after_pre_filter(profile, info, context, outcome)
+        return _after_pre_filter(cycle.handle, info, context, outcome)
+    statuses: Counter[str] = Counter()
     promising = outcome.rows[outcome.codes[outcome.rows] == Code.Unschedulable]
     if outcome.prefilter_node_names is not None and not context.release.enabled("KitAbsentNodesHaveStatus"):
-        absent = np.setdiff1d(np.arange(len(table)), outcome.rows)
+        absent = np.setdiff1d(np.arange(len(snapshot)), outcome.rows)
         promising = np.union1d(promising, absent)
-    statuses[NOT_HELPFUL] += len(table) - len(promising)
+    statuses[NOT_HELPFUL] += len(snapshot) - len(promising)
     candidates: dict[str, Candidate] = {}
     errors: list[str] = []
-    by_resources = not nominated and _only_resources_matter(profile, outcome)
-    known = table.remembered(("victims", info.signature, info.priority)) if by_resources else {}
-    plugin = profile.post_filter()
-    enough, harmless = (plugin or DefaultPreemption()).enough(len(table)), False
+    harmless = False
     for row in promising.tolist():
-        found = known.get(row)
-        if found is None:
-            if by_resources:
-                found = known[row] = victims_by_resources(info, context, row)
-            else:
-                found = select_victims_on_node(profile, info, context, row, outcome, nominated)
+        if select is not None:
+            found = select(row)
+        else:
+            found = select_victims_on_node(cycle.handle, info, context, row, outcome, cycle.nominated)
         if isinstance(found, Status):
             statuses.update(found.reasons)
         elif not found.victims:
@@ -131,11 +76,14 @@ def preempt(
             if harmless and len(candidates) >= enough:
                 break
     if not candidates and errors:
-        return Preemption(Code.Error, _message(context, errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]"))
+        text = errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]"
+        return PostFilterResult(Code.Error, _message(context, text))
     if not candidates:
         counted = {reason: count for reason, count in statuses.items() if count}
-        return Preemption(Code.Unschedulable, _message(context, fit_error(len(table), counted, context.release)))
-    return Preemption(Code.Success, "", candidates, pick_one_node_for_preemption(list(candidates.values())))
+        text = fit_error(len(snapshot), counted, context.release)
+        return PostFilterResult(Code.Unschedulable, _message(context, text))
+    best = pick_one_node_for_preemption(list(candidates.values()))
+    return PostFilterResult(Code.Success, "", candidates, best)
 
 
 def _message(context: Context, text: str) -> str:
@@ -171,7 +119,7 @@ def _leaves_by_preemption(info: PodInfo, context: Context) -> bool:
 
 
 def select_victims_on_node(
-    profile: Profile,
+    handle: Handle,
     info: PodInfo,
     context: Context,
     row: int,
@@ -191,7 +139,7 @@ def select_victims_on_node(
     try:
         for other in lower:
             table.remove(other)
-        status = run_filter_plugins_with_nominated_pods(profile, info, context, row, outcome, nominated)
+        status = run_filter_plugins_with_nominated_pods(handle, info, context, row, outcome, nominated)
         if not status.ok:
             return status
         violating, others = filter_pods_with_pdb_violation(sorted(lower, key=importance), context.budgets)
@@ -200,11 +148,11 @@ def select_victims_on_node(
         for group, violates in ((violating, True), (others, False)):
             for other in group:
                 table.add(other, row)
-                if not run_filter_plugins_with_nominated_pods(profile, info, context, row, outcome, nominated).ok:
+                if not run_filter_plugins_with_nominated_pods(handle, info, context, row, outcome, nominated).ok:
                     table.remove(other)
                     victims.append(other)
                     violations += violates
-        return Candidate(row, table.names[row], _ordered(victims, context), violations)
+        return Candidate(row, table.names[row], in_order(victims, context), violations)
     finally:
         for other in list(table.pods[row].values()):
             table.remove(other)
@@ -212,79 +160,32 @@ def select_victims_on_node(
             table.add(other, row)
 
 
-_NODE_ONLY = frozenset({"NodeUnschedulable", "NodeName", "TaintToleration", "NodeAffinity", "NodeResourcesFit"})
-
-
-def _only_resources_matter(profile: Profile, outcome: FilterOutcome) -> bool:
-    """Whether nothing that depends on other pods is in play but resources: then victims follow from sums alone."""
-    return outcome.prefilter_node_names is None and all(
-        plugin.name in _NODE_ONLY for plugin in filters(profile, outcome)
-    )
-
-
-def victims_by_resources(info: PodInfo, context: Context, row: int) -> Candidate | Status:
-    """The victims on a node where only resources are short: as `select_victims_on_node`, from sums.
-
-    Source: SelectVictimsOnNode.
-    """
-    table = context.snapshot
-    lower = [other for other in table.pods[row].values() if other.priority < info.priority]
-    if not lower:
-        reason = context.release.text("no_victims").format(node=table.names[row], pod=info.pod.name)
-        return Status(Code.UnschedulableAndUnresolvable, (reason,))
-    wanted = {name: amount for name, amount in info.requests.items() if amount > 0}
-    left = {
-        name: int(table.column(name, table.allocatable)[row] - table.column(name, table.requested)[row]) - amount
-        for name, amount in wanted.items()
-    }
-    places = int(table.allowed_pods[row] - table.pod_count[row]) - 1 + len(lower)
-    for other in lower:
-        for name in wanted:
-            left[name] += other.requests.get(name, 0)
-    lacking = ((TOO_MANY_PODS,) if places < 0 else ()) + tuple(f"Insufficient {n}" for n in left if left[n] < 0)
-    if lacking:
-        return Status(Code.Unschedulable, lacking, "NodeResourcesFit")
-    violating, others = filter_pods_with_pdb_violation(sorted(lower, key=importance), context.budgets)
-    victims: list[PodInfo] = []
-    violations = 0
-    for group, violates in ((violating, True), (others, False)):
-        for other in group:
-            if places > 0 and all(other.requests.get(name, 0) <= left[name] for name in wanted):
-                places -= 1
-                for name in wanted:
-                    left[name] -= other.requests.get(name, 0)
-            else:
-                victims.append(other)
-                violations += violates
-    return Candidate(row, table.names[row], _ordered(victims, context), violations)
-
-
-def _ordered(victims: Sequence[PodInfo], context: Context) -> tuple[PodInfo, ...]:
+def in_order(victims: Sequence[PodInfo], context: Context) -> tuple[PodInfo, ...]:
     """The victims, the most important first; older releases leave those first whose budget would be violated."""
     again = context.release.enabled("KitVictimsSortedAgain")
     return tuple(sorted(victims, key=importance) if again else victims)
 
 
-def _after_pre_filter(profile: Profile, info: PodInfo, context: Context, outcome: FilterOutcome) -> Preemption:
+def _after_pre_filter(handle: Handle, info: PodInfo, context: Context, outcome: FilterOutcome) -> PostFilterResult:
     """After a rejection by PreFilter 1.26 and 1.27 try every node, but have no states to follow a removal in.
 
     Source: Evaluator.findCandidates, RunPreFilterExtensionRemovePod.
     """
     snapshot = context.snapshot
     lower = [any(other.priority < info.priority for other in row.values()) for row in snapshot.pods]
-    following = [p for p in profile.at("pre_filter") if p.missing_state and p.follows_pods(context.release)]
+    following = [p for p in handle.at("pre_filter") if p.missing_state and p.follows_pods(context.release)]
     lost = next((plugin for plugin in following if plugin.name not in outcome.states), None)
     if lost is not None and any(lower):
-        return Preemption(
-            Code.Error, _message(context, f'running RemovePod on PreFilter plugin "{lost.name}": {lost.missing_state}')
-        )
+        text = f'running RemovePod on PreFilter plugin "{lost.name}": {lost.missing_state}'
+        return PostFilterResult(Code.Error, _message(context, text))
     counts: Counter[str] = Counter()
     for row, name in enumerate(snapshot.names):
         if lower[row]:
             counts[NOT_HELPFUL] += 1
         else:
             counts[context.release.text("no_victims").format(node=name, pod=info.pod.name)] += 1
-    return Preemption(Code.Unschedulable, _message(context, fit_error(len(snapshot), counts, context.release)))
+    text = fit_error(len(snapshot), counts, context.release)
+    return PostFilterResult(Code.Unschedulable, _message(context, text))
 
 
 def importance(info: PodInfo) -> tuple[int, datetime]:
@@ -325,11 +226,5 @@ def pick_one_node_for_preemption(candidates: list[Candidate]) -> list[str]:
 
     Source: pickOneNodeForPreemption.
     """
-    least = min(c.cost for c in candidates)
-    return [c.node for c in candidates if c.cost == least]
-
-
-def _earliest_start(victims: Sequence[PodInfo]) -> datetime:
-    """The earliest start among the most important of them. Source: util.GetEarliestPodStartTime."""
-    highest = max(v.priority for v in victims)
-    return min(v.pod.status.start_time or _NOW for v in victims if v.priority == highest)
+    least = min(candidate.cost for candidate in candidates)
+    return [candidate.node for candidate in candidates if candidate.cost == least]

@@ -1,4 +1,7 @@
-"""DefaultPreemption: the PostFilter plugin and its arguments; what it decides stands in `scheduler/preemption.py`.
+"""DefaultPreemption: the PostFilter plugin that makes room by removing less important pods.
+
+The search itself is `framework/preemption.py`; what stands here are the plugin's arguments, and a shorter way to the
+same victims where nothing but resources is in play.
 
 Source: plugins/defaultpreemption; apis/config/validation ValidateDefaultPreemptionArgs.
 """
@@ -9,7 +12,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from kitlib.api.errors import KitError
-from kitlib.scheduler.framework.plugin import Plugin
+from kitlib.scheduler.framework.filtering import filters
+from kitlib.scheduler.framework.plugin import Context, FailedCycle, Plugin
+from kitlib.scheduler.framework.pod_info import PodInfo
+from kitlib.scheduler.framework.post_filter import Candidate, PostFilterResult
+from kitlib.scheduler.framework.preemption import (
+    filter_pods_with_pdb_violation,
+    importance,
+    in_order,
+    preempt,
+)
+from kitlib.scheduler.framework.status import Code, Status
+from kitlib.scheduler.plugins.node_resources_fit import TOO_MANY_PODS
 
 MIN_PERCENTAGE, MIN_ABSOLUTE = 10, 100
 
@@ -35,9 +49,65 @@ class DefaultPreemption(Plugin):
         self.percentage = int(self.arguments.get("minCandidateNodesPercentage", MIN_PERCENTAGE))
         self.absolute = int(self.arguments.get("minCandidateNodesAbsolute", MIN_ABSOLUTE))
 
-    def post_filter(self) -> None:
-        """It takes part; `preemption.preempt` does the work with these arguments."""
+    def post_filter(self, cycle: FailedCycle, info: PodInfo, context: Context) -> PostFilterResult:
+        """Source: DefaultPreemption.PostFilter."""
+        enough = self.calculate_num_candidates(len(context.snapshot))
+        if cycle.nominated or not only_requests_matter(cycle):
+            return preempt(cycle, info, context, enough)
+        known = context.snapshot.remembered(("victims", info.signature, info.priority))
 
-    def enough(self, size: int) -> int:
+        def select(row: int) -> Candidate | Status:
+            found: Candidate | Status | None = known.get(row)
+            if found is None:
+                found = known[row] = victims_by_requests(info, context, row)
+            return found
+
+        return preempt(cycle, info, context, enough, select)
+
+    def calculate_num_candidates(self, size: int) -> int:
         """How many candidates a cluster of `size` nodes looks for. Source: calculateNumCandidates."""
         return min(max(size * self.percentage // 100, self.absolute), size)
+
+
+def only_requests_matter(cycle: FailedCycle) -> bool:
+    """Whether no Filter plugin looks at other pods but for their requests: then victims follow from sums."""
+    if cycle.filters.prefilter_node_names is not None:
+        return False
+    return all(plugin.depends_on in ("node", "requests") for plugin in filters(cycle.handle, cycle.filters))
+
+
+def victims_by_requests(info: PodInfo, context: Context, row: int) -> Candidate | Status:
+    """The victims on a node where only resources can be short: as `select_victims_on_node` finds them, from sums.
+
+    Source: SelectVictimsOnNode.
+    """
+    table = context.snapshot
+    lower = [other for other in table.pods[row].values() if other.priority < info.priority]
+    if not lower:
+        reason = context.release.text("no_victims").format(node=table.names[row], pod=info.pod.name)
+        return Status(Code.UnschedulableAndUnresolvable, (reason,))
+    wanted = {name: amount for name, amount in info.requests.items() if amount > 0}
+    left = {
+        name: int(table.column(name, table.allocatable)[row] - table.column(name, table.requested)[row]) - amount
+        for name, amount in wanted.items()
+    }
+    places = int(table.allowed_pods[row] - table.pod_count[row]) - 1 + len(lower)
+    for other in lower:
+        for name in wanted:
+            left[name] += other.requests.get(name, 0)
+    lacking = ((TOO_MANY_PODS,) if places < 0 else ()) + tuple(f"Insufficient {n}" for n in left if left[n] < 0)
+    if lacking:
+        return Status(Code.Unschedulable, lacking, "NodeResourcesFit")
+    violating, others = filter_pods_with_pdb_violation(sorted(lower, key=importance), context.budgets)
+    victims: list[PodInfo] = []
+    violations = 0
+    for group, violates in ((violating, True), (others, False)):
+        for other in group:
+            if places > 0 and all(other.requests.get(name, 0) <= left[name] for name in wanted):
+                places -= 1
+                for name in wanted:
+                    left[name] -= other.requests.get(name, 0)
+            else:
+                victims.append(other)
+                violations += violates
+    return Candidate(row, table.names[row], in_order(victims, context), violations)

@@ -37,6 +37,7 @@ class NodeAffinity(Plugin):
     """
 
     name = "NodeAffinity"
+    depends_on = "node"
     missing_score_state = 'reading "PreScoreNodeAffinity" from cycleState: not found'
 
     def __init__(self, arguments: Mapping[str, Any] | None = None) -> None:

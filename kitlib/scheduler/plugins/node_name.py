@@ -16,6 +16,7 @@ class NodeName(Plugin):
     """A pod that names its node runs there or nowhere."""
 
     name = "NodeName"
+    depends_on = "node"
 
     def filter(self, state: Any, info: PodInfo, context: Context, rows: Rows) -> Verdicts:
         found = Verdicts.passing(len(rows))

@@ -27,6 +27,7 @@ class NodeResourcesFit(Plugin):
     """Filter: everything requested is left on the node. Score: by the strategy, LeastAllocated by default."""
 
     name = "NodeResourcesFit"
+    depends_on = "requests"
     missing_state = 'error reading "PreFilterNodeResourcesFit" from cycleState: not found'
 
     def __init__(self, arguments: Mapping[str, Any] | None = None) -> None:

@@ -20,6 +20,7 @@ class NodeUnschedulable(Plugin):
     """Keeps pods away from nodes with `spec.unschedulable`, unless they tolerate the taint that goes with it."""
 
     name = "NodeUnschedulable"
+    depends_on = "node"
 
     def filter(self, state: Any, info: PodInfo, context: Context, rows: Rows) -> Verdicts:
         found = Verdicts.passing(len(rows))

@@ -14,6 +14,7 @@ class SchedulingGates(Plugin):
     """A pod with scheduling gates does not enter the queue."""
 
     name = "SchedulingGates"
+    feature_gate = "PodSchedulingReadiness"
 
     def pre_enqueue(self, pod: Pod) -> Status:
         gates = [gate.name for gate in pod.spec.scheduling_gates]

@@ -21,6 +21,7 @@ class TaintToleration(Plugin):
     """Judges each distinct list of taints once, for all nodes that have it."""
 
     name = "TaintToleration"
+    depends_on = "node"
     missing_score_state = 'failed to read "PreScoreTaintToleration" from cycleState: not found'
 
     def filter(self, state: Any, info: PodInfo, context: Context, rows: Rows) -> Verdicts:

@@ -21,8 +21,17 @@ from kitlib.api.devices import MAX_SUBREQUESTS, MAX_USERS, AllocationResult, Res
 from kitlib.api.selectors import matches_node_selector
 from kitlib.api.serialize import deepcopy
 from kitlib.scheduler.framework.dra_manager import Claims
-from kitlib.scheduler.framework.plugin import SKIP, Context, Plugin, PreFilterResult, Scores, default_normalize
+from kitlib.scheduler.framework.plugin import (
+    SKIP,
+    Context,
+    FailedCycle,
+    Plugin,
+    PreFilterResult,
+    Scores,
+    default_normalize,
+)
 from kitlib.scheduler.framework.pod_info import PodInfo
+from kitlib.scheduler.framework.post_filter import NOOP, PostFilterResult
 from kitlib.scheduler.framework.status import SUCCESS, Code, Rows, Status, Verdicts
 from kitlib.scheduler.plugins.dynamicresources.allocator import AllocationError, Allocator, FailedOnNode
 from kitlib.scheduler.plugins.dynamicresources.claims import allocated, inventory
@@ -60,6 +69,7 @@ class DynamicResources(Plugin):
     """Finds devices for a pod's claims."""
 
     name = NAME
+    feature_gate = "DynamicResourceAllocation"
     missing_state = "not found"
 
     def concerns(self, pod: Pod) -> bool:
@@ -134,8 +144,21 @@ class DynamicResources(Plugin):
     def normalize(self, state: State, scores: Scores) -> Scores:
         return default_normalize(scores)
 
-    def post_filter(self) -> None:
-        """It takes part; see `to_free`."""
+    def post_filter(self, cycle: FailedCycle, info: PodInfo, context: Context) -> PostFilterResult:
+        """Take the devices from a claim that nobody else uses and in whose place the pod cannot run."""
+        status = cycle.filters.status
+        if not status.ok and status.plugin != self.name:  # PreFilter stopped before it wrote the state
+            return PostFilterResult(Code.Error, "not found", nominating_mode=NOOP)
+        state = cycle.filters.states.get(self.name)
+        if not isinstance(state, State):
+            return PostFilterResult(Code.Unschedulable, NOTHING_TO_FREE, nominating_mode=NOOP)
+        for claim in state.elsewhere:
+            if all(user.uid == info.pod.metadata.uid for user in claim.status.reserved_for):
+                return PostFilterResult(Code.Unschedulable, FREED, nominating_mode=NOOP, effect=claim)
+        return PostFilterResult(Code.Unschedulable, STILL_NOT, nominating_mode=NOOP)
+
+    def commit_post_filter(self, effect: ResourceClaim, info: PodInfo, context: Context) -> None:
+        context.claims.save(deallocated(effect))
 
     def reserve(self, info: PodInfo, node: Node) -> Status:
         """Note the devices, so that nobody else gets them."""
@@ -197,21 +220,6 @@ class DynamicResources(Plugin):
             )
         book.save(made)
         return ""
-
-
-def to_free(state: Any, pod: Pod) -> tuple[str, ResourceClaim | None]:
-    """PostFilter: its message, and a claim in whose devices' place the pod cannot run and that nobody else uses."""
-    if not isinstance(state, State):
-        return NOTHING_TO_FREE, None
-    for claim in state.elsewhere:
-        if all(user.uid == pod.metadata.uid for user in claim.status.reserved_for):
-            return FREED, claim
-    return STILL_NOT, None
-
-
-def free(state: State, claim: ResourceClaim) -> None:
-    """Take a claim's devices away."""
-    state.book.save(deallocated(claim))
 
 
 def _state(info: PodInfo) -> State | None:

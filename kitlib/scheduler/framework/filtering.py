@@ -1,0 +1,176 @@
+"""PreFilter and Filter for all nodes, with the pods that are nominated to run there.
+
+Source: schedule_one.go (findNodesThatFitPod, findNodesThatPassFilters), framework runtime (RunPreFilterPlugins,
+RunFilterPluginsWithNominatedPods).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from kitlib.scheduler.framework.filter_outcome import FilterOutcome
+from kitlib.scheduler.framework.plugin import SKIP, Context, Handle, Nominated, Plugin
+from kitlib.scheduler.framework.pod_info import PodInfo
+from kitlib.scheduler.framework.status import SUCCESS, Code, Status
+
+NO_NODES = Status(Code.UnschedulableAndUnresolvable, ("no nodes available to schedule pods",))
+"""What an empty cluster says to every pod. Source: scheduler.ErrNoNodesAvailable."""
+DIVIDED_BY_ZERO = "runtime error: integer divide by zero"
+"""The panic of 1.30 where PreFilter leaves no node that exists."""
+
+
+def run_pre_filter_plugins(handle: Handle, info: PodInfo, context: Context) -> FilterOutcome:
+    """Ask every plugin once about the pod. Source: RunPreFilterPlugins."""
+    size = len(context.snapshot)
+    every = np.arange(size, dtype=np.int64)
+    outcome = FilterOutcome(SUCCESS, None, every, np.zeros(size, np.uint8), np.full(size, -1, np.int32))
+    outcome.release = context.release
+    nodes: frozenset[str] | None = None
+    narrowing: list[str] = []
+    for plugin in handle.at("pre_filter"):
+        found = plugin.pre_filter(info, context)
+        if not found.status.ok:
+            outcome.status = Status(found.status.code, found.status.reasons, plugin.name)
+            if context.release.enabled("KitPreFilterRejectsEveryNode"):
+                outcome.codes[:] = Code.UnschedulableAndUnresolvable
+            else:  # no node has a status of its own, so that preemption tries all of them
+                outcome.codes[:] = Code.Unschedulable
+            return outcome
+        outcome.states[plugin.name] = found.state
+        if found.nodes is not None:
+            nodes = found.nodes if nodes is None else nodes & found.nodes
+            narrowing.append(plugin.name)
+            if not nodes:
+                reason = f"node(s) didn't satisfy plugin(s) {narrowing} simultaneously"
+                outcome.status = Status(Code.UnschedulableAndUnresolvable, (reason,), plugin.name)
+                return outcome
+    if nodes is not None:
+        outcome.prefilter_node_names = nodes, narrowing
+        index = context.snapshot.index
+        outcome.status = _missing_nodes(nodes, context)
+        outcome.rows = np.array(sorted(index[name] for name in nodes if name in index), np.int64)
+        outcome.codes[:] = Code.UnschedulableAndUnresolvable
+        outcome.codes[outcome.rows] = 0
+    return outcome
+
+
+def _missing_nodes(nodes: frozenset[str], context: Context) -> Status:
+    """What older releases do where PreFilter names nodes that do not exist. Source: findNodesThatFitPod."""
+    missing = sorted(name for name in nodes if name not in context.snapshot.index)
+    if missing and context.release.enabled("KitMissingNamedNodeFails"):
+        return Status(Code.Error, (f'nodeinfo not found for node name "{missing[0]}"',))
+    if len(missing) == len(nodes) and context.release.enabled("KitNoNamedNodePanics"):
+        return Status(Code.Error, (DIVIDED_BY_ZERO,))
+    return SUCCESS
+
+
+def find_nodes_that_pass_filters(
+    handle: Handle, info: PodInfo, context: Context, nominated: Nominated | None = None
+) -> FilterOutcome:
+    """PreFilter and Filter for all nodes.
+
+    Args:
+        handle: whose plugins. info: the pod. context: the cluster.
+        nominated: pods that count as if they stood there, if they are at least as important.
+    """
+    if not len(context.snapshot):  # no plugin is asked. Source: schedule_one.go schedulePod
+        none = np.zeros(0, np.int64)
+        return FilterOutcome(NO_NODES, None, none, np.zeros(0, np.uint8), np.zeros(0, np.int32))
+    outcome = run_pre_filter_plugins(handle, info, context)
+    if not outcome.status.ok:
+        return outcome
+    info.states = outcome.states
+    everybody = context.release.enabled("KitAllFiltersRun")
+    rows = outcome.rows
+    for plugin in filters(handle, outcome):
+        if plugin.name not in outcome.states and plugin.takes_part("pre_filter"):  # its PreFilter is disabled
+            if plugin.missing_state:
+                text = f'running "{plugin.name}" filter plugin: {plugin.missing_state}'
+                outcome.status = Status(Code.Error, (text,), plugin.name)
+                return outcome
+            outcome.states[plugin.name] = plugin.pre_filter(info, context).state
+            if outcome.states[plugin.name] is SKIP:
+                continue
+        asked = outcome.rows if everybody else rows
+        verdicts = plugin.filter(outcome.states.get(plugin.name), info, context, asked)
+        number = len(outcome.plugins)
+        outcome.plugins.append(plugin.name)
+        outcome.verdicts[plugin.name] = asked, verdicts
+        bad = verdicts.codes != 0
+        if bad.any():
+            broken = np.flatnonzero(verdicts.codes == Code.Error)
+            if len(broken):  # not the node is at fault: the cycle ends. Source: findNodesThatPassFilters
+                text = f'running "{plugin.name}" filter plugin: {verdicts.status(int(broken[0]), plugin.name).message}'
+                outcome.status = Status(Code.Error, (text,), plugin.name)
+                return outcome
+            hit = asked[bad]
+            first = outcome.codes[hit] == 0
+            outcome.codes[hit] = np.where(
+                first, verdicts.codes[bad], np.maximum(outcome.codes[hit], verdicts.codes[bad])
+            )
+            outcome.rejected_by[hit[first]] = number
+            rows = rows[outcome.codes[rows] == 0]
+    for row, pods in (nominated or {}).items():
+        if row in outcome.rows and _important(pods, info):
+            status = run_filter_plugins_with_nominated_pods(handle, info, context, row, outcome, nominated)
+            outcome.codes[row] = status.code
+            outcome.single[row] = [] if status.ok else [status]
+            outcome.rejected_by[row] = outcome.plugins.index(status.plugin) if status.plugin in outcome.plugins else -1
+    return outcome
+
+
+def filters(handle: Handle, outcome: FilterOutcome) -> Iterable[Plugin]:
+    """The Filter plugins that were not skipped."""
+    return (plugin for plugin in handle.at("filter") if outcome.states.get(plugin.name) is not SKIP)
+
+
+def _important(pods: Iterable[PodInfo], info: PodInfo) -> list[PodInfo]:
+    return [other for other in pods if other.uid != info.uid and other.priority >= info.priority]
+
+
+def run_filter_plugins_with_nominated_pods(
+    handle: Handle,
+    info: PodInfo,
+    context: Context,
+    row: int,
+    outcome: FilterOutcome,
+    nominated: Nominated | None = None,
+) -> Status:
+    """Whether the pod fits one node as it stands now, with and without the pods that are nominated there.
+
+    Args:
+        outcome: of this cycle's PreFilter: plugins that it skipped stay out.
+
+    Source: RunFilterPluginsWithNominatedPods.
+    """
+    added = _important((nominated or {}).get(row, ()), info)
+    if added:
+        for other in added:
+            context.snapshot.add(other, row)
+        status = _fits_now(handle, info, context, row, outcome)
+        for other in added:
+            context.snapshot.remove(other)
+        if not status.ok:
+            return status
+    return _fits_now(handle, info, context, row, outcome)
+
+
+def _fits_now(handle: Handle, info: PodInfo, context: Context, row: int, outcome: FilterOutcome) -> Status:
+    rows = np.array([row], np.int64)
+    everybody = context.release.enabled("KitAllFiltersRun")
+    rejections: list[Status] = []
+    for plugin in filters(handle, outcome):
+        found = plugin.pre_filter(info, context) if plugin.takes_part("pre_filter") else None
+        if found is not None and (found.state is SKIP or not found.status.ok):
+            continue
+        verdicts = plugin.filter(found.state if found else None, info, context, rows)
+        if verdicts.codes[0]:
+            rejections.append(verdicts.status(0, plugin.name))
+            if not everybody:
+                break
+    if len(rejections) > 1:  # Source: PluginToStatus.Merge
+        reasons = tuple(reason for status in rejections for reason in status.reasons)
+        return Status(max(status.code for status in rejections), reasons, rejections[0].plugin)
+    return rejections[0] if rejections else SUCCESS

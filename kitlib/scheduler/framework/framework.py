@@ -1,0 +1,111 @@
+"""Which plugins take part at which extension point, and in which order.
+
+Source: framework runtime frameworkImpl (expandMultiPointPlugins).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from kitlib.api.release import Release
+from kitlib.scheduler.framework.filter_outcome import FilterOutcome
+from kitlib.scheduler.framework.plugin import Context, FailedCycle, Nominated, Plugin
+from kitlib.scheduler.framework.pod_info import PodInfo
+from kitlib.scheduler.framework.post_filter import NOOP, PostFilterResult
+from kitlib.scheduler.framework.status import Code
+
+
+@dataclass
+class Framework:
+    """The plugins of one profile.
+
+    Attributes:
+        plugins: in the order in which they run. weights: of the Score plugins. name: `schedulerName`.
+        percentage: `percentageOfNodesToScore`; None = all, 0 = by the number of nodes, as a cluster's default.
+        points: extension point -> names enabled there by name; they override or join those enabled for all points.
+        off: extension point -> names disabled there. everywhere: names enabled for all points; None = all plugins.
+    """
+
+    plugins: list[Plugin]
+    weights: dict[str, int] = field(default_factory=dict)
+    name: str = ""
+    percentage: int | None = None
+    points: dict[str, list[str]] = field(default_factory=dict)
+    off: dict[str, set[str]] = field(default_factory=dict)
+    everywhere: frozenset[str] | None = None
+    _at: dict[str, tuple[list[Plugin], list[Plugin]]] = field(default_factory=dict, repr=False, compare=False)
+
+    def at(self, point: str) -> list[Plugin]:
+        """The plugins that take part at an extension point."""
+        known = self._at.get(point)
+        if known is not None and known[0] == self.plugins:
+            found = known[1]
+        else:
+            found = [plugin for plugin in self.plugins if plugin.takes_part(point)]
+            if self.everywhere is not None:
+                found = self._ordered(point, found)
+            self._at[point] = list(self.plugins), found
+        return [plugin for plugin in found if self.weights.get(plugin.name)] if point == "score" else found
+
+    def _ordered(self, point: str, found: list[Plugin]) -> list[Plugin]:
+        """What is enabled by name at a point and for all points comes first, then the rest for all points, then those
+        enabled only there. Source: framework runtime expandMultiPointPlugins."""
+        assert self.everywhere is not None
+        named = self.points.get(point, [])
+        places = {name: i for i, name in enumerate(named)}
+        first = sorted((p for p in found if p.name in places), key=lambda p: places[p.name])
+        override = [p for p in first if p.name in self.everywhere]
+        off = self.off.get(point, set())
+        rest = [p for p in found if p.name in self.everywhere and p.name not in off and p.name not in places]
+        return [*override, *rest, *(p for p in first if p.name not in self.everywhere)]
+
+
+def enabled_at(framework: Framework, point: str, release: Release) -> list[Plugin]:
+    """The plugins at a point that the release has."""
+    return [p for p in framework.at(point) if not p.feature_gate or release.enabled(p.feature_gate)]
+
+
+def run_post_filter_plugins(
+    framework: Framework, info: PodInfo, context: Context, filters: FilterOutcome, nominated: Nominated
+) -> PostFilterResult | None:
+    """Ask one plugin after the other for a way to make room; None where none is asked.
+
+    The first success ends it, and so does an error or an answer that nothing can help; the others' reasons are put
+    together. Source: RunPostFilterPlugins; schedule_one.go schedulingCycle.
+    """
+    release = context.release
+    if filters.status.code is Code.Error or not len(context.snapshot):
+        return None
+    cycle = FailedCycle(framework, filters, nominated)
+    reasons: list[str] = []
+    effects: dict[str, object] = {}
+    answer: PostFilterResult | None = None
+    plugins = enabled_at(framework, "post_filter", release)
+    for plugin in plugins:
+        found = plugin.post_filter(cycle, info, context)
+        if found.effect is not None:
+            effects[plugin.name] = found.effect
+        if found.code is not Code.Unschedulable:
+            found.effects = effects
+            return found
+        reasons += [found.message] if found.message else []
+        if found.nominating_mode != NOOP:
+            answer = found
+    if not plugins:
+        return None
+    return PostFilterResult(
+        Code.Unschedulable,
+        ", ".join(reasons),
+        answer.candidates if answer is not None else {},
+        answer.best if answer is not None else (),
+        answer.nominating_mode if answer is not None else NOOP,
+        effects=effects,
+    )
+
+
+def commit_post_filter(framework: Framework, info: PodInfo, context: Context, effects: Mapping[str, object]) -> None:
+    """Carry out what PostFilter plugins found."""
+    for plugin in framework.plugins:
+        if plugin.name in effects:
+            plugin.commit_post_filter(effects[plugin.name], info, context)
