@@ -27,6 +27,8 @@ MAX_SIMILAR_EVENTS = 10
 MAX_INTERVAL_SECONDS = 600
 SPAM_BURST = 25
 SPAM_QPS = 1 / 300
+EVENT_TTL_SECONDS = 3600
+"""How long an event is kept after it was written last. Source: kube-apiserver --event-ttl."""
 COMBINED = "(combined from similar events): "
 _SERIES_COMPONENTS = ("", "default-scheduler")
 """Components that write events.k8s.io events; "" is the scheduler's call without a name."""
@@ -179,3 +181,20 @@ def record(
     )
     api.store.create(made)
     written.name = made.name
+
+
+def expire(store: Store) -> int:
+    """Remove the events that were written last more than an hour ago; how many.
+
+    Source: kube-apiserver's event storage, whose leases run out (registry/core/event, --event-ttl).
+    """
+    now = store.now()
+    old = [
+        event
+        for event in store.list(Event, copy=False)
+        if (written := event.last_timestamp or event.metadata.creation_timestamp) is not None
+        and (now - written).total_seconds() >= EVENT_TTL_SECONDS
+    ]
+    for event in old:
+        store.delete(Event, event.name, event.namespace)
+    return len(old)

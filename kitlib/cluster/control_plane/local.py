@@ -19,6 +19,7 @@ from kitlib.cluster.base import Clock, check_seconds
 from kitlib.cluster.control_plane.options import ClusterOptions
 from kitlib.cluster.control_plane.verbs import LocalVerbs
 from kitlib.cluster.controllers import ControllerManager
+from kitlib.cluster.events import expire
 from kitlib.cluster.nodes.interfaces import KernelNode, NotOnThisNode
 from kitlib.cluster.nodes.plan import NodePlan, Nodes, from_node, plan
 from kitlib.cluster.store.store import WatchEvent
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from kitlib.scheduler.decision import Decision
 
 _ROUNDS = 100
+EXPIRE_EVERY = 60.0
+"""Seconds between two looks for events whose time is over."""
 N = TypeVar("N", bound=KernelNode)
 
 
@@ -51,6 +54,7 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
         self._unannounced: list[N] = []
         self._by_node: dict[str, dict[tuple[str, str], Pod]] = {}
         self._settling, self._settled = False, -1
+        self._next_expiry = EXPIRE_EVERY
         self.controllers = ControllerManager(self.api)
         self.controllers.metrics = self._usages
         self._gates = options.make_gate_manager()
@@ -256,6 +260,9 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
         if self._autoscaler is not None and self._scheduler is not None:  # without a pod, none waits
             seconds_now = self.clock.seconds
             self._autoscaler.sync(self.api, self._scheduler, seconds_now, self._prospective_node, self._add_node)
+        if self.clock.seconds >= self._next_expiry:
+            self._next_expiry = self.clock.seconds + EXPIRE_EVERY
+            expire(self.api.store)
         self.settle()
 
     def close(self) -> None:
