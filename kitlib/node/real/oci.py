@@ -1,7 +1,8 @@
 """What the OCI runtime is told about a container: the bundle's config.json, made of a manifest and cgroup files.
 
-Pods run with less than the node: no capability, no new privileges, never as root, a read-only root, a fresh /proc with
-the usual paths masked, no /sys, a /dev of their own, no network beside the loopback device. Cgroup values go through
+Pods run with less than the node: no capability, no new privileges, never as root, the runtimes' default list of system
+calls, a session keyring of their own (crun makes one), a read-only root, a fresh /proc with the usual paths masked, no
+/sys, a /dev of their own, no network beside the loopback device. Cgroup values go through
 the runtime, as containerd hands them over: as `resources` on v1, as `unified` files on v2.
 
 Source: opencontainers/runtime-spec config.md, config-linux.md;
@@ -19,6 +20,7 @@ from typing import Any
 from kitlib.api.core import Container, Pod
 from kitlib.kubelet.cm.cgroup_tree import CgroupFile, Version
 from kitlib.node.common.workload import ANNOTATION, FOREVER, Workload, declared_workload
+from kitlib.node.real import seccomp
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 NOBODY = 65534
@@ -148,6 +150,7 @@ def bundle(
             "resources": resources(files, version),
             "maskedPaths": list(MASKED),
             "readonlyPaths": list(READ_ONLY),
+            "seccomp": seccomp.profile(),
         },
     }
 

@@ -30,7 +30,7 @@ from kitlib.kubelet.images.container_gc import DeadContainer
 from kitlib.kubelet.images.image_gc import Image
 from kitlib.kubelet.loop.interfaces import ContainerProblem, Ended, Usage
 from kitlib.node.common.workload import WorkloadError
-from kitlib.node.real import mounts, oci, spawn
+from kitlib.node.real import mounts, not_granted, oci, spawn
 from kitlib.node.real.cgroupfs import RealCgroupFS
 from kitlib.node.real.oom_counts import OomCounts
 from kitlib.node.real.state_files import read, remove
@@ -140,7 +140,7 @@ class CrunRuntime:
             raise ContainerProblem("CreateContainerConfigError", str(error)) from error
         user, more = oci.user_of(pod, container)
         places, missing = oci.volumes(pod, container, self._volumes(pod))
-        for text in (*notes, *more, *missing):
+        for text in (*notes, *more, *missing, *not_granted.sentences(pod, container)):
             self._note(pod, text)
         given = {variable.name: variable.value for variable in container.env}
         reads, writes = os.pipe()
