@@ -27,8 +27,8 @@ fadvise64_64 fallocate fchdir fchmod fchmodat fchmodat2 fchown fchown32 fchownat
 flistxattr flock fremovexattr fsetxattr fstat fstat64 fstatat64 fstatfs fstatfs64 fsync ftruncate ftruncate64 futimesat
 getcwd getdents getdents64 getxattr ioctl lchown lchown32 lgetxattr link linkat listxattr llistxattr lremovexattr lseek
 _llseek lsetxattr lstat lstat64 memfd_create mkdir mkdirat mknod mknodat name_to_handle_at newfstatat open openat
-openat2 pread64 preadv preadv2 pwrite64 pwritev pwritev2 read readahead readlink readlinkat readv removexattr rename renameat
-renameat2 rmdir sendfile sendfile64 setxattr splice stat stat64 statfs statfs64 statx symlink symlinkat sync
+openat2 pread64 preadv preadv2 pwrite64 pwritev pwritev2 read readahead readlink readlinkat readv removexattr rename
+renameat renameat2 rmdir sendfile sendfile64 setxattr splice stat stat64 statfs statfs64 statx symlink symlinkat sync
 sync_file_range sync_file_range2 syncfs tee truncate truncate64 umask unlink unlinkat utime utimensat utimensat_time64
 utimes vmsplice write writev cachestat
 """
