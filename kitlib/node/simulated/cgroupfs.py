@@ -152,8 +152,8 @@ class SimulatedCgroupFS:
             below = _join(above, part)
             if below not in self._directories:
                 self.mkdir(below)
-                if self.version == 1:
-                    self._inherit_cpuset(above, below)
+            if self.version == 1:
+                self._inherit_cpuset(above, below)
             above = below
 
     def mkdirs(self, path: str) -> None:
@@ -167,7 +167,9 @@ class SimulatedCgroupFS:
     def _inherit_cpuset(self, above: str, below: str) -> None:
         """v1: a new cgroup has no processors; a runtime fills them in from above. Source: fs.cpusetCopyIfNeeded."""
         for file in ("cpuset.cpus", "cpuset.mems"):
-            self._directories[below].files[file] = self._directories[above].files[file]
+            if not self._directories[below].files[file]:
+                self._directories[below].files[file] = self._directories[above].files[file]
+                self._effective.pop(below, None)
 
     def enable(self, path: str) -> None:
         """v2: hand every controller that the cgroup has down to its children."""

@@ -99,6 +99,7 @@ def test_process_ids_that_run_out_evict_by_priority_and_number() -> None:
     cluster.advance(10)
     gone = cluster.pod("bomb").status
     assert gone.message.startswith("The node was low on resource: pids. Threshold quantity: 1k, available: ")
+    cluster.advance(5)  # the condition comes with the next node status
     assert condition(cluster, "PIDPressure") == ("True", "KubeletHasInsufficientPID")
     assert [t.key for t in cluster.nodes[0].spec.taints] == ["node.kubernetes.io/pid-pressure"]
     assert cluster.pod("many").status.phase == "Running"
