@@ -99,8 +99,6 @@ class Quantity:
         """So many billionths. Source: resource.NewScaledQuantity."""
         return cls._of(value, format_, -9)
 
-    # --------------------------------------------------------------------------------------------- as numbers
-
     def value(self) -> int:
         """Whole units, rounded up (bytes, CPUs, pieces). Source: Quantity.Value."""
         return self.scaled_value(0)
@@ -163,8 +161,6 @@ class Quantity:
     def __bool__(self) -> bool:
         return self._nano != 0
 
-    # --------------------------------------------------------------------------------------------- arithmetic
-
     def __add__(self, other: Quantity) -> Quantity:
         if not isinstance(other, Quantity):
             return NotImplemented
@@ -212,8 +208,6 @@ class Quantity:
 
     def __deepcopy__(self, _memo: object) -> Quantity:
         return self
-
-    # --------------------------------------------------------------------------------------------- as text
 
     def __str__(self) -> str:
         if not self._text:

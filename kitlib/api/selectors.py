@@ -97,9 +97,6 @@ def _whole(text: str) -> int | None:
     return number if -(2**63) <= number < 2**63 else None
 
 
-# ------------------------------------------------------------------------------------------------------ node selectors
-
-
 def matches_expressions(requirements: Iterable[NodeSelectorRequirement], labels: Labels) -> bool:
     """Whether every requirement on labels holds (In, NotIn, Exists, DoesNotExist, Gt, Lt)."""
     return all(_holds(labels, r.key, r.operator, tuple(r.values)) for r in requirements)
@@ -129,9 +126,6 @@ def matches_required_node_affinity(pod: Pod, node: Node) -> bool:
     if not affinity or affinity.required is None:
         return True
     return matches_node_selector(affinity.required, node)
-
-
-# ----------------------------------------------------------------------------------------------- taints and tolerations
 
 
 def tolerates(toleration: Toleration, taint: Taint) -> bool:

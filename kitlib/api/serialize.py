@@ -44,9 +44,6 @@ T = TypeVar("T", bound=KubeObject)
 Source = str | bytes | os.PathLike[str] | IO[str] | IO[bytes]
 
 
-# ------------------------------------------------------------------------------------------------------------ reading
-
-
 def load(source: Source, *, strict: bool = False) -> list[KubeObject]:
     """Every object of a manifest: documents in order, lists (`kind: List`, `kind: PodList`) expanded.
 
@@ -199,8 +196,6 @@ def _types() -> dict[tuple[str, str], type[KubeObject]]:
     return found
 
 
-# ---------------------------------------------------------------------------------------- types as plans for a walk
-
 Plan = Any  # None = a leaf; dict = a struct's fields; ("list", plan) or ("dict", plan)
 
 
@@ -315,9 +310,6 @@ def _field_path(path: Iterable[Any]) -> str:
         else:
             text += f".{step}" if text else str(step)
     return text
-
-
-# ------------------------------------------------------------------------------------------------------------ writing
 
 
 def to_dict(obj: KubeStruct) -> dict[str, Any]:

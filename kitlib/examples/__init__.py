@@ -36,7 +36,7 @@ def path(name: str) -> Path:
     """The file of an example. Raises: KitError, with the names that there are."""
     found = FOLDER / (name if name.endswith(".yaml") else f"{name}.yaml")
     if not found.exists():
-        raise KitError(f"no example {name!r}; there are: {', '.join(sorted(p.stem for p in FOLDER.glob('*.yaml')))}")
+        raise KitError(f"no example {name!r}; valid values: {', '.join(sorted(p.stem for p in FOLDER.glob('*.yaml')))}")
     return found
 
 

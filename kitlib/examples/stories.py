@@ -31,4 +31,4 @@ def story(name: str) -> Scenario:
         if name in (path.stem, path.stem.partition("-")[2]):
             return Scenario.read(path)
     known = ", ".join(path.stem.partition("-")[2] for path in sorted(FOLDER.glob("*.yaml")))
-    raise KitError(f"no story {name!r}; there are: {known}")
+    raise KitError(f"no story {name!r}; valid values: {known}")

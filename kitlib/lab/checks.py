@@ -17,7 +17,7 @@ from kitlib.api.meta import KubeObject
 from kitlib.api.serialize import deepcopy
 from kitlib.kubelet.util.cpuset import parse_cpus
 
-MOST = 2**63 - 1
+UNLIMITED = 2**63 - 1
 """Bytes: no limit."""
 LIMIT = {1: "memory.limit_in_bytes", 2: "memory.max"}
 USAGE = {1: "memory.usage_in_bytes", 2: "memory.current"}
@@ -181,7 +181,7 @@ class Facts:
         """
         version = self.tree(pod.spec.node_name).version if pod.spec.node_name else 2
         found = self.cgroup(pod, LIMIT[version], container)
-        return MOST if found == "max" else int(found)
+        return UNLIMITED if found == "max" else int(found)
 
     def limit_of_all_pods(self, node: str) -> int:
         """The memory limit of the cgroup above all pods of a node: how node allocatable is enforced."""
@@ -189,7 +189,7 @@ class Facts:
         top = tree.of_kind("kubepods")[0]
         value = str(top[LIMIT[tree.version]].value)
         self._note("cgroup file", f"{top.path}/{LIMIT[tree.version]}", value)
-        return MOST if value == "max" else int(value)
+        return UNLIMITED if value == "max" else int(value)
 
     def memory_usage(self, pod: Pod) -> int:
         """Bytes that a pod's cgroup uses, page cache and all; 0 where it has none."""

@@ -100,7 +100,7 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
         for task in self.tasks:
             if task.key == key:
                 return task
-        raise KitError(f"no task {key!r} in this lab; there are: {', '.join(t.key for t in self.tasks)}")
+        raise KitError(f"no task {key!r} in this lab; valid values: {', '.join(t.key for t in self.tasks)}")
 
 
 @dataclass(frozen=True)

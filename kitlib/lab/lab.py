@@ -130,7 +130,7 @@ class Lab:
     def predict(self, key: str) -> Prediction:
         """The question of that key, to be answered before the check. Raises: KitError."""
         if key not in self._predictions:
-            raise KitError(f"no prediction {key!r} in this lab; there are: {', '.join(self._predictions)}")
+            raise KitError(f"no prediction {key!r} in this lab; valid values: {', '.join(self._predictions)}")
         return self._predictions[key]
 
     def check(self, *tasks: str) -> Graded:
@@ -306,4 +306,4 @@ def _find(name: str | Path) -> Path:
     if (labs / path).is_dir():
         return labs / path
     there = ", ".join(sorted(p.name for p in labs.iterdir() if (p / "lab.toml").exists()))
-    raise KitError(f"no lab {str(name)!r}; there are: {there}")
+    raise KitError(f"no lab {str(name)!r}; valid values: {there}")

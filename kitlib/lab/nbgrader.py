@@ -67,7 +67,7 @@ def export(folder: str | Path, labs: tuple[str, ...] = ()) -> list[str]:
     there = sorted(path.parent.name for path in source.glob("*/lab.toml"))
     unknown = sorted(set(labs) - set(there))
     if unknown:
-        raise KitError(f"no lab {unknown[0]!r}; there are: {', '.join(there)}")
+        raise KitError(f"no lab {unknown[0]!r}; valid values: {', '.join(there)}")
     wanted = sorted(labs) or there
     try:
         for name in wanted:

@@ -139,13 +139,11 @@ class Decision:
         if not self.filters.status.ok:
             return [self.filters.status.plugin] if self.filters.status.plugin else []
         found = {s.plugin for node in self.nodes for s in self.statuses(node) if s.plugin}
-        narrowed = self.filters.prefilter_node_names
-        left_out = narrowed is not None and len(self.filters.rows) < len(self.nodes)
-        if narrowed is not None and left_out and self.release.enabled("KitNarrowingPluginsReject"):
-            found |= set(narrowed[1])
+        restricted = self.filters.prefilter_node_names
+        left_out = restricted is not None and len(self.filters.rows) < len(self.nodes)
+        if restricted is not None and left_out and self.release.enabled("KitNarrowingPluginsReject"):
+            found |= set(restricted[1])
         return sorted(found)
-
-    # ------------------------------------------------------------------------------------------------ to look at
 
     @property
     def steps(self) -> Stepper:

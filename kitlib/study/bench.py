@@ -55,7 +55,7 @@ def run(
     made = []
     for workload in workloads:
         if workload not in WORKLOADS:
-            raise KitError(f"workload {workload!r}: there are {', '.join(WORKLOADS)}")
+            raise KitError(f"workload {workload!r}: valid values: {', '.join(WORKLOADS)}")
         for size in sizes:
             count = min(pods, 4 * size) if workload == "preempt" else pods
             figures = tuple(_once(workload, size, count) for _ in range(runs))

@@ -95,8 +95,6 @@ class Replay:
         """The last cycle up to where one stands."""
         return next((frame.decision for frame in reversed(self.frames) if frame.decision is not None), None)
 
-    # ------------------------------------------------------------------------------------------------ acting
-
     def do(self, action: Action) -> Frame:
         """Let something happen; what was taken back is forgotten.
 
@@ -178,8 +176,6 @@ class Replay:
         """One action on that was taken back; the last one stays the last."""
         self._at = min(self._at + 1, len(self._actions))
         return self.now
-
-    # ------------------------------------------------------------------------------------------------ inside
 
     def _new(self) -> Driver:
         self._stands_at = 0

@@ -280,4 +280,4 @@ def _name(data: Mapping[str, Any], kind: str) -> str:
 def _known(what: str, data: Mapping[str, Any], fields: set[str]) -> None:
     unknown = sorted(set(data) - fields)
     if unknown:
-        raise KitError(f"{what}: unknown field {unknown[0]!r}; there are: {', '.join(sorted(fields))}")
+        raise KitError(f"{what}: unknown field {unknown[0]!r}; valid values: {', '.join(sorted(fields))}")

@@ -117,8 +117,6 @@ class Spread:
             release=by_hand,
         )
 
-    # ------------------------------------------------------------------------------------------------ looking
-
     @property
     def nodes(self) -> list[str]:
         """All node names."""
@@ -213,8 +211,6 @@ class Spread:
             if getattr(self, name) and not self.release.enabled(gate):
                 found.append(f"{spelled} (feature gate {gate})")
         return found
-
-    # ------------------------------------------------------------------------------------------------ changing
 
     def place(self) -> tuple[Spread, Decision]:
         """The next pod goes where the scheduler puts it; nothing changes where it finds no node."""

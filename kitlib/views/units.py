@@ -36,7 +36,7 @@ def meaning(cgroup: Cgroup, file: str) -> str:
         quota, _, period = shown.partition(" ")
         return _quota(quota, period)
     if file in ("cpu.shares", "cpu.weight"):
-        return "the least there is" if shown == ("2" if file == "cpu.shares" else "1") else ""
+        return "the minimum" if shown == ("2" if file == "cpu.shares" else "1") else ""
     if file == "cpu.cfs_period_us" and shown.isdigit():
         return f"{int(shown) / 1000:g} ms"
     if file == "pids.max":

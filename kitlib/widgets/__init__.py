@@ -39,7 +39,7 @@ __all__ = ["WIDGETS", *WIDGETS]
 
 def __getattr__(name: str) -> Any:
     if name not in WIDGETS:
-        raise AttributeError(f"kitlib.widgets has no {name}; there are: {', '.join(sorted(WIDGETS))}")
+        raise AttributeError(f"kitlib.widgets has no {name}; valid values: {', '.join(sorted(WIDGETS))}")
     quick_start()
     return getattr(import_module(f"kitlib.widgets.{WIDGETS[name]}"), name)
 

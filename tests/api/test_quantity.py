@@ -12,7 +12,7 @@ DECIMAL = {"n": Fraction(1, 10**9), "u": Fraction(1, 10**6), "m": Fraction(1, 10
     suffix: Fraction(1000**power) for power, suffix in enumerate("kMGTPE", start=1)
 }
 BINARY = {f"{letter}i": Fraction(1024**power) for power, letter in enumerate("KMGTPE", start=1)}
-MOST = 2**63 - 1
+MAX_INT64 = 2**63 - 1
 
 suffixes = st.sampled_from(sorted({**DECIMAL, **BINARY}.items()))
 mantissas = st.tuples(st.integers(0, 10**6), st.integers(0, 999))
@@ -71,7 +71,7 @@ def test_equal_quantities_have_one_hash(first: tuple[str, Fraction], second: tup
     assert left != right or hash(left) == hash(right)
 
 
-@given(st.integers(-MOST, MOST), st.sampled_from(["DecimalSI", "BinarySI", "DecimalExponent"]))
+@given(st.integers(-MAX_INT64, MAX_INT64), st.sampled_from(["DecimalSI", "BinarySI", "DecimalExponent"]))
 def test_an_integer_is_kept_in_every_format(number: int, form: str) -> None:
     assert Quantity.from_int(number, form).value() == number  # type: ignore[arg-type]
     assert exact(Quantity(str(Quantity.from_int(number, form)))) == number  # type: ignore[arg-type]

@@ -16,7 +16,7 @@ from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.config.machine import MachineInfo
 
 PODS = 10_000
-LEAST, MOST = 2.0, 28.0
+LOW, HIGH = 2.0, 28.0
 """Bounds of the ratio; 10.8 and 11.2 were measured on a machine with other work."""
 
 
@@ -62,4 +62,4 @@ def test_ten_thousand_pods_to_cgroup_configs(benchmark, version):
     ratio = statistics.median(taken) / statistics.median(references)
     print(f"\n{PODS} pods: {statistics.median(taken):.2f} s, {ratio:.1f} times the reference")
     assert set(made) == {PODS}
-    assert LEAST < ratio < MOST
+    assert LOW < ratio < HIGH

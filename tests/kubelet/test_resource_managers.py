@@ -57,9 +57,6 @@ def refusal(managers: ResourceManagers, made: Pod) -> AdmissionProblem:
     return caught.value
 
 
-# ------------------------------------------------------------------------------------------ topology manager
-
-
 @pytest.mark.parametrize(
     ("policy", "hints", "best", "admitted"),
     [
@@ -108,9 +105,6 @@ def test_a_machine_with_more_than_eight_numa_nodes_needs_the_option() -> None:
     with pytest.raises(KitError, match="more than 8 NUMA Nodes"):
         TopologyManager("restricted", "container", range(9), [])
     TopologyManager("restricted", "container", range(9), [], {"max-allowable-numa-nodes": "9"})
-
-
-# ------------------------------------------------------------------------------------------------- together
 
 
 def test_cpus_memory_and_device_of_a_container_come_from_one_numa_node() -> None:

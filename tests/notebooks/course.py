@@ -51,7 +51,7 @@ RIGHT: dict[str, dict[str, Any]] = {
     "05-who-dies-first": {"first": "thrifty", "adj": 610, "scope": "careless"},
     "07-qos-level-cgroups-and-qos-reserved": {
         "after": 1000,
-        "best": "the least that there is",
+        "best": "the minimum",
         "burstable": 700,
         "half": 850,
     },

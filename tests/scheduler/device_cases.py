@@ -73,6 +73,3 @@ def holding(*devices: str, **result: Any) -> ResourceClaim:
     made = claim(exactly(), name=f"held-{'-'.join(devices)}")
     made.status = from_dict({"status": {"allocation": {"devices": {"results": results}}}}, ResourceClaim).status
     return made
-
-
-# ------------------------------------------------------------------------------------------------------------ devices

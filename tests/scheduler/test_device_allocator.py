@@ -114,9 +114,6 @@ def test_the_result_names_the_nodes_that_reach_all_devices() -> None:
     assert everywhere is not None and everywhere[0].node_selector is None
 
 
-# -------------------------------------------------------------------------------------------------------------- pools
-
-
 def test_nothing_is_given_out_of_a_pool_that_is_not_complete() -> None:
     slices = [published(device("d0"), count=2)]
     assert allocator(slices, claim(exactly())).allocate(node()) is None
@@ -141,9 +138,6 @@ def test_a_pool_that_contradicts_itself_is_not_used_and_said_where_nothing_else_
         allocator(twice, claim(exactly())).allocate(node())
     good = published(device("d9"), name="u", pool="q")
     assert given_out(allocator([*twice, good], claim(exactly())).allocate(node())) == [["d9"]]
-
-
-# ----------------------------------------------------------------------------------------------------------- requests
 
 
 def test_all_means_every_device_that_is_selected_and_fails_where_one_is_taken() -> None:
@@ -212,9 +206,6 @@ def test_a_tainted_device_is_for_requests_that_tolerate_it(effect: str, tolerati
     assert allocator(slices, asked, release=Release("1.35")).allocate(node()) is not None  # taints came with 1.36
 
 
-# -------------------------------------------------------------------------------------------------------- constraints
-
-
 def test_devices_with_a_common_attribute_are_found_together() -> None:
     slices = [published(device("d0", numa=0), device("d1", numa=1), device("d2", numa=1), device("d3"))]
     together = {"constraints": [{"matchAttribute": f"{DRIVER}/numa"}]}
@@ -246,9 +237,6 @@ def test_all_devices_under_a_constraint_that_they_break_is_an_error() -> None:
     asked = claim(exactly(allocationMode="All"), constraints=[{"matchAttribute": f"{DRIVER}/numa"}])
     with pytest.raises(AllocationError, match=r"cannot add device gpu.example.com/p/d1 because a claim constraint"):
         allocator(slices, asked).allocate(node())
-
-
-# --------------------------------------------------------------------------------------------------- parts of devices
 
 
 @pytest.mark.parametrize(
@@ -298,8 +286,6 @@ def test_configuration_comes_from_class_and_claim() -> None:
         {"source": "FromClaim", "requests": ["y"], "opaque": {"driver": DRIVER, "parameters": {"c": 1}}},
     ]
 
-
-# -------------------------------------------------------------------------------------------- against all possibilities
 
 MODELS, NUMA = ("A", "B"), (0, 1, 2)
 some_devices = st.lists(st.tuples(st.sampled_from(MODELS), st.sampled_from(NUMA)), min_size=0, max_size=6)

@@ -115,9 +115,6 @@ def test_a_request_for_capacity_passes_over_devices_that_have_less() -> None:
     assert given_out(allocator([published(*devices)], claim(share("5G"))).allocate(node())) == [["d1"]]
 
 
-# ------------------------------------------------------------------------------------------------------------- errors
-
-
 @settings(max_examples=150, deadline=None)
 @given(st.lists(st.integers(1, 6), min_size=1, max_size=5), st.lists(st.integers(1, 6), min_size=1, max_size=4))
 def test_parts_never_exceed_what_is_shared(sizes: list[int], asked: list[int]) -> None:

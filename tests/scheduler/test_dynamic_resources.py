@@ -82,9 +82,6 @@ def scheduler(*claims: ResourceClaim, without: tuple[str, ...] = (), **more: Any
     return Scheduler(nodes(), claims=[*objects, *claims], **more)
 
 
-# ----------------------------------------------------------------------------------------------------------- one cycle
-
-
 def test_a_pod_whose_claims_are_not_there_does_not_enter_the_queue() -> None:
     gate = scheduler().explain(pod("p", "one")).gate
     assert gate is not None and gate.plugin == "DynamicResources"
@@ -213,9 +210,6 @@ def test_releases_without_the_feature_do_not_look_at_claims() -> None:
     assert decision.suggested_host == "a"
 
 
-# ------------------------------------------------------------------------------------------------------------- binding
-
-
 class Refuses(Plugin):
     """Stops a pod at the point that it is told."""
 
@@ -264,9 +258,6 @@ def test_a_claim_that_was_allocated_elsewhere_meanwhile_is_not_overwritten() -> 
     standing = made.context.claims.find("default", "one")
     assert standing is not None and standing.status.allocation is not None
     assert standing.status.allocation.devices.results[0].pool == "b"
-
-
-# ------------------------------------------------------------------------------------------------------------ the queue
 
 
 def driver(*claims: ResourceClaim) -> Driver:

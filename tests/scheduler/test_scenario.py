@@ -147,9 +147,6 @@ def test_a_promised_node_counts_as_taken():
     assert scenario.scheduler().explain(scenario.question).suggested_host == ""
 
 
-# ------------------------------------------------------------------------------------------------ two releases
-
-
 def test_equal_releases_have_no_difference():
     scenario = Scenario.of({"nodes": [{"name": "n"}], "pods": [{"name": "p"}]})
     same = compare(scenario, "1.30", "1.30")

@@ -177,8 +177,6 @@ def test_two_nodes_of_one_name_are_refused():
         Scheduler([node("a"), node("a")])
 
 
-# ------------------------------------------------------------------------------------------------------ always true
-
 PODS = st.lists(st.integers(1, 30), min_size=1, max_size=40)
 
 

@@ -144,7 +144,7 @@ def test_a_frame_has_a_row_a_file_and_says_what_is_the_same() -> None:
         ("cpu.max", "max 100000", "no limit"),
         ("cpu.max", "25000 100000", "0.25 CPU"),
         ("pids.max", "100", "100 processes and threads"),
-        ("cpu.weight", "1", "the least there is"),
+        ("cpu.weight", "1", "the minimum"),
     ],
 )
 def test_values_are_put_into_words(file: str, value: str, words: str) -> None:

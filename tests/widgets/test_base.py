@@ -150,5 +150,5 @@ def test_the_names_of_the_room_are_looked_up_when_they_are_used():
 
 
 def test_a_name_that_is_none_is_answered_with_those_that_are():
-    with pytest.raises(AttributeError, match=r"there are: .*PodBuilder"):
+    with pytest.raises(AttributeError, match=r"valid values: .*PodBuilder"):
         kitlib.widgets.Podbuilder  # noqa: B018

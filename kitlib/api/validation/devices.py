@@ -48,9 +48,6 @@ _NODES = "`nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection`"
 _ONE_ATTRIBUTE = 'exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple fields are set'
 
 
-# -------------------------------------------------------------------------------------------------------------- pods
-
-
 def pod_claims(spec: PodSpec, path: str) -> Errors:
     """`spec.resourceClaims`, and what containers take of them. Source: validatePodResourceClaims."""
     found: Errors = []
@@ -115,9 +112,6 @@ def _container_claims(container: Container, known: Collection[str], path: str) -
             detail = f"must be one of the names in pod.spec.resourceClaims{listed}"
             found.append(FieldError("FieldValueNotFound", place, claim.name, detail))
     return found
-
-
-# ------------------------------------------------------------------------------------------------------------ claims
 
 
 def claim_spec(spec: ResourceClaimSpec, path: str) -> Errors:
@@ -247,9 +241,6 @@ def _qualified(name: str, path: str) -> Errors:
     return []
 
 
-# --------------------------------------------------------------------------------------------------- classes, slices
-
-
 def device_class(obj: DeviceClass) -> Errors:
     """Source: validateDeviceClassSpec."""
     found = selectors(obj.spec.selectors, "spec.selectors")
@@ -338,9 +329,6 @@ def _device(device: Device, path: str) -> Errors:
         elif taint.effect not in EFFECTS:
             found.append(not_supported(f"{place}.effect", taint.effect, EFFECTS))
     return found + _selector(device.node_selector, f"{path}.nodeSelector")
-
-
-# ------------------------------------------------------------------------------------------------------------ shared
 
 
 def _name(name: str, path: str) -> Errors:

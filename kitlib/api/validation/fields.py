@@ -103,8 +103,6 @@ def not_supported(field: str, value: Any, supported: Iterable[str]) -> FieldErro
     return FieldError("FieldValueNotSupported", field, value, f"supported values: {listed}")
 
 
-# ------------------------------------------------------------------------------------------------------------- names
-
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _QUALIFIED = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
@@ -199,9 +197,6 @@ def port_name(name: str) -> list[str]:
 def each(field: str, value: Any, problems: Iterable[str]) -> Errors:
     """One "Invalid value" a problem."""
     return [invalid(field, value, problem) for problem in problems]
-
-
-# ------------------------------------------------------------------------------------------------------------ labels
 
 
 def labels(values: Mapping[str, str], field: str) -> Errors:

@@ -111,9 +111,6 @@ def _numbers(spec: PodSpec, path: str) -> Errors:
     return found
 
 
-# ------------------------------------------------------------------------------------------------------------- updates
-
-
 def validate_pod_update(new: Pod, old: Pod) -> Errors:
     """What is wrong with changing `old` into `new`; both defaulted.
 

@@ -125,7 +125,7 @@ class Applier:
             name = one.object.spec.node_name
             if name not in new and self._api.store.find(Node, name, copy=False) is None:
                 known = ", ".join(node.name for node in self._api.store.list(Node, copy=False)) or "none"
-                problem = f'Not found: "{name}": there is no such node; there are: {known}'
+                problem = f'Not found: "{name}": there is no such node; valid values: {known}'
                 raise ManifestError(problem, field="spec.nodeName")
 
 

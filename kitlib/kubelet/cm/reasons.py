@@ -21,7 +21,7 @@ _SHARES = "kubelet cm.MilliCPUToShares"
 _QUOTA = "kubelet cm.MilliCPUToQuota"
 _NODE = "kubelet cm.getNodeAllocatableInternalAbsolute"
 
-SANDBOX: Why = {"cpu": Reason("the pause container does nothing: the least there is", source="containerd")}
+SANDBOX: Why = {"cpu": Reason("the pause container does nothing: the minimum", source="containerd")}
 
 
 _ALL_CPUS = Reason(
@@ -81,7 +81,7 @@ def qos_class(qos: str, requests: QosRequests, allocatable: int, percent: int | 
     """Of the cgroup of a QoS class."""
     source = "kubelet qosContainerManagerImpl.setCPUCgroupConfig"
     if qos == "BestEffort":
-        cpu = Reason("BestEffort pods request nothing: the least there is", source=source)
+        cpu = Reason("BestEffort pods request nothing: the minimum", source=source)
     else:
         cpu = Reason("the Burstable pods request {0}m together; × 1024 / 1000", requests.burstable_cpu, source=source)
     above = "Guaranteed" if qos == "Burstable" else "Guaranteed and Burstable"
@@ -106,7 +106,7 @@ def pod(totals: PodTotals, period: int, *, rounded: bool = False) -> Why:
     """Of a pod's own cgroup; `rounded` where systemd keeps another quota than the kubelet's."""
     source = "kubelet cm.ResourceConfigForPod"
     if totals.qos == "BestEffort":
-        cpu = Reason("BestEffort: the least there is", source=source)
+        cpu = Reason("BestEffort: the minimum", source=source)
     else:
         cpu = Reason("the pod requests {0}m; × 1024 / 1000", totals.cpu_request, source=_SHARES)
     quota = "the pod may use {0}m: × {1} µs / 1000"

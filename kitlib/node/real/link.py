@@ -73,7 +73,7 @@ class Conversation:
 
     def write(self, line: bytes) -> None:
         """Send a line as it is; OSError where nobody is there any more."""
-        raise OSError("nothing carries this conversation")
+        raise OSError("not connected")
 
     @property
     def alive(self) -> bool:

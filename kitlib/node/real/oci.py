@@ -23,7 +23,7 @@ from kitlib.node.common.workload import ANNOTATION, FOREVER, Workload, declared_
 from kitlib.node.real import seccomp
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-NOBODY = 65534
+UNPRIVILEGED_UID = 65534
 WORKLOAD_PROCESS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "workload_process.py")
 MASKED = (
     *("/proc/acpi", "/proc/asound", "/proc/kcore", "/proc/keys", "/proc/latency_stats", "/proc/timer_list"),
@@ -86,7 +86,7 @@ def bundle(
     oom_score_adj: int,
     hostname: str,
     environment: Mapping[str, str],
-    user: int = NOBODY,
+    user: int = UNPRIVILEGED_UID,
     directory: str = "/",
     join: Mapping[str, str] | None = None,
     mounts: Iterable[Mapping[str, Any]] = (),
@@ -196,9 +196,9 @@ def user_of(pod: Pod, container: Container) -> tuple[int, list[str]]:
         wanted = context.run_as_user if context is not None else None
         if wanted is not None:
             if wanted == 0:
-                return NOBODY, ["runAsUser: 0 is not granted: nobody is root on this node"]
+                return UNPRIVILEGED_UID, ["runAsUser: 0 is not granted: nobody is root on this node"]
             return wanted, []
-    return NOBODY, []
+    return UNPRIVILEGED_UID, []
 
 
 def volumes(pod: Pod, container: Container, directory: str) -> tuple[list[dict[str, Any]], list[str]]:

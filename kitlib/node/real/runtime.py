@@ -55,7 +55,7 @@ class Running:
     Attributes:
         id: its own. cgroup: path. pid: of its first process.
         kill_at: seconds, when it is killed; inf = it was not asked to end.
-        ours: the kubelet asked it to end, so its end is no news. output: the read end of its output, or -1.
+        ours: the kubelet asked it to end, so its end is not reported. output: the read end of its output, or -1.
     """
 
     id: str
@@ -178,7 +178,7 @@ class CrunRuntime:
     def stop(self, identity: str, grace: float = 0.0) -> None:
         """Ask a container to end, kill it after `grace` seconds; nothing where there is none.
 
-        Told again, it is not asked a second time, and the seconds run anew.
+        If it is called again, the process is not asked a second time, and the seconds run anew.
 
         Source: containerd criService.stopContainer, whose earlier call the kubelet cancels.
         """

@@ -21,7 +21,7 @@ class FilterOutcome:
 
     Attributes:
         status: of PreFilter; other than success nothing follows.
-        prefilter_node_names: nodes that PreFilter left, and the plugins that narrowed them; None = all.
+        prefilter_node_names: nodes that PreFilter left, and the plugins that restricted them; None = all.
         rows: that were filtered. codes: a `Code` for every row of the table.
         rejected_by: row -> index into `plugins`; -1 = nobody.
         plugins: names of the Filter plugins that ran. verdicts: plugin -> (rows asked about, answers).

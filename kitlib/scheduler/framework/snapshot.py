@@ -141,16 +141,12 @@ class Snapshot:
         self._order = self._search_order = np.zeros(0, np.int64)
         self._log, self._columns, self._counted, self._remembered = [], {}, {}, {}
 
-    # ------------------------------------------------------------------------------------------------ nodes
-
     def rebuild(self, nodes: Iterable[Node], pods: Iterable[PodInfo]) -> None:
         """Other nodes, or the same ones changed, with these pods on them; pods of unknown nodes are left out."""
         self._build(list(nodes))
         for info in pods:
             if info.pod.spec.node_name in self.index:
                 self.add(info)
-
-    # ------------------------------------------------------------------------------------------------ pods
 
     def touch(self, info: PodInfo) -> None:
         """A pod has changed in a way that no column shows: what was computed from its row is computed anew."""
@@ -194,8 +190,6 @@ class Snapshot:
         """All pods, row by row."""
         for row in self.pods:
             yield from row.values()
-
-    # ------------------------------------------------------------------------------------------------ columns
 
     def column(self, resource: str, of: Mapping[str, Column]) -> Column:
         """Amounts of a resource; zeros where no node has it."""
@@ -244,8 +238,6 @@ class Snapshot:
                     found[name][row] = next(iter(found[name].values()), image.size_bytes)
         self._images = found
         return found
-
-    # ------------------------------------------------------------------------------------------------ kept columns
 
     def kept(self, key: Hashable, compute: Callable[[NDArray[np.int64]], tuple[NDArray[Any], ...]]) -> Any:
         """Columns that depend on nothing but a row's pods and node: only rows that changed are computed anew.

@@ -52,8 +52,6 @@ class InterPodAffinity(Plugin):
         self.hard_weight = int(self.arguments.get("hardPodAffinityWeight", HARD_WEIGHT))
         self.ignore_existing = bool(self.arguments.get("ignorePreferredTermsOfExistingPods", False))
 
-    # ------------------------------------------------------------------------------------------------ Filter
-
     def pre_filter(self, info: PodInfo, context: Context) -> PreFilterResult:
         existing: Places = {}
         for term, standing in _standing(context, "required_anti_affinity"):
@@ -92,8 +90,6 @@ class InterPodAffinity(Plugin):
                 codes = context.snapshot.label(key)[0][rows]
                 found.reject(_counts(places, key, codes) > 0, Code.Unschedulable, reason)
         return found
-
-    # ------------------------------------------------------------------------------------------------ Score
 
     def pre_score(self, info: PodInfo, context: Context, rows: Rows) -> Any:
         places: Places = {}

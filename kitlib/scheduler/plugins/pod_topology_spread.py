@@ -33,7 +33,7 @@ NO_MATCH = "node(s) didn't match pod topology spread constraints"
 MISSING_LABEL = f"{NO_MATCH} (missing required label)"
 HOSTNAME = "kubernetes.io/hostname"
 ZONE = "topology.kubernetes.io/zone"
-NOBODY = 2**31 - 1
+MAX_INT32 = 2**31 - 1
 """The smallest count where there is no domain at all."""
 SYSTEM_DEFAULTS = (
     TopologySpreadConstraint(topology_key=HOSTNAME, when_unsatisfiable="ScheduleAnyway", max_skew=3),
@@ -43,7 +43,7 @@ SYSTEM_DEFAULTS = (
 
 @dataclass(frozen=True)
 class Constraint:
-    """One constraint of a pod, made ready."""
+    """One constraint of a pod, parsed."""
 
     max_skew: int
     topology_key: str
@@ -90,8 +90,6 @@ class PodTopologySpread(Plugin):
         listed = [from_constraint(one, from_dict) for one in self.arguments.get("defaultConstraints") or ()]
         self.defaults: Sequence[TopologySpreadConstraint] = SYSTEM_DEFAULTS if self.system_defaults else listed
 
-    # ------------------------------------------------------------------------------------------------ constraints
-
     def constraints(self, pod: Pod, context: Context, action: str) -> list[Constraint]:
         """The pod's constraints of a kind, or the cluster's defaults where it has none at all."""
         if pod.spec.topology_spread_constraints:
@@ -107,8 +105,6 @@ class PodTopologySpread(Plugin):
         if selector is None:
             return []
         return [ready(one, pod, context, selector) for one in defaults]
-
-    # ------------------------------------------------------------------------------------------------ Filter
 
     def pre_filter(self, info: PodInfo, context: Context) -> PreFilterResult:
         constraints = self.constraints(info.pod, context, "DoNotSchedule")
@@ -126,7 +122,7 @@ class PodTopologySpread(Plugin):
             if not context.release.enabled("KitSpreadHonoursNodeAffinity"):
                 there = np.isin(codes, domains)  # every node of a domain counts, also one that the pod may not use
             found = _count(one, info.pod, context, codes, len(values), there)
-            least = int(found[domains].min()) if len(domains) else NOBODY
+            least = int(found[domains].min()) if len(domains) else MAX_INT32
             smallest.append(0 if len(domains) < one.min_domains else least)
             counts.append(found)
         return PreFilterResult(FilterState(constraints, counts, smallest))
@@ -142,8 +138,6 @@ class PodTopologySpread(Plugin):
             too_many = ~missing & (standing + own - smallest > one.max_skew)
             found.reject(too_many, Code.Unschedulable, NO_MATCH)
         return found
-
-    # ------------------------------------------------------------------------------------------------ Score
 
     def pre_score(self, info: PodInfo, context: Context, rows: Rows) -> Any:
         constraints = self.constraints(info.pod, context, "ScheduleAnyway")
@@ -212,7 +206,7 @@ def from_constraint(data: Mapping[str, Any], from_dict: Any) -> TopologySpreadCo
 def ready(
     one: TopologySpreadConstraint, pod: Pod, context: Context, selector: LabelSelector | None = None
 ) -> Constraint:
-    """A constraint with its defaults and its selector made ready. Source: filterTopologySpreadConstraints."""
+    """A constraint with its defaults and its selector parsed. Source: filterTopologySpreadConstraints."""
     release = context.release
     wanted = selector or one.label_selector
     if one.match_label_keys and release.enabled("MatchLabelKeysInPodTopologySpread"):
@@ -230,7 +224,7 @@ def ready(
 
 
 def with_label_keys(selector: LabelSelector | None, keys: Sequence[str], pod: Pod) -> LabelSelector | None:
-    """The selector narrowed to the pod's own values of some labels; labels that it lacks are left out."""
+    """The selector restricted to the pod's own values of some labels; labels that it lacks are left out."""
     if selector is None:
         return None
     present = {(r.key, tuple(r.values)) for r in selector.match_expressions if r.operator == "In"}

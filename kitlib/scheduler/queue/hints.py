@@ -70,9 +70,6 @@ def registrations(profile: Profile, release: Release, claims: Claims | None = No
     return found
 
 
-# ------------------------------------------------------------------------------------------------------ resources
-
-
 def _room_made(pod: Pod, old: Any, new: Any) -> bool:
     """A pod that held something of what the pod needs is gone from its node, or needs less; or the pod itself does.
 
@@ -107,9 +104,6 @@ def _node_has_room(pod: Pod, old: Any, new: Any) -> bool:
         return True
     had = amounts(old.status.allocatable)
     return any(had.get(name, 0) < has.get(name, 0) for name in {*wanted, "pods"})
-
-
-# ------------------------------------------------------------------------------------------------------ nodes
 
 
 def _affinity_came_true(pod: Pod, old: Any, new: Any) -> bool:
@@ -154,9 +148,6 @@ def _is_itself(pod: Pod, old: Any, new: Any) -> bool:
 def _gates_gone(pod: Pod, old: Any, new: Any) -> bool:
     """Source: schedulinggates isSchedulableAfterUpdatePodSchedulingGatesEliminated."""
     return _is_itself(pod, old, new) and not new.spec.scheduling_gates
-
-
-# ------------------------------------------------------------------------------------------------------ other pods
 
 
 def _spread_pod(pod: Pod, old: Any, new: Any) -> bool:
@@ -224,9 +215,6 @@ def _neighbour_node(pod: Pod, old: Any, new: Any) -> bool:
     if old is not None:
         return any(labels.get(key) != old.metadata.labels.get(key) for key in keys)
     return not keys or any(key in labels for key in keys)
-
-
-# ------------------------------------------------------------------------------------------------------ devices
 
 
 def device_events(claims: Claims) -> list[Registered]:

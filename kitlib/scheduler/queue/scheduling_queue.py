@@ -99,8 +99,6 @@ class SchedulingQueue:
         self.nominator = Nominator() if nominator is None else nominator
         self._entered = 0
 
-    # ------------------------------------------------------------------------------------------------ looking
-
     def active(self) -> list[QueuedPod]:
         """activeQ, the next pod first."""
         return list(self._active)
@@ -134,8 +132,6 @@ class SchedulingQueue:
 
     def __contains__(self, pod: Pod) -> bool:
         return self._find(pod_key(pod)) is not None
-
-    # ------------------------------------------------------------------------------------------------ pods
 
     def add(self, pod: Pod) -> QueuedPod:
         """A new pod."""
@@ -245,8 +241,6 @@ class SchedulingQueue:
                 found = strategy
         return found
 
-    # ------------------------------------------------------------------------------------------------ events and time
-
     def move_all(self, event: ClusterEvent, old: Any = None, new: Any = None, *, besides: str = "") -> list[QueuedPod]:
         """Something has happened: pods that it may help leave the pool.
 
@@ -302,8 +296,6 @@ class SchedulingQueue:
         moved = self._move(late, UNSCHEDULABLE_TIMEOUT)
         self.in_flight.note(UNSCHEDULABLE_TIMEOUT)
         return moved
-
-    # ------------------------------------------------------------------------------------------------ rules
 
     def _worth(self, info: QueuedPod, event: ClusterEvent, old: Any, new: Any) -> Strategy:
         """Whether an event may help a pod. Source: isPodWorthRequeuing."""

@@ -26,7 +26,7 @@ def test_only_what_is_new_or_has_changed_is_told_in_full() -> None:
     assert names(known.changes([pod("a"), pod("b")])) == (["b"], ["uid-a"])
     known.acknowledge()
     assert known.changes([pod("a"), pod("b")]) == {}
-    assert known.changes([pod("a", 2), pod("b")]) == {}, "a version alone is no news"
+    assert known.changes([pod("a", 2), pod("b")]) == {}, "a version alone is no change"
     assert names(known.changes([pod("a", 3, "Running"), pod("b")])) == (["a"], ["uid-b"])
     known.acknowledge()
     assert names(known.changes([pod("b")])) == ([], ["uid-b"])

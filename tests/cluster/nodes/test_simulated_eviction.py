@@ -1,4 +1,4 @@
-"""A live node under pressure of disk and process ids, its system processes, and the timeline of its kubelet."""
+"""A simulated node under pressure of disk and process ids, its system processes, and the timeline of its kubelet."""
 
 from __future__ import annotations
 

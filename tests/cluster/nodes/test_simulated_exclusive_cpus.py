@@ -1,4 +1,4 @@
-"""Exclusive CPUs and devices on a live node: document 003's four moments, admission, what the process sees."""
+"""Exclusive CPUs and devices on a simulated node: document 003's four moments, admission, what the process sees."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def check_kernel(kernel: Kernel) -> None:
     again = Scheduler(kernel.cgroups, kernel.machine.cores, anew.__setitem__)
     for process in processes:
         again.want(process.cgroup, process.pid, 0.0 if process.missing else process.wants.cpus)
-    kernel.scheduler.divide(kernel.now)  # first, because it takes the news of changed files
+    kernel.scheduler.divide(kernel.now)  # first, because it learns of changed files
     again.divide(kernel.now)
     for process in processes:
         assert process.rate == pytest.approx(anew.get(process.pid, 0.0), abs=1e-6), process.cgroup

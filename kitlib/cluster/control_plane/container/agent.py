@@ -247,16 +247,16 @@ class ControlPlane:
         """What has happened since the owner asked last."""
         cluster = self._standing
         store = cluster.api.store
-        news: dict[str, Any] = {
+        delta: dict[str, Any] = {
             "version": store.version,
             "nodes": cluster.facts(known),
             "journal": cluster.journal[seen:],
         }
         try:
-            news["changes"] = [[event.type, to_dict(event.object)] for event in store.changes(since)]
+            delta["changes"] = [[event.type, to_dict(event.object)] for event in store.changes(since)]
         except Gone:
-            news["objects"] = [one for kind in cluster.snapshot().values() for one in kind]
-        return news
+            delta["objects"] = [one for kind in cluster.snapshot().values() for one in kind]
+        return delta
 
     @property
     def _standing(self) -> ControlledCluster:

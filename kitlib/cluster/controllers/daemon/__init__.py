@@ -163,12 +163,12 @@ class DaemonSetController(Controller):
 
     def _surplus_of_surge(self, one: DaemonSet, running: Sequence[Pod], revision_hash: str) -> list[Pod]:
         """With a surge an old and a new pod may run together until the new one is available."""
-        news = [pod for pod in running if is_updated(pod, revision_hash)]
-        olds = [pod for pod in running if not is_updated(pod, revision_hash)]
-        surplus = news[1:] + olds[1:]
+        new_pods = [pod for pod in running if is_updated(pod, revision_hash)]
+        old_pods = [pod for pod in running if not is_updated(pod, revision_hash)]
+        surplus = new_pods[1:] + old_pods[1:]
         min_ready = one.spec.min_ready_seconds
-        if news and olds and (not is_ready(olds[0]) or is_available(news[0], min_ready, self.now())):
-            surplus.append(olds[0])
+        if new_pods and old_pods and (not is_ready(old_pods[0]) or is_available(new_pods[0], min_ready, self.now())):
+            surplus.append(old_pods[0])
         return surplus
 
     def _in_backoff(self, one: DaemonSet, node: str) -> bool:

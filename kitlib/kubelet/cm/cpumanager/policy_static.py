@@ -159,8 +159,6 @@ class StaticPolicy:
         """What can be given away now. Source: GetAvailableCPUs."""
         return self.state.default - self.reserved
 
-    # ----------------------------------------------------------------------------------------------- requests
-
     def exclusive_cpus(self, pod: Pod, container: Container) -> int:
         """How many processors a container gets for itself; 0 = it shares.
 
@@ -194,8 +192,6 @@ class StaticPolicy:
             else:
                 most = max(most, sidecars + wanted)
         return max(most, sidecars + sum(self.exclusive_cpus(pod, c) for c in pod.spec.containers))
-
-    # --------------------------------------------------------------------------------------------- allocation
 
     def allocate(self, pod: Pod, container: Container, nodes: frozenset[int] | None = None) -> frozenset[int] | None:
         """Give a container its processors.
@@ -329,8 +325,6 @@ class StaticPolicy:
             return take_by_topology_numa_distributed(self.topology, available, count, group, spread=spread)
         by_cache = self._on("prefer-align-cpus-by-uncorecache")
         return take_by_topology_numa_packed(self.topology, available, count, spread=spread, by_cache=by_cache)
-
-    # -------------------------------------------------------------------------------------------------- hints
 
     def hints(self, pod: Pod, container: Container) -> list[TopologyHint] | None:
         """From which NUMA nodes the container's processors could come; None = it has no preference.

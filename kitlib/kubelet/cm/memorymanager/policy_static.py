@@ -95,8 +95,6 @@ class MemoryManager:
             made[node] = NUMANode(usable, dict(usable), frozenset({node}))
         return cls(made, release)
 
-    # ------------------------------------------------------------------------------------------------- hints
-
     def hints(self, pod: Pod, container: Container) -> Hints:
         """From which nodes the container's memory could come. Source: staticPolicy.GetTopologyHints."""
         if not self._manages(pod):
@@ -178,8 +176,6 @@ class MemoryManager:
     def _mixed(self, nodes: Nodes) -> bool:
         """Whether one of these nodes already serves alone, or with others. Source: isAffinityViolating…"""
         return any(self.nodes[n].users and self.nodes[n].group != nodes for n in nodes)
-
-    # -------------------------------------------------------------------------------------------- allocation
 
     def allocate(self, pod: Pod, container: Container, hint: TopologyHint) -> None:
         """Give a container its memory.
@@ -293,8 +289,6 @@ class MemoryManager:
     def nodes_of(self, uid: str, container: str) -> Nodes:
         """The nodes that a container's memory comes from; empty = any. Source: GetMemoryNUMANodes."""
         return frozenset().union(*(block.nodes for block in self.blocks.get((uid, container), ())))
-
-    # ------------------------------------------------------------------------------- memory of init containers
 
     def _left_by_inits(self, uid: str, nodes: Nodes, resource: str) -> int:
         """What init containers that have ended leave to the next containers. Source: getPodReusableMemory."""

@@ -190,8 +190,6 @@ class Allocator:
     def _distinct(self, constraint: DeviceConstraint) -> bool:
         return constraint.distinct_attribute is not None and self._enabled("DRAConsumableCapacity")
 
-    # ------------------------------------------------------------------------------------------------ what there is
-
     def _look_around(self, node: Node) -> _Search:
         pools = self.inventory.near(node, self._enabled("DRAPartitionableDevices"))
         usable = [offer for pool, offers in pools if not pool.incomplete and not pool.invalid for offer in offers]
@@ -226,8 +224,6 @@ class Allocator:
             raise AllocationError(
                 f"claim {claim.key}: number of requested devices {least} exceeds the claim limit of {MAX_RESULTS}"
             )
-
-    # ---------------------------------------------------------------------------------------------------- the search
 
     def _serve(self, search: _Search, place: int) -> bool:
         """Serve the requests from `place` on."""
@@ -393,8 +389,6 @@ class Allocator:
             return False
         return True
 
-    # ---------------------------------------------------------------------------------------------------- selectors
-
     def selects(self, wanted: Wanted, offer: Offer) -> bool:
         """Whether class and request mean the device; asked once for each device. Source: isSelectable."""
         key = (id(wanted), offer.id)
@@ -407,8 +401,6 @@ class Allocator:
             found = found and _match(f"claim {claim.key}", wanted.asked.selectors, offer)
             self._selected[key] = found
         return found
-
-    # ------------------------------------------------------------------------------------------------------- results
 
     def _result(self, number: int, claim: ResourceClaim, picks: Sequence[Pick]) -> AllocationResult:
         mine = [pick for pick in picks if pick.wanted.claim == number]
