@@ -106,3 +106,8 @@ class CustomResourceDefinition(KubeObject):
     kind: str = "CustomResourceDefinition"
     spec: CustomResourceDefinitionSpec = msgspec.field(default_factory=CustomResourceDefinitionSpec)
     status: CustomResourceDefinitionStatus = msgspec.field(default_factory=CustomResourceDefinitionStatus)
+
+    def serves(self, group: str, version: str, kind: str) -> bool:
+        """Whether objects of this kind can be made in this version."""
+        served = (one.name for one in self.spec.versions if one.served)
+        return (self.spec.group, self.spec.names.kind) == (group, kind) and version in served

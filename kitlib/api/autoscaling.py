@@ -1,11 +1,12 @@
-"""autoscaling/v2: HorizontalPodAutoscaler.
+"""autoscaling/v2: HorizontalPodAutoscaler; and autoscaling/v1, which is read and kept as v2.
 
-Source: k8s.io/api/autoscaling/v2/types.go.
+Source: k8s.io/api/autoscaling/v2/types.go, v1/types.go; pkg/apis/autoscaling/v1/conversion.go.
 """
 
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
 import msgspec
 
@@ -150,3 +151,32 @@ class HorizontalPodAutoscaler(KubeObject):
     kind: str = "HorizontalPodAutoscaler"
     spec: HorizontalPodAutoscalerSpec = msgspec.field(default_factory=HorizontalPodAutoscalerSpec)
     status: HorizontalPodAutoscalerStatus = msgspec.field(default_factory=HorizontalPodAutoscalerStatus)
+
+
+class HorizontalPodAutoscalerSpecV1(KubeStruct):
+    scale_target_ref: CrossVersionObjectReference = msgspec.field(default_factory=CrossVersionObjectReference)
+    min_replicas: Int32 | None = None
+    max_replicas: Int32 = 0
+    target_cpu_utilization_percentage: Int32 | None = msgspec.field(name="targetCPUUtilizationPercentage", default=None)
+
+
+class HorizontalPodAutoscalerV1(KubeObject):
+    """The older version, with a target for CPU alone."""
+
+    api_version: str = "autoscaling/v1"
+    kind: str = "HorizontalPodAutoscaler"
+    spec: HorizontalPodAutoscalerSpecV1 = msgspec.field(default_factory=HorizontalPodAutoscalerSpecV1)
+    status: dict[str, Any] = {}
+
+    def to_v2(self) -> HorizontalPodAutoscaler:
+        """The same autoscaler in the version that the kit works with."""
+        spec = HorizontalPodAutoscalerSpec(
+            scale_target_ref=self.spec.scale_target_ref,
+            min_replicas=self.spec.min_replicas,
+            max_replicas=self.spec.max_replicas,
+        )
+        percent = self.spec.target_cpu_utilization_percentage
+        if percent is not None:
+            target = MetricTarget(type="Utilization", average_utilization=percent)
+            spec.metrics = [MetricSpec(type="Resource", resource=ResourceMetricSource(name="cpu", target=target))]
+        return HorizontalPodAutoscaler(metadata=self.metadata, spec=spec)

@@ -8,14 +8,20 @@ Source: k8s.io/apimachinery/pkg/api/errors (NewInvalid, NewNotFound, NewAlreadyE
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 MAX_MESSAGE = 10_000
 """Characters of a message; a name of a megabyte stands in it with its beginning and its end."""
 
 
 class KitError(Exception):
-    """Base of the errors that tell a user what to change; anything else that is raised is a defect of the kit."""
+    """Base of the errors that tell a user what to change; anything else that is raised is a defect of the kit.
+
+    Attributes:
+        code, reason: of the Status that the API server answers.
+    """
+
+    code, reason = 400, "BadRequest"
 
     def __init__(self, *args: object) -> None:
         super().__init__(*(shortened(one) if isinstance(one, str) else one for one in args))
@@ -36,10 +42,12 @@ class ManifestError(KitError, ValueError):
         document: number of the document in the file, from 1; 0 = the file as a whole.
         field: path of the field, `spec.containers[0].resources.limits[cpu]`; "" = the document as a whole.
         problem: what is wrong.
+        cause: the decoder's words alone, where the fields do not fit the kind; "" otherwise.
     """
 
     def __init__(self, problem: str, *, file: str = "", document: int = 0, field: str = "") -> None:
         self.problem, self.file, self.document, self.field = problem, file, document, field
+        self.cause = ""
         place = [file] if file else []
         if document:
             place.append(f"document {document}")
@@ -48,13 +56,25 @@ class ManifestError(KitError, ValueError):
         super().__init__(f"{', '.join(place)}: {problem}" if place else problem)
 
 
+class NoMatch(KitError, LookupError):
+    """A kind that the server does not have: `no matches for kind "Foo" in version "example.com/v1"`."""
+
+    code, reason = 0, "NoMatch"
+
+    def __init__(self, kind: str, api_version: str) -> None:
+        self.kind, self.api_version = kind, api_version
+        super().__init__(f'no matches for kind "{kind}" in version "{api_version}"')
+
+
 class Invalid(KitError, ValueError):
-    """An object that the API server would refuse: `Pod "web" is invalid: spec.containers: Required value`.
+    """An object that the API server would refuse: `Deployment.apps "web" is invalid: spec.replicas: Invalid value: …`.
 
     Attributes:
-        kind, name: of the object.
+        kind: of the object, with its group: `Pod`, `Deployment.apps`. name: of the object.
         errors: the field errors (`kitlib.api.validation.FieldError`), in the order in which they were found.
     """
+
+    code, reason = 422, "Invalid"
 
     def __init__(self, kind: str, name: str, errors: Sequence[Any]) -> None:
         self.kind, self.name, self.errors = kind, name, list(errors)
@@ -66,6 +86,8 @@ class Invalid(KitError, ValueError):
 class NotFound(KitError, LookupError):
     """There is no such object: `pods "web" not found`."""
 
+    code, reason = 404, "NotFound"
+
     def __init__(self, resource: str, name: str) -> None:
         self.resource, self.name = resource, name
         super().__init__(f'{resource} "{name}" not found')
@@ -73,6 +95,8 @@ class NotFound(KitError, LookupError):
 
 class AlreadyExists(KitError):
     """An object of this name is there already: `pods "web" already exists`."""
+
+    code, reason = 409, "AlreadyExists"
 
     def __init__(self, resource: str, name: str) -> None:
         self.resource, self.name = resource, name
@@ -82,6 +106,8 @@ class AlreadyExists(KitError):
 class Conflict(KitError):
     """The object was changed by somebody else since it was read."""
 
+    code, reason = 409, "Conflict"
+
     def __init__(self, resource: str, name: str, detail: str = "") -> None:
         self.resource, self.name = resource, name
         why = detail or "the object has been modified; please apply your changes to the latest version and try again"
@@ -90,6 +116,8 @@ class Conflict(KitError):
 
 class Forbidden(KitError):
     """Admission said no: `pods "web" is forbidden: exceeded quota: team, …`."""
+
+    code, reason = 403, "Forbidden"
 
     def __init__(self, resource: str, name: str, why: str) -> None:
         self.resource, self.name, self.why = resource, name, why
@@ -103,6 +131,8 @@ class TooManyRequests(KitError):
         causes: type and message of each cause.
     """
 
+    code, reason = 429, "TooManyRequests"
+
     def __init__(self, message: str, causes: Sequence[tuple[str, str]] = ()) -> None:
         self.causes = list(causes)
         super().__init__(message)
@@ -112,3 +142,38 @@ class TooManyRequests(KitError):
 
 class InternalError(KitError):
     """The API server cannot do it at all, with status 500."""
+
+    code, reason = 500, "InternalError"
+
+
+class Refusal(NamedTuple):
+    """What the API server answers to a request that it refuses.
+
+    Attributes:
+        code: of HTTP; 0 = the client finds the problem itself and asks nothing.
+        reason: `NotFound`. message: without the place in a file where the object stands.
+    """
+
+    code: int
+    reason: str
+    message: str
+
+
+def refusal(error: KitError) -> Refusal:
+    """An error as the API server answers it."""
+    message = error.problem if isinstance(error, ManifestError) else str(error)
+    return Refusal(error.code, error.reason, message)
+
+
+def as_kubectl_prints(error: KitError) -> str:
+    """An error as kubectl prints it: `Error from server (NotFound): …`, `The Pod "web" is invalid: …`.
+
+    Source: kubectl pkg/cmd/util StandardErrorMessage, MultilineError.
+    """
+    if isinstance(error, Invalid):
+        causes = list(dict.fromkeys(str(one) for one in error.errors))
+        text = f'The {error.kind.partition(".")[0]} "{error.name}" is invalid: '
+        return text + (causes[0] if len(causes) == 1 else "".join(f"\n* {cause}" for cause in causes))
+    if isinstance(error, NoMatch):
+        return f"error: resource mapping not found: {error}"
+    return f"Error from server ({error.reason}): {refusal(error).message}"

@@ -51,6 +51,8 @@ class ObjectMeta(KubeStruct):
     creation_timestamp: datetime | None = None
     deletion_timestamp: datetime | None = None
     deletion_grace_period_seconds: int | None = None
+    managed_fields: list[dict[str, Any]] = []
+    self_link: str = ""
 
 
 class KubeObject(KubeStruct):

@@ -85,6 +85,8 @@ def mark_deleted(pod: Pod, grace: int | None, now: datetime) -> bool:
             meta.deletion_timestamp, meta.deletion_grace_period_seconds = until, grace
         return meta.deletion_grace_period_seconds > 0
     seconds = pod.spec.termination_grace_period_seconds if grace is None else grace
+    if seconds is not None and seconds < 0:  # the pod's own
+        seconds = 1
     if not seconds or not pod.spec.node_name or pod.status.phase in TERMINAL_PHASES:
         return False
     meta.deletion_timestamp = now + timedelta(seconds=seconds)

@@ -29,6 +29,7 @@ from kitlib.api import (
     boundary,
     coordination,
     core,
+    decoding,
     devices,
     networking,
     policy,
@@ -38,7 +39,7 @@ from kitlib.api import (
 )
 from kitlib.api.errors import ManifestError
 from kitlib.api.meta import KubeObject, KubeStruct
-from kitlib.api.resource import Quantity, QuantityError
+from kitlib.api.resource import FORMAT_WRONG, Quantity, QuantityError
 
 T = TypeVar("T", bound=KubeObject)
 Source = str | bytes | os.PathLike[str] | IO[str] | IO[bytes]
@@ -49,7 +50,7 @@ def load(source: Source, *, strict: bool = False) -> list[KubeObject]:
 
     Args:
         source: a path, an open file, or the text itself (a string with a line break or a "{" is text).
-        strict: refuse fields that the types do not declare, as `kubectl apply --validate=strict` does.
+        strict: refuse fields that the kind does not have, as `kubectl apply` does.
 
     Raises:
         ManifestError: with file, document number and field path; nothing is returned of a file with an error.
@@ -161,19 +162,31 @@ def _object(data: Any, type_: type[T] | None, file: str, document: int, strict: 
         wanted: type[KubeObject] = type_of(data["apiVersion"], data["kind"])
     else:
         wanted = type_
+
+    def refused(problem: decoding.Problem) -> ManifestError:
+        version, kind = data.get("apiVersion", wanted().api_version), data.get("kind", wanted().kind)
+        text = decoding.cannot_be_handled(str(version), str(kind), problem.text)
+        error = wrong(text, decoding.field_path(problem.path))
+        error.cause = problem.text
+        return error
+
     unknown: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
     cleaned = _without_nulls(data, _plan(wanted), (), unknown)
-    if strict and unknown:
-        path, fields = unknown[0]
-        raise wrong("unknown field", _field_path((*path, next(iter(fields)))))
     try:
         made = msgspec.convert(cleaned, wanted, dec_hook=_decode)
     except msgspec.ValidationError as error:
-        field, problem = _locate(cleaned, wanted, error)
-        raise wrong(problem, field) from error
+        problem = decoding.type_problem(data, wanted)
+        if problem is None:  # a text that Go's decoder reads and ours does not, or the other way round
+            text, _, where = str(error).partition(" - at `$")
+            problem = decoding.Problem(text, tuple(where.removesuffix("`").removeprefix(".").split(".")))
+        raise refused(problem) from error
+    if strict and unknown:
+        strange = decoding.strict_problem(data, wanted) if wanted is not KubeObject else None
+        if strange is not None:
+            raise refused(strange)
     for path, fields in unknown:
         _at(made, path).__dict__["unknown_fields_"] = fields
-    return made
+    return made.to_v2() if isinstance(made, autoscaling.HorizontalPodAutoscalerV1) else made
 
 
 def type_of(api_version: str, kind: str) -> type[KubeObject]:
@@ -255,61 +268,10 @@ def _at(made: Any, path: tuple[Any, ...]) -> Any:
 
 def _decode(type_: type, value: Any) -> Any:
     if type_ is Quantity:
-        if isinstance(value, str | int | float):
+        if isinstance(value, str | int | float) and not isinstance(value, bool):
             return Quantity(value)
-        raise QuantityError(f"a quantity is expected, found {type(value).__name__}")
+        raise QuantityError(FORMAT_WRONG)
     raise TypeError(f"no way to read a {type_.__name__}")
-
-
-def _locate(data: Any, type_: type[KubeStruct], error: msgspec.ValidationError) -> tuple[str, str]:
-    """Field path and problem of what msgspec refused; it does not name a mapping's key, so quantities are looked up."""
-    text, _, where = str(error).partition(" - at `$")
-    for path, value in _quantities(data, _quantity_plan(type_), ()):
-        try:
-            _decode(Quantity, value)
-        except QuantityError as wrong:
-            return _field_path(path), f"Invalid value: {json.dumps(value)}: {wrong}"
-    return where.removesuffix("`").removeprefix("."), text
-
-
-@cache
-def _quantity_plan(type_: type[KubeStruct]) -> dict[str, Any]:
-    hints = typing.get_type_hints(type_)
-    return {f.encode_name: hints[f.name] for f in msgspec.structs.fields(type_)}
-
-
-def _quantities(data: Any, hint: Any, path: tuple[Any, ...]) -> Iterator[tuple[tuple[Any, ...], Any]]:
-    if isinstance(hint, dict):
-        for key, item in data.items() if isinstance(data, dict) else ():
-            if key in hint:
-                yield from _quantities(item, hint[key], (*path, key))
-        return
-    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
-    if hint is Quantity:
-        yield path, data
-    elif origin in (typing.Union, types.UnionType):
-        for argument in arguments:
-            yield from _quantities(data, argument, path)
-    elif origin is list and isinstance(data, list):
-        for i, item in enumerate(data):
-            yield from _quantities(item, arguments[0], (*path, i))
-    elif origin is dict and isinstance(data, dict):
-        for key, item in data.items():
-            yield from _quantities(item, arguments[1], (*path, [key]))
-    elif isinstance(hint, type) and issubclass(hint, KubeStruct):
-        yield from _quantities(data, _quantity_plan(hint), path)
-
-
-def _field_path(path: Iterable[Any]) -> str:
-    text = ""
-    for step in path:
-        if isinstance(step, int):
-            text += f"[{step}]"
-        elif isinstance(step, list):
-            text += f"[{step[0]}]"
-        else:
-            text += f".{step}" if text else str(step)
-    return text
 
 
 def to_dict(obj: KubeStruct) -> dict[str, Any]:

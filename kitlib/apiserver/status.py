@@ -70,31 +70,23 @@ def of_error(error: Exception, group: str, plural: str, kind: str = "", name: st
     details = {key: value for key, value in details.items() if value}
     if isinstance(error, StatusError):
         return error
+    if not isinstance(error, errors.KitError):
+        causes = {"causes": [{"message": str(error)}]}
+        return StatusError(500, f"Internal error occurred: {error}", "InternalError", causes)
+    if isinstance(error, errors.NoMatch):
+        return StatusError(404, "the server could not find the requested resource", "NotFound")
+    answer = errors.refusal(error)
     if isinstance(error, errors.Invalid):
         details["kind"] = kind or error.kind
         details["causes"] = [_cause(one) for one in error.errors]
-        return StatusError(422, str(error), "Invalid", details)
-    if isinstance(error, errors.NotFound):
-        return StatusError(404, str(error), "NotFound", details)
-    if isinstance(error, errors.AlreadyExists):
-        return StatusError(409, str(error), "AlreadyExists", details)
-    if isinstance(error, errors.Conflict):
-        return StatusError(409, str(error), "Conflict", details)
-    if isinstance(error, errors.Forbidden):
-        return StatusError(403, str(error), "Forbidden", details)
-    if isinstance(error, errors.TooManyRequests):
-        causes = [{"reason": reason, "message": message} for reason, message in error.causes]
-        return StatusError(429, str(error), "TooManyRequests", {"causes": causes} if causes else None)
-    if isinstance(error, errors.InternalError):
-        return StatusError(500, str(error), "InternalError")
-    if isinstance(error, errors.ManifestError):
-        return StatusError(400, str(error), "BadRequest")
-    if isinstance(error, errors.KitError):
-        return StatusError(400, str(error), "BadRequest")
-    return StatusError(500, f"Internal error occurred: {error}", "InternalError", {"causes": [{"message": str(error)}]})
+    elif isinstance(error, errors.TooManyRequests):
+        listed = [{"reason": reason, "message": message} for reason, message in error.causes]
+        details = {"causes": listed} if listed else {}
+    elif not isinstance(error, errors.NotFound | errors.AlreadyExists | errors.Conflict | errors.Forbidden):
+        details = {}
+    return StatusError(answer.code, answer.message, answer.reason, details)
 
 
 def _cause(error: Any) -> dict[str, str]:
-    message = str(error).removeprefix(f"{error.field}: ")
-    made = {"reason": error.type, "message": message}
+    made = {"reason": error.type, "message": error.body}
     return {**made, "field": error.field} if error.field else made

@@ -7,6 +7,7 @@ from typing import Any
 from kitlib.api.core import Pod
 from kitlib.api.defaults import set_defaults
 from kitlib.api.errors import Forbidden, ManifestError
+from kitlib.api.pod_strategy import prepare_for_create
 from kitlib.api.policy import PriorityClass
 from kitlib.api.serialize import from_dict
 from kitlib.api.validation import FieldError, validate_pod_create, validate_pod_update
@@ -24,9 +25,9 @@ def check(case: dict[str, Any]) -> dict[str, Any]:
         new, old = (set_defaults(from_dict(case[which], Pod)) for which in ("new", "old"))
         return {"errors": _listed(validate_pod_update(new, old))}
     try:
-        pod = set_defaults(from_dict(case["pod"], Pod))
+        pod = prepare_for_create(set_defaults(from_dict(case["pod"], Pod)))
     except ManifestError as error:
-        return {"decodeError": error.problem}
+        return {"decodeError": error.cause or error.problem}
     errors = _listed(validate_pod_create(pod))
     found: dict[str, Any] = {"errors": errors}
     if len(errors) == 1:

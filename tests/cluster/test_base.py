@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kitlib.api.errors import AlreadyExists, Invalid, KitError, ManifestError, NotFound, TooManyRequests
+from kitlib.api.errors import AlreadyExists, Invalid, KitError, ManifestError, NoMatch, NotFound, TooManyRequests
 from kitlib.api.serialize import load
 from kitlib.cluster import Cluster
 from kitlib.cluster.control_plane.simulated import SimulatedCluster
@@ -316,9 +316,25 @@ def test_a_gate_manager_lets_pods_wait_for_quota_instead_of_refusing_them() -> N
     assert cluster.pod("c").spec.scheduling_gates == []
 
 
-def test_objects_of_kinds_that_the_kit_does_not_know_are_kept_and_changed() -> None:
+WIDGETS = """
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: widgets, singular: widget, kind: Widget, listKind: WidgetList}
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
+"""
+
+
+def test_objects_of_a_kind_need_its_definition_and_are_then_kept_and_changed() -> None:
     cluster = hollow()
     text = "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w, namespace: default}\nspec: {size: 1}"
+    with pytest.raises(NoMatch, match=r'no matches for kind "Widget" in version "example.com/v1"'):
+        cluster.apply(text)
+    cluster.apply(WIDGETS)
     cluster.apply(text)
     (made,) = cluster.apply(text.replace("size: 1", "size: 2"))
     assert made.unknown_fields == {"spec": {"size": 2}}

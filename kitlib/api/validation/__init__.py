@@ -1,11 +1,27 @@
-"""Validation with Kubernetes' own field paths and messages: `validate_pod_create`, `validate_pod_update`, `FieldError`.
+"""Validation with Kubernetes' own field paths and messages: `validate`, `FieldError`.
 
-The rules stand by subject: `fields` (names, labels, selectors), `resources`, `scheduling`, `containers`, `pod`.
+One module a subject, one function a rule, named as upstream. `validate` finds the rules of an object's type.
 
-Source: pkg/apis/core/validation/validation.go.
+Source: pkg/apis/*/validation, registry/*/strategy.go.
 """
 
-from kitlib.api.validation.fields import FieldError
-from kitlib.api.validation.pod import validate_pod_create, validate_pod_update
+from __future__ import annotations
 
-__all__ = ["FieldError", "validate_pod_create", "validate_pod_update"]
+from kitlib.api.meta import KubeObject
+from kitlib.api.validation.fields import Errors, FieldError
+from kitlib.api.validation.pod import validate_pod_create
+from kitlib.api.validation.pod_update import validate_pod_update
+from kitlib.api.validation.registry import rules_of
+
+__all__ = ["FieldError", "validate", "validate_pod_create", "validate_pod_update"]
+
+
+def validate(obj: KubeObject, old: KubeObject | None = None, *, namespaced: bool = True) -> Errors:
+    """Everything that is wrong with a defaulted object; [] = it is accepted.
+
+    Args:
+        obj: as it would be stored. old: as it stands, for an update; None for a new one.
+        namespaced: whether objects of a kind without rules of its own live in namespaces.
+    """
+    create, update = rules_of(type(obj), namespaced=namespaced)
+    return create(obj) if old is None or type(old) is not type(obj) else update(obj, old)

@@ -1,160 +1,255 @@
-"""Containers, their ports and mounts, and the pod's volumes.
+"""The containers of a pod: init containers, containers, ephemeral containers.
 
-Sources: pkg/apis/core/validation validateContainers, validateInitContainers, validateContainerCommon,
-validateContainerPorts, ValidateVolumeMounts, ValidateVolumes.
+Source: pkg/apis/core/validation validateContainers, validateInitContainers, validateEphemeralContainers,
+validateContainerCommon, validateContainerPorts, AccumulateUniqueHostPorts.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
-import msgspec
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 
 from kitlib.api.core import Container, PodSpec, Volume
-from kitlib.api.validation import resources
+from kitlib.api.validation.env import validate_env, validate_env_from
 from kitlib.api.validation.fields import (
     Errors,
-    FieldError,
-    dns_label,
     duplicate,
     each,
     forbidden,
     invalid,
+    not_found,
     not_supported,
-    port_name,
     required,
+    too_many,
+    validate_enum,
 )
+from kitlib.api.validation.names import is_dns1123_label, is_valid_ip, is_valid_port_name, is_valid_port_num
+from kitlib.api.validation.probes import validate_lifecycle, validate_liveness_probe, validate_readiness_probe
+from kitlib.api.validation.resources import validate_resize_policy, validate_resource_requirements
+from kitlib.api.validation.security_context import validate_security_context
+from kitlib.api.validation.volumes import validate_volume_devices, validate_volume_mounts
 
 PULL_POLICIES = ("Always", "IfNotPresent", "Never")
-MESSAGE_POLICIES = ("File", "FallbackToLogsOnError")
+MESSAGE_POLICIES = ("FallbackToLogsOnError", "File")
 PROTOCOLS = ("SCTP", "TCP", "UDP")
-RESTART_POLICIES = ("Always", "OnFailure", "Never")
-_PORT_RANGE = "must be between 1 and 65535, inclusive"
-_SOURCES = tuple(f.encode_name for f in msgspec.structs.fields(Volume) if f.name != "name")
+RESTART_POLICIES = ("Always", "Never", "OnFailure")
+RESTART_ACTIONS = ("Restart", "RestartAllContainers")
+MAX_RESTART_RULES = 20
+MAX_EXIT_CODES = 255
+_ONLY_SIDECARS = "may not be set for init containers without restartPolicy=Always"
+_NOT_EPHEMERAL = "cannot be set for an Ephemeral Container"
 
 
-@dataclass
-class _Seen:
-    """Names and host ports that were met on the way through a pod's containers."""
+@dataclass(frozen=True)
+class Surroundings:
+    """What a container's checks need to know of its pod.
 
-    names: set[str] = field(default_factory=set)
-    host_ports: set[tuple[str, str, int]] = field(default_factory=set)
+    Attributes:
+        spec: the pod's.
+        volumes: that can be mounted, by name.
+        claims: names of the pod's `resourceClaims`.
+    """
+
+    spec: PodSpec
+    volumes: Mapping[str, Volume]
+    claims: Collection[str]
 
 
-def all_containers(spec: PodSpec, path: str) -> Errors:
-    """Init containers and containers; names are unique among both."""
+def validate_containers(pod: Surroundings, field: str) -> Errors:
+    """Source: validateContainers."""
+    containers = pod.spec.containers
+    if not containers:
+        return [required(field)]
     found: Errors = []
-    if not spec.containers:
-        found.append(required(f"{path}.containers"))
-    seen = _Seen()
-    for i, container in enumerate(spec.containers):
-        found += _container(container, spec, f"{path}.containers[{i}]", seen)
-    for i, container in enumerate(spec.init_containers):
-        place = f"{path}.initContainers[{i}]"
-        found += _container(container, spec, place, seen)
-        if container.restart_policy is not None and container.restart_policy not in RESTART_POLICIES:
-            found.append(not_supported(f"{place}.restartPolicy", container.restart_policy, RESTART_POLICIES))
+    names: set[str] = set()
+    for i, container in enumerate(containers):
+        place = f"{field}[{i}]"
+        found += validate_container_common(container, pod, place)
+        if container.name in names:
+            found.append(duplicate(f"{place}.name", container.name))
+        names.add(container.name)
+        found += _while_it_runs(container, pod.spec, place)
+        found += validate_container_restart_policy(container, place)
+    return found + check_host_port_conflicts(containers, field)
+
+
+def validate_init_containers(pod: Surroundings, field: str) -> Errors:
+    """Source: validateInitContainers."""
+    found: Errors = []
+    names = {container.name for container in pod.spec.containers}
+    for i, container in enumerate(pod.spec.init_containers):
+        place = f"{field}[{i}]"
+        found += validate_container_common(container, pod, place)
+        found += validate_container_restart_policy(container, place)
+        if container.name in names:
+            found.append(duplicate(f"{place}.name", container.name))
+        elif container.name:
+            names.add(container.name)
+        found += check_host_port_conflicts([container], field)
+        if container.restart_policy == "Always":
+            found += _while_it_runs(container, pod.spec, place)
+            continue
+        for name, value in (
+            ("lifecycle", container.lifecycle),
+            ("livenessProbe", container.liveness_probe),
+            ("readinessProbe", container.readiness_probe),
+            ("startupProbe", container.startup_probe),
+        ):
+            if value is not None:
+                found.append(forbidden(f"{place}.{name}", _ONLY_SIDECARS))
+        if container.resize_policy:
+            found.append(
+                invalid(f"{place}.resizePolicy", container.resize_policy, "must not be set for init containers")
+            )
     return found
 
 
-def _container(container: Container, spec: PodSpec, path: str, seen: _Seen) -> Errors:
+def validate_ephemeral_containers(pod: Surroundings, field: str) -> Errors:
+    """Source: validateEphemeralContainers."""
+    found: Errors = []
+    others = {container.name for container in (*pod.spec.containers, *pod.spec.init_containers)}
+    names = set(others)
+    for i, container in enumerate(pod.spec.ephemeral_containers):
+        place = f"{field}[{i}]"
+        found += validate_container_common(container, pod, place)
+        found += validate_container_only_for_pod(container, place)
+        if container.name in names:
+            found.append(duplicate(f"{place}.name", container.name))
+        names.add(container.name)
+        if container.target_container_name and container.target_container_name not in others:
+            found.append(not_found(f"{place}.targetContainerName", container.target_container_name))
+        resources = container.resources
+        for name, value in (
+            ("ports", container.ports),
+            ("resources", resources.requests or resources.limits or resources.claims),
+            ("resizePolicy", container.resize_policy),
+            ("restartPolicy", container.restart_policy),
+            ("livenessProbe", container.liveness_probe),
+            ("readinessProbe", container.readiness_probe),
+            ("startupProbe", container.startup_probe),
+            ("lifecycle", container.lifecycle),
+        ):
+            if value:
+                found.append(forbidden(f"{place}.{name}", _NOT_EPHEMERAL))
+        for j, mount in enumerate(container.volume_mounts):
+            for name, path in (("subPath", mount.sub_path), ("subPathExpr", mount.sub_path_expr)):
+                if path:
+                    found.append(forbidden(f"{place}.volumeMounts[{j}].{name}", _NOT_EPHEMERAL))
+    return found
+
+
+def _while_it_runs(container: Container, spec: PodSpec, field: str) -> Errors:
+    """Hooks and probes, which containers and sidecars may have."""
+    grace = spec.termination_grace_period_seconds
+    os = spec.os.name if spec.os is not None else ""
+    found: Errors = []
+    if container.lifecycle is not None:
+        found += validate_lifecycle(container.lifecycle, grace, os, f"{field}.lifecycle")
+    if container.liveness_probe is not None:
+        found += validate_liveness_probe(container.liveness_probe, grace, f"{field}.livenessProbe")
+    if container.readiness_probe is not None:
+        found += validate_readiness_probe(container.readiness_probe, grace, f"{field}.readinessProbe")
+    if container.startup_probe is not None:
+        found += validate_liveness_probe(container.startup_probe, grace, f"{field}.startupProbe")
+    return found
+
+
+def validate_container_restart_policy(container: Container, field: str) -> Errors:
+    """Source: validateContainerRestartPolicy, KEP-5307."""
+    found: Errors = []
+    policy, rules = container.restart_policy, container.restart_policy_rules
+    if policy is None:
+        if rules:
+            found.append(required(f"{field}.restartPolicy", "must specify restartPolicy when restart rules are used"))
+    elif policy not in RESTART_POLICIES:
+        found.append(not_supported(f"{field}.restartPolicy", policy, RESTART_POLICIES))
+    place = f"{field}.restartPolicyRules"
+    if len(rules) > MAX_RESTART_RULES:
+        found.append(too_many(place, len(rules), MAX_RESTART_RULES))
+    for i, rule in enumerate(rules):
+        if rule.action not in RESTART_ACTIONS:
+            found.append(not_supported(f"{place}[{i}].action", rule.action, RESTART_ACTIONS))
+        if rule.exit_codes is None:
+            found.append(required(f"{place}[{i}].exitCodes", "must be specified"))
+            continue
+        found += validate_enum(rule.exit_codes.operator, f"{place}[{i}].exitCodes.operator", ("In", "NotIn"))
+        if len(rule.exit_codes.values) > MAX_EXIT_CODES:
+            found.append(too_many(f"{place}[{i}].exitCodes.values", len(rule.exit_codes.values), MAX_EXIT_CODES))
+    return found
+
+
+def validate_container_common(container: Container, pod: Surroundings, field: str) -> Errors:
     """Source: validateContainerCommon."""
     found: Errors = []
     if not container.name:
-        found.append(required(f"{path}.name"))
+        found.append(required(f"{field}.name"))
     else:
-        found += each(f"{path}.name", container.name, dns_label(container.name))
-    if container.name and container.name in seen.names:
-        found.append(duplicate(f"{path}.name", container.name))
-    seen.names.add(container.name)
+        found += each(f"{field}.name", container.name, is_dns1123_label(container.name))
     if not container.image:
-        found.append(required(f"{path}.image"))
-    elif container.image != container.image.strip():
-        found.append(invalid(f"{path}.image", container.image, "must not have leading or trailing whitespace"))
-    if container.image_pull_policy and container.image_pull_policy not in PULL_POLICIES:
-        found.append(not_supported(f"{path}.imagePullPolicy", container.image_pull_policy, PULL_POLICIES))
-    policy = container.termination_message_policy
-    if policy and policy not in MESSAGE_POLICIES:
-        found.append(not_supported(f"{path}.terminationMessagePolicy", policy, sorted(MESSAGE_POLICIES)))
-    found += _ports(container, spec, path, seen)
-    for i, variable in enumerate(container.env):
-        if not variable.name:
-            found.append(required(f"{path}.env[{i}].name"))
-    found += _mounts(container, spec, path)
-    return found + resources.requirements(container.resources, f"{path}.resources")
+        found.append(required(f"{field}.image"))
+    found += validate_enum(container.termination_message_policy, f"{field}.terminationMessagePolicy", MESSAGE_POLICIES)
+    if container.ports:
+        found += validate_container_ports(container, f"{field}.ports")
+    if container.env:
+        found += validate_env(container.env, f"{field}.env")
+    if container.env_from:
+        found += validate_env_from(container.env_from, f"{field}.envFrom")
+    if container.volume_mounts:
+        found += validate_volume_mounts(container, pod.volumes, f"{field}.volumeMounts")
+    if container.volume_devices:
+        found += validate_volume_devices(container, pod.volumes, f"{field}.volumeDevices")
+    found += validate_enum(container.image_pull_policy, f"{field}.imagePullPolicy", PULL_POLICIES)
+    found += validate_resource_requirements(container.resources, f"{field}.resources", pod.claims)
+    if container.resize_policy:
+        found += validate_resize_policy(container.resize_policy, pod.spec.restart_policy, f"{field}.resizePolicy")
+    if container.security_context is not None:
+        host_users = pod.spec.host_users is not False
+        found += validate_security_context(
+            container.security_context, f"{field}.securityContext", host_users=host_users
+        )
+    return found
 
 
-def _ports(container: Container, spec: PodSpec, path: str, seen: _Seen) -> Errors:
-    """Source: validateContainerPorts, checkHostPortConflicts, validateHostNetwork."""
+def validate_container_ports(container: Container, field: str) -> Errors:
+    """Source: validateContainerPorts."""
     found: Errors = []
     names: set[str] = set()
     for i, port in enumerate(container.ports):
-        place = f"{path}.ports[{i}]"
+        place = f"{field}[{i}]"
         if port.name:
-            problems = port_name(port.name)
+            problems = is_valid_port_name(port.name)
             found += each(f"{place}.name", port.name, problems)
             if not problems and port.name in names:
                 found.append(duplicate(f"{place}.name", port.name))
             names.add(port.name)
         if port.container_port == 0:
             found.append(required(f"{place}.containerPort"))
-        elif not 0 < port.container_port < 65536:
-            found.append(invalid(f"{place}.containerPort", port.container_port, _PORT_RANGE))
-        if port.host_port and not 0 < port.host_port < 65536:
-            found.append(invalid(f"{place}.hostPort", port.host_port, _PORT_RANGE))
-        if not port.protocol:
-            found.append(required(f"{place}.protocol"))
-        elif port.protocol not in PROTOCOLS:
-            found.append(not_supported(f"{place}.protocol", port.protocol, PROTOCOLS))
-        if port.host_port:
-            key = (port.host_ip, port.protocol, port.host_port)
-            if key in seen.host_ports:
-                found.append(duplicate(f"{place}.hostPort", f"{port.protocol}/{port.host_ip}/{port.host_port}"))
-            seen.host_ports.add(key)
-        if spec.host_network and port.host_port != port.container_port:
-            detail = "must match `hostPort` when `hostNetwork` is true"
-            found.append(invalid(f"{place}.containerPort", port.container_port, detail))
-    return found
-
-
-def _mounts(container: Container, spec: PodSpec, path: str) -> Errors:
-    """Source: ValidateVolumeMounts."""
-    found: Errors = []
-    volumes, places = {volume.name for volume in spec.volumes}, set()
-    for i, mount in enumerate(container.volume_mounts):
-        place = f"{path}.volumeMounts[{i}]"
-        if not mount.name:
-            found.append(required(f"{place}.name"))
-        if mount.name not in volumes:
-            found.append(FieldError("FieldValueNotFound", f"{place}.name", mount.name))
-        if not mount.mount_path:
-            found.append(required(f"{place}.mountPath"))
-        if mount.mount_path in places:
-            found.append(invalid(f"{place}.mountPath", mount.mount_path, "must be unique"))
-        places.add(mount.mount_path)
-    return found
-
-
-def volumes(spec: PodSpec, path: str) -> Errors:
-    """Source: ValidateVolumes, validateVolumeSource."""
-    found: Errors = []
-    names: set[str] = set()
-    for i, volume in enumerate(spec.volumes):
-        place = f"{path}.volumes[{i}]"
-        if not volume.name:
-            found.append(required(f"{place}.name"))
         else:
-            found += each(f"{place}.name", volume.name, dns_label(volume.name))
-            if volume.name in names:
-                found.append(duplicate(f"{place}.name", volume.name))
-        names.add(volume.name)
-        set_ = [name for name, value in zip(_SOURCES, _values(volume), strict=True) if value is not None]
-        set_ += [name for name in volume.unknown_fields if name != "name"]
-        if not set_:
-            found.append(required(place, "must specify a volume type"))
-        found += [forbidden(f"{place}.{name}", "may not specify more than 1 volume type") for name in set_[1:]]
+            found += each(f"{place}.containerPort", port.container_port, is_valid_port_num(port.container_port))
+        if port.host_port:
+            found += each(f"{place}.hostPort", port.host_port, is_valid_port_num(port.host_port))
+        if port.host_ip:
+            found += each(f"{place}.hostIP", port.host_ip, is_valid_ip(port.host_ip))
+        found += validate_enum(port.protocol, f"{place}.protocol", PROTOCOLS)
     return found
 
 
-def _values(volume: Volume) -> list[object]:
-    return [getattr(volume, f.name) for f in msgspec.structs.fields(Volume) if f.name != "name"]
+def check_host_port_conflicts(containers: Sequence[Container], field: str) -> Errors:
+    """Source: checkHostPortConflicts, AccumulateUniqueHostPorts."""
+    found: Errors = []
+    seen: set[str] = set()
+    for i, container in enumerate(containers):
+        for j, port in enumerate(container.ports):
+            if port.host_port:
+                key = f"{port.protocol}/{port.host_ip}/{port.host_port}"
+                if key in seen:
+                    found.append(duplicate(f"{field}[{i}].ports[{j}].hostPort", key))
+                seen.add(key)
+    return found
+
+
+def validate_container_only_for_pod(container: Container, field: str) -> Errors:
+    """What templates may have and pods may not. Source: validateContainerOnlyForPod."""
+    if container.image != container.image.strip():
+        return [invalid(f"{field}.image", container.image, "must not have leading or trailing whitespace")]
+    return []

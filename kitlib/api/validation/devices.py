@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 from kitlib.api.claims import Asked
-from kitlib.api.core import Container, NodeSelector, PodResourceClaim, PodSpec
+from kitlib.api.core import NodeSelector, PodResourceClaim, PodSpec
 from kitlib.api.devices import (
     ALL,
     EXACT_COUNT,
@@ -21,20 +21,28 @@ from kitlib.api.devices import (
     DeviceRequest,
     DeviceSelector,
     DeviceToleration,
+    ResourceClaim,
     ResourceClaimSpec,
+    ResourceClaimTemplate,
+    ResourceSlice,
     ResourceSliceSpec,
 )
 from kitlib.api.validation import scheduling
 from kitlib.api.validation.fields import (
     Errors,
     FieldError,
-    dns_label,
-    dns_subdomain,
     duplicate,
     each,
     invalid,
     not_supported,
     required,
+    validate_immutable_field,
+)
+from kitlib.api.validation.names import is_dns1123_label, is_dns1123_subdomain
+from kitlib.api.validation.object_meta import (
+    validate_object_meta,
+    validate_object_meta_update,
+    validate_template_object_meta,
 )
 
 EFFECTS = ("NoExecute", "NoSchedule", "None")
@@ -48,8 +56,8 @@ _NODES = "`nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection`"
 _ONE_ATTRIBUTE = 'exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple fields are set'
 
 
-def pod_claims(spec: PodSpec, path: str) -> Errors:
-    """`spec.resourceClaims`, and what containers take of them. Source: validatePodResourceClaims."""
+def validate_pod_resource_claims(spec: PodSpec, path: str) -> Errors:
+    """`spec.resourceClaims`. Source: validatePodResourceClaims."""
     found: Errors = []
     names: set[str] = set()
     for i, claim in enumerate(spec.resource_claims):
@@ -59,12 +67,9 @@ def pod_claims(spec: PodSpec, path: str) -> Errors:
         elif claim.name in names:
             found.append(duplicate(f"{place}.name", claim.name))
         else:
-            found += each(f"{place}.name", claim.name, dns_label(claim.name))
+            found += each(f"{place}.name", claim.name, is_dns1123_label(claim.name))
         names.add(claim.name)
         found += _source(claim, place)
-    for which, containers in (("containers", spec.containers), ("initContainers", spec.init_containers)):
-        for i, container in enumerate(containers):
-            found += _container_claims(container, names - {""}, f"{path}.{which}[{i}].resources.claims")
     return found
 
 
@@ -73,44 +78,13 @@ def _source(claim: PodResourceClaim, path: str) -> Errors:
     named, template = claim.resource_claim_name, claim.resource_claim_template_name
     found: Errors = []
     if named is not None and template is not None:
-        found.append(invalid(path, _go_claim(claim), _ONE_SOURCE))
+        found.append(invalid(path, claim, _ONE_SOURCE))
     if named is None and template is None:
-        found.append(invalid(path, _go_claim(claim), _SOME_SOURCE))
+        found.append(invalid(path, claim, _SOME_SOURCE))
     if named is not None:
-        found += each(f"{path}.resourceClaimName", named, dns_subdomain(named))
+        found += each(f"{path}.resourceClaimName", named, is_dns1123_subdomain(named))
     if template is not None:
-        found += each(f"{path}.resourceClaimTemplateName", template, dns_subdomain(template))
-    return found
-
-
-def _go_claim(claim: PodResourceClaim) -> dict[str, Any]:
-    """The entry as the message shows it: the internal type, whose fields have Go's names."""
-    return {
-        "Name": claim.name,
-        "ResourceClaimName": claim.resource_claim_name,
-        "ResourceClaimTemplateName": claim.resource_claim_template_name,
-    }
-
-
-def _container_claims(container: Container, known: Collection[str], path: str) -> Errors:
-    """Source: validateResourceClaimNames."""
-    found: Errors = []
-    seen: set[str] = set()
-    for i, claim in enumerate(container.resources.claims):
-        place = f"{path}[{i}]"
-        if not claim.name:
-            found.append(required(place))
-            continue
-        key = f"{claim.name}/{claim.request}" if claim.request else claim.name
-        if claim.request:
-            found += each(f"{place}.request", claim.request, dns_label(claim.request))
-        if key in seen or claim.name in seen:
-            found.append(duplicate(place, key))
-        seen.add(key)
-        if claim.name not in known:
-            listed = f": {', '.join(sorted(known))}" if known else " which is empty"
-            detail = f"must be one of the names in pod.spec.resourceClaims{listed}"
-            found.append(FieldError("FieldValueNotFound", place, claim.name, detail))
+        found += each(f"{path}.resourceClaimTemplateName", template, is_dns1123_subdomain(template))
     return found
 
 
@@ -155,7 +129,9 @@ def _asked(request: Asked, path: str) -> Errors:
     if not request.device_class_name:
         found.append(required(f"{path}.deviceClassName"))
     else:
-        found += each(f"{path}.deviceClassName", request.device_class_name, dns_subdomain(request.device_class_name))
+        found += each(
+            f"{path}.deviceClassName", request.device_class_name, is_dns1123_subdomain(request.device_class_name)
+        )
     found += selectors(request.selectors, f"{path}.selectors")
     if request.allocation_mode == ALL:
         if request.count:
@@ -256,7 +232,7 @@ def slice_spec(spec: ResourceSliceSpec, old: ResourceSliceSpec | None, path: str
     if not spec.driver:
         found.append(required(f"{path}.driver"))
     else:
-        found += each(f"{path}.driver", spec.driver, dns_subdomain(spec.driver))
+        found += each(f"{path}.driver", spec.driver, is_dns1123_subdomain(spec.driver))
     if not spec.pool.name:
         found.append(required(f"{path}.pool.name"))
     if spec.pool.resource_slice_count <= 0:
@@ -301,7 +277,7 @@ def _places(spec: ResourceSliceSpec, path: str) -> Errors:
 def _selector(selector: NodeSelector | None, path: str) -> Errors:
     if selector is None:
         return []
-    found = scheduling.node_selector_terms(selector.node_selector_terms, f"{path}.nodeSelectorTerms")
+    found = scheduling.validate_node_selector(selector.node_selector_terms, path)
     if len(selector.node_selector_terms) != 1:
         terms = selector.node_selector_terms
         found.append(invalid(f"{path}.nodeSelectorTerms", terms, "must have exactly one node selector term"))
@@ -332,7 +308,7 @@ def _device(device: Device, path: str) -> Errors:
 
 
 def _name(name: str, path: str) -> Errors:
-    return each(path, name, dns_label(name)) if name else [required(path)]
+    return each(path, name, is_dns1123_label(name)) if name else [required(path)]
 
 
 def _each(
@@ -354,3 +330,47 @@ def _each(
                 found.append(duplicate(f"{path}[{i}]", key(one)))
             seen.add(key(one))
     return found
+
+
+def validate_resource_claim(claim: ResourceClaim) -> Errors:
+    """Source: ValidateResourceClaim."""
+    return validate_object_meta(claim.metadata, namespaced=True) + claim_spec(claim.spec, "spec")
+
+
+def validate_resource_claim_update(new: ResourceClaim, old: ResourceClaim) -> Errors:
+    """Source: ValidateResourceClaimUpdate."""
+    found = validate_object_meta_update(new.metadata, old.metadata)
+    return found + validate_immutable_field(new.spec, old.spec, "spec")
+
+
+def validate_resource_claim_template(template: ResourceClaimTemplate) -> Errors:
+    """Source: ValidateResourceClaimTemplate."""
+    found = validate_object_meta(template.metadata, namespaced=True)
+    found += validate_template_object_meta(template.spec.metadata, "spec.metadata")
+    return found + claim_spec(template.spec.spec, "spec.spec")
+
+
+def validate_resource_claim_template_update(new: ResourceClaimTemplate, old: ResourceClaimTemplate) -> Errors:
+    """Source: ValidateResourceClaimTemplateUpdate."""
+    found = validate_object_meta_update(new.metadata, old.metadata)
+    return found + validate_immutable_field(new.spec, old.spec, "spec")
+
+
+def validate_device_class(obj: DeviceClass) -> Errors:
+    """Source: ValidateDeviceClass."""
+    return validate_object_meta(obj.metadata, namespaced=False) + device_class(obj)
+
+
+def validate_device_class_update(new: DeviceClass, old: DeviceClass) -> Errors:
+    """Source: ValidateDeviceClassUpdate."""
+    return validate_object_meta_update(new.metadata, old.metadata) + device_class(new)
+
+
+def validate_resource_slice(obj: ResourceSlice) -> Errors:
+    """Source: ValidateResourceSlice."""
+    return validate_object_meta(obj.metadata, namespaced=False) + slice_spec(obj.spec, None, "spec")
+
+
+def validate_resource_slice_update(new: ResourceSlice, old: ResourceSlice) -> Errors:
+    """Source: ValidateResourceSliceUpdate."""
+    return validate_object_meta_update(new.metadata, old.metadata) + slice_spec(new.spec, old.spec, "spec")

@@ -1,18 +1,23 @@
-"""Field errors as Kubernetes prints them, and what names and labels may look like.
+"""Field errors as Kubernetes prints them, and what many fields have in common.
 
-Sources: apimachinery util/validation/field (errors.go), util/validation (validation.go), apis/meta/v1/validation.
+Sources: apimachinery util/validation/field (errors.go), api/validation (ValidateNonnegativeField,
+ValidateImmutableField).
 """
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
 from typing import Any, Literal
 
-from kitlib.api.meta import KubeStruct, LabelSelector
+import msgspec
+
+from kitlib.api.meta import KubeStruct, LabelSelector, LabelSelectorRequirement, ObjectMeta
 from kitlib.api.resource import Quantity
+from kitlib.api.validation.names import is_valid_percent
 
 ErrorType = Literal[
     "FieldValueInvalid",
@@ -23,6 +28,8 @@ ErrorType = Literal[
     "FieldValueNotFound",
     "FieldValueTooLong",
     "FieldValueTooMany",
+    "FieldValueTypeInvalid",
+    "InternalError",
 ]
 
 _WORDS = {
@@ -34,8 +41,16 @@ _WORDS = {
     "FieldValueNotFound": "Not found",
     "FieldValueTooLong": "Too long",
     "FieldValueTooMany": "Too many",
+    "FieldValueTypeInvalid": "Invalid value",
+    "InternalError": "Internal error",
 }
-_WITHOUT_VALUE = ("FieldValueRequired", "FieldValueForbidden", "FieldValueTooLong")
+_WITHOUT_VALUE = ("FieldValueRequired", "FieldValueForbidden", "FieldValueTooLong", "InternalError")
+
+OMITTED = object()
+"""In place of a value that the message leaves out. Source: field.OmitValueType."""
+NOT_NEGATIVE = "must be greater than or equal to 0"
+NOT_POSITIVE = "must be greater than zero"
+IMMUTABLE = "field is immutable"
 
 
 @dataclass(frozen=True)
@@ -56,25 +71,109 @@ class FieldError:
     value: Any = ""
     detail: str = ""
 
-    def __str__(self) -> str:
-        text = f"{self.field}: {_WORDS[self.type]}"
-        if self.type not in _WITHOUT_VALUE:
+    @property
+    def body(self) -> str:
+        """The message without the path: what a Status' cause says. Source: field.Error.ErrorBody."""
+        text = _WORDS[self.type]
+        if self.type not in _WITHOUT_VALUE and self.value is not OMITTED:
             text += f": {shown(self.value)}"
         return f"{text}: {self.detail}" if self.detail else text
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.body}"
 
 
 Errors = list[FieldError]
 
+_WITH_JSON_NAMES = (LabelSelector, LabelSelectorRequirement, ObjectMeta)
+_INITIALISMS = {
+    name.lower(): name
+    for name in [
+        "API",
+        "AWS",
+        "CIDR",
+        "CIDRs",
+        "CSI",
+        "DNS",
+        "FC",
+        "FQDN",
+        "FS",
+        "GCE",
+        "GMSA",
+        "GRPC",
+        "HTTP",
+        "ID",
+        "IP",
+        "IPC",
+        "IPs",
+        "NFS",
+        "OS",
+        "PD",
+        "PID",
+        "RBD",
+        "TCP",
+        "TLS",
+        "UID",
+        "URL",
+        "URLs",
+    ]
+}
+
+
+class GoStruct(dict[str, Any]):
+    """A value of a Go type that the kit's types hold otherwise: its fields in Go's order."""
+
 
 def shown(value: Any) -> str:
-    """A value inside a message: texts and quantities in quotes, everything else as JSON."""
+    """A value inside a message: texts and quantities in quotes, everything else as Go's JSON."""
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
     if isinstance(value, Quantity):
         return f'"{value}"'
-    if isinstance(value, KubeStruct):
+    text = json.dumps(_go(value), ensure_ascii=False, separators=(",", ":"), default=str)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _go(value: Any) -> Any:
+    """The value as the server's internal types hold it: no JSON names, every field there, null for what is not set."""
+    if isinstance(value, _WITH_JSON_NAMES):
         from kitlib.api.serialize import to_dict
 
-        value = to_dict(value)
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+        return to_dict(value)
+    if isinstance(value, KubeStruct):
+        return {name: _go_field(getattr(value, attribute), empty) for name, attribute, empty in _go_fields(type(value))}
+    if isinstance(value, Quantity):
+        return str(value)
+    if isinstance(value, GoStruct):
+        return {name: _go(field) for name, field in value.items()}
+    if isinstance(value, Mapping):
+        return {key: _go(value[key]) for key in sorted(value)}
+    if isinstance(value, list | tuple):
+        return [_go(item) for item in value]
+    if isinstance(value, datetime):
+        return value.strftime("%Y-%m-%dT%H:%M:%SZ")
+    return value
+
+
+def _go_field(value: Any, empty: bool) -> Any:
+    """A list or map without entries is nil."""
+    return None if empty and not value else _go(value)
+
+
+@cache
+def _go_fields(type_: type[KubeStruct]) -> list[tuple[str, str, bool]]:
+    """Go's name of each field, ours, and whether it is a list or map."""
+    found = []
+    for one in msgspec.structs.fields(type_):
+        made = one.default_factory() if one.default_factory is not msgspec.NODEFAULT else one.default
+        found.append((_go_name(one.name), one.name, isinstance(made, list | dict)))
+    return found
+
+
+def _go_name(attribute: str) -> str:
+    words = attribute.rstrip("_").split("_")
+    name = "".join(_INITIALISMS.get(word, word.capitalize()) for word in words)
+    return name.replace("SeLinux", "SELinux")
 
 
 def invalid(field: str, value: Any, detail: str) -> FieldError:
@@ -92,9 +191,24 @@ def forbidden(field: str, detail: str) -> FieldError:
     return FieldError("FieldValueForbidden", field, "", detail)
 
 
-def duplicate(field: str, value: Any) -> FieldError:
+def duplicate(field: str, value: Any, detail: str = "") -> FieldError:
     """`field: Duplicate value: "x"`."""
-    return FieldError("FieldValueDuplicate", field, value)
+    return FieldError("FieldValueDuplicate", field, value, detail)
+
+
+def not_found(field: str, value: Any, detail: str = "") -> FieldError:
+    """`field: Not found: "x"`."""
+    return FieldError("FieldValueNotFound", field, value, detail)
+
+
+def too_long_value(field: str, limit: int) -> FieldError:
+    """`field: Too long: may not be more than 63 bytes`."""
+    return FieldError("FieldValueTooLong", field, "", f"may not be more than {limit} bytes")
+
+
+def too_many(field: str, count: int, limit: int) -> FieldError:
+    """`field: Too many: 101: must have at most 100 items`."""
+    return FieldError("FieldValueTooMany", field, count, f"must have at most {limit} items")
 
 
 def not_supported(field: str, value: Any, supported: Iterable[str]) -> FieldError:
@@ -103,138 +217,38 @@ def not_supported(field: str, value: Any, supported: Iterable[str]) -> FieldErro
     return FieldError("FieldValueNotSupported", field, value, f"supported values: {listed}")
 
 
-_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
-_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
-_QUALIFIED = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
-_VALUE = re.compile(r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?")
-_PORT_NAME = re.compile(r"[-a-z0-9]+")
-
-_CONSIST = (
-    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character"
-)
-QUALIFIED_TEXT = (
-    f"{_CONSIST} (e.g. 'MyName',  or 'my.name',  or '123-abc', "
-    "regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
-)
-LABEL_TEXT = (
-    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with "
-    "an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is "
-    "'[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
-)
-SUBDOMAIN_TEXT = (
-    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and "
-    "end with an alphanumeric character (e.g. 'example.com', regex used for validation is "
-    r"'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
-)
-VALUE_TEXT = (
-    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and "
-    "end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is "
-    "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
-)
-
-
-def too_long(limit: int) -> str:
-    """Source: validation.MaxLenError."""
-    return f"must be no more than {limit} bytes"
-
-
-def dns_label(name: str) -> list[str]:
-    """What is wrong with a DNS label; [] = nothing. Source: validation.IsDNS1123Label."""
-    found = [too_long(63)] if len(name) > 63 else []
-    return found if _LABEL.fullmatch(name) else [*found, LABEL_TEXT]
-
-
-def dns_subdomain(name: str) -> list[str]:
-    """What is wrong with a DNS subdomain. Source: validation.IsDNS1123Subdomain."""
-    found = [too_long(253)] if len(name) > 253 else []
-    return found if _SUBDOMAIN.fullmatch(name) else [*found, SUBDOMAIN_TEXT]
-
-
-def qualified_name(name: str) -> list[str]:
-    """What is wrong with `[prefix/]name`. Source: validation.IsQualifiedName."""
-    parts = name.split("/")
-    found: list[str] = []
-    if len(parts) > 2:
-        return [
-            f"a valid label key {QUALIFIED_TEXT} with an optional DNS subdomain prefix and '/' "
-            "(e.g. 'example.com/MyName')"
-        ]
-    if len(parts) == 2:
-        if not parts[0]:
-            found.append("prefix part must be non-empty")
-        else:
-            found += [f"prefix part {problem}" for problem in dns_subdomain(parts[0])]
-    last = parts[-1]
-    if not last:
-        found.append("name part must be non-empty")
-    elif len(last) > 63:
-        found.append(f"name part {too_long(63)}")
-    if not _QUALIFIED.fullmatch(last):
-        found.append(f"name part {QUALIFIED_TEXT}")
-    return found
-
-
-def label_value(value: str) -> list[str]:
-    """What is wrong with a label's value. Source: validation.IsValidLabelValue."""
-    found = [too_long(63)] if len(value) > 63 else []
-    return found if _VALUE.fullmatch(value) else [*found, VALUE_TEXT]
-
-
-def port_name(name: str) -> list[str]:
-    """What is wrong with a port's name. Source: validation.IsValidPortName."""
-    found = [too_long(15)] if len(name) > 15 else []
-    if not _PORT_NAME.fullmatch(name):
-        found.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
-    if not any(c.isalpha() for c in name):
-        found.append("must contain at least one letter (a-z)")
-    if "--" in name:
-        found.append("must not contain consecutive hyphens")
-    if name and (name[0] == "-" or name[-1] == "-"):
-        found.append("must not begin or end with a hyphen")
-    return found
-
-
 def each(field: str, value: Any, problems: Iterable[str]) -> Errors:
     """One "Invalid value" a problem."""
     return [invalid(field, value, problem) for problem in problems]
 
 
-def labels(values: Mapping[str, str], field: str) -> Errors:
-    """Keys and values of labels (or of a node selector). Source: metav1 ValidateLabels."""
-    found: Errors = []
-    for key, value in values.items():
-        found += each(field, key, qualified_name(key))
-        found += each(field, value, label_value(value))
-    return found
+def validate_nonnegative_field(value: int | None, field: str) -> Errors:
+    """Source: ValidateNonnegativeField."""
+    return [invalid(field, value, NOT_NEGATIVE)] if value is not None and value < 0 else []
 
 
-def annotation_keys(values: Mapping[str, str], field: str) -> Errors:
-    """Keys of annotations, and their size. Source: ValidateAnnotations."""
-    found: Errors = []
-    for key in values:
-        found += each(field, key, qualified_name(key.lower()))
-    if sum(len(k) + len(v) for k, v in values.items()) > 256 * 1024:
-        found.append(FieldError("FieldValueTooLong", field, "", "may not be more than 262144 bytes"))
-    return found
+def validate_immutable_field(new: Any, old: Any, field: str) -> Errors:
+    """Source: ValidateImmutableField."""
+    return [] if new == old else [invalid(field, new, IMMUTABLE)]
 
 
-def label_selector(selector: LabelSelector | None, field: str) -> Errors:
-    """Source: metav1 ValidateLabelSelector, ValidateLabelSelectorRequirement."""
-    if selector is None:
-        return []
-    found = labels(selector.match_labels, f"{field}.matchLabels")
-    for i, requirement in enumerate(selector.match_expressions):
-        place = f"{field}.matchExpressions[{i}]"
-        if requirement.operator in ("In", "NotIn"):
-            if not requirement.values:
-                found.append(required(f"{place}.values", "must be specified when `operator` is 'In' or 'NotIn'"))
-        elif requirement.operator in ("Exists", "DoesNotExist"):
-            if requirement.values:
-                detail = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
-                found.append(forbidden(f"{place}.values", detail))
-        else:
-            found.append(invalid(f"{place}.operator", requirement.operator, "not a valid selector operator"))
-        found += each(f"{place}.key", requirement.key, qualified_name(requirement.key))
-        for j, value in enumerate(requirement.values):
-            found += each(f"{place}.values[{j}]", value, label_value(value))
-    return found
+def validate_enum(value: str, field: str, supported: Iterable[str]) -> Errors:
+    """Required, and one of some values."""
+    if not value:
+        return [required(field)]
+    listed = tuple(supported)
+    return [] if value in listed else [not_supported(field, value, listed)]
+
+
+def validate_positive_int_or_percent(value: int | str, field: str) -> Errors:
+    """Source: appsvalidation.ValidatePositiveIntOrPercent."""
+    if isinstance(value, str):
+        return each(field, value, is_valid_percent(value))
+    return validate_nonnegative_field(value, field)
+
+
+def is_not_more_than_100_percent(value: int | str, field: str) -> Errors:
+    """Source: appsvalidation.IsNotMoreThan100Percent."""
+    if isinstance(value, str) and not is_valid_percent(value) and int(value[:-1]) > 100:
+        return [invalid(field, value, "must not be greater than 100%")]
+    return []

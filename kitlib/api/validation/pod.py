@@ -1,40 +1,51 @@
-"""A whole pod: what the API server says to a new one, and to a change of one.
+"""A whole pod, or the pod in a template: what the API server says to a new one.
 
-Sources: pkg/apis/core/validation ValidatePodCreate, ValidatePodSpec, ValidatePodUpdate, validateNodeAffinityMutation;
+Source: pkg/apis/core/validation ValidatePodCreate, ValidatePodSpec, ValidatePodTemplateSpec;
 registry/core/pod Strategy.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import re
 
-from kitlib.api.core import NodeSelectorTerm, Pod, PodSpec
+from kitlib.api.core import Pod, PodSpec, PodTemplateSpec
 from kitlib.api.meta import ObjectMeta
-from kitlib.api.serialize import deepcopy, to_dict
-from kitlib.api.validation import containers, devices, resources, scheduling
-from kitlib.api.validation.fields import (
-    Errors,
-    annotation_keys,
-    dns_label,
-    dns_subdomain,
-    each,
-    forbidden,
-    invalid,
-    labels,
-    not_supported,
-    required,
+from kitlib.api.numbers import MAX_INT32
+from kitlib.api.validation import resources, scheduling
+from kitlib.api.validation.containers import (
+    Surroundings,
+    validate_container_only_for_pod,
+    validate_containers,
+    validate_ephemeral_containers,
+    validate_init_containers,
 )
+from kitlib.api.validation.devices import validate_pod_resource_claims
+from kitlib.api.validation.dns import (
+    validate_host_aliases,
+    validate_hostname_override,
+    validate_hostnames,
+    validate_pod_dns_config,
+)
+from kitlib.api.validation.fields import Errors, each, forbidden, invalid, required, validate_enum
+from kitlib.api.validation.names import in_range, is_dns1123_subdomain, is_qualified_name
+from kitlib.api.validation.object_meta import (
+    validate_annotations,
+    validate_labels,
+    validate_object_meta,
+)
+from kitlib.api.validation.pod_os import validate_os
+from kitlib.api.validation.security_context import (
+    validate_host_users,
+    validate_pod_spec_security_context,
+    validate_windows_host_process_pod,
+)
+from kitlib.api.validation.volumes import validate_volumes
 
 RESTART_POLICIES = ("Always", "OnFailure", "Never")
-DNS_POLICIES = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
+DNS_POLICIES = ("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None")
 PREEMPTION_POLICIES = ("PreemptLowerPriority", "Never")
-MAX_INT32 = 2**31 - 1
-IMMUTABLE = (
-    "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,"
-    "`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),"
-    "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
-)
-_ONLY_ADDITIONS = "only additions are allowed (no mutations or deletions)"
+DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
+_NO_TOKEN = "must not be specified when serviceAccountName is not set"
 
 
 def validate_pod_create(pod: Pod) -> Errors:
@@ -42,7 +53,7 @@ def validate_pod_create(pod: Pod) -> Errors:
 
     Source: ValidatePodCreate.
     """
-    found = metadata(pod.metadata, "metadata") + pod_spec(pod, "spec")
+    found = validate_pod_metadata_and_spec(pod)
     if pod.spec.ephemeral_containers:
         found.append(forbidden("spec.ephemeralContainers", "cannot be set on create"))
     if pod.spec.node_name and pod.spec.scheduling_gates:
@@ -50,211 +61,115 @@ def validate_pod_create(pod: Pod) -> Errors:
     return found
 
 
-def metadata(meta: ObjectMeta, path: str) -> Errors:
-    """Name, namespace, labels and annotations. Source: ValidateObjectMeta."""
-    found: Errors = []
-    if meta.generate_name:
-        found += each(f"{path}.generateName", meta.generate_name, dns_subdomain(meta.generate_name.rstrip("-") or "-"))
-    if meta.name:
-        found += each(f"{path}.name", meta.name, dns_subdomain(meta.name))
-    elif not meta.generate_name:
-        found.append(required(f"{path}.name", "name or generateName is required"))
-    if not meta.namespace:
-        found.append(required(f"{path}.namespace"))
-    else:
-        found += each(f"{path}.namespace", meta.namespace, dns_label(meta.namespace))
-    return found + labels(meta.labels, f"{path}.labels") + annotation_keys(meta.annotations, f"{path}.annotations")
-
-
-def pod_spec(pod: Pod, path: str) -> Errors:
-    """Source: ValidatePodSpec."""
+def validate_pod_metadata_and_spec(pod: Pod) -> Errors:
+    """Source: validatePodMetadataAndSpec."""
     spec = pod.spec
-    found = containers.volumes(spec, path) + devices.pod_claims(spec, path) + containers.all_containers(spec, path)
-    found += resources.pod_level(pod, f"{path}.resources")
-    if not spec.restart_policy:
-        found.append(required(f"{path}.restartPolicy"))
-    elif spec.restart_policy not in RESTART_POLICIES:
-        found.append(not_supported(f"{path}.restartPolicy", spec.restart_policy, RESTART_POLICIES))
-    if not spec.dns_policy:
-        found.append(required(f"{path}.dnsPolicy"))
-    elif spec.dns_policy not in DNS_POLICIES:
-        found.append(not_supported(f"{path}.dnsPolicy", spec.dns_policy, sorted(DNS_POLICIES)))
-    found += labels(spec.node_selector, f"{path}.nodeSelector")
-    found += scheduling.affinity(spec.affinity, f"{path}.affinity")
-    found += scheduling.tolerations(spec.tolerations, f"{path}.tolerations")
-    found += scheduling.spread_constraints(spec.topology_spread_constraints, f"{path}.topologySpreadConstraints")
-    found += scheduling.scheduling_gates(spec.scheduling_gates, f"{path}.schedulingGates")
-    for name, value in (
-        ("serviceAccountName", spec.service_account_name),
-        ("nodeName", spec.node_name),
-        ("priorityClassName", spec.priority_class_name),
-        ("runtimeClassName", spec.runtime_class_name or ""),
-    ):
-        if value:
-            found += each(f"{path}.{name}", value, dns_subdomain(value))
-    found += _numbers(spec, path)
-    if spec.overhead:
-        found += resources.overhead(spec.overhead, f"{path}.overhead")
-    if spec.preemption_policy is not None and spec.preemption_policy not in PREEMPTION_POLICIES:
-        found.append(not_supported(f"{path}.preemptionPolicy", spec.preemption_policy, PREEMPTION_POLICIES))
+    found = validate_object_meta(pod.metadata, namespaced=True)
+    found += validate_pod_specific_annotations(pod.metadata, "metadata.annotations")
+    found += validate_pod_spec(spec, "spec", pod.metadata)
+    if not spec.service_account_name:
+        for i, volume in enumerate(spec.volumes):
+            for j, source in enumerate(volume.projected.sources if volume.projected is not None else ()):
+                if source.service_account_token is not None:
+                    place = f"spec.volumes[{i}].projected.sources[{j}].serviceAccountToken"
+                    found.append(forbidden(place, _NO_TOKEN))
+    for i, container in enumerate(spec.containers):
+        found += validate_container_only_for_pod(container, f"spec.containers[{i}]")
+    for i, container in enumerate(spec.init_containers):
+        found += validate_container_only_for_pod(container, f"spec.initContainers[{i}]")
     return found
 
 
-def _numbers(spec: PodSpec, path: str) -> Errors:
-    found: Errors = []
-    deadline, grace = spec.active_deadline_seconds, spec.termination_grace_period_seconds
-    if deadline is not None and not 1 <= deadline <= MAX_INT32:
-        detail = f"must be between 1 and {MAX_INT32}, inclusive"
-        found.append(invalid(f"{path}.activeDeadlineSeconds", deadline, detail))
-    if grace is not None and grace < 0:
-        found.append(invalid(f"{path}.terminationGracePeriodSeconds", grace, resources.NOT_NEGATIVE))
-    return found
-
-
-def validate_pod_update(new: Pod, old: Pod) -> Errors:
-    """What is wrong with changing `old` into `new`; both defaulted.
-
-    Source: ValidatePodUpdate.
-    """
-    found = metadata(new.metadata, "metadata") + pod_spec(new, "spec")
-    if found:
-        return found
-    found += _gates(new, old)
-    found += _deadline(new, old)
-    found += _tolerations(new, old)
-    if len(new.spec.containers) != len(old.spec.containers):
-        return [*found, forbidden("spec.containers", "pod updates may not add or remove containers")]
-    if len(new.spec.init_containers) != len(old.spec.init_containers):
-        return [*found, forbidden("spec.initContainers", "pod updates may not add or remove containers")]
-    munged = _with_allowed_changes(new, old)
-    if old.spec.scheduling_gates:
-        found += _while_gated(munged, new, old)
-    if to_dict(munged.spec) != to_dict(old.spec):
-        changed = _changed(to_dict(munged.spec), to_dict(old.spec), "spec")
-        found.append(forbidden("spec", f"{IMMUTABLE}\nchanged: {', '.join(changed)}"))
-    return found
-
-
-def _gates(new: Pod, old: Pod) -> Errors:
-    """Gates can be taken away, never added. Source: validateSchedulingGates on update."""
-    before = {gate.name for gate in old.spec.scheduling_gates}
-    return [
-        forbidden(
-            f"spec.schedulingGates[{i}].name",
-            f"only deletion is allowed, but found new scheduling gate '{gate.name}'",
-        )
-        for i, gate in enumerate(new.spec.scheduling_gates)
-        if gate.name not in before
-    ]
-
-
-def _deadline(new: Pod, old: Pod) -> Errors:
-    """It can be set, and made shorter."""
-    field, after, before = (
-        "spec.activeDeadlineSeconds",
-        new.spec.active_deadline_seconds,
-        old.spec.active_deadline_seconds,
-    )
-    if before is None or after == before:
-        return []
-    if after is None:
-        return [invalid(field, None, "must not update from a positive integer to nil value")]
-    if after > before:
-        return [invalid(field, after, "must be less than or equal to previous value")]
+def validate_pod_specific_annotations(meta: ObjectMeta, field: str) -> Errors:
+    """Source: ValidatePodSpecificAnnotations."""
+    cost = meta.annotations.get(DELETION_COST)
+    if cost is not None and not (re.fullmatch(r"0|-?[1-9][0-9]*", cost) and -MAX_INT32 - 1 <= int(cost) <= MAX_INT32):
+        return [invalid(f"{field}[{DELETION_COST}]", cost, "must be a 32bit integer")]
     return []
 
 
-def _tolerations(new: Pod, old: Pod) -> Errors:
-    """Only additions, and longer or shorter tolerationSeconds. Source: validateOnlyAddedTolerations."""
-
-    def key(one: Any) -> tuple[str, ...]:
-        return one.key, one.operator, one.value, one.effect
-
-    there = {key(one) for one in new.spec.tolerations}
-    if all(key(one) in there for one in old.spec.tolerations):
-        return []
-    return [forbidden("spec.tolerations", "existing toleration can not be modified except its tolerationSeconds")]
-
-
-def _with_allowed_changes(new: Pod, old: Pod) -> Pod:
-    """A copy of `new` in which everything that may change is as in `old`."""
-    munged = deepcopy(new)
-    for which in ("containers", "init_containers"):
-        for mine, theirs in zip(getattr(munged.spec, which), getattr(old.spec, which), strict=True):
-            mine.image = theirs.image
-    munged.spec.active_deadline_seconds = old.spec.active_deadline_seconds
-    munged.spec.tolerations = old.spec.tolerations
-    munged.spec.scheduling_gates = old.spec.scheduling_gates
-    if (old.spec.termination_grace_period_seconds or 0) < 0 and munged.spec.termination_grace_period_seconds == 1:
-        munged.spec.termination_grace_period_seconds = old.spec.termination_grace_period_seconds
-    return munged
-
-
-def _while_gated(munged: Pod, new: Pod, old: Pod) -> Errors:
-    """A gated pod's node selector and node affinity may become narrower. Source: KEP-3838."""
-    found: Errors = []
-    selector = new.spec.node_selector
-    if not old.spec.node_selector.items() <= selector.items():
-        detail = "only additions to spec.nodeSelector are allowed (no mutations or deletions)"
-        found.append(invalid("spec.nodeSelector", selector or None, detail))
-    munged.spec.node_selector = old.spec.node_selector
-    before = old.spec.affinity and old.spec.affinity.node_affinity
-    after = new.spec.affinity and new.spec.affinity.node_affinity
-    if before == after:
-        return found
-    path = "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution"
-    terms = before.required.node_selector_terms if before and before.required else []
-    now = after.required.node_selector_terms if after and after.required else []
-    if terms:
-        if len(now) != len(terms):
-            detail = "no additions/deletions to non-empty NodeSelectorTerms list are allowed"
-            found.append(invalid(f"{path}.nodeSelectorTerms", _go_terms(now), detail))
-        else:
-            for i, (wide, narrow) in enumerate(zip(terms, now, strict=True)):
-                if not _narrower(wide, narrow):
-                    found.append(invalid(f"{path}.nodeSelectorTerms[{i}]", _go_term(narrow), _ONLY_ADDITIONS))
-    munged.spec.affinity = _affinity_as_before(munged, old)
+def validate_pod_template_spec(template: PodTemplateSpec, field: str) -> Errors:
+    """The pod in a workload. Source: ValidatePodTemplateSpec."""
+    meta = template.metadata
+    found = validate_labels(meta.labels, f"{field}.labels")
+    found += validate_annotations(meta.annotations, f"{field}.annotations")
+    found += validate_pod_specific_annotations(meta, f"{field}.annotations")
+    found += validate_pod_spec(template.spec, f"{field}.spec", None)
+    if template.spec.ephemeral_containers:
+        detail = "ephemeral containers not allowed in pod template"
+        found.append(forbidden(f"{field}.spec.ephemeralContainers", detail))
     return found
 
 
-def _affinity_as_before(munged: Pod, old: Pod) -> Any:
-    """The new affinity with the old node affinity; None where nothing else stands in it and there was none."""
-    now, before = munged.spec.affinity, old.spec.affinity
-    if now is None:
-        return before if before and before.pod_affinity is None and before.pod_anti_affinity is None else None
-    now.node_affinity = before.node_affinity if before else None
-    empty = now.node_affinity is None and now.pod_affinity is None and now.pod_anti_affinity is None
-    return before if empty and before is None else now
+def validate_pod_spec(spec: PodSpec, field: str, meta: ObjectMeta | None) -> Errors:
+    """What a pod and a template have in common.
+
+    Args:
+        meta: of the pod; None for a template.
+
+    Source: ValidatePodSpec.
+    """
+    found: Errors = []
+    if spec.termination_grace_period_seconds is None:
+        found.append(required(f"{field}.terminationGracePeriodSeconds"))
+    usable, wrong = validate_volumes(spec.volumes, meta, f"{field}.volumes")
+    found += wrong
+    claims = {claim.name for claim in spec.resource_claims if claim.name}
+    if spec.resource_claims:
+        found += validate_pod_resource_claims(spec, field)
+    pod = Surroundings(spec, usable, claims)
+    found += validate_containers(pod, f"{field}.containers")
+    if spec.init_containers:
+        found += validate_init_containers(pod, f"{field}.initContainers")
+    if spec.ephemeral_containers:
+        found += validate_ephemeral_containers(pod, f"{field}.ephemeralContainers")
+    found += resources.validate_pod_resources(spec, claims, f"{field}.resources")
+    if spec.host_network:
+        found += validate_pod_host_network_deps(spec, f"{field}.containers", template=meta is None)
+    found += validate_enum(spec.restart_policy, f"{field}.restartPolicy", RESTART_POLICIES)
+    found += validate_enum(spec.dns_policy, f"{field}.dnsPolicy", DNS_POLICIES)
+    found += validate_labels(spec.node_selector, f"{field}.nodeSelector")
+    found += validate_pod_spec_security_context(spec, f"{field}.securityContext")
+    found += scheduling.validate_affinity(spec.affinity, f"{field}.affinity")
+    found += validate_pod_dns_config(spec, f"{field}.dnsConfig")
+    for i, gate in enumerate(spec.readiness_gates):
+        place = f"{field}.readinessGates[{i}].conditionType"
+        found += each(place, gate.condition_type, is_qualified_name(gate.condition_type))
+    found += scheduling.validate_scheduling_gates(spec.scheduling_gates, f"{field}.schedulingGates")
+    constraints = spec.topology_spread_constraints
+    found += scheduling.validate_topology_spread_constraints(constraints, f"{field}.topologySpreadConstraints")
+    found += validate_windows_host_process_pod(spec, field)
+    found += validate_host_users(spec, field)
+    found += _names(field, ("serviceAccountName", spec.service_account_name), ("nodeName", spec.node_name))
+    deadline = spec.active_deadline_seconds
+    if deadline is not None and not 1 <= deadline <= MAX_INT32:
+        found.append(invalid(f"{field}.activeDeadlineSeconds", deadline, in_range(1, MAX_INT32)))
+    found += validate_hostnames(spec, field)
+    found += scheduling.validate_tolerations(spec.tolerations, f"{field}.tolerations")
+    found += validate_host_aliases(spec.host_aliases, f"{field}.hostAliases")
+    found += _names(field, ("priorityClassName", spec.priority_class_name))
+    if spec.runtime_class_name is not None:
+        name = spec.runtime_class_name
+        found += each(f"{field}.runtimeClassName", name, is_dns1123_subdomain(name))
+    if spec.preemption_policy is not None:
+        found += validate_enum(spec.preemption_policy, f"{field}.preemptionPolicy", PREEMPTION_POLICIES)
+    if spec.overhead:
+        found += resources.validate_overhead(spec.overhead, f"{field}.overhead")
+    return found + validate_os(spec, field) + validate_hostname_override(spec, field)
 
 
-def _narrower(wide: NodeSelectorTerm, narrow: NodeSelectorTerm) -> bool:
-    """A term with nothing in it matches nothing and must stay; else requirements may only be added, at the end."""
-    if not wide.match_expressions and not wide.match_fields:
-        return not narrow.match_expressions and not narrow.match_fields
-    return (
-        narrow.match_expressions[: len(wide.match_expressions)] == wide.match_expressions
-        and narrow.match_fields[: len(wide.match_fields)] == wide.match_fields
-    )
+def _names(field: str, *names: tuple[str, str]) -> Errors:
+    return [
+        error for name, value in names if value for error in each(f"{field}.{name}", value, is_dns1123_subdomain(value))
+    ]
 
 
-def _go_terms(terms: list[NodeSelectorTerm]) -> Any:
-    return [_go_term(term) for term in terms] or None
-
-
-def _go_term(term: NodeSelectorTerm) -> dict[str, Any]:
-    """A term as the message shows it: the internal type, whose fields have Go's names."""
-
-    def requirements(values: list[Any]) -> Any:
-        return [{"Key": r.key, "Operator": r.operator, "Values": r.values or None} for r in values] or None
-
-    return {"MatchExpressions": requirements(term.match_expressions), "MatchFields": requirements(term.match_fields)}
-
-
-def _changed(new: Any, old: Any, path: str) -> list[str]:
-    """Paths at which two plain values differ."""
-    if isinstance(new, dict) and isinstance(old, dict):
-        found: list[str] = []
-        for key in [*new, *(k for k in old if k not in new)]:
-            found += _changed(new.get(key), old.get(key), f"{path}.{key}")
-        return found
-    return [] if new == old else [path]
+def validate_pod_host_network_deps(spec: PodSpec, field: str, *, template: bool) -> Errors:
+    """On the host's network a port is the host's; a template may leave it to the pod."""
+    detail = "must match `containerPort` when `hostNetwork` is true"
+    return [
+        invalid(f"{field}[{i}].ports[{j}].hostPort", port.host_port, detail)
+        for i, container in enumerate(spec.containers)
+        for j, port in enumerate(container.ports)
+        if port.host_port != port.container_port and (port.host_port or not template)
+    ]

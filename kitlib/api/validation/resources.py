@@ -1,17 +1,36 @@
 """Requests and limits: known names, amounts that can be, requests within limits; pod-level resources above containers'.
 
-Sources: pkg/apis/core/validation ValidateResourceRequirements, validateContainerResourceName,
-ValidateResourceQuantityValue, validatePodResources, validatePodResourceConsistency, validateOverhead;
+Sources: pkg/apis/core/validation validateResourceRequirements, validateContainerResourceName,
+ValidateResourceQuantityValue, validatePodResources, validatePodResourceConsistency, validateOverhead,
+validateResourceClaimNames, validateResizePolicy.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 
-from kitlib.api.core import Pod, PodSpec, ResourceList, ResourceRequirements
+from kitlib.api.core import (
+    ContainerResizePolicy,
+    Pod,
+    PodSpec,
+    ResourceClaimRef,
+    ResourceList,
+    ResourceRequirements,
+)
 from kitlib.api.podresources import pod_limits, pod_requests, supports_pod_level
 from kitlib.api.resource import Quantity
-from kitlib.api.validation.fields import Errors, each, forbidden, invalid, not_supported, qualified_name, required
+from kitlib.api.validation.fields import (
+    NOT_NEGATIVE,
+    Errors,
+    duplicate,
+    each,
+    forbidden,
+    invalid,
+    not_found,
+    not_supported,
+    required,
+)
+from kitlib.api.validation.names import is_dns1123_label, is_qualified_name
 
 CONTAINER_RESOURCES = ("cpu", "memory", "ephemeral-storage")
 QUOTA_RESOURCES = (
@@ -33,7 +52,7 @@ STANDARD_RESOURCES = (
     "requests.storage",
 )
 POD_RESOURCES = ("cpu", "hugepages-", "memory")
-NOT_NEGATIVE = "must be greater than or equal to 0"
+RESIZE_POLICIES = ("NotRequired", "RestartContainer")
 
 NameRule = Callable[[str, str], Errors]
 
@@ -50,7 +69,7 @@ def is_native(name: str) -> bool:
 
 def is_extended(name: str) -> bool:
     """A resource of somebody else's domain: `example.com/gpu`. Source: helper.IsExtendedResourceName."""
-    return not is_native(name) and not name.startswith("requests.") and not qualified_name(f"requests.{name}")
+    return not is_native(name) and not name.startswith("requests.") and not is_qualified_name(f"requests.{name}")
 
 
 def may_be_overcommitted(name: str) -> bool:
@@ -58,27 +77,39 @@ def may_be_overcommitted(name: str) -> bool:
     return is_native(name) and not is_huge_page(name)
 
 
-def container_name_rule(name: str, field: str) -> Errors:
-    """Source: validateContainerResourceName, validateResourceName."""
-    found = each(field, name, qualified_name(name))
-    if found:
-        return found
+def validate_resource_name(name: str, field: str) -> Errors:
+    """Source: validateResourceName."""
+    found = each(field, name, is_qualified_name(name))
+    if not found and "/" not in name and not is_standard(name):
+        found.append(invalid(field, name, "must be a standard resource type or fully qualified"))
+    return found
+
+
+def is_standard(name: str) -> bool:
+    """Source: helper.IsStandardResourceName."""
+    return name in STANDARD_RESOURCES or is_huge_page(name.removeprefix("requests."))
+
+
+def validate_container_resource_name(name: str, field: str) -> Errors:
+    """Source: validateContainerResourceName."""
+    if name in CONTAINER_RESOURCES:
+        return []
+    found = validate_resource_name(name, field)
     if "/" not in name:
-        if name not in STANDARD_RESOURCES and not is_huge_page(name.removeprefix("requests.")):
-            found.append(invalid(field, name, "must be a standard resource type or fully qualified"))
-        if name not in CONTAINER_RESOURCES and not is_huge_page(name):
+        if not is_huge_page(name):
             found.append(invalid(field, name, "must be a standard resource for containers"))
     elif not is_native(name) and not is_extended(name):
         found.append(invalid(field, name, "doesn't follow extended resource name standard"))
     return found
 
 
-def pod_name_rule(name: str, field: str) -> Errors:
+def validate_pod_resource_name(name: str, field: str) -> Errors:
     """Source: validatePodResourceName."""
-    return [] if supports_pod_level(name) else [not_supported(field, name, POD_RESOURCES)]
+    found = validate_resource_name(name, field)
+    return found if found or supports_pod_level(name) else [not_supported(field, name, POD_RESOURCES)]
 
 
-def amount(name: str, quantity: Quantity, field: str) -> Errors:
+def validate_resource_quantity_value(name: str, quantity: Quantity, field: str) -> Errors:
     """Not negative, and whole where only whole ones exist. Source: ValidateResourceQuantityValue."""
     found: Errors = []
     if quantity.sign() < 0:
@@ -88,35 +119,91 @@ def amount(name: str, quantity: Quantity, field: str) -> Errors:
     return found
 
 
-def requirements(resources: ResourceRequirements, field: str, rule: NameRule = container_name_rule) -> Errors:
-    """Requests and limits of a container, or (with `pod_name_rule`) of a pod.
+def validate_resource_requirements(
+    resources: ResourceRequirements,
+    field: str,
+    claims: Collection[str] = (),
+    rule: NameRule = validate_container_resource_name,
+) -> Errors:
+    """Requests and limits of a container, or (with `validate_pod_resource_name`) of a pod.
 
-    Source: ValidateResourceRequirements.
+    Args:
+        claims: names of the pod's `resourceClaims`.
+
+    Source: validateResourceRequirements.
     """
     found: Errors = []
-    huge = cpu_or_memory = False
-    for which, values in (("limits", resources.limits), ("requests", resources.requests)):
-        for name, quantity in values.items():
-            place = f"{field}.{which}[{name}]"
-            found += rule(name, place)
-            found += amount(name, quantity, place)
-            if is_huge_page(name):
-                huge = True
-                found += _whole_pages(name, quantity, place)
-            cpu_or_memory = cpu_or_memory or name in ("cpu", "memory")
+    for name, quantity in resources.limits.items():
+        found += _one(name, quantity, f"{field}.limits[{name}]", rule)
     for name, quantity in resources.requests.items():
+        found += _one(name, quantity, f"{field}.requests[{name}]", rule)
         limit = resources.limits.get(name)
         if limit is not None:
-            if not may_be_overcommitted(name):
-                if quantity != limit:
-                    found.append(invalid(f"{field}.requests", quantity, f"must be equal to {name} limit of {limit}"))
+            if quantity != limit and not may_be_overcommitted(name):
+                found.append(invalid(f"{field}.requests", quantity, f"must be equal to {name} limit of {limit}"))
             elif quantity > limit:
                 detail = f"must be less than or equal to {name} limit of {limit}"
                 found.append(invalid(f"{field}.requests", quantity, detail))
         elif not may_be_overcommitted(name):
             found.append(required(f"{field}.limits", "Limit must be set for non overcommitable resources"))
-    if huge and not cpu_or_memory:
+    named = {*resources.limits, *resources.requests}
+    if any(map(is_huge_page, named)) and not named & {"cpu", "memory"}:
         found.append(forbidden(field, "HugePages require cpu or memory"))
+    if resources.claims:
+        found += validate_resource_claim_names(resources.claims, claims, f"{field}.claims")
+    return found
+
+
+def _one(name: str, quantity: Quantity, field: str, rule: NameRule) -> Errors:
+    found = rule(name, field)
+    found += validate_resource_quantity_value(name, quantity, field)
+    return found + _whole_pages(name, quantity, field) if is_huge_page(name) else found
+
+
+def validate_resource_claim_names(claims: Sequence[ResourceClaimRef], known: Collection[str], field: str) -> Errors:
+    """What a container takes of the pod's claims. Source: validateResourceClaimNames."""
+    found: Errors = []
+    seen: set[str] = set()
+    for i, claim in enumerate(claims):
+        place = f"{field}[{i}]"
+        if not claim.name:
+            found.append(required(place))
+            continue
+        if claim.name in seen:
+            found.append(duplicate(place, claim.name))
+        else:
+            key = claim.name
+            if claim.request:
+                found += each(f"{place}.request", claim.request, is_dns1123_label(claim.request))
+                key = f"{claim.name}/{claim.request}"
+            if key in seen:
+                found.append(duplicate(place, key))
+            elif not claim.request:
+                found += [duplicate(place, claim.name) for one in seen if one.startswith(f"{claim.name}/")]
+            seen.add(key)
+        if claim.name not in known:
+            listed = f": {', '.join(sorted(known))}" if known else " which is empty"
+            detail = f"must be one of the names in pod.spec.resourceClaims{listed}"
+            found.append(not_found(place, claim.name, detail))
+    return found
+
+
+def validate_resize_policy(policies: Sequence[ContainerResizePolicy], restart_policy: str, field: str) -> Errors:
+    """Source: validateResizePolicy."""
+    found: Errors = []
+    seen: set[str] = set()
+    for i, policy in enumerate(policies):
+        if policy.resource_name in seen:
+            found.append(duplicate(f"{field}[{i}]", policy.resource_name))
+        seen.add(policy.resource_name)
+        for value, supported in ((policy.resource_name, ("cpu", "memory")), (policy.restart_policy, RESIZE_POLICIES)):
+            if not value:
+                found.append(required(field))
+            elif value not in supported:
+                found.append(not_supported(field, value, supported))
+        if restart_policy == "Never" and policy.restart_policy != "NotRequired":
+            detail = "must be 'NotRequired' when `restartPolicy` is 'Never'"
+            found.append(invalid(field, policy.restart_policy, detail))
     return found
 
 
@@ -131,20 +218,22 @@ def _whole_pages(name: str, quantity: Quantity, field: str) -> Errors:
     return []
 
 
-def overhead(values: ResourceList, field: str) -> Errors:
+def validate_overhead(values: ResourceList, field: str) -> Errors:
     """Source: validateOverhead."""
-    return requirements(ResourceRequirements(limits=values), field)
+    return validate_resource_requirements(ResourceRequirements(limits=values), field)
 
 
-def pod_level(pod: Pod, field: str) -> Errors:
+def validate_pod_resources(spec: PodSpec, claims: Collection[str], field: str) -> Errors:
     """`spec.resources` itself, and that it covers what the containers ask for.
 
     Source: validatePodResources, validatePodResourceConsistency.
     """
-    spec: PodSpec = pod.spec
     if spec.resources is None:
         return []
-    found = requirements(spec.resources, field, pod_name_rule)
+    pod, found = Pod(spec=spec), []
+    if spec.resources.claims:
+        found.append(forbidden(f"{field}.claims", "claims may not be set for Resources at pod-level"))
+    found += validate_resource_requirements(spec.resources, field, claims, validate_pod_resource_name)
     for name, asked in pod_requests(pod, skip_pod_level=True, exclude_overhead=True).items():
         own = spec.resources.requests.get(name)
         if supports_pod_level(name) and own is not None and asked > own:

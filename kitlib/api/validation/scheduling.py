@@ -20,29 +20,29 @@ from kitlib.api.core import (
 )
 from kitlib.api.meta import LabelSelector
 from kitlib.api.validation.fields import (
+    NOT_POSITIVE,
     Errors,
-    dns_label,
     duplicate,
     each,
     forbidden,
     invalid,
-    label_selector,
-    label_value,
     not_supported,
-    qualified_name,
     required,
 )
+from kitlib.api.validation.names import is_dns1123_label, is_dns1123_subdomain, is_qualified_name, is_valid_label_value
+from kitlib.api.validation.object_meta import validate_label_name, validate_label_selector
 
 UNSATISFIABLE = ("DoNotSchedule", "ScheduleAnyway")
 POLICIES = ("Honor", "Ignore")
 EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
-OPERATORS = ("Equal", "Exists", "Lt", "Gt")
-_POSITIVE = "must be greater than zero"
+OPERATORS = ("Equal", "Exists")
+COMPARISONS = ("Lt", "Gt")
+_NO_SELECTOR = "must not be specified when labelSelector is not set"
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
-def affinity(value: Affinity | None, field: str) -> Errors:
+def validate_affinity(value: Affinity | None, field: str) -> Errors:
     """Source: validateAffinity."""
     if value is None:
         return []
@@ -50,11 +50,11 @@ def affinity(value: Affinity | None, field: str) -> Errors:
     if value.node_affinity is not None:
         place = f"{field}.nodeAffinity"
         if value.node_affinity.required is not None:
-            found += node_selector_terms(value.node_affinity.required.node_selector_terms, f"{place}.{_REQUIRED}")
+            found += validate_node_selector(value.node_affinity.required.node_selector_terms, f"{place}.{_REQUIRED}")
         for i, preferred in enumerate(value.node_affinity.preferred):
             one = f"{place}.{_PREFERRED}[{i}]"
             found += _weight(preferred.weight, one)
-            found += node_selector_term(preferred.preference, f"{one}.preference")
+            found += validate_node_selector_term(preferred.preference, f"{one}.preference", preferred=True)
     for name, terms in (("podAffinity", value.pod_affinity), ("podAntiAffinity", value.pod_anti_affinity)):
         if terms is not None:
             found += _pod_affinity(terms, f"{field}.{name}")
@@ -65,27 +65,29 @@ def _weight(weight: int, field: str) -> Errors:
     return [] if 1 <= weight <= 100 else [invalid(f"{field}.weight", weight, "must be in the range 1-100")]
 
 
-def node_selector_terms(terms: list[NodeSelectorTerm], field: str) -> Errors:
+def validate_node_selector(terms: list[NodeSelectorTerm], field: str) -> Errors:
     """Source: ValidateNodeSelector."""
     if not terms:
         return [required(f"{field}.nodeSelectorTerms", "must have at least one node selector term")]
     found: Errors = []
     for i, term in enumerate(terms):
-        found += node_selector_term(term, f"{field}.nodeSelectorTerms[{i}]")
+        found += validate_node_selector_term(term, f"{field}.nodeSelectorTerms[{i}]")
     return found
 
 
-def node_selector_term(term: NodeSelectorTerm, field: str) -> Errors:
+def validate_node_selector_term(term: NodeSelectorTerm, field: str, *, preferred: bool = False) -> Errors:
     """Source: ValidateNodeSelectorTerm."""
     found: Errors = []
     for i, requirement in enumerate(term.match_expressions):
-        found += _expression(requirement, f"{field}.matchExpressions[{i}]")
+        found += validate_node_selector_requirement(requirement, f"{field}.matchExpressions[{i}]", preferred=preferred)
     for i, requirement in enumerate(term.match_fields):
         found += _field(requirement, f"{field}.matchFields[{i}]")
     return found
 
 
-def _expression(requirement: NodeSelectorRequirement, field: str) -> Errors:
+def validate_node_selector_requirement(
+    requirement: NodeSelectorRequirement, field: str, *, preferred: bool = False
+) -> Errors:
     """Source: ValidateNodeSelectorRequirement."""
     found: Errors = []
     if requirement.operator in ("In", "NotIn"):
@@ -101,9 +103,10 @@ def _expression(requirement: NodeSelectorRequirement, field: str) -> Errors:
             found.append(required(f"{field}.values", detail))
     else:
         found.append(invalid(f"{field}.operator", requirement.operator, "not a valid selector operator"))
-    found += each(f"{field}.key", requirement.key, qualified_name(requirement.key))
-    for i, value in enumerate(requirement.values):
-        found += each(f"{field}.values[{i}]", value, label_value(value))
+    found += validate_label_name(requirement.key, f"{field}.key")
+    if not preferred:  # a preference may name what no label can be
+        for i, value in enumerate(requirement.values):
+            found += each(f"{field}.values[{i}]", value, is_valid_label_value(value))
     return found
 
 
@@ -117,7 +120,9 @@ def _field(requirement: NodeSelectorRequirement, field: str) -> Errors:
     else:
         found.append(invalid(f"{field}.operator", requirement.operator, "not a valid selector operator"))
     if requirement.key != "metadata.name":
-        found.append(invalid(f"{field}.key", requirement.key, "not a valid field selector key"))
+        return [*found, invalid(f"{field}.key", requirement.key, "not a valid field selector key")]
+    for i, name in enumerate(requirement.values):
+        found += each(f"{field}.values[{i}]", name, is_dns1123_subdomain(name))
     return found
 
 
@@ -134,44 +139,46 @@ def _pod_affinity(terms: PodAffinity, field: str) -> Errors:
 
 def _pod_affinity_term(term: PodAffinityTerm, field: str) -> Errors:
     """Source: validatePodAffinityTerm, validateMatchLabelKeysAndMismatchLabelKeys."""
-    found = label_selector(term.label_selector, f"{field}.labelSelector")
-    found += label_selector(term.namespace_selector, f"{field}.namespaceSelector")
+    found = validate_label_selector(term.label_selector, f"{field}.labelSelector")
+    found += validate_label_selector(term.namespace_selector, f"{field}.namespaceSelector")
     for i, name in enumerate(term.namespaces):
-        found += each(f"{field}.namespace[{i}]", name, dns_label(name))
-    found += _label_keys(term.match_label_keys, term.label_selector, field, "matchLabelKeys")
-    found += _label_keys(term.mismatch_label_keys, term.label_selector, field, "mismatchLabelKeys")
-    for i, key in enumerate(term.mismatch_label_keys):
-        if key in term.match_label_keys:
+        found += each(f"{field}.namespace[{i}]", name, is_dns1123_label(name))
+    for name, keys in (("matchLabelKeys", term.match_label_keys), ("mismatchLabelKeys", term.mismatch_label_keys)):
+        if keys and term.label_selector is None:
+            found.append(forbidden(f"{field}.{name}", _NO_SELECTOR))
+        elif keys:
+            for i, key in enumerate(keys):
+                found += validate_label_name(key, f"{field}.{name}[{i}]")
+    found += _merged_twice(term.match_label_keys, term.label_selector, field)
+    for i, key in enumerate(term.match_label_keys):
+        if key in term.mismatch_label_keys:
             detail = "exists in both matchLabelKeys and mismatchLabelKeys"
-            found.append(invalid(f"{field}.mismatchLabelKeys[{i}]", key, detail))
+            found.append(invalid(f"{field}.matchLabelKeys[{i}]", key, detail))
     if not term.topology_key:
         found.append(required(f"{field}.topologyKey", "can not be empty"))
-        return found
-    return found + each(f"{field}.topologyKey", term.topology_key, qualified_name(term.topology_key))
+    return found + validate_label_name(term.topology_key, f"{field}.topologyKey")
 
 
-def _label_keys(keys: list[str], selector: LabelSelector | None, field: str, name: str) -> Errors:
-    """Keys whose values are taken from the pod: they must not stand in the selector too."""
-    if not keys:
-        return []
-    if selector is None:
-        return [forbidden(f"{field}.{name}", "must not be specified when labelSelector is not set")]
-    named = {*selector.match_labels, *(r.key for r in selector.match_expressions)}
+def _merged_twice(keys: list[str], selector: LabelSelector | None, field: str) -> Errors:
+    """A key that the API server merged into the selector must not stand in the user's selector too."""
     found: Errors = []
-    for i, key in enumerate(keys):
-        found += each(f"{field}.{name}[{i}]", key, qualified_name(key))
-        if key in named:
-            found.append(invalid(f"{field}.{name}[{i}]", key, f"exists in both {name} and labelSelector"))
+    if keys and selector is not None:
+        seen = set(selector.match_labels)
+        for requirement in selector.match_expressions:
+            if requirement.key in keys and requirement.key in seen:
+                place = f"{field}[{keys.index(requirement.key)}]"
+                found.append(invalid(place, requirement.key, "exists in both matchLabelKeys and labelSelector"))
+            seen.add(requirement.key)
     return found
 
 
-def tolerations(values: Iterable[Toleration], field: str) -> Errors:
+def validate_tolerations(values: Iterable[Toleration], field: str) -> Errors:
     """Source: ValidateTolerations."""
     found: Errors = []
     for i, one in enumerate(values):
         place = f"{field}[{i}]"
         if one.key:
-            found += each(f"{place}.key", one.key, qualified_name(one.key))
+            found += validate_label_name(one.key, f"{place}.key")
         if not one.key and one.operator != "Exists":
             detail = 'operator must be Exists when `key` is empty, which means "match all values and all keys"'
             found.append(invalid(f"{place}.operator", one.operator, detail))
@@ -179,28 +186,28 @@ def tolerations(values: Iterable[Toleration], field: str) -> Errors:
             detail = "effect must be 'NoExecute' when `tolerationSeconds` is set"
             found.append(invalid(f"{place}.effect", one.effect, detail))
         if one.operator in ("", "Equal"):
-            found += each(f"{place}.operator", one.value, label_value(one.value))
+            wrong = is_valid_label_value(one.value)
+            found += [invalid(f"{place}.operator", one.value, ";".join(wrong))] if wrong else []
         elif one.operator == "Exists":
             if one.value:
                 found.append(invalid(f"{place}.operator", one.value, "value must be empty when `operator` is 'Exists'"))
         else:
-            found.append(not_supported(f"{place}.operator", one.operator, OPERATORS))
+            listed = (*OPERATORS, *COMPARISONS) if one.operator in COMPARISONS else OPERATORS
+            found.append(not_supported(f"{place}.operator", one.operator, listed))
         if one.effect and one.effect not in EFFECTS:
             found.append(not_supported(f"{place}.effect", one.effect, EFFECTS))
     return found
 
 
-def spread_constraints(values: list[TopologySpreadConstraint], field: str) -> Errors:
+def validate_topology_spread_constraints(values: list[TopologySpreadConstraint], field: str) -> Errors:
     """Source: validateTopologySpreadConstraints."""
     found: Errors = []
     for i, one in enumerate(values):
         place = f"{field}[{i}]"
         if one.max_skew <= 0:
-            found.append(invalid(f"{place}.maxSkew", one.max_skew, _POSITIVE))
+            found.append(invalid(f"{place}.maxSkew", one.max_skew, NOT_POSITIVE))
         if not one.topology_key:
             found.append(required(f"{place}.topologyKey", "can not be empty"))
-        else:
-            found += each(f"{place}.topologyKey", one.topology_key, qualified_name(one.topology_key))
         if one.when_unsatisfiable not in UNSATISFIABLE:
             found.append(not_supported(f"{place}.whenUnsatisfiable", one.when_unsatisfiable, UNSATISFIABLE))
         kind = (one.topology_key, one.when_unsatisfiable)
@@ -214,9 +221,19 @@ def spread_constraints(values: list[TopologySpreadConstraint], field: str) -> Er
         ):
             if policy is not None and policy not in POLICIES:
                 found.append(not_supported(f"{place}.{name}", policy, POLICIES))
-        found += _label_keys(one.match_label_keys, one.label_selector, place, "matchLabelKeys")
-        found += label_selector(one.label_selector, f"{place}.labelSelector")
+        found += _spread_label_keys(one, f"{place}.matchLabelKeys")
+        found += validate_label_selector(one.label_selector, f"{place}.labelSelector")
     return found
+
+
+def _spread_label_keys(one: TopologySpreadConstraint, field: str) -> Errors:
+    """Source: validateMatchLabelKeysInTopologySpread."""
+    found: Errors = []
+    if one.match_label_keys and one.label_selector is None:
+        found.append(forbidden(field, _NO_SELECTOR))
+    for i, key in enumerate(one.match_label_keys):
+        found += validate_label_name(key, f"{field}[{i}]")
+    return found + _merged_twice(one.match_label_keys, one.label_selector, field)
 
 
 def _min_domains(one: TopologySpreadConstraint, field: str) -> Errors:
@@ -225,20 +242,20 @@ def _min_domains(one: TopologySpreadConstraint, field: str) -> Errors:
         return []
     found: Errors = []
     if one.min_domains <= 0:
-        found.append(invalid(f"{field}.minDomains", one.min_domains, _POSITIVE))
+        found.append(invalid(f"{field}.minDomains", one.min_domains, NOT_POSITIVE))
     if one.when_unsatisfiable != "DoNotSchedule":
         detail = f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {one.when_unsatisfiable}"
         found.append(invalid(f"{field}.minDomains", one.min_domains, detail))
     return found
 
 
-def scheduling_gates(values: Iterable[PodSchedulingGate], field: str) -> Errors:
+def validate_scheduling_gates(values: Iterable[PodSchedulingGate], field: str) -> Errors:
     """Source: validateSchedulingGates."""
     found: Errors = []
     seen: set[str] = set()
     for i, gate in enumerate(values):
         place = f"{field}[{i}]"
-        found += each(place, gate.name, qualified_name(gate.name))
+        found += each(place, gate.name, is_qualified_name(gate.name))
         if gate.name in seen:
             found.append(duplicate(place, gate.name))
         seen.add(gate.name)

@@ -13,22 +13,24 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any, TypeVar
 
+from kitlib.api.apiextensions import CustomResourceDefinition
 from kitlib.api.core import LimitRange, Namespace, NamespaceSpec, Node, Pod, PodStatus, ResourceQuota, Toleration
 from kitlib.api.defaults import set_defaults
 from kitlib.api.devices import ResourceClaim, ResourceClaimTemplate
-from kitlib.api.errors import Forbidden, Invalid, NotFound
+from kitlib.api.errors import Forbidden, Invalid, NoMatch, NotFound
 from kitlib.api.meta import Condition, KubeObject, ObjectMeta
 from kitlib.api.pod_strategy import mark_deleted, prepare_for_create
 from kitlib.api.policy import PriorityClass
 from kitlib.api.release import Release
 from kitlib.api.serialize import deepcopy
-from kitlib.cluster.admission import deletion, limit_range, quota
+from kitlib.api.validation import validate
+from kitlib.cluster.admission import deletion, limit_range, quota, strategy
 from kitlib.cluster.admission.deletion import NAMESPACE_FINALIZER
 from kitlib.cluster.admission.initial_status import reset_status
 from kitlib.cluster.admission.priority import admit_priority, check_priority_class, system_priority_classes
-from kitlib.cluster.admission.validation import admin_access, validate
+from kitlib.cluster.admission.validation import admin_access, validate_pod_resize
 from kitlib.cluster.events import EventCorrelator
-from kitlib.cluster.store.kinds import resource, resource_of
+from kitlib.cluster.store.kinds import is_served, resource, resource_of
 from kitlib.cluster.store.store import Store
 from kitlib.kubelet.qos.qos_class import compute_pod_qos
 
@@ -76,12 +78,16 @@ class APIServer:
             A copy of what was stored.
 
         Raises:
-            Invalid, Forbidden, AlreadyExists, NotFound (its namespace): and then nothing has changed.
+            NoMatch, Invalid, Forbidden, AlreadyExists, NotFound (its namespace): and then nothing has changed.
         """
+        self._check_served(obj)
         made = self._placed(deepcopy(obj))
         made.metadata.resource_version = ""
+        if not made.metadata.name and isinstance(made, LimitRange):  # Source: core/limitrange strategy
+            made.metadata.name = self.store.new_uid()
         if not made.metadata.name and made.metadata.generate_name:
             made.metadata.name = self.store.free_name(made)
+        made.metadata.uid = made.metadata.uid or self.store.new_uid()
         self._check_namespace_lives(made)
         set_defaults(made)
         if isinstance(made, Pod):
@@ -93,11 +99,13 @@ class APIServer:
             _mark_gated(made)
         else:
             reset_status(made)
-        errors = validate(made, None)
+            strategy.prepare(made)
+        kind = resource_of(made)
+        errors = validate(made, namespaced=kind.namespaced)
         if isinstance(made, ResourceClaim | ResourceClaimTemplate):
             errors += admin_access(made, self.store.get(Namespace, made.namespace, copy=False).metadata.labels)
         if errors:
-            raise Invalid(made.kind, made.name or made.metadata.generate_name, errors)
+            raise Invalid(kind.group_kind, made.name, errors)
         charged = self._check(made, None)
         if isinstance(made, Namespace):
             made.metadata.labels.setdefault("kubernetes.io/metadata.name", made.name)
@@ -123,9 +131,10 @@ class APIServer:
         set_defaults(made)
         if hasattr(made, "status") and not isinstance(made, Node):
             made.status = old.status  # type: ignore[attr-defined]
-        errors = validate(made, old)
+        kind = resource_of(made)
+        errors = validate(made, old, namespaced=kind.namespaced)
         if errors:
-            raise Invalid(made.kind, made.name, errors)
+            raise Invalid(kind.group_kind, made.name, errors)
         self._check(made, old)
         stored = self.store.update(made)
         self._finish_deletion(stored)
@@ -147,7 +156,7 @@ class APIServer:
         old = self.store.get(Pod, made.name, made.namespace)
         set_defaults(made)
         made.status = old.status
-        errors = validate(made, old, subresource="resize")
+        errors = validate_pod_resize(made, old)
         if errors:
             raise Invalid(made.kind, made.name, errors)
         charged = self._check(made, old)
@@ -224,6 +233,16 @@ class APIServer:
             return
         if not isinstance(obj, Pod) or not meta.deletion_grace_period_seconds:
             self.store.delete(obj.kind, obj.name, obj.namespace)
+
+    def _check_served(self, obj: KubeObject) -> None:
+        """Whether there is such a kind: built in, or by a CustomResourceDefinition that is stored."""
+        if is_served(obj.api_version, obj.kind):
+            return
+        group, _, version = obj.api_version.rpartition("/")
+        for one in self.store.list("CustomResourceDefinition", copy=False):
+            if isinstance(one, CustomResourceDefinition) and one.serves(group, version, obj.kind):
+                return
+        raise NoMatch(obj.kind, obj.api_version)
 
     def _placed(self, obj: T) -> T:
         """Put an object into its namespace: `default` where none is named."""

@@ -11,11 +11,12 @@ from kitlib.api.batch import CronJob, Job
 from kitlib.api.core import PersistentVolume, PersistentVolumeClaim, ReplicationController
 from kitlib.api.devices import ResourceClaim
 from kitlib.api.meta import KubeObject
+from kitlib.api.networking import Ingress
 from kitlib.api.policy import PodDisruptionBudget
 from kitlib.cluster.admission.deletion import PV_PROTECTION, PVC_PROTECTION
 
 _APPS = (Deployment, ReplicaSet, StatefulSet, DaemonSet)
-_EMPTY = (ReplicationController, Job, CronJob, HorizontalPodAutoscaler, PodDisruptionBudget, ResourceClaim)
+_EMPTY = (ReplicationController, Job, CronJob, HorizontalPodAutoscaler, PodDisruptionBudget, ResourceClaim, Ingress)
 _PROTECTED = {PersistentVolumeClaim: PVC_PROTECTION, PersistentVolume: PV_PROTECTION}
 
 

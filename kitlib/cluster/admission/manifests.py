@@ -54,9 +54,9 @@ def _read(source: Manifests) -> list[Located]:
         return [Located(source, "", 0)]
     if isinstance(source, dict):
         check_data(source)
-        return [Located(from_dict(source), "", 0)]
+        return [Located(from_dict(source, strict=True), "", 0)]
     if isinstance(source, str | bytes | os.PathLike) or hasattr(source, "read"):
-        return load_located(source)  # type: ignore[arg-type]
+        return load_located(source, strict=True)  # type: ignore[arg-type]
     return [located for one in source for located in _read(one)]
 
 

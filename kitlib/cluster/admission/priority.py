@@ -11,12 +11,8 @@ from kitlib.api.core import Pod
 from kitlib.api.errors import Forbidden
 from kitlib.api.meta import ObjectMeta
 from kitlib.api.policy import PriorityClass
+from kitlib.api.validation.policy import SYSTEM_PRIORITY_CLASSES
 
-HIGHEST_USER_PRIORITY = 1_000_000_000
-SYSTEM_PRIORITY_CLASSES = {
-    "system-node-critical": 2 * HIGHEST_USER_PRIORITY + 1000,
-    "system-cluster-critical": 2 * HIGHEST_USER_PRIORITY,
-}
 PREEMPT_LOWER = "PreemptLowerPriority"
 
 
@@ -77,21 +73,12 @@ def admit_priority(pod: Pod, classes: Iterable[PriorityClass]) -> Pod:
 
 
 def check_priority_class(new: PriorityClass, classes: Iterable[PriorityClass]) -> None:
-    """Whether a class of this value and name may be made.
+    """Whether the class may be the default of pods that name none.
 
     Raises:
-        Forbidden: for a value or name that is the system's, or a second default.
+        Forbidden: for a second default.
     """
     name = new.metadata.name
-    if SYSTEM_PRIORITY_CLASSES.get(name) == new.value:
-        return
-    if name.startswith("system-"):
-        raise Forbidden(
-            "priorityclasses.scheduling.k8s.io", name, "priority class names with 'system-' prefix are reserved"
-        )
-    if new.value > HIGHEST_USER_PRIORITY:
-        why = f"maximum allowed value of a user defined priority is {HIGHEST_USER_PRIORITY}"
-        raise Forbidden("priorityclasses.scheduling.k8s.io", name, why)
     standing = default_priority_class(classes)
     if new.global_default and standing is not None and standing.metadata.name != name:
         why = f"PriorityClass {standing.metadata.name} is already marked as default. Only one default can exist"

@@ -31,7 +31,13 @@ class Resource(NamedTuple):
         """As messages name it: `pods`, `replicasets.apps`."""
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
+    @property
+    def group_kind(self) -> str:
+        """As messages about invalid objects name it: `Pod`, `ReplicaSet.apps`."""
+        return f"{self.kind}.{self.group}" if self.group else self.kind
 
+
+_ADMISSION = "admissionregistration.k8s.io"
 RESOURCES = (
     Resource("Pod", "", "pods", True, "po"),
     Resource("Node", "", "nodes", False, "no"),
@@ -67,7 +73,33 @@ RESOURCES = (
     Resource("ResourceClaimTemplate", "resource.k8s.io", "resourceclaimtemplates", True),
     Resource("DeviceClass", "resource.k8s.io", "deviceclasses", False),
     Resource("ResourceSlice", "resource.k8s.io", "resourceslices", False),
+    Resource("PodTemplate", "", "podtemplates", True),
+    Resource("Ingress", "networking.k8s.io", "ingresses", True, "ing"),
+    Resource("IngressClass", "networking.k8s.io", "ingressclasses", False),
+    Resource("NetworkPolicy", "networking.k8s.io", "networkpolicies", True, "netpol"),
+    Resource("IPAddress", "networking.k8s.io", "ipaddresses", False, "ip"),
+    Resource("ServiceCIDR", "networking.k8s.io", "servicecidrs", False),
+    Resource("Role", "rbac.authorization.k8s.io", "roles", True),
+    Resource("ClusterRole", "rbac.authorization.k8s.io", "clusterroles", False),
+    Resource("RoleBinding", "rbac.authorization.k8s.io", "rolebindings", True),
+    Resource("ClusterRoleBinding", "rbac.authorization.k8s.io", "clusterrolebindings", False),
+    Resource("VolumeAttributesClass", "storage.k8s.io", "volumeattributesclasses", False, "vac"),
+    Resource("Lease", "coordination.k8s.io", "leases", True),
+    Resource("RuntimeClass", "node.k8s.io", "runtimeclasses", False),
+    Resource("CustomResourceDefinition", "apiextensions.k8s.io", "customresourcedefinitions", False, "crd"),
+    Resource("APIService", "apiregistration.k8s.io", "apiservices", False),
+    Resource("CertificateSigningRequest", "certificates.k8s.io", "certificatesigningrequests", False, "csr"),
+    Resource("MutatingAdmissionPolicy", _ADMISSION, "mutatingadmissionpolicies", False),
+    Resource("MutatingAdmissionPolicyBinding", _ADMISSION, "mutatingadmissionpolicybindings", False),
+    Resource("MutatingWebhookConfiguration", _ADMISSION, "mutatingwebhookconfigurations", False),
+    Resource("ValidatingAdmissionPolicy", _ADMISSION, "validatingadmissionpolicies", False),
+    Resource("ValidatingAdmissionPolicyBinding", _ADMISSION, "validatingadmissionpolicybindings", False),
+    Resource("ValidatingWebhookConfiguration", _ADMISSION, "validatingwebhookconfigurations", False),
+    Resource("FlowSchema", "flowcontrol.apiserver.k8s.io", "flowschemas", False),
+    Resource("PriorityLevelConfiguration", "flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations", False),
 )
+VERSIONS = {"autoscaling": ("v2", "v1")}
+"""Versions of a group that are served, where it is not only v1."""
 
 
 class UnknownKind(KitError, LookupError):
@@ -97,6 +129,17 @@ def resource(kind: str | type[KubeObject] | Resource) -> Resource:
     if found is None:
         raise UnknownKind(f"the server doesn't have a resource type {name!r}")
     return found
+
+
+def is_served(api_version: str, kind: str) -> bool:
+    """Whether kube-apiserver 1.36 has this kind in this version, without any CustomResourceDefinition."""
+    group, _, version = api_version.rpartition("/")
+    if (group, kind) == ("events.k8s.io", "Event"):
+        return version == "v1"
+    if version == "v1beta2" and group == "resource.k8s.io":  # clusters of older releases keep their claims in it
+        version = "v1"
+    found = _names().get(kind.lower())
+    return found is not None and (found.kind, found.group) == (kind, group) and version in VERSIONS.get(group, ("v1",))
 
 
 def resource_of(obj: KubeObject) -> Resource:

@@ -172,12 +172,16 @@ class Store:
         key = (meta.namespace, meta.name)
         if key in self._objects.get(kind.plural, {}):
             raise AlreadyExists(kind.qualified, meta.name)
-        meta.uid = meta.uid or str(uuid.UUID(int=self._random.getrandbits(128), version=4))
+        meta.uid = meta.uid or self.new_uid()
         meta.creation_timestamp = meta.creation_timestamp or self.now()
         if meta.generation is None and hasattr(made, "spec"):
             meta.generation = 1
         self._put("ADDED", kind, key, made)
         return deepcopy(made)
+
+    def new_uid(self) -> str:
+        """A UID that no object has yet."""
+        return str(uuid.UUID(int=self._random.getrandbits(128), version=4))
 
     def update(self, obj: T, *, same_generation: bool = False) -> T:
         """Replace an object; one with a `resourceVersion` must be the newest.

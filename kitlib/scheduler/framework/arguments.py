@@ -15,9 +15,9 @@ from kitlib.api.validation.fields import (
     forbidden,
     invalid,
     not_supported,
-    qualified_name,
     required,
 )
+from kitlib.api.validation.names import is_qualified_name
 
 Found = Iterator[FieldError]
 _FIELDS = {
@@ -117,7 +117,7 @@ def _spread(args: Mapping[str, Any], path: str) -> Found:
         key, action = one.get("topologyKey", ""), one.get("whenUnsatisfiable", "")
         if not key:
             yield required(f"{where}.topologyKey", "can not be empty")
-        yield from (invalid(f"{where}.topologyKey", key, text) for text in (qualified_name(key) if key else ()))
+        yield from (invalid(f"{where}.topologyKey", key, text) for text in (is_qualified_name(key) if key else ()))
         if not action:
             yield required(f"{where}.whenUnsatisfiable", "can not be empty")
         elif action not in ("DoNotSchedule", "ScheduleAnyway"):
@@ -142,12 +142,12 @@ def _balanced(args: Mapping[str, Any], path: str) -> Found:
 
 def _fit(args: Mapping[str, Any], path: str) -> Found:
     for i, name in enumerate(args.get("ignoredResources") or ()):
-        yield from (invalid(f"{path}.ignoredResources[{i}]", name, text) for text in qualified_name(name))
+        yield from (invalid(f"{path}.ignoredResources[{i}]", name, text) for text in is_qualified_name(name))
     for i, name in enumerate(args.get("ignoredResourceGroups") or ()):
         where = f"{path}.ignoredResourceGroups[{i}]"
         if "/" in name:
             yield invalid(where, name, "resource group name can't contain '/'")
-        yield from (invalid(where, name, text) for text in qualified_name(name))
+        yield from (invalid(where, name, text) for text in is_qualified_name(name))
     strategy = args.get("scoringStrategy")
     if strategy is None:
         return

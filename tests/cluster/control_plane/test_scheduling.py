@@ -22,6 +22,7 @@ metadata: {name: disk}
 spec:
   capacity: {storage: 1Gi}
   accessModes: [ReadWriteOnce]
+  hostPath: {path: /srv/disk}
   nodeAffinity:
     required:
       nodeSelectorTerms: [{matchExpressions: [{key: topology.kubernetes.io/zone, operator: In, values: [z2]}]}]

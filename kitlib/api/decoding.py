@@ -1,0 +1,336 @@
+"""What the API server says to a manifest that it cannot decode: unknown fields, and values of a wrong type.
+
+The words are those of Go's JSON decoder, which names the field's path without indices; the index stands in the path of
+the error. This runs only where decoding has failed.
+
+Source: sigs.k8s.io/json (UnmarshalStrict, UnmarshalTypeError); apimachinery runtime/serializer/json,
+apiserver endpoints/handlers (transformDecodeError).
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import datetime
+import re
+import types
+import typing
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, NamedTuple
+
+import msgspec
+
+from kitlib.api.meta import KubeStruct
+from kitlib.api.numbers import Int32, Int64
+from kitlib.api.resource import FORMAT_WRONG, Quantity, QuantityError
+
+Path = tuple[str | int, ...]
+_MAX_STRICT_ERRORS = 100
+_RFC3339 = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})")
+_LAYOUT = "2006-01-02T15:04:05Z07:00"
+
+STRUCTS = {"ResourceClaimRef": "ResourceClaim", "EndpointSlicePort": "EndpointPort"}
+"""Types of the kit that have another name upstream."""
+
+NAMED: dict[str, str] = {
+    # "Struct.field" -> the Go type of its value, or of its list's items, where it is a string with a type of its own
+    "ContainerPort.protocol": "v1.Protocol",
+    "ServicePort.protocol": "v1.Protocol",
+    "EndpointPort.protocol": "v1.Protocol",
+    "NetworkPolicyPort.protocol": "v1.Protocol",
+    "Container.imagePullPolicy": "v1.PullPolicy",
+    "Container.terminationMessagePolicy": "v1.TerminationMessagePolicy",
+    "Container.restartPolicy": "v1.ContainerRestartPolicy",
+    "Capabilities.add": "v1.Capability",
+    "Capabilities.drop": "v1.Capability",
+    "SecurityContext.procMount": "v1.ProcMountType",
+    "SeccompProfile.type": "v1.SeccompProfileType",
+    "AppArmorProfile.type": "v1.AppArmorProfileType",
+    "PodSecurityContext.fsGroupChangePolicy": "v1.PodFSGroupChangePolicy",
+    "PodSecurityContext.supplementalGroupsPolicy": "v1.SupplementalGroupsPolicy",
+    "PodSecurityContext.seLinuxChangePolicy": "v1.PodSELinuxChangePolicy",
+    "HTTPGetAction.scheme": "v1.URIScheme",
+    "Lifecycle.stopSignal": "v1.Signal",
+    "VolumeMount.mountPropagation": "v1.MountPropagationMode",
+    "VolumeMount.recursiveReadOnly": "v1.RecursiveReadOnlyMode",
+    "ContainerResizePolicy.resourceName": "v1.ResourceName",
+    "ContainerResizePolicy.restartPolicy": "v1.ResourceResizeRestartPolicy",
+    "EmptyDirVolumeSource.medium": "v1.StorageMedium",
+    "HostPathVolumeSource.type": "v1.HostPathType",
+    "PodSpec.restartPolicy": "v1.RestartPolicy",
+    "PodSpec.dnsPolicy": "v1.DNSPolicy",
+    "PodSpec.preemptionPolicy": "v1.PreemptionPolicy",
+    "PodOS.name": "v1.OSName",
+    "PodReadinessGate.conditionType": "v1.PodConditionType",
+    "NodeSelectorRequirement.operator": "v1.NodeSelectorOperator",
+    "LabelSelectorRequirement.operator": "v1.LabelSelectorOperator",
+    "Toleration.operator": "v1.TolerationOperator",
+    "Toleration.effect": "v1.TaintEffect",
+    "Taint.effect": "v1.TaintEffect",
+    "TopologySpreadConstraint.whenUnsatisfiable": "v1.UnsatisfiableConstraintAction",
+    "TopologySpreadConstraint.nodeAffinityPolicy": "v1.NodeInclusionPolicy",
+    "TopologySpreadConstraint.nodeTaintsPolicy": "v1.NodeInclusionPolicy",
+    "PersistentVolumeClaimSpec.accessModes": "v1.PersistentVolumeAccessMode",
+    "PersistentVolumeClaimSpec.volumeMode": "v1.PersistentVolumeMode",
+    "PersistentVolumeSpec.accessModes": "v1.PersistentVolumeAccessMode",
+    "PersistentVolumeSpec.volumeMode": "v1.PersistentVolumeMode",
+    "PersistentVolumeSpec.persistentVolumeReclaimPolicy": "v1.PersistentVolumeReclaimPolicy",
+    "ServiceSpec.type": "v1.ServiceType",
+    "ServiceSpec.sessionAffinity": "v1.ServiceAffinity",
+    "ServiceSpec.externalTrafficPolicy": "v1.ServiceExternalTrafficPolicy",
+    "ServiceSpec.internalTrafficPolicy": "v1.ServiceInternalTrafficPolicy",
+    "ServiceSpec.ipFamilies": "v1.IPFamily",
+    "ServiceSpec.ipFamilyPolicy": "v1.IPFamilyPolicy",
+    "Secret.type": "v1.SecretType",
+    "ResourceQuotaSpec.scopes": "v1.ResourceQuotaScope",
+    "ScopedResourceSelectorRequirement.scopeName": "v1.ResourceQuotaScope",
+    "ScopedResourceSelectorRequirement.operator": "v1.ScopeSelectorOperator",
+    "LimitRangeItem.type": "v1.LimitType",
+    "NamespaceSpec.finalizers": "v1.FinalizerName",
+    "ObjectMeta.uid": "types.UID",
+    "OwnerReference.uid": "types.UID",
+    "DeploymentStrategy.type": "v1.DeploymentStrategyType",
+    "StatefulSetSpec.podManagementPolicy": "v1.PodManagementPolicyType",
+    "StatefulSetUpdateStrategy.type": "v1.StatefulSetUpdateStrategyType",
+    "DaemonSetUpdateStrategy.type": "v1.DaemonSetUpdateStrategyType",
+    "JobSpec.completionMode": "v1.CompletionMode",
+    "JobSpec.podReplacementPolicy": "v1.PodReplacementPolicy",
+    "PodFailurePolicyRule.action": "v1.PodFailurePolicyAction",
+    "CronJobSpec.concurrencyPolicy": "v1.ConcurrencyPolicy",
+    "HTTPIngressPath.pathType": "v1.PathType",
+    "NetworkPolicySpec.policyTypes": "v1.PolicyType",
+    "EndpointSlice.addressType": "v1.AddressType",
+    "StorageClass.reclaimPolicy": "v1.PersistentVolumeReclaimPolicy",
+    "StorageClass.volumeBindingMode": "v1.VolumeBindingMode",
+    "CSIDriverSpec.fsGroupPolicy": "v1.FSGroupPolicy",
+    "CSIDriverSpec.volumeLifecycleModes": "v1.VolumeLifecycleMode",
+    "PriorityClass.preemptionPolicy": "v1.PreemptionPolicy",
+    "PodDisruptionBudgetSpec.unhealthyPodEvictionPolicy": "v1.UnhealthyPodEvictionPolicyType",
+    "MetricSpec.type": "v2.MetricSourceType",
+    "MetricTarget.type": "v2.MetricTargetType",
+    "ResourceMetricSource.name": "v1.ResourceName",
+    "HPAScalingPolicy.type": "v2.HPAScalingPolicyType",
+    "HPAScalingRules.selectPolicy": "v2.ScalingPolicySelect",
+    "CustomResourceDefinitionSpec.scope": "v1.ResourceScope",
+}
+
+
+class Problem(NamedTuple):
+    """Why a manifest cannot be decoded.
+
+    Attributes:
+        text: in the decoder's words. path: of the field, with indices.
+        final: decoding ends here; otherwise it goes on, and a later final problem is the one that is reported.
+    """
+
+    text: str
+    path: Path
+    final: bool = False
+
+
+def cannot_be_handled(api_version: str, kind: str, text: str) -> str:
+    """The whole message. Source: transformDecodeError."""
+    return f'{kind} in version "{api_version.rpartition("/")[2]}" cannot be handled as a {kind}: {text}'
+
+
+def type_problem(data: Any, type_: type[KubeStruct]) -> Problem | None:
+    """The problem that the server would report for a value of a wrong type; None where there is none."""
+    first: Problem | None = None
+    for problem in _struct(data, type_, (), ()):
+        if problem.final:
+            return problem
+        first = first or problem
+    return first
+
+
+def strict_problem(data: Any, type_: type[KubeStruct]) -> Problem | None:
+    """All fields that the type does not have, in one message; None where there are none."""
+    unknown = list(_unknown(data, type_, ()))
+    if not unknown:
+        return None
+    listed = ", ".join(f'unknown field "{field_path(path)}"' for path in unknown[:_MAX_STRICT_ERRORS])
+    return Problem(f"strict decoding error: {listed}", unknown[0])
+
+
+def unknown_fields(data: Any, type_: type[KubeStruct]) -> list[str]:
+    """The paths of the fields that the type does not have."""
+    return [field_path(path) for path in _unknown(data, type_, ())]
+
+
+def field_path(path: Path) -> str:
+    """`spec.containers[0].name`."""
+    text = ""
+    for step in path:
+        if isinstance(step, int):
+            text += f"[{step}]"
+        else:
+            text += f".{step}" if text and not step.startswith("[") else step
+    return text
+
+
+@cache
+def _fields(type_: type[KubeStruct]) -> dict[str, Any]:
+    """Wire name -> hint, with the width of numbers."""
+    hints = typing.get_type_hints(type_, include_extras=True)
+    return {f.encode_name: hints[f.name] for f in msgspec.structs.fields(type_)}
+
+
+def _alternatives(hint: Any) -> list[Any]:
+    """What a value may be, besides null."""
+    if typing.get_origin(hint) in (typing.Union, types.UnionType):
+        return [one for one in typing.get_args(hint) if one is not type(None)]
+    return [hint]
+
+
+def _unknown(data: Any, hint: Any, path: Path) -> Iterator[Path]:
+    for one in _alternatives(hint):
+        origin, arguments = typing.get_origin(one), typing.get_args(one)
+        if isinstance(one, type) and issubclass(one, KubeStruct) and isinstance(data, dict):
+            fields = _fields(one)
+            for key, value in data.items():
+                if key not in fields:
+                    yield (*path, str(key))
+                elif value is not None:
+                    yield from _unknown(value, fields[key], (*path, str(key)))
+        elif origin is list and isinstance(data, list):
+            for i, value in enumerate(data):
+                yield from _unknown(value, arguments[0], (*path, i))
+        elif origin is dict and isinstance(data, dict):
+            for key, value in data.items():
+                yield from _unknown(value, arguments[1], (*path, str(key)))
+
+
+def _struct(data: Any, type_: type[KubeStruct], path: Path, names: tuple[str, ...]) -> Iterator[Problem]:
+    """The problems of an object's fields, in the order in which they stand."""
+    owner = STRUCTS.get(type_.__name__, type_.__name__)
+    fields = _fields(type_)
+    for key, value in data.items():
+        if key in fields and value is not None:
+            place = (*names, key)
+            where = f"Go struct field {owner}.{'.'.join(place)}"
+            yield from _value(value, fields[key], (*path, key), place, where, NAMED.get(f"{owner}.{key}", ""))
+
+
+def _value(value: Any, hint: Any, path: Path, names: tuple[str, ...], where: str, named: str) -> Iterator[Problem]:
+    """The problems of one value.
+
+    Args:
+        path: with indices. names: without. where: the field, as the message says it. named: its own Go type, if any.
+    """
+    if value is None:
+        return
+    options = _alternatives(hint)
+    if len(options) > 1:  # the only union is IntOrString
+        if not isinstance(value, str) and not _is_int(value):
+            yield Problem(f"json: cannot unmarshal {_kind(value)} into Go value of type int32", path, final=True)
+        return
+    one = options[0]
+    origin, arguments = typing.get_origin(one), typing.get_args(one)
+    if one is Quantity:
+        yield from _quantity(value, path)
+    elif one is datetime.datetime:
+        yield from _time(value, path)
+    elif one is bytes:
+        yield from _bytes(value, path, where)
+    elif origin is list:
+        if isinstance(value, list):
+            for i, item in enumerate(value):
+                yield from _value(item, arguments[0], (*path, i), names, where, named)
+        else:
+            yield _wrong(value, path, where, go_type(one, named))
+    elif origin is dict:
+        if isinstance(value, dict):
+            for key, item in value.items():
+                yield from _value(item, arguments[1], (*path, f"[{key}]"), names, where, named)
+        else:
+            yield _wrong(value, path, where, go_type(one, named))
+    elif isinstance(one, type) and issubclass(one, KubeStruct):
+        if isinstance(value, dict):
+            yield from _struct(value, one, path, names)
+        else:
+            yield _wrong(value, path, where, go_type(one, named))
+    elif one is not Any and not _fits(value, one):
+        yield _wrong(value, path, where, go_type(one, named))
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    if hint is str:
+        return isinstance(value, str)
+    if hint is bool:
+        return isinstance(value, bool)
+    if hint is float:
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    width = 31 if hint == Int32 else 63
+    return _is_int(value) and -(2**width) <= value < 2**width
+
+
+def _is_int(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _wrong(value: Any, path: Path, where: str, expected: str) -> Problem:
+    return Problem(f"json: cannot unmarshal {_kind(value, expected)} into {where} of type {expected}", path)
+
+
+def _kind(value: Any, expected: str = "") -> str:
+    """What JSON calls a value; a number that does not fit its type is shown. Source: UnmarshalTypeError.Value."""
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, int | float):
+        return f"number {value}" if expected.startswith(("int", "float")) or not expected else "number"
+    return "string" if isinstance(value, str) else "array" if isinstance(value, list) else "object"
+
+
+def go_type(hint: Any, named: str = "") -> str:
+    """The Go name of a type: `[]v1.PodAffinityTerm`, `map[string]string`, `int32`."""
+    one = _alternatives(hint)[0]
+    origin, arguments = typing.get_origin(one), typing.get_args(one)
+    if origin is list:
+        return f"[]{go_type(arguments[0], named)}"
+    if origin is dict:
+        return "v1.ResourceList" if arguments[1] is Quantity else f"map[string]{go_type(arguments[1], named)}"
+    if named:
+        return named
+    if one == Int32:
+        return "int32"
+    if one == Int64 or one is int:
+        return "int64"
+    if isinstance(one, type) and issubclass(one, KubeStruct):
+        package = "v2" if one.__module__.endswith("autoscaling") else "v1"
+        return f"{package}.{STRUCTS.get(one.__name__, one.__name__)}"
+    return {str: "string", bool: "bool", float: "float64", bytes: "[]uint8", Quantity: "resource.Quantity"}.get(
+        one, "interface {}"
+    )
+
+
+def _quantity(value: Any, path: Path) -> Iterator[Problem]:
+    try:
+        if isinstance(value, bool) or not isinstance(value, str | int | float):
+            raise QuantityError(FORMAT_WRONG)
+        Quantity(value)
+    except QuantityError as error:
+        yield Problem(str(error), path, final=True)
+
+
+def _time(value: Any, path: Path) -> Iterator[Problem]:
+    """Source: metav1.Time.UnmarshalJSON."""
+    if not isinstance(value, str):
+        yield Problem(f"json: cannot unmarshal {_kind(value, 'string')} into Go value of type string", path, final=True)
+    elif not _RFC3339.fullmatch(value):
+        text = f'parsing time "{value}" as "{_LAYOUT}": cannot parse "{value}" as "2006"'
+        yield Problem(text, path, final=True)
+
+
+def _bytes(value: Any, path: Path, where: str) -> Iterator[Problem]:
+    """Source: encoding/base64 CorruptInputError: the first byte that cannot be."""
+    if not isinstance(value, str):
+        yield _wrong(value, path, where, "[]uint8")
+        return
+    text = value.replace("\n", "").replace("\r", "")
+    try:
+        base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        bad = re.search(r"[^A-Za-z0-9+/]", text)
+        at = bad.start() if bad is not None else len(text) - len(text) % 4
+        yield Problem(f"illegal base64 data at input byte {at}", path)

@@ -1,0 +1,345 @@
+"""Jobs and CronJobs.
+
+Source: pkg/apis/batch/validation ValidateJob, validateJobSpec, validatePodFailurePolicy, validateSuccessPolicy,
+ValidateCronJobCreate, validateCronJobSpec.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from kitlib.api.batch import CronJob, CronJobSpec, Job, JobSpec, JobTemplateSpec, PodFailurePolicyRule
+from kitlib.api.cron import ScheduleError, parse_standard
+from kitlib.api.selectors import LabelSelectorMatcher
+from kitlib.api.serialize import deepcopy
+from kitlib.api.validation.fields import (
+    OMITTED,
+    Errors,
+    duplicate,
+    each,
+    invalid,
+    not_supported,
+    required,
+    too_long_value,
+    too_many,
+    validate_enum,
+    validate_immutable_field,
+    validate_nonnegative_field,
+)
+from kitlib.api.validation.names import is_domain_prefixed_path, is_qualified_name
+from kitlib.api.validation.object_meta import (
+    validate_label_selector,
+    validate_object_meta,
+    validate_object_meta_update,
+)
+from kitlib.api.validation.pod import validate_pod_template_spec
+
+COMPLETION_MODES = ("NonIndexed", "Indexed")
+FAILURE_ACTIONS = ("Count", "FailIndex", "FailJob", "Ignore")
+CONDITION_STATUSES = ("False", "True", "Unknown")
+MAX_RULES = 20
+MAX_EXIT_CODES = 255
+MAX_PARALLELISM_INDEXED = 100_000
+MAX_CRON_JOB_NAME = 52
+_INDEXED_ONLY = "requires indexed completion mode"
+
+
+def validate_job(job: Job) -> Errors:
+    """Source: ValidateJob."""
+    found = validate_object_meta(job.metadata, namespaced=True) + validate_generated_selector(job)
+    return found + validate_job_spec(job.spec, "spec")
+
+
+def validate_generated_selector(job: Job) -> Errors:
+    """The labels that the server makes up must be there and be the Job's own. Source: ValidateGeneratedSelector."""
+    if job.spec.manual_selector or job.spec.selector is None:
+        return []
+    found: Errors = []
+    if not job.metadata.uid:
+        found.append(required("metadata.uid"))
+    expected = {
+        "controller-uid": job.metadata.uid,
+        "job-name": job.metadata.name,
+        "batch.kubernetes.io/controller-uid": job.metadata.uid,
+        "batch.kubernetes.io/job-name": job.metadata.name,
+    }
+    for label, value in expected.items():
+        actual = job.spec.template.metadata.labels.get(label)
+        place = f"spec.template.metadata.labels[{label}]"
+        if actual is None:
+            found.append(required(place, f"must be '{value}'"))
+        elif actual != value:
+            found.append(invalid(place, job.spec.template.metadata.labels, f"must be '{value}'"))
+    if not validate_label_selector(job.spec.selector, "") and not LabelSelectorMatcher(job.spec.selector).matches(
+        expected
+    ):
+        found.append(invalid("spec.selector", job.spec.selector, "`selector` not auto-generated"))
+    return found
+
+
+def validate_job_spec(spec: JobSpec, field: str) -> Errors:
+    """Source: ValidateJobSpec."""
+    found = _job_spec(spec, field)
+    if spec.selector is None:
+        return [*found, required(f"{field}.selector")]
+    wrong = validate_label_selector(spec.selector, f"{field}.selector")
+    if not wrong and not LabelSelectorMatcher(spec.selector).matches(spec.template.metadata.labels):
+        detail = "`selector` does not match template `labels`"
+        wrong.append(invalid(f"{field}.template.metadata.labels", spec.template.metadata.labels or None, detail))
+    return found + wrong
+
+
+def _job_spec(spec: JobSpec, field: str) -> Errors:
+    """Source: validateJobSpec."""
+    found: Errors = []
+    for name, value in (
+        ("parallelism", spec.parallelism),
+        ("completions", spec.completions),
+        ("activeDeadlineSeconds", spec.active_deadline_seconds),
+        ("backoffLimit", spec.backoff_limit),
+        ("ttlSecondsAfterFinished", spec.ttl_seconds_after_finished),
+        ("backoffLimitPerIndex", spec.backoff_limit_per_index),
+        ("maxFailedIndexes", spec.max_failed_indexes),
+    ):
+        found += validate_nonnegative_field(value, f"{field}.{name}")
+    if spec.max_failed_indexes is not None and spec.backoff_limit_per_index is None:
+        found.append(required(f"{field}.backoffLimitPerIndex", "when maxFailedIndexes is specified"))
+    if spec.managed_by is not None:
+        found += each(f"{field}.managedBy", spec.managed_by, is_domain_prefixed_path(spec.managed_by))
+        if len(spec.managed_by) > 63:
+            found.append(too_long_value(f"{field}.managedBy", 63))
+    found += _completion_mode(spec, field)
+    if spec.pod_failure_policy is not None:
+        found += _pod_failure_policy(spec, f"{field}.podFailurePolicy")
+    if spec.success_policy is not None:
+        if spec.completion_mode != "Indexed":
+            found.append(invalid(f"{field}.successPolicy", spec.success_policy, _INDEXED_ONLY))
+        else:
+            found += _success_policy(spec, f"{field}.successPolicy")
+    replacement = spec.pod_replacement_policy
+    if replacement is not None:
+        allowed = ("Failed",) if spec.pod_failure_policy is not None else ("Failed", "TerminatingOrFailed")
+        if replacement not in allowed:
+            found.append(not_supported(f"{field}.podReplacementPolicy", replacement, allowed))
+    found += validate_pod_template_spec(spec.template, f"{field}.template")
+    policy, place = spec.template.spec.restart_policy, f"{field}.template.spec.restartPolicy"
+    if policy in ("", "Always"):
+        found.append(required(place, 'valid values: "OnFailure", "Never"'))
+    elif policy not in ("OnFailure", "Never"):
+        found.append(not_supported(place, policy, ("OnFailure", "Never")))
+    elif spec.pod_failure_policy is not None and policy != "Never":
+        found.append(invalid(place, policy, 'only "Never" is supported when podFailurePolicy is specified'))
+    return found
+
+
+def _completion_mode(spec: JobSpec, field: str) -> Errors:
+    found: Errors = []
+    mode = spec.completion_mode
+    if mode is not None and mode not in COMPLETION_MODES:
+        found.append(not_supported(f"{field}.completionMode", mode, COMPLETION_MODES))
+    if mode == "Indexed":
+        if spec.completions is None:
+            found.append(required(f"{field}.completions", "when completion mode is Indexed"))
+        if spec.parallelism is not None and spec.parallelism > MAX_PARALLELISM_INDEXED:
+            detail = f"must be less than or equal to {MAX_PARALLELISM_INDEXED} when completion mode is Indexed"
+            found.append(invalid(f"{field}.parallelism", spec.parallelism, detail))
+        if None not in (spec.completions, spec.max_failed_indexes) and spec.max_failed_indexes > spec.completions:  # type: ignore[operator]
+            detail = "must be less than or equal to completions"
+            found.append(invalid(f"{field}.maxFailedIndexes", spec.max_failed_indexes, detail))
+    if mode in (None, "NonIndexed"):
+        for name, value in (
+            ("backoffLimitPerIndex", spec.backoff_limit_per_index),
+            ("maxFailedIndexes", spec.max_failed_indexes),
+        ):
+            if value is not None:
+                found.append(invalid(f"{field}.{name}", value, _INDEXED_ONLY))
+    return found
+
+
+def _pod_failure_policy(spec: JobSpec, field: str) -> Errors:
+    """Source: validatePodFailurePolicy."""
+    assert spec.pod_failure_policy is not None
+    rules = spec.pod_failure_policy.rules
+    found = [too_many(f"{field}.rules", len(rules), MAX_RULES)] if len(rules) > MAX_RULES else []
+    pod = spec.template.spec
+    names = {container.name for container in (*pod.containers, *pod.init_containers)}
+    for i, rule in enumerate(rules):
+        found += _failure_rule(rule, spec, names, f"{field}.rules[{i}]")
+    return found
+
+
+def _failure_rule(rule: PodFailurePolicyRule, spec: JobSpec, names: set[str], field: str) -> Errors:
+    found: Errors = []
+    listed = ", ".join(f'"{one}"' for one in FAILURE_ACTIONS)
+    if not rule.action:
+        found.append(required(f"{field}.action", f"valid values: [{listed.replace(', ', ' ')}]"))
+    elif rule.action == "FailIndex":
+        if spec.backoff_limit_per_index is None:
+            found.append(invalid(f"{field}.action", rule.action, "requires the backoffLimitPerIndex to be set"))
+    elif rule.action not in FAILURE_ACTIONS:
+        found.append(not_supported(f"{field}.action", rule.action, FAILURE_ACTIONS))
+    if rule.on_exit_codes is not None:
+        found += _exit_codes(rule, names, f"{field}.onExitCodes")
+    if len(rule.on_pod_conditions) > MAX_RULES:
+        found.append(too_many(f"{field}.onPodConditions", len(rule.on_pod_conditions), MAX_RULES))
+    for j, pattern in enumerate(rule.on_pod_conditions):
+        place = f"{field}.onPodConditions[{j}]"
+        found += each(f"{place}.type", pattern.type, is_qualified_name(pattern.type))
+        if not pattern.status:
+            found.append(required(f"{place}.status", f"valid values: {list(CONDITION_STATUSES)}"))
+        elif pattern.status not in CONDITION_STATUSES:
+            found.append(not_supported(f"{place}.status", pattern.status, CONDITION_STATUSES))
+    if rule.on_exit_codes is not None and rule.on_pod_conditions:
+        detail = "specifying both OnExitCodes and OnPodConditions is not supported"
+        found.append(invalid(field, OMITTED, detail))
+    if rule.on_exit_codes is None and not rule.on_pod_conditions:
+        found.append(invalid(field, OMITTED, "specifying one of OnExitCodes and OnPodConditions is required"))
+    return found
+
+
+def _exit_codes(rule: PodFailurePolicyRule, names: set[str], field: str) -> Errors:
+    codes = rule.on_exit_codes
+    assert codes is not None
+    found = validate_enum(codes.operator, f"{field}.operator", ("In", "NotIn"))
+    if codes.container_name is not None and codes.container_name not in names:
+        detail = "must be one of the container or initContainer names in the pod template"
+        found.append(invalid(f"{field}.containerName", codes.container_name, detail))
+    place = f"{field}.values"
+    if not codes.values:
+        found.append(invalid(place, codes.values, "at least one value is required"))
+    elif len(codes.values) > MAX_EXIT_CODES:
+        found.append(too_many(place, len(codes.values), MAX_EXIT_CODES))
+    seen: set[int] = set()
+    for i, value in enumerate(codes.values):
+        if codes.operator == "In" and value == 0:
+            found.append(invalid(f"{place}[{i}]", value, "must not be 0 for the In operator"))
+        if value in seen:
+            found.append(duplicate(f"{place}[{i}]", value))
+        seen.add(value)
+    if list(codes.values) != sorted(codes.values):
+        found.append(invalid(place, codes.values, "must be ordered"))
+    return found
+
+
+def _success_policy(spec: JobSpec, field: str) -> Errors:
+    """Source: validateSuccessPolicy."""
+    assert spec.success_policy is not None
+    rules, place = spec.success_policy.rules, f"{field}.rules"
+    if not rules:
+        return [required(place, "at least one rules must be specified when the successPolicy is specified")]
+    found = [too_many(place, len(rules), MAX_RULES)] if len(rules) > MAX_RULES else []
+    for i, rule in enumerate(rules):
+        if rule.succeeded_count is None and rule.succeeded_indexes is None:
+            detail = "at least one of succeededCount or succeededIndexes must be specified"
+            found.append(required(f"{place}[{i}]", detail))
+        found += validate_nonnegative_field(rule.succeeded_count, f"{place}[{i}].succeededCount")
+        if (
+            rule.succeeded_count is not None
+            and spec.completions is not None
+            and rule.succeeded_count > spec.completions
+        ):
+            detail = f"must be less than or equal to {spec.completions} (the number of specified completions)"
+            found.append(invalid(f"{place}[{i}].succeededCount", rule.succeeded_count, detail))
+    return found
+
+
+def validate_job_update(new: Job, old: Job) -> Errors:
+    """Template, selector and completion mode stay; a suspended Job may be placed otherwise.
+
+    Source: ValidateJobUpdate.
+    """
+    found = validate_object_meta_update(new.metadata, old.metadata) + validate_job_spec(new.spec, "spec")
+    mine, theirs = new.spec, old.spec
+    if mine.completion_mode != "Indexed" or mine.completions != mine.parallelism:
+        found += validate_immutable_field(mine.completions, theirs.completions, "spec.completions")
+    found += validate_immutable_field(mine.selector, theirs.selector, "spec.selector")
+    template = deepcopy(mine.template)
+    if theirs.suspend and old.status.start_time is None:
+        was, now = theirs.template, template
+        now.spec.node_selector, now.spec.affinity = was.spec.node_selector, was.spec.affinity
+        now.spec.tolerations, now.spec.scheduling_gates = was.spec.tolerations, was.spec.scheduling_gates
+        now.metadata.labels, now.metadata.annotations = was.metadata.labels, was.metadata.annotations
+    if template != theirs.template:
+        found.append(invalid("spec.template", mine.template, "field is immutable"))
+    for name, value, before in (
+        ("completionMode", mine.completion_mode, theirs.completion_mode),
+        ("podFailurePolicy", mine.pod_failure_policy, theirs.pod_failure_policy),
+        ("backoffLimitPerIndex", mine.backoff_limit_per_index, theirs.backoff_limit_per_index),
+        ("managedBy", mine.managed_by, theirs.managed_by),
+        ("successPolicy", mine.success_policy, theirs.success_policy),
+    ):
+        found += validate_immutable_field(value, before, f"spec.{name}")
+    return found
+
+
+def validate_cron_job(obj: CronJob) -> Errors:
+    """Source: ValidateCronJobCreate."""
+    found = validate_object_meta(obj.metadata, namespaced=True) + validate_cron_job_spec(obj.spec, "spec")
+    if len(obj.metadata.name) > MAX_CRON_JOB_NAME:
+        detail = f"must be no more than {MAX_CRON_JOB_NAME} characters"
+        found.append(invalid("metadata.name", obj.metadata.name, detail))
+    return found
+
+
+def validate_cron_job_update(new: CronJob, old: CronJob) -> Errors:
+    """Source: ValidateCronJobUpdate."""
+    return validate_object_meta_update(new.metadata, old.metadata) + validate_cron_job_spec(new.spec, "spec")
+
+
+def validate_cron_job_spec(spec: CronJobSpec, field: str) -> Errors:
+    """Source: validateCronJobSpec."""
+    found = validate_schedule_format(spec.schedule, f"{field}.schedule")
+    found += validate_nonnegative_field(spec.starting_deadline_seconds, f"{field}.startingDeadlineSeconds")
+    if spec.time_zone is not None:
+        found += validate_time_zone(spec.time_zone, f"{field}.timeZone")
+    found += validate_enum(spec.concurrency_policy, f"{field}.concurrencyPolicy", ("Allow", "Forbid", "Replace"))
+    found += validate_job_template_spec(spec.job_template, f"{field}.jobTemplate")
+    found += validate_nonnegative_field(spec.successful_jobs_history_limit, f"{field}.successfulJobsHistoryLimit")
+    return found + validate_nonnegative_field(spec.failed_jobs_history_limit, f"{field}.failedJobsHistoryLimit")
+
+
+def validate_schedule_format(schedule: str, field: str) -> Errors:
+    """Source: validateScheduleFormat."""
+    if not schedule:
+        return [required(field)]
+    found: Errors = []
+    try:
+        parse_standard(schedule)
+    except ScheduleError as error:
+        found.append(invalid(field, schedule, str(error)))
+    if "TZ" in schedule:
+        detail = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
+        found.append(invalid(field, schedule, detail))
+    return found
+
+
+def validate_time_zone(zone: str, field: str) -> Errors:
+    """Source: validateTimeZone."""
+    if not zone:
+        return [invalid(field, zone, "timeZone must be nil or non-empty string")]
+    if zone.lower() == "local":
+        detail = "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"
+        return [invalid(field, zone, detail)]
+    if ".." in zone or zone[0] in "/\\" or "\\" in zone:
+        return [invalid(field, zone, "time: invalid location name")]
+    known = _time_zones()
+    return [] if not known or zone in known else [invalid(field, zone, f"unknown time zone {zone}")]
+
+
+@lru_cache(maxsize=1)
+def _time_zones() -> frozenset[str]:
+    """Every name of the time zone database; empty where this system has none, and then each name is accepted."""
+    import zoneinfo
+
+    return frozenset(zoneinfo.available_timezones())
+
+
+def validate_job_template_spec(template: JobTemplateSpec, field: str) -> Errors:
+    """Source: ValidateJobTemplateSpec."""
+    spec = template.spec
+    found = _job_spec(spec, f"{field}.spec")
+    if spec.selector is not None:
+        found.append(invalid(f"{field}.spec.selector", spec.selector, "`selector` will be auto-generated"))
+    if spec.manual_selector:
+        found.append(not_supported(f"{field}.spec.manualSelector", True, ("nil", "false")))
+    return found

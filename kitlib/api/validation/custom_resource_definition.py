@@ -1,0 +1,195 @@
+"""CustomResourceDefinitions: group, names, versions, and the outline of the schemas.
+
+Source: apiextensions-apiserver pkg/apis/apiextensions/validation; pkg/apiserver/schema (structural schemas).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from kitlib.api.apiextensions import CustomResourceDefinition, CustomResourceDefinitionVersion
+from kitlib.api.validation.fields import Errors, GoStruct, each, forbidden, invalid, not_supported, required
+from kitlib.api.validation.names import is_dns1035_label, is_dns1123_subdomain
+from kitlib.api.validation.object_meta import validate_object_meta, validate_object_meta_update
+
+SCOPES = ("Cluster", "Namespaced")
+TYPES = ("array", "boolean", "integer", "number", "object", "string")
+_ONE_STORAGE = "must have exactly one version marked as storage version"
+_APPROVAL = "api-approved.kubernetes.io"
+
+
+def validate_custom_resource_definition(obj: CustomResourceDefinition) -> Errors:
+    """Source: ValidateCustomResourceDefinition."""
+    found = validate_object_meta(obj.metadata, namespaced=False)
+    spec = obj.spec
+    if obj.metadata.name and obj.metadata.name != f"{spec.names.plural}.{spec.group}":
+        detail = 'must be spec.names.plural+"."+spec.group'
+        found.append(invalid("metadata.name", obj.metadata.name, detail))
+    found += _group(obj)
+    if not spec.scope:
+        found.append(required("spec.scope"))
+    elif spec.scope not in SCOPES:
+        found.append(not_supported("spec.scope", spec.scope, SCOPES))
+    found += _versions(obj)
+    found += _names(obj)
+    conversion = spec.conversion
+    if conversion is not None and conversion.strategy not in ("None", "Webhook"):
+        strategies = ("None", "Webhook")
+        found.append(
+            not_supported("spec.conversion.strategy", conversion.strategy, strategies)
+            if conversion.strategy
+            else required("spec.conversion.strategy")
+        )
+    if not any(version.storage for version in spec.versions):
+        found.append(invalid("status.storedVersions", None, "must have at least one stored version"))
+    return found + _approval(obj)
+
+
+def _group(obj: CustomResourceDefinition) -> Errors:
+    group = obj.spec.group
+    if not group:
+        return [required("spec.group")]
+    wrong = is_dns1123_subdomain(group)
+    if wrong:
+        return [invalid("spec.group", group, ",".join(wrong))]
+    return [] if "." in group else [invalid("spec.group", group, "should be a domain with at least one dot")]
+
+
+def _approval(obj: CustomResourceDefinition) -> Errors:
+    """Groups of Kubernetes itself. Source: validateAPIApproval."""
+    group = obj.spec.group
+    if not group.endswith((".k8s.io", ".kubernetes.io")) or obj.metadata.annotations.get(_APPROVAL):
+        return []
+    detail = (
+        f'protected groups must have approval annotation "{_APPROVAL}", '
+        "see https://github.com/kubernetes/enhancements/pull/1111"
+    )
+    return [required(f"metadata.annotations[{_APPROVAL}]", detail)]
+
+
+def _versions(obj: CustomResourceDefinition) -> Errors:
+    versions = obj.spec.versions
+    shown = _shown(versions)
+    found: Errors = []
+    names = [version.name for version in versions]
+    for i, version in enumerate(versions):
+        place = f"spec.versions[{i}]"
+        wrong = is_dns1035_label(version.name)
+        if wrong:
+            found.append(invalid(f"{place}.name", version.name, ",".join(wrong)))
+        if version.schema is None or version.schema.open_api_v3_schema is None:
+            found.append(required(f"{place}.schema.openAPIV3Schema"))
+    if len(set(names)) != len(names):
+        found.append(invalid("spec.versions", shown, "must contain unique version names"))
+    if sum(version.storage for version in versions) != 1:
+        found.append(invalid("spec.versions", shown, _ONE_STORAGE))
+    alike = len({repr(version.schema) for version in versions}) <= 1
+    for i, version in enumerate(versions):
+        if version.schema is not None and version.schema.open_api_v3_schema is not None:
+            root = "spec.validation" if alike else f"spec.versions[{i}].schema"
+            found += _schema(version.schema.open_api_v3_schema, f"{root}.openAPIV3Schema")
+            if alike:
+                break
+    return found
+
+
+def _shown(versions: list[CustomResourceDefinitionVersion]) -> list[GoStruct] | None:
+    """The versions as the message shows them; what all have alike stands above them in the internal type."""
+    alike = len({repr((v.schema, v.subresources, v.additional_printer_columns)) for v in versions}) <= 1
+    return [
+        GoStruct(
+            {
+                "Name": version.name,
+                "Served": version.served,
+                "Storage": version.storage,
+                "Deprecated": version.deprecated,
+                "DeprecationWarning": version.deprecation_warning,
+                "Schema": None if alike else version.schema,
+                "Subresources": None if alike else version.subresources,
+                "AdditionalPrinterColumns": None if alike else version.additional_printer_columns or None,
+                "SelectableFields": None if alike else version.selectable_fields or None,
+            }
+        )
+        for version in versions
+    ] or None
+
+
+def _names(obj: CustomResourceDefinition) -> Errors:
+    """Source: ValidateCustomResourceDefinitionNames, validateCustomResourceDefinitionNames."""
+    names = obj.spec.names
+    found: Errors = []
+    for name, value in (
+        ("plural", names.plural),
+        ("singular", names.singular),
+        ("kind", names.kind),
+        ("listKind", names.list_kind),
+    ):
+        place = f"spec.names.{name}"
+        if not value:
+            found.append(required(place))
+            continue
+        mixed = name in ("kind", "listKind")
+        wrong = is_dns1035_label(value.lower() if mixed else value)
+        if wrong:
+            text = ",".join(wrong)
+            prefix = "may have mixed case, but should otherwise match: " if mixed else ""
+            found.append(invalid(place, value, prefix + text))
+    for i, short in enumerate(names.short_names):
+        found += each(f"spec.names.shortNames[{i}]", short, is_dns1035_label(short))
+    if names.kind and names.kind == names.list_kind:
+        found.append(invalid("spec.names.listKind", names.list_kind, "kind and listKind may not be the same"))
+    for i, category in enumerate(names.categories):
+        found += each(f"spec.names.categories[{i}]", category, is_dns1035_label(category))
+    return found
+
+
+def _schema(schema: Mapping[str, Any], field: str) -> Errors:
+    """Every part of a schema has a type. Source: validateStructuralInvariants."""
+    kind = schema.get("type")
+    if not kind:
+        return [required(f"{field}.type", "must not be empty at the root")]
+    if kind != "object":
+        return [invalid(f"{field}.type", kind, "must be object at the root")]
+    return _parts(schema, field)
+
+
+def _parts(schema: Mapping[str, Any], field: str) -> Errors:
+    found: Errors = []
+    kind = schema.get("type")
+    if isinstance(kind, str) and kind and kind not in TYPES:
+        found.append(not_supported(f"{field}.type", kind, TYPES))
+    if "properties" in schema and schema.get("additionalProperties"):
+        found.append(
+            forbidden(f"{field}.additionalProperties", "additionalProperties and properties are mutual exclusive")
+        )
+    properties = schema.get("properties")
+    for name, part in properties.items() if isinstance(properties, Mapping) else ():
+        if isinstance(part, Mapping):
+            place = f"{field}.properties[{name}]"
+            found += _typed(part, place, "must not be empty for specified object fields") + _parts(part, place)
+    items = schema.get("items")
+    if kind == "array" and items is None:
+        found.append(required(f"{field}.items", "must be specified"))
+    if isinstance(items, Mapping):
+        place = f"{field}.items"
+        found += _typed(items, place, "must not be empty for specified array items") + _parts(items, place)
+    more = schema.get("additionalProperties")
+    if isinstance(more, Mapping):
+        place = f"{field}.additionalProperties"
+        found += _typed(more, place, "must not be empty for specified object fields") + _parts(more, place)
+    return found
+
+
+def _typed(part: Mapping[str, Any], field: str, detail: str) -> Errors:
+    free = part.get("x-kubernetes-int-or-string") or part.get("x-kubernetes-preserve-unknown-fields")
+    return [] if part.get("type") or free else [required(f"{field}.type", detail)]
+
+
+def validate_custom_resource_definition_update(new: CustomResourceDefinition, old: CustomResourceDefinition) -> Errors:
+    """Scope and kind stay. Source: ValidateCustomResourceDefinitionUpdate."""
+    found = validate_object_meta_update(new.metadata, old.metadata) + validate_custom_resource_definition(new)
+    for name, value, before in (("scope", new.spec.scope, old.spec.scope), ("group", new.spec.group, old.spec.group)):
+        if value != before:
+            found.append(invalid(f"spec.{name}", value, "field is immutable"))
+    return found

@@ -1,0 +1,141 @@
+"""Nodes, and the small objects around them: Leases, RuntimeClasses.
+
+Source: pkg/apis/core/validation ValidateNode, validateNodeTaints; pkg/apis/coordination/validation;
+pkg/apis/node/validation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kitlib.api.coordination import Lease, RuntimeClass
+from kitlib.api.core import Node, Taint
+from kitlib.api.validation.fields import (
+    Errors,
+    duplicate,
+    each,
+    forbidden,
+    invalid,
+    not_supported,
+    required,
+    validate_immutable_field,
+)
+from kitlib.api.validation.names import is_dns1123_label, is_valid_cidr, is_valid_label_value, parse_cidr
+from kitlib.api.validation.object_meta import (
+    validate_label_name,
+    validate_labels,
+    validate_object_meta,
+    validate_object_meta_update,
+)
+from kitlib.api.validation.resources import validate_overhead, validate_resource_quantity_value
+from kitlib.api.validation.scheduling import EFFECTS, validate_tolerations
+
+
+def validate_node(node: Node) -> Errors:
+    """Source: ValidateNode."""
+    found = validate_object_meta(node.metadata, namespaced=False)
+    found += validate_node_taints(node.spec.taints, "metadata.taints")
+    found += _resources(node)
+    networks = pod_cidrs(node)
+    for i, text in enumerate(networks):
+        found += each(f"spec.podCIDRs[{i}]", text, is_valid_cidr(text))
+    if len(networks) > 1:
+        versions = {network.version for network in map(parse_cidr, networks) if network is not None}
+        if len(versions) < 2 or len(networks) > 2:
+            detail = "may specify no more than one CIDR for each IP family"
+            found.append(invalid("spec.podCIDRs", networks, detail))
+        for i, text in enumerate(networks):
+            if text in networks[:i]:
+                found.append(duplicate(f"spec.podCIDRs[{i}]", text))
+    return found
+
+
+def pod_cidrs(node: Node) -> list[str]:
+    """The networks of its pods, in either field. Source: Convert_v1_NodeSpec_To_core_NodeSpec."""
+    return node.spec.pod_cidrs or ([node.spec.pod_cidr] if node.spec.pod_cidr else [])
+
+
+def _resources(node: Node) -> Errors:
+    """Source: ValidateNodeResources."""
+    found: Errors = []
+    for which, amounts in (("capacity", node.status.capacity), ("allocatable", node.status.allocatable)):
+        for name, quantity in amounts.items():
+            found += validate_resource_quantity_value(name, quantity, f"status.{which}.{name}")
+    return found
+
+
+def validate_node_taints(taints: Sequence[Taint], field: str) -> Errors:
+    """Source: validateNodeTaints."""
+    found: Errors = []
+    seen: set[tuple[str, str]] = set()
+    for i, taint in enumerate(taints):
+        place = f"{field}[{i}]"
+        found += validate_label_name(taint.key, f"{place}.key")
+        wrong = is_valid_label_value(taint.value)
+        if wrong:
+            found.append(invalid(f"{place}.value", taint.value, ";".join(wrong)))
+        if not taint.effect:
+            found.append(required(f"{place}.effect"))
+        elif taint.effect not in EFFECTS:
+            found.append(not_supported(f"{place}.effect", taint.effect, EFFECTS))
+        if (taint.key, taint.effect) in seen:
+            found.append(duplicate(place, taint, "taints must be unique by key and effect pair"))
+        seen.add((taint.key, taint.effect))
+    return found
+
+
+def validate_node_update(new: Node, old: Node) -> Errors:
+    """Networks and provider stay once they are set. Source: ValidateNodeUpdate."""
+    found = validate_object_meta_update(new.metadata, old.metadata) + _resources(new)
+    before = pod_cidrs(old)
+    if before and pod_cidrs(new) != before:
+        detail = 'node updates may not change podCIDR except from "" to valid'
+        found.append(forbidden("spec.podCIDRs", detail))
+    if old.spec.provider_id and new.spec.provider_id != old.spec.provider_id:
+        detail = 'node updates may not change providerID except from "" to valid'
+        found.append(forbidden("spec.providerID", detail))
+    found += validate_node_taints(new.spec.taints, "metadata.taints")
+    if new.spec.external_id != old.spec.external_id:
+        found.append(forbidden("spec.externalID", "may not be updated"))
+    return found
+
+
+def validate_lease(obj: Lease) -> Errors:
+    """Source: ValidateLease, ValidateLeaseSpec."""
+    return validate_object_meta(obj.metadata, namespaced=True) + _lease_spec(obj)
+
+
+def _lease_spec(obj: Lease) -> Errors:
+    spec = obj.spec
+    found: Errors = []
+    if spec.lease_duration_seconds is not None and spec.lease_duration_seconds <= 0:
+        found.append(invalid("spec.leaseDurationSeconds", spec.lease_duration_seconds, "must be greater than 0"))
+    if spec.lease_transitions is not None and spec.lease_transitions < 0:
+        detail = "must be greater than or equal to 0"
+        found.append(invalid("spec.leaseTransitions", spec.lease_transitions, detail))
+    if spec.preferred_holder and not spec.strategy:
+        found.append(forbidden("spec.preferredHolder", "may only be specified when `strategy` is defined"))
+    return found
+
+
+def validate_lease_update(new: Lease, old: Lease) -> Errors:
+    """Source: ValidateLeaseUpdate."""
+    return validate_object_meta_update(new.metadata, old.metadata) + _lease_spec(new)
+
+
+def validate_runtime_class(obj: RuntimeClass) -> Errors:
+    """Source: ValidateRuntimeClass."""
+    found = validate_object_meta(obj.metadata, namespaced=False)
+    found += each("handler", obj.handler, is_dns1123_label(obj.handler))
+    if obj.overhead is not None:
+        found += validate_overhead(obj.overhead.pod_fixed, "overhead.podFixed")
+    if obj.scheduling is not None:
+        found += validate_labels(obj.scheduling.node_selector, "scheduling.nodeSelector")
+        found += validate_tolerations(obj.scheduling.tolerations, "scheduling.tolerations")
+    return found
+
+
+def validate_runtime_class_update(new: RuntimeClass, old: RuntimeClass) -> Errors:
+    """Source: ValidateRuntimeClassUpdate."""
+    found = validate_object_meta_update(new.metadata, old.metadata)
+    return found + validate_immutable_field(new.handler, old.handler, "handler")

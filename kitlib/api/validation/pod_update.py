@@ -1,0 +1,157 @@
+"""A change of a pod: image, deadline, tolerations, gates; and what a gated pod may narrow.
+
+Source: pkg/apis/core/validation ValidatePodUpdate, validateNodeAffinityMutation, validateOnlyAddedTolerations.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kitlib.api.core import NodeSelectorTerm, Pod
+from kitlib.api.serialize import deepcopy, to_dict
+from kitlib.api.validation.fields import Errors, forbidden, invalid
+from kitlib.api.validation.object_meta import validate_object_meta_update
+from kitlib.api.validation.pod import validate_pod_metadata_and_spec
+
+IMMUTABLE = (
+    "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,"
+    "`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),"
+    "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
+)
+_ONLY_ADDITIONS = "only additions are allowed (no mutations or deletions)"
+
+
+def validate_pod_update(new: Pod, old: Pod) -> Errors:
+    """What is wrong with changing `old` into `new`; both defaulted.
+
+    Source: ValidatePodUpdate.
+    """
+    found = validate_object_meta_update(new.metadata, old.metadata) + validate_pod_metadata_and_spec(new)
+    if found:
+        return found
+    found += _gates(new, old)
+    found += _deadline(new, old)
+    found += _tolerations(new, old)
+    if len(new.spec.containers) != len(old.spec.containers):
+        return [*found, forbidden("spec.containers", "pod updates may not add or remove containers")]
+    if len(new.spec.init_containers) != len(old.spec.init_containers):
+        return [*found, forbidden("spec.initContainers", "pod updates may not add or remove containers")]
+    munged = _with_allowed_changes(new, old)
+    if old.spec.scheduling_gates:
+        found += _while_gated(munged, new, old)
+    if to_dict(munged.spec) != to_dict(old.spec):
+        changed = _changed(to_dict(munged.spec), to_dict(old.spec), "spec")
+        found.append(forbidden("spec", f"{IMMUTABLE}\nchanged: {', '.join(changed)}"))
+    return found
+
+
+def _gates(new: Pod, old: Pod) -> Errors:
+    """Gates can be taken away, never added. Source: validateSchedulingGates on update."""
+    before = {gate.name for gate in old.spec.scheduling_gates}
+    return [
+        forbidden(
+            f"spec.schedulingGates[{i}].name",
+            f"only deletion is allowed, but found new scheduling gate '{gate.name}'",
+        )
+        for i, gate in enumerate(new.spec.scheduling_gates)
+        if gate.name not in before
+    ]
+
+
+def _deadline(new: Pod, old: Pod) -> Errors:
+    """It can be set, and made shorter."""
+    field, after, before = (
+        "spec.activeDeadlineSeconds",
+        new.spec.active_deadline_seconds,
+        old.spec.active_deadline_seconds,
+    )
+    if before is None or after == before:
+        return []
+    if after is None:
+        return [invalid(field, None, "must not update from a positive integer to nil value")]
+    if after > before:
+        return [invalid(field, after, "must be less than or equal to previous value")]
+    return []
+
+
+def _tolerations(new: Pod, old: Pod) -> Errors:
+    """Only additions, and longer or shorter tolerationSeconds. Source: validateOnlyAddedTolerations."""
+
+    def key(one: Any) -> tuple[str, ...]:
+        return one.key, one.operator, one.value, one.effect
+
+    there = {key(one) for one in new.spec.tolerations}
+    if all(key(one) in there for one in old.spec.tolerations):
+        return []
+    return [forbidden("spec.tolerations", "existing toleration can not be modified except its tolerationSeconds")]
+
+
+def _with_allowed_changes(new: Pod, old: Pod) -> Pod:
+    """A copy of `new` in which everything that may change is as in `old`."""
+    munged = deepcopy(new)
+    for which in ("containers", "init_containers"):
+        for mine, theirs in zip(getattr(munged.spec, which), getattr(old.spec, which), strict=True):
+            mine.image = theirs.image
+    munged.spec.active_deadline_seconds = old.spec.active_deadline_seconds
+    munged.spec.tolerations = old.spec.tolerations
+    munged.spec.scheduling_gates = old.spec.scheduling_gates
+    if (old.spec.termination_grace_period_seconds or 0) < 0 and munged.spec.termination_grace_period_seconds == 1:
+        munged.spec.termination_grace_period_seconds = old.spec.termination_grace_period_seconds
+    return munged
+
+
+def _while_gated(munged: Pod, new: Pod, old: Pod) -> Errors:
+    """A gated pod's node selector and node affinity may become narrower. Source: KEP-3838."""
+    found: Errors = []
+    selector = new.spec.node_selector
+    if not old.spec.node_selector.items() <= selector.items():
+        detail = "only additions to spec.nodeSelector are allowed (no mutations or deletions)"
+        found.append(invalid("spec.nodeSelector", selector or None, detail))
+    munged.spec.node_selector = old.spec.node_selector
+    before = old.spec.affinity and old.spec.affinity.node_affinity
+    after = new.spec.affinity and new.spec.affinity.node_affinity
+    if before == after:
+        return found
+    path = "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution"
+    terms = before.required.node_selector_terms if before and before.required else []
+    now = after.required.node_selector_terms if after and after.required else []
+    if terms:
+        if len(now) != len(terms):
+            detail = "no additions/deletions to non-empty NodeSelectorTerms list are allowed"
+            found.append(invalid(f"{path}.nodeSelectorTerms", now or None, detail))
+        else:
+            for i, (wide, narrow) in enumerate(zip(terms, now, strict=True)):
+                if not _narrower(wide, narrow):
+                    found.append(invalid(f"{path}.nodeSelectorTerms[{i}]", narrow, _ONLY_ADDITIONS))
+    munged.spec.affinity = _affinity_as_before(munged, old)
+    return found
+
+
+def _affinity_as_before(munged: Pod, old: Pod) -> Any:
+    """The new affinity with the old node affinity; None where nothing else stands in it and there was none."""
+    now, before = munged.spec.affinity, old.spec.affinity
+    if now is None:
+        return before if before and before.pod_affinity is None and before.pod_anti_affinity is None else None
+    now.node_affinity = before.node_affinity if before else None
+    empty = now.node_affinity is None and now.pod_affinity is None and now.pod_anti_affinity is None
+    return before if empty and before is None else now
+
+
+def _narrower(wide: NodeSelectorTerm, narrow: NodeSelectorTerm) -> bool:
+    """A term with nothing in it matches nothing and must stay; else requirements may only be added, at the end."""
+    if not wide.match_expressions and not wide.match_fields:
+        return not narrow.match_expressions and not narrow.match_fields
+    return (
+        narrow.match_expressions[: len(wide.match_expressions)] == wide.match_expressions
+        and narrow.match_fields[: len(wide.match_fields)] == wide.match_fields
+    )
+
+
+def _changed(new: Any, old: Any, path: str) -> list[str]:
+    """Paths at which two plain values differ."""
+    if isinstance(new, dict) and isinstance(old, dict):
+        found: list[str] = []
+        for key in [*new, *(k for k in old if k not in new)]:
+            found += _changed(new.get(key), old.get(key), f"{path}.{key}")
+        return found
+    return [] if new == old else [path]

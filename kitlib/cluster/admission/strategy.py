@@ -1,0 +1,35 @@
+"""What the API server fills in and drops in a new object before it is validated, besides the defaults.
+
+Source: PrepareForCreate of the strategies in pkg/registry (batch/job, apps/statefulset, core/*).
+"""
+
+from __future__ import annotations
+
+from kitlib.api.apps import StatefulSet
+from kitlib.api.batch import Job
+from kitlib.api.meta import KubeObject, LabelSelector
+
+_CONTROLLER_UID, _JOB_NAME = "batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name"
+
+
+def prepare(obj: KubeObject) -> None:
+    """Make a defaulted object ready for validation, in place; its name and UID are there already."""
+    if isinstance(obj, StatefulSet) and obj.spec.update_strategy.rolling_update is not None:
+        obj.spec.update_strategy.rolling_update.max_unavailable = None  # gate MaxUnavailableStatefulSet
+    if isinstance(obj, Job):
+        _generate_selector(obj)
+
+
+def _generate_selector(job: Job) -> None:
+    """A Job's pods are found by the Job's UID. Source: generateSelectorIfNeeded."""
+    if job.spec.manual_selector:
+        return
+    own = {_CONTROLLER_UID: job.metadata.uid, _JOB_NAME: job.metadata.name}
+    labels = job.spec.template.metadata.labels
+    labels = job.spec.template.metadata.labels = dict(labels)
+    for key, value in own.items():
+        labels.setdefault(key.removeprefix("batch.kubernetes.io/"), value)
+        labels.setdefault(key, value)
+    selector = job.spec.selector = job.spec.selector or LabelSelector()
+    selector.match_labels = {**selector.match_labels}
+    selector.match_labels.setdefault(_CONTROLLER_UID, job.metadata.uid)
