@@ -147,11 +147,13 @@ def run_filter_plugins_with_nominated_pods(
     """
     added = _important((nominated or {}).get(row, ()), info)
     if added:
+        ports = set(context.snapshot.ports[row])
         for other in added:
             context.snapshot.add(other, row)
         status = _fits_now(handle, info, context, row, outcome)
         for other in added:
             context.snapshot.remove(other)
+        context.snapshot.ports[row] = ports
         if not status.ok:
             return status
     return _fits_now(handle, info, context, row, outcome)

@@ -54,6 +54,7 @@ class Context:
         services, replication_controllers, replica_sets, stateful_sets: by which pods are counted as belonging together.
         budgets: PodDisruptionBudgets, for preemption. volumes: claims, volumes, classes and what CSI drivers say.
         claims: of devices, with the devices and their classes.
+        removed: pods that preemption takes away on trial; the snapshot does not hold them.
     """
 
     snapshot: Snapshot
@@ -66,6 +67,7 @@ class Context:
     budgets: Sequence[PodDisruptionBudget] = ()
     volumes: Volumes = field(default_factory=Volumes)
     claims: Claims = field(default_factory=Claims)
+    removed: Sequence[PodInfo] = ()
 
 
 Nominated = Mapping[int, list[PodInfo]]

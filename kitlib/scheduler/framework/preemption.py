@@ -135,7 +135,9 @@ def select_victims_on_node(
     if not lower:
         reason = context.release.text("no_victims").format(node=table.names[row], pod=info.pod.name)
         return Status(Code.UnschedulableAndUnresolvable, (reason,))
-    order = list(table.pods[row].values())
+    order, ports = list(table.pods[row].values()), set(table.ports[row])
+    removed = list(lower)
+    context.removed = removed
     try:
         for other in lower:
             table.remove(other)
@@ -148,16 +150,20 @@ def select_victims_on_node(
         for group, violates in ((violating, True), (others, False)):
             for other in group:
                 table.add(other, row)
+                removed.remove(other)
                 if not run_filter_plugins_with_nominated_pods(handle, info, context, row, outcome, nominated).ok:
                     table.remove(other)
+                    removed.append(other)
                     victims.append(other)
                     violations += violates
         return Candidate(row, table.names[row], in_order(victims, context), violations)
     finally:
+        context.removed = ()
         for other in list(table.pods[row].values()):
             table.remove(other)
         for other in order:
             table.add(other, row)
+        table.ports[row] = ports
 
 
 def in_order(victims: Sequence[PodInfo], context: Context) -> tuple[PodInfo, ...]:

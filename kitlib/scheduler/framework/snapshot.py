@@ -165,8 +165,8 @@ class Snapshot:
         """Take a pod off its row."""
         del self.pods[info.row][info.uid]
         self._count(info, -1)
-        if info.host_ports:
-            self.ports[info.row] = {p for other in self.pods[info.row].values() for p in other.host_ports}
+        # a set, not a count: the port is free then, even if another pod of the node has it. Source: HostPortInfo.Remove
+        self.ports[info.row].difference_update(info.host_ports)
         if info.has_affinity:
             self._count_terms(info, -1)
 

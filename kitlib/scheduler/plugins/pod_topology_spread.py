@@ -122,6 +122,7 @@ class PodTopologySpread(Plugin):
             if not context.release.enabled("KitSpreadHonoursNodeAffinity"):
                 there = np.isin(codes, domains)  # every node of a domain counts, also one that the pod may not use
             found = _count(one, info.pod, context, codes, len(values), there)
+            _follow_removals(one, info.pod, context, codes, there, found)
             least = int(found[domains].min()) if len(domains) else MAX_INT32
             smallest.append(0 if len(domains) < one.min_domains else least)
             counts.append(found)
@@ -258,6 +259,28 @@ def _included(one: Constraint, pod: Pod, context: Context, rows: Rows) -> NDArra
         welcome = [untolerated_taint(t, pod.spec.tolerations, repels_scheduling) is None for t in lists]
         included &= np.array(welcome, np.bool_)[codes[rows]] if lists else True
     return included
+
+
+def _follow_removals(
+    one: Constraint,
+    pod: Pod,
+    context: Context,
+    codes: NDArray[np.int32],
+    there: NDArray[np.bool_],
+    counts: NDArray[np.int64],
+) -> None:
+    """Take pods that preemption removes on trial off the counts, in place, also those that were never counted.
+
+    Counting leaves out terminating pods, and all pods where the selector is empty; the removal asks for neither.
+
+    Source: podtopologyspread/filtering.go updateWithPod.
+    """
+    for other in context.removed:
+        meta = other.pod.metadata
+        uncounted = other.terminating or one.selector.everything
+        meant = meta.namespace == pod.metadata.namespace and one.selector.matches(meta.labels)
+        if uncounted and meant and there[other.row] and codes[other.row] >= 0:
+            counts[codes[other.row]] -= 1
 
 
 def _count(

@@ -31,7 +31,7 @@ class VolumeRestrictions(Plugin):
 
     def pre_filter(self, info: PodInfo, context: Context) -> PreFilterResult:
         disks = [volume for volume in info.pod.spec.volumes if _is_exclusive(volume)]
-        in_use = False
+        in_use = 0
         if context.release.enabled("ReadWriteOncePod"):
             for one in claims_used(info.pod):
                 if one.ephemeral:
@@ -41,7 +41,8 @@ class VolumeRestrictions(Plugin):
                     reason = f'persistentvolumeclaim "{one.name}" not found'
                     return PreFilterResult(status=Status(Code.UnschedulableAndUnresolvable, (reason,), self.name))
                 if ONCE_POD in claim.spec.access_modes:
-                    in_use = in_use or is_pvc_used_by_pods(info.pod.namespace, one.name, context)
+                    in_use += _conflicting_references(info.pod.namespace, one.name, context)
+        in_use = max(in_use, 0)
         if in_use and not context.release.enabled("KitReadWriteOncePodFilters"):
             reason = context.release.text("read_write_once_pod")
             return PreFilterResult(status=Status(Code.UnschedulableAndUnresolvable, (reason,), self.name))
@@ -63,15 +64,24 @@ class VolumeRestrictions(Plugin):
         return found
 
 
+def _conflicting_references(namespace: str, claim: str, context: Context) -> int:
+    """1 where a pod uses the claim, less the pods that preemption removes on trial. Source: conflictingPVCRefCount."""
+    removed = sum(_uses(other, namespace, claim) for other in context.removed)
+    if not removed or not context.release.enabled("KitVolumeRestrictionsTracksPods"):
+        return int(is_pvc_used_by_pods(namespace, claim, context))
+    return 1 - removed
+
+
+def _uses(other: PodInfo, namespace: str, claim: str) -> int:
+    if other.pod.namespace != namespace:
+        return 0
+    return int(any(one.name == claim and not one.ephemeral for one in claims_used(other.pod)))
+
+
 def is_pvc_used_by_pods(namespace: str, claim: str, context: Context) -> bool:
     """Whether a pod on any node uses the claim. Source: StorageInfos().IsPVCUsedByPods."""
-
-    def uses(other: PodInfo) -> int:
-        if other.pod.namespace != namespace:
-            return 0
-        return int(any(one.name == claim and not one.ephemeral for one in claims_used(other.pod)))
-
-    return bool(context.snapshot.counted(("claim", namespace, claim), uses).any())
+    key = ("claim", namespace, claim)
+    return bool(context.snapshot.counted(key, lambda other: _uses(other, namespace, claim)).any())
 
 
 def _is_exclusive(volume: Volume) -> bool:
