@@ -13,10 +13,10 @@ PUBLIC_UNDERSCORES = {
     "_exit",  # os._exit: the way to end a process without its clean-up
 }
 ALLOWED = {
+    ("kitlib/api/re2.py", "_parser"): "the standard library's only parser of regular expressions",
     ("kitlib/charts/quick_start.py", "_not_importable"): "plotly has no public way to leave out an optional import",
     ("kitlib/node/real/engine.py", "_version"): "the Docker SDK negotiates the version of its API there only",
     ("kitlib/node/real/watchdog.py", "_signal"): "the C part of `signal`, which loads a third of the whole",
-    ("kitlib/cluster/control_plane/container/wire.py", "_of"): "the constructor that a pickled Quantity names",
 }
 """(file, name) -> why there is no public one."""
 

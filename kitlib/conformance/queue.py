@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from kitlib.api.clock import VirtualClock
 from kitlib.api.core import Pod
 from kitlib.api.meta import ObjectMeta
 from kitlib.scheduler.framework.events import ASSIGNED_POD_DELETE, EVENTS_BY_LABEL, NODE_ADD
 from kitlib.scheduler.queue.backoff import Backoff
-from kitlib.scheduler.queue.clock import VirtualClock
 from kitlib.scheduler.queue.queued_pod_info import QueuedPod
 from kitlib.scheduler.queue.scheduling_queue import Registrations, SchedulingQueue
 

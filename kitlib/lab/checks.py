@@ -16,12 +16,10 @@ from kitlib.api.errors import KitError, NotFound
 from kitlib.api.meta import KubeObject
 from kitlib.api.serialize import deepcopy
 from kitlib.kubelet.util.cpuset import parse_cpus
+from kitlib.kubelet.util.memory_files import MEMORY_LIMIT, MEMORY_USAGE
 
 UNLIMITED = 2**63 - 1
 """Bytes: no limit."""
-LIMIT = {1: "memory.limit_in_bytes", 2: "memory.max"}
-USAGE = {1: "memory.usage_in_bytes", 2: "memory.current"}
-"""Cgroup version -> the file."""
 CheckFunction = Callable[["Facts"], None]
 ObservedFunction = Callable[[Any], Any]
 
@@ -180,15 +178,15 @@ class Facts:
             Wrong: the pod has no such cgroup (it does not run).
         """
         version = self.tree(pod.spec.node_name).version if pod.spec.node_name else 2
-        found = self.cgroup(pod, LIMIT[version], container)
+        found = self.cgroup(pod, MEMORY_LIMIT[version], container)
         return UNLIMITED if found == "max" else int(found)
 
     def limit_of_all_pods(self, node: str) -> int:
         """The memory limit of the cgroup above all pods of a node: how node allocatable is enforced."""
         tree = self.tree(node)
         top = tree.of_kind("kubepods")[0]
-        value = str(top[LIMIT[tree.version]].value)
-        self._note("cgroup file", f"{top.path}/{LIMIT[tree.version]}", value)
+        value = str(top[MEMORY_LIMIT[tree.version]].value)
+        self._note("cgroup file", f"{top.path}/{MEMORY_LIMIT[tree.version]}", value)
         return UNLIMITED if value == "max" else int(value)
 
     def memory_usage(self, pod: Pod) -> int:
@@ -198,8 +196,8 @@ class Facts:
         tree = self.tree(pod.spec.node_name)
         for cgroup in tree.of_pod(pod.metadata.uid):
             if cgroup.kind == "pod":
-                value = self._cluster.node(pod.spec.node_name).read(cgroup.path, USAGE[tree.version])
-                self._note("cgroup file", f"{cgroup.path}/{USAGE[tree.version]}", value)
+                value = self._cluster.node(pod.spec.node_name).read(cgroup.path, MEMORY_USAGE[tree.version])
+                self._note("cgroup file", f"{cgroup.path}/{MEMORY_USAGE[tree.version]}", value)
                 return int(value)
         return 0
 

@@ -13,10 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from kitlib.api.claims import is_reserved_for, without_users
+from kitlib.api.clock import EPOCH, VirtualClock
 from kitlib.api.core import Node, Pod
 from kitlib.api.devices import ResourceClaim
 from kitlib.api.errors import AlreadyExists, NotFound
@@ -26,12 +27,10 @@ from kitlib.api.serialize import deepcopy
 from kitlib.scheduler.decision import Decision
 from kitlib.scheduler.framework.dra_manager import Known
 from kitlib.scheduler.profile import Profile
-from kitlib.scheduler.queue.clock import VirtualClock
 from kitlib.scheduler.queue.queued_pod_info import pod_key, pod_uid
 from kitlib.scheduler.schedule_one import SchedulingLoop
 from kitlib.scheduler.scheduler import Scheduler
 
-EPOCH = datetime(2026, 1, 5, 8, tzinfo=UTC)
 """What the clock's zero stands for in time stamps."""
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from kitlib.api.core import Node, Pod
+from kitlib.api.core import TERMINAL_PHASES, Node, Pod
 from kitlib.scheduler.framework.dra_manager import Known
 from kitlib.scheduler.framework.events import (
     ASSIGNED_POD,
@@ -24,7 +24,6 @@ from kitlib.scheduler.framework.events import (
     node_change_events,
     pod_change_events,
 )
-from kitlib.scheduler.framework.pod_info import TERMINAL_PHASES
 from kitlib.scheduler.queue.queued_pod_info import pod_key, pod_uid
 from kitlib.scheduler.queue.scheduling_queue import SchedulingQueue
 from kitlib.scheduler.scheduler import Scheduler

@@ -15,7 +15,7 @@ from copy import copy
 from typing import Any
 
 from kitlib.api.apps import ReplicaSet, StatefulSet
-from kitlib.api.core import Namespace, Node, Pod, ReplicationController, Service
+from kitlib.api.core import TERMINAL_PHASES, Namespace, Node, Pod, ReplicationController, Service
 from kitlib.api.errors import KitError
 from kitlib.api.policy import PodDisruptionBudget
 from kitlib.api.release import Release
@@ -27,7 +27,7 @@ from kitlib.scheduler.framework.dra_manager import Claims
 from kitlib.scheduler.framework.filtering import find_nodes_that_pass_filters
 from kitlib.scheduler.framework.framework import commit_post_filter, enabled_at, run_post_filter_plugins
 from kitlib.scheduler.framework.plugin import Context
-from kitlib.scheduler.framework.pod_info import TERMINAL_PHASES, PodInfo
+from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.scoring import ScoreError, ScoreOutcome, prioritize_nodes
 from kitlib.scheduler.framework.snapshot import Snapshot
 from kitlib.scheduler.framework.status import SUCCESS, Code, Status

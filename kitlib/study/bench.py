@@ -11,9 +11,10 @@ import statistics
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
+from kitlib.api.clock import EPOCH
 from kitlib.api.core import Node, Pod
 from kitlib.api.errors import KitError
 from kitlib.api.serialize import from_dict
@@ -23,7 +24,6 @@ WORKLOADS = ("basic", "spread", "antiaffinity", "preempt")
 SIZES = (100, 1000, 5000)
 PODS = 1000
 HOSTNAME, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
-START = datetime(2026, 1, 5, 8, 0, 0, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ def _low(i: int, size: int) -> Pod:
     made: Pod = from_dict(
         {"metadata": meta, "spec": {"nodeName": f"node-{i % size:05d}", "containers": [container], "priority": 0}}, Pod
     )
-    made.status.start_time = START + timedelta(seconds=i)
+    made.status.start_time = EPOCH + timedelta(seconds=i)
     return made
 
 

@@ -1,7 +1,7 @@
 """The limit is higher in every cgroup that counts, and nobody restarted the container."""
 
+from kitlib.kubelet.util.memory_files import MEMORY_LIMIT
 from kitlib.lab import Checks, Experiment, Facts
-from kitlib.lab.checks import LIMIT
 
 checks = Checks()
 WANTED = 512 * 2**20
@@ -18,7 +18,7 @@ def raised(facts: Facts) -> None:
         hint="the import is 90% done: it must not start again. lab.reset() gives the first one back",
     )
     own, container = facts.memory_limit(pod), facts.memory_limit(pod, "import")
-    file = LIMIT[facts.tree(pod.spec.node_name).version]
+    file = MEMORY_LIMIT[facts.tree(pod.spec.node_name).version]
     facts.expect(
         container >= WANTED,
         found=f"{file} of the container {container}",
@@ -50,7 +50,7 @@ def spec(facts: Facts) -> None:
 @checks.observed("reverts", at_start=True)
 def reverts(facts: Experiment) -> str:
     pod = facts.pod("import")
-    facts.write_cgroup(pod, LIMIT[facts.tree(pod.spec.node_name).version], str(WANTED))
+    facts.write_cgroup(pod, MEMORY_LIMIT[facts.tree(pod.spec.node_name).version], str(WANTED))
     facts.let_pass(600)
     after = facts.pod("import")
     if after.status.container_statuses[0].restart_count:

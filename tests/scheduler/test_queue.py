@@ -2,12 +2,12 @@
 
 import pytest
 
+from kitlib.api.clock import VirtualClock
 from kitlib.api.core import Pod, PodSchedulingGate
 from kitlib.api.meta import ObjectMeta
 from kitlib.conformance.queue import HINTS
 from kitlib.scheduler.framework.events import NODE_ADD, ClusterEvent
 from kitlib.scheduler.plugins.scheduling_gates import SchedulingGates
-from kitlib.scheduler.queue.clock import VirtualClock
 from kitlib.scheduler.queue.scheduling_queue import SchedulingQueue
 
 

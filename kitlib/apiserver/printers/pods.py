@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from kitlib.api.core import TERMINAL_PHASES
 from kitlib.api.duration import human_duration
 from kitlib.apiserver.printers.text import Object, conditions, created, parse_time
-
-_TERMINAL = ("Succeeded", "Failed")
 
 
 def print_pod(pod: Object, now: datetime) -> list[Any]:
@@ -43,7 +42,7 @@ def print_pod(pod: Object, now: datetime) -> list[Any]:
     if meta.get("deletionTimestamp"):
         if status.get("reason") == "NodeLost":
             reason = "Unknown"
-        elif status.get("phase") not in _TERMINAL:
+        elif status.get("phase") not in TERMINAL_PHASES:
             reason = "Terminating"
 
     since = f" ({human_duration((now - last).total_seconds())} ago)" if restarts and last is not None else ""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kitlib.api.core import Pod
+from kitlib.api.core import TERMINAL_PHASES, Pod
 from kitlib.api.errors import Forbidden, InternalError, TooManyRequests
 from kitlib.api.meta import Condition
 from kitlib.api.policy import PodDisruptionBudget, with_disruption_allowed
@@ -49,7 +49,7 @@ def evict(api: APIServer, name: str, namespace: str) -> None:
 
 def _can_ignore_budgets(pod: Pod) -> bool:
     """Pods that do not run, or are being deleted, count for no budget. Source: canIgnorePDB."""
-    return pod.status.phase in ("Succeeded", "Failed", "Pending") or pod.metadata.deletion_timestamp is not None
+    return pod.status.phase in (*TERMINAL_PHASES, "Pending") or pod.metadata.deletion_timestamp is not None
 
 
 def _is_unhealthy_and_free(pod: Pod, budget: PodDisruptionBudget) -> bool:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kitlib.api.core import (
+    TERMINAL_PHASES,
     PersistentVolumeClaim,
     Pod,
     PodAffinityTerm,
@@ -185,7 +186,7 @@ def _crosses_namespaces(pod: Pod) -> bool:
 
 
 def _counts(pod: Pod) -> bool:
-    return pod.status.phase not in ("Failed", "Succeeded")
+    return pod.status.phase not in TERMINAL_PHASES
 
 
 def _pod_usage(pod: Pod) -> ResourceList:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from kitlib.api.core import Pod, PodTemplateSpec
+from kitlib.api.core import TERMINAL_PHASES, Pod, PodTemplateSpec
 from kitlib.api.errors import Forbidden, KitError, NotFound
 from kitlib.api.meta import Condition, KubeObject, ObjectMeta, OwnerReference
 from kitlib.api.numbers import IntOrString
@@ -20,19 +20,18 @@ from kitlib.cluster.admission.apiserver import APIServer
 from kitlib.cluster.controllers.controller import Controller
 from kitlib.cluster.store.store import SUFFIX_ALPHABET
 
-TERMINATED = ("Succeeded", "Failed")
 SLOW_START_INITIAL_BATCH_SIZE = 1
 _OFFSET, _PRIME = 2166136261, 16777619
 
 
 def is_active(pod: Pod) -> bool:
     """Whether the pod counts: neither finished nor being deleted. Source: IsPodActive."""
-    return pod.status.phase not in TERMINATED and pod.metadata.deletion_timestamp is None
+    return pod.status.phase not in TERMINAL_PHASES and pod.metadata.deletion_timestamp is None
 
 
 def is_terminating(pod: Pod) -> bool:
     """Whether the pod is being deleted and has not finished. Source: IsPodTerminating."""
-    return pod.status.phase not in TERMINATED and pod.metadata.deletion_timestamp is not None
+    return pod.status.phase not in TERMINAL_PHASES and pod.metadata.deletion_timestamp is not None
 
 
 def condition_of(pod: Pod, kind: str) -> Condition | None:

@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from kitlib.api.core import Node, Pod
+from kitlib.api.core import TERMINAL_PHASES, Node, Pod
 from kitlib.cluster.controllers.controller import Controller, Handler, Key
-from kitlib.cluster.controllers.controller_utils import TERMINATED
 from kitlib.cluster.controllers.informers import Change
 from kitlib.cluster.controllers.tainteviction import mark_disruption_target
 
@@ -51,6 +50,6 @@ class PodGCController(Controller):
             return
         if self.api.store.find(Node, pod.spec.node_name, copy=False) is not None:
             return
-        if pod.status.phase not in TERMINATED:
+        if pod.status.phase not in TERMINAL_PHASES:
             mark_disruption_target(self, pod, "DeletionByPodGC", "PodGC: node no longer exists")
         self.api.delete(Pod, pod.name, pod.namespace)

@@ -17,6 +17,7 @@ from kitlib.kubelet.cm.cgroup_tree import NO_REASON, UNLIMITED_V1, CgroupFile, R
 from kitlib.kubelet.cm.container_config import LinuxContainerResources
 from kitlib.kubelet.cm.conversions import DEFAULT_WEIGHT, QUOTA_PERIOD, SHARES_PER_CPU
 from kitlib.kubelet.config.machine import huge_page_unit
+from kitlib.kubelet.util.memory_files import MEMORY_LIMIT
 
 Why = Mapping[str, Reason]
 """Reasons by what they explain: "cpu", "quota", "memory", "swap", "pids", "hugepages", "cpuset", or a v2 file."""
@@ -46,7 +47,7 @@ def kubelet_files(
         made.append(_weight(config.cpu_shares, config.cpu_weight or 1, version, reasons.get("cpu", NO_REASON)))
     made += _bandwidth(config.cpu_quota, config.cpu_period, version, reasons.get("quota", NO_REASON))
     if config.memory is not None:
-        name = "memory.limit_in_bytes" if version == 1 else "memory.max"
+        name = MEMORY_LIMIT[version]
         made.append(CgroupFile(name, _limit(config.memory, version), reasons.get("memory", NO_REASON)))
     if config.pids_limit is not None:
         pids = "max" if config.pids_limit < 0 else str(config.pids_limit)
@@ -86,7 +87,7 @@ def runtime_files(
         quota = resources.cpu_quota or None
         made += _bandwidth(quota, resources.cpu_period, version, reasons.get("quota", NO_REASON))
     if resources.memory_limit:
-        name = "memory.limit_in_bytes" if version == 1 else "memory.max"
+        name = MEMORY_LIMIT[version]
         made.append(CgroupFile(name, str(resources.memory_limit), reasons.get("memory", NO_REASON)))
     if version == 1 and resources.memory_swap_limit:
         swap = str(resources.memory_swap_limit)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from kitlib.api.core import Container, ContainerStatus, Pod, ResourceList, ResourceRequirements
+from kitlib.api.core import TERMINAL_PHASES, Container, ContainerStatus, Pod, ResourceList, ResourceRequirements
 from kitlib.api.meta import Condition
 from kitlib.api.podresources import pod_limits, pod_requests
 from kitlib.api.release import Release
@@ -138,7 +138,7 @@ def _containers_ready(
     pod: Pod, phase: str, inits: Sequence[ContainerStatus], mains: Sequence[ContainerStatus]
 ) -> Condition:
     """Source: GenerateContainersReadyCondition."""
-    if phase in ("Succeeded", "Failed"):
+    if phase in TERMINAL_PHASES:
         reason = "PodCompleted" if phase == "Succeeded" else "PodFailed"
         return Condition(type=CONTAINERS_READY, status="False", reason=reason)
     sidecars = {one.name for one in pod.spec.init_containers if is_restartable_init(one)}

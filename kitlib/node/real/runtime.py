@@ -29,6 +29,7 @@ from kitlib.kubelet.eviction.thresholds import Observation
 from kitlib.kubelet.images.container_gc import DeadContainer
 from kitlib.kubelet.images.image_gc import Image
 from kitlib.kubelet.loop.interfaces import ContainerProblem, Ended, Usage
+from kitlib.kubelet.util.memory_files import MEMORY_USAGE
 from kitlib.node.common.workload import WorkloadError
 from kitlib.node.real import mounts, not_granted, oci, spawn
 from kitlib.node.real.cgroupfs import RealCgroupFS
@@ -309,7 +310,7 @@ class CrunRuntime:
         """
         v1 = self.cgroups.version == 1
         try:
-            usage = int(self.cgroups.read(path, "memory.usage_in_bytes" if v1 else "memory.current"))
+            usage = int(self.cgroups.read(path, MEMORY_USAGE[self.cgroups.version]))
             stat = dict(line.split() for line in self.cgroups.read(path, "memory.stat").splitlines())
         except (KitError, ValueError):
             return 0, 0, 0

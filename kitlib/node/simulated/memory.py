@@ -18,6 +18,7 @@ from functools import lru_cache
 from typing import Protocol
 
 from kitlib.kubelet.cm.cgroup_tree import UNLIMITED_V1
+from kitlib.kubelet.util.memory_files import MEMORY_LIMIT
 from kitlib.node.simulated.cgroupfs import SimulatedCgroupFS
 
 BATCH = 64 * 4096
@@ -122,7 +123,7 @@ class Ledger:
         """Bytes that a cgroup may use; None = no limit. The root's is the machine's memory."""
         if path == "/":
             return self._machine_memory
-        return self._figure(path, "memory.limit_in_bytes" if self._cgroups.version == 1 else "memory.max")
+        return self._figure(path, MEMORY_LIMIT[self._cgroups.version])
 
     def high(self, path: str) -> int | None:
         """Bytes above which whoever asks for more is slowed down; None = never."""

@@ -26,8 +26,6 @@ _NON_MISSING: ResourceList = {
 }
 Amounts = dict[str, int]
 """Resource -> milli-CPU of CPU, whole units of everything else."""
-TERMINAL_PHASES = ("Succeeded", "Failed")
-"""Phases of pods that use no resources any more."""
 HostPort = tuple[str, str, int]
 """Address, protocol, port."""
 

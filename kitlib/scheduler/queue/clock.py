@@ -8,10 +8,6 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from kitlib.api.clock import VirtualClock
-
-__all__ = ["Clock", "VirtualClock"]
-
 
 class Clock(Protocol):
     """What the queue needs of a clock; a node's or a cluster's clock fits as well."""

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from kitlib.api.apps import Deployment, ReplicaSet
-from kitlib.api.core import Pod
+from kitlib.api.core import TERMINAL_PHASES, Pod
 from kitlib.api.meta import LabelSelector
 from kitlib.api.serialize import deepcopy
 from kitlib.cluster.controllers.controller import Controller, Handler, Key
@@ -60,7 +60,7 @@ class DeploymentController(Controller):
     def _on_pod(self, change: Change) -> None:
         """A Recreate Deployment goes on when the last old pod is gone. Source: deletePod."""
         pod = change.new
-        if change.type != "DELETED" and not (isinstance(pod, Pod) and pod.status.phase in ("Succeeded", "Failed")):
+        if change.type != "DELETED" and not (isinstance(pod, Pod) and pod.status.phase in TERMINAL_PHASES):
             return
         reference = controller_of(pod)
         owner = self.informers.get(reference.uid) if reference is not None else None

@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kitlib.api.apps import Deployment, ReplicaSet
-from kitlib.api.core import Pod
+from kitlib.api.core import TERMINAL_PHASES, Pod
 from kitlib.cluster.controllers.controller import Controller
-from kitlib.cluster.controllers.controller_utils import TERMINATED
 from kitlib.cluster.controllers.deployment.progress import sync_rollout_status
 from kitlib.cluster.controllers.deployment.sync import Sets, cleanup, scale_replica_set, sync_revision
 from kitlib.cluster.controllers.deployment.util import active_sets, actual_count, is_complete, replicas_of
@@ -37,4 +36,4 @@ def _old_pods_running(controller: Controller, sets: Sets) -> bool:
     if actual_count(sets.old) > 0:
         return True
     pods = (pod for one in sets.old for pod in controller.informers.owned(one, "Pod"))
-    return any(isinstance(pod, Pod) and pod.status.phase not in TERMINATED for pod in pods)
+    return any(isinstance(pod, Pod) and pod.status.phase not in TERMINAL_PHASES for pod in pods)

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from kitlib.api.apps import ControllerRevision, StatefulSet
-from kitlib.api.core import Pod
+from kitlib.api.core import TERMINAL_PHASES, Pod
 from kitlib.cluster.controllers.controller import Controller
-from kitlib.cluster.controllers.controller_utils import TERMINATED, available_in, scaled_value, slow_start_batch
+from kitlib.cluster.controllers.controller_utils import available_in, scaled_value, slow_start_batch
 from kitlib.cluster.controllers.history import template_of
 from kitlib.cluster.controllers.statefulset.pod_control import (
     create_claims,
@@ -110,7 +110,7 @@ class StatefulSetControl:
     def _process_replica(self, pod: Pod) -> bool:
         """Source: processReplica."""
         controller, one = self.controller, self.one
-        if pod.status.phase in TERMINATED:
+        if pod.status.phase in TERMINAL_PHASES:
             if pod.metadata.deletion_timestamp is None:
                 delete_stateful_pod(controller, one, pod)
             return True

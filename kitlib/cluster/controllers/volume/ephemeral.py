@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from kitlib.api.core import PersistentVolumeClaim, Pod, Volume
+from kitlib.api.core import TERMINAL_PHASES, PersistentVolumeClaim, Pod, Volume
 from kitlib.api.errors import KitError
 from kitlib.api.meta import ObjectMeta
 from kitlib.api.serialize import deepcopy
 from kitlib.cluster.controllers.controller import Controller, Handler, Key, Retry
-from kitlib.cluster.controllers.controller_utils import TERMINATED, owner_reference
+from kitlib.cluster.controllers.controller_utils import owner_reference
 from kitlib.cluster.controllers.informers import Change
 from kitlib.scheduler.framework.volumes import claim_names, is_for_pod
 
@@ -40,7 +40,7 @@ class EphemeralVolumeController(Controller):
 
     def sync(self, key: Key) -> None:
         pod: Pod | None = self.find(Pod, key)
-        if pod is None or pod.metadata.deletion_timestamp is not None or pod.status.phase in TERMINATED:
+        if pod is None or pod.metadata.deletion_timestamp is not None or pod.status.phase in TERMINAL_PHASES:
             return
         for volume in pod.spec.volumes:
             if volume.ephemeral is not None:

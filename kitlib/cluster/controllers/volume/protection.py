@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from kitlib.api.core import PersistentVolume, PersistentVolumeClaim, Pod
+from kitlib.api.core import TERMINAL_PHASES, PersistentVolume, PersistentVolumeClaim, Pod
 from kitlib.cluster.admission.deletion import PV_PROTECTION, PVC_PROTECTION
 from kitlib.cluster.controllers.controller import Controller, Handler, Key
-from kitlib.cluster.controllers.controller_utils import TERMINATED
 from kitlib.cluster.controllers.informers import Change
 from kitlib.scheduler.framework.volumes import claim_names
 
@@ -30,7 +29,11 @@ class ClaimProtectionController(Controller):
 
     def _on_pod(self, change: Change) -> None:
         pod = change.new
-        if isinstance(pod, Pod) and pod.spec.volumes and (change.type == "DELETED" or pod.status.phase in TERMINATED):
+        if (
+            isinstance(pod, Pod)
+            and pod.spec.volumes
+            and (change.type == "DELETED" or pod.status.phase in TERMINAL_PHASES)
+        ):
             for name in claim_names(pod):
                 self.queue.add((pod.namespace, name))
 
@@ -46,7 +49,7 @@ class ClaimProtectionController(Controller):
 
 def _uses(pod: Pod, claim: str) -> bool:
     """Whether a pod that has a node and has not finished uses the claim. Source: podUsesPVC."""
-    return bool(pod.spec.node_name) and pod.status.phase not in TERMINATED and claim in claim_names(pod)
+    return bool(pod.spec.node_name) and pod.status.phase not in TERMINAL_PHASES and claim in claim_names(pod)
 
 
 class VolumeProtectionController(Controller):
