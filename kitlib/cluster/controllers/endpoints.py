@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar, NamedTuple
 
 from kitlib.api.core import (
+    TERMINAL_PHASES,
     EndpointAddress,
     EndpointPort,
     Endpoints,
@@ -26,7 +27,7 @@ from kitlib.api.meta import ObjectMeta
 from kitlib.api.networking import Endpoint, EndpointConditions, EndpointSlice, EndpointSlicePort
 from kitlib.api.serialize import deepcopy
 from kitlib.cluster.controllers.controller import Controller, Handler, Key
-from kitlib.cluster.controllers.controller_utils import TERMINATED, is_ready, owner_reference
+from kitlib.cluster.controllers.controller_utils import is_ready, owner_reference
 from kitlib.cluster.controllers.informers import Change
 
 SERVICE_NAME = "kubernetes.io/service-name"
@@ -69,7 +70,7 @@ class _ServiceController(Controller):
         return [
             pod
             for pod in pods
-            if pod.status.pod_ip and pod.status.phase not in TERMINATED and _selects(service, pod.metadata.labels)
+            if pod.status.pod_ip and pod.status.phase not in TERMINAL_PHASES and _selects(service, pod.metadata.labels)
         ]
 
 

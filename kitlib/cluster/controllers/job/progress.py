@@ -12,8 +12,8 @@ from datetime import datetime
 from typing import NamedTuple
 
 from kitlib.api.batch import Job
-from kitlib.api.core import Pod
-from kitlib.cluster.controllers.controller_utils import TERMINATED, is_active
+from kitlib.api.core import TERMINAL_PHASES, Pod
+from kitlib.cluster.controllers.controller_utils import is_active
 from kitlib.cluster.controllers.job.pods import (
     FINALIZER,
     has_failed,
@@ -70,7 +70,7 @@ class Progress:
         for pod in pods:
             if is_active(pod):
                 made.active.append(pod)
-            elif pod.status.phase not in TERMINATED:
+            elif pod.status.phase not in TERMINAL_PHASES:
                 made.terminating.append(pod)
             if FINALIZER in pod.metadata.finalizers:
                 made._count(job, pod)
