@@ -1,0 +1,72 @@
+"""Owners and dependents: background, foreground and orphan deletion, dangling references, finalizers."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cluster.controllers.builders import hollow, names, pod, workload
+
+
+@pytest.mark.parametrize(
+    ("propagation", "sets", "pods"), [("Background", 0, 0), ("Foreground", 0, 0), ("Orphan", 1, 2)]
+)
+def test_what_stays_of_a_deleted_deployment(propagation, sets, pods):
+    cluster = hollow()
+    cluster.apply([workload("Deployment", replicas=2)])
+    cluster.api.delete("Deployment", "web", "default", propagation=propagation)
+    cluster.settle()
+    assert cluster.list("Deployment") == []
+    assert (len(cluster.list("ReplicaSet")), len(cluster.pods())) == (sets, pods)
+    assert all(not one.metadata.owner_references for one in cluster.list("ReplicaSet"))
+
+
+def test_foreground_deletion_waits_for_dependents_that_are_kept():
+    cluster = hollow()
+    cluster.apply([workload("ReplicaSet", replicas=1)])
+    held = cluster.pods()[0]
+    held.metadata.finalizers = ["example.com/hold"]
+    cluster.api.store.update(held)
+    cluster.api.delete("ReplicaSet", "web", "default", propagation="Foreground")
+    cluster.settle()
+    assert cluster.get("ReplicaSet", "web").metadata.deletion_timestamp is not None
+    cluster.patch("Pod", held.name, {"metadata": {"finalizers": None}})
+    assert cluster.list("ReplicaSet") == [] and cluster.pods() == []
+
+
+def test_a_dependent_with_another_owner_only_loses_the_reference():
+    cluster = hollow()
+    cluster.apply([workload("ReplicaSet", "a", 1), workload("ReplicaSet", "b", 0)])
+    owned = cluster.pods()[0]
+    other = cluster.get("ReplicaSet", "b")
+    reference = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "b", "uid": other.metadata.uid}
+    cluster.patch("Pod", owned.name, {"metadata": {"ownerReferences": [reference]}})
+    cluster.delete("ReplicaSet", "a")
+    assert [ref.name for ref in cluster.pods()[0].metadata.owner_references] == ["b"]
+
+
+def test_pods_of_a_deleted_node_are_deleted():
+    cluster = hollow(2)
+    cluster.apply([pod("a", nodeName="node-1"), pod("b", nodeName="node-2")])
+    cluster.delete("Node", "node-1")
+    assert names(cluster) == ["b"]
+
+
+def test_a_namespace_is_terminating_until_it_is_empty_and_takes_nothing_new():
+    cluster = hollow()
+    cluster.apply([{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}])
+    held = pod("held")
+    held["metadata"] |= {"namespace": "shop", "finalizers": ["example.com/hold"]}
+    cluster.apply([held])
+    cluster.delete("Namespace", "shop")
+    namespace = cluster.get("Namespace", "shop")
+    assert namespace.status["phase"] == "Terminating"
+    remaining = next(one for one in namespace.status["conditions"] if one["type"] == "NamespaceContentRemaining")
+    assert remaining["message"] == "Some resources are remaining: pods. has 1 resource instances"
+    late = pod("late")
+    late["metadata"]["namespace"] = "shop"
+    with pytest.raises(
+        Exception, match="unable to create new content in namespace shop because it is being terminated"
+    ):
+        cluster.create(late)
+    cluster.patch("Pod", "held", {"metadata": {"finalizers": None}}, "shop")
+    assert "shop" not in {one.name for one in cluster.list("Namespace")}

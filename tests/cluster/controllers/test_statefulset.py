@@ -1,0 +1,108 @@
+"""StatefulSets: order, partition, OnDelete, ordinals, claims and their retention."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cluster.controllers.builders import hollow, image, names, told, workload
+
+CLAIM = {
+    "metadata": {"name": "data"},
+    "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
+}
+CLASS = {
+    "apiVersion": "storage.k8s.io/v1",
+    "kind": "StorageClass",
+    "metadata": {"name": "local", "annotations": {"storageclass.kubernetes.io/is-default-class": "true"}},
+    "provisioner": "kitlib.example/hostpath",
+}
+
+
+def images(cluster) -> dict[str, str]:
+    return {one.name: one.spec.containers[0].image for one in cluster.pods()}
+
+
+@pytest.mark.parametrize(
+    ("strategy", "updated"),
+    [
+        ({"type": "RollingUpdate", "rollingUpdate": {"partition": 2}}, {"db-2"}),
+        ({"type": "RollingUpdate"}, {"db-0", "db-1", "db-2"}),
+        ({"type": "OnDelete"}, set()),
+    ],
+)
+def test_which_pods_a_new_template_replaces(strategy, updated):
+    cluster = hollow()
+    cluster.apply([workload("StatefulSet", "db", 3, updateStrategy=strategy)])
+    cluster.patch("StatefulSet", "db", image(2))
+    assert {name for name, found in images(cluster).items() if found == "app:2"} == updated
+    status = cluster.get("sts", "db").status
+    assert status.get("updatedReplicas", 0) == len(updated)
+    assert (status["currentRevision"] == status["updateRevision"]) == (len(updated) == 3)
+
+
+def test_with_on_delete_a_deleted_pod_comes_back_new():
+    cluster = hollow()
+    cluster.apply([workload("StatefulSet", "db", 2, updateStrategy={"type": "OnDelete"})])
+    cluster.patch("StatefulSet", "db", image(2))
+    cluster.delete("Pod", "db-0")
+    assert images(cluster) == {"db-0": "app:2", "db-1": "app:1"}
+
+
+def test_a_deleted_pod_below_the_partition_comes_back_old():
+    cluster = hollow()
+    rolling = {"type": "RollingUpdate", "rollingUpdate": {"partition": 1}}
+    cluster.apply([workload("StatefulSet", "db", 2, updateStrategy=rolling)])
+    cluster.patch("StatefulSet", "db", image(2))
+    cluster.delete("Pod", "db-0")
+    assert images(cluster) == {"db-0": "app:1", "db-1": "app:2"}
+
+
+def test_ordinals_start_where_they_should_and_pods_go_from_the_highest():
+    cluster = hollow()
+    cluster.apply([workload("StatefulSet", "db", 3, ordinals={"start": 5})])
+    assert names(cluster) == ["db-5", "db-6", "db-7"]
+    cluster.scale("StatefulSet", "db", 1)
+    assert names(cluster) == ["db-5"]
+    assert [m for r, m in told(cluster, "StatefulSet") if r == "SuccessfulDelete"] == [
+        "Delete Pod db-7 in StatefulSet db successful",
+        "Delete Pod db-6 in StatefulSet db successful",
+    ]
+
+
+def test_a_rollout_makes_a_revision_and_going_back_uses_the_old_one():
+    cluster = hollow()
+    cluster.apply([workload("StatefulSet", "db", 1)])
+    cluster.patch("StatefulSet", "db", image(2))
+    cluster.patch("StatefulSet", "db", image(1))
+    revisions = cluster.list("ControllerRevision")
+    assert sorted(one.revision for one in revisions) == [2, 3]
+
+
+def test_claims_are_made_bound_and_kept():
+    cluster = hollow()
+    cluster.apply([CLASS, workload("StatefulSet", "db", 2, volumeClaimTemplates=[CLAIM])])
+    assert {one.name: one.status.phase for one in cluster.list("pvc")} == {"data-db-0": "Bound", "data-db-1": "Bound"}
+    assert cluster.pod("db-1").spec.volumes[0].persistent_volume_claim.claim_name == "data-db-1"
+    cluster.delete("StatefulSet", "db")
+    assert not cluster.pods() and len(cluster.list("pvc")) == 2
+
+
+@pytest.mark.parametrize(
+    ("policy", "after_scaling", "after_deleting"),
+    [
+        ({"whenScaled": "Retain", "whenDeleted": "Delete"}, 2, 0),
+        ({"whenScaled": "Delete", "whenDeleted": "Retain"}, 1, 1),
+        ({"whenScaled": "Delete", "whenDeleted": "Delete"}, 1, 0),
+    ],
+)
+def test_claims_go_when_the_retention_policy_says_so(policy, after_scaling, after_deleting):
+    cluster = hollow()
+    claims = {"volumeClaimTemplates": [CLAIM], "persistentVolumeClaimRetentionPolicy": policy}
+    cluster.apply([CLASS, workload("StatefulSet", "db", 2, **claims)])
+    cluster.scale("StatefulSet", "db", 1)
+    assert len(cluster.list("pvc")) == after_scaling
+    cluster.delete("StatefulSet", "db")
+    if policy["whenScaled"] == "Retain":
+        assert {one.name for one in cluster.list("pvc")} <= {"data-db-1"}, "the scaled-down pod's claim was kept"
+    else:
+        assert len(cluster.list("pvc")) == after_deleting

@@ -1,0 +1,129 @@
+"""Claims and volumes: binding, delayed binding, provisioning, protection, reclaiming, ephemeral volumes."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cluster.controllers.builders import hollow, pod, told
+
+PROVISIONER = "kitlib.example/hostpath"
+
+
+def claim(name: str = "c", size: str = "1Gi", **spec) -> dict:
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": size}}, **spec}
+    return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name}, "spec": spec}
+
+
+def volume(name: str, size: str, policy: str = "Retain", **spec) -> dict:
+    given = {"capacity": {"storage": size}, "accessModes": ["ReadWriteOnce"], "hostPath": {"path": "/data"}}
+    spec = {**given, "persistentVolumeReclaimPolicy": policy, **spec}
+    return {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": name}, "spec": spec}
+
+
+def storage_class(name: str, provisioner: str = PROVISIONER, mode: str = "Immediate") -> dict:
+    meta = {"name": name}
+    kind = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": meta}
+    return {**kind, "provisioner": provisioner, "volumeBindingMode": mode}
+
+
+def using(name: str, *claims: str) -> dict:
+    volumes = [{"name": one, "persistentVolumeClaim": {"claimName": one}} for one in claims]
+    return pod(name, volumes=volumes)
+
+
+def phase(cluster, kind: str, name: str) -> str:
+    return str(cluster.get(kind, name).status.phase)
+
+
+@pytest.mark.parametrize(
+    ("volumes", "bound"),
+    [
+        ([volume("small", "500Mi"), volume("large", "5Gi"), volume("fits", "2Gi")], "fits"),
+        ([volume("small", "500Mi")], ""),
+        ([volume("class", "2Gi", storageClassName="x")], ""),
+        ([volume("mode", "2Gi", accessModes=["ReadOnlyMany"])], ""),
+        ([volume("block", "2Gi", volumeMode="Block")], ""),
+    ],
+)
+def test_a_claim_gets_the_smallest_volume_that_fits(volumes, bound):
+    cluster = hollow()
+    cluster.apply([*volumes, claim()])
+    assert cluster.get("pvc", "c").spec.volume_name == bound
+    assert phase(cluster, "pvc", "c") == ("Bound" if bound else "Pending")
+    if not bound:
+        why = "no persistent volumes available for this claim and no storage class is set"
+        assert ("FailedBinding", why) in told(cluster, "PersistentVolumeClaim")
+
+
+def test_a_claim_waits_for_its_first_pod_and_its_volume_is_on_the_pods_node():
+    cluster = hollow(2)
+    cluster.apply([storage_class("local", mode="WaitForFirstConsumer"), claim(storageClassName="local")])
+    why = "waiting for first consumer to be created before binding"
+    assert ("WaitForFirstConsumer", why) in told(cluster, "PersistentVolumeClaim")
+    cluster.apply([using("a", "c")])
+    assert phase(cluster, "pvc", "c") == "Bound"
+    made = cluster.list("PersistentVolume")[0]
+    terms = made.spec.node_affinity.required.node_selector_terms
+    assert terms[0].match_expressions[0].values == [cluster.pod("a").spec.node_name]
+
+
+@pytest.mark.parametrize(
+    ("provisioner", "reason"),
+    [("example.com/none", "ExternalProvisioning"), ("kubernetes.io/no-provisioner", "ProvisioningFailed")],
+)
+def test_what_a_claim_says_that_no_provisioner_serves(provisioner, reason):
+    cluster = hollow()
+    cluster.apply([storage_class("x", provisioner), claim(storageClassName="x")])
+    assert phase(cluster, "pvc", "c") == "Pending"
+    assert reason in [one for one, _ in told(cluster, "PersistentVolumeClaim")]
+
+
+def test_a_claim_in_use_is_deleted_when_its_pod_is_gone():
+    cluster = hollow()
+    cluster.apply([storage_class("x"), claim(storageClassName="x"), using("a", "c")])
+    cluster.delete("pvc", "c")
+    assert cluster.get("pvc", "c").metadata.deletion_timestamp is not None
+    cluster.delete("Pod", "a")
+    assert cluster.list("pvc") == []
+
+
+@pytest.mark.parametrize(("policy", "left"), [("Retain", "Released"), ("Delete", "Failed")])
+def test_a_released_volume_without_a_provisioner(policy, left):
+    cluster = hollow()
+    cluster.apply([volume("v", "2Gi", policy), claim()])
+    cluster.delete("pvc", "c")
+    assert phase(cluster, "PersistentVolume", "v") == left
+
+
+def test_a_provisioned_volume_goes_with_its_claim():
+    cluster = hollow()
+    cluster.apply([storage_class("x"), claim(storageClassName="x")])
+    assert len(cluster.list("PersistentVolume")) == 1
+    cluster.delete("pvc", "c")
+    assert cluster.list("PersistentVolume") == []
+
+
+def test_a_claim_whose_volume_is_gone_is_lost():
+    cluster = hollow()
+    cluster.apply([volume("v", "2Gi"), claim()])
+    cluster.api.store.delete("PersistentVolume", "v")
+    cluster.settle()
+    assert phase(cluster, "pvc", "c") == "Lost"
+
+
+def test_an_ephemeral_volume_has_a_claim_that_goes_with_the_pod():
+    cluster = hollow()
+    wanted = {"volumeClaimTemplate": {"spec": {**claim()["spec"], "storageClassName": "x"}}}
+    cluster.apply([storage_class("x"), pod("a", volumes=[{"name": "scratch", "ephemeral": wanted}])])
+    assert phase(cluster, "pvc", "a-scratch") == "Bound"
+    cluster.delete("Pod", "a")
+    assert cluster.list("pvc") == []
+
+
+def test_a_claim_without_a_class_gets_the_default_one():
+    cluster = hollow()
+    made = storage_class("std")
+    made["metadata"]["annotations"] = {"storageclass.kubernetes.io/is-default-class": "true"}
+    cluster.apply([claim(), made])
+    assert cluster.get("pvc", "c").spec.storage_class_name == "std"
+    assert phase(cluster, "pvc", "c") == "Bound"
