@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from kitlib.api.batch import CronJob, Job
 from kitlib.api.core import ObjectReference
+from kitlib.api.cron import Schedule, ScheduleError, parse_standard
 from kitlib.api.errors import AlreadyExists, KitError, NotFound
 from kitlib.api.meta import ObjectMeta
 from kitlib.api.serialize import deepcopy
 from kitlib.cluster.controllers.controller import Controller, Handler, Key, Retry
 from kitlib.cluster.controllers.controller_utils import is_namespace_terminating, owner_reference, rfc3339
-from kitlib.cluster.controllers.cronjob.schedule import Schedule, ScheduleError
 from kitlib.cluster.controllers.informers import Change, controller_of
 from kitlib.cluster.controllers.job import condition_of, is_finished
 
@@ -27,6 +27,25 @@ DELTA = 0.1
 TOO_MANY_MISSED = 100
 HISTORY = (3, 1)
 """Finished Jobs that are kept: successful, failed."""
+
+
+class ZonedSchedule(NamedTuple):
+    """A schedule that is meant in a time zone."""
+
+    schedule: Schedule
+    zone: tzinfo
+
+    def next(self, after: datetime) -> datetime | None:
+        """The first time after a moment; times that the zone's clock leaves out in spring do not count."""
+        local: datetime | None = after.astimezone(self.zone)
+        while local is not None:
+            local = self.schedule.next(local)
+            if local is None:
+                return None
+            shown = local.astimezone(UTC).astimezone(self.zone)
+            if (shown.hour, shown.minute) == (local.hour, local.minute):
+                return local.astimezone(UTC)
+        return None
 
 
 class CronJobController(Controller):
@@ -98,7 +117,7 @@ class CronJobController(Controller):
             self.event(one, "Warning", "UnknownTimeZone", message)
             return
         try:
-            schedule = Schedule.parse(one.spec.schedule, zone)
+            schedule = ZonedSchedule(parse_standard(one.spec.schedule), zone)
         except ScheduleError as error:
             message = f'unparseable schedule: "{one.spec.schedule}" : {error}'
             self.event(one, "Warning", "UnparseableSchedule", message)
@@ -123,7 +142,7 @@ class CronJobController(Controller):
                 self._delete_job(one, reference.name)
         self._create_job(one, due)
 
-    def _last_due(self, one: CronJob, schedule: Schedule, now: datetime) -> datetime | None:
+    def _last_due(self, one: CronJob, schedule: ZonedSchedule, now: datetime) -> datetime | None:
         """The latest scheduled time up to now for which no Job was started. Source: nextScheduleTime."""
         earliest = one.status.last_schedule_time or one.metadata.creation_timestamp or now
         deadline = one.spec.starting_deadline_seconds

@@ -1,0 +1,144 @@
+"""Jobs: completions, indexes, failures and their policies, deadlines, suspension, time to live."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kitlib.api.batch import Job
+from kitlib.api.core import Pod
+from kitlib.api.serialize import from_dict
+from kitlib.cluster import Cluster
+from kitlib.cluster.control_plane.simulated import SimulatedCluster
+from kitlib.cluster.controllers.job.pods import format_indexes, match_failure_policy, parse_indexes
+from tests.cluster.controllers.builders import conditions, told
+
+
+def job(name: str, does: str = "sleep 2", restart: str = "Never", **spec: Any) -> dict[str, Any]:
+    container = {"name": "c", "image": "app:1", "command": ["sh", "-c", does]}
+    template = {"spec": {"restartPolicy": restart, "containers": [container]}}
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name}, "spec": {**spec, "template": template}}
+
+
+def after(seconds: float, *jobs: dict[str, Any]) -> SimulatedCluster:
+    cluster = Cluster.simulated(2)
+    cluster.apply(list(jobs))
+    cluster.advance(seconds)
+    assert not cluster.controllers.errors
+    return cluster
+
+
+def test_completions_with_parallelism():
+    cluster = after(1, job("a", completions=5, parallelism=2))
+    assert cluster.get("Job", "a").status.active == 2
+    cluster.advance(20)
+    status = cluster.get("Job", "a").status
+    assert (status.active, status.succeeded, status.failed) == (0, 5, 0)
+    assert conditions(status) == {
+        "SuccessCriteriaMet": ("True", "CompletionsReached"),
+        "Complete": ("True", "CompletionsReached"),
+    }
+    assert status.completion_time is not None
+    assert told(cluster, "Job")[-1] == ("Completed", "Job completed")
+    assert all(not pod.metadata.finalizers for pod in cluster.pods())
+
+
+def test_indexed_jobs_have_one_pod_an_index():
+    cluster = after(15, job("a", completions=3, parallelism=3, completionMode="Indexed"))
+    assert cluster.get("Job", "a").status.completed_indexes == "0-2"
+    found = {pod.metadata.annotations["batch.kubernetes.io/job-completion-index"]: pod for pod in cluster.pods()}
+    assert sorted(found) == ["0", "1", "2"]
+    assert found["1"].spec.hostname == "a-1"
+    assert "JOB_COMPLETION_INDEX" in [one.name for one in found["1"].spec.containers[0].env]
+
+
+def test_failures_wait_for_their_back_off_and_end_the_job():
+    cluster = after(5, job("a", "exit 3", backoffLimit=1))
+    assert (cluster.get("Job", "a").status.failed, len(cluster.pods())) == (1, 1)
+    cluster.advance(12)
+    status = cluster.get("Job", "a").status
+    assert (status.failed, len(cluster.pods())) == (2, 2)
+    assert conditions(status)["Failed"] == ("True", "BackoffLimitExceeded")
+    assert ("BackoffLimitExceeded", "Job has reached the specified backoff limit") in told(cluster, "Job")
+
+
+def test_an_index_that_fails_too_often_fails_alone():
+    cluster = after(
+        30, job("a", "exit 1", completions=2, parallelism=2, completionMode="Indexed", backoffLimitPerIndex=0)
+    )
+    status = cluster.get("Job", "a").status
+    assert status.failed_indexes == "0,1" and conditions(status)["Failed"] == ("True", "FailedIndexes")
+
+
+def test_the_active_deadline_ends_a_job_and_its_pods():
+    cluster = after(4, job("a", "sleep 1000", activeDeadlineSeconds=5))
+    assert cluster.get("Job", "a").status.active == 1
+    cluster.advance(40)
+    status = cluster.get("Job", "a").status
+    assert conditions(status)["Failed"] == ("True", "DeadlineExceeded") and status.active == 0
+
+
+def test_a_suspended_job_has_no_pods_until_it_is_resumed():
+    cluster = after(3, job("a", suspend=True))
+    status = cluster.get("Job", "a").status
+    assert conditions(status)["Suspended"] == ("True", "JobSuspended")
+    assert not cluster.pods() and status.start_time is None
+    cluster.patch("Job", "a", {"spec": {"suspend": False}})
+    cluster.advance(10)
+    status = cluster.get("Job", "a").status
+    assert status.succeeded == 1 and conditions(status)["Suspended"] == ("False", "JobResumed")
+    assert told(cluster, "Job")[0][0] == "Suspended"
+
+
+def test_a_finished_job_goes_with_its_pods_after_its_time_to_live():
+    cluster = after(6, job("a", ttlSecondsAfterFinished=10))
+    assert conditions(cluster.get("Job", "a").status)["Complete"][0] == "True"
+    cluster.advance(12)
+    assert cluster.list("Job") == [] and cluster.pods() == []
+
+
+def test_a_deleted_job_leaves_no_pod_behind():
+    cluster = after(2, job("a", "sleep 1000"))
+    cluster.delete("Job", "a")
+    cluster.advance(40)
+    assert cluster.pods() == []
+
+
+POLICY = {
+    "rules": [
+        {"action": "FailJob", "onExitCodes": {"operator": "In", "values": [42]}},
+        {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]},
+        {"action": "FailIndex", "onExitCodes": {"containerName": "c", "operator": "NotIn", "values": [1, 2]}},
+    ]
+}
+
+
+@pytest.mark.parametrize(
+    ("code", "disrupted", "action"),
+    [(42, False, "FailJob"), (1, False, "Count"), (1, True, "Ignore"), (7, False, "FailIndex")],
+)
+def test_what_the_failure_policy_does(code, disrupted, action):
+    found: Job = from_dict(job("a", podFailurePolicy=POLICY), Job)
+    states = [{"type": "DisruptionTarget", "status": "True"}] if disrupted else []
+    ended = [{"name": "c", "state": {"terminated": {"exitCode": code}}}]
+    status = {"phase": "Failed", "conditions": states, "containerStatuses": ended}
+    pod: Pod = from_dict({"metadata": {"name": "p", "namespace": "ns"}, "status": status}, Pod)
+    match = match_failure_policy(found.spec.pod_failure_policy, pod)
+    assert match.action == action
+    if action == "FailJob":
+        assert match.message == "Container c for pod ns/p failed with exit code 42 matching FailJob rule at index 0"
+
+
+def test_a_failure_policy_ends_the_job_at_once():
+    cluster = after(5, job("a", "exit 42", podFailurePolicy={"rules": POLICY["rules"][:2]}))
+    status = cluster.get("Job", "a").status
+    assert conditions(status)["Failed"] == ("True", "PodFailurePolicy") and status.failed == 1
+
+
+@pytest.mark.parametrize(
+    ("indexes", "text"), [(set(), ""), ({3}, "3"), ({1, 2}, "1,2"), ({0, 1, 2, 5, 7, 8, 9}, "0-2,5,7-9")]
+)
+def test_indexes_are_written_as_runs(indexes, text):
+    assert format_indexes(indexes) == text
+    assert parse_indexes(text, 100) == indexes
