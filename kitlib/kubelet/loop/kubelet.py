@@ -14,32 +14,29 @@ from collections.abc import Callable, Iterable, Sequence
 from math import inf
 
 from kitlib.api.core import TERMINAL_PHASES, Pod
-from kitlib.api.errors import KitError
-from kitlib.api.podresources import containers_of, field_path, pod_requests
+from kitlib.api.podresources import field_path
 from kitlib.kubelet.app.node_validation import check_node
 from kitlib.kubelet.cm.cgroup_levels import Desired
 from kitlib.kubelet.cm.cgroup_tree import CgroupTree
-from kitlib.kubelet.cm.node_allocatable import node_status
 from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.cm.resource_managers import ResourceManagers
-from kitlib.kubelet.cm.topologymanager.manager import AdmissionProblem
 from kitlib.kubelet.loop import preemption
-from kitlib.kubelet.loop.backoff import BACKOFF_PERIOD, event_message
+from kitlib.kubelet.loop.admission import Admission
+from kitlib.kubelet.loop.backoff import event_message
 from kitlib.kubelet.loop.cgroups import CgroupManager
 from kitlib.kubelet.loop.container_state import ContainerState
 from kitlib.kubelet.loop.eviction import EVERY, Eviction
 from kitlib.kubelet.loop.garbage import GarbageCollector
-from kitlib.kubelet.loop.interfaces import CgroupFS, ContainerProblem, ContainerRuntime, Ended, Reports
+from kitlib.kubelet.loop.interfaces import CgroupFS, ContainerRuntime, Ended, Reports
 from kitlib.kubelet.loop.node_conditions import first_events
 from kitlib.kubelet.loop.pod_worker import Ending, PodWorker
 from kitlib.kubelet.loop.pulling import ImagePuller
 from kitlib.kubelet.loop.resize import RETRY
 from kitlib.kubelet.loop.resizing import Resizer
+from kitlib.kubelet.loop.starter import ContainerStarter
 from kitlib.kubelet.loop.system import System, SystemCgroups
 from kitlib.kubelet.loop.timeline import Timeline
 from kitlib.kubelet.loop.watcher import Watcher
-from kitlib.kubelet.qos.policy import SANDBOX_OOM_SCORE_ADJ, get_container_oom_score_adjust
-from kitlib.kubelet.qos.qos_class import is_critical_pod, pod_level_managed
 
 QOS_EVERY = 60.0
 """Seconds between two updates of the QoS cgroups. Source: kubelet periodicQOSCgroupUpdateInterval."""
@@ -95,13 +92,12 @@ class Kubelet:
         self._workers: dict[str, PodWorker] = {}
         self._ids: dict[str, tuple[PodWorker, ContainerState]] = {}
         self._dirty: dict[str, PodWorker] = {}
-        self._asked: dict[str, int] = {}
         settings = config.settings
-        offered = node_status(config.machine, config.reservations, settings.max_pods, settings.pods_per_core)
-        self._allocatable = {name: amount.milli_value() for name, amount in offered.allocatable.items()}
-        self._allocatable |= {name: amount * 1000 for name, amount in config.offered.items()}
         self._cgroups = CgroupManager(self.rules, self.managers, cgroups, runtime, self.timeline)
         self._images = ImagePuller(config.release, runtime, reports, self.timeline, clock)
+        self._starter = ContainerStarter(
+            config, self.rules, self.managers, self._cgroups, self._images, runtime, reports, self.timeline, clock
+        )
         self._garbage = GarbageCollector(
             settings,
             bool(config.machine.image_storage),
@@ -115,9 +111,9 @@ class Kubelet:
         self.watcher = Watcher(config, cgroups, runtime, self._cgroups, reports, self.timeline, self._garbage)
         self._system = SystemCgroups(config.settings, system, self.timeline)
         self._system.tick(clock())
-        self._resizer = Resizer(
-            config, self.rules, cgroups, runtime, reports, self.timeline, self._allocatable, self._asked
-        )
+        self._admission = Admission(config, self.managers, self.watcher.eviction, self.timeline)
+        allocatable, asked = self._admission.allocatable, self._admission.asked
+        self._resizer = Resizer(config, self.rules, cgroups, runtime, reports, self.timeline, allocatable, asked)
         for event in told:
             self.timeline.note("kubelet", "telling", event.reason, event.message, event.source)
         self._next_qos, self._next_watch, self._next_cleaning = QOS_EVERY, EVERY, HOUSEKEEPING
@@ -215,59 +211,9 @@ class Kubelet:
         self._mark_dirty(worker)
         for state in worker.states:
             self._ids[state.id] = (worker, state)
-        refused = self.watcher.eviction.admit(pod)
-        if refused:
-            self._reject(worker, "Evicted", refused)
-            return
-        try:
-            self.managers.admit(pod)
-        except AdmissionProblem as problem:
-            self._reject(worker, problem.reason, problem.message)
-            return
-        for container in containers_of(pod):
-            given = self.managers.assigned(pod, container)
-            if given.exclusive or given.of_pod:
-                about = f"{pod.name}/{container.name}"
-                function = "AllocatePod" if pod_level_managed(pod, self.config.gates) else "Allocate"
-                self.timeline.note("cpumanager", "allocating CPUs to", about, given.cpus, f"staticPolicy.{function}")
-        requests = pod_requests(pod, release=self.config.gates)
-        worker.asked = {"pods": 1000, **{name: amount.milli_value() for name, amount in requests.items()}}
-        lacking = self._make_room(worker)
-        if lacking is not None:
-            self._reject(worker, *lacking)
-            return
-        self._count(worker, 1)
-        worker.holds_resources = True
-        self.timeline.note("kubelet", "admitting pod", pod.key, "", "HandlePodAdditions")
-
-    def _make_room(self, worker: PodWorker) -> tuple[str, str] | None:
-        """Whether a pod's requests fit; for a critical pod others are ended. Reason and message where they do not.
-
-        Source: lifecycle generalFilter, predicateAdmitHandler.Admit; preemption HandleAdmissionFailure.
-        """
-        missing: dict[str, int] = {}
-        refused: tuple[str, str] | None = None
-        order = ("pods", "cpu", "memory", "ephemeral-storage")
-        for name in sorted(worker.asked, key=lambda n: (order.index(n) if n in order else len(order), n)):
-            wanted, most, used = worker.asked[name], self._allocatable.get(name, 0), self._asked.get(name, 0)
-            if not wanted or used + wanted <= most:
-                continue
-            scale = 1 if name == "cpu" else 1000
-            missing[name] = (wanted - (most - used)) // scale
-            figures = f"requested: {wanted // scale}, used: {used // scale}, capacity: {most // scale}"
-            refused = refused or (f"OutOf{name}", f"Node didn't have enough resource: {name}, {figures}")
-        if refused is None or not is_critical_pod(worker.pod):
-            return refused
-        running = [one for one in self._workers.values() if one.counted]
-        try:
-            found = preemption.get_pods_to_preempt(worker.pod, [w.pod for w in running], missing, self.config.gates)
-        except preemption.PreemptionError as error:
-            text = f"preemption: error finding a set of pods to preempt: {error}"
-            text = f"Unexpected error while attempting to recover from admission failure: {text}"
-            return "UnexpectedAdmissionError", text
-        for pod in found:
-            self._preempt(self._workers[pod.metadata.uid])
-        return None
+        refused = self._admission.admit(worker, self._workers.values(), self._preempt)
+        if refused is not None:
+            self._reject(worker, *refused)
 
     def _preempt(self, worker: PodWorker) -> None:
         """End a pod so that a critical one fits. Source: evictPodsToFreeRequests."""
@@ -276,14 +222,6 @@ class Kubelet:
         self.timeline.note("preemption", "preempting", worker.pod.key, "", "evictPodsToFreeRequests")
         worker.ending = Ending(preemption.REASON, preemption.MESSAGE, preemption.DISRUPTION, grace)
         self._kill(worker)
-
-    def _count(self, worker: PodWorker, sign: int) -> None:
-        """A pod's requests count from its admission until it is over."""
-        if worker.counted == (sign > 0):
-            return
-        worker.counted = sign > 0
-        for name, amount in worker.asked.items():
-            self._asked[name] = self._asked.get(name, 0) + sign * amount
 
     def _mark_dirty(self, worker: PodWorker) -> None:
         """Something has happened to a pod: it is looked at again."""
@@ -309,12 +247,12 @@ class Kubelet:
                 if worker.phase() in TERMINAL_PHASES:
                     self._stop(worker, 0.0)
                     self.managers.release(worker.pod)
-                    self._count(worker, -1)
+                    self._admission.count(worker, -1)
             self._resizer.work(self._dirty.values())
             self._write(self._dirty.values())
             for worker in self._dirty.values():
                 if worker.active:
-                    self._start(worker)
+                    self._starter.start(worker)
             if not self._collect():
                 break
         self._write(touched.values())
@@ -345,60 +283,11 @@ class Kubelet:
             if worker.terminating:
                 worker.ended(self.reports.now(), self.runtime.exit_code)
                 self.managers.release(worker.pod)
-                self._count(worker, -1)
+                self._admission.count(worker, -1)
 
     def _running(self, worker: PodWorker) -> bool:
         """Whether any process of a pod is still there."""
         return any(self.runtime.pid(identity) for identity in (worker.sandbox, *(s.id for s in worker.states)))
-
-    def _claims_ready(self, worker: PodWorker) -> bool:
-        """Whether the pod's claims are prepared; what is in the way is said once. Source: PrepareDynamicResources."""
-        problem = self.managers.claims.problem(worker.pod)
-        if problem and problem != worker.unprepared:
-            text = f"Failed to prepare dynamic resources: {problem}"
-            self.reports.event(worker.pod, "Warning", "FailedPrepareDynamicResources", text)
-        worker.unprepared = problem
-        return not problem
-
-    def _start(self, worker: PodWorker) -> None:
-        """Start what is due: the pause container first. Source: kuberuntime SyncPod."""
-        pod = worker.pod
-        due = worker.to_start(self.clock())
-        if not due or not self._claims_ready(worker):
-            return
-        if not worker.has_sandbox:
-            cgroup = self.rules.sandbox_level(pod, worker.sandbox)
-            try:
-                self.runtime.run_sandbox(pod, worker.sandbox, cgroup, SANDBOX_OOM_SCORE_ADJ)
-            except KitError as error:
-                worker.not_before = self.clock() + BACKOFF_PERIOD
-                text = f"Failed to create pod sandbox: {error}"
-                self.reports.event(pod, "Warning", "FailedCreatePodSandBox", text)
-                return
-            worker.has_sandbox = True
-        for state in due:
-            if self.runtime.pid(state.id):
-                continue  # it was told to end, and has not yet
-            container = state.container
-            given = self.managers.assigned(pod, container)
-            cgroup = self.rules.container_level(pod, container, state.id, given)
-            env = self.managers.environment(pod.metadata.uid, container.name)
-            env |= self.managers.claims.environment(pod, container)
-            score = get_container_oom_score_adjust(pod, container, self.config.machine.memory, self.config.gates)
-            try:
-                self._images.ensure(pod, container)
-                self.runtime.start(pod, container, state.id, cgroup, score, env)
-            except ContainerProblem as error:
-                self._images.failed(pod, state, error)
-                continue
-            state.started(self.clock(), self.reports.now())
-            for reason in ("Created", "Started"):
-                text = self.config.release.text(f"container_{reason.lower()}").format(name=container.name)
-                self.reports.event(pod, "Normal", reason, text, field_path(pod, container))
-            what = f"oom_score_adj {score}" + (f", restart {state.restarts}" if state.restarts else "")
-            self.timeline.note("kubelet", "starting container", f"{pod.key}/{container.name}", what, "startContainer")
-            if given.cpus:
-                self._cgroups.note_cpus(pod.name, container.name, given.cpus)
 
     def _collect(self) -> bool:
         """Take note of containers that have ended; whether there were any."""
@@ -476,7 +365,7 @@ class Kubelet:
         self._report(worker)
         self._garbage.remove_containers_of(worker)
         self.managers.release(worker.pod)
-        self._count(worker, -1)
+        self._admission.count(worker, -1)
         del self._workers[worker.pod.metadata.uid]
         self._dirty.pop(worker.pod.metadata.uid, None)
         for state in worker.states:

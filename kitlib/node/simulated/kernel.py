@@ -54,6 +54,8 @@ class Kernel:
         self.cgroups.on_remove, self.cgroups.on_attach = self._removed, self._moved
         self.cgroups.on_reset, self.cgroups.on_kill = self._reset, self._kill_below
         self.cgroups.alive = lambda pid: pid in self.processes
+        for path in machine.cgroups:  # on v1 made with mkdir: no processors are copied into it
+            (self.cgroups.makedirs if version == 2 else self.cgroups.mkdirs)(path)
         self.memory: Ledger = Ledger(self.cgroups, machine.memory)
         self.scheduler = Scheduler(self.cgroups, machine.cores, self._run_at)
         self.now = 0.0

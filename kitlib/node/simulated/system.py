@@ -37,11 +37,6 @@ class SimulatedSystem:
         self._kernel = kernel
         self.systemd = driver == "systemd"
         self._pids = []
-        for path in kernel.machine.cgroups:
-            if kernel.version == 2:
-                kernel.cgroups.makedirs(path)
-            else:  # made by hand with mkdir: no processors are copied into it
-                kernel.cgroups.mkdirs(path)
         for daemon in DAEMONS:
             path = f"/system.slice/{daemon.name}.service" if self.systemd else "/"
             kernel.cgroups.makedirs(path)

@@ -1,0 +1,127 @@
+"""Whether a pod that is bound to the node may start there: pressure, resource managers, free resources.
+
+Source: kubelet allocation.manager.canAdmitPod, eviction managerImpl.Admit, cm's allocate handler, lifecycle
+predicateAdmitHandler.Admit; preemption.CriticalPodAdmissionHandler.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+from kitlib.api.podresources import containers_of, pod_requests
+from kitlib.kubelet.cm.node_allocatable import node_status
+from kitlib.kubelet.cm.node_config import NodeConfig
+from kitlib.kubelet.cm.resource_managers import ResourceManagers
+from kitlib.kubelet.cm.topologymanager.manager import AdmissionProblem
+from kitlib.kubelet.loop.eviction import EvictionManager
+from kitlib.kubelet.loop.pod_worker import PodWorker
+from kitlib.kubelet.loop.preemption import PreemptionError, get_pods_to_preempt
+from kitlib.kubelet.loop.timeline import Timeline
+from kitlib.kubelet.qos.qos_class import is_critical_pod, pod_level_managed
+
+Refusal = tuple[str, str]
+"""Reason and message."""
+_ORDER = ("pods", "cpu", "memory", "ephemeral-storage")
+"""In which resources are checked, all others behind. Source: noderesources.Fits."""
+
+
+class Admission:
+    """Of one node.
+
+    Args:
+        config: the node's. managers: who has which CPUs, memory nodes and devices. eviction: knows of pressure.
+        timeline: what was decided is noted there.
+
+    Attributes:
+        allocatable: what the node offers, in thousandths. asked: what admitted pods request, in thousandths.
+    """
+
+    def __init__(
+        self, config: NodeConfig, managers: ResourceManagers, eviction: EvictionManager, timeline: Timeline
+    ) -> None:
+        self._config, self._managers, self._eviction, self._timeline = config, managers, eviction, timeline
+        settings = config.settings
+        offered = node_status(config.machine, config.reservations, settings.max_pods, settings.pods_per_core)
+        self.allocatable = {name: amount.milli_value() for name, amount in offered.allocatable.items()}
+        self.allocatable |= {name: amount * 1000 for name, amount in config.offered.items()}
+        self.asked: dict[str, int] = {}
+
+    def admit(
+        self, worker: PodWorker, workers: Collection[PodWorker], preempt: Callable[[PodWorker], None]
+    ) -> Refusal | None:
+        """Take a pod in; None = it may start.
+
+        Args:
+            worker: of the pod. workers: of all pods. preempt: ends one so that a critical pod fits.
+        """
+        pod = worker.pod
+        pressure = self._eviction.admit(pod)
+        if pressure:
+            return "Evicted", pressure
+        try:
+            self._managers.admit(pod)
+        except AdmissionProblem as problem:
+            return problem.reason, problem.message
+        self._note_cpus(worker)
+        requests = pod_requests(pod, release=self._config.gates)
+        worker.asked = {"pods": 1000, **{name: amount.milli_value() for name, amount in requests.items()}}
+        refused = self._make_room(worker, workers, preempt)
+        if refused is not None:
+            return refused
+        self.count(worker, 1)
+        worker.holds_resources = True
+        self._timeline.note("kubelet", "admitting pod", pod.key, "", "HandlePodAdditions")
+        return None
+
+    def count(self, worker: PodWorker, sign: int) -> None:
+        """A pod's requests count from its admission (1) until it is over (-1)."""
+        if worker.counted == (sign > 0):
+            return
+        worker.counted = sign > 0
+        for name, amount in worker.asked.items():
+            self.asked[name] = self.asked.get(name, 0) + sign * amount
+
+    def _note_cpus(self, worker: PodWorker) -> None:
+        pod = worker.pod
+        for container in containers_of(pod):
+            given = self._managers.assigned(pod, container)
+            if given.exclusive or given.of_pod:
+                about = f"{pod.name}/{container.name}"
+                function = "AllocatePod" if pod_level_managed(pod, self._config.gates) else "Allocate"
+                self._timeline.note("cpumanager", "allocating CPUs to", about, given.cpus, f"staticPolicy.{function}")
+
+    def _make_room(
+        self, worker: PodWorker, workers: Collection[PodWorker], preempt: Callable[[PodWorker], None]
+    ) -> Refusal | None:
+        """Whether a pod's requests fit; for a critical pod others are ended.
+
+        Source: lifecycle generalFilter, predicateAdmitHandler.Admit; preemption HandleAdmissionFailure.
+        """
+        missing, refused = self._missing(worker)
+        if refused is None or not is_critical_pod(worker.pod):
+            return refused
+        running = {one.pod.metadata.uid: one for one in workers if one.counted}
+        try:
+            pods = [one.pod for one in running.values()]
+            found = get_pods_to_preempt(worker.pod, pods, missing, self._config.gates)
+        except PreemptionError as error:
+            text = f"preemption: error finding a set of pods to preempt: {error}"
+            text = f"Unexpected error while attempting to recover from admission failure: {text}"
+            return "UnexpectedAdmissionError", text
+        for pod in found:
+            preempt(running[pod.metadata.uid])
+        return None
+
+    def _missing(self, worker: PodWorker) -> tuple[dict[str, int], Refusal | None]:
+        """What a pod lacks: milli-CPU, bytes, pieces; and how it is refused for the first of them."""
+        missing: dict[str, int] = {}
+        refused: Refusal | None = None
+        for name in sorted(worker.asked, key=lambda n: (_ORDER.index(n) if n in _ORDER else len(_ORDER), n)):
+            wanted, most, used = worker.asked[name], self.allocatable.get(name, 0), self.asked.get(name, 0)
+            if not wanted or used + wanted <= most:
+                continue
+            scale = 1 if name == "cpu" else 1000
+            missing[name] = (wanted - (most - used)) // scale
+            figures = f"requested: {wanted // scale}, used: {used // scale}, capacity: {most // scale}"
+            refused = refused or (f"OutOf{name}", f"Node didn't have enough resource: {name}, {figures}")
+        return missing, refused

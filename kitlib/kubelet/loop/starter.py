@@ -1,0 +1,96 @@
+"""Starts what is due of a pod: its claims are made ready, then the pause container runs, then its containers.
+
+Source: kuberuntime SyncPod, startContainer; cm.PrepareDynamicResources.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kitlib.api.errors import KitError
+from kitlib.api.podresources import field_path
+from kitlib.kubelet.cm.cgroup_levels import Desired
+from kitlib.kubelet.cm.node_config import NodeConfig
+from kitlib.kubelet.cm.resource_managers import ResourceManagers
+from kitlib.kubelet.loop.backoff import BACKOFF_PERIOD
+from kitlib.kubelet.loop.cgroups import CgroupManager
+from kitlib.kubelet.loop.interfaces import ContainerProblem, ContainerRuntime, Reports
+from kitlib.kubelet.loop.pod_worker import PodWorker
+from kitlib.kubelet.loop.pulling import ImagePuller
+from kitlib.kubelet.loop.timeline import Timeline
+from kitlib.kubelet.qos.policy import SANDBOX_OOM_SCORE_ADJ, get_container_oom_score_adjust
+
+
+class ContainerStarter:
+    """Of one node.
+
+    Args:
+        config: the node's. rules: what cgroups hold. managers: who has which CPUs and devices. cgroups: of the node.
+        images: brings them. runtime: what it drives. reports: who hears of it. timeline: what was done is noted there.
+        clock: seconds on the node's clock.
+    """
+
+    def __init__(
+        self,
+        config: NodeConfig,
+        rules: Desired,
+        managers: ResourceManagers,
+        cgroups: CgroupManager,
+        images: ImagePuller,
+        runtime: ContainerRuntime,
+        reports: Reports,
+        timeline: Timeline,
+        clock: Callable[[], float],
+    ) -> None:
+        self._config, self._rules, self._managers, self._cgroups = config, rules, managers, cgroups
+        self._images, self._runtime, self._reports = images, runtime, reports
+        self._timeline, self._clock = timeline, clock
+
+    def _claims_ready(self, worker: PodWorker) -> bool:
+        """Whether the pod's claims are prepared; what is in the way is said once. Source: PrepareDynamicResources."""
+        problem = self._managers.claims.problem(worker.pod)
+        if problem and problem != worker.unprepared:
+            text = f"Failed to prepare dynamic resources: {problem}"
+            self._reports.event(worker.pod, "Warning", "FailedPrepareDynamicResources", text)
+        worker.unprepared = problem
+        return not problem
+
+    def start(self, worker: PodWorker) -> None:
+        """Start what is due: the pause container first. Source: kuberuntime SyncPod."""
+        pod = worker.pod
+        due = worker.to_start(self._clock())
+        if not due or not self._claims_ready(worker):
+            return
+        if not worker.has_sandbox:
+            cgroup = self._rules.sandbox_level(pod, worker.sandbox)
+            try:
+                self._runtime.run_sandbox(pod, worker.sandbox, cgroup, SANDBOX_OOM_SCORE_ADJ)
+            except KitError as error:
+                worker.not_before = self._clock() + BACKOFF_PERIOD
+                text = f"Failed to create pod sandbox: {error}"
+                self._reports.event(pod, "Warning", "FailedCreatePodSandBox", text)
+                return
+            worker.has_sandbox = True
+        for state in due:
+            if self._runtime.pid(state.id):
+                continue  # it was told to end, and has not yet
+            container = state.container
+            given = self._managers.assigned(pod, container)
+            cgroup = self._rules.container_level(pod, container, state.id, given)
+            env = self._managers.environment(pod.metadata.uid, container.name)
+            env |= self._managers.claims.environment(pod, container)
+            score = get_container_oom_score_adjust(pod, container, self._config.machine.memory, self._config.gates)
+            try:
+                self._images.ensure(pod, container)
+                self._runtime.start(pod, container, state.id, cgroup, score, env)
+            except ContainerProblem as error:
+                self._images.failed(pod, state, error)
+                continue
+            state.started(self._clock(), self._reports.now())
+            for reason in ("Created", "Started"):
+                text = self._config.release.text(f"container_{reason.lower()}").format(name=container.name)
+                self._reports.event(pod, "Normal", reason, text, field_path(pod, container))
+            what = f"oom_score_adj {score}" + (f", restart {state.restarts}" if state.restarts else "")
+            self._timeline.note("kubelet", "starting container", f"{pod.key}/{container.name}", what, "startContainer")
+            if given.cpus:
+                self._cgroups.note_cpus(pod.name, container.name, given.cpus)
