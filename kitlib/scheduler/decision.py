@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kitlib.api.core import Pod
 from kitlib.api.release import Release
@@ -18,9 +18,6 @@ from kitlib.scheduler.framework.fit_error import count_reasons, fit_error
 from kitlib.scheduler.framework.post_filter import PostFilterResult
 from kitlib.scheduler.framework.scoring import ScoreOutcome
 from kitlib.scheduler.framework.status import Code, Status
-
-if TYPE_CHECKING:
-    from kitlib.scheduler.stepper import Stepper
 
 MAX_MESSAGE = 1024
 """Events are cut off there. Source: schedule_one.go truncateMessage."""
@@ -144,13 +141,6 @@ class Decision:
         if restricted is not None and left_out and self.release.enabled("KitNarrowingPluginsReject"):
             found |= set(restricted[1])
         return sorted(found)
-
-    @property
-    def steps(self) -> Stepper:
-        """The cycle to be walked through, forwards and back."""
-        from kitlib.scheduler.stepper import Stepper
-
-        return Stepper(self)
 
     def filter_rows(self) -> list[dict[str, str]]:
         """Plain rows: node, plugin, code, reasons; only what was asked."""

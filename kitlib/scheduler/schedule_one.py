@@ -15,11 +15,11 @@ from kitlib.api.meta import Condition
 from kitlib.scheduler.decision import Decision
 from kitlib.scheduler.event_handlers import EventHandlers
 from kitlib.scheduler.framework.events import ASSIGNED_POD_DELETE
+from kitlib.scheduler.framework.framework import build_queueing_hint_map
 from kitlib.scheduler.framework.post_filter import OVERRIDE
 from kitlib.scheduler.framework.status import Code
 from kitlib.scheduler.profile import DEFAULT_SCHEDULER
 from kitlib.scheduler.queue.clock import Clock
-from kitlib.scheduler.queue.hints import registrations
 from kitlib.scheduler.queue.queued_pod_info import QueuedPod, pod_uid
 from kitlib.scheduler.queue.scheduling_queue import MAX_IN_POOL_MS, Registrations, SchedulingQueue, max_in_pool_ms
 from kitlib.scheduler.scheduler import Scheduler
@@ -46,8 +46,7 @@ class SchedulingLoop:
         self.scheduler, self._sink, self._clock = scheduler, sink, clock
         release = scheduler.release
         hints = {
-            name: registrations(profile, release, scheduler.context.claims)
-            for name, profile in scheduler.profiles.items()
+            name: build_queueing_hint_map(profile, scheduler.context) for name, profile in scheduler.profiles.items()
         }
 
         def registered(pod: Pod) -> Registrations:

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kitlib.scheduler.decision import Decision
-from kitlib.scheduler.stepper import Step
 from kitlib.study.compare import verdict
+from kitlib.study.stepper import Step
 from kitlib.views.decision import MOST_NODES, shown_nodes
 
 Cell = tuple[str, str, str]

@@ -18,8 +18,8 @@ from kitlib.charts.base import Chart
 from kitlib.charts.preemption import preemption_chart
 from kitlib.charts.scheduler_board import filter_board, score_bars
 from kitlib.scheduler.decision import Decision
-from kitlib.scheduler.stepper import Stepper
 from kitlib.study.scenario import Scenario
+from kitlib.study.stepper import Stepper
 from kitlib.views.board import HELP, candidate_rows, decision_board
 from kitlib.views.decision import decision_html, shown_nodes
 from kitlib.widgets.base import KitWidget, PlotPicture, labelled
@@ -95,7 +95,7 @@ class SchedulerBoard(KitWidget):
 
     def _decide(self) -> None:
         self.decision = self._fixed or self._picker.scenario.of_pod(self.pod.value).decide(self.release.value)
-        self._steps = self.decision.steps
+        self._steps = Stepper(self.decision)
         last = len(self._steps.steps) - 1
         self._steps.position = last
         self._setting = True

@@ -12,6 +12,7 @@ from kitlib.scheduler.framework.plugin import Plugin
 from kitlib.scheduler.framework.status import SUCCESS, Code, Status
 from kitlib.scheduler.profile import Profile
 from kitlib.scheduler.scheduler import Scheduler
+from kitlib.study.stepper import Stepper
 
 
 def node(name, cpu="4", **labels):
@@ -224,7 +225,7 @@ def test_a_promise_follows_its_node_and_ends_when_the_pod_is_placed():
 
 
 def test_the_steps_of_a_placed_pod_go_on_to_the_end_of_the_binding_cycle():
-    steps = Scheduler([node("a")], profile=recording()).schedule(pod("p")).steps
+    steps = Stepper(Scheduler([node("a")], profile=recording()).schedule(pod("p")))
     said = [(step.point, step.plugin) for step in steps.steps if step.point in ("Permit", "Bind", "PostBind")]
     assert said == [("Permit", "Recorder"), ("Bind", "DefaultBinder"), ("PostBind", "Recorder")]
 

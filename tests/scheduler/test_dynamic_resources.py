@@ -15,8 +15,8 @@ from kitlib.scheduler.driver import Driver
 from kitlib.scheduler.framework.dra_manager import Claims, Known
 from kitlib.scheduler.framework.plugin import Plugin
 from kitlib.scheduler.framework.status import SUCCESS, Code, Status
+from kitlib.scheduler.plugins.dynamicresources.queueing_hints import claim_changed
 from kitlib.scheduler.profile import Profile
-from kitlib.scheduler.queue.hints import claim_changed
 from kitlib.scheduler.scheduler import Scheduler
 
 DEVICES = """

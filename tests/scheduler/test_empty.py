@@ -4,8 +4,8 @@ import pytest
 
 from kitlib.scheduler.driver import Driver
 from kitlib.scheduler.scheduler import Scheduler
-from kitlib.scheduler.stepper import steps
 from kitlib.study.scenario import node_of, pod_of
+from kitlib.study.stepper import steps
 
 SAID = "no nodes available to schedule pods"
 

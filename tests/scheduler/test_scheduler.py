@@ -13,7 +13,7 @@ from kitlib.api.serialize import from_dict, load
 from kitlib.scheduler.framework.node_plugin import NodePlugin
 from kitlib.scheduler.profile import Profile
 from kitlib.scheduler.scheduler import Scheduler
-from kitlib.scheduler.stepper import Stepper
+from kitlib.study.stepper import Stepper
 
 ZONE = "topology.kubernetes.io/zone"
 

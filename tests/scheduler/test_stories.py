@@ -10,6 +10,7 @@ from kitlib.api.serialize import deepcopy
 from kitlib.examples.stories import stories, story
 from kitlib.study.compare import compare
 from kitlib.study.scenario import ZONE, pod_of
+from kitlib.study.stepper import Stepper
 
 UNMATCHED = "1 node(s) didn't match Pod's node affinity/selector"
 
@@ -20,7 +21,7 @@ def test_every_story_is_decided_under_every_release(name, release):
     told = story(name)
     decision = told.decide(release)
     assert decision.gate or decision.best or decision.message.startswith("0/")
-    assert decision.explain() and len(decision.steps.steps)
+    assert decision.explain() and len(Stepper(decision).steps)
     assert told.title and told.text and told.source
 
 

@@ -2,6 +2,7 @@
 
 from kitlib.examples.stories import story
 from kitlib.scheduler.driver import Happening
+from kitlib.study.stepper import Stepper
 from kitlib.views.board import candidate_rows, decision_board, outcome_of
 from kitlib.views.log import log_html
 
@@ -42,7 +43,7 @@ def test_scores_add_up_to_the_total():
 
 def test_only_what_is_known_at_a_step_is_shown():
     decision = story("rounded-scores").decide("1.36")
-    steps = decision.steps.steps
+    steps = Stepper(decision).steps
     nothing = decision_board(decision, steps[:1])
     assert {text for row in nothing.cells for text, _, _ in row} == {""}
     assert decision_board(decision, steps).cells == decision_board(decision).cells

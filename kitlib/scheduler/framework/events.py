@@ -9,8 +9,9 @@ Source: pkg/scheduler/framework types.go (ClusterEvent, ActionType, MatchCluster
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import IntFlag
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kitlib.api.core import Node, Pod
 from kitlib.api.podresources import pod_requests
@@ -104,6 +105,12 @@ class ClusterEvent(NamedTuple):
             self.resource == POD and happened.resource in (ASSIGNED_POD, UNSCHEDULED_POD)
         )
         return same and bool(self.action & happened.action) and happened.action <= self.action
+
+
+Hint = Callable[[Pod, Any, Any], bool]
+"""(pod, object before, object after) -> whether the event may have made the pod schedulable."""
+Registered = tuple[ClusterEvent, Hint | None]
+"""An event that a plugin waits for, with its hint; without one the event always counts."""
 
 
 ASSIGNED_POD_ADD = ClusterEvent(ASSIGNED_POD, Action.ADD)
@@ -204,3 +211,22 @@ def node_change_events(new: Node, old: Node) -> list[ClusterEvent]:
     if new.metadata.annotations != old.metadata.annotations:
         actions.append(Action.UPDATE_NODE_ANNOTATION)
     return [ClusterEvent(NODE, action) for action in actions]
+
+
+EVERYTHING: tuple[Registered, ...] = ((ClusterEvent(WILDCARD, Action.ALL), None),)
+"""What a plugin waits for that does not say it."""
+
+
+def changes_of(*resources: str) -> list[Registered]:
+    """Additions and updates of some kinds, without a hint."""
+    return [(ClusterEvent(resource, Action.ADD | Action.UPDATE), None) for resource in resources]
+
+
+def uid_of(pod: Pod) -> str:
+    """The pod's UID; its key where it has none."""
+    return pod.metadata.uid or pod.key
+
+
+def is_itself(pod: Pod, old: Any, new: Any) -> bool:
+    """A hint: the change is one of the pod's own."""
+    return isinstance(new, Pod) and uid_of(new) == uid_of(pod)

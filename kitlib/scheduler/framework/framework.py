@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kitlib.api.release import Release
+from kitlib.scheduler.framework.events import Registered
 from kitlib.scheduler.framework.filter_outcome import FilterOutcome
 from kitlib.scheduler.framework.plugin import Context, FailedCycle, Nominated, Plugin
 from kitlib.scheduler.framework.pod_info import PodInfo
@@ -64,6 +65,18 @@ class Framework:
 def enabled_at(framework: Framework, point: str, release: Release) -> list[Plugin]:
     """The plugins at a point that the release has."""
     return [p for p in framework.at(point) if not p.feature_gate or release.enabled(p.feature_gate)]
+
+
+def build_queueing_hint_map(framework: Framework, context: Context) -> dict[str, list[Registered]]:
+    """Plugin -> the events that it waits for; without queueing hints every registered event counts.
+
+    Source: scheduler.go buildQueueingHintMap.
+    """
+    hints = context.release.enabled("SchedulerQueueingHints")
+    return {
+        plugin.name: [(event, hint if hints else None) for event, hint in plugin.events_to_register(context)]
+        for plugin in framework.plugins
+    }
 
 
 def run_post_filter_plugins(

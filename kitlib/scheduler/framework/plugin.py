@@ -23,6 +23,7 @@ from kitlib.api.policy import PodDisruptionBudget
 from kitlib.api.release import Release
 from kitlib.scheduler.framework.arguments import check_arguments
 from kitlib.scheduler.framework.dra_manager import Claims
+from kitlib.scheduler.framework.events import EVERYTHING, Registered
 from kitlib.scheduler.framework.filter_outcome import FilterOutcome
 from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.post_filter import NOOP, PostFilterResult
@@ -148,6 +149,13 @@ class Plugin:
     def concerns(self, pod: Pod) -> bool:
         """Whether Reserve to PostBind are to be asked about the pod at all."""
         return True
+
+    def events_to_register(self, context: Context) -> Sequence[Registered]:
+        """The events that may make a pod schedulable which this plugin rejected, each with its queueing hint.
+
+        Source: EnqueueExtensions.EventsToRegister; KEP-4247.
+        """
+        return EVERYTHING
 
     def pre_enqueue(self, pod: Pod) -> Status:
         """Whether the pod may enter the queue."""

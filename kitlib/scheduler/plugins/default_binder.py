@@ -5,8 +5,11 @@ Source: plugins/defaultbinder.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from kitlib.api.core import Node
-from kitlib.scheduler.framework.plugin import Plugin
+from kitlib.scheduler.framework.events import Registered
+from kitlib.scheduler.framework.plugin import Context, Plugin
 from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.status import SUCCESS, Status
 
@@ -15,6 +18,9 @@ class DefaultBinder(Plugin):
     """Binds every pod that no other Bind plugin took."""
 
     name = "DefaultBinder"
+
+    def events_to_register(self, context: Context) -> Sequence[Registered]:
+        return []
 
     def bind(self, info: PodInfo, node: Node) -> Status:
         return SUCCESS

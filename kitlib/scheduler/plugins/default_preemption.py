@@ -8,10 +8,11 @@ Source: plugins/defaultpreemption; apis/config/validation ValidateDefaultPreempt
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kitlib.api.errors import KitError
+from kitlib.scheduler.framework.events import Registered
 from kitlib.scheduler.framework.filtering import filters
 from kitlib.scheduler.framework.plugin import Context, FailedCycle, Plugin
 from kitlib.scheduler.framework.pod_info import PodInfo
@@ -39,6 +40,9 @@ class DefaultPreemption(Plugin):
     """
 
     name = "DefaultPreemption"
+
+    def events_to_register(self, context: Context) -> Sequence[Registered]:
+        return []
 
     def __init__(self, arguments: Mapping[str, Any] | None = None) -> None:
         given = arguments or {}

@@ -6,10 +6,12 @@ Source: plugins/imagelocality.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from kitlib.scheduler.framework.events import Registered
 from kitlib.scheduler.framework.plugin import MAX_NODE_SCORE, Context, Plugin, Scores
 from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.status import Rows
@@ -23,6 +25,9 @@ class ImageLocality(Plugin):
     """Adds up image sizes, each scaled by the part of all nodes that have it, so that pods do not crowd on one node."""
 
     name = "ImageLocality"
+
+    def events_to_register(self, context: Context) -> Sequence[Registered]:
+        return []
 
     def score(self, state: Any, info: PodInfo, context: Context, rows: Rows) -> Scores:
         table = context.snapshot

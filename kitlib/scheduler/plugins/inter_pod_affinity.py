@@ -8,14 +8,16 @@ Source: plugins/interpodaffinity (filtering.go, scoring.go).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kitlib.api.core import Pod
 from kitlib.api.release import Release
+from kitlib.scheduler.framework.events import NODE, POD, Action, ClusterEvent, Registered, uid_of
 from kitlib.scheduler.framework.plugin import MAX_NODE_SCORE, SKIP, Context, Plugin, PreFilterResult, Scores
 from kitlib.scheduler.framework.pod_info import PodInfo, Term
 from kitlib.scheduler.framework.status import Code, Rows, Verdicts
@@ -43,6 +45,12 @@ class InterPodAffinity(Plugin):
     name = "InterPodAffinity"
     missing_state = 'error reading "PreFilterInterPodAffinity" from cycleState: not found'
     missing_score_state = 'failed to read "PreScoreInterPodAffinity" from cycleState: not found'
+
+    def events_to_register(self, context: Context) -> Sequence[Registered]:
+        return [
+            (ClusterEvent(POD, Action.ADD | Action.DELETE | Action.UPDATE_POD_LABEL), _neighbour),
+            (ClusterEvent(NODE, Action.ADD | Action.UPDATE_NODE_LABEL), _neighbour_node),
+        ]
 
     def follows_pods(self, release: Release) -> bool:
         return True
@@ -170,3 +178,35 @@ def _counts(places: Places, key: str, codes: NDArray[np.int32]) -> NDArray[np.in
     """The counts of the places that the rows stand in; 0 where the label is missing."""
     found = places.get(key)
     return np.zeros(len(codes), np.int64) if found is None else found[codes]
+
+
+def _neighbour(pod: Pod, old: Any, new: Any) -> bool:
+    """A pod that an affinity term means came, or one that an anti-affinity term means left.
+
+    Source: interpodaffinity isSchedulableAfterPodChange.
+    """
+    other = new if new is not None else old
+    if uid_of(other) == uid_of(pod):
+        return True
+    info = PodInfo(pod)
+    namespaces: Mapping[str, Mapping[str, str]] = {other.metadata.namespace: {}}
+
+    def meant(terms: Iterable[Any], seen: Any) -> bool:
+        return seen is not None and any(term.matches(seen, namespaces) for term in terms)
+
+    if meant(info.required_affinity, new) and not meant(info.required_affinity, old):
+        return True
+    if meant(info.required_anti_affinity, old) and not meant(info.required_anti_affinity, new):
+        return True
+    # a pod that left may have kept this one away by a term of its own
+    return new is None and any(term.matches(pod, {}) for term in PodInfo(other).required_anti_affinity)
+
+
+def _neighbour_node(pod: Pod, old: Any, new: Any) -> bool:
+    """A node came, or changed, that has a label which a term looks at. Source: isSchedulableAfterNodeChange."""
+    info = PodInfo(pod)
+    keys = {term.topology_key for term in (*info.required_affinity, *info.required_anti_affinity)}
+    labels = new.metadata.labels
+    if old is not None:
+        return any(labels.get(key) != old.metadata.labels.get(key) for key in keys)
+    return not keys or any(key in labels for key in keys)

@@ -5,7 +5,7 @@ Source: plugins/nodeaffinity; component-helpers scheduling/corev1/nodeaffinity.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from kitlib.api.core import Node, NodeSelectorTerm, Pod
 from kitlib.api.core import NodeAffinity as Affinity
 from kitlib.api.selectors import matches_node_selector, matches_required_node_affinity, matches_term
 from kitlib.api.serialize import from_dict
+from kitlib.scheduler.framework.events import NODE, Action, ClusterEvent, Registered
 from kitlib.scheduler.framework.plugin import SKIP, Context, Plugin, PreFilterResult, Scores, default_normalize
 from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.status import Code, Rows, Status, Verdicts
@@ -39,6 +40,9 @@ class NodeAffinity(Plugin):
     name = "NodeAffinity"
     depends_on = "node"
     missing_score_state = 'reading "PreScoreNodeAffinity" from cycleState: not found'
+
+    def events_to_register(self, context: Context) -> Sequence[Registered]:
+        return [(ClusterEvent(NODE, Action.ADD | Action.UPDATE_NODE_LABEL), _affinity_came_true)]
 
     def __init__(self, arguments: Mapping[str, Any] | None = None) -> None:
         super().__init__(arguments)
@@ -122,3 +126,10 @@ def _only_nodes(terms: list[NodeSelectorTerm], *, strict: bool) -> frozenset[str
             return frozenset()
         found |= names
     return frozenset(found) if terms else None
+
+
+def _affinity_came_true(pod: Pod, old: Any, new: Any) -> bool:
+    """Source: nodeaffinity isSchedulableAfterNodeChange."""
+    if not matches_required_node_affinity(pod, new):
+        return False
+    return old is None or not matches_required_node_affinity(pod, old)

@@ -5,8 +5,11 @@ Source: plugins/nodename.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from kitlib.api.core import Pod
+from kitlib.scheduler.framework.events import NODE, Action, ClusterEvent, Registered
 from kitlib.scheduler.framework.plugin import Context, Plugin
 from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.status import Code, Rows, Verdicts
@@ -18,6 +21,9 @@ class NodeName(Plugin):
     name = "NodeName"
     depends_on = "node"
 
+    def events_to_register(self, context: Context) -> Sequence[Registered]:
+        return [(ClusterEvent(NODE, Action.ADD), _is_named)]
+
     def filter(self, state: Any, info: PodInfo, context: Context, rows: Rows) -> Verdicts:
         found = Verdicts.passing(len(rows))
         wanted = info.pod.spec.node_name
@@ -25,3 +31,8 @@ class NodeName(Plugin):
             others = rows != context.snapshot.index.get(wanted, -1)
             found.reject(others, Code.UnschedulableAndUnresolvable, "node(s) didn't match the requested node name")
         return found
+
+
+def _is_named(pod: Pod, old: Any, new: Any) -> bool:
+    """Source: nodename isSchedulableAfterNodeChange."""
+    return bool(pod.spec.node_name) and new.name == pod.spec.node_name

@@ -5,8 +5,11 @@ Source: plugins/nodeports, framework HostPortInfo.CheckConflict.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from kitlib.api.core import Pod
+from kitlib.scheduler.framework.events import NODE, POD, Action, ClusterEvent, Registered
 from kitlib.scheduler.framework.plugin import SKIP, Context, Plugin, PreFilterResult
 from kitlib.scheduler.framework.pod_info import HostPort, PodInfo
 from kitlib.scheduler.framework.status import Code, Rows, Verdicts
@@ -20,6 +23,9 @@ class NodePorts(Plugin):
 
     name = "NodePorts"
     missing_state = 'reading "PreFilterNodePorts" from cycleState: not found'
+
+    def events_to_register(self, context: Context) -> Sequence[Registered]:
+        return [(ClusterEvent(POD, Action.DELETE), _ports_freed), (ClusterEvent(NODE, Action.ADD), None)]
 
     def pre_filter(self, info: PodInfo, context: Context) -> PreFilterResult:
         return PreFilterResult(info.host_ports or SKIP)
@@ -38,3 +44,11 @@ def _conflicts(port: HostPort, taken: set[HostPort]) -> bool:
     if address == ANY_ADDRESS:
         return any(other[1:] == (protocol, number) for other in taken)
     return port in taken or (ANY_ADDRESS, protocol, number) in taken
+
+
+def _ports_freed(pod: Pod, old: Any, new: Any) -> bool:
+    """Source: nodeports isSchedulableAfterPodDeleted."""
+    if not isinstance(old, Pod) or not old.spec.node_name:
+        return False
+    freed = {(protocol, port) for _, protocol, port in PodInfo(old).host_ports}
+    return any((protocol, port) in freed for _, protocol, port in PodInfo(pod).host_ports)

@@ -5,12 +5,13 @@ Source: plugins/noderesources/balanced_allocation.go.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kitlib.scheduler.framework.events import Registered
 from kitlib.scheduler.framework.plugin import MAX_NODE_SCORE, SKIP, Context, Plugin, Scores
 from kitlib.scheduler.framework.pod_info import Amounts, PodInfo
 from kitlib.scheduler.framework.status import Rows
@@ -24,6 +25,9 @@ class NodeResourcesBalancedAllocation(Plugin):
     """
 
     name = "NodeResourcesBalancedAllocation"
+
+    def events_to_register(self, context: Context) -> Sequence[Registered]:
+        return []
 
     def __init__(self, arguments: Mapping[str, Any] | None = None) -> None:
         super().__init__(arguments)

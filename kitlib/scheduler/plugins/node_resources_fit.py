@@ -12,8 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kitlib.api.core import Node, Pod
+from kitlib.api.podresources import pod_requests
+from kitlib.scheduler.framework.events import NODE, POD, Action, ClusterEvent, Registered, uid_of
 from kitlib.scheduler.framework.plugin import MAX_NODE_SCORE, Context, Plugin, PreFilterResult, Scores
-from kitlib.scheduler.framework.pod_info import Amounts, PodInfo
+from kitlib.scheduler.framework.pod_info import Amounts, PodInfo, amounts
 from kitlib.scheduler.framework.snapshot import Column
 from kitlib.scheduler.framework.status import Code, Rows, Verdicts
 
@@ -29,6 +32,12 @@ class NodeResourcesFit(Plugin):
     name = "NodeResourcesFit"
     depends_on = "requests"
     missing_state = 'error reading "PreFilterNodeResourcesFit" from cycleState: not found'
+
+    def events_to_register(self, context: Context) -> Sequence[Registered]:
+        return [
+            (ClusterEvent(POD, Action.DELETE | Action.UPDATE_POD_SCALE_DOWN), _room_made),
+            (ClusterEvent(NODE, Action.ADD | Action.UPDATE_NODE_ALLOCATABLE), _node_has_room),
+        ]
 
     def __init__(self, arguments: Mapping[str, Any] | None = None) -> None:
         super().__init__(arguments)
@@ -181,3 +190,39 @@ def _non_zero_column(context: Context, name: str) -> Column:
     if name == "cpu":
         return table.non_zero_cpu
     return table.non_zero_memory if name == "memory" else table.column(name, table.requested)
+
+
+def _room_made(pod: Pod, old: Any, new: Any) -> bool:
+    """A pod that held something of what the pod needs is gone from its node, or needs less; or the pod itself does.
+
+    Source: noderesources isSchedulableAfterPodEvent.
+    """
+    other = new if new is not None else old
+    if not isinstance(other, Pod):
+        return True
+    if new is None:
+        return bool(other.spec.node_name)
+    if uid_of(other) == uid_of(pod):
+        return True
+    if not other.spec.node_name or not isinstance(old, Pod):
+        return False
+    before, after = pod_requests(old), pod_requests(other)
+    wanted = pod_requests(pod)
+    return any(
+        name in before and (name not in after or after[name] < before[name])
+        for name, amount in wanted.items()
+        if not amount.is_zero()
+    )
+
+
+def _node_has_room(pod: Pod, old: Any, new: Any) -> bool:
+    """The node as a whole is large enough, and did not offer as much before. Source: isSchedulableAfterNodeChange."""
+    if not isinstance(new, Node):
+        return True
+    wanted, has = amounts(pod_requests(pod)), amounts(new.status.allocatable)
+    if any(has.get(name, 0) < amount for name, amount in wanted.items() if amount):
+        return False
+    if not isinstance(old, Node):
+        return True
+    had = amounts(old.status.allocatable)
+    return any(had.get(name, 0) < has.get(name, 0) for name in {*wanted, "pods"})

@@ -5,10 +5,12 @@ Source: plugins/nodeunschedulable.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from kitlib.api.core import Taint
+from kitlib.api.core import Pod, Taint
 from kitlib.api.selectors import tolerates_all
+from kitlib.scheduler.framework.events import NODE, UNSCHEDULED_POD, Action, ClusterEvent, Registered, is_itself
 from kitlib.scheduler.framework.plugin import Context, Plugin
 from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.status import Code, Rows, Verdicts
@@ -22,9 +24,20 @@ class NodeUnschedulable(Plugin):
     name = "NodeUnschedulable"
     depends_on = "node"
 
+    def events_to_register(self, context: Context) -> Sequence[Registered]:
+        return [
+            (ClusterEvent(NODE, Action.ADD | Action.UPDATE_NODE_TAINT), _uncordoned),
+            (ClusterEvent(UNSCHEDULED_POD, Action.UPDATE_POD_TOLERATION), is_itself),
+        ]
+
     def filter(self, state: Any, info: PodInfo, context: Context, rows: Rows) -> Verdicts:
         found = Verdicts.passing(len(rows))
         closed = context.snapshot.unschedulable[rows]
         if closed.any() and not tolerates_all(info.pod.spec.tolerations, UNSCHEDULABLE_TAINT):
             found.reject(closed, Code.UnschedulableAndUnresolvable, "node(s) were unschedulable")
         return found
+
+
+def _uncordoned(pod: Pod, old: Any, new: Any) -> bool:
+    """Source: nodeunschedulable isSchedulableAfterNodeChange."""
+    return not new.spec.unschedulable and (old is None or old.spec.unschedulable)

@@ -6,10 +6,20 @@ Source: plugins/nodevolumelimits/csi.go.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from kitlib.api.core import Pod
+from kitlib.scheduler.framework.events import (
+    CSI_NODE,
+    POD,
+    PVC,
+    VOLUME_ATTACHMENT,
+    Action,
+    ClusterEvent,
+    Registered,
+    changes_of,
+)
 from kitlib.scheduler.framework.plugin import SKIP, Context, Plugin, PreFilterResult
 from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.status import Code, Rows, Verdicts
@@ -36,6 +46,13 @@ class NodeVolumeLimits(Plugin):
     """Counts attached volumes by driver against the CSINode's allocatable count."""
 
     name = "NodeVolumeLimits"
+
+    def events_to_register(self, context: Context) -> Sequence[Registered]:
+        return [
+            (ClusterEvent(POD, Action.DELETE), None),
+            *changes_of(CSI_NODE, PVC, VOLUME_ATTACHMENT),
+            (ClusterEvent(VOLUME_ATTACHMENT, Action.DELETE), None),
+        ]
 
     def pre_filter(self, info: PodInfo, context: Context) -> PreFilterResult:
         if not claims_used(info.pod):

@@ -23,6 +23,7 @@ from kitlib.api.core import Pod, TopologySpreadConstraint
 from kitlib.api.meta import LabelSelector, LabelSelectorRequirement
 from kitlib.api.release import Release
 from kitlib.api.selectors import LabelSelectorMatcher, repels_scheduling, untolerated_taint
+from kitlib.scheduler.framework.events import NODE, POD, Action, ClusterEvent, Registered, uid_of
 from kitlib.scheduler.framework.plugin import MAX_NODE_SCORE, SKIP, Context, Plugin, PreFilterResult, Scores
 from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.status import Code, Rows, Verdicts
@@ -78,6 +79,15 @@ class PodTopologySpread(Plugin):
     name = "PodTopologySpread"
     missing_state = 'reading "PreFilterPodTopologySpread" from cycleState: not found'
     missing_score_state = 'error reading "PreScorePodTopologySpread" from cycleState: not found'
+
+    def events_to_register(self, context: Context) -> Sequence[Registered]:
+        return [
+            (ClusterEvent(POD, Action.ADD | Action.DELETE | Action.UPDATE_POD_LABEL), _spread_pod),
+            (
+                ClusterEvent(NODE, Action.ADD | Action.DELETE | Action.UPDATE_NODE_LABEL | Action.UPDATE_NODE_TAINT),
+                _spread_node,
+            ),
+        ]
 
     def follows_pods(self, release: Release) -> bool:
         return True
@@ -300,3 +310,38 @@ def _count(
     rows = np.flatnonzero(matching * there * (codes >= 0))
     np.add.at(counts, codes[rows], matching[rows])
     return counts
+
+
+def _spread_pod(pod: Pod, old: Any, new: Any) -> bool:
+    """A pod that a constraint counts came, went, or changed its labels. Source: isSchedulableAfterPodChange."""
+    other = new if new is not None else old
+    if uid_of(other) == uid_of(pod):
+        return True
+    if other.metadata.namespace != pod.metadata.namespace:
+        return False
+    selectors = [
+        LabelSelectorMatcher(one.label_selector)
+        for one in pod.spec.topology_spread_constraints
+        if one.when_unsatisfiable == "DoNotSchedule"
+    ]
+
+    def counted(seen: Any) -> list[bool]:
+        return [seen is not None and one.matches(seen.metadata.labels) for one in selectors]
+
+    if old is None or new is None:
+        return any(counted(other))
+    return counted(old) != counted(new)
+
+
+def _spread_node(pod: Pod, old: Any, new: Any) -> bool:
+    """A node with all of the labels came, went, or changed them. Source: isSchedulableAfterNodeChange."""
+    keys = [c.topology_key for c in pod.spec.topology_spread_constraints if c.when_unsatisfiable == "DoNotSchedule"]
+
+    def domains(node: Any) -> list[str] | None:
+        found = [node.metadata.labels.get(key) for key in keys] if node is not None else [None]
+        return None if None in found else found  # type: ignore[return-value]
+
+    before, after = domains(old), domains(new)
+    if old is not None and new is not None:
+        return before != after or (after is not None and old.spec.taints != new.spec.taints)
+    return (before if new is None else after) is not None

@@ -5,13 +5,19 @@ Source: plugins/queuesort.
 
 from __future__ import annotations
 
-from kitlib.scheduler.framework.plugin import Plugin
+from collections.abc import Sequence
+
+from kitlib.scheduler.framework.events import Registered
+from kitlib.scheduler.framework.plugin import Context, Plugin
 
 
 class PrioritySort(Plugin):
     """Orders the queue: higher priority first, then who has waited longer."""
 
     name = "PrioritySort"
+
+    def events_to_register(self, context: Context) -> Sequence[Registered]:
+        return []
 
     @staticmethod
     def key(priority: int, waiting_since: float) -> tuple[int, float]:

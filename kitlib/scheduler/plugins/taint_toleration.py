@@ -6,12 +6,14 @@ Source: plugins/tainttoleration.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from kitlib.api.core import Taint, Toleration
+from kitlib.api.core import Node, Pod, Taint, Toleration
 from kitlib.api.selectors import repels_scheduling, tolerates, untolerated_taint
+from kitlib.scheduler.framework.events import NODE, UNSCHEDULED_POD, Action, ClusterEvent, Registered, is_itself
 from kitlib.scheduler.framework.plugin import Context, Plugin, Scores, default_normalize
 from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.status import Code, Rows, Verdicts
@@ -23,6 +25,12 @@ class TaintToleration(Plugin):
     name = "TaintToleration"
     depends_on = "node"
     missing_score_state = 'failed to read "PreScoreTaintToleration" from cycleState: not found'
+
+    def events_to_register(self, context: Context) -> Sequence[Registered]:
+        return [
+            (ClusterEvent(NODE, Action.ADD | Action.UPDATE_NODE_TAINT), _taint_gone),
+            (ClusterEvent(UNSCHEDULED_POD, Action.UPDATE_POD_TOLERATION), is_itself),
+        ]
 
     def filter(self, state: Any, info: PodInfo, context: Context, rows: Rows) -> Verdicts:
         found = Verdicts.passing(len(rows))
@@ -52,3 +60,12 @@ def _unwelcome(taints: tuple[Taint, ...], tolerations: list[Toleration]) -> int:
     return sum(
         taint.effect == "PreferNoSchedule" and not any(tolerates(one, taint) for one in tolerations) for taint in taints
     )
+
+
+def _taint_gone(pod: Pod, old: Any, new: Any) -> bool:
+    """Source: tainttoleration isSchedulableAfterNodeChange."""
+
+    def repelled(node: Node) -> bool:
+        return untolerated_taint(node.spec.taints, pod.spec.tolerations, repels_scheduling) is not None
+
+    return not repelled(new) and (old is None or repelled(old))

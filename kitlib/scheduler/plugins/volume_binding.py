@@ -9,6 +9,7 @@ Source: plugins/volumebinding (volume_binding.go, binder.go); KEP-1472.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +19,19 @@ from kitlib.api.core import Node, PersistentVolumeClaim, Pod
 from kitlib.api.errors import KitError
 from kitlib.api.selectors import LabelSelectorMatcher
 from kitlib.api.storage import TopologySelectorTerm
+from kitlib.scheduler.framework.events import (
+    CSI_DRIVER,
+    CSI_NODE,
+    CSI_STORAGE_CAPACITY,
+    NODE,
+    PV,
+    PVC,
+    STORAGE_CLASS,
+    Action,
+    ClusterEvent,
+    Registered,
+    changes_of,
+)
 from kitlib.scheduler.framework.plugin import SKIP, Context, Plugin, PreFilterResult, Scores
 from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.status import Code, Rows, Status, Verdicts
@@ -56,6 +70,12 @@ class VolumeBinding(Plugin):
 
     name = "VolumeBinding"
     missing_state = "not found"
+
+    def events_to_register(self, context: Context) -> Sequence[Registered]:
+        return [
+            (ClusterEvent(NODE, Action.ADD | Action.UPDATE_NODE_LABEL), None),
+            *changes_of(PVC, PV, STORAGE_CLASS, CSI_NODE, CSI_DRIVER, CSI_STORAGE_CAPACITY),
+        ]
 
     def pre_filter(self, info: PodInfo, context: Context) -> PreFilterResult:
         used = claims_used(info.pod)

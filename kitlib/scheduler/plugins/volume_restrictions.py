@@ -5,12 +5,14 @@ Source: plugins/volumerestrictions.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from kitlib.api.core import Pod, Volume
 from kitlib.api.release import Release
+from kitlib.scheduler.framework.events import NODE, POD, PVC, Action, ClusterEvent, Registered, changes_of
 from kitlib.scheduler.framework.plugin import SKIP, Context, Plugin, PreFilterResult
 from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.status import Code, Rows, Status, Verdicts
@@ -25,6 +27,9 @@ class VolumeRestrictions(Plugin):
 
     name = "VolumeRestrictions"
     missing_state = 'cannot read "PreFilterVolumeRestrictions" from cycleState'
+
+    def events_to_register(self, context: Context) -> Sequence[Registered]:
+        return [(ClusterEvent(POD, Action.DELETE), None), (ClusterEvent(NODE, Action.ADD), None), *changes_of(PVC)]
 
     def follows_pods(self, release: Release) -> bool:
         return release.enabled("KitVolumeRestrictionsTracksPods")

@@ -5,9 +5,11 @@ Source: plugins/volumezone.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from kitlib.api.core import Pod
+from kitlib.scheduler.framework.events import NODE, PV, PVC, STORAGE_CLASS, Action, ClusterEvent, Registered, changes_of
 from kitlib.scheduler.framework.plugin import SKIP, Context, Plugin, PreFilterResult
 from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.status import Code, Rows, Status, Verdicts
@@ -31,6 +33,9 @@ class VolumeZone(Plugin):
     """Compares zone labels of volumes with those of nodes; a label may list several, `a__b`."""
 
     name = "VolumeZone"
+
+    def events_to_register(self, context: Context) -> Sequence[Registered]:
+        return [(ClusterEvent(NODE, Action.ADD | Action.UPDATE_NODE_LABEL), None), *changes_of(PVC, PV, STORAGE_CLASS)]
 
     def pre_filter(self, info: PodInfo, context: Context) -> PreFilterResult:
         if not any(not one.ephemeral for one in claims_used(info.pod)):

@@ -19,6 +19,7 @@ from kitlib.api.release import Release
 from kitlib.scheduler.framework.events import (
     UNSCHEDULABLE_TIMEOUT,
     ClusterEvent,
+    Registered,
 )
 from kitlib.scheduler.framework.status import Status
 from kitlib.scheduler.queue.backoff import Backoff
@@ -43,9 +44,7 @@ def max_in_pool_ms(release: Release) -> int:
     return MAX_IN_POOL_MS if release.enabled("KitPoolKeepsFiveMinutes") else SHORT_IN_POOL_MS
 
 
-Hint = Callable[[Pod, Any, Any], bool]
-"""(pod, object before, object after) -> whether the event may have made the pod schedulable."""
-Registrations = Mapping[str, Iterable[tuple[ClusterEvent, Hint | None]]]
+Registrations = Mapping[str, Iterable[Registered]]
 """Plugin -> the events that it is interested in, each with its hint; no hint means always."""
 RegistrationsOf = Callable[[Pod], Registrations]
 """Pod -> the registrations of the profile that is responsible for it."""

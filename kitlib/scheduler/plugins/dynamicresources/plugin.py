@@ -10,6 +10,7 @@ Source: plugins/dynamicresources (dynamicresources.go); KEP-4381. Extended resou
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,6 +22,7 @@ from kitlib.api.devices import MAX_SUBREQUESTS, MAX_USERS, AllocationResult, Res
 from kitlib.api.selectors import matches_node_selector
 from kitlib.api.serialize import deepcopy
 from kitlib.scheduler.framework.dra_manager import Claims
+from kitlib.scheduler.framework.events import Registered
 from kitlib.scheduler.framework.plugin import (
     SKIP,
     Context,
@@ -35,6 +37,7 @@ from kitlib.scheduler.framework.post_filter import NOOP, PostFilterResult
 from kitlib.scheduler.framework.status import SUCCESS, Code, Rows, Status, Verdicts
 from kitlib.scheduler.plugins.dynamicresources.allocator import AllocationError, Allocator, FailedOnNode
 from kitlib.scheduler.plugins.dynamicresources.claims import allocated, inventory
+from kitlib.scheduler.plugins.dynamicresources.queueing_hints import device_events
 
 NAME = "DynamicResources"
 NOT_ALL = "cannot allocate all claims"
@@ -71,6 +74,9 @@ class DynamicResources(Plugin):
     name = NAME
     feature_gate = "DynamicResourceAllocation"
     missing_state = "not found"
+
+    def events_to_register(self, context: Context) -> Sequence[Registered]:
+        return device_events(context.claims)
 
     def concerns(self, pod: Pod) -> bool:
         return bool(pod.spec.resource_claims)
