@@ -187,13 +187,9 @@ class ResourceTable:
     def __init__(self, definitions: Iterable[Mapping[str, Any]] = ()) -> None:
         self.resources = [*built_in(), *(r for d in definitions for r in custom(d))]
         self._by_path = {(r.group, r.version, r.plural): r for r in self.resources}
-        self._by_kind = {(r.group_version, r.kind): r for r in self.resources}
 
     def find(self, group: str, version: str, plural: str) -> APIResource | None:
         return self._by_path.get((group, version, plural))
-
-    def find_kind(self, api_version: str, kind: str) -> APIResource | None:
-        return self._by_kind.get((api_version, kind))
 
     def group_versions(self) -> list[tuple[str, str]]:
         """Every group and version that is served, in order of first appearance; the core group first."""

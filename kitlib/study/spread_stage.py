@@ -10,7 +10,7 @@ skew are those that the plugin PodTopologySpread works with.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any, Generic, TypeVar
@@ -322,9 +322,3 @@ class History(Generic[T]):
     def states(self) -> Sequence[T]:
         """All of them, in order."""
         return tuple(self._states)
-
-
-def most_uneven(rows: Iterable[dict[str, Any]]) -> int:
-    """The skew as people mean it: the largest count of any domain minus the smallest."""
-    counts = [row["counted"] for row in rows]
-    return max(counts, default=0) - min(counts, default=0)

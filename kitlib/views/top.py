@@ -57,11 +57,6 @@ class PodUsage:
         )
 
 
-def working_set(usage: int, inactive_file: int) -> int:
-    """Bytes that cannot be given back at once: usage minus inactive file pages, never below 0."""
-    return max(usage - inactive_file, 0)
-
-
 def top_pods(pods: Iterable[PodUsage], *, containers: bool = False, namespaces: bool = False) -> str:
     """What `kubectl top pod` prints (`--containers`, `--all-namespaces`)."""
     head = (["NAMESPACE"] if namespaces else []) + (["POD", "NAME"] if containers else ["NAME"])

@@ -53,7 +53,6 @@ class CgroupWatch(KitWidget):
         self._node, self._passing = node_of(source, node), Passing(source)
         self._meter = Meter(self._node, metric)
         self.rate = rate
-        self._shown_at = -1.0
         self._series: tuple[str, ...] = ()
         picture = LivePicture(unit=METRICS[metric], heading=_TITLES[metric])
         self.metric = labelled(

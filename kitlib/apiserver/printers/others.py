@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from kitlib.apiserver.printers.text import Object, access_modes, age, conditions, created, parse_time
+from kitlib.apiserver.printers.text import Object, access_modes, age, conditions, created
 
 _ROLE = "node-role.kubernetes.io/"
 
@@ -214,7 +214,3 @@ def print_resource_slice(obj: Object, now: datetime) -> list[Any]:
 
 def print_name_and_age(obj: Object, now: datetime) -> list[Any]:
     return [_name(obj), created(obj, now)]
-
-
-def is_time(text: str) -> bool:
-    return parse_time(text) is not None

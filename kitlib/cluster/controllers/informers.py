@@ -127,10 +127,6 @@ class Informers:
         """The pods bound to a node, oldest first."""
         return _oldest_first(self._by_node.get(node, {}).values())  # type: ignore[return-value,type-var]
 
-    def nodes_with_pods(self) -> list[str]:
-        """Names of the nodes that pods are bound to, whether such a node exists or not."""
-        return list(self._by_node)
-
 
 def _remove(index: dict, key: object, uid: UID) -> None:  # type: ignore[type-arg]
     entries = index.get(key)

@@ -230,10 +230,6 @@ class ContainerNode(ContainerProcesses, NodeBase):
             return [f"the kernel's log cannot be read: {found['why']}"]
         return lines_of_node(found["lines"], [self.container.id, *self._pod_sync.uids])
 
-    def log_began(self) -> float:
-        """What the kernel log's clock showed when the node's own clock began, seconds."""
-        return self.facts.get("began", 0.0)
-
 
 def _as_given(cgroup: Cgroup, given: Mapping[str, str]) -> Cgroup:
     """The node's own root: the engine sets its files, not the kubelet."""

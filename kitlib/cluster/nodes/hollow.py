@@ -56,7 +56,6 @@ class HollowNode:
     read = NeedsKernel()
     write = NeedsKernel()
     kernel_log = NeedsKernel()
-    log_began = NeedsKernel()
     uptime = NeedsKernel()
     timeline = NeedsKernel()
     checkpoint = NeedsKernel()

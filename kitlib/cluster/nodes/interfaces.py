@@ -160,10 +160,6 @@ class KernelNode(Node, Protocol):
         """What `dmesg` shows about the OOM killer."""
         ...
 
-    def log_began(self) -> float:
-        """What the kernel log's clock showed when the node's own clock began, seconds."""
-        ...
-
     def uptime(self) -> float:
         """Seconds on the node's own clock, that of its timeline."""
         ...
@@ -210,22 +206,6 @@ class KernelNode(Node, Protocol):
 
     def usage(self, path: str) -> int:
         """Bytes of memory that a cgroup and those below it use."""
-        ...
-
-
-class ReportingNode(KernelNode, Protocol):
-    """A node that runs by itself and reports.
-
-    Attributes:
-        fidelity: sentences: where it cannot be what it should.
-        facts: what it said of itself when its kubelet started.
-    """
-
-    fidelity: list[str]
-    facts: NodeFacts
-
-    def take_reports(self, api: APIServer) -> bool:
-        """Write what the node has reported into the store; whether there was anything."""
         ...
 
 

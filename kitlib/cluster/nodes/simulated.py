@@ -99,10 +99,6 @@ class SimulatedNode(NodeBase):
         """What `dmesg` shows."""
         return list(self.kernel.log)
 
-    def log_began(self) -> float:
-        """0: the log's clock is the node's own."""
-        return 0.0
-
     def uptime(self) -> float:
         """Seconds since the node's kernel started."""
         return self.kernel.now

@@ -25,7 +25,6 @@ MEMORY_HIGH = "memory.high"
 
 NO_RESERVATION = "None"
 TIERED_RESERVATION = "TieredReservation"
-RESERVATION_POLICIES = (NO_RESERVATION, TIERED_RESERVATION)
 
 UNPROTECTED = {MEMORY_MIN: "0", MEMORY_LOW: "0"}
 """Written where nothing is protected, so that what an earlier policy left is taken back."""

@@ -14,9 +14,6 @@ from kitlib.api.podresources import aggregate_container_requests
 from kitlib.api.release import Release
 from kitlib.kubelet.qos.qos_class import get_pod_qos, is_node_critical_pod, is_restartable_init, pod_level_resources
 
-KUBELET_OOM_SCORE_ADJ = -999
-"""Of the kubelet itself (`--oom-score-adj`'s default)."""
-KUBE_PROXY_OOM_SCORE_ADJ = -999
 SANDBOX_OOM_SCORE_ADJ = -998
 """Of a pod's pause container; set by the runtime. Source: containerd defaultSandboxOOMAdj, CRI-O PodInfraOOMAdj."""
 GUARANTEED_OOM_SCORE_ADJ = -997

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import errno
 import re
-from collections.abc import Callable
 
 from kitlib.kubelet.cm.cgroup_tree import UNLIMITED_V1, huge_page_size
 from kitlib.kubelet.util.cpuset import format_cpus
@@ -35,9 +34,6 @@ class Refused(Exception):
     def __init__(self, number: int, why: str) -> None:
         self.number, self.why = number, why
         super().__init__(why)
-
-
-Rule = Callable[[str], str]
 
 
 def _whole(text: str) -> int:
