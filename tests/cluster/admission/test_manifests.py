@@ -138,7 +138,7 @@ def test_lists_with_a_key_are_merged_item_by_item() -> None:
         ("apiVersion: v1\nkind: Pod\n---\napiVersion: v1\nkind: 5", "document 2, kind: not a Kubernetes object"),
         (
             "apiVersion: v1\nkind: Pod\nspec: {containers: [{name: c, resources: {limits: {cpu: 1x}}}]}",
-            r"document 1, spec.containers\[0\].resources.limits.cpu: Pod in version .* quantities must match",
+            r"document 1, spec.containers\[0\].resources.limits\[cpu\]: Pod in version .* quantities must match",
         ),
         (
             "apiVersion: v1\nkind: Pod\nspec: {containers: 5}",
