@@ -11,6 +11,18 @@ from typing import Any
 
 import msgspec
 
+from kitlib.api.affinity import Affinity as Affinity
+from kitlib.api.affinity import NodeAffinity as NodeAffinity
+from kitlib.api.affinity import NodeSelector as NodeSelector
+from kitlib.api.affinity import NodeSelectorRequirement as NodeSelectorRequirement
+from kitlib.api.affinity import NodeSelectorTerm as NodeSelectorTerm
+from kitlib.api.affinity import PodAffinity as PodAffinity
+from kitlib.api.affinity import PodAffinityTerm as PodAffinityTerm
+from kitlib.api.affinity import PodAntiAffinity as PodAntiAffinity
+from kitlib.api.affinity import PreferredSchedulingTerm as PreferredSchedulingTerm
+from kitlib.api.affinity import Toleration as Toleration
+from kitlib.api.affinity import TopologySpreadConstraint as TopologySpreadConstraint
+from kitlib.api.affinity import WeightedPodAffinityTerm as WeightedPodAffinityTerm
 from kitlib.api.container import Container as Container
 from kitlib.api.container import ContainerPort as ContainerPort
 from kitlib.api.container import ContainerResizePolicy as ContainerResizePolicy
@@ -24,9 +36,24 @@ from kitlib.api.container import ResourceRequirements as ResourceRequirements
 from kitlib.api.container import SecurityContext as SecurityContext
 from kitlib.api.container import VolumeDevice as VolumeDevice
 from kitlib.api.container import VolumeMount as VolumeMount
-from kitlib.api.meta import Condition, KubeObject, KubeStruct, LabelSelector, ObjectMeta
+from kitlib.api.meta import Condition, KubeObject, KubeStruct, ObjectMeta
 from kitlib.api.numbers import Int32, Int64
 from kitlib.api.numbers import IntOrString as IntOrString
+from kitlib.api.persistent_volume import ModifyVolumeStatus as ModifyVolumeStatus
+from kitlib.api.persistent_volume import PersistentVolume as PersistentVolume
+from kitlib.api.persistent_volume import PersistentVolumeClaim as PersistentVolumeClaim
+from kitlib.api.persistent_volume import PersistentVolumeClaimStatus as PersistentVolumeClaimStatus
+from kitlib.api.persistent_volume import PersistentVolumeSpec as PersistentVolumeSpec
+from kitlib.api.persistent_volume import PersistentVolumeStatus as PersistentVolumeStatus
+from kitlib.api.persistent_volume import VolumeNodeAffinity as VolumeNodeAffinity
+from kitlib.api.quota import LimitRange as LimitRange
+from kitlib.api.quota import LimitRangeItem as LimitRangeItem
+from kitlib.api.quota import LimitRangeSpec as LimitRangeSpec
+from kitlib.api.quota import ResourceQuota as ResourceQuota
+from kitlib.api.quota import ResourceQuotaSpec as ResourceQuotaSpec
+from kitlib.api.quota import ResourceQuotaStatus as ResourceQuotaStatus
+from kitlib.api.quota import ScopedResourceSelectorRequirement as ScopedResourceSelectorRequirement
+from kitlib.api.quota import ScopeSelector as ScopeSelector
 from kitlib.api.volume import LocalObjectReference as LocalObjectReference
 from kitlib.api.volume import ObjectReference as ObjectReference
 from kitlib.api.volume import PersistentVolumeClaimSpec as PersistentVolumeClaimSpec
@@ -35,87 +62,6 @@ from kitlib.api.volume import PersistentVolumeClaimVolumeSource as PersistentVol
 from kitlib.api.volume import PersistentVolumeSource as PersistentVolumeSource
 from kitlib.api.volume import TypedLocalObjectReference as TypedLocalObjectReference
 from kitlib.api.volume import Volume as Volume
-
-
-class NodeSelectorRequirement(KubeStruct):
-    key: str = ""
-    operator: str = ""
-    values: list[str] = []
-
-
-class NodeSelectorTerm(KubeStruct):
-    match_expressions: list[NodeSelectorRequirement] = []
-    match_fields: list[NodeSelectorRequirement] = []
-
-
-class NodeSelector(KubeStruct):
-    node_selector_terms: list[NodeSelectorTerm] = []
-
-
-class PreferredSchedulingTerm(KubeStruct):
-    weight: Int32 = 0
-    preference: NodeSelectorTerm = msgspec.field(default_factory=NodeSelectorTerm)
-
-
-class NodeAffinity(KubeStruct):
-    required: NodeSelector | None = msgspec.field(name="requiredDuringSchedulingIgnoredDuringExecution", default=None)
-    preferred: list[PreferredSchedulingTerm] = msgspec.field(
-        name="preferredDuringSchedulingIgnoredDuringExecution", default_factory=list
-    )
-
-
-class PodAffinityTerm(KubeStruct):
-    label_selector: LabelSelector | None = None
-    namespaces: list[str] = []
-    topology_key: str = ""
-    namespace_selector: LabelSelector | None = None
-    match_label_keys: list[str] = []
-    mismatch_label_keys: list[str] = []
-
-
-class WeightedPodAffinityTerm(KubeStruct):
-    weight: Int32 = 0
-    pod_affinity_term: PodAffinityTerm = msgspec.field(default_factory=PodAffinityTerm)
-
-
-class PodAffinity(KubeStruct):
-    """Terms of `podAffinity`."""
-
-    required: list[PodAffinityTerm] = msgspec.field(
-        name="requiredDuringSchedulingIgnoredDuringExecution", default_factory=list
-    )
-    preferred: list[WeightedPodAffinityTerm] = msgspec.field(
-        name="preferredDuringSchedulingIgnoredDuringExecution", default_factory=list
-    )
-
-
-class PodAntiAffinity(PodAffinity):
-    """Terms of `podAntiAffinity`, which have the same shape."""
-
-
-class Affinity(KubeStruct):
-    node_affinity: NodeAffinity | None = None
-    pod_affinity: PodAffinity | None = None
-    pod_anti_affinity: PodAntiAffinity | None = None
-
-
-class Toleration(KubeStruct):
-    key: str = ""
-    operator: str = ""
-    value: str = ""
-    effect: str = ""
-    toleration_seconds: Int64 | None = None
-
-
-class TopologySpreadConstraint(KubeStruct):
-    max_skew: Int32 = 0
-    topology_key: str = ""
-    when_unsatisfiable: str = ""
-    label_selector: LabelSelector | None = None
-    min_domains: Int32 | None = None
-    node_affinity_policy: str | None = None
-    node_taints_policy: str | None = None
-    match_label_keys: list[str] = []
 
 
 class PodSchedulingGate(KubeStruct):
@@ -475,103 +421,3 @@ class ReplicationController(KubeObject):
     kind: str = "ReplicationController"
     spec: ReplicationControllerSpec = msgspec.field(default_factory=ReplicationControllerSpec)
     status: ReplicationControllerStatus = msgspec.field(default_factory=ReplicationControllerStatus)
-
-
-class ScopedResourceSelectorRequirement(KubeStruct):
-    scope_name: str = ""
-    operator: str = ""
-    values: list[str] = []
-
-
-class ScopeSelector(KubeStruct):
-    match_expressions: list[ScopedResourceSelectorRequirement] = []
-
-
-class ResourceQuotaSpec(KubeStruct):
-    hard: ResourceList = {}
-    scopes: list[str] = []
-    scope_selector: ScopeSelector | None = None
-
-
-class ResourceQuotaStatus(KubeStruct):
-    hard: ResourceList = {}
-    used: ResourceList = {}
-
-
-class ResourceQuota(KubeObject):
-    api_version: str = "v1"
-    kind: str = "ResourceQuota"
-    spec: ResourceQuotaSpec = msgspec.field(default_factory=ResourceQuotaSpec)
-    status: ResourceQuotaStatus = msgspec.field(default_factory=ResourceQuotaStatus)
-
-
-class LimitRangeItem(KubeStruct):
-    type: str = ""
-    max: ResourceList = {}
-    min: ResourceList = {}
-    default: ResourceList = {}
-    default_request: ResourceList = {}
-    max_limit_request_ratio: ResourceList = {}
-
-
-class LimitRangeSpec(KubeStruct):
-    limits: list[LimitRangeItem] = []
-
-
-class LimitRange(KubeObject):
-    api_version: str = "v1"
-    kind: str = "LimitRange"
-    spec: LimitRangeSpec = msgspec.field(default_factory=LimitRangeSpec)
-
-
-class ModifyVolumeStatus(KubeStruct):
-    target_volume_attributes_class_name: str = ""
-    status: str = ""
-
-
-class PersistentVolumeClaimStatus(KubeStruct):
-    phase: str = ""
-    access_modes: list[str] = []
-    capacity: ResourceList = {}
-    conditions: list[Condition] = []
-    allocated_resources: ResourceList = {}
-    allocated_resource_statuses: dict[str, str] = {}
-    current_volume_attributes_class_name: str | None = None
-    modify_volume_status: ModifyVolumeStatus | None = None
-
-
-class PersistentVolumeClaim(KubeObject):
-    api_version: str = "v1"
-    kind: str = "PersistentVolumeClaim"
-    spec: PersistentVolumeClaimSpec = msgspec.field(default_factory=PersistentVolumeClaimSpec)
-    status: PersistentVolumeClaimStatus = msgspec.field(default_factory=PersistentVolumeClaimStatus)
-
-
-class VolumeNodeAffinity(KubeStruct):
-    required: NodeSelector | None = None
-
-
-class PersistentVolumeSpec(PersistentVolumeSource):
-    capacity: ResourceList = {}
-    access_modes: list[str] = []
-    claim_ref: ObjectReference | None = None
-    persistent_volume_reclaim_policy: str = ""
-    storage_class_name: str = ""
-    mount_options: list[str] = []
-    volume_mode: str | None = None
-    node_affinity: VolumeNodeAffinity | None = None
-    volume_attributes_class_name: str | None = None
-
-
-class PersistentVolumeStatus(KubeStruct):
-    phase: str = ""
-    message: str = ""
-    reason: str = ""
-    last_phase_transition_time: datetime | None = None
-
-
-class PersistentVolume(KubeObject):
-    api_version: str = "v1"
-    kind: str = "PersistentVolume"
-    spec: PersistentVolumeSpec = msgspec.field(default_factory=PersistentVolumeSpec)
-    status: PersistentVolumeStatus = msgspec.field(default_factory=PersistentVolumeStatus)

@@ -78,7 +78,7 @@ class Invalid(KitError, ValueError):
 
     def __init__(self, kind: str, name: str, errors: Sequence[Any]) -> None:
         self.kind, self.name, self.errors = kind, name, list(errors)
-        texts = [str(error) for error in self.errors]
+        texts = list(dict.fromkeys(str(error) for error in self.errors))  # Source: field.ErrorList.ToAggregate
         listed = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
         super().__init__(f'{kind} "{name}" is invalid: {listed}')
 

@@ -7,10 +7,23 @@ from __future__ import annotations
 
 import msgspec
 
-from kitlib.api.container import ObjectFieldSelector, ResourceFieldSelector, ResourceRequirements
+from kitlib.api.container import ResourceRequirements
 from kitlib.api.meta import KubeStruct, LabelSelector, ObjectMeta
-from kitlib.api.numbers import Int32, Int64
+from kitlib.api.numbers import Int32
 from kitlib.api.resource import Quantity
+from kitlib.api.volume_files import ClusterTrustBundleProjection as ClusterTrustBundleProjection
+from kitlib.api.volume_files import ConfigMapProjection as ConfigMapProjection
+from kitlib.api.volume_files import ConfigMapVolumeSource as ConfigMapVolumeSource
+from kitlib.api.volume_files import DownwardAPIProjection as DownwardAPIProjection
+from kitlib.api.volume_files import DownwardAPIVolumeFile as DownwardAPIVolumeFile
+from kitlib.api.volume_files import DownwardAPIVolumeSource as DownwardAPIVolumeSource
+from kitlib.api.volume_files import KeyToPath as KeyToPath
+from kitlib.api.volume_files import PodCertificateProjection as PodCertificateProjection
+from kitlib.api.volume_files import ProjectedVolumeSource as ProjectedVolumeSource
+from kitlib.api.volume_files import SecretProjection as SecretProjection
+from kitlib.api.volume_files import SecretVolumeSource as SecretVolumeSource
+from kitlib.api.volume_files import ServiceAccountTokenProjection as ServiceAccountTokenProjection
+from kitlib.api.volume_files import VolumeProjection as VolumeProjection
 
 
 class LocalObjectReference(KubeStruct):
@@ -89,19 +102,6 @@ class GitRepoVolumeSource(KubeStruct):
     repository: str = ""
     revision: str = ""
     directory: str = ""
-
-
-class KeyToPath(KubeStruct):
-    key: str = ""
-    path: str = ""
-    mode: Int32 | None = None
-
-
-class SecretVolumeSource(KubeStruct):
-    secret_name: str = ""
-    items: list[KeyToPath] = []
-    default_mode: Int32 | None = None
-    optional: bool | None = None
 
 
 class NFSVolumeSource(KubeStruct):
@@ -226,18 +226,6 @@ class FlockerVolumeSource(KubeStruct):
     dataset_uuid: str = msgspec.field(name="datasetUUID", default="")
 
 
-class DownwardAPIVolumeFile(KubeStruct):
-    path: str = ""
-    field_ref: ObjectFieldSelector | None = None
-    resource_field_ref: ResourceFieldSelector | None = None
-    mode: Int32 | None = None
-
-
-class DownwardAPIVolumeSource(KubeStruct):
-    items: list[DownwardAPIVolumeFile] = []
-    default_mode: Int32 | None = None
-
-
 class FCVolumeSource(KubeStruct):
     target_wwns: list[str] = msgspec.field(name="targetWWNs", default_factory=list)
     lun: Int32 | None = None
@@ -257,13 +245,6 @@ class AzureFilePersistentVolumeSource(KubeStruct):
     share_name: str = ""
     read_only: bool = False
     secret_namespace: str | None = None
-
-
-class ConfigMapVolumeSource(KubeStruct):
-    name: str = ""
-    items: list[KeyToPath] = []
-    default_mode: Int32 | None = None
-    optional: bool | None = None
 
 
 class VsphereVirtualDiskVolumeSource(KubeStruct):
@@ -294,60 +275,6 @@ class AzureDiskVolumeSource(KubeStruct):
 class PhotonPersistentDiskVolumeSource(KubeStruct):
     pd_id: str = msgspec.field(name="pdID", default="")
     fs_type: str = ""
-
-
-class SecretProjection(KubeStruct):
-    name: str = ""
-    items: list[KeyToPath] = []
-    optional: bool | None = None
-
-
-class ConfigMapProjection(KubeStruct):
-    name: str = ""
-    items: list[KeyToPath] = []
-    optional: bool | None = None
-
-
-class DownwardAPIProjection(KubeStruct):
-    items: list[DownwardAPIVolumeFile] = []
-
-
-class ServiceAccountTokenProjection(KubeStruct):
-    audience: str = ""
-    expiration_seconds: Int64 | None = None
-    path: str = ""
-
-
-class ClusterTrustBundleProjection(KubeStruct):
-    name: str | None = None
-    signer_name: str | None = None
-    label_selector: LabelSelector | None = None
-    optional: bool | None = None
-    path: str = ""
-
-
-class PodCertificateProjection(KubeStruct):
-    signer_name: str = ""
-    key_type: str = ""
-    max_expiration_seconds: Int32 | None = None
-    credential_bundle_path: str = ""
-    key_path: str = ""
-    certificate_chain_path: str = ""
-    user_annotations: dict[str, str] = {}
-
-
-class VolumeProjection(KubeStruct):
-    secret: SecretProjection | None = None
-    downward_api: DownwardAPIProjection | None = msgspec.field(name="downwardAPI", default=None)
-    config_map: ConfigMapProjection | None = None
-    service_account_token: ServiceAccountTokenProjection | None = None
-    cluster_trust_bundle: ClusterTrustBundleProjection | None = None
-    pod_certificate: PodCertificateProjection | None = None
-
-
-class ProjectedVolumeSource(KubeStruct):
-    sources: list[VolumeProjection] = []
-    default_mode: Int32 | None = None
 
 
 class PortworxVolumeSource(KubeStruct):

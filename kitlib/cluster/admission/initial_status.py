@@ -27,7 +27,7 @@ def reset_status(obj: KubeObject) -> None:
     elif isinstance(obj, _EMPTY):
         obj.status = type(obj.status)()
     elif isinstance(obj, PersistentVolumeClaim | PersistentVolume):
-        obj.status = type(obj.status)(phase="Pending")  # type: ignore[assignment]
+        obj.status = type(obj.status)(phase="Pending")
         finalizer = _PROTECTED[type(obj)]
         if finalizer not in obj.metadata.finalizers:
             obj.metadata.finalizers = [*obj.metadata.finalizers, finalizer]
