@@ -26,6 +26,7 @@ from kitlib.api.defaults import set_defaults
 from kitlib.api.devices import DeviceClass, ResourceClaim, ResourceSlice
 from kitlib.api.errors import KitError, NotFound
 from kitlib.api.meta import KubeObject, ObjectMeta, OwnerReference
+from kitlib.api.pod_strategy import merge_label_keys
 from kitlib.api.policy import PodDisruptionBudget, PriorityClass
 from kitlib.api.release import Release
 from kitlib.api.serialize import Source, deepcopy, from_dict, load
@@ -45,13 +46,16 @@ class Dump:
 
     Attributes:
         objects: all of them. release: whose scheduler is asked. profile: its plugins; None = the defaults.
-        left_out: what the answer does not take into account, in words; "" = nothing.
+        left_out: what no answer takes into account, in words; "" = nothing. See `left_out_of`.
+        listed: kinds of which every object was read, even where there is none.
     """
 
     objects: Sequence[KubeObject]
     release: Release = field(default_factory=Release.latest)
     profile: Profile | None = None
     left_out: str = ""
+    listed: frozenset[str] = frozenset()
+    _without: dict[str, list[str]] = field(default_factory=dict, repr=False)
 
     @classmethod
     def read(cls, *sources: Source, release: Release | str | None = None, profile: Profile | None = None) -> Dump:
@@ -69,23 +73,34 @@ class Dump:
         *,
         release: Release | str | None = None,
         profile: Profile | None = None,
+        listed: Iterable[str] = (),
     ) -> Dump:
         """The same from manifests as plain data.
+
+        Args:
+            items: the manifests. release, profile: as for `Dump`. listed: kinds that were asked for and answered.
 
         Raises:
             ManifestError: for what is none. KitError: where there is no node in it.
         """
-        return cls._of([from_dict(item) for item in items], release, profile)
+        return cls._of([from_dict(item) for item in items], release, profile, frozenset(listed))
 
     @classmethod
-    def _of(cls, read: Sequence[KubeObject], release: Release | str | None, profile: Profile | None) -> Dump:
+    def _of(
+        cls,
+        read: Sequence[KubeObject],
+        release: Release | str | None,
+        profile: Profile | None,
+        listed: frozenset[str] = frozenset(),
+    ) -> Dump:
         objects = [set_defaults(obj) for obj in read]
         classes = [obj for obj in objects if isinstance(obj, PriorityClass)] or system_priority_classes()
         for pod in (obj for obj in objects if isinstance(obj, Pod)):
             pod.metadata.namespace = pod.metadata.namespace or "default"
             if pod.spec.priority is None:
                 admit_priority(pod, [*classes, *system_priority_classes()])
-        made = cls(objects, Release.of(release), profile)
+            merge_label_keys(pod, Release.of(release))
+        made = cls(objects, Release.of(release), profile, listed=listed)
         if not made.nodes:
             raise KitError("there is no Node in it: kubectl get nodes,pods -A -o yaml prints what is needed")
         made._leave_out_volumes()
@@ -102,32 +117,37 @@ class Dump:
         classes = [claim for claim in claims if not claim.spec.volume_name and claim.spec.storage_class_name]
         missing = [
             kind
-            for kind, absent in (
-                ("persistentvolumeclaims", not claims),
-                ("persistentvolumes", bound and not self.of(PersistentVolume)),
-                ("storageclasses", classes and not self.of(StorageClass)),
+            for kind, name, absent in (
+                ("persistentvolumeclaims", "PersistentVolumeClaim", not claims),
+                ("persistentvolumes", "PersistentVolume", bound and not self.of(PersistentVolume)),
+                ("storageclasses", "StorageClass", classes and not self.of(StorageClass)),
             )
-            if absent
+            if absent and name not in self.listed
         ]
         users = [pod for pod in self.pods if any(v.persistent_volume_claim or v.ephemeral for v in pod.spec.volumes)]
         if not missing or not users:
             return
         for pod in users:
             pod.spec.volumes = [v for v in pod.spec.volumes if not (v.persistent_volume_claim or v.ephemeral)]
-        self.left_out = f"the pods' volume claims: there are no {', '.join(missing)} in what was read"
+            said = f"the pod's volume claims: there are no {', '.join(missing)} in what was read"
+            self._without.setdefault(pod.key, []).append(said)
 
     def _leave_out_claims(self) -> None:
         """The same for claims of devices."""
         users = [pod for pod in self.pods if pod.spec.resource_claims]
         kinds: dict[str, type[KubeObject]]
         kinds = {"resourceclaims": ResourceClaim, "deviceclasses": DeviceClass, "resourceslices": ResourceSlice}
-        missing = [plural for plural, kind in kinds.items() if not self.of(kind)]
+        missing = [name for name, kind in kinds.items() if not self.of(kind) and kind.__name__ not in self.listed]
         if not users or not missing or not self.release.enabled("DynamicResourceAllocation"):
             return
         for pod in users:
             pod.spec.resource_claims = []
-        said = f"the pods' claims of devices: there are no {', '.join(missing)} in what was read"
-        self.left_out = f"{self.left_out}; {said}" if self.left_out else said
+            said = f"the pod's claims of devices: there are no {', '.join(missing)} in what was read"
+            self._without.setdefault(pod.key, []).append(said)
+
+    def left_out_of(self, pod: Pod) -> str:
+        """What the answer about a pod does not take into account, in words; "" = nothing."""
+        return "; ".join([*self._without.get(pod.key, ()), *([self.left_out] if self.left_out else [])])
 
     def of(self, kind: type[T]) -> list[T]:
         """All objects of a type."""

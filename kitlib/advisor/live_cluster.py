@@ -69,6 +69,7 @@ def read_cluster(
     client = _client(kubeconfig, context)
     items: list[dict[str, Any]] = []
     missing: list[str] = []
+    listed: list[str] = []
     wanted = [*NEEDED, *HELPFUL]
     for group, version, plural, kind in wanted:
         try:
@@ -79,9 +80,10 @@ def read_cluster(
             missing.append(plural)
             continue
         items += found
+        listed.append(kind)
         if kind == "Pod" and any((pod.get("spec") or {}).get("resourceClaims") for pod in found):
             wanted += DEVICES
-    dump = Dump.of_items(items, release=release or _release_of(client), profile=profile)
+    dump = Dump.of_items(items, release=release or _release_of(client), profile=profile, listed=listed)
     if missing:
         said = f"{', '.join(missing)}: they may not be listed"
         dump.left_out = f"{dump.left_out}; {said}" if dump.left_out else said
@@ -108,6 +110,10 @@ def _client(kubeconfig: str, context: str) -> Any:
         except config.ConfigException:
             raise KitError(f"kubeconfig: {error}") from None
     configuration.retries = 1
+    if not configuration.verify_ssl:  # the user's own choice: once is enough, and that is in the kubeconfig
+        import urllib3
+
+        urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
     return client.ApiClient(configuration)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from kitlib.advisor.dump import Dump, unbound
-from kitlib.api.core import TERMINAL_PHASES, Node, Pod, Toleration
+from kitlib.api.core import TERMINAL_PHASES, Node, Pod, Toleration, WeightedPodAffinityTerm
 from kitlib.api.podresources import pod_requests
 from kitlib.api.resource import Format, Quantity
 from kitlib.api.selectors import repels_scheduling, tolerates_all
@@ -21,6 +21,8 @@ from kitlib.api.serialize import deepcopy
 from kitlib.scheduler.scheduler import Scheduler
 
 MOST_TRIED = 400
+MOST_LABELLED = 20
+"""Nodes that are tried with other labels."""
 CORDON = "node.kubernetes.io/unschedulable"
 
 
@@ -29,7 +31,8 @@ class Change:
     """One change.
 
     Attributes:
-        text: what to do. kind: `request`, `toleration`, `affinity`, `spread`, `port`, `cordon`, `node`.
+        text: what to do.
+        kind: `gate`, `request`, `toleration`, `affinity`, `spread`, `port`, `cordon`, `label` or `node`.
         pod: changes the pod in place. nodes: gives other nodes; None = the cluster's own.
         about: what is changed, where several changes of it go ever further; only the least that helps is an answer.
     """
@@ -91,12 +94,46 @@ def _try(dump: Dump, scheduler: Scheduler, pod: Pod, chosen: tuple[Change, ...])
 
 def changes(dump: Dump, pod: Pod) -> Iterator[Change]:
     """All single changes worth trying, the cheapest kind first."""
+    yield from _gates(pod)
     yield from _tolerations(dump, pod)
     yield from _constraints(pod)
+    yield from _selectors(pod)
+    yield from _labels(dump, pod)
     yield from _affinities(pod)
+    yield from _ports(pod)
     yield from _requests(dump, pod)
     yield from _cordons(dump)
-    yield from _more_nodes(dump)
+    yield from _more_nodes(dump, pod)
+
+
+def _gates(pod: Pod) -> Iterator[Change]:
+    if pod.spec.scheduling_gates:
+
+        def ungate(changed: Pod) -> None:
+            changed.spec.scheduling_gates = []
+
+        names = ", ".join(gate.name for gate in pod.spec.scheduling_gates)
+        yield Change(f"remove the scheduling gates ({names})", "gate", ungate)
+
+
+def _labels(dump: Dump, pod: Pod) -> Iterator[Change]:
+    """Label a node with what the pod's nodeSelector asks for and it lacks."""
+    for node in dump.nodes[:MOST_LABELLED]:
+        missing = {k: v for k, v in pod.spec.node_selector.items() if node.metadata.labels.get(k) != v}
+        if not missing:
+            continue
+
+        def label(nodes: list[Node], name: str = node.name, more: dict[str, str] = missing) -> list[Node]:
+            return [_labelled(one, more) if one.name == name else one for one in nodes]
+
+        listed = ", ".join(f"{key}={value}" for key, value in missing.items())
+        yield Change(f"label node {node.name} with {listed}", "label", nodes=label, about="label a node")
+
+
+def _labelled(node: Node, more: dict[str, str]) -> Node:
+    made = deepcopy(node)
+    made.metadata.labels = {**made.metadata.labels, **more}
+    return made
 
 
 def _tolerations(dump: Dump, pod: Pod) -> Iterator[Change]:
@@ -138,13 +175,16 @@ def _constraints(pod: Pod) -> Iterator[Change]:
         yield Change(f"let {constraint.topology_key} be spread with ScheduleAnyway", "spread", soften)
 
 
-def _affinities(pod: Pod) -> Iterator[Change]:
+def _selectors(pod: Pod) -> Iterator[Change]:
     for key, value in pod.spec.node_selector.items():
 
         def unselect(changed: Pod, key: str = key) -> None:
             changed.spec.node_selector.pop(key)
 
         yield Change(f"drop nodeSelector {key}={value}", "affinity", unselect)
+
+
+def _affinities(pod: Pod) -> Iterator[Change]:
     affinity = pod.spec.affinity
     if affinity is None:
         return
@@ -158,10 +198,16 @@ def _affinities(pod: Pod) -> Iterator[Change]:
         terms = getattr(affinity, side)
         for i, term in enumerate(terms.required if terms is not None else ()):
 
-            def drop(changed: Pod, side: str = side, i: int = i) -> None:
-                del getattr(changed.spec.affinity, side).required[i]
+            def prefer(changed: Pod, side: str = side, i: int = i) -> None:
+                terms = getattr(changed.spec.affinity, side)
+                softened = WeightedPodAffinityTerm(weight=100, pod_affinity_term=terms.required[i])
+                terms.required = [*terms.required[:i], *terms.required[i + 1 :]]
+                terms.preferred = [*terms.preferred, softened]
 
-            yield Change(f"make the required {name} on {term.topology_key} a preference", "affinity", drop)
+            yield Change(f"make the required {name} on {term.topology_key} a preference", "affinity", prefer)
+
+
+def _ports(pod: Pod) -> Iterator[Change]:
     if any(port.host_port for container in pod.spec.containers for port in container.ports):
 
         def close(changed: Pod) -> None:
@@ -230,10 +276,13 @@ def _open(node: Node) -> Node:
     return made
 
 
-def _more_nodes(dump: Dump) -> Iterator[Change]:
-    """One node more of every kind that there is: same labels (but its own name), taints and allocatable."""
+def _more_nodes(dump: Dump, pod: Pod) -> Iterator[Change]:
+    """One node more of every kind that there is: same labels (but its own name), taints and allocatable.
+
+    The smallest that helps is the answer; where the pod asks for more than any node has, one of that size.
+    """
     seen: set[str] = set()
-    for node in dump.nodes:
+    for node in sorted(dump.nodes, key=_size):
         labels = {k: v for k, v in node.metadata.labels.items() if k != "kubernetes.io/hostname"}
         taints = [t for t in node.spec.taints if t.key != CORDON]
         kind = repr((sorted(labels.items()), taints, sorted((n, q.nano) for n, q in node.status.allocatable.items())))
@@ -247,4 +296,23 @@ def _more_nodes(dump: Dump) -> Iterator[Change]:
             made.metadata.labels = {**like.metadata.labels, "kubernetes.io/hostname": made.metadata.name}
             return [*nodes, made]
 
-        yield Change(f"add a node like {node.name}", "node", nodes=add)
+        yield Change(f"add a node like {node.name}", "node", nodes=add, about="add a node")
+    asked = pod_requests(pod, release=dump.release)
+    largest = {name: max((_left(node, name) for node in dump.nodes), default=0) for name in asked}
+    beyond = {name: amount for name, amount in asked.items() if amount.nano > largest[name] > 0}
+    if beyond:
+        like = max(dump.nodes, key=_size)
+
+        def enlarge(nodes: list[Node]) -> list[Node]:
+            made = _open(like)
+            made.metadata.name = f"{like.name}-more"
+            made.metadata.labels = {**like.metadata.labels, "kubernetes.io/hostname": made.metadata.name}
+            made.status.allocatable = {**made.status.allocatable, **beyond}
+            return [*nodes, made]
+
+        listed = " and ".join(f"{amount} {name}" for name, amount in beyond.items())
+        yield Change(f"add a node with {listed} left for pods", "node", nodes=enlarge, about="add a node")
+
+
+def _size(node: Node) -> tuple[int, int, int]:
+    return len(node.status.allocatable), _left(node, "cpu"), _left(node, "memory")

@@ -42,6 +42,35 @@ def prepare_for_create(pod: Pod, release: Release | None = None) -> Pod:
     return pod
 
 
+def merge_label_keys(pod: Pod, release: Release | None = None) -> Pod:
+    """Merge the label keys of a pod that has not passed the kit's API server, in place.
+
+    A pod that a real API server stored has them merged already; merging them once more changes nothing.
+
+    Returns:
+        The same pod.
+    """
+    claims, pod.spec.resource_claims = pod.spec.resource_claims, []
+    prepare_for_create(pod, release)
+    pod.spec.resource_claims = claims
+    for selector in _selectors(pod):
+        listed = selector.match_expressions
+        selector.match_expressions = [one for i, one in enumerate(listed) if one not in listed[:i]]
+    return pod
+
+
+def _selectors(pod: Pod) -> Iterable[LabelSelector]:
+    """The selectors of affinity terms and spread constraints."""
+    affinity = pod.spec.affinity
+    for terms in (affinity.pod_affinity, affinity.pod_anti_affinity) if affinity is not None else ():
+        for term in (*terms.required, *(w.pod_affinity_term for w in terms.preferred)) if terms is not None else ():
+            if term.label_selector is not None:
+                yield term.label_selector
+    for constraint in pod.spec.topology_spread_constraints:
+        if constraint.label_selector is not None:
+            yield constraint.label_selector
+
+
 def _affinity_term(term: PodAffinityTerm, pod: Pod) -> None:
     if term.label_selector is None:
         return

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from kitlib.api.core import Pod
 
 
+GATED = "Scheduling is blocked due to non-empty scheduling gates"
+"""The condition's message. Source: registry/core/pod applySchedulingGatedCondition."""
+
+
 def add(commands: Any) -> None:
     made = commands.add_parser(
         "explain",
@@ -71,7 +75,9 @@ def _explain(dump: Dump, pod: Pod, hide: Callable[[str], str], options: argparse
     from kitlib.advisor.remedies import remedies
 
     decision = dump.explain(pod)
-    helps = [] if options.no_remedies or decision.suggested_host else remedies(dump, pod)
+    foreign, left_out = _foreign_scheduler(dump, pod), dump.left_out_of(pod)
+    asked = not (options.no_remedies or decision.suggested_host or foreign or pod.spec.node_name)
+    helps = remedies(dump, pod) if asked else []
     if options.json:
         answer = {
             "pod": pod.key,
@@ -82,22 +88,47 @@ def _explain(dump: Dump, pod: Pod, hide: Callable[[str], str], options: argparse
             "nodes": {name: decision.reasons_of(name) for name in decision.nodes},
             "victims": [victim.key for victim in decision.victims],
             "remedies": [{"changes": [c.text for c in one.changes], "node": one.node} for one in helps],
-            "leftOut": dump.left_out,
+            "leftOut": left_out,
+            "scheduler": foreign,
+            "runsOn": pod.spec.node_name,
         }
         print(hide(json.dumps(answer, indent=2, ensure_ascii=False)))
     else:
+        if foreign:
+            print(
+                hide(
+                    f"Pod {pod.key} asks for the scheduler {foreign!r}: the default scheduler does not look at it, and "
+                    "no event comes from it. If it did:\n"
+                )
+            )
+        if pod.spec.node_name:
+            phase = pod.status.phase or "Pending"
+            print(hide(f"Pod {pod.key} is bound to {pod.spec.node_name} ({phase}). If it were scheduled anew:\n"))
         print(hide(decision.explain()))
-        if decision.message:
+        if decision.gate is not None:
+            print(f"\nThere is no event. The condition PodScheduled says: {GATED}")
+        elif decision.message and not (foreign or pod.spec.node_name):
             print(hide(f"\nThe event says: {decision.message}"))
         if helps:
             print("\nThe smallest changes that let it in (each was tried):")
             for one in helps:
                 print(hide(f"  - {one}"))
-        elif not decision.suggested_host and not options.no_remedies:
+        elif asked:
             print("\nNo change of up to three steps was found that lets it in.")
-        if dump.left_out:
-            print(hide(f"\nNot taken into account: {dump.left_out}."))
-    return 0 if decision.suggested_host else 1
+        if left_out:
+            print(hide(f"\nNot taken into account: {left_out}."))
+    if foreign:
+        return 1
+    return 0 if decision.suggested_host or pod.spec.node_name else 1
+
+
+def _foreign_scheduler(dump: Dump, pod: Pod) -> str:
+    """The scheduler that the pod asks for, where that is not the one that is explained; "" = it is."""
+    from kitlib.scheduler.profile import DEFAULT_SCHEDULER
+
+    own = dump.profile.name if dump.profile is not None else DEFAULT_SCHEDULER
+    wanted = pod.spec.scheduler_name or DEFAULT_SCHEDULER
+    return wanted if wanted != own else ""
 
 
 def _how_many(dump: Dump, pod: Pod, hide: Callable[[str], str], options: argparse.Namespace) -> int:

@@ -18,6 +18,7 @@ from kitlib.api.core import Namespace, Node, Pod, ReplicationController, Service
 from kitlib.api.defaults import set_defaults
 from kitlib.api.devices import ResourceClaim
 from kitlib.api.errors import KitError, NotFound
+from kitlib.api.pod_strategy import merge_label_keys
 from kitlib.api.policy import PodDisruptionBudget
 from kitlib.api.release import Release
 from kitlib.api.serialize import deepcopy, from_dict, load_data
@@ -252,7 +253,7 @@ def pod_of(data: Mapping[str, Any]) -> Pod:
     made.metadata.uid = made.metadata.uid or (
         made.name if made.metadata.namespace == "default" else made.key.replace("/", "-")
     )
-    return set_defaults(made)
+    return merge_label_keys(set_defaults(made))
 
 
 def _claim_object(data: Mapping[str, Any]) -> Any:

@@ -164,7 +164,7 @@ def test_claims_that_were_not_printed_are_left_out_and_the_answer_says_so(
 ) -> None:
     code, out = run(capsys, monkeypatch, more=CLAIM)
     assert code == 1 and "Insufficient cpu" in out and "not found" not in out
-    assert "Not taken into account: the pods' volume claims: there are no persistentvolumeclaims" in out
+    assert "Not taken into account: the pod's volume claims: there are no persistentvolumeclaims" in out
 
 
 def test_a_claim_that_is_missing_among_others_is_a_reason() -> None:
@@ -184,3 +184,75 @@ def test_of_changes_that_go_ever_further_only_the_least_that_helps_is_an_answer(
     ways = [str(one) for one in remedies(dump, dump.pod())]
     assert sum("raise maxSkew" in way for way in ways) == 1
     assert "raise maxSkew of topology.kubernetes.io/zone to 2: it goes to alpha" in ways
+
+
+def test_a_foreign_scheduler_is_named_and_no_event_is_promised(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code, out = run(capsys, monkeypatch, more=", schedulerName: my-scheduler, tolerations: [{operator: Exists}]")
+    assert code == 1
+    assert "asks for the scheduler 'my-scheduler': the default scheduler does not look at it" in out
+    assert "The event says" not in out
+
+
+def test_a_gated_pod_has_a_condition_and_no_event(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code, out = run(capsys, monkeypatch, more=", schedulingGates: [{name: wait}], tolerations: [{operator: Exists}]")
+    assert code == 1 and "The event says" not in out
+    assert "Scheduling is blocked due to non-empty scheduling gates" in out
+    assert "- remove the scheduling gates (wait): it goes to beta" in out
+
+
+def test_a_pod_that_runs_is_said_to_run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    code, out = run(capsys, monkeypatch, "web")
+    assert code == 0
+    assert out.startswith("Pod default/web is bound to alpha (Running). If it were scheduled anew:")
+
+
+def test_labelling_a_node_is_an_answer_to_a_selector() -> None:
+    more = ", nodeSelector: {disk: nvme}, tolerations: [{operator: Exists}]"
+    assert "label node beta with disk=nvme: it goes to beta" in found(more)
+
+
+def test_a_node_as_large_as_the_request_is_an_answer() -> None:
+    manifest = text(", tolerations: [{operator: Exists}]").replace('requests: {cpu: "2"}', 'requests: {cpu: "50"}')
+    dump = Dump.read(manifest)
+    answers = [str(one) for one in remedies(dump, dump.pod())]
+    assert "add a node with 50 cpu left for pods: it goes to beta-more" in answers
+
+
+def test_host_ports_can_be_dropped_without_any_affinity() -> None:
+    manifest = text(", tolerations: [{operator: Exists}]").replace(
+        "containers: [{name: c, image: i, resources: {requests: {cpu",
+        "containers: [{name: c, image: i, ports: [{containerPort: 80, hostPort: 80}], resources: {requests: {cpu",
+    )
+    manifest += (
+        manifest[manifest.index("- kind: Pod") : manifest.rindex("- kind: Pod")]
+        .replace("name: web", "name: more")
+        .replace("nodeName: alpha", "nodeName: beta")
+    )
+    dump = Dump.read(manifest)
+    assert "drop the host ports: it goes to beta" in [str(one) for one in remedies(dump, dump.pod())]
+
+
+def test_only_the_smallest_node_that_helps_is_proposed() -> None:
+    answers = [one for one in found(", nodeSelector: {disk: hdd}") if one.startswith("add a node")]
+    assert answers == ["add a node like alpha: it goes to alpha-more"]
+
+
+def test_what_was_left_out_is_said_only_of_pods_that_it_concerns() -> None:
+    claim = "volumes: [{name: v, persistentVolumeClaim: {claimName: c}}]"
+    dump = Dump.read(text().replace("spec: {nodeName: alpha,", f"spec: {{{claim}, nodeName: alpha,"))
+    assert dump.left_out_of(dump.pod("job")) == ""
+    assert "persistentvolumeclaims" in dump.left_out_of(dump.pod("web"))
+
+
+def test_a_claim_that_is_missing_where_claims_were_listed_keeps_the_pod_out() -> None:
+    from kitlib.api.serialize import load, to_dict
+
+    claim = ", volumes: [{name: v, persistentVolumeClaim: {claimName: nope}}]"
+    items = [to_dict(one) for one in load(text(claim))]
+    dump = Dump.of_items(items, listed=["PersistentVolumeClaim", "PersistentVolume", "StorageClass"])
+    message = dump.explain(dump.pod()).message
+    assert message == '0/2 nodes are available: persistentvolumeclaim "nope" not found. not found'
