@@ -272,7 +272,7 @@ def _parse(text: str) -> Quantity:
         fast = not fraction and 14 - len(digits) - int(exponent * 3 / 10) >= 0 and units <= MAX_INT64
     signed = -1 if sign == "-" else 1
     if fast:
-        power = (exponent if base == 10 else 0) - len(fraction)
+        power = min((exponent if base == 10 else 0) - len(fraction), _ABSURD_EXPONENT - 9)
         nano = signed * units * 10 ** min(power + 9, _ABSURD_EXPONENT)
         as_written = text if _is_canonical(format_, exponent, power, digits) else ""
         return Quantity._of(nano, format_, power, text=as_written)

@@ -14,6 +14,7 @@ import msgspec
 
 LARGE = 100_000
 """Bytes from which the effort pays."""
+LONG_LINE = 1 << 20
 _VALUE = rb"(?:^|[:\-])[ \t]+"
 _DOUBTFUL = re.compile(
     rb"(?m)"
@@ -41,6 +42,8 @@ def documents(text: str | bytes) -> list[Any] | None:
         return None
     # most lines of such a file stand in it many times; each needs to be looked at only once
     lines = set(data.splitlines())
+    if max(map(len, lines), default=0) > LONG_LINE:
+        return None
     if _DOUBTFUL.search(b"\n".join(lines)) or any(map(_opens, lines)):
         return None
     try:

@@ -38,8 +38,9 @@ WRITTEN = [
     "/proc/sys/kernel/shmmax", "/proc/sys/kernel/randomize_va_space", "/proc/sys/kernel/kptr_restrict",
     "/proc/sys/kernel/dmesg_restrict", "/proc/sys/kernel/unprivileged_bpf_disabled", "/proc/sys/kernel/ns_last_pid",
     "/proc/sys/kernel/yama/ptrace_scope", "/proc/sys/kernel/core_uses_pid", "/proc/sys/kernel/keys/maxkeys",
-    "/proc/sys/vm/overcommit_memory", "/proc/sys/vm/drop_caches", "/proc/sys/vm/panic_on_oom", "/proc/sys/vm/swappiness",
-    "/proc/sys/vm/min_free_kbytes", "/proc/sys/vm/compact_memory", "/proc/sys/vm/nr_hugepages",
+    "/proc/sys/vm/overcommit_memory", "/proc/sys/vm/drop_caches", "/proc/sys/vm/panic_on_oom",
+    "/proc/sys/vm/swappiness", "/proc/sys/vm/min_free_kbytes", "/proc/sys/vm/compact_memory",
+    "/proc/sys/vm/nr_hugepages",
     "/proc/sys/vm/unprivileged_userfaultfd", "/proc/sys/vm/mmap_min_addr", "/proc/sys/fs/file-max",
     "/proc/sys/fs/protected_symlinks", "/proc/sys/fs/protected_hardlinks", "/proc/sys/fs/suid_dumpable",
     "/proc/sys/fs/binfmt_misc/register", "/proc/sys/fs/pipe-max-size", "/proc/sys/fs/inotify/max_user_watches",
@@ -74,6 +75,7 @@ INTO = {
     "/proc/self/uid_map": b"0 0 1", "/proc/self/gid_map": b"0 0 1", "/proc/self/setgroups": b"allow",
     "/proc/self/loginuid": b"0", "/proc/self/attr/current": b"unconfined", "/proc/self/attr/exec": b"unconfined",
 }  # fmt: skip
+CAPABILITY = b"\0\0\0\2" + b"\xff" * 16
 RAW = {
     "raw ICMP": (socket.AF_INET, socket.SOCK_RAW, 1),
     "raw IP": (socket.AF_INET, socket.SOCK_RAW, 255),
@@ -169,7 +171,7 @@ def probes():
     yield "a lower oom_score_adj", lower_score
     yield (
         "a file capability",
-        lambda: (write_file(), os.setxattr("/tmp/cap", "security.capability", b"\0\0\0\2" + b"\xff" * 16)),
+        lambda: (write_file(), os.setxattr("/tmp/cap", "security.capability", CAPABILITY)),
     )
     yield "a file of root's", lambda: (write_file(), os.chown("/tmp/cap", 0, 0))
     yield "leave the root", lambda: os.chroot("/tmp")
@@ -190,6 +192,8 @@ def status():
 
 
 def main():
+    if status()["NoNewPrivs"] != "1":
+        sys.exit("this is for the inside of a pod")
     print(json.dumps({"status": status(), "probes": {name: in_child(action) for name, action in probes()}}))
     sys.stdout.flush()
 

@@ -28,6 +28,10 @@ REFUSED_BY = {
     "EAFNOSUPPORT": "the kernel has no such family",
 }
 
+GRANTS_NOTHING = {
+    "write into /proc/self/loginuid": "a process may give itself an audit id once; it is a label in the audit log",
+}
+
 
 @pytest.mark.parametrize("user", [1000, 65534])
 def test_every_way_out_of_a_pod_is_refused(
@@ -41,14 +45,15 @@ def test_every_way_out_of_a_pod_is_refused(
     found = json.loads(shared.node().logs(name).splitlines()[-1])
     outcomes: dict[str, str] = found["probes"]
     assert len(outcomes) >= 200
-    unknown = {probe: outcome for probe, outcome in outcomes.items() if outcome not in REFUSED_BY}
+    closed = outcomes.keys() - GRANTS_NOTHING.keys()
+    unknown = {probe: outcomes[probe] for probe in closed if outcomes[probe] not in REFUSED_BY}
     assert unknown == {}, "nothing of this may work"
     status = found["status"]
     assert status["Uid"].split() == [str(user)] * 4 and status["Groups"] == ""
     assert (status["NoNewPrivs"], status["Seccomp"]) == ("1", "2")
     assert {int(status[f"Cap{kind}"], 16) for kind in ("Bnd", "Eff", "Prm", "Inh", "Amb")} == {0}
     with capsys.disabled():
-        counted = Counter(REFUSED_BY[outcome] for outcome in outcomes.values())
+        counted = Counter(REFUSED_BY.get(outcome, "works, and grants nothing") for outcome in outcomes.values())
         print(f"\n{len(outcomes)} probes as user {user}: {dict(counted)}")
     shared.delete("Pod", name, grace=0)
 

@@ -1,0 +1,181 @@
+"""What an hour of attacks once found: each input that ended something is an error in words, or runs, and nothing else.
+
+Every case runs in at most two seconds on an idle machine; the bound here leaves room for a busy one.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from kitlib.api.cel import compile_selector
+from kitlib.api.errors import KitError
+from kitlib.api.serialize import load
+from kitlib.cluster import Cluster
+from kitlib.kubelet.app.read import read_settings
+from kitlib.kubelet.util.cpuset import parse_cpus
+
+LAUGHS = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
+    f"{chr(98 + i)}: &{chr(98 + i)} [{','.join(['*' + chr(97 + i)] * 9)}]\n" for i in range(9)
+)
+TEXTS = {
+    "40,000 brackets": "[" * 40_000,
+    "ten million brackets": "[" * 10_000_000,
+    "brackets in block style": "- " * 100_000,
+    "2,000 levels of indentation": "".join(" " * i + "a:\n" for i in range(2000)),
+    "billion laughs": LAUGHS,
+    "a merge-key bomb": f"a: &a {{{', '.join(f'k{i}: 1' for i in range(5000))}}}\nb:\n" + "- {<<: *a}\n" * 5000,
+    "a cycle through an anchor": "apiVersion: v1\nkind: Pod\nmetadata: &a {labels: *a}",
+    "a half surrogate": 'a: "\\ud800"',
+    "a half surrogate as it is": "a: \ud800",
+    "a tag of Python's": "a: !!python/object/apply:os.system [x]",
+    "a binary": "a: !!binary aGk=",
+    "a number of 4,301 digits": f"a: {'9' * 4301}",
+    "a key twice": "a: 1\na: 2",
+    "a key twice in JSON": '{"a": 1, "a": 2}',
+    "no number in JSON": '{"a": NaN}',
+    "infinity in YAML": "a: .inf",
+    "a key that is a list": "[a]: 1",
+    "a quote of ten megabytes": 'a: "' + "x" * 10_000_000,
+    "a name of ten megabytes": '{"apiVersion": "v1", "kind": 5, "' + "n" * 10_000_000 + '": 1}',
+}  # fmt: skip
+SETTINGS: dict[str, Any] = {
+    "evictionHard": "x",
+    "enforceNodeAllocatable": [[]],
+    "reservedMemory": [{}],
+    "cpuCFSQuotaPeriod": float("inf"),
+    "reservedSystemCPUs": "0-1000000000",
+    "kubeReserved": [1],
+    "featureGates": "x",
+    "memorySwap": 5,
+    "maxPods": "many",
+    "crashLoopBackOff": [],
+    "cpuManagerPolicyOptions": {"full-pcpus-only": []},
+}
+FIT = "NodeResourcesFit"
+SCHEDULERS: dict[str, Any] = {
+    "profiles": {"profiles": 5},
+    "a profile": {"profiles": ["x"]},
+    "plugins": {"profiles": [{"plugins": []}]},
+    "enabled": {"profiles": [{"plugins": {"score": {"enabled": ["x"]}}}]},
+    "weight": {"profiles": [{"plugins": {"score": {"enabled": [{"name": "ImageLocality", "weight": "x"}]}}}]},
+    "scoringStrategy": {"profiles": [{"pluginConfig": [{"name": FIT, "args": {"scoringStrategy": "x"}}]}]},
+    "args": {"profiles": [{"pluginConfig": [{"name": FIT, "args": 5}]}]},
+    "extenders": {"extenders": [5]},
+    "percentage": {"percentageOfNodesToScore": "x"},
+    "kind": {"kind": 5},
+}  # fmt: skip
+COMMANDS = (
+    ["stress-ng", "--vm", "1", "--vm-bytes", "50%"],
+    ["stress-ng", "--cpu", "1", "--timeout", "1y"],
+    ["sleep", "x"],
+    ["stress-ng", "--cpu", "inf"],
+    ["stress-ng", "--cpu", "nan"],
+    ["stress-ng", "--cpu", "1e308"],
+    ["sh", "-c", "'" * 20_001],
+    ["sh", "-c", "echo '" * 20_000],
+    ["sh", "-c", "(" * 10_000],
+    ["sh", "-c", "a" * 50_000 + "(){a|a&};a"],
+    ["nohup"] * 20_000,
+    ["sh", "-c", "trap '" * 3000],
+    ["sleep", "-5"],
+    ["exit", "9" * 5000],
+)
+EXPRESSIONS = {
+    "deep": "(" * 3000 + "true" + ")" * 3000,
+    "deep negation": "!" * 9000 + "true",
+    "long": "true" + " || true" * 5000,
+    "a number of 5,000 digits": "1 == " + "9" * 5000,
+    "a list": "[" * 4000,
+}
+
+
+@pytest.fixture(autouse=True)
+def bounded() -> Iterator[None]:
+    began = time.process_time()
+    yield
+    assert time.process_time() - began < 6
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_text_is_refused_in_a_few_words(name: str) -> None:
+    with pytest.raises(KitError) as caught:
+        load(TEXTS[name] + "\n")
+    assert len(str(caught.value)) < 2000
+
+
+@pytest.mark.parametrize("field", SETTINGS)
+def test_a_setting_is_refused_by_its_name(field: str) -> None:
+    with pytest.raises(KitError, match=field):
+        read_settings({field: SETTINGS[field]})
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"evictionSoftGracePeriod": {"memory.available": "x"}}, {"qosReserved": {"memory": "1e999999999%"}}],
+)
+def test_a_setting_is_refused_in_the_kubelets_words(settings: dict[str, Any]) -> None:
+    with pytest.raises(KitError, match="invalid"):
+        read_settings(settings)
+
+
+@pytest.mark.parametrize("name", SCHEDULERS)
+def test_a_scheduler_configuration_is_refused(name: str) -> None:
+    with pytest.raises(KitError):
+        Cluster.simulated(1, scheduler=SCHEDULERS[name])
+
+
+def test_a_list_of_a_thousand_million_cpus_is_refused() -> None:
+    with pytest.raises(ValueError, match="largest CPU"):
+        parse_cpus("0-1000000000")
+    with pytest.raises(KitError, match="reserved"):
+        Cluster.simulated(1, kubelet=["--reserved-cpus=0-1000000000"])
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda c: " ".join(c)[:30])
+def test_an_unknown_command_runs_and_the_cluster_goes_on(command: list[str]) -> None:
+    cluster = Cluster.simulated(1)
+    container = {"name": "c", "image": "x", "command": command}
+    manifest = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "odd"}, "spec": {"containers": [container]}}
+    cluster.apply(manifest)
+    cluster.advance(5)
+    manifest["metadata"] = {"name": "next"}
+    cluster.apply(manifest)
+    assert cluster.pod("next").spec.node_name == "node-1"
+
+
+@pytest.mark.parametrize("amount", ["1e999999999", "9" * 4301, "9" * 999 + "E", "1e-999999999"])
+def test_quantities_beyond_everything_are_refused_or_pend(amount: str) -> None:
+    cluster = Cluster.simulated(1)
+    containers = [{"name": n, "image": "x", "resources": {"requests": {"cpu": amount}}} for n in "ab"]
+    try:
+        cluster.apply(
+            {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": containers}}
+        )
+    except KitError:
+        assert cluster.pods() == []
+    cluster.advance(2)
+
+
+@pytest.mark.parametrize("name", EXPRESSIONS)
+def test_an_expression_is_compiled_or_refused(name: str) -> None:
+    try:
+        compile_selector(EXPRESSIONS[name])
+    except KitError as error:
+        assert len(str(error)) < 12_000
+
+
+def test_matches_takes_linear_time() -> None:
+    compile_selector("'" + "a" * 5000 + "!'.matches('(a+)+$')")({"device": None})
+
+
+def test_data_that_contains_itself_is_refused() -> None:
+    cluster = Cluster.simulated(1)
+    cyclic: dict[str, Any] = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}}
+    cyclic["metadata"]["x"] = cyclic
+    with pytest.raises(KitError, match="contains itself"):
+        cluster.apply(cyclic)
+    assert cluster.pods() == []
