@@ -207,7 +207,11 @@ class Rest:
         grace = options.get("gracePeriodSeconds", request.number("gracePeriodSeconds"))
         if grace is not None and (not isinstance(grace, int) or grace < 0):
             grace = 1 if isinstance(grace, int) else None
-        policy = options.get("propagationPolicy") or request.get("propagationPolicy")
+        policy = options.get("propagationPolicy") or request.get("propagationPolicy") or ""
+        if policy not in ("", "Background", "Foreground", "Orphan"):
+            why = f'propagationPolicy: Unsupported value: "{str(policy)[:40]}": supported values: '
+            why += '"Background", "Foreground", "Orphan"'
+            raise StatusError(422, f'DeleteOptions.meta.k8s.io "" is invalid: {why}', "Invalid")
         dry = request.dry_run or options.get("dryRun") == ["All"]
         with self.errors(served, name), self._undone_if(dry):
             self._delete(served, namespace, name, grace, policy)
@@ -219,7 +223,7 @@ class Rest:
 
     def _delete(self, served: APIResource, namespace: str, name: str, grace: int | None, policy: str) -> None:
         kind = self.kind_of(served)
-        self.cluster.api.delete(kind, name, namespace, grace=grace)
+        self.cluster.api.delete(kind, name, namespace, grace=grace, propagation=policy or "Background")
         self.cluster.settle()
 
     def delete_collection(self, served: APIResource, namespace: str, request: Request) -> Object:

@@ -25,6 +25,12 @@ def pod(name: str, **labels: str) -> dict[str, Any]:
     }
 
 
+def deployment(name: str) -> dict[str, Any]:
+    template = {"metadata": {"labels": {"app": name}}, "spec": pod("x")["spec"]}
+    spec = {"replicas": 1, "selector": {"matchLabels": {"app": name}}, "template": template}
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name}, "spec": spec}
+
+
 def config(name: str, **data: str) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
 
@@ -132,11 +138,7 @@ def test_the_kinds_of_patch(call: Any) -> None:
 
 
 def test_a_strategic_patch_merges_containers_by_name(call: Any) -> None:
-    template = {"metadata": {"labels": {"app": "web"}}, "spec": pod("x")["spec"]}
-    spec = {"replicas": 1, "selector": {"matchLabels": {"app": "web"}}, "template": template}
-    call(
-        "POST", DEPLOYMENTS, {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": spec}
-    )
+    call("POST", DEPLOYMENTS, deployment("web"))
     patch = {
         "spec": {"template": {"spec": {"containers": [{"name": "c", "image": "x:2"}, {"name": "d", "image": "y"}]}}}
     }
@@ -176,11 +178,7 @@ def test_a_collection_is_deleted_by_selector(call: Any) -> None:
 
 
 def test_scale_changes_the_number_of_pods(call: Any) -> None:
-    template = {"metadata": {"labels": {"app": "web"}}, "spec": pod("x")["spec"]}
-    spec = {"replicas": 1, "selector": {"matchLabels": {"app": "web"}}, "template": template}
-    call(
-        "POST", DEPLOYMENTS, {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": spec}
-    )
+    call("POST", DEPLOYMENTS, deployment("web"))
     code, scale = call("PATCH", f"{DEPLOYMENTS}/web/scale", {"spec": {"replicas": 3}}, content_type=MERGE)
     assert (code, scale["kind"], scale["spec"]["replicas"], scale["status"]["selector"]) == (200, "Scale", 3, "app=web")
     assert len(call("GET", PODS)[1]["items"]) == 3
@@ -261,3 +259,28 @@ def test_a_value_of_the_wrong_type_is_a_bad_request(call: Any) -> None:
     code, status = call("POST", PODS, made)
     assert (code, status["reason"]) == (400, "BadRequest")
     assert status["message"].startswith('Pod in version "v1" cannot be handled as a Pod: ')
+
+
+def test_what_an_object_owns_goes_with_it_or_is_orphaned(call: Any, cluster: Any) -> None:
+    sets = "/apis/apps/v1/namespaces/default/replicasets"
+    call("POST", DEPLOYMENTS, deployment("web"))
+    (owned,) = call("GET", sets)[1]["items"]
+    assert call("DELETE", f"{DEPLOYMENTS}/web", {"propagationPolicy": "Sideways"})[0] == 422
+    call("DELETE", f"{DEPLOYMENTS}/web", {"propagationPolicy": "Orphan"})
+    cluster.advance(5)
+    (left,) = call("GET", sets)[1]["items"]
+    assert (left["metadata"]["uid"], left["metadata"].get("ownerReferences")) == (owned["metadata"]["uid"], None)
+    call("DELETE", f"{sets}/{left['metadata']['name']}", {"propagationPolicy": "Foreground"})
+    cluster.advance(60)
+    assert call("GET", sets)[1]["items"] == []
+    assert call("GET", PODS)[1]["items"] == []
+
+
+def test_an_object_with_a_finalizer_stays_until_it_is_removed(call: Any) -> None:
+    made = config("m")
+    made["metadata"]["finalizers"] = ["example.com/wait"]
+    call("POST", MAPS, made)
+    code, marked = call("DELETE", f"{MAPS}/m")
+    assert code == 200 and marked["metadata"]["deletionTimestamp"]
+    call("PATCH", f"{MAPS}/m", {"metadata": {"finalizers": None}}, content_type=MERGE)
+    assert call("GET", f"{MAPS}/m")[0] == 404
