@@ -35,6 +35,7 @@ def run(options: argparse.Namespace) -> int:
     from kitlib.lab.site import build_site
 
     made = build_site(options.folder, pyodide=options.pyodide)
-    print(f"{made.folder}: {made.notebooks} notebooks, {made.bytes / 2**20:.0f} MiB")
+    size = f"{made.bytes / 2**20:.0f} MiB"
+    print(f"{made.folder}: {made.notebooks} notebooks, {made.api_pages} pages about modules in api/, {size}")
     print(f"Look at it: python3 -m http.server --directory {made.folder}")
     return 0

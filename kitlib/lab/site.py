@@ -1,9 +1,10 @@
 """`kitlib site`: the course as a static JupyterLite site. Python runs in the reader's browser, the server has files.
 
-The notebooks are copied with a first cell that installs the kit from a wheel inside the site, and name the kernel that
-JupyterLite has. The widgets' packages are in the site too; numpy, msgspec, pandas and PyYAML come from Pyodide's own
-distribution: from its servers, or from the site itself if a distribution is given. There are no processes in a browser:
-labs are checked in the notebook's own process there, so their points are for the learner, not for a grade.
+The notebooks are copied with a first cell that installs the kit from a wheel inside the site, and name the kernel
+that JupyterLite has. Pages about the public interface stand under `api/`. The widgets' packages are in the site too;
+numpy, msgspec, pandas and PyYAML come from Pyodide's own distribution: from its servers, or from the site itself if a
+distribution is given. There are no processes in a browser: labs are checked in the notebook's own process there, so
+their points are for the learner, not for a grade.
 """
 
 from __future__ import annotations
@@ -19,10 +20,11 @@ from pathlib import Path
 from typing import Any
 
 from kitlib.api.errors import KitError
+from kitlib.lab.api_pages import build_api_pages
 from kitlib.lab.bundle import own_wheel, run_pip
 from kitlib.lab.launch import make_course_folder
 
-NEEDS = ("jupyterlite_core", "jupyterlite_pyodide_kernel", "jupyter_server")
+NEEDS = ("jupyterlite_core", "jupyterlite_pyodide_kernel", "jupyter_server", "pdoc")
 WHEELS = ("comm", "ipywidgets", "jupyterlab_widgets", "anywidget", "psygnal", "plotly", "narwhals")
 """Pure Python packages that Pyodide's distribution does not have; they are put into the site."""
 INSTALL = "%pip install -q kitlib pandas ipywidgets anywidget plotly"
@@ -36,11 +38,15 @@ class Site:
     """What was built.
 
     Attributes:
-        folder: to be put on any web server. notebooks: how many are in it. bytes: all files together.
+        folder: to be put on any web server.
+        notebooks: how many are in it.
+        api_pages: how many pages about modules are in its folder `api`.
+        bytes: all files together.
     """
 
     folder: Path
     notebooks: int
+    api_pages: int
     bytes: int
 
 
@@ -93,12 +99,13 @@ def build_site(folder: str | Path, *, pyodide: str | Path | None = None) -> Site
         if done.returncode or not (work / "site" / "jupyter-lite.json").exists():
             last = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:] or ["it said nothing"]
             raise KitError(f"jupyter lite build: {last[0]}")
+        pages = build_api_pages(work / "site" / "api")
         try:
             shutil.rmtree(target, ignore_errors=True)
             shutil.copytree(work / "site", target)
         except OSError as error:
             raise KitError(f"{target}: {error.strerror or error}") from error
-    return Site(target, len(notebooks), sum(p.stat().st_size for p in target.rglob("*") if p.is_file()))
+    return Site(target, len(notebooks), pages, sum(p.stat().st_size for p in target.rglob("*") if p.is_file()))
 
 
 def for_the_browser(notebook: dict[str, Any]) -> dict[str, Any]:

@@ -83,6 +83,16 @@ def test_the_site_holds_course_kit_and_front_ends(built: tuple[Path, Path, str])
     assert {"pyodide-kernel-extension", "jupyterlab-manager", "anywidget"} <= extensions
 
 
+@pytest.mark.workshop
+def test_the_site_has_pages_about_the_public_interface(built: tuple[Path, Path, str]) -> None:
+    _, folder, said = built
+    page = (folder / "api" / "kitlib" / "kubelet" / "cm" / "conversions.html").read_text()
+    assert "milli_cpu_to_shares" in page and "MilliCPUToShares" in page
+    pages = sorted((folder / "api").rglob("*.html"))
+    assert len(pages) > 150
+    assert f"{len(pages)} pages about modules" in said
+
+
 FROM_PYPI = (
     "asttokens decorator executing ipython jedi matplotlib-inline micropip parso prompt-toolkit pure-eval pygments six "
     "stack-data traitlets wcwidth typing-extensions"
