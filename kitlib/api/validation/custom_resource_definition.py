@@ -31,6 +31,8 @@ def validate_custom_resource_definition(obj: CustomResourceDefinition) -> Errors
         found.append(required("spec.scope"))
     elif spec.scope not in SCOPES:
         found.append(not_supported("spec.scope", spec.scope, SCOPES))
+    if spec.preserve_unknown_fields:
+        found.append(invalid("spec.preserveUnknownFields", True, "must be false"))
     found += _versions(obj)
     found += _names(obj)
     conversion = spec.conversion

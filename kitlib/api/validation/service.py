@@ -7,11 +7,11 @@ registry/core/service/storage alloc.go.
 from __future__ import annotations
 
 import ipaddress
-from typing import Any
 
 from kitlib.api.core import Service, ServicePort
 from kitlib.api.validation.fields import (
     Errors,
+    GoStruct,
     duplicate,
     each,
     forbidden,
@@ -263,16 +263,10 @@ def _port_numbers(service: Service) -> Errors:
     return found
 
 
-def _go_port(port: ServicePort) -> dict[str, Any]:
+def _go_port(port: ServicePort) -> GoStruct:
     """The pair as the message shows it: a port with nothing else set."""
-    return {
-        "AppProtocol": None,
-        "Name": "",
-        "NodePort": 0,
-        "Port": port.port,
-        "Protocol": port.protocol,
-        "TargetPort": 0,
-    }
+    nothing = {"TargetPort": 0, "NodePort": 0}
+    return GoStruct({"Name": "", "Protocol": port.protocol, "AppProtocol": None, "Port": port.port, **nothing})
 
 
 def _load_balancer(service: Service) -> Errors:

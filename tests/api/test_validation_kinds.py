@@ -1,0 +1,197 @@
+"""Every kind: what may not change, what cannot be decoded, what is warned of, and that nothing breaks validation."""
+
+import copy
+import gzip
+import json
+import random
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kitlib.api.core import Pod
+from kitlib.api.defaults import set_defaults
+from kitlib.api.errors import Invalid, KitError, ManifestError, as_kubectl_prints
+from kitlib.api.serialize import from_dict, to_dict
+from kitlib.api.validation import validate, validate_pod_create
+from kitlib.api.validation.warnings import warnings_of
+from kitlib.cluster.admission.apiserver import APIServer
+
+VECTORS = Path(__file__).parents[1] / "vectors"
+TEMPLATE: dict[str, Any] = {
+    "metadata": {"labels": {"app": "a"}},
+    "spec": {"containers": [{"name": "c", "image": "img"}]},
+}
+SELECTOR = {"matchLabels": {"app": "a"}}
+ODD = [
+    None, "", 0, -1, 1.5, True, [], {}, [None], {"": None}, "x" * 300, 2**31, 2**70, -(2**40), ["a"], [{}], [[]],
+    {"a": {"b": []}}, "1Gi", "half", "200%", "..", "1.2.3.4", "::", "2020-01-01T00:00:00Z",
+]  # fmt: skip
+
+
+def manifest(api_version: str, kind: str, **fields: Any) -> dict[str, Any]:
+    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": "x"}, **copy.deepcopy(fields)}
+
+
+def workload(kind: str, **spec: Any) -> dict[str, Any]:
+    return manifest("apps/v1", kind, spec={"selector": SELECTOR, "template": TEMPLATE, **spec})
+
+
+def job(**spec: Any) -> dict[str, Any]:
+    pod = {"spec": {**TEMPLATE["spec"], "restartPolicy": "Never"}}
+    return manifest("batch/v1", "Job", spec={"template": pod, **spec})
+
+
+CLAIM = manifest(
+    "v1",
+    "PersistentVolumeClaim",
+    spec={"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "2Gi"}}},
+)
+CLASS = manifest("storage.k8s.io/v1", "StorageClass", provisioner="example.com/p", parameters={"a": "b"})
+RULES = manifest(
+    "rbac.authorization.k8s.io/v1",
+    "RoleBinding",
+    roleRef={"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "r"},
+)
+
+
+def at(data: Any, path: str, value: Any) -> dict[str, Any]:
+    """The data with one field changed."""
+    changed = copy.deepcopy(data)
+    place, *rest = path.split("/")
+    here = changed
+    for step in rest:
+        here = here[int(place)] if isinstance(here, list) else here.setdefault(place, {})
+        place = step
+    here[int(place) if isinstance(here, list) else place] = value
+    return dict(changed)
+
+
+@pytest.mark.parametrize(
+    ("made", "path", "value", "words"),
+    [
+        (workload("Deployment"), "spec/selector/matchLabels", {"app": "a", "b": "c"}, "does not match template"),
+        (workload("Deployment"), "spec/selector/matchLabels", {}, "field is immutable"),
+        (workload("DaemonSet"), "spec/selector", {"matchExpressions": [{"key": "app", "operator": "Exists"}]},
+         "field is immutable"),
+        (workload("StatefulSet", serviceName="s"), "spec/serviceName", "t",
+         "spec: Forbidden: updates to statefulset spec for fields other than"),
+        (job(), "spec/completions", 3, "spec.completions: Invalid value: 3: field is immutable"),
+        (job(), "spec/template/spec/containers/0/image", "other", "spec.template: Invalid value"),
+        (CLAIM, "spec/accessModes", ["ReadWriteMany"], "spec: Forbidden: spec is immutable after creation"),
+        (CLASS, "parameters", {"a": "c"}, "parameters: Forbidden: updates to parameters are forbidden."),
+        (CLASS, "provisioner", "example.com/q", "provisioner: Forbidden: updates to provisioner are forbidden."),
+        (RULES, "roleRef/name", "s", "roleRef: Invalid value"),
+        (manifest("scheduling.k8s.io/v1", "PriorityClass", value=5), "value", 6,
+         "value: Forbidden: may not be changed in an update."),
+        (manifest("v1", "Secret", immutable=True, data={"k": "dg=="}), "data", {"k": "dm8="},
+         "data: Forbidden: field is immutable when `immutable` is set"),
+        (manifest("v1", "ConfigMap", immutable=True, data={"k": "v"}), "immutable", False,
+         "immutable: Forbidden: field is immutable when `immutable` is set"),
+        (manifest("v1", "Secret", data={"k": "dg=="}), "type", "kubernetes.io/other", "type: Invalid value"),
+        (manifest("v1", "Pod", spec=TEMPLATE["spec"]), "spec/restartPolicy", "Never",
+         "pod updates may not change fields other than"),
+    ],
+)  # fmt: skip
+def test_what_may_not_be_changed_is_refused_with_its_words(
+    made: dict[str, Any], path: str, value: Any, words: str
+) -> None:
+    api = APIServer()
+    stored = to_dict(api.create(from_dict(made)))
+    with pytest.raises(Invalid) as refused:
+        api.update(from_dict(at(stored, path, value)))
+    assert words in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("made", "path", "value", "cause"),
+    [
+        (workload("Deployment"), "spec/replicas", "3",
+         "json: cannot unmarshal string into Go struct field DeploymentSpec.spec.replicas of type int32"),
+        (workload("Deployment"), "spec/template/spec/containers/0/imagePull", "Always",
+         'strict decoding error: unknown field "spec.template.spec.containers[0].imagePull"'),
+        (workload("Deployment"), "spec/template/spec/containers/0/resources", {"limits": {"cpu": "1x"}},
+         "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"),
+        (manifest("v1", "Secret"), "data", {"k": "!"}, "illegal base64 data at input byte 0"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_decoded_is_said_as_the_server_says_it(
+    made: dict[str, Any], path: str, value: Any, cause: str
+) -> None:
+    with pytest.raises(ManifestError) as refused:
+        from_dict(at(made, path, value), strict=True)
+    assert refused.value.cause == cause
+    head = f'{made["kind"]} in version "v1" cannot be handled as a {made["kind"]}: '
+    assert as_kubectl_prints(refused.value) == f"Error from server (BadRequest): {head}{cause}"
+
+
+def test_kubectl_lists_several_causes_one_a_line() -> None:
+    bad = at(at(workload("Deployment"), "spec/replicas", -1), "spec/minReadySeconds", -1)
+    with pytest.raises(Invalid) as refused:
+        APIServer().create(from_dict(bad))
+    first, *causes = as_kubectl_prints(refused.value).splitlines()
+    assert first == 'The Deployment "x" is invalid: '
+    assert [cause.split(":")[0] for cause in causes] == ["* spec.replicas", "* spec.minReadySeconds"]
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "words"),
+    [
+        ("securityContext", {"runAsUser": -1}, "must be between 0 and 2147483647, inclusive"),
+        ("securityContext", {"runAsUser": 2**31}, "must be between 0 and 2147483647, inclusive"),
+        ("containers/0/securityContext", {"runAsGroup": 2**31}, "must be between 0 and 2147483647, inclusive"),
+    ],
+)
+def test_numeric_users_and_groups_are_those_of_linux(path: str, value: dict[str, Any], words: str) -> None:
+    made = manifest("v1", "Pod", spec=at(TEMPLATE["spec"], path, value))
+    made["metadata"]["namespace"] = "default"
+    assert [error.detail for error in validate(set_defaults(from_dict(made)))] == [words]
+
+
+def test_deprecated_and_doubtful_fields_are_warned_of() -> None:
+    spec = at(TEMPLATE["spec"], "nodeSelector", {"beta.kubernetes.io/os": "linux"})
+    spec["containers"][0]["env"] = [{"name": "A", "value": "1"}, {"name": "A", "value": "2"}]
+    assert warnings_of(from_dict(manifest("v1", "Pod", spec=spec))) == [
+        '299 - "spec.nodeSelector[beta.kubernetes.io/os]: deprecated since v1.14; use "kubernetes.io/os" instead"',
+        '299 - "spec.containers[0].env[1]: hides previous definition of "A", which may be dropped when using apply"',
+    ]
+
+
+def paths(value: Any, before: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    found = [before] if before else []
+    for key in value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
+        found += paths(value[key], (*before, key))
+    return found
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_wrong_value_anywhere_is_refused_in_words_or_accepted(seed: int) -> None:
+    chance = random.Random(seed)
+    with gzip.open(VECTORS / "live_manifests.jsonl.gz", "rt") as lines:
+        cases = [case["manifest"] for case in map(json.loads, lines) if case["accepted"]]
+    accepted = 0
+    for _ in range(150):
+        here = made = copy.deepcopy(chance.choice(cases))
+        *before, last = chance.choice([path for path in paths(made) if path[0] not in ("apiVersion", "kind")])
+        for step in before:
+            here = here[step]
+        here[last] = copy.deepcopy(chance.choice(ODD))
+        try:
+            obj = from_dict(made, strict=True)
+            warnings_of(obj)
+            APIServer().create(obj)
+            accepted += 1
+        except KitError as error:
+            assert str(error) and as_kubectl_prints(error)
+    assert accepted
+
+
+def test_a_thousand_pods_are_validated_in_well_under_a_second() -> None:
+    pods = [set_defaults(from_dict(manifest("v1", "Pod", spec=TEMPLATE["spec"]), None)) for _ in range(1000)]
+    assert all(isinstance(pod, Pod) for pod in pods)
+    started = time.perf_counter()
+    for pod in pods:
+        pod.metadata.namespace = "default"
+        assert not validate_pod_create(pod)
+    assert time.perf_counter() - started < 1
