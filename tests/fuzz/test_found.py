@@ -179,3 +179,36 @@ def test_data_that_contains_itself_is_refused() -> None:
     with pytest.raises(KitError, match="contains itself"):
         cluster.apply(cyclic)
     assert cluster.pods() == []
+
+
+@pytest.mark.parametrize("kind", ["Deployment", "ReplicaSet", "StatefulSet"])
+def test_a_controller_of_two_thousand_million_pods_is_refused(kind: str) -> None:
+    cluster = Cluster.simulated(1)
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "x"}]}}
+    spec = {"replicas": 1, "serviceName": "s", "selector": {"matchLabels": {"a": "b"}}, "template": template}
+    if kind != "StatefulSet":
+        del spec["serviceName"]
+    manifest = {"apiVersion": "apps/v1", "kind": kind, "metadata": {"name": "d"}, "spec": spec}
+    cluster.apply(manifest)
+    with pytest.raises(KitError, match="at most 10000 pods"):
+        cluster.scale(kind, "d", 2_147_483_647)
+    cluster.advance(2)
+    assert len(cluster.pods()) == 1
+
+
+@pytest.mark.parametrize(
+    ("version", "kind"),
+    [
+        ("v1beta1", "Pod"),
+        ("extensions/v1beta1", "Deployment"),
+        ("policy/v1beta1", "PodDisruptionBudget"),
+        ("v1", "pod"),
+    ],
+)
+def test_an_object_of_an_old_version_is_refused_and_the_next_one_is_taken(version: str, kind: str) -> None:
+    cluster = Cluster.simulated(1)
+    with pytest.raises(KitError, match="no matches for kind"):
+        cluster.apply({"apiVersion": version, "kind": kind, "metadata": {"name": "a"}, "spec": {}})
+    good = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}}
+    cluster.apply(good | {"spec": {"containers": [{"name": "c", "image": "x"}]}})
+    assert cluster.pod("p").spec.node_name == "node-1"

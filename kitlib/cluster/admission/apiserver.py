@@ -34,6 +34,8 @@ from kitlib.cluster.store.kinds import is_served, resource, resource_of
 from kitlib.cluster.store.store import Store
 from kitlib.kubelet.qos.qos_class import compute_pod_qos
 
+MAX_REPLICAS = 10_000
+"""Pods that one controller of this cluster may want: Kubernetes itself is tested with 150,000 in all."""
 T = TypeVar("T", bound=KubeObject)
 NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
 _FALL_AWAY_AFTER = 300  # seconds; Source: plugin/pkg/admission/defaulttolerationseconds
@@ -122,8 +124,9 @@ class APIServer:
         """Replace an object's specification and metadata; its status stays as it stands.
 
         Raises:
-            Invalid: also where a field may not change. Conflict, Forbidden, NotFound.
+            Invalid: also where a field may not change. Conflict, Forbidden, NoMatch, NotFound.
         """
+        self._check_served(obj)
         made = self._placed(deepcopy(obj))
         old = self.store.standing(made)
         if old is None:
@@ -236,6 +239,10 @@ class APIServer:
 
     def _check_served(self, obj: KubeObject) -> None:
         """Whether there is such a kind: built in, or by a CustomResourceDefinition that is stored."""
+        replicas = getattr(getattr(obj, "spec", None), "replicas", None)
+        if isinstance(replicas, int) and replicas > MAX_REPLICAS:
+            why = f"spec.replicas: {replicas}: a cluster of the kit takes at most {MAX_REPLICAS} pods of one controller"
+            raise Forbidden(resource_of(obj).plural, obj.name, why)
         if is_served(obj.api_version, obj.kind):
             return
         group, _, version = obj.api_version.rpartition("/")
