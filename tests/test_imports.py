@@ -1,9 +1,10 @@
-"""How modules may know each other: no module reads another one's private names."""
+"""How modules may know each other: no circle of imports, and no module reads another one's private names."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -27,6 +28,33 @@ def modules() -> dict[str, Path]:
         name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
         found[name.removesuffix(".__init__")] = path
     return found
+
+
+def imports(tree: ast.Module, known: dict[str, Path]) -> Iterator[str]:
+    """All imports of a module: at the top, inside functions, and those for types alone."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in known)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            for alias in node.names:
+                whole = f"{node.module}.{alias.name}"
+                if whole in known or node.module in known:
+                    yield whole if whole in known else node.module
+
+
+def test_no_imports_form_a_circle_also_not_lazily_or_for_types() -> None:
+    known = modules()
+    graph = {name: set(imports(ast.parse(path.read_text()), known)) - {name} for name, path in known.items()}
+    circles = []
+    while True:
+        try:
+            TopologicalSorter(graph).prepare()
+            break
+        except CycleError as error:
+            circle = error.args[1]
+            circles.append(" -> ".join(circle))
+            graph[circle[1]].discard(circle[0])
+    assert not circles, "\n".join(circles)
 
 
 def defined(tree: ast.Module) -> set[str]:

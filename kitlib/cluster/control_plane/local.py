@@ -18,7 +18,7 @@ from kitlib.cluster.admission.apiserver import APIServer
 from kitlib.cluster.base import Clock, check_seconds
 from kitlib.cluster.control_plane.options import ClusterOptions
 from kitlib.cluster.control_plane.verbs import LocalVerbs
-from kitlib.cluster.controllers import ControllerManager
+from kitlib.cluster.controllers.manager import ControllerManager
 from kitlib.cluster.events import expire
 from kitlib.cluster.nodes.interfaces import KernelNode, NotOnThisNode
 from kitlib.cluster.nodes.plan import NodePlan, Nodes, from_node, plan

@@ -7,17 +7,16 @@ from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 from kitlib.api.errors import Conflict, KitError
 from kitlib.api.meta import KubeObject
-from kitlib.cluster.controllers.informers import Change
+from kitlib.cluster.admission.apiserver import APIServer
+from kitlib.cluster.controllers.informers import Change, Informers
 from kitlib.cluster.controllers.workqueue import WorkQueue
 from kitlib.cluster.events import record
-
-if TYPE_CHECKING:
-    from kitlib.cluster.controllers.manager import ControllerManager
 
 Key = tuple[str, ...]
 """Namespace and name; a controller of several kinds puts the kind in front."""
@@ -27,6 +26,26 @@ log = logging.getLogger(__name__)
 
 class Retry(KitError):
     """A sync did not reach its goal; the key is processed again after its back-off."""
+
+
+Usages = Mapping[tuple[str, str], Mapping[str, tuple[float, int]]]
+"""(namespace, pod) -> container -> CPUs, and bytes of memory."""
+
+
+class Manager(Protocol):
+    """The controller manager, as a controller needs it.
+
+    Attributes:
+        api: the API server.
+        informers: what all controllers read.
+        errors: the last defects: controller, key, exception.
+        metrics: what containers use now.
+    """
+
+    api: APIServer
+    informers: Informers
+    errors: deque[tuple[str, Key, Exception]]
+    metrics: Callable[[], Usages]
 
 
 class Controller(ABC):
@@ -39,7 +58,7 @@ class Controller(ABC):
 
     name: ClassVar[str]
 
-    def __init__(self, manager: ControllerManager) -> None:
+    def __init__(self, manager: Manager) -> None:
         self.manager, self.api, self.informers = manager, manager.api, manager.informers
         self.now = manager.api.store.now
         self.queue: WorkQueue[Key] = WorkQueue(self.now)

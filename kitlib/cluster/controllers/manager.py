@@ -9,16 +9,64 @@ Source: cmd/kube-controller-manager/app (NewControllerDescriptors).
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 
 from kitlib.cluster.admission.apiserver import APIServer
-from kitlib.cluster.controllers.controller import Controller, Handler, Key
+from kitlib.cluster.controllers.controller import Controller, Handler, Key, Usages
+from kitlib.cluster.controllers.cronjob import CronJobController
+from kitlib.cluster.controllers.daemon import DaemonSetController
+from kitlib.cluster.controllers.deployment import DeploymentController
+from kitlib.cluster.controllers.disruption import DisruptionController
+from kitlib.cluster.controllers.endpoints import EndpointsController, EndpointSliceController
+from kitlib.cluster.controllers.garbagecollector import GarbageCollector
 from kitlib.cluster.controllers.informers import NOT_INDEXED, Change, Informers
+from kitlib.cluster.controllers.job import JobController
+from kitlib.cluster.controllers.namespace import NamespaceController
+from kitlib.cluster.controllers.node_lifecycle import NodeLifecycleController
+from kitlib.cluster.controllers.podautoscaler import HorizontalController
+from kitlib.cluster.controllers.podgc import PodGCController
+from kitlib.cluster.controllers.replicaset import ReplicaSetController, ReplicationControllerController
+from kitlib.cluster.controllers.resourceclaim import ResourceClaimController
+from kitlib.cluster.controllers.resourcequota import ResourceQuotaController
+from kitlib.cluster.controllers.serviceaccounts import ServiceAccountsController
+from kitlib.cluster.controllers.statefulset import StatefulSetController
+from kitlib.cluster.controllers.tainteviction import TaintEvictionController
+from kitlib.cluster.controllers.ttlafterfinished import TTLAfterFinishedController
+from kitlib.cluster.controllers.volume.ephemeral import EphemeralVolumeController
+from kitlib.cluster.controllers.volume.persistentvolume import PersistentVolumeController
+from kitlib.cluster.controllers.volume.protection import ClaimProtectionController, VolumeProtectionController
 from kitlib.cluster.store.store import WatchEvent
 
 MAX_ROUNDS = 500
-Usages = Mapping[tuple[str, str], Mapping[str, tuple[float, int]]]
 ERRORS_KEPT = 100
+
+CONTROLLERS: tuple[type[Controller], ...] = (
+    NamespaceController,
+    GarbageCollector,
+    PodGCController,
+    NodeLifecycleController,
+    DeploymentController,
+    ReplicaSetController,
+    ReplicationControllerController,
+    StatefulSetController,
+    DaemonSetController,
+    EphemeralVolumeController,
+    PersistentVolumeController,
+    ClaimProtectionController,
+    VolumeProtectionController,
+    ResourceClaimController,
+    TaintEvictionController,
+    DisruptionController,
+    ResourceQuotaController,
+    JobController,
+    CronJobController,
+    TTLAfterFinishedController,
+    EndpointsController,
+    EndpointSliceController,
+    ServiceAccountsController,
+    HorizontalController,
+)
+"""In the order in which they run; taint eviction comes behind the DaemonSet controller, which deletes such pods too."""
 
 
 class ControllerManager:
@@ -31,18 +79,14 @@ class ControllerManager:
 
     Args:
         api: existing objects are handed to the controllers as new ones.
-        kinds: the controllers' classes; None = all.
+        kinds: the controllers' classes.
     """
 
-    def __init__(self, api: APIServer, kinds: Iterable[type[Controller]] | None = None) -> None:
+    def __init__(self, api: APIServer, kinds: Iterable[type[Controller]] = CONTROLLERS) -> None:
         self.api = api
         self.informers = Informers(api.store)
         self.metrics: Callable[[], Usages] = dict
         self.errors: deque[tuple[str, Key, Exception]] = deque(maxlen=ERRORS_KEPT)
-        if kinds is None:
-            from kitlib.cluster.controllers import CONTROLLERS
-
-            kinds = CONTROLLERS
         self.controllers = [kind(self) for kind in kinds]
         self._handlers: dict[str, list[Handler]] = {}
         for controller in self.controllers:
@@ -85,3 +129,16 @@ class ControllerManager:
     def close(self) -> None:
         """Watch the store no longer."""
         self._unsubscribe()
+
+
+def reconcile(api: APIServer) -> bool:
+    """Let all controllers of an API server without a control plane work until none has anything to do.
+
+    Returns:
+        Whether the store has changed.
+    """
+    manager = ControllerManager(api)
+    try:
+        return manager.run()
+    finally:
+        manager.close()

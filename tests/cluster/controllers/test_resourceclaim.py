@@ -11,7 +11,7 @@ from kitlib.api.devices import FINALIZER, ResourceClaim, ResourceClaimConsumerRe
 from kitlib.api.errors import Forbidden, Invalid
 from kitlib.api.serialize import from_dict, load
 from kitlib.cluster.admission.apiserver import APIServer
-from kitlib.cluster.controllers import reconcile
+from kitlib.cluster.controllers.manager import reconcile
 from kitlib.cluster.controllers.resourceclaim import POD_CLAIM, claim_from, put_allocation
 
 TEMPLATE = """
