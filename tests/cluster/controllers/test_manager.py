@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from kitlib.cluster.controllers import CONTROLLERS
+from kitlib.cluster.controllers.manager import CONTROLLERS
 from kitlib.cluster.controllers.replicaset import ReplicaSetController
 from kitlib.cluster.controllers.workqueue import WorkQueue
 from tests.cluster.controllers.builders import hollow, workload
