@@ -42,6 +42,7 @@ from kitlib.api.meta import KubeObject, KubeStruct
 from kitlib.api.resource import FORMAT_WRONG, Quantity, QuantityError
 
 T = TypeVar("T", bound=KubeObject)
+StructT = TypeVar("StructT", bound=KubeStruct)
 Source = str | bytes | os.PathLike[str] | IO[str] | IO[bytes]
 
 
@@ -91,10 +92,10 @@ def load_data(text: str | bytes, name: str = "") -> Any:
 
 
 @overload
-def from_dict(data: dict[str, Any], type_: type[T], *, strict: bool = False) -> T: ...
+def from_dict(data: dict[str, Any], type_: type[StructT], *, strict: bool = False) -> StructT: ...
 @overload
 def from_dict(data: dict[str, Any], type_: None = None, *, strict: bool = False) -> Any: ...
-def from_dict(data: dict[str, Any], type_: type[T] | None = None, *, strict: bool = False) -> Any:
+def from_dict(data: dict[str, Any], type_: type[Any] | None = None, *, strict: bool = False) -> Any:
     """One object from plain data.
 
     Args:

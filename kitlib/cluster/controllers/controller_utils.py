@@ -152,7 +152,7 @@ def delete_pod(controller: Controller, pod: Pod, owner: KubeObject) -> None:
     controller.event(owner, "Normal", "SuccessfulDelete", f"Deleted pod: {pod.name}")
 
 
-def slow_start_batch(count: int, create: Callable[[int], None]) -> None:
+def slow_start_batch(count: int, create: Callable[[int], object]) -> None:
     """Call `create` for 0 to count - 1 in batches of 1, 2, 4, ...; the first batch with an error is the last.
 
     Raises:

@@ -107,7 +107,7 @@ class DisruptionController(Controller):
         )
         allowed = max(0, healthy - expected.desired) if expected.expected > 0 else 0
         status = PodDisruptionBudgetStatus(
-            observed_generation=budget.metadata.generation,
+            observed_generation=budget.metadata.generation or 0,
             disruptions_allowed=allowed,
             current_healthy=healthy,
             desired_healthy=expected.desired,
@@ -134,7 +134,7 @@ class DisruptionController(Controller):
             status="False",
             reason="SyncFailed",
             message=why,
-            observed_generation=budget.metadata.generation,
+            observed_generation=budget.metadata.generation or 0,
         )
         status.conditions = put_condition(status.conditions, failed, self.now())
         self._write(budget, status)

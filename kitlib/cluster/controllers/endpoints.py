@@ -9,7 +9,7 @@ endpointslice/reconciler.go, utils.go (podToEndpoint).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from kitlib.api.core import (
     TERMINAL_PHASES,
@@ -190,7 +190,7 @@ def _slice(service: Service, ports: Sequence[_Port], endpoints: list[Endpoint]) 
     return EndpointSlice(metadata=meta, address_type="IPv4", endpoints=endpoints, ports=numbers)
 
 
-def _given(port: _Port) -> dict[str, object]:
+def _given(port: _Port) -> dict[str, Any]:
     return {key: value for key, value in port._asdict().items() if value is not None}
 
 

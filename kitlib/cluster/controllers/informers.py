@@ -7,7 +7,7 @@ graph_builder (uidToNode).
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kitlib.api.core import Pod
 from kitlib.api.meta import KubeObject, OwnerReference
@@ -125,10 +125,10 @@ class Informers:
 
     def pods_on(self, node: str) -> list[Pod]:
         """The pods bound to a node, oldest first."""
-        return _oldest_first(self._by_node.get(node, {}).values())  # type: ignore[return-value,type-var]
+        return _oldest_first(self._by_node.get(node, {}).values())  # type: ignore[return-value]
 
 
-def _remove(index: dict, key: object, uid: UID) -> None:  # type: ignore[type-arg]
+def _remove(index: dict[Any, Any], key: object, uid: UID) -> None:
     entries = index.get(key)
     if entries is not None:
         entries.pop(uid, None)

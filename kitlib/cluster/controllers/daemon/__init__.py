@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from kitlib.api.apps import DaemonSet
 from kitlib.api.core import Node, Pod
 from kitlib.api.errors import KitError
-from kitlib.api.meta import LabelSelector
+from kitlib.api.meta import KubeObject, LabelSelector
 from kitlib.cluster.controllers import history
 from kitlib.cluster.controllers.controller import Controller, Handler, Key, Retry
 from kitlib.cluster.controllers.controller_ref_manager import claim_objects
@@ -66,8 +66,8 @@ class DaemonSetController(Controller):
     def _on_node(self, change: Change) -> None:
         """Labels, taints, and nodes that come or go concern all DaemonSets. Source: addNode, updateNode."""
         old, new = change.old, change.new
-        known = isinstance(old, Node) and isinstance(new, Node) and change.type == "MODIFIED"
-        if known and old.metadata.labels == new.metadata.labels and old.spec == new.spec:
+        modified = change.type == "MODIFIED" and isinstance(old, Node) and isinstance(new, Node)
+        if modified and _placement(old) == _placement(new):
             return
         for one in self.api.store.list(DaemonSet, copy=False):
             self.enqueue(one)
@@ -244,3 +244,8 @@ class DaemonSetController(Controller):
 def _oldest_bound_first(pod: Pod) -> tuple[bool, int]:
     """Source: podByCreationTimestampAndPhase."""
     return not pod.spec.node_name, age(pod)
+
+
+def _placement(node: KubeObject | None) -> tuple[object, ...]:
+    """What of a node decides whether a DaemonSet has a pod there."""
+    return (node.metadata.labels, node.spec) if isinstance(node, Node) else ()
