@@ -114,6 +114,8 @@ class DeviceRequestAllocationResult(KubeStruct):
     tolerations: list[DeviceToleration] = []
     share_id: str | None = msgspec.field(name="shareID", default=None)
     consumed_capacity: dict[str, Quantity] = {}
+    binding_conditions: list[str] = []
+    binding_failure_conditions: list[str] = []
 
 
 class DeviceAllocationConfiguration(KubeStruct):

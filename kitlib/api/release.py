@@ -29,6 +29,7 @@ GATES: dict[str, tuple[tuple[int, bool], ...]] = {
     "DisableCPUQuotaWithExclusiveCPUs": ((33, _ON),),
     "DRAAdminAccess": ((32, _OFF), (34, _ON)),
     "DRAConsumableCapacity": ((34, _OFF), (36, _ON)),
+    "DRADeviceBindingConditions": ((34, _OFF), (36, _ON)),
     "DRADeviceTaints": ((33, _OFF), (36, _ON)),
     "DRAPartitionableDevices": ((33, _OFF), (36, _ON)),
     "DRAPrioritizedList": ((33, _OFF), (34, _ON)),

@@ -259,11 +259,6 @@ def test_what_is_wrong_with_a_claim_ends_the_search(fields: dict[str, Any], word
     assert words in str(error.value)
 
 
-def test_devices_that_bind_later_are_refused_in_clear_words() -> None:
-    with pytest.raises(AllocationError, match=r"device gpu.example.com/p/d0: has binding conditions"):
-        allocator([published(device("d0", bindingConditions=["Ready"]))], claim(exactly())).allocate(node())
-
-
 def test_a_search_without_end_is_given_up() -> None:
     slices = [published(*(device(f"d{i}", "A") for i in range(60)))]
     asked = claim(exactly(count=10), exactly("x", **model("none")))

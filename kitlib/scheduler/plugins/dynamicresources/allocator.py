@@ -139,7 +139,7 @@ class Allocator:
         for number, claim in enumerate(self.claims):
             self._check_size(number, claim, search)
         if self._serve(search, 0):
-            return [self._result(number, claim, search.picks) for number, claim in enumerate(self.claims)]
+            return [self._result(number, claim, search.picks, node.name) for number, claim in enumerate(self.claims)]
         if any(pool.invalid for pool, _ in search.pools):
             raise FailedOnNode("invalid resource pools were encountered")
         return None
@@ -394,15 +394,15 @@ class Allocator:
         key = (id(wanted), offer.id)
         found = self._selected.get(key)
         if found is None:
-            if offer.device.binding_conditions:
-                raise AllocationError(f"device {offer.id}: has binding conditions, which are not followed here")
+            if offer.device.binding_conditions and not self._enabled("DRADeviceBindingConditions"):
+                return False
             of_class, claim = wanted.of_class, self.claims[wanted.claim]
             found = _match(f"class {of_class.name}", of_class.spec.selectors, offer)
             found = found and _match(f"claim {claim.key}", wanted.asked.selectors, offer)
             self._selected[key] = found
         return found
 
-    def _result(self, number: int, claim: ResourceClaim, picks: Sequence[Pick]) -> AllocationResult:
+    def _result(self, number: int, claim: ResourceClaim, picks: Sequence[Pick], node: str) -> AllocationResult:
         mine = [pick for pick in picks if pick.wanted.claim == number]
         results = [_device_result(claim, place, pick) for place, pick in enumerate(mine)]
         chosen: dict[str, tuple[str, DeviceClass]] = {
@@ -410,7 +410,7 @@ class Allocator:
         }
         return AllocationResult(
             devices=DeviceAllocationResult(results=results, config=configurations(claim, chosen)),
-            node_selector=node_selector_of([pick.offer for pick in mine]),
+            node_selector=node_selector_of([pick.offer for pick in mine], node),
         )
 
 
@@ -448,4 +448,6 @@ def _device_result(claim: ResourceClaim, place: int, pick: Pick) -> DeviceReques
         tolerations=list(pick.wanted.asked.tolerations),
         share_id=str(share) if shared else None,
         consumed_capacity=dict(pick.consumes or {}) if shared else {},
+        binding_conditions=list(pick.offer.device.binding_conditions),
+        binding_failure_conditions=list(pick.offer.device.binding_failure_conditions),
     )

@@ -4,8 +4,8 @@ PreEnqueue waits for claims that are not there; Filter keeps a pod to the nodes 
 asks the allocator about all others; Reserve notes the devices, PreBind writes them into the claims. A claim with
 devices in the wrong place that nobody uses loses them in PostFilter.
 
-Source: plugins/dynamicresources (dynamicresources.go); KEP-4381. Extended resources backed by claims
-(DRAExtendedResource) and devices with binding conditions are left out.
+Source: plugins/dynamicresources (dynamicresources.go); KEP-4381, KEP-5007. Extended resources backed by claims
+(DRAExtendedResource) are left out.
 """
 
 from __future__ import annotations
@@ -203,6 +203,10 @@ class DynamicResources(Plugin):
             problem = self._bind(state.book, claim, info.pod)
             if problem:
                 return Status(Code.Error, (problem,), self.name)
+        for claim in state.claims:
+            problem = unmet_conditions(state.book.find(claim.namespace, claim.name))
+            if problem:
+                return Status(Code.Unschedulable, (problem,), self.name)
         return SUCCESS
 
     def _bind(self, book: Claims, claim: ResourceClaim, pod: Pod) -> str:
@@ -226,6 +230,30 @@ class DynamicResources(Plugin):
             )
         book.save(made)
         return ""
+
+
+def unmet_conditions(claim: ResourceClaim | None) -> str:
+    """What a claim's devices still wait for before the pod may be bound; "" = nothing.
+
+    kube-scheduler waits for them in PreBind; here the pod is tried again when the claim changes.
+
+    Source: dynamicresources.go isPodReadyForBinding; KEP-5007.
+    """
+    allocation = claim.status.allocation if claim is not None else None
+    if claim is None or allocation is None:
+        return ""
+    states = {(one.driver, one.pool, one.device): one.conditions for one in claim.status.devices}
+    for result in allocation.devices.results:
+        conditions = states.get((result.driver, result.pool, result.device), [])
+        met = {one.type for one in conditions if one.status == "True"}
+        failed = [name for name in result.binding_failure_conditions if name in met]
+        waiting = [name for name in result.binding_conditions if name not in met]
+        device = f"{result.driver}/{result.pool}/{result.device}"
+        if failed:
+            return f"claim {claim.key}: device {device} reports {failed[0]}"
+        if waiting:
+            return f"claim {claim.key}: device {device} does not report {waiting[0]} yet"
+    return ""
 
 
 def _state(info: PodInfo) -> State | None:

@@ -44,14 +44,18 @@ def configurations(
     return found
 
 
-def node_selector_of(offers: Iterable[Offer]) -> NodeSelector | None:
-    """The nodes that reach all of these devices; None = every node."""
+def node_selector_of(offers: Iterable[Offer], node: str) -> NodeSelector | None:
+    """The nodes that reach all of these devices; None = every node.
+
+    Args:
+        offers: the devices. node: for which they are allocated; some bind to it.
+    """
     term = NodeSelectorTerm()
     for offer in offers:
         per_device = offer.slice.spec.per_device_node_selection
         place = offer.device if per_device else offer.slice.spec
-        if place.node_name:
-            named = NodeSelectorRequirement(key="metadata.name", operator="In", values=[place.node_name])
+        if place.node_name or offer.device.binds_to_node:
+            named = NodeSelectorRequirement(key="metadata.name", operator="In", values=[node])
             return NodeSelector(node_selector_terms=[NodeSelectorTerm(match_fields=[named])])
         for one in place.node_selector.node_selector_terms[:1] if place.node_selector is not None else ():
             term.match_fields += [r for r in one.match_fields if r not in term.match_fields]
