@@ -7,6 +7,7 @@ What cannot agree with one recording is listed here, each with its reason:
 * The steps of a rollout: they depend on which pod becomes ready first. The first and the last size of every ReplicaSet
   and the direction are compared.
 * Which message a combined event shows, and how many events it stands for.
+* The order of an object's conditions: it depends on which of two syncs saw a change first.
 * `RETRIED`: how often something was tried again before the recording ended, by the event's reason.
 * `UNRECORDED`: what the recording left out of a status or a quota.
 """
@@ -269,12 +270,18 @@ def comparable(step: dict[str, Any]) -> dict[str, Any]:
     owned_by_daemon = tuple(f"{key.split(' ', 1)[1]}-*" for key in step["objects"] if key.startswith("DaemonSet "))
     return {
         "error": step["error"],
-        "objects": step["objects"],
+        "objects": {name: _sorted_conditions(status) for name, status in step["objects"].items()},
         "pods": sorted(
             json.dumps([name, node if name in owned_by_daemon else bool(node), *rest]) for name, node, *rest in pods
         ),
         "events": _comparable_events(step["events"]),
     }
+
+
+def _sorted_conditions(status: dict[str, Any]) -> dict[str, Any]:
+    if "conditions" not in status:
+        return status
+    return {**status, "conditions": sorted(status["conditions"])}
 
 
 def _comparable_events(events: Iterable[list[Any]]) -> list[str]:

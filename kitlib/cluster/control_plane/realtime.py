@@ -55,7 +55,7 @@ class RealTimeCluster(PollingCluster, LocalControlPlane[ContainerNode]):
         if self._settling or self._closed:
             return
         changed = [node.take_reports(self.api) for node in list(self._nodes.values())]
-        if any(changed):
+        if any(changed) or self.controllers.is_due():
             super().settle()
 
     def settle(self) -> None:

@@ -9,7 +9,7 @@ monitorNodeHealth, nodeConditionToTaintKeyStatusMap).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from kitlib.api.core import Node, Taint
 from kitlib.api.meta import Condition
@@ -20,6 +20,11 @@ from kitlib.cluster.controllers.informers import Change
 from kitlib.cluster.events import record
 from kitlib.kubelet.loop.node_conditions import ready_condition, status_message
 
+if TYPE_CHECKING:
+    from kitlib.cluster.controllers.manager import ControllerManager
+
+NODE_MONITOR_PERIOD = 5.0
+"""Seconds between two looks at a node's health."""
 NOT_READY = "node.kubernetes.io/not-ready"
 UNREACHABLE = "node.kubernetes.io/unreachable"
 UNSCHEDULABLE = "node.kubernetes.io/unschedulable"
@@ -39,6 +44,10 @@ class NodeLifecycleController(Controller):
     """For the taints that follow from a node's state."""
 
     name: ClassVar[str] = "node-controller"
+
+    def __init__(self, manager: ControllerManager) -> None:
+        super().__init__(manager)
+        self._recovered: dict[Key, float] = {}
 
     def handlers(self) -> Mapping[str, Handler]:
         return {"Node": self._on_node}
@@ -62,6 +71,8 @@ class NodeLifecycleController(Controller):
         standing = {t.key for t in node.spec.taints if t.effect == "NoSchedule" and t.key in _NO_SCHEDULE}
         executing = {t.key for t in node.spec.taints if t.effect == "NoExecute" and t.key in _NO_EXECUTE.values()}
         wanted_executing = executing if ready is None else ({executes} if executes else set())
+        if executing - wanted_executing and not self._monitored(key):
+            wanted_executing |= executing
         if wanted == standing and wanted_executing == executing:
             return
         changed = deepcopy(node)
@@ -76,6 +87,19 @@ class NodeLifecycleController(Controller):
         made += [Taint(key=key, effect="NoExecute", time_added=now) for key in sorted(wanted_executing - executing)]
         changed.spec.taints = kept + made
         self.api.store.update(changed)
+
+    def _monitored(self, key: Key) -> bool:
+        """Whether a node's health was looked at since its NoExecute taint lost its reason; else it soon will be.
+
+        Source: monitorNodeHealth, markNodeAsReachable, --node-monitor-period.
+        """
+        now = self.now().timestamp()
+        since = self._recovered.setdefault(key, now)
+        if now - since < NODE_MONITOR_PERIOD:
+            self.queue.add_after(key, NODE_MONITOR_PERIOD - (now - since))
+            return False
+        del self._recovered[key]
+        return True
 
 
 def put_condition(api: APIServer, node: Node, condition: Condition) -> Node:

@@ -65,3 +65,16 @@ def test_a_node_that_is_not_ready_loses_its_pods_after_five_minutes(status, key)
     assert names(cluster) == ["a"]
     cluster.advance(2)
     assert names(cluster) == []
+
+
+def test_a_ready_nodes_not_ready_taint_goes_with_the_next_look_at_its_health():
+    cluster = hollow(1)
+    patience = [
+        {"key": "node.kubernetes.io/not-ready", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 4}
+    ]
+    cluster.apply([pod("short", tolerations=patience)])
+    taint(cluster, "node.kubernetes.io/not-ready")
+    cluster.advance(4)
+    assert names(cluster) == [], "the eviction comes before the next look, five seconds later"
+    cluster.advance(2)
+    assert cluster.nodes[0].spec.taints == []
