@@ -2,8 +2,8 @@
 
 Pyodide is CPython compiled to WebAssembly: no threads, no sockets, no processes, no shared libraries opened by hand,
 and modules of the standard library that are not there. What is imported here fails at the import; what slips through (a
-C extension that has the module linked in) fails at the use, by an audit hook. Source: Pyodide's documentation, "Pyodide
-Python compatibility".
+C extension that has the module linked in) fails at the use, by an audit hook. `threading` can be imported there, and
+`logging` imports it; starting a thread fails. Source: Pyodide's documentation, "Pyodide Python compatibility".
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ NOT_THERE = (
     "curses _curses dbm ensurepip fcntl grp idlelib nis pwd readline resource syslog termios tkinter turtle venv"
 )
 OF_NO_USE = (
-    "multiprocessing _multiprocessing subprocess _posixsubprocess threading concurrent socket _socket select selectors "
+    "multiprocessing _multiprocessing subprocess _posixsubprocess concurrent socket _socket select selectors "
     "ssl _ssl asyncio socketserver http urllib3 pty mmap _posixshmem"
 )
 NOT_INSTALLED = "ctypes _ctypes docker requests kubernetes pandas plotly ipywidgets anywidget IPython jupyterlab ryml"
