@@ -45,7 +45,7 @@ def test_the_worked_example_comes_out(path: str, values: dict[str, str], capsys:
 def test_both_trees_are_printed_with_their_reasons(capsys: pytest.CaptureFixture[str]) -> None:
     text = run(capsys)
     assert "/sys/fs/cgroup/cpu\n" in text and "/sys/fs/cgroup/memory\n" in text
-    assert "cpu.shares  7168  // 8 CPUs of the machine − 500m − 500m reserved = 7000m; × 1024 / 1000" in text
+    assert "cpu.shares  7168  // 8 CPUs of the machine − 500m − 500m reserved = 7000m: shares = floor(7000" in text
     assert "memory.limit_in_bytes  9223372036854771712  // no limit" in text
     assert "kube-apiserver" not in text and "kube-apiserver" in run(capsys, "--all")
 

@@ -23,7 +23,7 @@ Why = Mapping[str, Reason]
 """Reasons by what they explain: "cpu", "quota", "memory", "swap", "pids", "hugepages", "cpuset", or a v2 file."""
 
 DEFAULT = Reason("the kernel's default: nobody writes this file")
-_LINEAR = Reason("{0} as cpu.weight: 1 + ({0} − 2) × 9999 / 262142", source="kubelet cm.getCPUWeight")
+PERIOD = Reason("--cpu-cfs-quota-period, in microseconds", source="kubelet cm.ResourceConfigForPod")
 UNBOUNDED_HUGE_PAGES = 2**62
 """Bytes: what the kubelet writes where huge pages shall not be limited. Source: kubelet setHugePagesUnbounded."""
 
@@ -161,7 +161,7 @@ def _bandwidth(quota: int | None, period: int | None, version: Version, why: Rea
     if version == 2:
         limit = "max" if quota is None or quota == UNLIMITED else str(quota)
         return [CgroupFile("cpu.max", f"{limit} {shown_period}", why)]
-    made = [CgroupFile("cpu.cfs_period_us", str(shown_period), why)]
+    made = [CgroupFile("cpu.cfs_period_us", str(shown_period), PERIOD)]
     return made if quota is None else [*made, CgroupFile("cpu.cfs_quota_us", str(quota), why)]
 
 

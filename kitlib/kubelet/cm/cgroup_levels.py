@@ -38,7 +38,7 @@ from kitlib.kubelet.cm.cgroup_names import (
     to_path,
 )
 from kitlib.kubelet.cm.cgroup_tree import Cgroup, CgroupFile, Version
-from kitlib.kubelet.cm.container_config import LinuxContainerResources, linux_container_resources
+from kitlib.kubelet.cm.container_config import LinuxContainerResources, effective_limit, linux_container_resources
 from kitlib.kubelet.cm.conversions import MIN_SHARES
 from kitlib.kubelet.cm.memory_qos import MEMORY_MIN, TIERED_RESERVATION
 from kitlib.kubelet.cm.node_allocatable import pods_limit
@@ -126,7 +126,7 @@ class Desired:
             config = self._for_list(reserved, compressible)
             if self.context.memory_qos and config.memory is not None:
                 config = replace(config, unified={MEMORY_MIN: str(config.memory)})
-            why = reasons.reserved(which, reserved)
+            why = reasons.reserved(which, reserved, self.version)
             files = kubelet_files(config, self.version, huge_page_sizes=self._huge, why=why)
             title = f"reserved for {'system daemons' if which == 'system' else 'Kubernetes itself'}"
             where = self.path(parse_path(path, self.driver))
@@ -183,7 +183,7 @@ class Desired:
                 unified=protected.get(qos, {}),
                 huge_page_limit=unbounded,
             )
-            why = reasons.qos_class(qos, requests, allocatable, percent)
+            why = reasons.qos_class(qos, requests, allocatable, percent, self.version)
             files = kubelet_files(config, self.version, huge_page_sizes=self._huge, why=why)
             path = self.path(qos_cgroup_name(self.kubepods, qos))
             title = f"all {qos} pods"
@@ -196,7 +196,7 @@ class Desired:
         config = self._for_list(limit)
         if updated is not None:
             config = replace(config, unified=updated.unified, huge_page_limit=updated.huge_page_limit)
-        why = reasons.kubepods(self.node.machine, self.node.reservations, limit)
+        why = reasons.kubepods(self.node.machine, self.node.reservations, limit, self.version)
         files = kubelet_files(config, self.version, huge_page_sizes=self._huge, why=why)
         return Cgroup(self.path(self.kubepods), "kubepods", "all pods", "kubelet", with_defaults(files, self.version))
 
@@ -232,7 +232,9 @@ class Desired:
         exact = config.cpu_quota
         if self.driver == "systemd" and exact is not None:
             config = replace(config, cpu_quota=slice_quota(exact, self.settings.cpu_cfs_quota_period))
-        why = reasons.pod(totals, self.settings.cpu_cfs_quota_period, rounded=config.cpu_quota != exact)
+        why = reasons.pod(
+            totals, self.settings.cpu_cfs_quota_period, pids, self.version, rounded=config.cpu_quota != exact
+        )
         files = kubelet_files(config, self.version, huge_page_sizes=self._huge, why=why)
         made = with_defaults(files, self.version)
         title = f"{totals.qos} pod {pod.key}"
@@ -254,14 +256,15 @@ class Desired:
             pod: it belongs to. container: which. identity: its id. given: by the resource managers.
         """
         resources = self.container_resources(pod, container, given)
-        why = reasons.container(container, resources, self.node.runtime, cpus=_whose(given))
+        limit = effective_limit(pod, container, "cpu", self.release)
+        why = reasons.container(container, resources, self.context, self.node.runtime, limit, cpus=_whose(given))
         files = runtime_files(resources, self.version, self.node.runtime, why=why)
         return self._runtime_cgroup(pod, identity, "container", f"container {container.name}", files, container.name)
 
     def sandbox_level(self, pod: Pod, identity: str) -> Cgroup:
         """The pause container's cgroup: minimum shares, no limits. Source: containerd WithDefaultSandboxShares."""
         resources = LinuxContainerResources(cpu_shares=MIN_SHARES, oom_score_adj=SANDBOX_OOM_SCORE_ADJ)
-        files = runtime_files(resources, self.version, self.node.runtime, why=reasons.SANDBOX)
+        files = runtime_files(resources, self.version, self.node.runtime, why=reasons.sandbox(self.version))
         return self._runtime_cgroup(pod, identity, "sandbox", "pause container", files)
 
     def _runtime_cgroup(

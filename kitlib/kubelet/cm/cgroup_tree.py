@@ -10,11 +10,12 @@ Source of the files' rules: Linux Documentation/admin-guide/cgroup-v1 and cgroup
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 from kitlib.kubelet.cm.cgroup_names import CgroupName, to_path
+from kitlib.kubelet.cm.formula import Formula
 from kitlib.kubelet.config.machine import PAGE_SIZE
 from kitlib.kubelet.config.settings import Driver
 
@@ -48,18 +49,30 @@ _V2_MEMORY = ("memory.max", "memory.high", "memory.low", "memory.min", "memory.s
 
 
 class Reason:
-    """Why a value is what it is: a sentence with its formula, and the Kubernetes function it follows.
+    """Why a value is what it is: a sentence, its formula, and the Kubernetes function it follows.
 
-    The sentence is only put together when it is read, so a tree of thousands of pods costs nothing for it.
+    Both are only put together when they are read, so a tree of thousands of pods costs nothing for them.
     """
 
-    __slots__ = ("_arguments", "_template", "source")
+    __slots__ = ("_arguments", "_formula", "_template", "source")
 
-    def __init__(self, template: str, *arguments: object, source: str = "") -> None:
-        self._template, self._arguments, self.source = template, arguments, source
+    def __init__(
+        self, template: str, *arguments: object, source: str = "", formula: Callable[[], Formula] | None = None
+    ) -> None:
+        self._template, self._arguments, self.source, self._formula = template, arguments, source, formula
+
+    @property
+    def summary(self) -> str:
+        """The sentence alone."""
+        return self._template.format(*self._arguments) if self._arguments else self._template
+
+    @property
+    def formula(self) -> Formula | None:
+        """The arithmetic; None where there is none: a list of processors, a switch."""
+        return self._formula() if self._formula is not None else None
 
     def __str__(self) -> str:
-        return self._template.format(*self._arguments) if self._arguments else self._template
+        return self.summary if self._formula is None else f"{self.summary}: {self._formula()}"
 
     def __repr__(self) -> str:
         return f"Reason({str(self)!r})"
@@ -89,6 +102,11 @@ class CgroupFile(NamedTuple):
     def reason(self) -> str:
         """The formula in words and figures."""
         return str(self.why)
+
+    @property
+    def formula(self) -> Formula | None:
+        """The arithmetic; None where there is none."""
+        return self.why.formula
 
     @property
     def source(self) -> str:

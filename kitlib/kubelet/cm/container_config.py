@@ -82,10 +82,10 @@ def linux_container_resources(
     Source: kubelet kuberuntime generateLinuxContainerResources.
     """
     unquoted = exclusive_cpus and context.release.enabled("DisableCPUQuotaWithExclusiveCPUs")
-    memory_limit = _limit(pod, container, "memory", context.release)
+    memory_limit = effective_limit(pod, container, "memory", context.release)
     basic = _linux_resources(
         container.resources.requests.get("cpu"),
-        _limit(pod, container, "cpu", context.release),
+        effective_limit(pod, container, "cpu", context.release),
         memory_limit,
         context,
         unlimited=unquoted,
@@ -155,7 +155,7 @@ def _huge_pages(pod: Pod, container: Container, release: Release) -> dict[int, i
     return whole | huge_page_limits(container.resources.limits)
 
 
-def _limit(pod: Pod, container: Container, resource: str, release: Release) -> Quantity | None:
+def effective_limit(pod: Pod, container: Container, resource: str, release: Release) -> Quantity | None:
     """The container's limit; where it has none, the pod's. Source: kubelet kuberuntime getCPULimit, getMemoryLimit."""
     own = container.resources.limits.get(resource)
     if (own is None or own.is_zero()) and pod_level_resources(pod, release):

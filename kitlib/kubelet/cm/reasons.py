@@ -5,14 +5,20 @@ They are put together only when somebody reads them (`Reason`), so a tree of tho
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Literal
 
 from kitlib.api.core import Container, ResourceList
+from kitlib.api.resource import Quantity
+from kitlib.kubelet.cm import formula
 from kitlib.kubelet.cm.cgroup_config import PodTotals
 from kitlib.kubelet.cm.cgroup_files import Why
 from kitlib.kubelet.cm.cgroup_names import Runtime
-from kitlib.kubelet.cm.cgroup_tree import Reason
+from kitlib.kubelet.cm.cgroup_tree import Reason, Version
 from kitlib.kubelet.cm.container_config import LinuxContainerResources
+from kitlib.kubelet.cm.container_context import ContainerContext
+from kitlib.kubelet.cm.formula import Formula
 from kitlib.kubelet.cm.node_allocatable import Reservations
 from kitlib.kubelet.cm.qos_container_manager import QosRequests
 from kitlib.kubelet.config.machine import PIDS, MachineInfo
@@ -21,7 +27,11 @@ _SHARES = "kubelet cm.MilliCPUToShares"
 _QUOTA = "kubelet cm.MilliCPUToQuota"
 _NODE = "kubelet cm.getNodeAllocatableInternalAbsolute"
 
-SANDBOX: Why = {"cpu": Reason("the pause container does nothing: the minimum", source="containerd")}
+
+def sandbox(version: Version) -> Why:
+    """Of a pause container's cgroup."""
+    text = "the pause container does nothing: the minimum"
+    return {"cpu": Reason(text, source="containerd", formula=partial(formula.shares, 0, version, curve=True))}
 
 
 _ALL_CPUS = Reason(
@@ -30,7 +40,7 @@ _ALL_CPUS = Reason(
 )
 
 
-def kubepods(machine: MachineInfo, reserved: Reservations, limit: ResourceList) -> Why:
+def kubepods(machine: MachineInfo, reserved: Reservations, limit: ResourceList, version: Version) -> Why:
     """Of the cgroup that holds all pods."""
 
     def kept(name: str) -> str:
@@ -42,19 +52,25 @@ def kubepods(machine: MachineInfo, reserved: Reservations, limit: ResourceList) 
     cpu = limit["cpu"].milli_value()
     return {
         "cpu": Reason(
-            "{0} CPUs of the machine − {1} reserved = {2}m; × 1024 / 1000",
+            "{0} CPUs of the machine − {1} reserved = {2}m",
             machine.cores,
             kept("cpu"),
             cpu,
             source=_SHARES,
+            formula=partial(formula.shares, cpu, version),
         ),
         "memory": Reason(
-            "{0} bytes of the machine − {1} reserved; the eviction threshold is not subtracted here",
-            machine.memory,
+            "the machine's memory − {0} reserved; the eviction threshold is not subtracted here",
             kept("memory"),
             source=_NODE,
+            formula=partial(formula.rest, "memory", machine.memory, *_taken("memory", reserved)),
         ),
-        "pids": Reason("{0} process ids of the machine − {1} reserved", machine.max_pid, kept(PIDS), source=_NODE),
+        "pids": Reason(
+            "the machine's process ids − {0} reserved",
+            kept(PIDS),
+            source=_NODE,
+            formula=partial(formula.rest, "pids", machine.max_pid, *_taken(PIDS, reserved)),
+        ),
         "hugepages": Reason(
             "2^62: huge pages are not limited here", source="kubelet qosContainerManagerImpl.setHugePagesUnbounded"
         ),
@@ -63,34 +79,68 @@ def kubepods(machine: MachineInfo, reserved: Reservations, limit: ResourceList) 
     }
 
 
-def reserved(which: str, resources: ResourceList) -> Why:
+def _taken(name: str, reserved: Reservations) -> list[int]:
+    if not reserved.enforce_pods:
+        return []
+    return [r[name].value() for r in (reserved.kube_reserved, reserved.system_reserved) if name in r]
+
+
+def _amount(resources: ResourceList, name: str) -> Callable[[], Formula]:
+    return partial(formula.given, name, resources[name].value() if name in resources else 0)
+
+
+def reserved(which: str, resources: ResourceList, version: Version) -> Why:
     """Of a cgroup for reserved resources."""
     source = "kubelet cm.enforceExistingCgroup"
     cpu = resources.get("cpu")
     return {
-        "cpu": Reason("--{0}-reserved cpu={1}; × 1024 / 1000", which, cpu, source=_SHARES),
-        "memory": Reason("--{0}-reserved memory={1}", which, resources.get("memory"), source=source),
-        "pids": Reason("--{0}-reserved pid={1}", which, resources.get(PIDS), source=source),
+        "cpu": Reason(
+            "--{0}-reserved cpu={1}",
+            which,
+            cpu,
+            source=_SHARES,
+            formula=partial(formula.shares, cpu.milli_value() if cpu is not None else 0, version),
+        ),
+        "memory": Reason(
+            "--{0}-reserved memory={1}",
+            which,
+            resources.get("memory"),
+            source=source,
+            formula=_amount(resources, "memory"),
+        ),
+        "pids": Reason(
+            "--{0}-reserved pid={1}", which, resources.get(PIDS), source=source, formula=_amount(resources, PIDS)
+        ),
         "hugepages": Reason("0: the reservation names no huge pages", source="kubelet cgroupCommon.maybeSetHugetlb"),
-        "memory.min": Reason("the reserved memory, never reclaimed", source=source),
+        "memory.min": Reason(
+            "the reserved memory, never reclaimed", source=source, formula=_amount(resources, "memory")
+        ),
         "cpuset": _ALL_CPUS,
     }
 
 
-def qos_class(qos: str, requests: QosRequests, allocatable: int, percent: int | None) -> Why:
+def qos_class(qos: str, requests: QosRequests, allocatable: int, percent: int | None, version: Version) -> Why:
     """Of the cgroup of a QoS class."""
     source = "kubelet qosContainerManagerImpl.setCPUCgroupConfig"
     if qos == "BestEffort":
-        cpu = Reason("BestEffort pods request nothing: the minimum", source=source)
+        cpu = Reason(
+            "BestEffort pods request nothing: the minimum", source=source, formula=partial(formula.shares, 0, version)
+        )
     else:
-        cpu = Reason("the Burstable pods request {0}m together; × 1024 / 1000", requests.burstable_cpu, source=source)
+        cpu = Reason(
+            "the Burstable pods request {0}m together",
+            requests.burstable_cpu,
+            source=source,
+            formula=partial(formula.shares, requests.burstable_cpu, version),
+        )
     above = "Guaranteed" if qos == "Burstable" else "Guaranteed and Burstable"
+    requested = [requests.guaranteed_memory] + ([requests.burstable_memory] if qos == "BestEffort" else [])
     memory = Reason(
-        "{0} bytes for pods − {1}% of what {2} pods request",
-        allocatable,
+        "the memory for pods − {0}% of what {1} pods request",
         percent,
         above,
         source="kubelet qosContainerManagerImpl.setMemoryReserve",
+        formula=partial(formula.qos_reserve, allocatable, percent or 0, *requested),
     )
     return {
         "cpu": cpu,
@@ -102,24 +152,50 @@ def qos_class(qos: str, requests: QosRequests, allocatable: int, percent: int | 
     }
 
 
-def pod(totals: PodTotals, period: int, *, rounded: bool = False) -> Why:
+def pod(totals: PodTotals, period: int, pids: int, version: Version, *, rounded: bool = False) -> Why:
     """Of a pod's own cgroup; `rounded` where systemd keeps another quota than the kubelet's."""
     source = "kubelet cm.ResourceConfigForPod"
     if totals.qos == "BestEffort":
-        cpu = Reason("BestEffort: the minimum", source=source)
+        cpu = Reason("BestEffort: the minimum", source=source, formula=partial(formula.shares, 0, version))
     else:
-        cpu = Reason("the pod requests {0}m; × 1024 / 1000", totals.cpu_request, source=_SHARES)
-    quota = "the pod may use {0}m: × {1} µs / 1000"
+        cpu = Reason(
+            "the pod requests {0}m",
+            totals.cpu_request,
+            source=_SHARES,
+            formula=partial(formula.shares, totals.cpu_request, version),
+        )
+    quota = "the pod may use {0}m"
     if rounded:
         quota += ", and systemd keeps whole percents of a CPU, rounded up"
     return {
         "cpu": cpu,
-        "quota": Reason(quota, totals.cpu_limit, period, source=_QUOTA),
-        "memory": Reason("the sum of the containers' memory limits (or the pod's own)", source=source),
-        "pids": Reason("--pod-max-pids", source="kubelet podContainerManagerImpl.EnsureExists"),
+        "quota": Reason(
+            quota,
+            totals.cpu_limit,
+            source=_QUOTA,
+            formula=partial(formula.quota, totals.cpu_limit, period, version, percent=rounded),
+        ),
+        "memory": Reason(
+            "the sum of the containers' memory limits (or the pod's own)",
+            source=source,
+            formula=partial(formula.given, "memory", totals.memory_limit),
+        ),
+        "pids": Reason(
+            "--pod-max-pids",
+            source="kubelet podContainerManagerImpl.EnsureExists",
+            formula=partial(formula.given, "pids", pids),
+        ),
         "hugepages": Reason("the huge pages that the pod requests", source="kubelet cm.HugePageLimits"),
-        "memory.min": Reason("a Guaranteed pod's memory request, never reclaimed", source="KEP-2570"),
-        "memory.low": Reason("a Burstable pod's memory request, reclaimed last", source="KEP-2570"),
+        "memory.min": Reason(
+            "a Guaranteed pod's memory request, never reclaimed",
+            source="KEP-2570",
+            formula=partial(formula.given, "request", totals.memory_request),
+        ),
+        "memory.low": Reason(
+            "a Burstable pod's memory request, reclaimed last",
+            source="KEP-2570",
+            formula=partial(formula.given, "request", totals.memory_request),
+        ),
     }
 
 
@@ -132,38 +208,94 @@ _CPUS: dict[Whose, tuple[str, str]] = {
 
 
 def container(
-    declared: Container, resources: LinuxContainerResources, runtime: Runtime, *, cpus: Whose = "node"
+    declared: Container,
+    resources: LinuxContainerResources,
+    context: ContainerContext,
+    runtime: Runtime,
+    limit: Quantity | None,
+    *,
+    cpus: Whose = "node",
 ) -> Why:
-    """Of a container's cgroup; `cpus`: for whom those are that it runs on."""
+    """Of a container's cgroup.
+
+    Args:
+        declared: the container. resources: what the runtime is asked for. context: the node's side.
+        runtime: how it turns shares into a weight. limit: of CPU, the pod's where the container has none.
+        cpus: for whom those are that it runs on.
+    """
     source = "kubelet kuberuntime calculateLinuxResources"
-    request, limit = declared.resources.requests.get("cpu"), declared.resources.limits.get("cpu")
-    curve = "1 + (shares − 2) × 9999 / 262142"
-    if runtime.weight_formula != "linear":
-        curve = "10^((l² + 125·l)/612 − 7/34) with l = log2(shares), rounded up"
+    version: Version = 1 if context.cgroup_version == 1 else 2
+    request = declared.resources.requests.get("cpu", limit)
+    milli = request.milli_value() if request is not None else 0
+    memory = declared.resources.requests.get("memory")
+    asked = memory.value() if memory is not None else 0
+    protected_min, protected_low = (_protected(resources, file, asked) for file in ("memory.min", "memory.low"))
+    if resources.cpu_quota > 0 and limit is not None:
+        arithmetic = partial(formula.quota, limit.milli_value(), resources.cpu_period, version)
+        quota = Reason("limited to {0} of CPU", limit, source=_QUOTA, formula=arithmetic)
+    else:
+        quota = Reason("no limit of CPU: the period is written all the same", source=source)
     return {
         "cpu": Reason(
-            "requests {0} of CPU: {1} shares; as cpu.weight: {2}",
-            request if request is not None else limit or "nothing",
-            resources.cpu_shares,
-            curve,
+            "requests {0} of CPU",
+            request if request is not None else "nothing",
             source=source,
+            formula=partial(formula.shares, milli, version, curve=runtime.weight_formula != "linear"),
         ),
-        "quota": Reason("limited to {0} of CPU: × {1} µs / 1000", limit, resources.cpu_period, source=_QUOTA),
-        "memory": Reason("limits.memory {0}", declared.resources.limits.get("memory") or "of the pod", source=source),
+        "quota": quota,
+        "memory": Reason(
+            "limits.memory {0}",
+            declared.resources.limits.get("memory") or "of the pod",
+            source=source,
+            formula=partial(formula.given, "memory", resources.memory_limit),
+        ),
         "hugepages": Reason("limits of huge pages; 0 where none are asked for", source=source),
         "swap": Reason(
             "memory and swap together as much as the memory limit: no swap",
             source="kubelet kuberuntime configureContainerSwapResources",
+            formula=partial(formula.given, "memory_and_swap", resources.memory_limit),
         ),
-        "cpuset": Reason(
-            _CPUS[cpus][0],
-            source=f"kubelet cpumanager {_CPUS[cpus][1]}",
+        "cpuset": Reason(_CPUS[cpus][0], source=f"kubelet cpumanager {_CPUS[cpus][1]}"),
+        "memory.high": Reason(
+            "request + throttling factor × (limit − request), in whole pages",
+            source="KEP-2570",
+            formula=partial(
+                formula.memory_high,
+                asked,
+                _own_memory_limit(declared) or context.node_allocatable_memory,
+                context.memory_throttling_factor or 0.0,
+                context.page_size,
+            ),
         ),
-        "memory.high": Reason("request + throttling factor × (limit − request), in whole pages", source="KEP-2570"),
-        "memory.min": Reason("the container's memory request, never reclaimed", source="KEP-2570"),
-        "memory.low": Reason("the container's memory request, reclaimed last", source="KEP-2570"),
+        "memory.min": Reason(
+            "the container's memory request, never reclaimed",
+            source="KEP-2570",
+            formula=protected_min,
+        ),
+        "memory.low": Reason(
+            "the container's memory request, reclaimed last",
+            source="KEP-2570",
+            formula=protected_low,
+        ),
         "memory.oom.group": Reason(
             "all processes of the container are killed together (singleProcessOOMKill is off)", source=source
         ),
-        "memory.swap.max": Reason("request / machine memory × swap; 0 = no swap", source="KEP-2400"),
+        "memory.swap.max": _swap(resources, context, asked),
     }
+
+
+def _own_memory_limit(declared: Container) -> int:
+    limit = declared.resources.limits.get("memory")
+    return limit.value() if limit is not None else 0
+
+
+def _protected(resources: LinuxContainerResources, file: str, request: int) -> Callable[[], Formula]:
+    """The request where the file protects it, else 0: what an earlier policy left is taken back."""
+    return partial(formula.given, "protected", request if resources.unified.get(file, "0") != "0" else 0)
+
+
+def _swap(resources: LinuxContainerResources, context: ContainerContext, request: int) -> Reason:
+    if resources.unified.get("memory.swap.max", "0") == "0":
+        return Reason("no swap", source="KEP-2400", formula=partial(formula.given, "swap", 0))
+    arithmetic = partial(formula.swap, request, context.memory_capacity, context.swap_capacity)
+    return Reason("a part of the swap as large as its part of memory", source="KEP-2400", formula=arithmetic)

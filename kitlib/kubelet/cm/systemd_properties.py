@@ -20,11 +20,13 @@ addCPUQuota, addCpuset, RangeToBits; systemd.resource-control(5).
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from kitlib.kubelet.cm.cgroup_names import CgroupNameError, expand_slice
 from kitlib.kubelet.cm.cgroup_tree import CgroupFile, Reason, Version
 from kitlib.kubelet.cm.conversions import QUOTA_PERIOD
+from kitlib.kubelet.cm.formula import pids_of_scope
 from kitlib.kubelet.util.cpuset import parse_cpus
 
 INFINITY = 2**64 - 1
@@ -113,12 +115,6 @@ def slice_quota(quota: int, period: int) -> int:
 
 DEFAULT_TASKS_MAX_PERCENT = 15
 """Of the machine's process ids: what a unit gets by default. Source: systemd-system.conf(5) DefaultTasksMax=."""
-SCOPE_TASKS_MAX = Reason(
-    "systemd's DefaultTasksMax: {0} % of {1} process ids; the kubelet limits only the pod's slice",
-    DEFAULT_TASKS_MAX_PERCENT,
-    "the machine's",
-    source="systemd-system.conf(5) DefaultTasksMax=",
-)
 
 
 def scope_files(files: Sequence[CgroupFile], version: Version, oci: str, max_pid: int) -> list[CgroupFile]:
@@ -141,17 +137,29 @@ def scope_files(files: Sequence[CgroupFile], version: Version, oci: str, max_pid
         made = [_as_unit_property(file, limit) for file in files if file.name != "memory.oom.group"]
     if max_pid and all(file.name != "pids.max" for file in made):
         tasks = str(max_pid * DEFAULT_TASKS_MAX_PERCENT // 100)
-        made.append(CgroupFile("pids.max", tasks, SCOPE_TASKS_MAX))
+        why = Reason(
+            "systemd's DefaultTasksMax of the machine's process ids; the kubelet limits only the pod's slice",
+            source="systemd-system.conf(5) DefaultTasksMax=",
+            formula=partial(pids_of_scope, max_pid, DEFAULT_TASKS_MAX_PERCENT),
+        )
+        made.append(CgroupFile("pids.max", tasks, why))
     return made
+
+
+_AS_SYSTEMD = Reason(
+    "what systemd makes of the unit's property; the exact value stands in crun's cgroup below",
+    source="crun cgroup-systemd.c append_resources",
+)
 
 
 def _as_unit_property(file: CgroupFile, memory_limit: str | None) -> CgroupFile:
     if file.name == "cpu.max":
         quota, _, period = file.value.partition(" ")
         if quota != "max":
-            return file._replace(value=f"{slice_quota(int(quota), int(period))} {period}")
+            kept = slice_quota(int(quota), int(period))
+            return file._replace(value=f"{kept} {period}", why=_AS_SYSTEMD)
     if file.name == "memory.swap.max" and memory_limit is not None:
-        return file._replace(value=memory_limit)
+        return file._replace(value=memory_limit, why=_AS_SYSTEMD)
     return file
 
 
