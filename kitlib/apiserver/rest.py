@@ -15,6 +15,7 @@ from typing import Any
 
 from kitlib.api.errors import KitError
 from kitlib.api.serialize import from_dict, to_dict
+from kitlib.api.validation.warnings import warnings_of
 from kitlib.apiserver.field_validation import decode
 from kitlib.apiserver.managed_fields import Managers
 from kitlib.apiserver.patches import PATCH_TYPES, patched
@@ -147,7 +148,7 @@ class Rest:
         body = self._checked(served, namespace, "", json_body(request))
         body.setdefault("metadata", {}).pop("managedFields", None)
         self._manage(served, {}, body, request, "")
-        return self._write(served, request, lambda: self.cluster.api.create(self._object(served, body, request)), body)
+        return self._write(served, request, lambda: self._created(served, body, request), body)
 
     def update(self, served: APIResource, namespace: str, name: str, subresource: str, request: Request) -> Object:
         """An object replaced (PUT)."""
@@ -288,6 +289,12 @@ class Rest:
             validate_custom(served, data)
             return from_dict(data)
         return decode(served, data, request, self.warnings)
+
+    def _created(self, served: APIResource, body: Object, request: Request) -> Any:
+        made = self._object(served, body, request)
+        stored = self.cluster.api.create(made)
+        self.warnings += warnings_of(made)
+        return stored
 
     def _replace(self, served: APIResource, live: Object, body: Object, subresource: str, request: Request) -> Object:
         body["metadata"].pop("managedFields", None)

@@ -22,6 +22,7 @@ from tornado.netutil import bind_sockets
 from tornado.web import Application, RequestHandler
 
 from kitlib.api.errors import KitError
+from kitlib.api.validation.warnings import warning_header
 from kitlib.apiserver import streams
 from kitlib.apiserver.credentials import kubeconfig, new_certificate, new_token, tls_context, write_kubeconfig
 from kitlib.apiserver.dispatcher import Dispatcher
@@ -196,8 +197,7 @@ class _Handler(RequestHandler):
         self.set_status(answer.code)
         self.set_header("Content-Type", answer.content_type)
         for warning in answer.warnings:
-            escaped = warning.replace("\\", "\\\\").replace('"', '\\"')
-            self.add_header("Warning", f'299 - "{escaped}"')
+            self.add_header("Warning", warning_header(warning))
         self.finish(answer.body)
 
     get = head = post = put = patch = delete = _handle

@@ -8,7 +8,7 @@ from typing import Any
 
 from kitlib.api.errors import Invalid, KitError, refusal
 from kitlib.api.serialize import from_dict
-from kitlib.api.validation.warnings import warnings_of
+from kitlib.api.validation.warnings import warning_header, warnings_of
 from kitlib.cluster.admission.apiserver import APIServer
 from kitlib.cluster.store.store import SUFFIX_ALPHABET
 
@@ -23,7 +23,7 @@ def check(case: dict[str, Any]) -> dict[str, Any]:
     api = APIServer()
     try:
         obj = from_dict(case["manifest"], strict=True)
-        warned = warnings_of(obj)
+        warned = [warning_header(text) for text in warnings_of(obj)]
         api.create(obj)
     except KitError as error:
         answer = refusal(error)

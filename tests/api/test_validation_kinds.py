@@ -153,8 +153,8 @@ def test_deprecated_and_doubtful_fields_are_warned_of() -> None:
     spec = at(TEMPLATE["spec"], "nodeSelector", {"beta.kubernetes.io/os": "linux"})
     spec["containers"][0]["env"] = [{"name": "A", "value": "1"}, {"name": "A", "value": "2"}]
     assert warnings_of(from_dict(manifest("v1", "Pod", spec=spec))) == [
-        '299 - "spec.nodeSelector[beta.kubernetes.io/os]: deprecated since v1.14; use "kubernetes.io/os" instead"',
-        '299 - "spec.containers[0].env[1]: hides previous definition of "A", which may be dropped when using apply"',
+        'spec.nodeSelector[beta.kubernetes.io/os]: deprecated since v1.14; use "kubernetes.io/os" instead',
+        'spec.containers[0].env[1]: hides previous definition of "A", which may be dropped when using apply',
     ]
 
 

@@ -61,9 +61,14 @@ _CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
 
 
 def warnings_of(obj: KubeObject) -> list[str]:
-    """The texts of the Warning headers for a new object, as it is before defaults."""
-    made = set_defaults(deepcopy(obj))
-    return [f'299 - "{text}"' for text in _texts(made)]
+    """What a client is warned of when it makes this object, as it is before defaults."""
+    return list(_texts(set_defaults(deepcopy(obj))))
+
+
+def warning_header(text: str) -> str:
+    """The value of the HTTP header `Warning`. Source: apimachinery util/net NewWarningHeader."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'299 - "{escaped}"'
 
 
 def _texts(obj: KubeObject) -> Iterator[str]:
