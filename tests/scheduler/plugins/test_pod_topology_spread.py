@@ -1,0 +1,171 @@
+"""PodTopologySpread: which nodes a constraint leaves, and which it prefers."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from kitlib.api.core import Pod
+from kitlib.scheduler.decision import Decision
+from kitlib.scheduler.scheduler import Scheduler
+from kitlib.study.scenario import node_of, pod_of
+
+ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
+APP = {"app": "web"}
+TAINT = [{"key": "k", "effect": "NoSchedule"}]
+THREE_ZONES = [{"name": "a1", "zone": "a"}, {"name": "a2", "zone": "a"}, {"name": "b1", "zone": "b"}]
+
+
+def constraint(**fields: Any) -> dict[str, Any]:
+    return {
+        "maxSkew": 1,
+        "topologyKey": ZONE,
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": APP},
+        **fields,
+    }
+
+
+def decide(
+    nodes: list[dict[str, Any]],
+    standing: list[str],
+    *constraints: dict[str, Any],
+    spec: dict[str, Any] | None = None,
+    labels: dict[str, str] | None = None,
+    release: str = "1.36",
+) -> Decision:
+    """The decision about a pod with these constraints; `standing`: node of every matching pod."""
+    pods = [pod_of({"name": f"s{i}", "node": node, "labels": APP, "cpu": "1m"}) for i, node in enumerate(standing)]
+    wanted = {"topologySpreadConstraints": list(constraints), **(spec or {})}
+    pod: Pod = pod_of({"name": "p", "cpu": "1m", "labels": APP if labels is None else labels, "spec": wanted})
+    return Scheduler([node_of(one) for one in nodes], pods, release=release).explain(pod)
+
+
+@pytest.mark.parametrize(
+    ("standing", "fields", "feasible"),
+    [
+        ([], {}, ["a1", "a2", "b1"]),
+        (["a1"], {}, ["b1"]),
+        (["a1", "a2"], {"maxSkew": 2}, ["b1"]),
+        (["a1"], {"maxSkew": 2}, ["a1", "a2", "b1"]),
+        (["a1"], {"topologyKey": HOST}, ["a2", "b1"]),
+        (["a1", "b1"], {"minDomains": 3}, []),
+        ([], {"minDomains": 3}, ["a1", "a2", "b1"]),
+        (["a1", "b1"], {"minDomains": 2}, ["a1", "a2", "b1"]),
+        (["a1"], {"labelSelector": {"matchLabels": {"app": "other"}}}, ["a1", "a2", "b1"]),
+        (["a1"], {"whenUnsatisfiable": "ScheduleAnyway"}, ["a1", "a2", "b1"]),
+        (["a1"], {"topologyKey": "rack"}, []),
+    ],
+    ids=[
+        "without a pod every domain is equal",
+        "the zone with one pod more is closed",
+        "a larger skew closes the zone later",
+        "a larger skew leaves the fuller zone open",
+        "over hosts only the host itself is closed",
+        "too few domains count as an empty one",
+        "too few domains and no pod yet: one goes anywhere",
+        "enough domains count as they are",
+        "pods that the selector does not mean do not count",
+        "a soft constraint rejects nothing",
+        "nodes without the label are rejected",
+    ],
+)
+def test_a_constraint_leaves_the_nodes_on_which_the_skew_stays_small(
+    standing: list[str], fields: dict[str, Any], feasible: list[str]
+) -> None:
+    assert decide(THREE_ZONES, standing, constraint(**fields)).feasible == feasible
+
+
+def test_the_reasons_tell_a_missing_label_from_a_skew() -> None:
+    nodes = [*THREE_ZONES, {"name": "nowhere"}]
+    decision = decide(nodes, ["a1"], constraint())
+    assert decision.reasons_of("a2") == ["node(s) didn't match pod topology spread constraints"]
+    assert decision.reasons_of("nowhere") == [
+        "node(s) didn't match pod topology spread constraints (missing required label)"
+    ]
+
+
+def test_all_constraints_must_hold() -> None:
+    decision = decide(THREE_ZONES, ["a1", "b1", "b1"], constraint(), constraint(topologyKey=HOST))
+    assert decision.feasible == ["a2"]
+
+
+@pytest.mark.parametrize(
+    ("policy", "release", "feasible"),
+    [
+        ({}, "1.36", []),
+        ({"nodeTaintsPolicy": "Honor"}, "1.36", ["a1", "b1"]),
+        ({"nodeTaintsPolicy": "Honor"}, "1.24", []),
+    ],
+    ids=[
+        "a tainted zone counts as empty",
+        "with Honor a tainted zone does not count",
+        "before 1.25 the policy is not known",
+    ],
+)
+def test_nodes_with_taints_count_unless_the_policy_honours_them(
+    policy: dict[str, str], release: str, feasible: list[str]
+) -> None:
+    nodes = [
+        {"name": "a1", "zone": "a"},
+        {"name": "b1", "zone": "b"},
+        {"name": "c1", "zone": "c", "taints": TAINT},
+    ]
+    found = decide(nodes, ["a1", "b1"], constraint(**policy), release=release)
+    assert found.feasible == feasible
+
+
+@pytest.mark.parametrize(
+    ("policy", "feasible"),
+    [({}, ["a1", "b1"]), ({"nodeAffinityPolicy": "Ignore"}, [])],
+    ids=["a zone that the pod's selector excludes does not count", "with Ignore it counts as empty"],
+)
+def test_nodes_that_the_pod_excludes_do_not_count_unless_the_policy_ignores_that(
+    policy: dict[str, str], feasible: list[str]
+) -> None:
+    nodes = [
+        {"name": "a1", "zone": "a", "labels": {"disk": "ssd"}},
+        {"name": "b1", "zone": "b", "labels": {"disk": "ssd"}},
+        {"name": "c1", "zone": "c"},
+    ]
+    found = decide(nodes, ["a1", "b1"], constraint(**policy), spec={"nodeSelector": {"disk": "ssd"}})
+    assert found.feasible == feasible
+
+
+def test_pods_that_are_terminating_or_in_other_namespaces_do_not_count() -> None:
+    elsewhere = pod_of({"name": "there", "node": "a1", "labels": APP, "namespace": "other"})
+    leaving = pod_of({"name": "leaving", "node": "a1", "labels": APP})
+    leaving.metadata.deletion_timestamp = datetime(2026, 1, 5, 8, tzinfo=UTC)
+    scheduler = Scheduler([node_of(one) for one in THREE_ZONES], [elsewhere, leaving])
+    asked = pod_of({"name": "p", "labels": APP, "spec": {"topologySpreadConstraints": [constraint()]}})
+    assert scheduler.explain(asked).feasible == ["a1", "a2", "b1"]
+    scheduler.add_pod(pod_of({"name": "counts", "node": "a1", "labels": APP}))
+    assert scheduler.explain(asked).feasible == ["b1"]
+
+
+def test_a_pod_that_does_not_match_its_own_selector_adds_nothing() -> None:
+    decision = decide(THREE_ZONES, ["a1"], constraint(), labels={"app": "other"})
+    assert decision.feasible == ["a1", "a2", "b1"]
+
+
+def test_match_label_keys_count_only_pods_with_the_same_values() -> None:
+    old = [pod_of({"name": "old", "node": "a1", "labels": {**APP, "rev": "1"}})]
+    scheduler = Scheduler([node_of(one) for one in THREE_ZONES], old)
+    asked = pod_of(
+        {
+            "name": "p",
+            "labels": {**APP, "rev": "2"},
+            "spec": {"topologySpreadConstraints": [constraint(matchLabelKeys=["rev"])]},
+        }
+    )
+    assert scheduler.explain(asked).feasible == ["a1", "a2", "b1"]
+
+
+def test_a_soft_constraint_prefers_the_emptier_domain() -> None:
+    decision = decide(THREE_ZONES, ["a1", "a2"], constraint(whenUnsatisfiable="ScheduleAnyway"))
+    assert decision.scores is not None
+    points = dict(zip(decision.feasible, decision.scores.normalized["PodTopologySpread"].tolist(), strict=True))
+    assert points["b1"] == 100 and points["a1"] == points["a2"] < 100
+    assert decision.suggested_host == "b1"
