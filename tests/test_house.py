@@ -22,10 +22,11 @@ def files(room: str = "") -> list[Path]:
 
 
 def imported(path: Path) -> Iterator[tuple[str, int, bool]]:
-    """Name of every imported module, its line, and whether the import stands at the top of the module."""
+    """Name of every imported module, its line, and whether the import is done when the module is loaded."""
     tree = ast.parse(path.read_text())
     functions = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
-    inside = {id(n) for function in functions for n in ast.walk(function)}
+    for_types = [n for n in ast.walk(tree) if isinstance(n, ast.If) and ast.unparse(n.test) == "TYPE_CHECKING"]
+    inside = {id(n) for block in (*functions, *for_types) for n in ast.walk(block)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
