@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kitlib.api.release import Release
 from kitlib.api.serialize import to_dict
-from kitlib.scheduler.plugins.dynamicresources.allocator import AllocationError, FailedOnNode
+from kitlib.scheduler.plugins.dynamicresources.search import AllocationError, FailedOnNode
 from tests.scheduler.device_cases import (
     DRIVER,
     GPU,

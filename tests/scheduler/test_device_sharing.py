@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kitlib.api.release import Release
 from kitlib.api.serialize import to_dict
-from kitlib.scheduler.plugins.dynamicresources.allocator import FailedOnNode
+from kitlib.scheduler.plugins.dynamicresources.search import FailedOnNode
 from tests.scheduler.device_cases import (
     allocator,
     claim,

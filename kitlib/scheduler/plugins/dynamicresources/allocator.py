@@ -11,12 +11,10 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 
 from kitlib.api.claims import Asked, repels, tolerates
 from kitlib.api.core import Node
 from kitlib.api.devices import (
-    ALL,
     MAX_RESULTS,
     AllocationResult,
     DeviceAllocationResult,
@@ -24,84 +22,17 @@ from kitlib.api.devices import (
     DeviceConstraint,
     DeviceRequestAllocationResult,
     DeviceSelector,
-    ExactDeviceRequest,
     ResourceClaim,
 )
-from kitlib.api.errors import KitError
 from kitlib.api.release import Release
 from kitlib.api.resource import Quantity
 from kitlib.scheduler.plugins.dynamicresources.capacity import consumed_by, fits_beside
-from kitlib.scheduler.plugins.dynamicresources.pools import Allocated, DeviceID, Inventory, Offer, Pool
+from kitlib.scheduler.plugins.dynamicresources.pools import Allocated, DeviceID, Inventory, Offer
 from kitlib.scheduler.plugins.dynamicresources.results import configurations, node_selector_of
+from kitlib.scheduler.plugins.dynamicresources.search import AllocationError, FailedOnNode, Pick, Search, Wanted
 
 MOST_STEPS = 100_000
 """Devices that are tried for one node before the search is given up; kube-scheduler gives it ten seconds."""
-
-
-class AllocationError(KitError):
-    """Something is wrong with a claim, a class or a device: the pod cannot be scheduled at all."""
-
-
-class FailedOnNode(KitError):
-    """Nothing can be said about this node; others may do. Source: ErrFailedAllocationOnNode."""
-
-
-@dataclass(frozen=True, eq=False)
-class Wanted:
-    """A request, or one of its alternatives.
-
-    Attributes:
-        claim: number of the claim. request: its name. sub: the alternative's name; "" = there are none.
-        asked: what it asks for. of_class: the class of its devices.
-    """
-
-    claim: int
-    request: str
-    sub: str
-    asked: Asked
-    of_class: DeviceClass
-
-    @property
-    def name(self) -> str:
-        """As results and constraints name it."""
-        return f"{self.request}/{self.sub}" if self.sub else self.request
-
-    @property
-    def admin(self) -> bool:
-        """Whether it wants devices that others use, too."""
-        return isinstance(self.asked, ExactDeviceRequest) and bool(self.asked.admin_access)
-
-    @property
-    def everything(self) -> bool:
-        """Whether it wants all devices that it means."""
-        return self.asked.allocation_mode == ALL
-
-
-@dataclass(frozen=True, eq=False)
-class Pick:
-    """A device for a request, and what of a shared device it consumes."""
-
-    wanted: Wanted
-    offer: Offer
-    consumes: Mapping[str, Quantity] | None = None
-
-
-@dataclass
-class _Search:
-    """The search on one node.
-
-    Attributes:
-        pools: that the node reaches. offers: the devices of those that are usable.
-        everything: request -> its devices. picks: chosen so far.
-        counters: pool -> (counter set, counter) -> billionths that the search has consumed. steps: devices tried.
-    """
-
-    pools: list[tuple[Pool, list[Offer]]]
-    offers: list[Offer]
-    everything: dict[Wanted, list[Offer]] = field(default_factory=dict)
-    picks: list[Pick] = field(default_factory=list)
-    counters: dict[str, dict[tuple[str, str], int]] = field(default_factory=dict)
-    steps: int = 0
 
 
 class Allocator:
@@ -190,12 +121,12 @@ class Allocator:
     def _distinct(self, constraint: DeviceConstraint) -> bool:
         return constraint.distinct_attribute is not None and self._enabled("DRAConsumableCapacity")
 
-    def _look_around(self, node: Node) -> _Search:
+    def _look_around(self, node: Node) -> Search:
         pools = self.inventory.near(node, self._enabled("DRAPartitionableDevices"))
         usable = [offer for pool, offers in pools if not pool.incomplete and not pool.invalid for offer in offers]
-        return _Search(pools, usable)
+        return Search(pools, usable)
 
-    def _all_devices(self, wanted: Wanted, search: _Search) -> list[Offer]:
+    def _all_devices(self, wanted: Wanted, search: Search) -> list[Offer]:
         """What "all" means on this node; nothing may be missing then."""
         claim = self.claims[wanted.claim]
         for pool, _ in search.pools:
@@ -214,10 +145,10 @@ class Allocator:
         consumes = consumed_by(wanted.asked.capacity, offer)
         return consumes is not None and (not self._is_shared(offer) or self._enough((), consumes, offer))
 
-    def _number(self, wanted: Wanted, search: _Search) -> int:
+    def _number(self, wanted: Wanted, search: Search) -> int:
         return len(search.everything[wanted]) if wanted.everything else wanted.asked.count
 
-    def _check_size(self, number: int, claim: ResourceClaim, search: _Search) -> None:
+    def _check_size(self, number: int, claim: ResourceClaim, search: Search) -> None:
         mine = [alternatives for alternatives in self.requests() if alternatives and alternatives[0].claim == number]
         least = sum(min(self._number(one, search) for one in alternatives) for alternatives in mine)
         if least > MAX_RESULTS:
@@ -225,7 +156,7 @@ class Allocator:
                 f"claim {claim.key}: number of requested devices {least} exceeds the claim limit of {MAX_RESULTS}"
             )
 
-    def _serve(self, search: _Search, place: int) -> bool:
+    def _serve(self, search: Search, place: int) -> bool:
         """Serve the requests from `place` on."""
         requests = self.requests()
         if place == len(requests):
@@ -236,7 +167,7 @@ class Allocator:
             if not wanted.everything or search.everything[wanted]
         )
 
-    def _take(self, search: _Search, place: int, wanted: Wanted, missing: int, start: int) -> bool:
+    def _take(self, search: Search, place: int, wanted: Wanted, missing: int, start: int) -> bool:
         """Find the devices that a request still misses, from the offer number `start` on, then serve the others."""
         if not missing:
             return self._serve(search, place + 1)
@@ -261,7 +192,7 @@ class Allocator:
                 return False  # it needs each of them
         return False
 
-    def _ask_selectors(self, search: _Search, wanted: Wanted, offers: Sequence[Offer]) -> None:
+    def _ask_selectors(self, search: Search, wanted: Wanted, offers: Sequence[Offer]) -> None:
         """Ask the selectors about devices that cannot suffice any more: an error in one of them still counts.
 
         Raises:
@@ -272,7 +203,7 @@ class Allocator:
                 if not self._in_use(search.picks, wanted, offer):
                     self.selects(wanted, offer)
 
-    def pick(self, search: _Search, wanted: Wanted, offer: Offer) -> Pick | None:
+    def pick(self, search: Search, wanted: Wanted, offer: Offer) -> Pick | None:
         """The device for the request, beside what is chosen already; None = it does not do. Source: allocateDevice."""
         picks = search.picks
         if self._in_use(picks, wanted, offer) or not self.selects(wanted, offer):
@@ -314,7 +245,7 @@ class Allocator:
                 used.consume(offer.id, pick.consumes)
         return fits_beside(consumes, used.shares[offer.id], offer)
 
-    def _take_counters(self, search: _Search, offer: Offer) -> bool:
+    def _take_counters(self, search: Search, offer: Offer) -> bool:
         """Consume the counters that the device shares with others, if they suffice. Source: checkAvailableCounters.
 
         What was consumed stays consumed where a taint or a constraint refuses the device afterwards, and where a part
@@ -338,11 +269,11 @@ class Allocator:
                 key = consumed.counter_set, name
                 taken[key] = taken.get(key, 0) + sign * counter.value.nano
 
-    def _capacity_in_use(self, search: _Search, offer: Offer) -> bool:
+    def _capacity_in_use(self, search: Search, offer: Offer) -> bool:
         """Whether a part of a shared device is given away. Source: deviceCapacityInUse."""
         return offer.id in self.allocated.shares or any(pick.offer is offer for pick in search.picks)
 
-    def _give_back(self, search: _Search, pick: Pick) -> None:
+    def _give_back(self, search: Search, pick: Pick) -> None:
         """Take back the last choice. Source: allocateDevice's rollback."""
         search.picks.pop()
         if not self._is_shared(pick.offer) and self._enabled("DRAPartitionableDevices"):

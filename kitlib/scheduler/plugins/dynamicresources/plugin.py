@@ -35,9 +35,10 @@ from kitlib.scheduler.framework.plugin import (
 from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.post_filter import NOOP, PostFilterResult
 from kitlib.scheduler.framework.status import SUCCESS, Code, Rows, Status, Verdicts
-from kitlib.scheduler.plugins.dynamicresources.allocator import AllocationError, Allocator, FailedOnNode
+from kitlib.scheduler.plugins.dynamicresources.allocator import Allocator
 from kitlib.scheduler.plugins.dynamicresources.claims import allocated, inventory
 from kitlib.scheduler.plugins.dynamicresources.queueing_hints import device_events
+from kitlib.scheduler.plugins.dynamicresources.search import AllocationError, FailedOnNode
 
 NAME = "DynamicResources"
 NOT_ALL = "cannot allocate all claims"
