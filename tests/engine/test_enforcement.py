@@ -126,7 +126,9 @@ def test_a_node_tells_that_its_kubelet_has_started(start: Callable[..., DockerCl
     for node in ("node-1", "node-2"):
         told = [event.reason for event in cluster.events(node)]
         assert told == [
-            *("Starting", "NodeHasSufficientMemory", "NodeHasNoDiskPressure", "NodeHasSufficientPID"),
+            "Starting",
+            *(["CgroupV1"] if cluster.node(node).cgroupfs.version == 1 else []),
+            *("NodeHasSufficientMemory", "NodeHasNoDiskPressure", "NodeHasSufficientPID"),
             *("NodeAllocatableEnforced", "NodeReady"),
         ]
         noted = [entry.about for entry in cluster.node(node).timeline() if entry.action == "telling"]

@@ -130,7 +130,7 @@ def test_the_worked_example_file_by_file_and_property_by_property(start: Callabl
     flags = ["--kube-reserved=cpu=100m,memory=100Mi", "--kube-reserved-cgroup=/kube.slice"]
     flags += ["--system-reserved=cpu=200m,memory=200Mi", "--system-reserved-cgroup=/sys.slice"]
     flags += ["--enforce-node-allocatable=pods,kube-reserved,system-reserved", "--pod-max-pids=100"]
-    cluster = start(1, kubelet=[DRIVER, *flags])
+    cluster = start(1, kubelet=[DRIVER, *flags], cgroups=["/kube.slice", "/sys.slice"])
     for name, (requests, limits) in WORKED.items():
         cluster.apply(pod(name=name, requests=requests, limits=limits))
     node = cluster.node()

@@ -32,6 +32,7 @@ from kitlib.cluster.nodes.report_writer import Report, ReportWriter
 from kitlib.kubelet.app.node_validation import check_node
 from kitlib.kubelet.cm.cgroup_tree import Cgroup, CgroupTree
 from kitlib.kubelet.cm.node_config import NodeConfig
+from kitlib.kubelet.config.machine import default_max_pid
 from kitlib.kubelet.eviction.thresholds import MEMORY, Observation
 from kitlib.kubelet.loop.timeline import Entry
 from kitlib.node.real import protocol
@@ -45,7 +46,8 @@ def container_node_config(plan: NodePlan, release: Release) -> NodeConfig:
     Raises:
         KitError: for settings that a kubelet would not start with, or that a node in a container cannot follow.
     """
-    bounded = plan if plan.machine.max_pid else replace(plan, machine=replace(plan.machine, max_pid=MAX_PID))
+    declared = plan.machine.max_pid not in (0, default_max_pid(plan.machine.memory))
+    bounded = plan if declared else replace(plan, machine=replace(plan.machine, max_pid=MAX_PID))
     return node_config(bounded, release)
 
 

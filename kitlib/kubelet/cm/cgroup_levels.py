@@ -141,7 +141,8 @@ class Desired:
         config = resource_config_for_list(resources, compressible_only=compressible)
         if self.settings.cpu_manager_policy != "none":
             return config
-        return replace(config, cpuset=format_cpus(cpu.id for cpu in self.node.machine.cpus))
+        processors = self.node.processors or format_cpus(cpu.id for cpu in self.node.machine.cpus)
+        return replace(config, cpuset=processors)
 
     def daemon_level(self) -> list[Cgroup]:
         """The cgroups of `--kubelet-cgroups` and `--system-cgroups`: made, but without limits.

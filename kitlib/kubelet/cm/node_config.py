@@ -34,6 +34,7 @@ class NodeConfig:
         devices: extended resources with devices behind them.
         swap_controller: whether the kubelet finds the file that limits swap; None = as on a machine whose kubelet
             stands in the root cgroup with the cgroupfs driver, in a service of systemd with the systemd driver.
+        processors: that the node really has, a list; "" = those of the machine. A node in a container has the host's.
     """
 
     machine: MachineInfo
@@ -44,6 +45,7 @@ class NodeConfig:
     resources: Mapping[str, int] = field(default_factory=dict)
     devices: tuple[DevicePlugin, ...] = ()
     swap_controller: bool | None = None
+    processors: str = ""
 
     @property
     def offered(self) -> dict[str, int]:

@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -23,6 +24,7 @@ from kitlib.api.meta import Condition
 from kitlib.api.serialize import from_dict, to_dict
 from kitlib.kubelet.images.image_gc import Image
 from kitlib.kubelet.loop.kubelet import Kubelet
+from kitlib.kubelet.util.cpuset import format_cpus
 from kitlib.node.real import capabilities, mounts, protocol
 from kitlib.node.real.cgroupfs import RealCgroupFS
 from kitlib.node.real.introspection import Introspection
@@ -220,6 +222,7 @@ class Agent:
         if self._kubelet is not None:
             raise KitError("this node has been started already")
         wanted = protocol.config_from_data(config)
+        wanted = replace(wanted, processors=format_cpus(os.sched_getaffinity(0)))
         cgroups, systemd, version_of_systemd = RealCgroupFS(), None, ""
         if wanted.settings.cgroup_driver == "systemd":
             from kitlib.node.real.systemd import Systemd, SystemdCgroupFS  # other nodes do without sockets
