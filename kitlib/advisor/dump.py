@@ -45,7 +45,9 @@ class Dump:
     """The objects of a cluster at one moment.
 
     Attributes:
-        objects: all of them. release: whose scheduler is asked. profile: its plugins; None = the defaults.
+        objects: all of them.
+        release: whose scheduler is asked.
+        profile: its plugins; None = the defaults.
         left_out: what no answer takes into account, in words; "" = nothing. See `left_out_of`.
         listed: kinds of which every object was read, even where there is none.
     """
@@ -62,7 +64,8 @@ class Dump:
         """Read what kubectl printed.
 
         Raises:
-            ManifestError: for what is none. KitError: where there is no node in it.
+            ManifestError: for what is none.
+            KitError: where there is no node in it.
         """
         return cls._of([obj for source in sources for obj in load(source)], release, profile)
 
@@ -78,10 +81,13 @@ class Dump:
         """The same from manifests as plain data.
 
         Args:
-            items: the manifests. release, profile: as for `Dump`. listed: kinds that were asked for and answered.
+            items: the manifests.
+            release, profile: as for `Dump`.
+            listed: kinds that were asked for and answered.
 
         Raises:
-            ManifestError: for what is none. KitError: where there is no node in it.
+            ManifestError: for what is none.
+            KitError: where there is no node in it.
         """
         return cls._of([from_dict(item) for item in items], release, profile, frozenset(listed))
 
@@ -178,7 +184,8 @@ class Dump:
         """A pod by `name` or `namespace/name`; "" = the only one that waits.
 
         Raises:
-            NotFound: where there is none. KitError: where the name does not say which.
+            NotFound: where there is none.
+            KitError: where the name does not say which.
         """
         if not name:
             waiting = self.pending
@@ -205,7 +212,8 @@ class Dump:
         """A scheduler that sees the cluster.
 
         Args:
-            nodes: in place of the cluster's own. without: a pod that is left out.
+            nodes: in place of the cluster's own.
+            without: a pod that is left out.
         """
         pods = self.pods
         return Scheduler(

@@ -47,7 +47,9 @@ def forecast(node: KernelNode, pods: Sequence[Pod], coming: Pod) -> Forecast:
     """What the OOM killer would do if `coming` started on `node`.
 
     Args:
-        node: simulated or real. pods: that stand on it. coming: defaulted, with a UID.
+        node: simulated or real.
+        pods: that stand on it.
+        coming: defaulted, with a UID.
 
     Raises:
         KitError: where the pod's workload cannot be read.
@@ -108,7 +110,8 @@ def cpu_forecast(node: KernelNode, wanted: Mapping[str, float]) -> dict[str, flo
     """How many CPUs each cgroup would get if these were busy and nobody else.
 
     Args:
-        node: simulated or real. wanted: path of a container's cgroup -> busy threads in it.
+        node: simulated or real.
+        wanted: path of a container's cgroup -> busy threads in it.
 
     Returns:
         Path -> CPUs, by the weights and quotas that the kubelet wants there.

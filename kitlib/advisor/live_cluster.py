@@ -121,7 +121,8 @@ def _get(client: Any, path: str, **query: Any) -> dict[str, Any]:
     """One GET as plain data.
 
     Raises:
-        _Refused: 401, 403, 404. KitError: no answer, or another one.
+        _Refused: 401, 403, 404.
+        KitError: no answer, or another one.
     """
     from kubernetes.client.exceptions import ApiException
 

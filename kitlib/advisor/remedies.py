@@ -33,7 +33,8 @@ class Change:
     Attributes:
         text: what to do.
         kind: `gate`, `request`, `toleration`, `affinity`, `spread`, `port`, `cordon`, `label` or `node`.
-        pod: changes the pod in place. nodes: gives other nodes; None = the cluster's own.
+        pod: changes the pod in place.
+        nodes: gives other nodes; None = the cluster's own.
         about: what is changed, where several changes of it go ever further; only the least that helps is an answer.
     """
 

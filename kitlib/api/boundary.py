@@ -209,7 +209,9 @@ class _Built(NamedTuple):
     """A value with what it costs to walk it.
 
     Attributes:
-        value: plain data. size: values in it, aliases counted by what they stand for. height: levels below it.
+        value: plain data.
+        size: values in it, aliases counted by what they stand for.
+        height: levels below it.
     """
 
     value: Any
@@ -221,7 +223,9 @@ class _Open:
     """A sequence or mapping that has begun.
 
     Attributes:
-        value: what it holds so far. key: of a mapping, when its value is awaited. merged: what `<<` brought.
+        value: what it holds so far.
+        key: of a mapping, when its value is awaited.
+        merged: what `<<` brought.
     """
 
     __slots__ = ("anchor", "awaits", "height", "key", "merged", "size", "value")
@@ -291,7 +295,8 @@ class _Reader:
     """Builds one document from its events.
 
     Args:
-        file, number: for messages. count: values of the documents before.
+        file, number: for messages.
+        count: values of the documents before.
     """
 
     def __init__(self, file: str, number: int, count: int) -> None:

@@ -42,7 +42,8 @@ class Node:
     Attributes:
         kind: literal, name, select, optional_select, index, optional_index, call, method, list, map, choice, binary,
             unary.
-        value: the literal, the name, the operator. parts: what it is made of; of a method the receiver first.
+        value: the literal, the name, the operator.
+        parts: what it is made of; of a method the receiver first.
         at: column, from 0.
     """
 

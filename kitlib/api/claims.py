@@ -38,7 +38,8 @@ def claim_name(pod: Pod, wanted: PodResourceClaim) -> tuple[str | None, bool]:
         None as the name where no claim is needed.
 
     Raises:
-        NotCreatedYet: the controller has not made it. ClaimError: the entry names neither a claim nor a template.
+        NotCreatedYet: the controller has not made it.
+        ClaimError: the entry names neither a claim nor a template.
 
     Source: resourceclaim.Name.
     """

@@ -120,7 +120,8 @@ class Problem(NamedTuple):
     """Why a manifest cannot be decoded.
 
     Attributes:
-        text: in the decoder's words. path: of the field, with indices.
+        text: in the decoder's words.
+        path: of the field, with indices.
         final: decoding ends here; otherwise it goes on, and a later final problem is the one that is reported.
     """
 
@@ -216,7 +217,10 @@ def _value(value: Any, hint: Any, path: Path, names: tuple[str, ...], where: str
     """The problems of one value.
 
     Args:
-        path: with indices. names: without. where: the field, as the message says it. named: its own Go type, if any.
+        path: with indices.
+        names: without.
+        where: the field, as the message says it.
+        named: its own Go type, if any.
     """
     if value is None:
         return

@@ -70,7 +70,8 @@ class Invalid(KitError, ValueError):
     """An object that the API server would refuse: `Deployment.apps "web" is invalid: spec.replicas: Invalid value: …`.
 
     Attributes:
-        kind: of the object, with its group: `Pod`, `Deployment.apps`. name: of the object.
+        kind: of the object, with its group: `Pod`, `Deployment.apps`.
+        name: of the object.
         errors: the field errors (`kitlib.api.validation.FieldError`), in the order in which they were found.
     """
 
@@ -151,7 +152,8 @@ class Refusal(NamedTuple):
 
     Attributes:
         code: of HTTP; 0 = the client finds the problem itself and asks nothing.
-        reason: `NotFound`. message: without the place in a file where the object stands.
+        reason: `NotFound`.
+        message: without the place in a file where the object stands.
     """
 
     code: int

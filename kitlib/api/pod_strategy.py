@@ -94,7 +94,8 @@ def mark_deleted(pod: Pod, grace: int | None, now: datetime) -> bool:
     """Write into a pod until when it must be gone, and how many seconds its containers get; asked again, only fewer.
 
     Args:
-        pod: is changed. grace: seconds that were asked for; None = what the pod says, negative = 1.
+        pod: is changed.
+        grace: seconds that were asked for; None = what the pod says, negative = 1.
 
     Returns:
         Whether it stays until its kubelet has ended it; False = it goes at once: no node has it, it is over, or it gets

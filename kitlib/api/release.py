@@ -250,7 +250,8 @@ class Release:
         """The release that somebody named, with the gates that it may have already; None = the latest.
 
         Args:
-            given: which. gates: on top, as `--feature-gates` sets them.
+            given: which.
+            gates: on top, as `--feature-gates` sets them.
 
         Raises:
             KitError: for a release that the kit does not follow, and gates that it refuses.

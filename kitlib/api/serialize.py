@@ -83,7 +83,8 @@ def load_data(text: str | bytes, name: str = "") -> Any:
     """The plain data of the first document of a YAML or JSON text, whatever it is; None where there is none.
 
     Args:
-        text: YAML or JSON. name: of the file, for messages.
+        text: YAML or JSON.
+        name: of the file, for messages.
 
     Raises:
         ManifestError: where it is neither.

@@ -13,7 +13,9 @@ def comparison_chart(rows: Sequence[Row], names: tuple[str, str], *, what: str, 
 
     Args:
         rows: {"label", "left", "right"}; None = that side has none.
-        names: of the two. what: the title. about: a sentence put before the count.
+        names: of the two.
+        what: the title.
+        about: a sentence put before the count.
     """
     different = [row for row in rows if row["left"] != row["right"]]
     count = f"{len(different)} of {len(rows)} values differ" + (

@@ -26,8 +26,11 @@ def matrix(
     """A figure of cells with a colour and a text each.
 
     Args:
-        rows, columns: their names. levels: a number a cell, from 0 on; None = no cell. texts: what stands in it.
-        scale: plotly's colour scale. hover: template of what is said about a cell under the pointer.
+        rows, columns: their names.
+        levels: a number a cell, from 0 on; None = no cell.
+        texts: what stands in it.
+        scale: plotly's colour scale.
+        hover: template of what is said about a cell under the pointer.
         more: properties of the heat map, `zmax` (the scale's end) first of all; gaps of 2 pixels unless told.
     """
     import plotly.graph_objects as go

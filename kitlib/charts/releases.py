@@ -25,7 +25,8 @@ def release_board(
     """A mark in every cell: ✗ rejected, ✓ passes, ★ the pod goes there, ⚔ others must leave for it.
 
     Args:
-        nodes: node names, in the order to show. releases: in their order.
+        nodes: node names, in the order to show.
+        releases: in their order.
         verdicts: (node, release) -> (`rejected`, `passes`, `best` or `victims`, the reason or score).
         current: the release that is framed; "" = none.
         sentence: what it shows; "" = where each release sends the pod.

@@ -10,8 +10,11 @@ class Axis:
     """Maps an axis' values to pixels: a position for each category, or a scale for numbers.
 
     Args:
-        values: that are shown. start, end: pixels of the lowest and the highest.
-        layout: plotly's axis. zero: whether 0 belongs to it. room: part of the span that is left free at both ends.
+        values: that are shown.
+        start, end: pixels of the lowest and the highest.
+        layout: plotly's axis.
+        zero: whether 0 belongs to it.
+        room: part of the span that is left free at both ends.
     """
 
     def __init__(

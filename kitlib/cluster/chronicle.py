@@ -20,7 +20,8 @@ class Chronicle:
     """Collects entries; each is {"seconds", "source", "object", "text"}.
 
     Args:
-        cluster: whose events count. node: that is looked at.
+        cluster: whose events count.
+        node: that is looked at.
     """
 
     def __init__(self, cluster: Any, node: Any) -> None:

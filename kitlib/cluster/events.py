@@ -130,9 +130,12 @@ def record(
     """Write an event about an object.
 
     Args:
-        api: the API server. about: the involved object.
-        kind: "Normal" or "Warning". reason, message: of the event.
-        source: the component that writes it. field: path of the part of the object that it is about.
+        api: the API server.
+        about: the involved object.
+        kind: "Normal" or "Warning".
+        reason, message: of the event.
+        source: the component that writes it.
+        field: path of the part of the object that it is about.
         annotations: of the event.
     """
     now, correlator = api.store.now(), api.correlator

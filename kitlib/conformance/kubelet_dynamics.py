@@ -173,7 +173,10 @@ class Shortage(NamedTuple):
     """Memory runs short: the figures of the machine when the kubelet saw it.
 
     Attributes:
-        at: seconds of the case. available: bytes. pod: that used most, as it turned out. usage: bytes.
+        at: seconds of the case.
+        available: bytes.
+        pod: that used most, as it turned out.
+        usage: bytes.
     """
 
     at: float

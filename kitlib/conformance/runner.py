@@ -41,7 +41,8 @@ class Difference:
     Attributes:
         line: the case's line in the file, from 1.
         field: path of the field, `containers[0].linux.cpuShares`.
-        expected: the case's value. found: the kit's. Both as JSON; "" = not there.
+        expected: the case's value.
+        found: the kit's. Both as JSON; "" = not there.
     """
 
     line: int
@@ -58,7 +59,8 @@ class FileResult:
     """What came out for one file.
 
     Attributes:
-        path: the file. kind: which module checked it.
+        path: the file.
+        kind: which module checked it.
         passed, failed: cases.
         unchecked: output fields that the kit does not compute -> how many cases have them.
         attributed: reason that is not Kubernetes' -> how many differences have it.

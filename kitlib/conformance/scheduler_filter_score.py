@@ -61,7 +61,9 @@ def scheduler_of(case: dict[str, Any], *, stored: Callable[[Pod], Pod] = lambda 
     """A scheduler that sees the case's cluster.
 
     Args:
-        case: with the objects. stored: pod -> the same as the API server stores it. settings: for `Scheduler`.
+        case: with the objects.
+        stored: pod -> the same as the API server stores it.
+        settings: for `Scheduler`.
     """
 
     def objects(key: str, kind: Any) -> list[Any]:

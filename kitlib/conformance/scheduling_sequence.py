@@ -24,7 +24,9 @@ def play(scheduler: Scheduler, incoming: list[Pod], recorded: list[dict[str, Any
     """Where each pod goes, one after another.
 
     Args:
-        scheduler: with the cluster. incoming: the pods. recorded: which steps name their pods.
+        scheduler: with the cluster.
+        incoming: the pods.
+        recorded: which steps name their pods.
     """
     steps = []
     for pod, wanted in zip(incoming, recorded, strict=True):

@@ -47,7 +47,8 @@ class OnRealNodes(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """What is different where the nodes are real: they cannot be bigger than the machine at hand.
 
     Attributes:
-        cpus: that the engine must have. cluster: arguments of `Cluster.docker`; empty = those of the lab.
+        cpus: that the engine must have.
+        cluster: arguments of `Cluster.docker`; empty = those of the lab.
     """
 
     cpus: int = 1
@@ -58,7 +59,8 @@ class Ground(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """What a lab was done on, as far as a replay must be alike.
 
     Attributes:
-        kernel: "simulated" or "docker". cgroup_version: of real nodes; 0 = as the lab says.
+        kernel: "simulated" or "docker".
+        cgroup_version: of real nodes; 0 = as the lab says.
     """
 
     kernel: Literal["simulated", "docker"] = "simulated"

@@ -67,8 +67,10 @@ class Grade(msgspec.Struct, frozen=True, kw_only=True):
     """All results of one grading, and the observed values of the predictions.
 
     Attributes:
-        lab: its name. digest: of the files that the grade rests on.
-        results: one a task. observed: prediction -> observed value; missing where it could not be observed yet.
+        lab: its name.
+        digest: of the files that the grade rests on.
+        results: one a task.
+        observed: prediction -> observed value; missing where it could not be observed yet.
     """
 
     lab: str
@@ -144,7 +146,8 @@ def prepare(folder: LabFolder, ground: Ground = SIMULATED, *, real: bool = False
     """A fresh cluster as the learner finds it: nodes, setup, and some seconds for it to settle.
 
     Args:
-        folder: the lab. ground: what it is done on.
+        folder: the lab.
+        ground: what it is done on.
         real: make the real nodes themselves; else the simulated kernel stands for them.
 
     Raises:
@@ -171,8 +174,8 @@ def timed(journal: Iterable[dict[str, Any]], began: float, now: float) -> list[d
 
     Args:
         journal: whose entries carry `at`, seconds on the cluster's clock.
-        began: when the learner's work began. now: when the replay is to end; both on the same clock. An action that
-            claims to be later than now was then.
+        began: when the learner's work began.
+        now: when the replay is to end; both on the same clock. An action that claims to be later than now was then.
     """
     made: list[dict[str, Any]] = []
     reached = began

@@ -75,7 +75,8 @@ class Lab:
 
     Attributes:
         cluster: the cluster to work on, with the lab's setup on it. `lab.reset()` makes a new one.
-        kernel: "docker" or "simulated". why: why this one.
+        kernel: "docker" or "simulated".
+        why: why this one.
 
     Raises:
         KitError: there is no such lab, its files do not fit, or real nodes were asked for and cannot be made.

@@ -25,8 +25,11 @@ class App:
     """A program that opens notebooks.
 
     Attributes:
-        title: its name. module: run with `python -m`. page: option that says what it opens first. at: where it has
-            notebooks. install: what brings it.
+        title: its name.
+        module: run with `python -m`.
+        page: option that says what it opens first.
+        at: where it has notebooks.
+        install: what brings it.
     """
 
     title: str

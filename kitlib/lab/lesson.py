@@ -55,7 +55,8 @@ class Lesson:
         progress: where predictions are kept.
 
     Attributes:
-        kernel: "docker" or "simulated". why: why this one.
+        kernel: "docker" or "simulated".
+        why: why this one.
     """
 
     def __init__(self, name: str, nodes: str = "", *, because: str = "", progress: Progress | None = None) -> None:

@@ -31,7 +31,9 @@ def points(name: str, task: str, lab: Any) -> float:
     """What a task of a lab is worth as it stands, for the cell that nbgrader runs; says what was found.
 
     Args:
-        name: of the lab. task: its key. lab: the notebook's `Lab`.
+        name: of the lab.
+        task: its key.
+        lab: the notebook's `Lab`.
 
     Returns:
         Points, 0 to the task's.

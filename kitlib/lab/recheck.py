@@ -28,7 +28,9 @@ class Claim:
 
     Attributes:
         lab, task: which.
-        claimed: points in the file. confirmed: points of the replay. why: what the replay found; "" = the same.
+        claimed: points in the file.
+        confirmed: points of the replay.
+        why: what the replay found; "" = the same.
     """
 
     lab: str

@@ -39,7 +39,8 @@ class Details(msgspec.Struct, frozen=True):
 
     Attributes:
         journal: what was done to the cluster, as JSON; not decoded before it is replayed.
-        ground: what it was done on. check_changed: whether the learner's copy of the checks had been edited.
+        ground: what it was done on.
+        check_changed: whether the learner's copy of the checks had been edited.
     """
 
     journal: msgspec.Raw = msgspec.Raw(b"")
@@ -65,7 +66,8 @@ class Submission:
 
     Attributes:
         checks: (lab, task) -> the check that claims most.
-        hints: lab -> hints taken. seconds: lab -> (first, last) unix time.
+        hints: lab -> hints taken.
+        seconds: lab -> (first, last) unix time.
         changed_checks: labs whose checks had been edited, as the file says itself.
         problems: what was refused, in words.
     """

@@ -28,11 +28,15 @@ class Decision:
     """One cycle.
 
     Attributes:
-        pod: the pod. nodes: all node names, in order. release: whose behaviour was followed.
-        gate: what PreEnqueue said, where it stopped the pod. filters: PreFilter and Filter; None after a gate.
+        pod: the pod.
+        nodes: all node names, in order.
+        release: whose behaviour was followed.
+        gate: what PreEnqueue said, where it stopped the pod.
+        filters: PreFilter and Filter; None after a gate.
         scores: of the feasible nodes; None where there are none.
         post_filter: PostFilter's answer; None where no plugin was asked.
-        suggested_host: the node; "" = none. binding: what came after the choice, where the pod was to be placed.
+        suggested_host: the node; "" = none.
+        binding: what came after the choice, where the pod was to be placed.
         evaluated_nodes: how many nodes were looked at; the next search begins behind them.
     """
 

@@ -39,7 +39,8 @@ class Happening:
     """One entry of the log.
 
     Attributes:
-        time_ms: on the driver's clock. kind: `Normal`, `Warning` (events of the API) or `Queue` (the queue's own).
+        time_ms: on the driver's clock.
+        kind: `Normal`, `Warning` (events of the API) or `Queue` (the queue's own).
         reason: `Scheduled`, `FailedScheduling`, `Preempted`, … pod: `namespace/name`, or a node's name.
         message: as the event says it.
     """
@@ -58,13 +59,14 @@ class Driver:
     """A scheduler with its queue on a virtual clock.
 
     Args:
-        nodes, pods: as they stand at the start; pods without a node wait, in their order.
-        release, profile, seed, settings: as of `Scheduler`.
+        nodes, pods: as they stand at the start; pods without a node wait, in their order. release, profile, seed,
+            settings: as of `Scheduler`.
         exit_after_s: how long a victim takes to end, unless its own grace period is shorter.
         clock: shared with others, or None for one of its own.
 
     Attributes:
-        loop, scheduler, queue, clock: the parts. log: everything that happened.
+        loop, scheduler, queue, clock: the parts.
+        log: everything that happened.
         pods: pod key -> pod, placed or waiting.
     """
 
@@ -220,7 +222,8 @@ class Driver:
         """Everything that happens within a time, cycles first.
 
         Args:
-            seconds: 0 = only what may be tried at once. most: cycles, so that a mistake ends.
+            seconds: 0 = only what may be tried at once.
+            most: cycles, so that a mistake ends.
 
         Returns:
             The decisions made, in order.

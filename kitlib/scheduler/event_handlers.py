@@ -36,7 +36,9 @@ class EventHandlers:
     """Follows a cluster's objects.
 
     Args:
-        scheduler: whose cache follows. queue: whose pods move. trace: is told what happens in the queue.
+        scheduler: whose cache follows.
+        queue: whose pods move.
+        trace: is told what happens in the queue.
 
     Attributes:
         pending: UID -> pod without a node, as last seen.
@@ -160,7 +162,8 @@ class EventHandlers:
         """Something has happened: the pods that it may help leave the pool.
 
         Args:
-            name: of the object; "" = the pod's. besides: key of a pod that stays where it is.
+            name: of the object; "" = the pod's.
+            besides: key of a pod that stays where it is.
             sit_out: pods that move wait for the end of their back-off in any case.
         """
         moved = self._queue.move_all(event, old, new, besides=besides)

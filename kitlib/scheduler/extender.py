@@ -50,9 +50,11 @@ class Extender:
     """One extender.
 
     Attributes:
-        url: of the webhook; "" where `call` is given. call: a Python callable in its place.
+        url: of the webhook; "" where `call` is given.
+        call: a Python callable in its place.
         filter_verb, prioritize_verb, preempt_verb, bind_verb: parts of the URL; "" = it does not do that.
-        weight: of its scores. ignorable: its failure does not fail the pod.
+        weight: of its scores.
+        ignorable: its failure does not fail the pod.
         node_cache_capable: it knows the nodes, so only names are sent.
         managed_resources: it is only asked about pods that request one of these; () = all.
         timeout: seconds.

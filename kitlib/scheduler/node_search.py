@@ -32,7 +32,9 @@ def keep_to_sample(outcome: FilterOutcome, snapshot: Snapshot, wanted: int, star
     """End the search where enough nodes are feasible: zone by zone in turn, beginning at `start` and going round.
 
     Args:
-        outcome: of Filter for all nodes; gets the sample. wanted: feasible nodes. start: place in the order.
+        outcome: of Filter for all nodes; gets the sample.
+        wanted: feasible nodes.
+        start: place in the order.
 
     Returns:
         How many nodes were looked at; the next search begins behind them.

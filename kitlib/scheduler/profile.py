@@ -113,7 +113,8 @@ class Profile(Framework):
         """A profile of a KubeSchedulerConfiguration.
 
         Args:
-            data: one entry of `profiles`. own: plugins of the user's, by their names.
+            data: one entry of `profiles`.
+            own: plugins of the user's, by their names.
             percentage: of nodes to score, where the entry says nothing; None = all.
 
         Raises:
@@ -180,7 +181,8 @@ class Profile(Framework):
         """All profiles of a KubeSchedulerConfiguration, by scheduler name.
 
         Args:
-            configuration: the document, as a mapping. own: plugins of the user's.
+            configuration: the document, as a mapping.
+            own: plugins of the user's.
             adaptive: where the document has no percentageOfNodesToScore, take that of a cluster (0), not all nodes.
 
         Raises:

@@ -35,10 +35,13 @@ class SchedulingLoop:
     """One scheduler at work.
 
     Args:
-        scheduler: decides, and holds the cache. sink: carries out what was decided. clock: read for every time.
+        scheduler: decides, and holds the cache.
+        sink: carries out what was decided.
+        clock: read for every time.
 
     Attributes:
-        queue: of the pods without a node. handlers: to be told of every change in the cluster.
+        queue: of the pods without a node.
+        handlers: to be told of every change in the cluster.
         decisions: pod UID -> its last Decision.
     """
 

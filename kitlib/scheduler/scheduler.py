@@ -43,12 +43,14 @@ class Scheduler:
     Args:
         nodes: in the order in which equal ones are preferred when there is no seed.
         pods: that stand on nodes; others are ignored. What has been computed of a `PodInfo` is not computed again.
-        release: whose behaviour is followed. profile: plugins and weights, or several by `schedulerName` (a pod that
-            names none of them is refused); None = the defaults.
+        release: whose behaviour is followed.
+        profile: plugins and weights, or several by `schedulerName` (a pod that names none of them is refused); None =
+            the defaults.
         seed: of the choice between equal nodes; None takes the first by name.
         namespaces, services, replication_controllers, replica_sets, stateful_sets, budgets: what plugins look at.
         nominated: pods that preemption has promised a node (`status.nominatedNodeName`).
-        volumes: storage objects, in any order. extenders: asked after the plugins.
+        volumes: storage objects, in any order.
+        extenders: asked after the plugins.
         claims: ResourceClaims, DeviceClasses and ResourceSlices, in any order.
     """
 
@@ -127,7 +129,8 @@ class Scheduler:
         """Other objects than nodes and pods have come, gone or changed; nothing computed from the old ones is kept.
 
         Args:
-            namespaces, volumes: as of the class; None = as before. others: any other of the context's objects.
+            namespaces, volumes: as of the class; None = as before.
+            others: any other of the context's objects.
         """
         context = self.context
         if namespaces is not None:

@@ -35,5 +35,7 @@ class Sink(Protocol):
         """A happening in the queue that the API does not show: `AssignedPodDelete`, `BackoffComplete`, …
 
         Args:
-            reason: the happening. about: `namespace/name` of a pod, or another object's name. message: in words.
+            reason: the happening.
+            about: `namespace/name` of a pod, or another object's name.
+            message: in words.
         """

@@ -31,7 +31,9 @@ class Result:
     """One figure.
 
     Attributes:
-        workload, nodes: what. pods_per_second: median of the runs. runs: each run's figure.
+        workload, nodes: what.
+        pods_per_second: median of the runs.
+        runs: each run's figure.
     """
 
     workload: str
@@ -46,7 +48,8 @@ def run(
     """Measure.
 
     Args:
-        workloads, sizes: which. runs: repetitions, of which the median counts.
+        workloads, sizes: which.
+        runs: repetitions, of which the median counts.
         pods: scheduled in each; `preempt` takes at most 400 at 100 nodes.
 
     Raises:

@@ -29,9 +29,11 @@ class Frame:
     """How things stand after an action.
 
     Attributes:
-        seconds: on the clock. what: has happened, in words.
+        seconds: on the clock.
+        what: has happened, in words.
         queues: queue -> names of the pods that wait there, the next first.
-        placed: node -> the pods that stand there. promised: node -> names of the pods that are nominated to it.
+        placed: node -> the pods that stand there.
+        promised: node -> names of the pods that are nominated to it.
         decision: of the cycle that was this action; None where it was none.
         log: what has happened since the start.
     """
@@ -54,7 +56,9 @@ class Replay:
     """A scenario played action by action.
 
     Args:
-        scenario: what there is at the start. release: whose scheduler. settings: of `Driver`.
+        scenario: what there is at the start.
+        release: whose scheduler.
+        settings: of `Driver`.
     """
 
     def __init__(self, scenario: Scenario, release: Release | str | None = None, **settings: Any) -> None:

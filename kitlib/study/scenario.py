@@ -49,9 +49,10 @@ class Scenario:
     Attributes:
         nodes, pods: objects; pods without a node wait, in this order.
         pod: name of the pod in question; "" = the first that waits.
-        name, title, text, source: for people. gates: feature gates set on top of every release that knows them.
-        later: nodes that are not there yet (an autoscaler's).
-        claims: (in `others`) ResourceClaims, DeviceClasses and ResourceSlices, as manifests.
+        name, title, text, source: for people.
+        gates: feature gates set on top of every release that knows them.
+        later: nodes that are not there yet (an autoscaler's). claims: (in `others`) ResourceClaims, DeviceClasses and
+            ResourceSlices, as manifests.
         others: keyword arguments of `Scheduler` (`services`, `budgets`, …).
     """
 
@@ -103,10 +104,12 @@ class Scenario:
         """A scenario from a YAML or JSON file, or from such text; see `of`.
 
         Args:
-            source: a path, or the text itself. more: fields for those that it leaves out.
+            source: a path, or the text itself.
+            more: fields for those that it leaves out.
 
         Raises:
-            ManifestError: it cannot be read. KitError: as `of`.
+            ManifestError: it cannot be read.
+            KitError: as `of`.
         """
         path = Path(source) if isinstance(source, Path) or ("\n" not in source and not _is_flow(source)) else None
         if path is not None and not path.is_file():
@@ -127,7 +130,8 @@ class Scenario:
         """The pod in question.
 
         Raises:
-            NotFound: there is none of that name. KitError: no pod waits.
+            NotFound: there is none of that name.
+            KitError: no pod waits.
         """
         if not self.pod:
             if not self.waiting:

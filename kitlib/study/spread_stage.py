@@ -51,11 +51,14 @@ class Spread:
     """Zones, nodes, the pods that stand there, and the constraint of the next one.
 
     Attributes:
-        layout: (zone, its nodes), in order. placed: the node of every matching pod, in the order in which they came.
+        layout: (zone, its nodes), in order.
+        placed: the node of every matching pod, in the order in which they came.
         max_skew, min_domains, topology_key, when_unsatisfiable: as in the constraint; min_domains None = not set.
         node_affinity_policy, node_taints_policy: `Honor`, `Ignore` or "" = not set.
-        excluded: nodes that the pod's node affinity rules out. tainted: with a taint that it does not tolerate.
-        full: without room for one more. release: whose scheduler decides.
+        excluded: nodes that the pod's node affinity rules out.
+        tainted: with a taint that it does not tolerate.
+        full: without room for one more.
+        release: whose scheduler decides.
     """
 
     layout: tuple[tuple[str, tuple[str, ...]], ...]

@@ -16,7 +16,8 @@ class Step:
     """One thing that happened.
 
     Attributes:
-        point: the extension point. plugin: who was asked; "" = the framework.
+        point: the extension point.
+        plugin: who was asked; "" = the framework.
         text: what came of it.
         left: names of the nodes that are still in the game after it.
     """

@@ -45,7 +45,8 @@ def decision_board(decision: Decision, known: Sequence[Step] | None = None, most
     """The board of a cycle.
 
     Args:
-        known: the steps done so far; None = the whole cycle. most: nodes shown.
+        known: the steps done so far; None = the whole cycle.
+        most: nodes shown.
     """
     nodes = shown_nodes(decision, most)
     filters, scored = _columns(decision)

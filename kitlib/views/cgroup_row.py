@@ -11,12 +11,15 @@ class Row(NamedTuple):
     """One line of the tree.
 
     Attributes:
-        depth: how far below the root. last: for each level, whether it is the last of its siblings.
-        path: of the cgroup. file: the file's name; "" for the cgroup itself.
+        depth: how far below the root.
+        last: for each level, whether it is the last of its siblings.
+        path: of the cgroup.
+        file: the file's name; "" for the cgroup itself.
         desired: what the kernel shall show; None = not in the desired tree.
         observed: what it shows; None = not there. Equal to `desired` where nothing was observed.
         comment: meaning and formula, or the cgroup's title.
-        qos: the QoS class that the line belongs to. written: False where the file has the kernel's default.
+        qos: the QoS class that the line belongs to.
+        written: False where the file has the kernel's default.
     """
 
     depth: int

@@ -27,9 +27,11 @@ class Seen(NamedTuple):
     """What the files in a container say.
 
     Attributes:
-        total, free, cached: bytes of memory. reclaimable: bytes of files among the cache, which can be given back;
-            the rest of it is shared memory. cpus: processors in /proc/cpuinfo.
-        why: where the total comes from; why_cpus: and the processors.
+        total, free, cached: bytes of memory.
+        reclaimable: bytes of files among the cache, which can be given back; the rest of it is shared memory.
+        cpus: processors in /proc/cpuinfo.
+        why: where the total comes from;
+        why_cpus: and the processors.
     """
 
     total: int
@@ -50,7 +52,8 @@ def seen(node: Any, pod: str, container: str = "", namespace: str = "default", *
     """What a container of a node sees.
 
     Args:
-        node: of a cluster. pod, container, namespace: which; the container may be left out where there is only one.
+        node: of a cluster.
+        pod, container, namespace: which; the container may be left out where there is only one.
         lxcfs: whether its files stand in place of the kernel's.
 
     Raises:

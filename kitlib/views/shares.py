@@ -28,9 +28,13 @@ class Part(NamedTuple):
     """What one cgroup gets.
 
     Attributes:
-        path, title, kind: which. depth: levels below the root.
-        weight: its own; beside: the sum of its level. of_level: its part of that, 0 to 1.
-        cpus: CPUs that follow from the weights alone. limit: CPUs that its quota gives; None = no quota.
+        path, title, kind: which.
+        depth: levels below the root.
+        weight: its own;
+        beside: the sum of its level.
+        of_level: its part of that, 0 to 1.
+        cpus: CPUs that follow from the weights alone.
+        limit: CPUs that its quota gives; None = no quota.
         with_limits: CPUs that it gets once quotas have cut and the rest has been divided again.
     """
 
@@ -50,7 +54,8 @@ def parts(tree: CgroupTree, cpus: float, beside: Mapping[str, int] | None = None
     """What every cgroup gets if all containers could use all CPUs.
 
     Args:
-        tree: desired or observed. cpus: of the machine.
+        tree: desired or observed.
+        cpus: of the machine.
         beside: cgroups that stand beside the tree's own at the top, name -> weight (`{"system.slice": 1024}`).
 
     Returns:
@@ -135,7 +140,8 @@ def shares_frame(node: Any, beside: Mapping[str, int] | None = None) -> pd.DataF
     """The parts as a table: what everybody on a node gets when all are busy.
 
     Args:
-        node: of a cluster. beside: as for `parts`.
+        node: of a cluster.
+        beside: as for `parts`.
     """
     import pandas as pd
 

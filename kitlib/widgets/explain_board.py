@@ -36,7 +36,8 @@ class ExplainBoard(KitWidget):
 
     Args:
         source: what kubectl printed: a Dump, a path, the text; None = to be pasted or loaded.
-        pod: `name` or `namespace/name`; "" = the first that waits. release: whose scheduler is asked.
+        pod: `name` or `namespace/name`; "" = the first that waits.
+        release: whose scheduler is asked.
     """
 
     title = "Explain board"

@@ -24,7 +24,10 @@ class Act(NamedTuple):
     """What the learner did.
 
     Attributes:
-        what: `press`, `more`, `less`, `move` or `key`. row, column: where. to: where a move ends. key: which letter.
+        what: `press`, `more`, `less`, `move` or `key`.
+        row, column: where.
+        to: where a move ends.
+        key: which letter.
     """
 
     what: str
@@ -38,8 +41,11 @@ class Grid(anywidget.AnyWidget):
     """The table.
 
     Args:
-        label: its name for screen readers. help: one line below it. on_act: hears what the learner does.
-        movable: whether cells can be dragged. letters: further keys that the widget wants.
+        label: its name for screen readers.
+        help: one line below it.
+        on_act: hears what the learner does.
+        movable: whether cells can be dragged.
+        letters: further keys that the widget wants.
     """
 
     _esm = (_HERE / "grid.js").read_text(encoding="utf-8")

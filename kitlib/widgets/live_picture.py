@@ -25,7 +25,9 @@ class LivePicture(anywidget.AnyWidget):
     """Lines that grow.
 
     Attributes:
-        names: of the series. limits: series -> its constant line. unit: of all values.
+        names: of the series.
+        limits: series -> its constant line.
+        unit: of all values.
         window: seconds that are seen; the page changes it too.
         sent, drawn: numbers of the last sample that was sent, and that the page has drawn.
     """

@@ -39,7 +39,8 @@ class PreemptionStage(KitWidget):
 
     Args:
         scenario: a story's name, a YAML file or a Scenario; its pod in question is the one that comes.
-        release: whose scheduler decides. exit_after_s: how long a victim takes to end.
+        release: whose scheduler decides.
+        exit_after_s: how long a victim takes to end.
     """
 
     title = "Preemption stage"

@@ -25,7 +25,8 @@ class ReleaseDifference(KitWidget):
     """Two releases, the verdict of each on every node, both messages, and the cause.
 
     Args:
-        scenario: a Scenario, a YAML file, a story's name, or None to pick a story. before, after: the releases.
+        scenario: a Scenario, a YAML file, a story's name, or None to pick a story.
+        before, after: the releases.
     """
 
     title = "Two releases"

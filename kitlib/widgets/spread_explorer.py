@@ -43,7 +43,8 @@ class SpreadExplorer(KitWidget):
 
     Args:
         scenario: a story's name, a YAML file, a Scenario, or None for an empty cluster.
-        zones, nodes: of the empty cluster: zones, and nodes in each. release: whose scheduler decides.
+        zones, nodes: of the empty cluster: zones, and nodes in each.
+        release: whose scheduler decides.
     """
 
     title = "Spread explorer"

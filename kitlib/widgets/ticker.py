@@ -23,7 +23,8 @@ class Ticker:
         failed: hears of an exception.
 
     Attributes:
-        beats: how many there were. missed: how many were left out because their time had passed.
+        beats: how many there were.
+        missed: how many were left out because their time had passed.
     """
 
     def __init__(self, action: Callable[[], None], seconds: float, failed: Callable[[Exception], None]) -> None:

@@ -47,7 +47,9 @@ class Written:
     """What `write` did.
 
     Attributes:
-        folder: where. files: the names. kept: files that were there and differ; they were left as they are.
+        folder: where.
+        files: the names.
+        kept: files that were there and differ; they were left as they are.
     """
 
     folder: Path

@@ -28,7 +28,8 @@ class Front:
     """A front end.
 
     Attributes:
-        arguments: of its server, behind `python -m`. page: where a notebook of its folder is opened.
+        arguments: of its server, behind `python -m`.
+        page: where a notebook of its folder is opened.
     """
 
     arguments: tuple[str, ...]

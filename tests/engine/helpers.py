@@ -42,7 +42,9 @@ def until_it_answers(its: Any, process: subprocess.Popen[bytes], log: Path, seco
     """Wait for an engine of the test's own; where it has ended or takes too long, fail with what it logged.
 
     Args:
-        its: opens a client of it. process: that serves. words: what there is none of then.
+        its: opens a client of it.
+        process: that serves.
+        words: what there is none of then.
     """
     deadline = time.monotonic() + seconds
     while True:

@@ -27,7 +27,8 @@ class OwnEngine:
     """A dockerd with everything of it in one folder.
 
     Args:
-        folder: short: a socket's path has a hundred characters at most. size: of the disk, for mount(8).
+        folder: short: a socket's path has a hundred characters at most.
+        size: of the disk, for mount(8).
     """
 
     def __init__(self, folder: Path, size: str) -> None:

@@ -45,7 +45,8 @@ class RootlessEngine:
         name: of the user.
 
     Attributes:
-        url: of its socket. delegated: cgroup of the user; None on cgroup v1, where there is no such thing.
+        url: of its socket.
+        delegated: cgroup of the user; None on cgroup v1, where there is no such thing.
         parent: the same, as an engine is told it.
     """
 

@@ -51,7 +51,8 @@ class Patient:
     """The lab's cluster for somebody who does not wait longer than needed.
 
     Args:
-        cluster: of the lab. enough: whether there is nothing more to wait for.
+        cluster: of the lab.
+        enough: whether there is nothing more to wait for.
     """
 
     def __init__(self, cluster: Any, enough: Callable[[], bool]) -> None:

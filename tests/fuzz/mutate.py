@@ -124,7 +124,9 @@ def fuzz(
     """Run inputs; each must end within its bounds, and raise nothing but what is allowed.
 
     Args:
-        make: an input from a mutator. run: what takes it. allowed: errors that are right.
+        make: an input from a mutator.
+        run: what takes it.
+        allowed: errors that are right.
 
     Returns:
         inputs, refused, the slowest one's seconds, megabytes at the peak of the whole run.

@@ -128,8 +128,10 @@ class Row(NamedTuple):
     """One setting.
 
     Attributes:
-        setting: its name. before, after: flags or configuration without and with it.
-        pods: that run. look: what is looked at.
+        setting: its name.
+        before, after: flags or configuration without and with it.
+        pods: that run.
+        look: what is looked at.
         without, with_it: what is seen; None in `with_it` = only that it differs; the last bytes are the business of
             other tests.
         machine, version: what the node is.

@@ -107,7 +107,8 @@ class Side:
     """One of the two kernels; the operations are its methods that begin with `do_`.
 
     Attributes:
-        fs: its cgroup files. base: the cgroup that everything stands in.
+        fs: its cgroup files.
+        base: the cgroup that everything stands in.
     """
 
     fs: Any
@@ -290,7 +291,8 @@ class Simulated(Side):
     """The model of the kernel.
 
     Args:
-        version: of its cgroups. like: the machine that it runs on; None = this one.
+        version: of its cgroups.
+        like: the machine that it runs on; None = this one.
     """
 
     def __init__(self, version: Any, like: MachineInfo | None = None) -> None:

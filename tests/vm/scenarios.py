@@ -26,9 +26,13 @@ class Container:
     """One container with its busy or growing process.
 
     Attributes:
-        name: of the container, which is its cgroup below the pod's. memory: bytes that it has at first.
-        oom_score_adj: of its process. group: memory.oom.group of its cgroup (v2).
-        weight: cpu.shares or cpu.weight. quota: microseconds in 100 ms, 0 = none. busy: processes that want a CPU each.
+        name: of the container, which is its cgroup below the pod's.
+        memory: bytes that it has at first.
+        oom_score_adj: of its process.
+        group: memory.oom.group of its cgroup (v2).
+        weight: cpu.shares or cpu.weight.
+        quota: microseconds in 100 ms, 0 = none.
+        busy: processes that want a CPU each.
     """
 
     name: str
@@ -45,7 +49,9 @@ class Pod:
     """A cgroup with containers.
 
     Attributes:
-        name: of its cgroup. weight, quota: as a container's. cpus: its cpuset.
+        name: of its cgroup.
+        weight, quota: as a container's.
+        cpus: its cpuset.
     """
 
     name: str
@@ -61,8 +67,10 @@ class Scenario:
     """What is set up.
 
     Attributes:
-        number: what it was made from. pods: what stands in it.
-        limit: bytes; limited: the cgroup that has that limit, "." = the one around all pods.
+        number: what it was made from.
+        pods: what stands in it.
+        limit: bytes;
+        limited: the cgroup that has that limit, "." = the one around all pods.
         grows: the container whose process grows until somebody dies.
     """
 

@@ -128,7 +128,8 @@ class Row:
     """A line of the table.
 
     Attributes:
-        text: the line without its verdict. apart: CPUs by which the parts differ.
+        text: the line without its verdict.
+        apart: CPUs by which the parts differ.
         verdict: "" = alike; spread = the kernel's own runs lie further apart than the bound, and the model's figure is
             among them; differs.
     """

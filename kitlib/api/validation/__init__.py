@@ -20,7 +20,8 @@ def validate(obj: KubeObject, old: KubeObject | None = None, *, namespaced: bool
     """Everything that is wrong with a defaulted object; [] = it is accepted.
 
     Args:
-        obj: as it would be stored. old: as it stands, for an update; None for a new one.
+        obj: as it would be stored.
+        old: as it stands, for an update; None for a new one.
         namespaced: whether objects of a kind without rules of its own live in namespaces.
     """
     create, update = rules_of(type(obj), namespaced=namespaced)

@@ -153,7 +153,8 @@ class APIServer:
         """The pod's `resize` subresource: only its containers' resources change.
 
         Raises:
-            Invalid: where something else changes, or the pod's QoS class would. Forbidden: by a quota or limit range.
+            Invalid: where something else changes, or the pod's QoS class would.
+            Forbidden: by a quota or limit range.
         """
         made = deepcopy(pod)
         old = self.store.get(Pod, made.name, made.namespace)
@@ -173,7 +174,8 @@ class APIServer:
         """Give a pod its node, as the scheduler's Binding does.
 
         Raises:
-            NotFound: where the pod is gone. Forbidden: where it has a node already.
+            NotFound: where the pod is gone.
+            Forbidden: where it has a node already.
         """
         pod: Pod = self.store.get(Pod, name, namespace)
         if pod.spec.node_name:

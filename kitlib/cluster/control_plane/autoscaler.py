@@ -31,8 +31,11 @@ class Autoscaler:
     """Node groups, one a zone, all of the same kind of node.
 
     Attributes:
-        zones: in the order in which they are tried. node: a node's specification. most: nodes of a group.
-        after: seconds that a pod must have waited. takes: seconds until a new node is there.
+        zones: in the order in which they are tried.
+        node: a node's specification.
+        most: nodes of a group.
+        after: seconds that a pod must have waited.
+        takes: seconds until a new node is there.
     """
 
     zones: Sequence[str]
@@ -71,8 +74,10 @@ class Autoscaler:
         """Look at the waiting pods, order nodes, bring those that are due.
 
         Args:
-            api, scheduler: of the cluster. now: its seconds.
-            register: the Node object that a plan would become. add: make it a node of the cluster.
+            api, scheduler: of the cluster.
+            now: its seconds.
+            register: the Node object that a plan would become.
+            add: make it a node of the cluster.
         """
         pending = {pod.metadata.uid: pod for pod in api.store.list(Pod, copy=False) if _is_unschedulable(pod)}
         self._since = {uid: self._since.get(uid, now) for uid in pending}

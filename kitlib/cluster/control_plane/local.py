@@ -172,7 +172,8 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
         """What the scheduler thought about a pod when it last tried it.
 
         Raises:
-            NotFound: where there is no such pod. KitError: where it was never tried.
+            NotFound: where there is no such pod.
+            KitError: where it was never tried.
         """
         pod = self.pod(name, namespace)
         scheduler = self.scheduler

@@ -64,7 +64,8 @@ class PollingCluster(BaseCluster):
         """Wait until something is so.
 
         Args:
-            condition: called with this cluster until it returns something true. timeout: seconds.
+            condition: called with this cluster until it returns something true.
+            timeout: seconds.
 
         Returns:
             What the condition returned.

@@ -275,7 +275,8 @@ class ClusterScheduler:
         """A scheduler with the cluster's objects.
 
         Args:
-            nodes: that it sees. but: UID of a pod that it does not see; None = it sees no pods.
+            nodes: that it sees.
+            but: UID of a pod that it does not see; None = it sees no pods.
         """
         pods = [] if but is None else [pod for pod in self._pods.values() if pod.metadata.uid != but]
         return Scheduler(

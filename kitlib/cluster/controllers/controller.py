@@ -53,7 +53,9 @@ class Controller(ABC):
 
     Attributes:
         name: as events name it, `replicaset-controller`.
-        manager: whose informers and clock it uses. api: the API server. queue: keys to process.
+        manager: whose informers and clock it uses.
+        api: the API server.
+        queue: keys to process.
     """
 
     name: ClassVar[str]

@@ -25,7 +25,9 @@ def claim_objects(
     """The candidates that `owner` controls, after adopting and releasing.
 
     Args:
-        controller: who claims. owner: the object that controls. match: whether its selector (and name) fit an object.
+        controller: who claims.
+        owner: the object that controls.
+        match: whether its selector (and name) fit an object.
         candidates: objects that it controls, and objects without a controller.
     """
     claimed = []

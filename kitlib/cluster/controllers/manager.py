@@ -73,7 +73,8 @@ class ControllerManager:
     """The controllers of one cluster.
 
     Attributes:
-        api: the API server. informers: what all controllers read.
+        api: the API server.
+        informers: what all controllers read.
         errors: the last defects: controller, key, exception. Empty unless a controller is wrong.
         metrics: what containers use now: (namespace, pod) -> container -> (CPUs, bytes of memory).
 

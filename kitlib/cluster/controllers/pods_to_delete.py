@@ -27,7 +27,8 @@ def ranked_for_deletion(pods: Sequence[Pod], related: Iterable[Pod], now: dateti
     """The pods in the order in which they are deleted.
 
     Args:
-        pods: of the set. related: the active pods of all sets with the same controller, those of this set included.
+        pods: of the set.
+        related: the active pods of all sets with the same controller, those of this set included.
     """
     on_node = Counter(pod.spec.node_name for pod in related)
 

@@ -178,7 +178,8 @@ class Meter:
         """The metric of each cgroup, by name; one that has gone is left out.
 
         Args:
-            cgroups: of the node's tree. seconds: the node's own clock.
+            cgroups: of the node's tree.
+            seconds: the node's own clock.
         """
         found = {}
         for cgroup in cgroups:

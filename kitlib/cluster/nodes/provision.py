@@ -105,7 +105,9 @@ class Provisioner:
         """Start one node's container.
 
         Args:
-            one, config: what is asked for. number: how many nodes there are already. link: as for `container.start`.
+            one, config: what is asked for.
+            number: how many nodes there are already.
+            link: as for `container.start`.
 
         Returns:
             The container, and sentences: what of it is different from what was asked for.
@@ -188,7 +190,9 @@ def start_all(plans: Sequence[NodePlan], begin: Callable[[NodePlan, int], T], pr
     """The first node finds out what the engine grants, the others start together.
 
     Args:
-        plans: of the nodes. begin: starts one, told its number. progress: told how far it has come.
+        plans: of the nodes.
+        begin: starts one, told its number.
+        progress: told how far it has come.
 
     Returns:
         What `begin` returned, in the order of the plans.

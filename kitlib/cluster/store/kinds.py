@@ -16,8 +16,11 @@ class Resource(NamedTuple):
     """One kind of object.
 
     Attributes:
-        kind: `ReplicaSet`. group: `apps`; "" for the core group. plural: `replicasets`.
-        namespaced: whether its objects live in a namespace. short: `rs`.
+        kind: `ReplicaSet`.
+        group: `apps`; "" for the core group.
+        plural: `replicasets`.
+        namespaced: whether its objects live in a namespace.
+        short: `rs`.
     """
 
     kind: str

@@ -187,13 +187,15 @@ class Store:
         """Replace an object; one with a `resourceVersion` must be the newest.
 
         Args:
-            obj: as it is to stand. same_generation: a change of the specification does not count (a pod's Binding).
+            obj: as it is to stand.
+            same_generation: a change of the specification does not count (a pod's Binding).
 
         Returns:
             A copy of what was stored; the very same version where nothing changed.
 
         Raises:
-            NotFound: where there is none. Conflict: where it was changed since it was read, or is another object.
+            NotFound: where there is none.
+            Conflict: where it was changed since it was read, or is another object.
         """
         kind, meta = resource_of(obj), obj.metadata
         key = (meta.namespace, meta.name)

@@ -28,7 +28,8 @@ def node_problems(node: NodeConfig, version: Version = 2) -> list[str]:
     """The kubelet's messages about this configuration on this machine; [] = it starts.
 
     Args:
-        node: machine and settings (which are right by themselves). version: cgroup version of the machine.
+        node: machine and settings (which are right by themselves).
+        version: cgroup version of the machine.
     """
     missing = list(_reserved_cpus(node))
     if missing:

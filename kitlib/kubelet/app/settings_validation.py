@@ -33,7 +33,8 @@ def validate(settings: KubeletSettings, release: Release) -> list[str]:
     """The kubelet's messages about these settings; [] = it starts.
 
     Args:
-        settings: what was asked for. release: whose feature gates hold.
+        settings: what was asked for.
+        release: whose feature gates hold.
     """
     gates = settings.gates(release)
     return [

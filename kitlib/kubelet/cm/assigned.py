@@ -13,7 +13,8 @@ class Assigned(NamedTuple):
     """What the resource managers gave a container.
 
     Attributes:
-        cpus: where it may run, `2-3`; "" = anywhere. exclusive: nobody else may run there.
+        cpus: where it may run, `2-3`; "" = anywhere.
+        exclusive: nobody else may run there.
         mems: NUMA nodes its memory comes from; "" = any.
         of_pod: the CPUs are its pod's: other containers of the pod may run there, other pods may not.
     """

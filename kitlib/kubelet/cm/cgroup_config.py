@@ -66,10 +66,12 @@ class PodTotals:
 
     Attributes:
         qos: the pod's class.
-        cpu_request: milli-CPU. cpu_limit: milli-CPU, 0 = none.
-        memory_request: bytes. memory_limit: bytes, 0 = none.
-        cpu_limits_declared: whether the CPU limit holds for the whole pod. memory_limits_declared: the same of
-        memory.
+        cpu_request: milli-CPU.
+        cpu_limit: milli-CPU, 0 = none.
+        memory_request: bytes.
+        memory_limit: bytes, 0 = none.
+        cpu_limits_declared: whether the CPU limit holds for the whole pod.
+        memory_limits_declared: the same of memory.
         huge_pages: page size in bytes -> bytes.
     """
 

@@ -137,7 +137,8 @@ def memory_order(files: Sequence[CgroupFile], read: Callable[[str], str]) -> lis
     """The files in an order that the kernel takes: on v1 the limit may never be above memory and swap together.
 
     Args:
-        files: to be written into one cgroup. read: a file's name -> what it says now.
+        files: to be written into one cgroup.
+        read: a file's name -> what it says now.
 
     Source: kernel admin-guide/cgroup-v1/memory.rst; runc's memory controller (setMemoryAndSwap).
     """

@@ -254,7 +254,10 @@ class Desired:
         """A container's cgroup.
 
         Args:
-            pod: it belongs to. container: which. identity: its id. given: by the resource managers.
+            pod: it belongs to.
+            container: which.
+            identity: its id.
+            given: by the resource managers.
         """
         resources = self.container_resources(pod, container, given)
         limit = effective_limit(pod, container, "cpu", self.release)

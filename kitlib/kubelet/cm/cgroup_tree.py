@@ -32,7 +32,8 @@ class MemoryFiles(NamedTuple):
     """The files of the memory controller that say the same on both versions.
 
     Attributes:
-        limit, usage: bytes. inactive: the line of memory.stat with the inactive page cache of the whole subtree.
+        limit, usage: bytes.
+        inactive: the line of memory.stat with the inactive page cache of the whole subtree.
     """
 
     limit: str

@@ -43,9 +43,9 @@ class LinuxContainerResources:
         memory_limit: bytes; 0 = none.
         memory_swap_limit: bytes of memory and swap together (cgroup v1 only); 0 = not set.
         oom_score_adj: of the container's processes.
-        huge_page_limits: page size in the kernel's words (`2MB`) -> bytes; every size of the machine, 0 = none
-        allowed.
-        cpuset_cpus: processors, `0-3`; "" = not set. cpuset_mems: NUMA nodes; "" = not set.
+        huge_page_limits: page size in the kernel's words (`2MB`) -> bytes; every size of the machine, 0 = none allowed.
+        cpuset_cpus: processors, `0-3`; "" = not set.
+        cpuset_mems: NUMA nodes; "" = not set.
         unified: files of cgroup v2 by name.
     """
 
@@ -76,8 +76,7 @@ def linux_container_resources(
         pod: defaulted.
         container: one of its containers or init containers.
         context: the node's side.
-        exclusive_cpus: the CPU manager gave this container CPUs of its own; then the release may switch its quota
-        off.
+        exclusive_cpus: the CPU manager gave this container CPUs of its own; then the release may switch its quota off.
 
     Source: kubelet kuberuntime generateLinuxContainerResources.
     """

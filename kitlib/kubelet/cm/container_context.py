@@ -18,17 +18,20 @@ class ContainerContext:
     """What a container's figures depend on besides the pod: the machine, the kubelet's settings, the release.
 
     Attributes:
-        memory_capacity: bytes of memory of the machine. swap_capacity: bytes of swap.
+        memory_capacity: bytes of memory of the machine.
+        swap_capacity: bytes of swap.
         cgroup_version: 1 or 2.
-        cpu_cfs_quota: `--cpu-cfs-quota`. cpu_cfs_quota_period: microseconds.
+        cpu_cfs_quota: `--cpu-cfs-quota`.
+        cpu_cfs_quota_period: microseconds.
         memory_qos: whether MemoryQoS is on (feature gate, cgroup v2).
         memory_reservation_policy: "None" or "TieredReservation".
         memory_throttling_factor: 0 to 1; None = no throttling.
         node_allocatable_memory: bytes; stands in for a missing memory limit in memory.high. 0 = unknown.
-        swap_behavior: "NoSwap" or "LimitedSwap". swap_controller: whether the kubelet takes the
-            kernel to be able to limit swap.
+        swap_behavior: "NoSwap" or "LimitedSwap".
+        swap_controller: whether the kubelet takes the kernel to be able to limit swap.
         single_process_oom_kill: False asks the kernel to kill the whole container (memory.oom.group).
-        huge_page_sizes: bytes of the machine's huge pages. page_size: bytes of an ordinary page.
+        huge_page_sizes: bytes of the machine's huge pages.
+        page_size: bytes of an ordinary page.
         release: whose feature gates hold.
     """
 

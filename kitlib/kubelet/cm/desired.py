@@ -59,7 +59,8 @@ def assemble(levels: Desired, qos_level: Iterable[Cgroup], of_pods: Iterable[lis
     """One tree of its levels: the node's, the QoS cgroups, the pods by class, each parent before its children.
 
     Args:
-        levels: gives the root and the node level. qos_level: what `Desired.qos_level` gave for the pods.
+        levels: gives the root and the node level.
+        qos_level: what `Desired.qos_level` gave for the pods.
         of_pods: of each pod its own cgroup and those in it; empty ones are left out.
     """
     cgroups = {cgroup.path: cgroup for cgroup in (levels.root(), *levels.node_level(), *qos_level)}

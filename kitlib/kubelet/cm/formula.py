@@ -117,7 +117,9 @@ def shares(milli: int, version: int, *, curve: bool = False, request: str = "mil
     """cpu.shares of a request, on v2 cpu.weight of the shares. Source: MilliCPUToShares, getCPUWeight.
 
     Args:
-        milli: milli-CPU. version: of the cgroups. curve: as runtimes map shares, not along the kubelet's line.
+        milli: milli-CPU.
+        version: of the cgroups.
+        curve: as runtimes map shares, not along the kubelet's line.
         request: expression of the milli-CPU.
     """
     found = milli * 1024 // 1000
@@ -140,7 +142,10 @@ def quota(milli: int, period: int, version: int, *, percent: bool = False) -> Fo
     """The quota of a limit. Source: MilliCPUToQuota; systemd addCPUQuota.
 
     Args:
-        milli: milli-CPU. period: microseconds. version: of the cgroups. percent: systemd keeps whole percents of a CPU.
+        milli: milli-CPU.
+        period: microseconds.
+        version: of the cgroups.
+        percent: systemd keeps whole percents of a CPU.
     """
     plain = "floor(milli * period / 1000)"
     steps = [("quota", plain if milli * period // 1000 >= 1000 else f"max({plain}, 1000)")]

@@ -34,7 +34,8 @@ def memory_high(request: int, limit: int, factor: float, node_allocatable: int, 
     """The throttling line of a container in bytes; 0 where it gets none.
 
     Args:
-        request: bytes. limit: bytes, 0 = none; then the node's allocatable memory stands in.
+        request: bytes.
+        limit: bytes, 0 = none; then the node's allocatable memory stands in.
         factor: `memoryThrottlingFactor`, above 0, at most 1.
         node_allocatable: bytes; 0 = unknown.
         page_size: bytes.
@@ -75,7 +76,9 @@ def protection(qos: QosClass, request: int, policy: str) -> dict[str, str]:
     """memory.min for a Guaranteed pod, memory.low for any other that requests memory, under TieredReservation; else 0.
 
     Args:
-        qos: the pod's class. request: bytes of memory requested. policy: `memoryReservationPolicy`.
+        qos: the pod's class.
+        request: bytes of memory requested.
+        policy: `memoryReservationPolicy`.
     """
     if policy == TIERED_RESERVATION and request > 0:
         return {MEMORY_MIN if qos == "Guaranteed" else MEMORY_LOW: str(request)}

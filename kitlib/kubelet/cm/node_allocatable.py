@@ -39,8 +39,8 @@ class Reservations:
     """What is kept from pods.
 
     Attributes:
-        kube_reserved: `--kube-reserved`. system_reserved: `--system-reserved`. Both may name cpu, memory,
-            ephemeral-storage and pid.
+        kube_reserved: `--kube-reserved`.
+        system_reserved: `--system-reserved`. Both may name cpu, memory, ephemeral-storage and pid.
         eviction_hard: `--eviction-hard`, signal -> quantity or percentage.
         enforce_pods: "pods" is in `--enforce-node-allocatable`.
     """
@@ -160,7 +160,8 @@ def node_status(
         machine: the machine.
         container_manager_capacity: where somebody else measured it; None = what follows from the machine.
         reserved: what is kept from pods.
-        max_pods: `--max-pods`. pods_per_core: `--pods-per-core`; 0 = no such limit.
+        max_pods: `--max-pods`.
+        pods_per_core: `--pods-per-core`; 0 = no such limit.
 
     Source: kubelet nodestatus.MachineInfo.
     """

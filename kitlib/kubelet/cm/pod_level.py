@@ -31,7 +31,9 @@ def partition(pod: Pod, whole: Whole, wanted: Wanted, split: Split[Whole]) -> di
     """Container -> what it may use.
 
     Args:
-        pod: whose. whole: what it has: processors, or bytes of each resource. wanted, split: as above.
+        pod: whose.
+        whole: what it has: processors, or bytes of each resource.
+        wanted, split: as above.
 
     Source: staticPolicy.AllocatePod, from its fourth step on.
     """
@@ -51,7 +53,9 @@ def pool_problem(pod: Pod, total: Amounts, wanted: Wanted) -> str:
     """Why the parts leave nothing for some of the pod's containers; "" = they do not.
 
     Args:
-        pod: whose. total: what it has. wanted: as above.
+        pod: whose.
+        total: what it has.
+        wanted: as above.
 
     Source: staticPolicy.validatePodScopeResources.
     """

@@ -32,7 +32,8 @@ class QosRequests:
     """Sums of the requests of the active pods, by class.
 
     Attributes:
-        burstable_cpu: milli-CPU. burstable_memory, guaranteed_memory: bytes.
+        burstable_cpu: milli-CPU.
+        burstable_memory, guaranteed_memory: bytes.
     """
 
     burstable_cpu: int = 0

@@ -219,8 +219,11 @@ def container(
     """Of a container's cgroup.
 
     Args:
-        declared: the container. resources: what the runtime is asked for. context: the node's side.
-        runtime: how it turns shares into a weight. limit: of CPU, the pod's where the container has none.
+        declared: the container.
+        resources: what the runtime is asked for.
+        context: the node's side.
+        runtime: how it turns shares into a weight.
+        limit: of CPU, the pod's where the container has none.
         cpus: for whom those are that it runs on.
     """
     source = "kubelet kuberuntime calculateLinuxResources"

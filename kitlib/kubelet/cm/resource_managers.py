@@ -53,10 +53,13 @@ class ResourceManagers:
     """What of the machine belongs to which container.
 
     Args:
-        config: the node's. checkpoint: text of its file `cpu_manager_state`; "" = there is none.
+        config: the node's.
+        checkpoint: text of its file `cpu_manager_state`; "" = there is none.
 
     Attributes:
-        cpus: the static CPU policy, or None. memory: the static memory policy, or None. devices: the devices.
+        cpus: the static CPU policy, or None.
+        memory: the static memory policy, or None.
+        devices: the devices.
         claims: what of the pods' ResourceClaims the node knows.
 
     Raises:

@@ -28,7 +28,8 @@ def container_swap(
     """What swap adds to a container's figures.
 
     Args:
-        pod: defaulted. container: one of its containers.
+        pod: defaulted.
+        container: one of its containers.
         memory_limit: bytes that the container is limited to; 0 = none.
         context: the node's side.
 

@@ -26,7 +26,9 @@ class SystemProcess(NamedTuple):
     """A process of the machine that belongs to no pod.
 
     Attributes:
-        pid, name: which. cgroup: where it stands. oom_score_adj: its own.
+        pid, name: which.
+        cgroup: where it stands.
+        oom_score_adj: its own.
         kernel: whether it is one of the kernel's threads (its /proc/PID/exe leads nowhere).
     """
 
@@ -41,8 +43,10 @@ class Step(NamedTuple):
     """What becomes of a process.
 
     Attributes:
-        process: which. to: the cgroup that it is moved to; "" = it stays where it is.
-        score: the oom_score_adj that it gets; None = as it is. why: in words.
+        process: which.
+        to: the cgroup that it is moved to; "" = it stays where it is.
+        score: the oom_score_adj that it gets; None = as it is.
+        why: in words.
     """
 
     process: SystemProcess
@@ -73,7 +77,9 @@ def kubelet_step(processes: Iterable[SystemProcess], target: str, score: int) ->
     """What the kubelet does with itself; None where its process is not known.
 
     Args:
-        processes: of the machine. target: `--kubelet-cgroups`; "" = it stays. score: `--oom-score-adj`.
+        processes: of the machine.
+        target: `--kubelet-cgroups`; "" = it stays.
+        score: `--oom-score-adj`.
 
     Source: ensureProcessInContainerWithOOMScore.
     """

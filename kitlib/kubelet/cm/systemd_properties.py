@@ -54,7 +54,9 @@ class Property(NamedTuple):
     """One property of a unit.
 
     Attributes:
-        name: as `systemctl show` prints it. kind: its D-Bus type. value: of that type.
+        name: as `systemctl show` prints it.
+        kind: its D-Bus type.
+        value: of that type.
     """
 
     name: str
@@ -106,7 +108,8 @@ def slice_quota(quota: int, period: int) -> int:
     scope comes into it, and rounds. A scope keeps the exact value until `systemctl daemon-reload`.
 
     Args:
-        quota: microseconds per period; below 0 = none. period: microseconds.
+        quota: microseconds per period; below 0 = none.
+        period: microseconds.
 
     Source: opencontainers/cgroups systemd.addCPUQuota; systemd unit_realize_cgroup_now, cgroup_apply_legacy_cpu_quota.
     """
@@ -125,7 +128,9 @@ def scope_files(files: Sequence[CgroupFile], version: Version, oci: str, max_pid
     percents, swap as much as memory, no memory.oom.group.
 
     Args:
-        files: that the runtime writes. version: 1 or 2. oci: "runc" or "crun".
+        files: that the runtime writes.
+        version: 1 or 2.
+        oci: "runc" or "crun".
         max_pid: process ids of the machine; 0 = unknown.
 
     Source: systemd-system.conf(5) DefaultTasksMax=; opencontainers/cgroups systemd.UnifiedManager.Set;

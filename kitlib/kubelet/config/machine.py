@@ -40,7 +40,10 @@ def grouped(
     """The processors of a regular machine.
 
     Args:
-        sockets: how many. numa: NUMA nodes in each. cores: in each NUMA node. threads: of each core.
+        sockets: how many.
+        numa: NUMA nodes in each.
+        cores: in each NUMA node.
+        threads: of each core.
         caches: last-level caches in each NUMA node.
         siblings: "apart" numbers the second threads after all first ones (most servers), "next" side by side.
     """

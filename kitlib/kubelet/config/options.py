@@ -57,8 +57,10 @@ def policy_problems(
     """The kubelet's messages about both managers' options.
 
     Args:
-        cpu_policy: "none" or "static". cpu_options: `--cpu-manager-policy-options`.
-        topology_policy: `--topology-manager-policy`. topology_options: `--topology-manager-policy-options`.
+        cpu_policy: "none" or "static".
+        cpu_options: `--cpu-manager-policy-options`.
+        topology_policy: `--topology-manager-policy`.
+        topology_options: `--topology-manager-policy-options`.
         gates: the feature gates that hold.
     """
     if cpu_options and not gates.enabled("CPUManagerPolicyOptions"):

@@ -62,13 +62,14 @@ class KubeletSettings:
         system_reserved_cgroup, kube_reserved_cgroup: existing cgroups that get these limits, absolute paths.
         system_cgroups, kubelet_cgroups: where processes that stand in no cgroup, and the kubelet, are moved to.
         qos_reserved: resource -> percent text of requests that lower classes cannot use; only memory.
-        reserved_system_cpus: `--reserved-cpus`, a list of CPUs that replaces the CPU reservations.
-        eviction_*: thresholds by signal, quantities or percentages; grace periods in seconds.
+        reserved_system_cpus: `--reserved-cpus`, a list of CPUs that replaces the CPU reservations. eviction_*:
+            thresholds by signal, quantities or percentages; grace periods in seconds.
         memory_swap_behavior: `memorySwap.swapBehavior`: "", "NoSwap" or "LimitedSwap".
         pod_pids_limit: `--pod-max-pids`; -1 = no limit of a pod's own.
         single_process_oom_kill: None = the kubelet's default (False on cgroup v2: the whole container is killed).
-        crash_loop_back_off_max: seconds. back_off_base: seconds before the first restart.
-        image_*: thresholds in percent of the images' file system, and ages in seconds; 0 = no greatest age.
+        crash_loop_back_off_max: seconds.
+        back_off_base: seconds before the first restart. image_*: thresholds in percent of the images' file system, and
+            ages in seconds; 0 = no greatest age.
         maximum_dead_containers, maximum_dead_containers_per_container: that stay; negative = any number.
         fail_swap_on: refuse to start on a machine that has swap.
         fail_cgroup_v1: refuse to start on cgroup v1. The kubelet's own default is True since 1.35; here it is False, so

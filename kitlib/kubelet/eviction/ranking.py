@@ -61,9 +61,11 @@ class PodStats:
     """What a pod uses.
 
     Attributes:
-        memory: working set in bytes. processes: how many. Both None = not measured.
+        memory: working set in bytes.
+        processes: how many. Both None = not measured.
         containers: in the order of the summary.
-        volumes: bytes in local volumes. inodes: files of all of it.
+        volumes: bytes in local volumes.
+        inodes: files of all of it.
     """
 
     memory: int | None = None
@@ -136,7 +138,8 @@ def rank_disk_pressure(
     """The same for ephemeral storage.
 
     Args:
-        pods: to rank. stats: what they use.
+        pods: to rank.
+        stats: what they use.
         rootfs, logs, volumes: what lies on the disk that is short.
         release: whose feature gates hold.
 
@@ -166,8 +169,10 @@ def eviction_message(
 
     Args:
         resource: what is short: memory, ephemeral-storage, inodes or pids.
-        pod: that is evicted. stats: what it uses; None = not known.
-        thresholds: that were crossed. observations: by signal.
+        pod: that is evicted.
+        stats: what it uses; None = not known.
+        thresholds: that were crossed.
+        observations: by signal.
         release: whose feature gates hold.
 
     Source: kubelet eviction.evictionMessage.

@@ -127,7 +127,8 @@ def thresholds_met(
     """The thresholds that are crossed; a signal without an observation never is.
 
     Args:
-        thresholds: to look at. observations: by signal.
+        thresholds: to look at.
+        observations: by signal.
         min_reclaim: while pods are being evicted: the line is the threshold plus its minimum reclaim.
 
     Source: kubelet eviction.thresholdsMet.

@@ -22,9 +22,12 @@ class DeadContainer(NamedTuple):
     """An instance of a container that has ended.
 
     Attributes:
-        id: of this instance. container: the id under which its container is started, again and again.
-        created: seconds on the node's clock. image: it was made of.
-        layer, logs: bytes of its writable layer and of its log. inodes: files of both.
+        id: of this instance.
+        container: the id under which its container is started, again and again.
+        created: seconds on the node's clock.
+        image: it was made of.
+        layer, logs: bytes of its writable layer and of its log.
+        inodes: files of both.
     """
 
     id: str
@@ -46,8 +49,11 @@ def evictable(
     """The instances that go, oldest first.
 
     Args:
-        dead: all there are. settings: how many may stay. now: seconds.
-        pod_of: container -> the UID of its pod. removable: pod UID -> whether all of the pod may go.
+        dead: all there are.
+        settings: how many may stay.
+        now: seconds.
+        pod_of: container -> the UID of its pod.
+        removable: pod UID -> whether all of the pod may go.
 
     Source: containerGC.evictContainers, enforceMaxContainersPerEvictUnit.
     """

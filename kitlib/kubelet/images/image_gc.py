@@ -69,7 +69,8 @@ class ImageGC:
     """Remembers since when images are there and unused, and picks those that go.
 
     Args:
-        settings: the kubelet's. began: when the kubelet started, seconds.
+        settings: the kubelet's.
+        began: when the kubelet started, seconds.
 
     Attributes:
         records: image name -> what is known of it.
@@ -105,8 +106,11 @@ class ImageGC:
         """One collection.
 
         Args:
-            now: seconds. images: on the node. in_use: names of those that a container has, be it a dead one.
-            disk: the file system that holds images, before the collection. remove: does it.
+            now: seconds.
+            images: on the node.
+            in_use: names of those that a container has, be it a dead one.
+            disk: the file system that holds images, before the collection.
+            remove: does it.
         """
         self.detect(now, images, in_use)
         removed: list[tuple[Image, str]] = []

@@ -29,11 +29,14 @@ class Admission:
     """Of one node.
 
     Args:
-        config: the node's. managers: who has which CPUs, memory nodes and devices. eviction: knows of pressure.
+        config: the node's.
+        managers: who has which CPUs, memory nodes and devices.
+        eviction: knows of pressure.
         timeline: what was decided is noted there.
 
     Attributes:
-        allocatable: what the node offers, in thousandths. asked: what admitted pods request, in thousandths.
+        allocatable: what the node offers, in thousandths.
+        asked: what admitted pods request, in thousandths.
     """
 
     def __init__(
@@ -52,7 +55,9 @@ class Admission:
         """Take a pod in; None = it may start.
 
         Args:
-            worker: of the pod. workers: of all pods. preempt: ends one so that a critical pod fits.
+            worker: of the pod.
+            workers: of all pods.
+            preempt: ends one so that a critical pod fits.
         """
         pod = worker.pod
         pressure = self._eviction.admit(pod)

@@ -44,7 +44,9 @@ class BackOff:
         """The container has ended.
 
         Args:
-            started, at: seconds on the node's clock. base: seconds of the first back-off. longest: seconds at most.
+            started, at: seconds on the node's clock.
+            base: seconds of the first back-off.
+            longest: seconds at most.
         """
         if at - started >= BACKOFF_RESET_S:
             self.failures = 0

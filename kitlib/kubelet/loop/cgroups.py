@@ -65,7 +65,9 @@ class CgroupManager:
     """The cgroups of one node. Making it writes the node-level ones.
 
     Args:
-        rules: what they should hold. managers: who has which CPUs. cgroups, runtime: what it drives.
+        rules: what they should hold.
+        managers: who has which CPUs.
+        cgroups, runtime: what it drives.
         timeline: what it did is noted there.
 
     Raises:
@@ -142,7 +144,8 @@ class CgroupManager:
         """Write what depends on all pods: the QoS cgroups, kubepods' huge pages and its memory.min.
 
         Args:
-            workers: of all pods; one that is being killed still counts. action: for the timeline.
+            workers: of all pods; one that is being killed still counts.
+            action: for the timeline.
 
         Source: kubelet qosContainerManagerImpl.UpdateCgroups.
         """
@@ -185,7 +188,8 @@ class CgroupManager:
         """Make what is missing, write what has changed, remove what is not wanted any more.
 
         Args:
-            workers: of all pods. touched: of those in which anything may have changed.
+            workers: of all pods.
+            touched: of those in which anything may have changed.
         """
         fresh: list[Cgroup] = []
         gone: list[Cgroup] = []

@@ -19,8 +19,12 @@ class ContainerState:
     """One container.
 
     Attributes:
-        container: which. id: its name in the runtime. alive: whether it runs. since: seconds, when it started.
-        restarts: so far. back_off: when it may start again.
+        container: which.
+        id: its name in the runtime.
+        alive: whether it runs.
+        since: seconds, when it started.
+        restarts: so far.
+        back_off: when it may start again.
         running, ended, last: the states as the API shows them; {} = none.
         problem: why it cannot start: reason and message.
     """

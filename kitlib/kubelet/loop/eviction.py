@@ -51,7 +51,10 @@ class Eviction:
     """A pod that has to go.
 
     Attributes:
-        pod: which. message: its status shows. annotations: of the event. grace: seconds that it gets to end.
+        pod: which.
+        message: its status shows.
+        annotations: of the event.
+        grace: seconds that it gets to end.
         resource: what was short; "" where it only exceeded a limit of its own.
     """
 
@@ -66,7 +69,8 @@ class EvictionManager:
     """Eviction on one node.
 
     Args:
-        settings: the kubelet's. release: whose rules hold.
+        settings: the kubelet's.
+        release: whose rules hold.
         dedicated: images and containers have a file system of their own.
 
     Attributes:
@@ -105,7 +109,9 @@ class EvictionManager:
         """One look at the machine.
 
         Args:
-            now: seconds. observations: what the signals show. pods: that run.
+            now: seconds.
+            observations: what the signals show.
+            pods: that run.
             stats: asked for what they use, by pod UID, where that matters.
             reclaim: frees what it can of what a signal stands for without ending a pod, dead containers and images;
                 what the signals show then, or None where there is nothing of that kind.

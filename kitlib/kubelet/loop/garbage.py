@@ -25,9 +25,14 @@ class GarbageCollector:
     """Of one node.
 
     Args:
-        settings: the kubelet's. dedicated: images and containers have a file system of their own.
-        runtime: that has images and containers. reports: who hears of failures. timeline: what was done is noted there.
-        workers: pod UID -> its worker. ids: container -> its pod's worker. now: seconds on the node's clock.
+        settings: the kubelet's.
+        dedicated: images and containers have a file system of their own.
+        runtime: that has images and containers.
+        reports: who hears of failures.
+        timeline: what was done is noted there.
+        workers: pod UID -> its worker.
+        ids: container -> its pod's worker.
+        now: seconds on the node's clock.
     """
 
     def __init__(

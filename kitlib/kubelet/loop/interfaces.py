@@ -78,8 +78,11 @@ class Ended:
     """A container's process has ended.
 
     Attributes:
-        id: the container's. at: seconds on the node's clock. code: 0 to 255; 137 where it was killed.
-        oom: by the OOM killer. message: what the status shows beside it.
+        id: the container's.
+        at: seconds on the node's clock.
+        code: 0 to 255; 137 where it was killed.
+        oom: by the OOM killer.
+        message: what the status shows beside it.
     """
 
     id: str
@@ -93,8 +96,12 @@ class Usage(NamedTuple):
     """What a container uses.
 
     Attributes:
-        cpus: now. memory: bytes, the working set. processes: how many. anonymous: bytes of memory without page cache.
-        rootfs, logs, volumes: bytes written to its own layer, its log, and the pod's local volumes. inodes: files.
+        cpus: now.
+        memory: bytes, the working set.
+        processes: how many.
+        anonymous: bytes of memory without page cache.
+        rootfs, logs, volumes: bytes written to its own layer, its log, and the pod's local volumes.
+        inodes: files.
     """
 
     cpus: float = 0.0
@@ -111,7 +118,8 @@ class ContainerProblem(KitError):
     """A container cannot be started.
 
     Args:
-        reason: as `kubectl get pods` shows it, `CreateContainerError`. message: what is wrong.
+        reason: as `kubectl get pods` shows it, `CreateContainerError`.
+        message: what is wrong.
     """
 
     def __init__(self, reason: str, message: str) -> None:
@@ -214,8 +222,11 @@ class Reports(Protocol):
         """A Kubernetes event about a pod, or (None) about the node.
 
         Args:
-            about: whom. kind: Normal or Warning. reason, message: what has happened.
-            field: the part of the pod that it is about, `spec.containers{web}`. annotations: of the event.
+            about: whom.
+            kind: Normal or Warning.
+            reason, message: what has happened.
+            field: the part of the pod that it is about, `spec.containers{web}`.
+            annotations: of the event.
         """
         ...
 

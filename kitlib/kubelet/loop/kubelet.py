@@ -58,11 +58,14 @@ class Kubelet:
 
     Args:
         config: the machine and the settings.
-        cgroups, runtime: what it drives. reports: who hears of it.
-        clock: seconds on the node's clock. system: the machine's own processes, where the kubelet may touch them.
+        cgroups, runtime: what it drives.
+        reports: who hears of it.
+        clock: seconds on the node's clock.
+        system: the machine's own processes, where the kubelet may touch them.
 
     Attributes:
-        managers: who has which CPUs, memory nodes and devices. watcher: looks after pressure.
+        managers: who has which CPUs, memory nodes and devices.
+        watcher: looks after pressure.
         timeline: what it did and why.
 
     Raises:

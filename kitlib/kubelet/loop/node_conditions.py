@@ -63,7 +63,8 @@ class NodeEvent(NamedTuple):
     """An event about a node.
 
     Attributes:
-        reason, message: in the kubelet's words. source: the function of the kubelet that tells it.
+        reason, message: in the kubelet's words.
+        source: the function of the kubelet that tells it.
         kind: Normal or Warning.
     """
 
@@ -87,7 +88,9 @@ def first_events(name: str, settings: KubeletSettings, version: Version = 2) -> 
     """What the kubelet tells of its node when it starts, in this order; at last, that the node is ready.
 
     Args:
-        name: of the node. settings: the kubelet's. version: of its cgroups.
+        name: of the node.
+        settings: the kubelet's.
+        version: of its cgroups.
     """
     enforced, source = "NodeAllocatableEnforced", "enforceNodeAllocatableCgroups"
     told = [NodeEvent("Starting", "Starting kubelet.", "BirthCry")]

@@ -41,7 +41,8 @@ class Ending:
     """The kubelet ends a pod itself.
 
     Attributes:
-        reason, message: of its status, where a container fails. disruption: message of its condition DisruptionTarget.
+        reason, message: of its status, where a container fails.
+        disruption: message of its condition DisruptionTarget.
         grace: seconds that its containers get.
     """
 
@@ -55,19 +56,24 @@ class PodWorker:
     """A pod's containers.
 
     Attributes:
-        pod: as it was last seen. inits, mains: their states, in the manifest's order.
+        pod: as it was last seen.
+        inits, mains: their states, in the manifest's order.
         rejected: reason and message, where it was not admitted.
         ending: why the kubelet ends it itself: evicted, preempted.
         given: seconds that its containers got when they were last told to end; infinite = they were not.
-        leaving: whether it is being deleted. standing: the status that was reported last.
-        asked: what it requests, in thousandths; the kubelet admits by it. counted: whether that still counts.
+        leaving: whether it is being deleted.
+        standing: the status that was reported last.
+        asked: what it requests, in thousandths; the kubelet admits by it.
+        counted: whether that still counts.
         holds_resources: whether it counts for the QoS cgroups: from its admission until all of it has ended.
         generation: grows with every change of the specification.
-        has_sandbox: whether its pause container runs; not_before: when it may be tried again.
-        allocated: the pod with the resources that were granted; actual: with those that its cgroups follow. All three
-            are the same object where no resize is under way.
+        has_sandbox: whether its pause container runs;
+        not_before: when it may be tried again.
+        allocated: the pod with the resources that were granted;
+        actual: with those that its cgroups follow. All three are the same object where no resize is under way.
         unprepared: why its claims of devices are not ready.
-        resize_pending: reason and message of a resize that was not granted; resize_error: why one is not carried out.
+        resize_pending: reason and message of a resize that was not granted;
+        resize_error: why one is not carried out.
     """
 
     def __init__(self, pod: Pod, now: datetime) -> None:
@@ -239,7 +245,9 @@ class PodWorker:
         """The pod's status as the kubelet reports it.
 
         Args:
-            seconds: on the node's clock. now: the date. resources: what the runtime holds of a container.
+            seconds: on the node's clock.
+            now: the date.
+            resources: what the runtime holds of a container.
             release: whose rules hold.
         """
         phase, standing, generation = self.phase(), self.standing, self.pod.metadata.generation or None

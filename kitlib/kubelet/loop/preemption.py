@@ -33,7 +33,10 @@ def get_pods_to_preempt(pod: Pod, pods: Sequence[Pod], missing: Requirements, re
     """The pods that have to go.
 
     Args:
-        pod: that is to be admitted. pods: that run. missing: what it lacks. release: whose rules hold.
+        pod: that is to be admitted.
+        pods: that run.
+        missing: what it lacks.
+        release: whose rules hold.
 
     Raises:
         PreemptionError: all of them together would not do.

@@ -26,8 +26,11 @@ class ImagePuller:
     """Of one node.
 
     Args:
-        release: whose words are used. runtime: that has the images. reports: who hears of it.
-        timeline: what was done is noted there. clock: seconds on the node's clock.
+        release: whose words are used.
+        runtime: that has the images.
+        reports: who hears of it.
+        timeline: what was done is noted there.
+        clock: seconds on the node's clock.
     """
 
     def __init__(

@@ -30,9 +30,13 @@ class Resizer:
     """Resizes the pods of one node.
 
     Args:
-        config: the node's. rules: where cgroups stand. cgroups, runtime: what it drives. reports: who hears of it.
+        config: the node's.
+        rules: where cgroups stand.
+        cgroups, runtime: what it drives.
+        reports: who hears of it.
         timeline: what was done is noted there.
-        allocatable: what the node offers, in thousandths. asked: what admitted pods request; kept up to date here.
+        allocatable: what the node offers, in thousandths.
+        asked: what admitted pods request; kept up to date here.
     """
 
     def __init__(

@@ -25,8 +25,14 @@ class ContainerStarter:
     """Of one node.
 
     Args:
-        config: the node's. rules: what cgroups hold. managers: who has which CPUs and devices. cgroups: of the node.
-        images: brings them. runtime: what it drives. reports: who hears of it. timeline: what was done is noted there.
+        config: the node's.
+        rules: what cgroups hold.
+        managers: who has which CPUs and devices.
+        cgroups: of the node.
+        images: brings them.
+        runtime: what it drives.
+        reports: who hears of it.
+        timeline: what was done is noted there.
         clock: seconds on the node's clock.
     """
 

@@ -41,8 +41,11 @@ def container_status(
     """A container as the API shows it.
 
     Args:
-        pod: as it was granted. state: of one of its containers. now: seconds on the node's clock.
-        may_restart: whether the policy starts it again. resources: what the runtime holds; None = not known.
+        pod: as it was granted.
+        state: of one of its containers.
+        now: seconds on the node's clock.
+        may_restart: whether the policy starts it again.
+        resources: what the runtime holds; None = not known.
     """
     declared = state.container
     shown = _state(pod, state, now, may_restart)
@@ -121,8 +124,10 @@ def conditions(
     """The conditions that the kubelet always sets, without dates.
 
     Args:
-        pod: whose. phase: that it is in. inits, mains: the statuses of its containers. sandbox: whether its pause
-            container runs.
+        pod: whose.
+        phase: that it is in.
+        inits, mains: the statuses of its containers.
+        sandbox: whether its pause container runs.
     """
     containers = _containers_ready(pod, phase, inits, mains)
     return [

@@ -45,7 +45,8 @@ class SystemCgroups:
     """The kubelet's care for the processes beside the pods.
 
     Args:
-        settings: its own. system: the machine's processes; None = they are not the kubelet's business here.
+        settings: its own.
+        system: the machine's processes; None = they are not the kubelet's business here.
         timeline: what was done is noted there.
     """
 

@@ -18,9 +18,12 @@ class Entry(NamedTuple):
     """One thing that happened.
 
     Attributes:
-        time: seconds on the node's clock. actor: the part of the kubelet, `cpumanager`.
-        action: what it did, `updating container`. about: the pod, container or cgroup.
-        detail: the value, `0,7-32`. source: the function of the kubelet.
+        time: seconds on the node's clock.
+        actor: the part of the kubelet, `cpumanager`.
+        action: what it did, `updating container`.
+        about: the pod, container or cgroup.
+        detail: the value, `0,7-32`.
+        source: the function of the kubelet.
     """
 
     time: float

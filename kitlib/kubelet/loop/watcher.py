@@ -26,8 +26,12 @@ class Watcher:
     """Watches one node.
 
     Args:
-        config: the node's. cgroups, runtime: where the figures are. manager: its cgroups.
-        reports: who hears of pressure. timeline: what was done is noted there. garbage: what can be freed first.
+        config: the node's.
+        cgroups, runtime: where the figures are.
+        manager: its cgroups.
+        reports: who hears of pressure.
+        timeline: what was done is noted there.
+        garbage: what can be freed first.
 
     Attributes:
         eviction: the eviction manager.

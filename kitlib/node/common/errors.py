@@ -12,7 +12,10 @@ class CgroupError(KitError, OSError):
     """A write, or the making or removing of a cgroup, that the kernel refuses.
 
     Attributes:
-        errno: as the system call returns it. path: of the cgroup. file: its name, or "". value: what was written.
+        errno: as the system call returns it.
+        path: of the cgroup.
+        file: its name, or "".
+        value: what was written.
     """
 
     def __init__(self, number: int, path: str, file: str = "", value: str = "", why: str = "") -> None:

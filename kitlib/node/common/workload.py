@@ -54,7 +54,9 @@ class Workload(NamedTuple):
     """What a process does.
 
     Attributes:
-        phases: in order. exit_code: with which it then ends. name: that `ps` shows.
+        phases: in order.
+        exit_code: with which it then ends.
+        name: that `ps` shows.
         tidying: seconds that it takes to end after SIGTERM; infinite = it does not listen.
         note: what a user should know about it; "" = nothing.
     """

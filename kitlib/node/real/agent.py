@@ -268,7 +268,8 @@ class Agent:
         """Which pods are bound here; the seconds that it took to bring the node in line.
 
         Args:
-            pods: those that are new or have changed. same: UIDs of the others, which stand as they were told last.
+            pods: those that are new or have changed.
+            same: UIDs of the others, which stand as they were told last.
         """
         if self._kubelet is None:
             raise KitError("this node has not been started")

@@ -70,7 +70,9 @@ def limits(cgroups: RealCgroupFS, machine: MachineInfo, lowest: int) -> list[str
     """Sentences: what this node is refused.
 
     Args:
-        cgroups: of the node. machine: as it was declared. lowest: the oom_score_adj that it may set.
+        cgroups: of the node.
+        machine: as it was declared.
+        lowest: the oom_score_adj that it may set.
     """
     mapped = in_user_namespace()
     found = []

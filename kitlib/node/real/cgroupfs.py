@@ -56,9 +56,11 @@ class RealCgroupFS:
         hierarchies: controller -> where it is mounted (v1); {"": mount} on v2. None = look at this process's mounts.
 
     Attributes:
-        version: 1 or 2. controllers: what the node may use, in the kernel's order.
-        roots: where hierarchies are mounted. foreign: cgroups below the root that another than the kubelet made, and
-            that no tree shows with what is in them unless the kubelet wants one of them.
+        version: 1 or 2.
+        controllers: what the node may use, in the kernel's order.
+        roots: where hierarchies are mounted.
+        foreign: cgroups below the root that another than the kubelet made, and that no tree shows with what is in them
+            unless the kubelet wants one of them.
     """
 
     version: Version

@@ -61,7 +61,9 @@ class NodeContainer:
     """A container that runs a node's agent.
 
     Attributes:
-        client: of the engine. id: of the container. link: the stream.
+        client: of the engine.
+        id: of the container.
+        link: the stream.
         lacking: what was refused: capabilities (`WISHED`), controllers that would bound it (`BOUNDS`).
     """
 
@@ -118,9 +120,12 @@ def start(
     """Start a node.
 
     Args:
-        client, image: the engine and what runs. name: of the node. machine: what it may use.
+        client, image: the engine and what runs.
+        name: of the node.
+        machine: what it may use.
         privilege: "least", or "full" for the engine's `--privileged`.
-        cpuset: processors that it may use; "" = all. lacking: what is known to be refused.
+        cpuset: processors that it may use; "" = all.
+        lacking: what is known to be refused.
         most_memory: bytes that the container may use at most, whatever the machine has; 0 = no such bound.
         systemd: whether it is process 1 of the node (`init.py`); then the image must have it.
         link: makes the stream's owner of a name and the stream.

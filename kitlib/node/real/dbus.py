@@ -30,7 +30,8 @@ class BusError(KitError):
     """The other side refused a call.
 
     Args:
-        name: of the error, `org.freedesktop.systemd1.UnitExists`. message: in words.
+        name: of the error, `org.freedesktop.systemd1.UnitExists`.
+        message: in words.
     """
 
     def __init__(self, name: str, message: str) -> None:
@@ -42,7 +43,9 @@ class Message(NamedTuple):
     """One message.
 
     Attributes:
-        kind: CALL, RETURN, ERROR or SIGNAL. serial: its number. fields: of the header, by their codes.
+        kind: CALL, RETURN, ERROR or SIGNAL.
+        serial: its number.
+        fields: of the header, by their codes.
         body: its arguments.
     """
 
@@ -85,7 +88,9 @@ def pack(kind: str, value: Any, out: bytearray) -> None:
     """Append one value of a complete type; a variant's value is (type, value).
 
     Args:
-        kind: the type. value: what is appended. out: the bytes so far, from an 8-byte boundary on.
+        kind: the type.
+        value: what is appended.
+        out: the bytes so far, from an 8-byte boundary on.
     """
     out += bytes(-len(out) % _alignment(kind))
     first = kind[0]
@@ -183,10 +188,12 @@ class Bus:
     """A connection to somebody who speaks D-Bus on a socket of his own; a context manager.
 
     Args:
-        place: path of the socket. timeout: seconds to wait for any answer.
+        place: path of the socket.
+        timeout: seconds to wait for any answer.
 
     Raises:
-        OSError: where nobody listens. KitError: where we are not let in.
+        OSError: where nobody listens.
+        KitError: where we are not let in.
     """
 
     def __init__(self, place: str, timeout: float = 30.0) -> None:
@@ -235,7 +242,8 @@ class Bus:
         """Call a method and wait for its answer; signals that come before it are kept for `signal`.
 
         Raises:
-            BusError: where it is refused. KitError: where no answer comes.
+            BusError: where it is refused.
+            KitError: where no answer comes.
         """
         self._serial, self._asked = self._serial + 1, member
         self._socket.sendall(

@@ -40,7 +40,8 @@ class Endpoint:
 
     Attributes:
         url: `unix:///var/run/docker.sock`, `tcp://…`, `npipe://…`, `ssh://…`; "" = as the environment says.
-        found: how it was found. tls: directory with ca.pem, cert.pem and key.pem, or some of them; "" = none.
+        found: how it was found.
+        tls: directory with ca.pem, cert.pem and key.pem, or some of them; "" = none.
         verify: whether the engine's certificate must be good.
     """
 
@@ -57,7 +58,8 @@ def endpoints(environment: Mapping[str, str] | None = None, home: Path | None = 
     the docker command itself (docker/cli cli/command `resolveContextName`).
 
     Args:
-        environment: None = this process's. home: the user's directory; None = this user's.
+        environment: None = this process's.
+        home: the user's directory; None = this user's.
 
     Raises:
         EngineError: where the current context cannot be read.
@@ -198,7 +200,8 @@ def asking(about: str, problem: type[KitError] = EngineError) -> Iterator[None]:
     """Turn what the engine refuses, or that it has gone in the meantime, into an error in words.
 
     Args:
-        about: what is asked for, for the message. problem: the error to raise.
+        about: what is asked for, for the message.
+        problem: the error to raise.
     """
     try:
         yield

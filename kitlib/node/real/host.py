@@ -29,9 +29,14 @@ class Host:
     """An engine and its machine.
 
     Attributes:
-        name: "Docker Engine", "Docker Desktop", "Podman". version: of the engine. found: how it was found.
-        system: the machine's operating system. cgroup: version of its cgroups, 1 or 2. driver: of the engine.
-        refuses: sentences: what nodes will not get there. hindrance: why none can start at all; "" = they may.
+        name: "Docker Engine", "Docker Desktop", "Podman".
+        version: of the engine.
+        found: how it was found.
+        system: the machine's operating system.
+        cgroup: version of its cgroups, 1 or 2.
+        driver: of the engine.
+        refuses: sentences: what nodes will not get there.
+        hindrance: why none can start at all; "" = they may.
     """
 
     name: str

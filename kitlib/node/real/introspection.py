@@ -63,7 +63,8 @@ class Introspection:
     """Answers an owner's questions about a node.
 
     Args:
-        kubelet, cgroups, runtime: of this node. clock: seconds.
+        kubelet, cgroups, runtime: of this node.
+        clock: seconds.
     """
 
     def __init__(

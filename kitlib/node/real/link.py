@@ -48,12 +48,16 @@ class Conversation:
     """What an owner and a node say to each other, over whatever carries the lines.
 
     Args:
-        name: of the node, for messages. first: the number of the first request.
+        name: of the node, for messages.
+        first: the number of the first request.
 
     Attributes:
-        reports: what the node has told and nobody has taken yet. errors: the last lines of its standard error.
-        heard: how many lines have come so far. patience: seconds without any word that a request waits by default.
-        whom: for messages. ended: the error that says so where nobody is there any more.
+        reports: what the node has told and nobody has taken yet.
+        errors: the last lines of its standard error.
+        heard: how many lines have come so far.
+        patience: seconds without any word that a request waits by default.
+        whom: for messages.
+        ended: the error that says so where nobody is there any more.
     """
 
     ended: type[NodeGone] = NodeGone
@@ -84,7 +88,8 @@ class Conversation:
         """Send a request and wait for its answer.
 
         Raises:
-            NodeGone: where the node has ended or does not answer. KitError: what the node refuses.
+            NodeGone: where the node has ended or does not answer.
+            KitError: what the node refuses.
         """
         return self.answer(self.send(do, **about), timeout)
 
@@ -107,7 +112,8 @@ class Conversation:
         """Wait for the answer to a request that was sent.
 
         Raises:
-            NodeGone: where nobody answers. KitError: what the node refuses, or an answer of the wrong type.
+            NodeGone: where nobody answers.
+            KitError: what the node refuses, or an answer of the wrong type.
         """
         do = self._asked.get(number, "")
         found = self.message(number, timeout)
@@ -125,7 +131,8 @@ class Conversation:
         A node answers one request after the other, and says every few seconds that it is at work where that takes long.
 
         Args:
-            number: of the request. timeout: seconds without any word; None = `patience`.
+            number: of the request.
+            timeout: seconds without any word; None = `patience`.
 
         Raises:
             NodeGone: where nobody answers.
@@ -229,7 +236,8 @@ class Link(Conversation):
     """A stream to one node.
 
     Args:
-        name: of the node, for messages. stream: of `attach_socket`, with standard output and error in frames.
+        name: of the node, for messages.
+        stream: of `attach_socket`, with standard output and error in frames.
     """
 
     def __init__(self, name: str, stream: Any) -> None:

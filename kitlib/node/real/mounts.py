@@ -91,7 +91,8 @@ def own_proc(masked: Iterable[str], read_only: Iterable[str]) -> None:
     """Mount the /proc of this pid namespace, with nothing in it that could change the host.
 
     Args:
-        masked: paths that are hidden. read_only: paths that may only be read.
+        masked: paths that are hidden.
+        read_only: paths that may only be read.
     """
     flags = MS_NOSUID | MS_NODEV | MS_NOEXEC
     _mount("proc", "/proc", "proc", flags)

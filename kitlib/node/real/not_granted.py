@@ -41,7 +41,8 @@ def of_container(container: Container, place: str) -> Iterator[str]:
     """What a container asks for.
 
     Args:
-        container: of the pod. place: its path in the manifest, `spec.containers[0]`.
+        container: of the pod.
+        place: its path in the manifest, `spec.containers[0]`.
     """
     context = container.security_context
     if context is None:

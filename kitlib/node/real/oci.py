@@ -94,11 +94,16 @@ def bundle(
     """The config.json of one container.
 
     Args:
-        root: path of its root file system. arguments: the program and what it is told.
+        root: path of its root file system.
+        arguments: the program and what it is told.
         cgroup: its path; of a scope of systemd `slice:prefix:name`, then the processes stand in the scope itself.
-        files: of its cgroup; only written ones count. version: of cgroups.
-        oom_score_adj: of its processes. hostname: the pod's name. environment: variables.
-        user: uid and gid, never 0. directory: in which it starts.
+        files: of its cgroup; only written ones count.
+        version: of cgroups.
+        oom_score_adj: of its processes.
+        hostname: the pod's name.
+        environment: variables.
+        user: uid and gid, never 0.
+        directory: in which it starts.
         join: kind of namespace -> path of one that exists (the pause container's); others are made anew.
         mounts: volumes, on top of the usual ones.
     """

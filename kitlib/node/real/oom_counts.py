@@ -40,7 +40,8 @@ class OomCounts:
         """The kills in the cgroup of a container that has ended.
 
         Args:
-            path: of it. standing: paths of all containers that have not been asked about yet.
+            path: of it.
+            standing: paths of all containers that have not been asked about yet.
         """
         pod = path.rpartition("/")[0]
         own = self._cgroups.oom_kills(path)

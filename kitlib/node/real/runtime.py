@@ -54,9 +54,12 @@ class Running:
     """A container that was started.
 
     Attributes:
-        id: its own. cgroup: path. pid: of its first process.
+        id: its own.
+        cgroup: path.
+        pid: of its first process.
         kill_at: seconds, when it is killed; inf = it was not asked to end.
-        ours: the kubelet asked it to end, so its end is not reported. output: the read end of its output, or -1.
+        ours: the kubelet asked it to end, so its end is not reported.
+        output: the read end of its output, or -1.
     """
 
     id: str
@@ -77,14 +80,17 @@ class CrunRuntime:
     """Implements `kitlib.kubelet.loop.interfaces.ContainerRuntime` with crun.
 
     Args:
-        cgroups: of this node. machine: as it was declared. clock: seconds.
+        cgroups: of this node.
+        machine: as it was declared.
+        clock: seconds.
         lowest_score: the lowest oom_score_adj that this node may set: -1000, or 0 without CAP_SYS_RESOURCE.
         note: called with a pod and a sentence that its user should read.
         busy: called every second while crun is at work, and after it; nothing else happens in the node meanwhile.
         systemd: that makes the containers' scopes; None = they are directories (the cgroupfs driver).
 
     Attributes:
-        containers: id -> what runs. refused: id -> the oom_score_adj that the host refused.
+        containers: id -> what runs.
+        refused: id -> the oom_score_adj that the host refused.
         kills: how many containers the OOM killer has met so far.
     """
 

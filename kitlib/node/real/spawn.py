@@ -19,14 +19,17 @@ def run(
     """Run a program, with nothing on its standard input, and wait for it.
 
     Args:
-        words: its path and what it is told. output: descriptor for what it and its children say; -1 = nowhere.
-        timeout: seconds after which it is killed. waits: called every `EVERY` seconds while it runs.
+        words: its path and what it is told.
+        output: descriptor for what it and its children say; -1 = nowhere.
+        timeout: seconds after which it is killed.
+        waits: called every `EVERY` seconds while it runs.
 
     Returns:
         Its exit code; of a signal that ended it the negative number.
 
     Raises:
-        TimeoutError: where it was killed. OSError: where it cannot be started.
+        TimeoutError: where it was killed.
+        OSError: where it cannot be started.
     """
     to = (os.POSIX_SPAWN_DUP2, output, 1) if output >= 0 else (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)
     pid = os.posix_spawn(

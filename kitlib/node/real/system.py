@@ -30,7 +30,9 @@ def system_ooms(lines: Iterable[str], kubepods: str, uids: Collection[str]) -> l
     The node's memory is the limit of the cgroup above `kubepods`: where that was reached, or the host's own memory was.
 
     Args:
-        lines: of the kernel's log. kubepods: path of that cgroup. uids: of the pods of this node.
+        lines: of the kernel's log.
+        kubepods: path of that cgroup.
+        uids: of the pods of this node.
 
     Returns:
         Name and process id of each.
@@ -51,7 +53,8 @@ class RealSystem:
     """Implements `kitlib.kubelet.loop.system.System` on this process's own node.
 
     Args:
-        cgroups: of the node. own: the kubelet's process id; None = this process.
+        cgroups: of the node.
+        own: the kubelet's process id; None = this process.
         places: the cgroups beside the root in which it looks; () = the agent's leaf of cgroup v2.
     """
 

@@ -145,7 +145,8 @@ class SystemdCgroupFS:
     """Implements `kitlib.kubelet.loop.interfaces.CgroupFS`: slices over D-Bus, everything else as files.
 
     Args:
-        files: the file systems. systemd: that owns them.
+        files: the file systems.
+        systemd: that owns them.
 
     Attributes:
         places: the cgroups in which systemd itself and the agent stand.

@@ -21,7 +21,9 @@ class Allocation:
     """How processes of one kernel come by memory.
 
     Args:
-        kernel: whose. ledger: what is charged. stalls: who waits.
+        kernel: whose.
+        ledger: what is charged.
+        stalls: who waits.
     """
 
     def __init__(self, kernel: KernelState, ledger: Ledger, stalls: Stalls) -> None:

@@ -42,13 +42,18 @@ class Group:
 
     Attributes:
         weight: cpu.shares, or cpu.weight scaled to the same measure.
-        quota: CPUs that cpu.max gives; period: seconds of one period. cpus: what its processes may run on.
+        quota: CPUs that cpu.max gives;
+        period: seconds of one period.
+        cpus: what its processes may run on.
         tasks: process id -> CPUs that the process would like to use.
         active: the cgroups below in which somebody wants something.
-        raw: CPUs that all processes in it would like to use; wanted: with the limits below respected, its own not;
-            wish: with its own limit too; got: CPUs that it gets.
+        raw: CPUs that all processes in it would like to use;
+        wanted: with the limits below respected, its own not;
+        wish: with its own limit too;
+        got: CPUs that it gets.
         idle: share of the time in which none of its processes runs.
-        throttles: share of its periods that end throttled. held: seconds a second that it is, on each processor.
+        throttles: share of its periods that end throttled.
+        held: seconds a second that it is, on each processor.
         seconds, periods, throttled, throttled_seconds: what it has counted until `since`.
     """
 
@@ -120,7 +125,8 @@ class Scheduler:
     """Divides a machine's processors.
 
     Args:
-        cgroups: whose files rule. cores: how many processors there are.
+        cgroups: whose files rule.
+        cores: how many processors there are.
         changed: called with a process id and its new rate, before it holds.
     """
 

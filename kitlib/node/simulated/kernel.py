@@ -44,8 +44,11 @@ class Kernel:
         available: the controllers that it has.
 
     Attributes:
-        cgroups: the file system. memory: what is charged to whom. scheduler: who gets which CPUs.
-        now: seconds since boot. log: what dmesg shows.
+        cgroups: the file system.
+        memory: what is charged to whom.
+        scheduler: who gets which CPUs.
+        now: seconds since boot.
+        log: what dmesg shows.
     """
 
     def __init__(self, machine: MachineInfo, version: Version, available: Sequence[str] = CONTROLLERS) -> None:

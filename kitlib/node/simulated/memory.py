@@ -68,7 +68,8 @@ class Ledger:
     """What is charged to which cgroup.
 
     Args:
-        cgroups: whose files hold the limits. machine_memory: bytes.
+        cgroups: whose files hold the limits.
+        machine_memory: bytes.
 
     Attributes:
         counters: by path.
@@ -164,7 +165,9 @@ class Ledger:
         """Give page cache of a cgroup back, those that memory.low protects last, those of memory.min never.
 
         Args:
-            path: whose. wanted: bytes. holders: the processes below.
+            path: whose.
+            wanted: bytes.
+            holders: the processes below.
 
         Returns:
             Bytes that were given back.
@@ -223,7 +226,9 @@ def growth(excess: int, high: int, seconds: float) -> int:
     """Bytes by which a process grows above memory.high, asleep after every 64 pages.
 
     Args:
-        excess: bytes above it now. high: bytes. seconds: of growing.
+        excess: bytes above it now.
+        high: bytes.
+        seconds: of growing.
 
     The excess as a share of high follows do/dt = 64 pages / (64 · o² · high), so o³ grows linearly; where a sleep would
     exceed 2 seconds, it is 64 pages in 2 seconds.

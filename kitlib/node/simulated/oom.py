@@ -23,8 +23,10 @@ class Candidate(NamedTuple):
     """A process as the OOM killer sees it.
 
     Attributes:
-        pid, name, cgroup: which. oom_score_adj: -1000 to 1000.
-        memory: resident bytes. tables: bytes of page tables.
+        pid, name, cgroup: which.
+        oom_score_adj: -1000 to 1000.
+        memory: resident bytes.
+        tables: bytes of page tables.
     """
 
     pid: int
@@ -70,10 +72,12 @@ def log_lines(
     """What the kernel writes about it, as dmesg shows it.
 
     Args:
-        now: seconds since boot. victim: who dies.
+        now: seconds since boot.
+        victim: who dies.
         where: the cgroup whose limit was reached; "" = the machine as a whole.
         invoker: name of the process that asked for the page.
-        limit, usage: bytes, of that cgroup or machine. table: the processes that were looked at.
+        limit, usage: bytes, of that cgroup or machine.
+        table: the processes that were looked at.
     """
     lines = [f"{invoker} invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj={victim.oom_score_adj}"]
     if where:

@@ -23,11 +23,16 @@ class Process:
     """One process, with its children and threads.
 
     Attributes:
-        clock: seconds since boot. pid, name, cgroup: which. oom_score_adj: set at its start.
-        workload: what it does. phase: which part of it is on, `phase_ends` when the next begins (seconds since boot).
-        memory, cache: bytes charged, to the cgroup `charged`. missing: bytes that memory.high keeps from it for now.
+        clock: seconds since boot.
+        pid, name, cgroup: which.
+        oom_score_adj: set at its start.
+        workload: what it does.
+        phase: which part of it is on, `phase_ends` when the next begins (seconds since boot).
+        memory, cache: bytes charged, to the cgroup `charged`.
+        missing: bytes that memory.high keeps from it for now.
         tasks: how many process ids it has, itself included.
-        cpu_seconds: used so far. rate: CPUs that it gets now.
+        cpu_seconds: used so far.
+        rate: CPUs that it gets now.
         started: seconds since boot.
     """
 
@@ -84,9 +89,11 @@ class Exit:
     """A process has ended.
 
     Attributes:
-        at: seconds since boot. process: as it was.
-        code: its exit code; 137 where it was killed. oom: by the OOM killer; where: the cgroup whose limit was reached,
-            "/" = the machine's memory.
+        at: seconds since boot.
+        process: as it was.
+        code: its exit code; 137 where it was killed.
+        oom: by the OOM killer;
+        where: the cgroup whose limit was reached, "/" = the machine's memory.
     """
 
     at: float

@@ -122,7 +122,8 @@ def burst(text: str, quota: str) -> str:
     """cpu.max.burst: microseconds, at most the quota. Source: tg_set_cfs_bandwidth.
 
     Args:
-        text: what was written. quota: of cpu.max, "max" = none.
+        text: what was written.
+        quota: of cpu.max, "max" = none.
     """
     number = unsigned(text)
     if quota != "max" and number > int(quota):
@@ -169,7 +170,8 @@ def cpu_max(text: str, before: str) -> str:
     """cpu.max: `max` or microseconds, and optionally the period, which otherwise stays.
 
     Args:
-        text: what was written. before: what stood there.
+        text: what was written.
+        before: what stood there.
     """
     parts = text.split()
     if not parts:
@@ -249,7 +251,8 @@ def cpu_list(text: str, present: int) -> tuple[str, frozenset[int]]:
     """cpuset.cpus: a list as the kernel writes it back, and the CPUs in it.
 
     Args:
-        text: `0-3,8`; "" = none. present: how many CPUs there are.
+        text: `0-3,8`; "" = none.
+        present: how many CPUs there are.
     """
     found = number_list(text, present, f"there are CPUs 0 to {present - 1}")
     return format_cpus(found), found
@@ -261,7 +264,9 @@ def number_list(text: str, bits: int, otherwise: str) -> frozenset[int]:
     Source: lib/bitmap.c bitmap_parselist.
 
     Args:
-        text: the list. bits: numbers are below that. otherwise: what is said of others.
+        text: the list.
+        bits: numbers are below that.
+        otherwise: what is said of others.
     """
     found: set[int] = set()
     for part in text.replace(",", " ").split():

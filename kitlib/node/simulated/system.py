@@ -30,7 +30,8 @@ class SimulatedSystem:
     """Implements `kitlib.kubelet.loop.system.System`.
 
     Args:
-        kernel: on which the daemons are started. driver: of the cgroups, which says what kind of machine it is.
+        kernel: on which the daemons are started.
+        driver: of the cgroups, which says what kind of machine it is.
     """
 
     def __init__(self, kernel: Kernel, driver: Driver) -> None:

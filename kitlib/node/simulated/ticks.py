@@ -54,8 +54,11 @@ class Busy(NamedTuple):
     """A cgroup in which somebody wants to run all the time.
 
     Attributes:
-        weight: as cpu.shares. threads: how many of its own never pause. below: cgroups in it.
-        quota: in a period, 0 = none. period: its length.
+        weight: as cpu.shares.
+        threads: how many of its own never pause.
+        below: cgroups in it.
+        quota: in a period, 0 = none.
+        period: its length.
     """
 
     weight: int
@@ -69,7 +72,8 @@ class Outcome(NamedTuple):
     """What a cgroup has got.
 
     Attributes:
-        cpus: its part of the processor. throttled: share of its periods that ended throttled.
+        cpus: its part of the processor.
+        throttled: share of its periods that ended throttled.
         held: share of the time in which it was throttled.
     """
 
@@ -83,7 +87,8 @@ def run(root: Busy, cores: int = 1) -> tuple[Outcome, ...]:
     """Let one processor run for some seconds.
 
     Args:
-        root: who is busy on it. cores: how many processors the machine has; the more, the longer the slices.
+        root: who is busy on it.
+        cores: how many processors the machine has; the more, the longer the slices.
 
     Returns:
         What every cgroup got; the root first, each before those in it.

@@ -37,7 +37,8 @@ def argument_problems(plugin: str, arguments: Mapping[str, Any], path: str) -> l
 
     Args:
         plugin: its name; one of the user's own is not looked into.
-        arguments: `pluginConfig[].args`. path: of these, `pluginConfig[0].args`.
+        arguments: `pluginConfig[].args`.
+        path: of these, `pluginConfig[0].args`.
     """
     known = _FIELDS.get(plugin)
     if known is None:

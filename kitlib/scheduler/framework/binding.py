@@ -20,7 +20,8 @@ class Binding:
     """How far a pod came after it was given a node.
 
     Attributes:
-        info, node: who and where. asked: (extension point, plugin, answer), in order.
+        info, node: who and where.
+        asked: (extension point, plugin, answer), in order.
         status: Success = bound; Wait = a Permit plugin holds it; anything else = refused.
     """
 

@@ -20,7 +20,9 @@ class Claims:
     """The objects of the resource.k8s.io API in a cluster. Objects are replaced, never changed.
 
     Attributes:
-        claims: (namespace, name) -> claim. classes: name -> class. slices: name -> slice.
+        claims: (namespace, name) -> claim.
+        classes: name -> class.
+        slices: name -> slice.
         pending: UID -> claim as PreBind will write it: allocated by Reserve, not in the API yet.
         write: where a changed claim goes; None = nowhere but here.
     """

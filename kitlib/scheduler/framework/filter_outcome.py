@@ -22,9 +22,11 @@ class FilterOutcome:
     Attributes:
         status: of PreFilter; other than success nothing follows.
         prefilter_node_names: nodes that PreFilter left, and the plugins that restricted them; None = all.
-        rows: that were filtered. codes: a `Code` for every row of the table.
+        rows: that were filtered.
+        codes: a `Code` for every row of the table.
         rejected_by: row -> index into `plugins`; -1 = nobody.
-        plugins: names of the Filter plugins that ran. verdicts: plugin -> (rows asked about, answers).
+        plugins: names of the Filter plugins that ran.
+        verdicts: plugin -> (rows asked about, answers).
         states: plugin -> what its PreFilter made; SKIP = left out.
         single: rows whose answer was found one by one, because pods are nominated there.
         sample: the only rows of those that go on to scoring, where a percentage of nodes is enough; None = all.

@@ -72,7 +72,9 @@ def find_nodes_that_pass_filters(
     """PreFilter and Filter for all nodes.
 
     Args:
-        handle: whose plugins. info: the pod. context: the cluster.
+        handle: whose plugins.
+        info: the pod.
+        context: the cluster.
         nominated: pods that count as if they stood there, if they are at least as important.
     """
     if not len(context.snapshot):  # no plugin is asked. Source: schedule_one.go schedulePod

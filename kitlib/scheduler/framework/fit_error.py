@@ -16,8 +16,10 @@ def fit_error(nodes: int, reasons: Mapping[str, int], release: Release, pre_filt
     """`0/5 nodes are available: 3 Insufficient cpu, 2 node(s) were unschedulable.` Source: FitError.Error.
 
     Args:
-        nodes: how many there are. reasons: reason -> nodes that have it.
-        release: whose wording. pre_filter: what PreFilter said, where it rejected the pod.
+        nodes: how many there are.
+        reasons: reason -> nodes that have it.
+        release: whose wording.
+        pre_filter: what PreFilter said, where it rejected the pod.
     """
     if pre_filter:
         return release.text("pre_filter_error").format(nodes=nodes, reason=pre_filter)

@@ -22,10 +22,13 @@ class Framework:
     """The plugins of one profile.
 
     Attributes:
-        plugins: in the order in which they run. weights: of the Score plugins. name: `schedulerName`.
+        plugins: in the order in which they run.
+        weights: of the Score plugins.
+        name: `schedulerName`.
         percentage: `percentageOfNodesToScore`; None = all, 0 = by the number of nodes, as a cluster's default.
         points: extension point -> names enabled there by name; they override or join those enabled for all points.
-        off: extension point -> names disabled there. everywhere: names enabled for all points; None = all plugins.
+        off: extension point -> names disabled there.
+        everywhere: names enabled for all points; None = all plugins.
     """
 
     plugins: list[Plugin]

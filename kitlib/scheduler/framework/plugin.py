@@ -50,10 +50,12 @@ class Context:
     """What plugins may look at besides the nodes.
 
     Attributes:
-        snapshot: the nodes and their pods. release: whose behaviour is followed.
+        snapshot: the nodes and their pods.
+        release: whose behaviour is followed.
         namespaces: namespace -> its labels.
         services, replication_controllers, replica_sets, stateful_sets: by which pods are counted as belonging together.
-        budgets: PodDisruptionBudgets, for preemption. volumes: claims, volumes, classes and what CSI drivers say.
+        budgets: PodDisruptionBudgets, for preemption.
+        volumes: claims, volumes, classes and what CSI drivers say.
         claims: of devices, with the devices and their classes.
         removed: pods that preemption takes away on trial; the snapshot does not hold them.
     """
@@ -93,7 +95,8 @@ class FailedCycle:
     """What PostFilter is told of the cycle that found no node.
 
     Attributes:
-        handle: the framework. filters: what PreFilter and Filter said.
+        handle: the framework.
+        filters: what PreFilter and Filter said.
         nominated: pods that counted on nodes where they do not stand yet.
     """
 

@@ -42,7 +42,8 @@ class Term:
     """One affinity term, ready to be matched against pods.
 
     Attributes:
-        topology_key: whose values make the domains. weight: of a preferred term; 0 = required.
+        topology_key: whose values make the domains.
+        weight: of a preferred term; 0 = required.
 
     Source: framework AffinityTerm.Matches.
     """
@@ -107,10 +108,11 @@ class PodInfo:
     """A pod with what is computed from its spec once.
 
     Attributes:
-        pod: the object. release: whose rules its requests follow.
+        pod: the object.
+        release: whose rules its requests follow.
         row: the node's row while it stands on one.
-        states: what the PreFilter plugins of its cycle made, by their names, for the points that come later; None =
-            it is in no cycle.
+        states: what the PreFilter plugins of its cycle made, by their names, for the points that come later; None = it
+            is in no cycle.
     """
 
     pod: Pod

@@ -25,7 +25,8 @@ class Candidate:
     """A node that preemption could use.
 
     Attributes:
-        row, node: which. victims: who would have to go, the most important first.
+        row, node: which.
+        victims: who would have to go, the most important first.
         violations: victims whose disruption budget would be violated.
     """
 
@@ -52,8 +53,10 @@ class PostFilterResult:
     """One plugin's answer, or that of all of them.
 
     Attributes:
-        code: Success = room can be made. message: why not.
-        candidates: node -> candidate. best: the nodes of equal merit, of which the first is taken.
+        code: Success = room can be made.
+        message: why not.
+        candidates: node -> candidate.
+        best: the nodes of equal merit, of which the first is taken.
         nominating_mode: whether the answer replaces an older nomination.
         effect: what `commit_post_filter` of the plugin carries out; None = nothing. Plain data.
         effects: plugin -> its effect, in the answer of all of them.

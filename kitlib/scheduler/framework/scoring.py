@@ -19,7 +19,8 @@ class ScoreError(KitError):
     """A Score plugin fails: the cycle ends. Source: RunScorePlugins.
 
     Args:
-        plugin: which. problem: what it says.
+        plugin: which.
+        problem: what it says.
     """
 
     def __init__(self, plugin: str, problem: str) -> None:
@@ -32,7 +33,9 @@ class ScoreOutcome:
     """What the Score plugins said about the feasible rows.
 
     Attributes:
-        rows: the feasible rows. raw, normalized: plugin -> column, in the order of `rows`. weights: plugin -> weight.
+        rows: the feasible rows.
+        raw, normalized: plugin -> column, in the order of `rows`.
+        weights: plugin -> weight.
         total: the weighted sum.
     """
 

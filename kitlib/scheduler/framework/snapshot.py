@@ -58,7 +58,8 @@ class Snapshot:
         nodes, names, index: the objects, their names, and name -> row.
         allocatable, requested: resource -> column, milli-CPU and whole units.
         non_zero_cpu, non_zero_memory: what scoring counts as requested.
-        pod_count, allowed_pods: columns. unschedulable: `spec.unschedulable`.
+        pod_count, allowed_pods: columns.
+        unschedulable: `spec.unschedulable`.
         pods: row -> its pods, by UID, in the order in which they came.
         changes: counts changes of nodes; label columns are kept until it moves.
     """
@@ -294,7 +295,8 @@ class Snapshot:
         """How many pods (or how much of them) match, by row; kept up to date as pods come and go.
 
         Args:
-            key: what is counted. matches: pod -> its part of the count, 0 for nothing.
+            key: what is counted.
+            matches: pod -> its part of the count, 0 for nothing.
         """
         found = self._counted.get(key)
         if found is None:

@@ -32,7 +32,9 @@ class Status:
     """One answer.
 
     Attributes:
-        code: its kind. reasons: why. plugin: who says so; "" = the framework itself.
+        code: its kind.
+        reasons: why.
+        plugin: who says so; "" = the framework itself.
     """
 
     code: Code = Code.Success

@@ -29,8 +29,12 @@ class Volumes:
     """The storage objects of a cluster.
 
     Attributes:
-        claims: (namespace, name) -> claim. volumes: name -> volume. classes: name -> class.
-        csi_nodes: node -> its CSINode. drivers: name -> CSIDriver. capacities: all of them.
+        claims: (namespace, name) -> claim.
+        volumes: name -> volume.
+        classes: name -> class.
+        csi_nodes: node -> its CSINode.
+        drivers: name -> CSIDriver.
+        capacities: all of them.
         attachments: name -> VolumeAttachment.
     """
 
@@ -142,7 +146,9 @@ def find_matching_volume(
     """The volume that names the claim, or else the smallest free one that fits and is usable on the node.
 
     Args:
-        claim: without a volume. volumes: of the claim's class. node: where the pod would run; None = anywhere.
+        claim: without a volume.
+        volumes: of the claim's class.
+        node: where the pod would run; None = anywhere.
         taken: names of volumes that other claims of the pod get.
 
     Source: component-helpers storage/volume FindMatchingVolume.

@@ -35,7 +35,8 @@ class State:
     """A cycle's view of attached volumes.
 
     Attributes:
-        needed: (driver, volume) of the pod. attached: node -> (driver, volume) of its VolumeAttachments.
+        needed: (driver, volume) of the pod.
+        attached: node -> (driver, volume) of its VolumeAttachments.
     """
 
     needed: set[Attached]

@@ -14,7 +14,8 @@ class Channel(Conversation):
     """Lines to and from one node, over the control plane's own stream.
 
     Args:
-        name: of the node. write: sends a line to the owner.
+        name: of the node.
+        write: sends a line to the owner.
     """
 
     def __init__(self, name: str, write: Write) -> None:

@@ -273,7 +273,8 @@ class ContainerControlPlaneClient(PollingCluster):
         """What the scheduler thought about a pod when it last tried it.
 
         Raises:
-            NotFound: where there is no such pod. KitError: where it was never tried.
+            NotFound: where there is no such pod.
+            KitError: where it was never tried.
         """
         found: Decision = wire.unpack(self._ask("decision", name=name, namespace=namespace))
         return found

@@ -32,7 +32,9 @@ class NodeLink(Link):
     """A link whose node has a second owner.
 
     Args:
-        name, stream: as for `Link`. pass_on: takes the node's name and lines. gone: called when it has ended.
+        name, stream: as for `Link`.
+        pass_on: takes the node's name and lines.
+        gone: called when it has ended.
     """
 
     def __init__(
@@ -62,7 +64,8 @@ class ControlLink(Link):
     """The stream to the control plane.
 
     Args:
-        name, stream: as for `Link`. relay: takes what is not an answer.
+        name, stream: as for `Link`.
+        relay: takes what is not an answer.
     """
 
     ended = ControlPlaneGone
@@ -108,7 +111,8 @@ class Relay:
     """Holds the streams.
 
     Args:
-        starter: starts containers. release: whose kubelet settings hold.
+        starter: starts containers.
+        release: whose kubelet settings hold.
 
     Attributes:
         begun: node -> its plan, configuration, container, and what is different from what was asked for.

@@ -25,7 +25,8 @@ class Replica(Store):
         """Follow the original.
 
         Args:
-            changes: kind of the change, and the object's plain data; oldest first. version: of the store after them.
+            changes: kind of the change, and the object's plain data; oldest first.
+            version: of the store after them.
         """
         for change, data in changes:
             made = from_dict(data)

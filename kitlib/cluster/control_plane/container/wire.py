@@ -42,8 +42,11 @@ class Request(msgspec.Struct, frozen=True):
     """What every request carries: its number and kind, and as far as the owner has followed.
 
     Attributes:
-        id, do: number and kind. at: seconds on the owner's clock.
-        since: version of the owner's copy of the store. known: nodes whose facts it has. journal: entries that it has.
+        id, do: number and kind.
+        at: seconds on the owner's clock.
+        since: version of the owner's copy of the store.
+        known: nodes whose facts it has.
+        journal: entries that it has.
     """
 
     id: int = 0

@@ -43,8 +43,10 @@ class Progress:
     """The counts of one sync.
 
     Attributes:
-        succeeded, failed: with the pods that finished since the last sync. active, terminating: pods.
-        completed, failed_indexes: of an indexed Job. counted: pods to release from tracking.
+        succeeded, failed: with the pods that finished since the last sync.
+        active, terminating: pods.
+        completed, failed_indexes: of an indexed Job.
+        counted: pods to release from tracking.
         fail_message: of a failed pod that ends the Job by its failure policy.
     """
 

@@ -74,7 +74,10 @@ def resource_replicas(
     """The replicas for a resource metric.
 
     Args:
-        current: replicas now. resource: "cpu" or "memory". pods: those that the target selects. usage: measured.
+        current: replicas now.
+        resource: "cpu" or "memory".
+        pods: those that the target selects.
+        usage: measured.
         utilization: target in percent of the requests; or average: target in milli-units per pod.
         container: only this one of every pod; "" = all.
 

@@ -46,7 +46,10 @@ class StatefulSetControl:
     """One sync of one StatefulSet.
 
     Attributes:
-        controller: in whose name. one: the StatefulSet. current, update: its revisions. pods: those it controls.
+        controller: in whose name.
+        one: the StatefulSet.
+        current, update: its revisions.
+        pods: those it controls.
     """
 
     controller: Controller

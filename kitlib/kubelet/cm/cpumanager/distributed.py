@@ -33,7 +33,9 @@ def take_by_topology_numa_distributed(
     """Processors for a request, distributed over NUMA nodes.
 
     Args:
-        topology: of the machine. available: what may be taken. needed: how many.
+        topology: of the machine.
+        available: what may be taken.
+        needed: how many.
         group: how many are handed out together: the threads of a core with `full-pcpus-only`, else 1.
         spread: single threads are taken socket by socket.
 

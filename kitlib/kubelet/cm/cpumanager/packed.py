@@ -22,10 +22,14 @@ class Accumulator:
     """Collects processors one group at a time.
 
     Args:
-        topology: of the machine. available: what may be taken. needed: how many are wanted.
+        topology: of the machine.
+        available: what may be taken.
+        needed: how many are wanted.
 
     Attributes:
-        free: what is left. taken: what was collected. needed: how many are still wanted.
+        free: what is left.
+        taken: what was collected.
+        needed: how many are still wanted.
     """
 
     def __init__(self, topology: CPUTopology, available: Iterable[int], needed: int) -> None:
@@ -118,8 +122,11 @@ def take_by_topology_numa_packed(
     """Processors for a request, packed.
 
     Args:
-        topology: of the machine. available: what may be taken. needed: how many.
-        spread: `distribute-cpus-across-cores`: no whole cores. by_cache: `prefer-align-cpus-by-uncorecache`.
+        topology: of the machine.
+        available: what may be taken.
+        needed: how many.
+        spread: `distribute-cpus-across-cores`: no whole cores.
+        by_cache: `prefer-align-cpus-by-uncorecache`.
 
     Raises:
         CPUManagerError: there are too few.

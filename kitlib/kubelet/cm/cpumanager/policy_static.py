@@ -43,7 +43,8 @@ class CPUState:
     """Who has which processors.
 
     Attributes:
-        default: the shared set. assignments: pod UID -> container -> its own set, or that of its pod's pool.
+        default: the shared set.
+        assignments: pod UID -> container -> its own set, or that of its pod's pool.
         pods: UID of a pod with resources of its own -> the set of all its containers.
     """
 
@@ -68,7 +69,8 @@ class StaticPolicy:
         state: from before a restart; None = nobody has anything.
 
     Attributes:
-        reserved, reserved_physical: without and with the other threads of their cores. state: who has what.
+        reserved, reserved_physical: without and with the other threads of their cores.
+        state: who has what.
 
     Raises:
         CPUManagerError: with the kubelet's words, for options, reservations or a state that cannot be.
@@ -226,7 +228,8 @@ class StaticPolicy:
         """Give a pod with resources of its own its processors, and its containers their parts of them.
 
         Args:
-            pod: at admission. nodes: NUMA nodes that the topology manager chose; None = any.
+            pod: at admission.
+            nodes: NUMA nodes that the topology manager chose; None = any.
 
         Raises:
             EmptyPodSharedPoolError, SMTAlignmentError, CPUManagerError: and nothing has changed.

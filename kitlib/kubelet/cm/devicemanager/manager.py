@@ -52,7 +52,9 @@ class DeviceManager:
     """Gives and takes back devices.
 
     Args:
-        plugins: what there is. nodes: the machine's NUMA nodes. release: whose feature gates hold.
+        plugins: what there is.
+        nodes: the machine's NUMA nodes.
+        release: whose feature gates hold.
 
     Attributes:
         held: (pod UID, container, resource) -> device ids.

@@ -46,7 +46,9 @@ class NUMANode:
     """A NUMA node's account.
 
     Attributes:
-        allocatable, free: resource -> bytes. users: how many blocks it serves. group: the nodes it serves them with.
+        allocatable, free: resource -> bytes.
+        users: how many blocks it serves.
+        group: the nodes it serves them with.
     """
 
     allocatable: dict[str, int]

@@ -34,7 +34,8 @@ class AdmissionProblem(KitError):
     """A pod that the kubelet refuses for good.
 
     Args:
-        reason: of the pod's status. message: likewise.
+        reason: of the pod's status.
+        message: likewise.
     """
 
     def __init__(self, reason: str, message: str) -> None:
@@ -74,8 +75,10 @@ class TopologyManager:
     """Admits pods by a policy.
 
     Args:
-        policy: "none", "best-effort", "restricted" or "single-numa-node". scope: "container" or "pod".
-        nodes: the machine's NUMA nodes. options: `--topology-manager-policy-options`.
+        policy: "none", "best-effort", "restricted" or "single-numa-node".
+        scope: "container" or "pod".
+        nodes: the machine's NUMA nodes.
+        options: `--topology-manager-policy-options`.
         distances: node -> its distances to all nodes, for `prefer-closest-numa-nodes`.
         providers: the resource managers, in the order in which they are asked.
         release: whose feature gates hold.
@@ -109,8 +112,8 @@ class TopologyManager:
             Container -> the hint that it was served by.
 
         Raises:
-            AdmissionProblem: the policy refuses; KitError: a manager cannot serve. What was allocated before stays:
-                the caller releases the pod.
+            AdmissionProblem: the policy refuses;
+            KitError: a manager cannot serve. What was allocated before stays: the caller releases the pod.
 
         Source: scope_container.go, scope_pod.go Admit; admitPolicyNone.
         """

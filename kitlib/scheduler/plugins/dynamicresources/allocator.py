@@ -39,8 +39,11 @@ class Allocator:
     """Serves claims that have no devices yet.
 
     Args:
-        claims: of one pod, in its order. inventory: what drivers publish. classes: name -> class.
-        allocated: what other claims have. release: whose features hold.
+        claims: of one pod, in its order.
+        inventory: what drivers publish.
+        classes: name -> class.
+        allocated: what other claims have.
+        release: whose features hold.
     """
 
     def __init__(

@@ -56,7 +56,8 @@ class State:
     """What a cycle knows about the pod's claims.
 
     Attributes:
-        book: where claims are looked up and written. claims: the pod's, in its order.
+        book: where claims are looked up and written.
+        claims: the pod's, in its order.
         allocator: for those without devices; None = all have some.
         elsewhere: claims whose devices some node does not reach, or the pod may not use there.
         found: node -> what the claims without devices would get there.

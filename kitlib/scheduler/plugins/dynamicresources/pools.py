@@ -36,7 +36,8 @@ class Allocated:
     """What is given away already.
 
     Attributes:
-        whole: devices that one claim has for itself. shares: device -> capacity -> billionths that claims consume.
+        whole: devices that one claim has for itself.
+        shares: device -> capacity -> billionths that claims consume.
     """
 
     whole: set[DeviceID] = field(default_factory=set)
@@ -110,7 +111,9 @@ class Pool:
     """A pool in its newest generation.
 
     Attributes:
-        driver, name: which. slices: all of the newest generation, by name. count: how many there should be.
+        driver, name: which.
+        slices: all of the newest generation, by name.
+        count: how many there should be.
     """
 
     driver: str

@@ -18,7 +18,8 @@ def configurations(
     """Each class's configuration once with the requests of the class, then the claim's own.
 
     Args:
-        claim: the claim. chosen: request -> name of what serves it (`name`, `name/subrequest`) and its class.
+        claim: the claim.
+        chosen: request -> name of what serves it (`name`, `name/subrequest`) and its class.
     """
     found: list[DeviceAllocationConfiguration] = []
     names = [request.name for request in claim.spec.devices.requests]
@@ -48,7 +49,8 @@ def node_selector_of(offers: Iterable[Offer], node: str) -> NodeSelector | None:
     """The nodes that reach all of these devices; None = every node.
 
     Args:
-        offers: the devices. node: for which they are allocated; some bind to it.
+        offers: the devices.
+        node: for which they are allocated; some bind to it.
     """
     term = NodeSelectorTerm()
     for offer in offers:

@@ -28,8 +28,11 @@ class Wanted:
     """A request, or one of its alternatives.
 
     Attributes:
-        claim: number of the claim. request: its name. sub: the alternative's name; "" = there are none.
-        asked: what it asks for. of_class: the class of its devices.
+        claim: number of the claim.
+        request: its name.
+        sub: the alternative's name; "" = there are none.
+        asked: what it asks for.
+        of_class: the class of its devices.
     """
 
     claim: int
@@ -68,9 +71,12 @@ class Search:
     """The search on one node.
 
     Attributes:
-        pools: that the node reaches. offers: the devices of those that are usable.
-        everything: request -> its devices. picks: chosen so far.
-        counters: pool -> (counter set, counter) -> billionths that the search has consumed. steps: devices tried.
+        pools: that the node reaches.
+        offers: the devices of those that are usable.
+        everything: request -> its devices.
+        picks: chosen so far.
+        counters: pool -> (counter set, counter) -> billionths that the search has consumed.
+        steps: devices tried.
     """
 
     pools: list[tuple[Pool, list[Offer]]]
