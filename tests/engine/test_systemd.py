@@ -72,10 +72,19 @@ def written(cgroup: Cgroup) -> dict[str, str]:
     return {file.name: file.value for file in cgroup.values() if file.written}
 
 
+SETS = ("AllowedCPUs", "AllowedMemoryNodes")
+
+
 def told(node: ContainerNode, cgroup: Cgroup) -> dict[str, Any]:
-    """What systemd holds of a cgroup, of the properties that were set."""
+    """What systemd holds of a cgroup, of the properties that were set; it fills a set of processors up with zeros."""
     shown = node.unit(cgroup.path)
-    return {one.name: shown[one.name] for one in unit_properties(written(cgroup), node.cgroupfs.version)}
+    found = {one.name: shown[one.name] for one in unit_properties(written(cgroup), node.cgroupfs.version)}
+    return {name: _without_zeros(value) if name in SETS else value for name, value in found.items()}
+
+
+def _without_zeros(mask: list[int]) -> list[int]:
+    """The bytes of a set of processors up to the last that is not zero."""
+    return mask[: max((i for i, byte in enumerate(mask) if byte), default=0) + 1]
 
 
 def wanted(node: ContainerNode, cgroup: Cgroup) -> dict[str, Any]:
