@@ -3,7 +3,14 @@
 They are for a machine with one processor whose clock counts instructions (`.ci/vm v2-clock`): there a host that has
 other things to do does not disturb what is measured. The table of every cgroup goes to the artifacts
 `scenarios-cpu-v1.md` (or v2) and `scenarios-cpu-pods-v1.md`, where pods have limits too (every fifth scenario). Which
-are run is set by KITLIB_SCENARIOS (memory, cpu): `40,10` unless told.
+are run is set by KITLIB_SCENARIOS (memory, cpu): `40,1000-1010` unless told, none of them one that the model's constants
+were fitted on.
+
+What was measured, on which the bounds stand: in 200 scenarios on each cgroup version the parts differed by 0.017 CPUs at
+most, and the throttled periods by at most 10% in 299 of 299 cgroups with a quota (298 in an earlier run, where five runs
+of the one left lay 50 to 96 points apart on the real kernel itself). Where pods have the sum of their containers' limits,
+197 (v2) and 196 (v1) of those in 40 scenarios were within 10%. In scenarios 1000 to 1009, on cgroup v2, the parts
+differed by 0.003 CPUs at most, none of 13 quotas differed, and the runs of one lay 36 to 100% apart on the real kernel.
 """
 
 from __future__ import annotations
@@ -178,6 +185,7 @@ def compared(scenario: Scenario, runs: list[Measured], modelled: Measured) -> li
 def test_processors_are_divided_alike(
     real: Real, artifacts: Path, title: str, make: Callable[[int, Version], Scenario], numbers: Sequence[int]
 ) -> None:
+    assert not set(numbers) & set(scenarios.FITTED), "the model was fitted on these"
     rows: list[Row] = []
     version, limited, again = real.fs.version, 0, 0
     for number in numbers:
@@ -195,7 +203,7 @@ def test_processors_are_divided_alike(
     # Where a pod has the sum of its containers, who of them is used up first hangs on nanoseconds, and on what each had
     # taken of its quota when it began: every run on the real kernel settles into another order of them.
     sums = make is scenarios.limited_pods
-    most, chance = (limited // 20, max(limited // 20, 2)) if sums else (0, max(limited // 50, 2))
+    most, chance = (limited // 20, max(limited // 20, 1)) if sums else (0, max(limited // 50, 1))
     spread = sum(row.verdict == "spread" for row in rows)
     text = (
         f"{len(numbers)} scenarios, {len(rows)} cgroups, {limited} of them with a quota: the largest difference is "

@@ -1,7 +1,7 @@
 """Generated scenarios on both kernels have the same victims of the OOM killer.
 
 The table of every scenario goes to the artifact `scenarios-memory-v1.md` (or v2). Which are run is set by
-KITLIB_SCENARIOS (memory, cpu): `40,10` unless told.
+KITLIB_SCENARIOS (memory, cpu): `40,1000-1010` unless told.
 """
 
 from __future__ import annotations
