@@ -9,19 +9,16 @@ monitorNodeHealth, nodeConditionToTaintKeyStatusMap).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from kitlib.api.core import Node, Taint
 from kitlib.api.meta import Condition
 from kitlib.api.serialize import deepcopy
 from kitlib.cluster.admission.apiserver import APIServer
-from kitlib.cluster.controllers.controller import Controller, Handler, Key
+from kitlib.cluster.controllers.controller import Controller, Handler, Key, Manager
 from kitlib.cluster.controllers.informers import Change
 from kitlib.cluster.events import record
 from kitlib.kubelet.loop.node_conditions import ready_condition, status_message
-
-if TYPE_CHECKING:
-    from kitlib.cluster.controllers.manager import ControllerManager
 
 NODE_MONITOR_PERIOD = 5.0
 """Seconds between two looks at a node's health."""
@@ -45,7 +42,7 @@ class NodeLifecycleController(Controller):
 
     name: ClassVar[str] = "node-controller"
 
-    def __init__(self, manager: ControllerManager) -> None:
+    def __init__(self, manager: Manager) -> None:
         super().__init__(manager)
         self._recovered: dict[Key, float] = {}
 
