@@ -15,7 +15,7 @@ from kitlib.api.errors import KitError
 from kitlib.scheduler.framework.events import Registered
 from kitlib.scheduler.framework.filtering import filters
 from kitlib.scheduler.framework.plugin import Context, FailedCycle, Plugin
-from kitlib.scheduler.framework.pod_info import PodInfo
+from kitlib.scheduler.framework.pod_info import Amounts, PodInfo
 from kitlib.scheduler.framework.post_filter import Candidate, PostFilterResult
 from kitlib.scheduler.framework.preemption import (
     filter_pods_with_pdb_violation,
@@ -24,7 +24,7 @@ from kitlib.scheduler.framework.preemption import (
     preempt,
 )
 from kitlib.scheduler.framework.status import Code, Status
-from kitlib.scheduler.plugins.node_resources_fit import TOO_MANY_PODS
+from kitlib.scheduler.plugins.node_resources_fit import TOO_MANY_PODS, NodeResourcesFit
 
 MIN_PERCENTAGE, MIN_ABSOLUTE = 10, 100
 
@@ -56,14 +56,15 @@ class DefaultPreemption(Plugin):
     def post_filter(self, cycle: FailedCycle, info: PodInfo, context: Context) -> PostFilterResult:
         """Source: DefaultPreemption.PostFilter."""
         enough = self.calculate_num_candidates(len(context.snapshot))
-        if cycle.nominated or not only_requests_matter(cycle):
+        wanted = requests_that_matter(cycle)
+        if cycle.nominated or wanted is None:
             return preempt(cycle, info, context, enough)
-        known = context.snapshot.remembered(("victims", info.signature, info.priority))
+        known = context.snapshot.remembered(("victims", tuple(wanted.items()), info.priority))
 
         def select(row: int) -> Candidate | Status:
             found: Candidate | Status | None = known.get(row)
             if found is None:
-                found = known[row] = victims_by_requests(info, context, row)
+                found = known[row] = victims_by_requests(info, wanted, context, row)
             return found
 
         return preempt(cycle, info, context, enough, select)
@@ -73,15 +74,27 @@ class DefaultPreemption(Plugin):
         return min(max(size * self.percentage // 100, self.absolute), size)
 
 
-def only_requests_matter(cycle: FailedCycle) -> bool:
-    """Whether no Filter plugin looks at other pods but for their requests: then victims follow from sums."""
-    if cycle.filters.prefilter_node_names is not None:
-        return False
-    return all(plugin.depends_on in ("node", "requests") for plugin in filters(cycle.handle, cycle.filters))
+def requests_that_matter(cycle: FailedCycle) -> Amounts | None:
+    """What NodeResourcesFit compares with the nodes, if no other plugin looks at more than the Node object.
+
+    Then victims follow from sums of requests; None = they do not.
+    """
+    asked = list(filters(cycle.handle, cycle.filters))
+    alone = all(one.depends_on == "node" or one.name == NodeResourcesFit.name for one in asked)
+    state = cycle.filters.states.get(NodeResourcesFit.name)
+    if not alone or cycle.filters.prefilter_node_names is not None or not isinstance(state, dict):
+        return None
+    return state if any(one.name == NodeResourcesFit.name for one in asked) else None
 
 
-def victims_by_requests(info: PodInfo, context: Context, row: int) -> Candidate | Status:
+def victims_by_requests(info: PodInfo, wanted: Amounts, context: Context, row: int) -> Candidate | Status:
     """The victims on a node where only resources can be short: as `select_victims_on_node` finds them, from sums.
+
+    Args:
+        info: the pod.
+        wanted: its requests, as NodeResourcesFit compares them.
+        context: the cluster.
+        row: the node.
 
     Source: SelectVictimsOnNode.
     """
@@ -90,7 +103,6 @@ def victims_by_requests(info: PodInfo, context: Context, row: int) -> Candidate 
     if not lower:
         reason = context.release.text("no_victims").format(node=table.names[row], pod=info.pod.name)
         return Status(Code.UnschedulableAndUnresolvable, (reason,))
-    wanted = {name: amount for name, amount in info.requests.items() if amount > 0}
     left = {
         name: int(table.column(name, table.allocatable)[row] - table.column(name, table.requested)[row]) - amount
         for name, amount in wanted.items()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,7 +19,8 @@ from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.post_filter import Candidate
 from kitlib.scheduler.framework.preemption import select_victims_on_node
 from kitlib.scheduler.framework.status import Code, Status
-from kitlib.scheduler.plugins.default_preemption import only_requests_matter, victims_by_requests
+from kitlib.scheduler.plugins.default_preemption import requests_that_matter, victims_by_requests
+from kitlib.scheduler.profile import Profile
 from kitlib.scheduler.scheduler import Scheduler
 from kitlib.study.scenario import node_of, pod_of
 
@@ -83,12 +85,13 @@ def test_sums_of_requests_give_the_victims_that_trying_gives(
     scheduler = Scheduler(nodes, pods, release=release, budgets=[budget(allowed)])
     info = PodInfo(pod_of({"name": "new", "cpu": f"{cpu}m", "priority": priority}), Release(release))
     outcome = find_nodes_that_pass_filters(scheduler.profile, info, scheduler.context)
-    assert only_requests_matter(FailedCycle(scheduler.profile, outcome, {}))
+    wanted = requests_that_matter(FailedCycle(scheduler.profile, outcome, {}))
+    assert wanted is not None
     before = {name: column.tolist() for name, column in scheduler.snapshot.requested.items()}
     promising = [row for row in range(len(nodes)) if outcome.codes[row] == Code.Unschedulable]
     for row in promising:
         plain = select_victims_on_node(scheduler.profile, info, scheduler.context, row, outcome)
-        assert found(victims_by_requests(info, scheduler.context, row)) == found(plain)
+        assert found(victims_by_requests(info, wanted, scheduler.context, row)) == found(plain)
     assert {name: column.tolist() for name, column in scheduler.snapshot.requested.items()} == before
 
 
@@ -98,4 +101,23 @@ def test_a_pod_with_host_ports_takes_the_plain_way() -> None:
     scheduler = Scheduler([node_of({"name": "n"})])
     info = PodInfo(pod)
     outcome = find_nodes_that_pass_filters(scheduler.profile, info, scheduler.context)
-    assert not only_requests_matter(FailedCycle(scheduler.profile, outcome, {}))
+    assert requests_that_matter(FailedCycle(scheduler.profile, outcome, {})) is None
+
+
+@pytest.mark.parametrize(
+    ("data", "matters"),
+    [
+        ({"plugins": {"filter": {"disabled": [{"name": "NodeResourcesFit"}]}}}, None),
+        (
+            {"pluginConfig": [{"name": "NodeResourcesFit", "args": {"ignoredResources": ["a.io/gpu"]}}]},
+            {"cpu": 1000},
+        ),
+        ({}, {"cpu": 1000, "a.io/gpu": 1}),
+    ],
+    ids=["without NodeResourcesFit sums say nothing", "ignored resources do not matter", "all requests matter"],
+)
+def test_what_matters_is_what_node_resources_fit_compares(data: dict[str, Any], matters: Any) -> None:
+    scheduler = Scheduler([node_of({"name": "n"})], profile=Profile.from_configuration(data))
+    info = PodInfo(pod_of({"name": "p", "requests": {"cpu": "1", "a.io/gpu": "1"}}))
+    outcome = find_nodes_that_pass_filters(scheduler.profile, info, scheduler.context)
+    assert requests_that_matter(FailedCycle(scheduler.profile, outcome, {})) == matters
