@@ -232,13 +232,12 @@ def container(
     milli = request.milli_value() if request is not None else 0
     memory = declared.resources.requests.get("memory")
     asked = memory.value() if memory is not None else 0
-    protected_min, protected_low = (_protected(resources, file, asked) for file in ("memory.min", "memory.low"))
     if resources.cpu_quota > 0 and limit is not None:
         arithmetic = partial(formula.quota, limit.milli_value(), resources.cpu_period, version)
         quota = Reason("limited to {0} of CPU", limit, source=_QUOTA, formula=arithmetic)
     else:
         quota = Reason("no limit of CPU: the period is written all the same", source=source)
-    return {
+    made = {
         "cpu": Reason(
             "requests {0} of CPU",
             request if request is not None else "nothing",
@@ -259,6 +258,15 @@ def container(
             formula=partial(formula.given, "memory_and_swap", resources.memory_limit),
         ),
         "cpuset": Reason(_CPUS[cpus][0], source=f"kubelet cpumanager {_CPUS[cpus][1]}"),
+    }
+    return {**made, **_of_unified(declared, resources, context, asked)} if resources.unified else made
+
+
+def _of_unified(declared: Container, resources: LinuxContainerResources, context: ContainerContext, asked: int) -> Why:
+    """Of the files of cgroup v2 that MemoryQoS, swap and the OOM killer's setting write."""
+    source = "kubelet kuberuntime calculateLinuxResources"
+    protected_min, protected_low = (_protected(resources, file, asked) for file in ("memory.min", "memory.low"))
+    return {
         "memory.high": Reason(
             "request + throttling factor × (limit − request), in whole pages",
             source="KEP-2570",
