@@ -40,6 +40,7 @@ from kitlib.api import (
 from kitlib.api.errors import ManifestError
 from kitlib.api.meta import KubeObject, KubeStruct
 from kitlib.api.resource import FORMAT_WRONG, Quantity, QuantityError
+from kitlib.api.yaml_reader import yaml_documents
 
 T = TypeVar("T", bound=KubeObject)
 StructT = TypeVar("StructT", bound=KubeStruct)
@@ -137,7 +138,7 @@ def _documents(text: str | bytes, file: str) -> Iterator[Any]:
             yield document
             return
     quickly = serialize_fast.documents(text)
-    yield from boundary.yaml_documents(text, file) if quickly is None else quickly
+    yield from yaml_documents(text, file) if quickly is None else quickly
 
 
 def _expand(document: Any, file: str, number: int) -> Iterator[Any]:

@@ -21,7 +21,7 @@ _DOUBTFUL = re.compile(
     + _VALUE
     + rb"(?:[&*!%@`]"  # anchors, aliases, tags
     + rb"|(?:[yYnN]|[yY][eE][sS]|[nN][oO]|[oO][nN]|[oO][fF][fF]|~|N(?:ull|ULL)|T(?:rue|RUE)|F(?:alse|ALSE))[ \t\r]*$"
-    + rb"|[-+]?\.(?:inf|Inf|INF|nan|NaN|NAN)[ \t\r]*$"
+    + rb"|[-+]?\.?(?i:inf|infinity|nan)[ \t\r]*$"
     # whatever looks like a number, but is neither a plain one nor an IPv4 address
     + rb"|(?!(?:-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?|(?:[0-9]{1,3}\.){3}[0-9]{1,3})[ \t\r]*$)"
     + rb"(?:[-+.]?[0-9][0-9_.:eE+\-]*|[-+]?0[xob][0-9a-fA-F_]*)[ \t\r]*$)"

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kitlib.api import serialize_fast
-from kitlib.api.boundary import yaml_documents
+from kitlib.api.yaml_reader import yaml_documents
 
 pytest.importorskip("ryml")
 

@@ -9,10 +9,10 @@ import pytest
 import yaml
 
 from kitlib.api import cel
-from kitlib.api.boundary import yaml_documents
 from kitlib.api.errors import KitError
 from kitlib.api.release import Release
 from kitlib.api.resource import Quantity
+from kitlib.api.yaml_reader import yaml_documents
 from kitlib.cluster import Cluster
 from kitlib.cluster.admission.manifests import read
 from kitlib.cluster.control_plane.scheduling import profiles

@@ -12,10 +12,8 @@ from __future__ import annotations
 
 import os
 import signal
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -34,6 +32,7 @@ from kitlib.node.common.workload import WorkloadError
 from kitlib.node.real import mounts, not_granted, oci, spawn
 from kitlib.node.real.cgroupfs import RealCgroupFS
 from kitlib.node.real.oom_counts import OomCounts
+from kitlib.node.real.running import Running
 from kitlib.node.real.state_files import read, remove
 
 if TYPE_CHECKING:
@@ -47,33 +46,6 @@ TIMEOUT = 120.0
 """Seconds that the runtime has for one request. Source: KubeletConfiguration runtimeRequestTimeout."""
 _RATE_WINDOW = 0.1
 """Seconds: the shortest time over which a rate of CPU use is computed."""
-
-
-@dataclass
-class Running:
-    """A container that was started.
-
-    Attributes:
-        id: its own.
-        cgroup: path.
-        pid: of its first process.
-        kill_at: seconds, when it is killed; inf = it was not asked to end.
-        ours: the kubelet asked it to end, so its end is not reported.
-        output: the read end of its output, or -1.
-    """
-
-    id: str
-    cgroup: str
-    pid: int
-    name: str = ""
-    kill_at: float = float("inf")
-    ours: bool = False
-    output: int = -1
-    score: int = 0
-    sampled: tuple[float, float] = (0.0, 0.0)
-    rate: float = 0.0
-    log: deque[bytes] = field(default_factory=deque)
-    kept: int = 0
 
 
 class CrunRuntime:

@@ -1,0 +1,33 @@
+"""What the runtime of a real node remembers of a container that it started."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Running:
+    """A container that was started.
+
+    Attributes:
+        id: its own.
+        cgroup: path.
+        pid: of its first process.
+        kill_at: seconds, when it is killed; inf = it was not asked to end.
+        ours: the kubelet asked it to end, so its end is not reported.
+        output: the read end of its output, or -1.
+    """
+
+    id: str
+    cgroup: str
+    pid: int
+    name: str = ""
+    kill_at: float = float("inf")
+    ours: bool = False
+    output: int = -1
+    score: int = 0
+    sampled: tuple[float, float] = (0.0, 0.0)
+    rate: float = 0.0
+    log: deque[bytes] = field(default_factory=deque)
+    kept: int = 0
