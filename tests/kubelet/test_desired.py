@@ -175,3 +175,12 @@ def test_an_ended_pod_has_no_cgroup():
     pod: Pod = set_defaults(load(POD)[0])
     pod.status.phase = "Succeeded"
     assert not desired_tree(node(""), [pod]).of_pod("u-1")
+
+
+@pytest.mark.parametrize(
+    ("processors", "expected"), [("", "0-3"), ("1,3", "1,3"), (None, "")], ids=["declared", "real", "no controller"]
+)
+def test_kubepods_has_the_processors_of_the_node_and_none_without_a_cpuset_controller(processors, expected):
+    node = NodeConfig(machine=MachineInfo.declare(4, "8Gi"), processors=processors)
+    kubepods = desired_tree(node, [], version=2)["/kubepods"]
+    assert (kubepods["cpuset.cpus"].value if "cpuset.cpus" in kubepods else "") == expected

@@ -139,7 +139,7 @@ class Desired:
         Source: kubelet containerManagerImpl.getCgroupConfig.
         """
         config = resource_config_for_list(resources, compressible_only=compressible)
-        if self.settings.cpu_manager_policy != "none":
+        if self.settings.cpu_manager_policy != "none" or self.node.processors is None:
             return config
         processors = self.node.processors or format_cpus(cpu.id for cpu in self.node.machine.cpus)
         return replace(config, cpuset=processors)

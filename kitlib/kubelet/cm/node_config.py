@@ -35,6 +35,7 @@ class NodeConfig:
         swap_controller: whether the kubelet finds the file that limits swap; None = as on a machine whose kubelet
             stands in the root cgroup with the cgroupfs driver, in a service of systemd with the systemd driver.
         processors: that the node really has, a list; "" = those of the machine. A node in a container has the host's.
+            None = it has no cpuset controller.
     """
 
     machine: MachineInfo
@@ -45,7 +46,7 @@ class NodeConfig:
     resources: Mapping[str, int] = field(default_factory=dict)
     devices: tuple[DevicePlugin, ...] = ()
     swap_controller: bool | None = None
-    processors: str = ""
+    processors: str | None = ""
 
     @property
     def offered(self) -> dict[str, int]:

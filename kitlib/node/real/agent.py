@@ -222,8 +222,9 @@ class Agent:
         if self._kubelet is not None:
             raise KitError("this node has been started already")
         wanted = protocol.config_from_data(config)
-        wanted = replace(wanted, processors=format_cpus(os.sched_getaffinity(0)))
         cgroups, systemd, version_of_systemd = RealCgroupFS(), None, ""
+        has_cpuset = "cpuset" in cgroups.controllers
+        wanted = replace(wanted, processors=format_cpus(os.sched_getaffinity(0)) if has_cpuset else None)
         if wanted.settings.cgroup_driver == "systemd":
             from kitlib.node.real.systemd import Systemd, SystemdCgroupFS  # other nodes do without sockets
 
