@@ -4,7 +4,6 @@ The aim is a ratio to a reference measured in the same run, so a busy machine ch
 takes at most so many times as long as a fixed piece of numpy work (a thousand nodes, twenty columns).
 """
 
-import statistics
 import time
 
 import numpy as np
@@ -20,11 +19,11 @@ AIMS = {"basic": (0.4, 5), "spread": (0.8, 10), "antiaffinity": (0.8, 10), "pree
 def reference() -> float:
     """Seconds of a fixed piece of numpy work of the size of one scheduling cycle."""
     table = np.arange(NODES * 20, dtype=np.int64).reshape(20, NODES)
-    began = time.perf_counter()
+    began = time.process_time()
     for _ in range(20):
         for column in table:
             np.where(column % 7 < 3, column, 0).sum()
-    return (time.perf_counter() - began) / 20
+    return (time.process_time() - began) / 20
 
 
 @pytest.mark.parametrize("workload", bench.WORKLOADS)
@@ -33,11 +32,11 @@ def test_a_hundred_pods_on_a_thousand_nodes(benchmark, workload):
 
     def once():
         references.append(reference())
-        figures = bench.run([workload], [NODES], runs=1, pods=PODS)
+        figures = bench.run([workload], [NODES], runs=1, pods=PODS, clock=time.process_time)
         taken.append(1 / figures[0].pods_per_second)
 
-    benchmark.pedantic(once, rounds=3, warmup_rounds=1)
-    ratio = statistics.median(taken) / statistics.median(references)
-    print(f"\n{workload}: {statistics.median(taken) * 1000:.2f} ms a pod, {ratio:.2f} times the reference")
+    benchmark.pedantic(once, rounds=6, warmup_rounds=1)
+    ratio = min(taken) / min(references)  # of processor time: other work on the machine only ever adds to it
+    print(f"\n{workload}: {min(taken) * 1000:.2f} ms a pod, {ratio:.2f} times the reference")
     least, most = AIMS[workload]
     assert least < ratio < most
