@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Protocol
 from kitlib.api.errors import Conflict, KitError
 from kitlib.api.meta import KubeObject
 from kitlib.cluster.admission.apiserver import APIServer
-from kitlib.cluster.controllers.informers import Change, Informers
+from kitlib.cluster.controllers.informers import Change, Informers, controller_of
 from kitlib.cluster.controllers.workqueue import WorkQueue
 from kitlib.cluster.events import record
 
@@ -103,6 +103,13 @@ class Controller(ABC):
     def enqueue(self, obj: KubeObject) -> None:
         """Process this object."""
         self.queue.add(key_of(obj))
+
+    def enqueue_controllers(self, change: Change, kind: str) -> None:
+        """Process the object of a kind that controls the changed one, and the one that did so before."""
+        for obj in (change.old, change.new):
+            reference = controller_of(obj) if obj is not None else None
+            if reference is not None and reference.kind == kind:
+                self.queue.add((change.new.namespace, reference.name))
 
     def event(self, about: KubeObject, kind: str, reason: str, message: str) -> None:
         """Write an event in the controller's name."""

@@ -61,10 +61,7 @@ class CronJobController(Controller):
             self.enqueue(change.new)
 
     def _on_job(self, change: Change) -> None:
-        for job in (change.old, change.new):
-            reference = controller_of(job) if job is not None else None
-            if reference is not None and reference.kind == "CronJob":
-                self.queue.add((change.new.namespace, reference.name))
+        self.enqueue_controllers(change, "CronJob")
 
     def sync(self, key: Key) -> None:
         """Source: sync, syncCronJob."""

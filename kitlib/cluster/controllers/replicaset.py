@@ -54,10 +54,7 @@ class ReplicaSetController(Controller):
     def _on_pod(self, change: Change) -> None:
         """Source: addPod, updatePod, deletePod."""
         old, new = change.old, change.new
-        for pod in (old, new):
-            reference = controller_of(pod) if pod is not None else None
-            if reference is not None and reference.kind == self.kind.__name__:
-                self.queue.add((new.namespace, reference.name))
+        self.enqueue_controllers(change, self.kind.__name__)
         if change.type == "DELETED" or controller_of(new) is not None:
             return
         if old is None or old.metadata.labels != new.metadata.labels or controller_of(old) is not None:

@@ -54,10 +54,7 @@ class DaemonSetController(Controller):
 
     def _on_pod(self, change: Change) -> None:
         """Source: addPod, updatePod, deletePod."""
-        for pod in (change.old, change.new):
-            reference = controller_of(pod) if pod is not None else None
-            if reference is not None and reference.kind == "DaemonSet":
-                self.queue.add((change.new.namespace, reference.name))
+        self.enqueue_controllers(change, "DaemonSet")
         if change.type != "DELETED" and controller_of(change.new) is None:
             for owner in self.informers.of_namespace("DaemonSet", change.new.namespace):
                 if selector_of(owner).matches(change.new.metadata.labels):

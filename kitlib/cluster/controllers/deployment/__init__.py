@@ -48,10 +48,7 @@ class DeploymentController(Controller):
 
     def _on_set(self, change: Change) -> None:
         """Source: addReplicaSet, updateReplicaSet, deleteReplicaSet."""
-        for one in (change.old, change.new):
-            reference = controller_of(one) if one is not None else None
-            if reference is not None and reference.kind == "Deployment":
-                self.queue.add((change.new.namespace, reference.name))
+        self.enqueue_controllers(change, "Deployment")
         if change.type != "DELETED" and controller_of(change.new) is None:
             for deployment in self.informers.of_namespace("Deployment", change.new.namespace):
                 if selector_of(deployment).matches(change.new.metadata.labels):

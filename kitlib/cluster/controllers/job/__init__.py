@@ -51,10 +51,7 @@ class JobController(Controller):
 
     def _on_pod(self, change: Change) -> None:
         """Source: addPod, updatePod, deletePod; a tracked pod whose Job is gone is released."""
-        for pod in (change.old, change.new):
-            reference = controller_of(pod) if pod is not None else None
-            if reference is not None and reference.kind == "Job":
-                self.queue.add((change.new.namespace, reference.name))
+        self.enqueue_controllers(change, "Job")
         pod = change.new
         if change.type != "DELETED" and FINALIZER in pod.metadata.finalizers:
             reference = controller_of(pod)
