@@ -126,8 +126,8 @@ class Prediction:
         """The question with radio buttons or a number field; a group that screen readers call by the question."""
         import ipywidgets as ipw
 
-        from kitlib.widgets.accessibility import Access
-        from kitlib.widgets.field import Field
+        from kitlib.widgets._parts.accessibility import Access
+        from kitlib.widgets._parts.field import Field
 
         field = None
         if self.choices is not None:

@@ -3,7 +3,7 @@
     from kitlib.widgets import PodBuilder
     PodBuilder()
 
-Each is made of controls, a picture, one sentence and the table behind it; see `kitlib.widgets.base`.
+Each is made of controls, a picture, one sentence and the table behind it; see `kitlib.widgets._parts.base`.
 """
 
 from __future__ import annotations

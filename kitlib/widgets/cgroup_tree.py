@@ -16,9 +16,9 @@ from kitlib.charts.cgroup_matrix import cgroup_matrix
 from kitlib.cluster.nodes.metrics import name_of
 from kitlib.kubelet.cm.cgroup_tree import CgroupTree
 from kitlib.views.cgroup_tree import Row, TreeView
-from kitlib.widgets.base import Field, KitWidget, Ticker, labelled
-from kitlib.widgets.nodes import Passing, node_of
-from kitlib.widgets.tree_picture import TreePicture
+from kitlib.widgets._parts.base import Field, KitWidget, Ticker, labelled
+from kitlib.widgets._parts.nodes import Passing, node_of
+from kitlib.widgets._parts.tree_picture import TreePicture
 
 EVERYTHING = "everything"
 

@@ -17,9 +17,9 @@ from kitlib.charts.base import Chart
 from kitlib.charts.usage import usage_chart
 from kitlib.cluster.nodes.metrics import METRICS, Meter
 from kitlib.kubelet.cm.cgroup_tree import Cgroup
-from kitlib.widgets.base import KitWidget, labelled
-from kitlib.widgets.live_picture import LivePicture
-from kitlib.widgets.nodes import Passing, node_of
+from kitlib.widgets._parts.base import KitWidget, labelled
+from kitlib.widgets._parts.live_picture import LivePicture
+from kitlib.widgets._parts.nodes import Passing, node_of
 
 _TITLES = {"memory": "Memory", "cpu": "CPU", "throttled": "Throttled CFS periods"}
 

@@ -19,8 +19,8 @@ from kitlib.cluster.nodes.metrics import name_of
 from kitlib.kubelet.cm.cpumanager.checkpoint import load_state
 from kitlib.kubelet.cm.resource_managers import ResourceManagers
 from kitlib.kubelet.util.cpuset import parse_cpus
-from kitlib.widgets.base import Field, KitWidget, labelled
-from kitlib.widgets.nodes import node_of
+from kitlib.widgets._parts.base import Field, KitWidget, labelled
+from kitlib.widgets._parts.nodes import node_of
 
 FLAGS = ("--cpu-manager-policy=static", "--kube-reserved=cpu=1")
 

@@ -19,9 +19,9 @@ from kitlib.charts.eviction_gauge import eviction_gauge
 from kitlib.cluster import Cluster
 from kitlib.cluster.nodes.eviction_status import eviction_order, threshold_rows
 from kitlib.node.simulated.commands import workload_of
-from kitlib.widgets.base import KitWidget, Ticker, labelled
-from kitlib.widgets.container_row import AmountField
-from kitlib.widgets.nodes import Passing, node_of
+from kitlib.widgets._parts.base import KitWidget, Ticker, labelled
+from kitlib.widgets._parts.container_row import AmountField
+from kitlib.widgets._parts.nodes import Passing, node_of
 
 
 class EvictionGauge(KitWidget):

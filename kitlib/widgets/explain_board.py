@@ -25,8 +25,8 @@ from kitlib.charts.scheduler_board import filter_board
 from kitlib.scheduler.decision import Decision
 from kitlib.views.board import HELP, decision_board
 from kitlib.views.decision import shown_nodes
-from kitlib.widgets.base import KitWidget, labelled
-from kitlib.widgets.grid import Grid
+from kitlib.widgets._parts.base import KitWidget, labelled
+from kitlib.widgets._parts.grid import Grid
 
 COMMAND = "kubectl get nodes,pods,ns,svc,rs,sts,pdb,pc,pvc,pv,sc,csinodes -A -o yaml"
 

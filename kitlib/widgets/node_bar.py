@@ -25,8 +25,8 @@ from kitlib.kubelet.cm.node_allocatable import (
 )
 from kitlib.kubelet.config.machine import MachineInfo
 from kitlib.views.units import size
-from kitlib.widgets.base import Field, KitWidget
-from kitlib.widgets.nodes import node_of
+from kitlib.widgets._parts.base import Field, KitWidget
+from kitlib.widgets._parts.nodes import node_of
 
 _AMOUNTS = ("cpu", "memory")
 MAX_PODS = 110

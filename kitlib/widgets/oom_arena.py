@@ -19,9 +19,9 @@ from kitlib.charts.oom_ranking import oom_ranking
 from kitlib.cluster import Cluster
 from kitlib.cluster.nodes.metrics import lines_after, name_of_path
 from kitlib.kubelet.qos.qos_class import QOS_CLASSES
-from kitlib.widgets.base import KitWidget, labelled
-from kitlib.widgets.container_row import AmountField
-from kitlib.widgets.nodes import Passing, node_of
+from kitlib.widgets._parts.base import KitWidget, labelled
+from kitlib.widgets._parts.container_row import AmountField
+from kitlib.widgets._parts.nodes import Passing, node_of
 
 LABEL = "kitlib.dev/arena"
 _PLACES = {"requests": "resources.requests", "uses": "kitlib.dev/workload.app"}

@@ -22,8 +22,8 @@ from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.config.machine import MachineInfo
 from kitlib.kubelet.qos.policy import get_container_oom_score_adjust
 from kitlib.kubelet.qos.qos_class import get_pod_qos
-from kitlib.widgets.base import KitWidget, labelled
-from kitlib.widgets.pod_form import PodForm
+from kitlib.widgets._parts.base import KitWidget, labelled
+from kitlib.widgets._parts.pod_form import PodForm
 
 MACHINE = MachineInfo.declare(4, "8Gi")
 

@@ -27,9 +27,9 @@ from kitlib.study.replay import Frame, Replay
 from kitlib.study.scenario import Scenario
 from kitlib.views.board import candidate_rows
 from kitlib.views.log import log_html
-from kitlib.widgets.base import Field, KitWidget, labelled
-from kitlib.widgets.grid import Grid
-from kitlib.widgets.scenarios import scenario_of
+from kitlib.widgets._parts.base import Field, KitWidget, labelled
+from kitlib.widgets._parts.grid import Grid
+from kitlib.widgets._parts.scenarios import scenario_of
 
 HELP = "One row a node, one cell a pod, the most important first. Struck through: must leave. Dashed: promised."
 

@@ -22,9 +22,9 @@ from kitlib.charts.queues import queue_chart
 from kitlib.study.replay import QUEUES, Replay
 from kitlib.study.scenario import Scenario, node_of, pod_of
 from kitlib.views.log import log_html
-from kitlib.widgets.base import Field, KitWidget, labelled
-from kitlib.widgets.grid import Grid
-from kitlib.widgets.scenarios import scenario_of
+from kitlib.widgets._parts.base import Field, KitWidget, labelled
+from kitlib.widgets._parts.grid import Grid
+from kitlib.widgets._parts.scenarios import scenario_of
 
 _START: dict[str, Any] = {
     "nodes": [{"name": "node-1", "cpu": 2}, {"name": "node-2", "cpu": 2}],

@@ -17,8 +17,8 @@ from kitlib.charts.releases import release_board
 from kitlib.study.compare import Difference, compare, describe
 from kitlib.study.scenario import Scenario
 from kitlib.views.board import outcome_of
-from kitlib.widgets.base import KitWidget, labelled
-from kitlib.widgets.scenarios import ScenarioPicker
+from kitlib.widgets._parts.base import KitWidget, labelled
+from kitlib.widgets._parts.scenarios import ScenarioPicker
 
 
 class ReleaseDifference(KitWidget):

@@ -19,8 +19,8 @@ from kitlib.scheduler.decision import Decision
 from kitlib.study.compare import compare, fate
 from kitlib.study.scenario import Scenario
 from kitlib.views.board import outcome_of
-from kitlib.widgets.base import KitWidget, labelled
-from kitlib.widgets.scenarios import ScenarioPicker
+from kitlib.widgets._parts.base import KitWidget, labelled
+from kitlib.widgets._parts.scenarios import ScenarioPicker
 
 
 class ReleaseSwitch(KitWidget):

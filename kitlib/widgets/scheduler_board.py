@@ -22,9 +22,9 @@ from kitlib.study.scenario import Scenario
 from kitlib.study.stepper import Stepper
 from kitlib.views.board import HELP, candidate_rows, decision_board
 from kitlib.views.decision import decision_html, shown_nodes
-from kitlib.widgets.base import KitWidget, PlotPicture, labelled
-from kitlib.widgets.grid import Act, Grid
-from kitlib.widgets.scenarios import ScenarioPicker
+from kitlib.widgets._parts.base import KitWidget, PlotPicture, labelled
+from kitlib.widgets._parts.grid import Act, Grid
+from kitlib.widgets._parts.scenarios import ScenarioPicker
 
 
 class SchedulerBoard(KitWidget):

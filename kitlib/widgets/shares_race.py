@@ -21,9 +21,9 @@ from kitlib.cluster import Cluster
 from kitlib.cluster.nodes.metrics import Meter
 from kitlib.kubelet.cm.cgroup_tree import Cgroup
 from kitlib.kubelet.loop.resize import PENDING
-from kitlib.widgets.base import KitWidget
-from kitlib.widgets.container_row import AmountField
-from kitlib.widgets.nodes import Passing, node_of
+from kitlib.widgets._parts.base import KitWidget
+from kitlib.widgets._parts.container_row import AmountField
+from kitlib.widgets._parts.nodes import Passing, node_of
 
 _REQUESTS = ("1", "500m", "250m")
 

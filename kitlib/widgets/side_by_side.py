@@ -10,9 +10,9 @@ from kitlib.charts.base import Chart
 from kitlib.charts.comparison import comparison_chart
 from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.qos.qos_class import get_pod_qos
-from kitlib.widgets.base import KitWidget, labelled
+from kitlib.widgets._parts.base import KitWidget, labelled
+from kitlib.widgets._parts.pod_form import EXAMPLE, PodForm
 from kitlib.widgets.pod_builder import MACHINE, pod_files_chart
-from kitlib.widgets.pod_form import EXAMPLE, PodForm
 
 _OTHER = EXAMPLE.replace("name: web", "name: db").replace("cpu: 250m", 'cpu: "1"').replace("128Mi", "256Mi")
 

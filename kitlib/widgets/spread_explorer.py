@@ -19,9 +19,9 @@ from kitlib.scheduler.decision import Decision
 from kitlib.scheduler.plugins.pod_topology_spread import HOSTNAME, ZONE
 from kitlib.study.scenario import Scenario
 from kitlib.study.spread_stage import History, Spread
-from kitlib.widgets.base import KitWidget, labelled
-from kitlib.widgets.grid import Act, Grid
-from kitlib.widgets.scenarios import scenario_of
+from kitlib.widgets._parts.base import KitWidget, labelled
+from kitlib.widgets._parts.grid import Act, Grid
+from kitlib.widgets._parts.scenarios import scenario_of
 
 HELP = (
     "Arrow keys walk; + or Enter adds a pod, - removes one, m or dragging moves one; x excludes the node by node "

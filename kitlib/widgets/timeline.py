@@ -10,8 +10,8 @@ from kitlib.api.errors import KitError
 from kitlib.charts.base import Chart
 from kitlib.charts.timeline import timeline_chart
 from kitlib.cluster.chronicle import SOURCES, Chronicle
-from kitlib.widgets.base import KitWidget, Ticker, labelled
-from kitlib.widgets.nodes import Passing, node_of
+from kitlib.widgets._parts.base import KitWidget, Ticker, labelled
+from kitlib.widgets._parts.nodes import Passing, node_of
 
 _WORDS = {
     "event": "Kubernetes events",

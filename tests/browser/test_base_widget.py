@@ -3,7 +3,7 @@
 CODE = """
 import ipywidgets as ipw
 from kitlib.charts import spread_map
-from kitlib.widgets.base import KitWidget, labelled
+from kitlib.widgets._parts.base import KitWidget, labelled
 
 class Probe(KitWidget):
     title = "probe"

@@ -11,7 +11,7 @@ import pytest
 import kitlib.widgets
 from kitlib.api.errors import KitError
 from kitlib.charts import spread_map
-from kitlib.widgets.base import Field, KitWidget, PlotPicture, Ticker, labelled
+from kitlib.widgets._parts.base import Field, KitWidget, PlotPicture, Ticker, labelled
 
 
 class Probe(KitWidget):
@@ -64,7 +64,7 @@ def test_closing_ends_what_was_registered():
 
 def test_a_cell_that_runs_again_closes_what_it_made_before_but_not_what_it_makes_now(monkeypatch):
     run = ("cell-1", "first")
-    monkeypatch.setattr("kitlib.widgets.base._executing_cell", lambda: run)
+    monkeypatch.setattr("kitlib.widgets._parts.base._executing_cell", lambda: run)
     closed = []
     one, two = Probe(), Probe()
     for probe in (one, two):

@@ -7,7 +7,7 @@ import pytest
 from kitlib.api.errors import KitError
 from kitlib.cluster import Cluster
 from kitlib.widgets import CgroupWatch
-from kitlib.widgets.live_picture import KEPT, LivePicture
+from kitlib.widgets._parts.live_picture import KEPT, LivePicture
 
 POD = """
 apiVersion: v1

@@ -1,6 +1,6 @@
 """The table of cells: what it shows, and what it hears from the page."""
 
-from kitlib.widgets.grid import Act, Grid
+from kitlib.widgets._parts.grid import Act, Grid
 
 
 def filled(**settings):

@@ -7,7 +7,7 @@ from kitlib.kubelet.cm.desired import desired_tree
 from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.config.machine import MachineInfo
 from kitlib.widgets import PodBuilder
-from kitlib.widgets.pod_form import EXAMPLE
+from kitlib.widgets._parts.pod_form import EXAMPLE
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import pytest
 
 from kitlib.cluster import Cluster
 from kitlib.widgets import SideBySide
-from kitlib.widgets.pod_form import EXAMPLE
+from kitlib.widgets._parts.pod_form import EXAMPLE
 
 
 @pytest.fixture

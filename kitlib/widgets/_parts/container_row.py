@@ -8,7 +8,7 @@ from typing import Any
 import ipywidgets as ipw
 
 from kitlib.api.resource import Quantity, QuantityError
-from kitlib.widgets.field import Field
+from kitlib.widgets._parts.field import Field
 
 KINDS = ("container", "init container", "sidecar")
 _UNSET = "not set"

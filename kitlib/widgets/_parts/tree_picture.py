@@ -14,7 +14,7 @@ import traitlets
 
 from kitlib.views.cgroup_html import STYLE
 from kitlib.views.cgroup_tree import Row
-from kitlib.widgets.page import script
+from kitlib.widgets._parts.page import script
 
 
 class TreePicture(anywidget.AnyWidget):

@@ -20,10 +20,10 @@ import plotly.graph_objects as go
 
 from kitlib.api.errors import KitError
 from kitlib.charts.base import Chart
-from kitlib.widgets.accessibility import Access
-from kitlib.widgets.field import Field, labelled
-from kitlib.widgets.plot_picture import PlotPicture
-from kitlib.widgets.ticker import Ticker
+from kitlib.widgets._parts.accessibility import Access
+from kitlib.widgets._parts.field import Field, labelled
+from kitlib.widgets._parts.plot_picture import PlotPicture
+from kitlib.widgets._parts.ticker import Ticker
 
 __all__ = ["Field", "KitWidget", "PlotPicture", "Ticker", "labelled"]
 

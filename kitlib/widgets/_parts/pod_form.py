@@ -22,8 +22,8 @@ from kitlib.api.defaults import set_defaults
 from kitlib.api.errors import KitError, ManifestError
 from kitlib.api.serialize import deepcopy, from_dict, load, to_dict, to_yaml
 from kitlib.api.validation import validate_pod_create
-from kitlib.widgets.container_row import KINDS, ContainerRow
-from kitlib.widgets.field import Field
+from kitlib.widgets._parts.container_row import KINDS, ContainerRow
+from kitlib.widgets._parts.field import Field
 
 EXAMPLE = """\
 apiVersion: v1

@@ -14,7 +14,7 @@ import anywidget
 import plotly.graph_objects as go
 import traitlets
 
-from kitlib.widgets.page import script
+from kitlib.widgets._parts.page import script
 
 
 class PlotPicture(anywidget.AnyWidget):

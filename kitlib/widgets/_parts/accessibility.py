@@ -12,7 +12,7 @@ from __future__ import annotations
 import anywidget
 import traitlets
 
-from kitlib.widgets.page import script, text
+from kitlib.widgets._parts.page import script, text
 
 
 class Access(anywidget.AnyWidget):

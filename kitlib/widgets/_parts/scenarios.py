@@ -9,7 +9,7 @@ import ipywidgets as ipw
 from kitlib.api.errors import KitError
 from kitlib.examples.stories import stories, story
 from kitlib.study.scenario import Scenario
-from kitlib.widgets.base import labelled
+from kitlib.widgets._parts.base import labelled
 
 
 def scenario_of(given: Scenario | Path | str) -> Scenario:

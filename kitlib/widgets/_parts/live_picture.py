@@ -15,7 +15,7 @@ import anywidget
 import traitlets
 
 from kitlib.charts.style import PALETTE, VERMILLION
-from kitlib.widgets.page import script
+from kitlib.widgets._parts.page import script
 
 KEPT = 6000
 """Samples that are kept: ten minutes at ten a second."""
