@@ -9,6 +9,7 @@ from typing import Any
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = ROOT / "notebooks"
+START = "00-start-here"
 NAMES = [
     "01-a-pod-becomes-cgroup-files",
     "02-qos-classes-and-the-tree",

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from course import ASKED, NAMES, NOTEBOOKS, REVEALED, ROOT, SECTIONS, Notebook
+from course import ASKED, NAMES, NOTEBOOKS, REVEALED, ROOT, SECTIONS, START, Notebook
 
 EVERY = pytest.mark.parametrize("notebook", [Notebook(name) for name in NAMES], ids=lambda n: n.name)
 
 
-def test_the_course_has_these_seventeen_notebooks() -> None:
-    assert sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb")) == NAMES
+def test_the_course_has_these_seventeen_notebooks_after_its_start_page() -> None:
+    assert sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb") if path.stem != START) == NAMES
 
 
 @EVERY
@@ -104,8 +104,8 @@ def test_every_lab_says_which_notebook_teaches_it() -> None:
         assert set(tomllib.loads(path.read_text(encoding="utf-8"))["teaches"]) <= numbers
 
 
-def test_the_readme_lists_the_course_and_the_labs_as_they_are() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+def test_the_page_about_the_course_lists_notebooks_and_labs_as_they_are() -> None:
+    page = (ROOT / "kitlib" / "docs" / "course.md").read_text(encoding="utf-8")
     labs = {
         path.parent.name: tomllib.loads(path.read_text(encoding="utf-8")) for path in (ROOT / "labs").glob("*/lab.toml")
     }
@@ -116,8 +116,9 @@ def test_the_readme_lists_the_course_and_the_labs_as_they_are() -> None:
         assert '"simulated"' not in notebook.code[0], f"{name} runs on real nodes too"
         after = ", ".join(sorted(lab[:2] for lab, data in labs.items() if number in data["teaches"]))
         assert question is not None
-        row = f"| [{number}](notebooks/{name}.ipynb) | {title} | {question[1]} | real or simulated | {after} |"
-        assert row in readme, row
+        row = f"| [{number}](../../notebooks/{name}.ipynb) | {title} | {question[1]} | real or simulated | {after} |"
+        assert row in page, row
     for name, data in labs.items():
-        row = f"| [{name[:2]}](labs/{name}/lab.ipynb) {data['title']} | {data['story']} | {'★' * data['difficulty']} |"
-        assert row in readme, row
+        lab = f"| [{name[:2]}](../../labs/{name}/lab.ipynb) {data['title']}"
+        row = f"{lab} | {data['story']} | {'★' * data['difficulty']} |"
+        assert row in page, row
