@@ -15,6 +15,7 @@ import pytest
 from kitlib.api.errors import KitError
 from kitlib.cluster import engine_answers
 from kitlib.cluster.control_plane.docker import DockerCluster
+from kitlib.cluster.nodes.container import ContainerNode
 from kitlib.node.real import container, engine, host
 
 SLOW = float(os.environ.get("KITLIB_SLOW", "1"))
@@ -109,6 +110,11 @@ def cpu_seconds(cluster: DockerCluster, name: str) -> float:
     """CPU time that a pod has used."""
     node = cluster.node(cluster.pod(name).spec.node_name)
     path = next(c.path for c in node.desired().of_pod(cluster.pod(name).metadata.uid) if c.kind == "pod")
+    return used_seconds(node, path)
+
+
+def used_seconds(node: ContainerNode, path: str) -> float:
+    """CPU time that a cgroup has used."""
     if node.cgroupfs.version == 1:
         return int(node.read(path, "cpuacct.usage")) / 1e9
     return int(dict(line.split() for line in node.read(path, "cpu.stat").splitlines())["usage_usec"]) / 1e6

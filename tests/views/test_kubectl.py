@@ -31,7 +31,8 @@ def test_proc_files_tell_where_a_process_stands() -> None:
     cluster.apply(POD)
     proc = cluster.node("n").proc("a")
     assert "cpu,cpuacct:/kubepods/burstable/pod" in proc["cgroup"] and proc["Cpus_allowed_list"] == "0-3"
-    assert 3 <= int(proc["oom_score_adj"]) <= 999 and int(proc["oom_score"]) > 0
+    # 1000 − floor(1000 × 64 MiB / 8 GiB); the kernel shows (1000 + 993 + its 7.8 thousandths of the memory) × 2 / 3
+    assert (proc["oom_score_adj"], proc["oom_score"]) == ("993", "1333")
 
 
 def test_describe_knows_the_lease_and_metrics_the_labels_of_pods() -> None:
