@@ -95,6 +95,7 @@ class BaseCluster(Closeable, ABC):
 
     api: API
     clock: Clock
+    _closed = False
 
     def __init__(self, api: API, release: Release) -> None:
         self.api, self.release = api, release
@@ -169,6 +170,17 @@ class BaseCluster(Closeable, ABC):
     def _delete(self, kind: str, name: str, namespace: str, grace: int | None) -> None:
         """Delete an object by name."""
 
+    def _check_open(self) -> None:
+        """Refuse to act on a cluster that has no nodes any more.
+
+        Raises:
+            KitError: the cluster is closed.
+        """
+        if self._closed:
+            raise KitError(
+                "the cluster is closed and its nodes are gone: make a new one (in a notebook, run its cell again)"
+            )
+
     def now(self) -> datetime:
         """The cluster's own time."""
         return self.api.store.now()
@@ -187,10 +199,12 @@ class BaseCluster(Closeable, ABC):
         Raises:
             KitError: with file, document and field; then nothing has changed.
         """
+        self._check_open()
         return self.apply_located("apply", manifests.read(source), False)
 
     def create(self, source: Manifests) -> list[Any]:
         """As `apply`, but an object that exists already is an error (`kubectl create`)."""
+        self._check_open()
         return self.apply_located("create", manifests.read(source), True)
 
     def delete(
@@ -206,6 +220,7 @@ class BaseCluster(Closeable, ABC):
         Raises:
             NotFound: where there is none.
         """
+        self._check_open()
         if isinstance(kind, KubeObject):
             self._delete(kind.kind, kind.name, kind.namespace, grace)
         else:

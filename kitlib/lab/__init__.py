@@ -1,12 +1,37 @@
 """Lessons and labs: notebooks, tasks that check themselves, predictions, progress, the instructor's report.
 
 `Lesson` opens a notebook, `Lab` a lab; `Checks`, `Facts` and `Wrong` are what a lab's check file is written with.
+`pod` and its neighbours write manifests in one line, `table` shows rows.
 """
 
 from kitlib.lab.checks import Checks, Experiment, Facts, Wrong
 from kitlib.lab.lab import Lab
 from kitlib.lab.lesson import Lesson
+from kitlib.lab.manifests import container, deployment, pod, priority_class, quota, resources, spread
 from kitlib.lab.prediction import Prediction, Verdict
 from kitlib.lab.progress import Progress
+from kitlib.lab.tables import file_names, pod_cgroup, quota_of, short, table
 
-__all__ = ["Checks", "Experiment", "Facts", "Lab", "Lesson", "Prediction", "Progress", "Verdict", "Wrong"]
+__all__ = [
+    "Checks",
+    "Experiment",
+    "Facts",
+    "Lab",
+    "Lesson",
+    "Prediction",
+    "Progress",
+    "Verdict",
+    "Wrong",
+    "container",
+    "deployment",
+    "file_names",
+    "pod",
+    "pod_cgroup",
+    "priority_class",
+    "quota",
+    "quota_of",
+    "resources",
+    "short",
+    "spread",
+    "table",
+]

@@ -1,7 +1,9 @@
 """What a notebook of the course begins with: which kernel it runs on and why, clusters, and predictions that are kept.
 
-lesson = Lesson("01")
-cluster = lesson.cluster()
+    lesson = Lesson("01")
+    cluster = lesson.cluster()
+
+Questions and exercises stand in `kitlib.lab.lessons`; the notebook names them by their keys.
 """
 
 from __future__ import annotations
@@ -10,12 +12,17 @@ import atexit
 import html
 import os
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from kitlib.api.errors import KitError
-from kitlib.lab.prediction import Answer, Prediction, Verdict
+from kitlib.lab.exercise import Judgement, Question, judged
+from kitlib.lab.lessons import content
+from kitlib.lab.prediction import Prediction
 from kitlib.lab.progress import Progress
+from kitlib.lab.repetition import WarmUp
+from kitlib.lab.reveal import Reveal
+from kitlib.lab.summary import Summary
 from kitlib.views.notebook import register
 
 KERNELS = ("auto", "docker", "simulated")
@@ -66,6 +73,7 @@ class Lesson:
         self._by_hand = (nodes or os.environ.get("KITLIB_NODES") or "auto") != "auto"
         register()
         self._progress = progress or Progress()
+        self._content = content(name)
         self._questions: dict[str, Prediction] = {}
         self._cluster: Any = None
 
@@ -101,6 +109,22 @@ class Lesson:
             _show(self)
         return self._cluster
 
+    def wait(self, happened: Callable[[], Any], at_most: float = 60.0) -> Any:
+        """Let time pass until something has happened: a busy machine takes longer than an idle one.
+
+        Args:
+            happened: called again and again, until it returns something true.
+            at_most: seconds of the cluster's time.
+
+        Returns:
+            What it returned last; something false where it did not happen in time.
+        """
+        left = at_most
+        while not (found := happened()) and left > 0:
+            self._cluster.advance(0.5)
+            left -= 0.5
+        return found
+
     def processors(self, wished: int) -> int:
         """How many of the processors wished for a node here can have: a real one has no more than the machine."""
         if self.kernel != "docker":
@@ -117,37 +141,92 @@ class Lesson:
 
         return engine_has_systemd()
 
+    def warm_up(self) -> WarmUp:
+        """A few questions of earlier notebooks, with fresh numbers."""
+        return WarmUp(int(self.name.partition("-")[0]), self._progress)
+
     def ask(
         self,
         key: str,
-        question: str,
+        question: str = "",
         *,
         choices: Sequence[str] | None = None,
         unit: str = "",
         tolerance: float = 0.0,
     ) -> Prediction:
-        """A question to answer before the next cell runs; shown with buttons or a field."""
+        """A question to answer before the next cell runs; shown with buttons or a field.
+
+        Args:
+            key: of the question in the notebook's content, or a new one.
+            question, choices, unit, tolerance: of a new one.
+
+        Raises:
+            KitError: there is no such question and no text for one.
+        """
+        known = self._content.questions.get(key)
+        if known is None and not question:
+            raise self._missing("question", key, self._content.questions)
+        asked = Question(key, question, tuple(choices or ()), unit, tolerance) if known is None else known
         made = Prediction(
             self.name,
             key,
-            question,
-            choices=choices,
-            unit=unit,
-            tolerance=tolerance,
+            asked.text,
+            choices=asked.choices or None,
+            unit=asked.unit,
+            tolerance=asked.tolerance,
             progress=self._progress,
         )
         self._questions[key] = made
         return made
 
-    def reveal(self, key: str, observed: Answer, why: str = "") -> Verdict:
-        """What was observed beside what was predicted. Raises: KitError, for a question that was not asked."""
+    def reveal(self, key: str, observed: Any, why: str = "", **facts: Any) -> Reveal:
+        """What was observed beside what was predicted; waits for an answer or for "I don't know".
+
+        Args:
+            key: of the question.
+            observed: what was measured or computed; the question says which of its choices that is.
+            why: the reason, for a question that is not in the notebook's content.
+            facts: what the reason mentions.
+
+        Raises:
+            KitError: the question was not asked.
+        """
         if key not in self._questions:
             raise KitError(f"question {key!r} was not asked in this notebook")
-        return self._questions[key].observe(observed, why)
+        known = self._content.questions.get(key)
+        if known is None:
+            return self._questions[key].reveal(observed, why)
+        answer = known.answer_of(observed) if known.answer_of is not None else observed
+        return self._questions[key].reveal(answer, known.why.format(observed=observed, **facts), known.formula)
+
+    def check(self, key: str, answer: Any = ...) -> Judgement:
+        """The judgement of an exercise: right, or a hint by what went wrong; results are kept.
+
+        Args:
+            key: of the exercise.
+            answer: a value, a manifest or a cluster, as the exercise asks; `...` = none yet.
+
+        Raises:
+            KitError: there is no such exercise.
+        """
+        if key not in self._content.exercises:
+            raise self._missing("exercise", key, self._content.exercises)
+        made = judged(self._content.exercises[key], answer, self._cluster)
+        if made.right is not None:
+            self._progress.record("check", self.name, key, float(made.right), 1.0, found=str(answer)[:200])
+        return made
+
+    def _missing(self, what: str, key: str, known: Mapping[str, Any]) -> KitError:
+        return KitError(f"no {what} {key!r} in notebook {self.name}; valid values: {', '.join(known) or 'none'}")
 
     def score(self) -> tuple[float, float]:
         """(right answers, answered questions) of this notebook."""
-        return self._progress.score(self.name)
+        return self._progress.score(self.name, ("prediction",))
+
+    def done(self) -> Summary:
+        """What was reached in this notebook, and where to go from here; the cluster stays open."""
+        solved = self._progress.score(self.name, ("check",))[0]
+        return Summary(self.score(), (solved, float(len(self._content.exercises))), self._cluster is not None)
 
     @property
     def notes(self) -> list[str]:
@@ -155,7 +234,7 @@ class Lesson:
         return list(self._cluster.notes) if self._cluster is not None else []
 
     def close(self) -> None:
-        """End the cluster that this lesson has open."""
+        """End the cluster that this lesson has open; it ends by itself with the notebook's kernel."""
         if self._cluster is not None:
             self._cluster.close()
             self._cluster = None

@@ -1,19 +1,22 @@
 """Predict, then look: a question is answered before the kernel answers it, and the answer is kept and scored.
 
-The first answer counts. A number is right within a tolerance; a choice is right when it is the one observed. Nothing is
-revealed before `observe` brings the observed value, and running a notebook without answering is not an error: the
-prediction is then worth nothing.
+The first answer counts. A number is right within a tolerance; a choice is right when it is the one observed. An answer
+that is given after the observed value was shown does not count. `reveal` waits for an answer or for "I don't know";
+`observe` shows the observed value at once.
 """
 
 from __future__ import annotations
 
 import html
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kitlib.lab.progress import Progress
+
+if TYPE_CHECKING:
+    from kitlib.lab.reveal import Reveal
 
 Answer = str | int | float | None
 
@@ -28,6 +31,7 @@ class Verdict:
         observed: what was measured or computed.
         right: whether they agree.
         why: one or two sentences: the rule behind the observed value.
+        formula: the full formula, folded.
     """
 
     question: str
@@ -35,6 +39,7 @@ class Verdict:
     observed: Answer
     right: bool
     why: str = ""
+    formula: str = ""
 
     def __str__(self) -> str:
         if self.predicted is None:
@@ -47,7 +52,8 @@ class Verdict:
 
     def _repr_html_(self) -> str:
         mark = "✓" if self.right else "·" if self.predicted is None else "✗"
-        return f'<p role="status" class="kitlib-verdict"><b>{mark}</b> {html.escape(str(self))}</p>'
+        more = f"<details><summary>Formula</summary>{html.escape(self.formula)}</details>" if self.formula else ""
+        return f'<div role="status" class="kitlib-verdict"><p><b>{mark}</b> {html.escape(str(self))}</p>{more}</div>'
 
 
 def _shown(answer: Answer) -> Answer:
@@ -84,6 +90,27 @@ class Prediction:
         self.unit, self.tolerance = unit, tolerance
         self.progress = progress or Progress()
         self.given: Answer = None
+        self.gave_up = False
+        self.verdict: Verdict | None = None
+        self._when_answered: list[Callable[[], None]] = []
+
+    @property
+    def answered(self) -> bool:
+        """Whether there is an answer, or the learner has said "I don't know"."""
+        return self.given is not None or self.gave_up
+
+    def when_answered(self, call: Callable[[], None]) -> None:
+        """Call this whenever an answer is given."""
+        self._when_answered.append(call)
+
+    def give_up(self) -> None:
+        """The learner does not know: the observed value may be shown."""
+        self.gave_up = self.given is None
+        self._tell()
+
+    def _tell(self) -> None:
+        for call in self._when_answered:
+            call()
 
     def answer(self, value: Answer) -> None:
         """Give (or, before the observation, change) the answer.
@@ -99,8 +126,15 @@ class Prediction:
             except ValueError:
                 raise ValueError(f"{self.key}: {value!r} is not a number") from None
         self.given = value
+        self._tell()
 
-    def observe(self, observed: Answer, why: str = "") -> Verdict:
+    def reveal(self, observed: Answer, why: str = "", formula: str = "") -> Reveal:
+        """What was observed, shown as soon as there is an answer or an "I don't know"."""
+        from kitlib.lab.reveal import Reveal
+
+        return Reveal(self, observed, why, formula)
+
+    def observe(self, observed: Answer, why: str = "", formula: str = "") -> Verdict:
         """Compare with what was observed, record the score (first time only counts) and return the verdict."""
         right = self.given is not None and self._agrees(observed)
         self.progress.record(
@@ -113,45 +147,19 @@ class Prediction:
             predicted=self.given,
             observed=observed,
         )
-        return Verdict(self.question, self.given, observed, right, why)
+        self.verdict = Verdict(self.question, self.given, observed, right, why, formula)
+        return self.verdict
 
     def _agrees(self, observed: Answer) -> bool:
         if self.choices is not None:
             return self.given == observed
         return math.isclose(float(self.given or 0), float(observed or 0), rel_tol=self.tolerance, abs_tol=1e-9)
 
-    # ---- in a notebook
-
     def widget(self) -> Any:
-        """The question with radio buttons or a number field; a group that screen readers call by the question."""
-        import ipywidgets as ipw
+        """The question with radio buttons or a number field, and a button for those who do not know."""
+        from kitlib.lab.reveal import question_box
 
-        from kitlib.widgets._parts.accessibility import Access
-        from kitlib.widgets._parts.field import Field
-
-        field = None
-        if self.choices is not None:
-            control: Any = ipw.RadioButtons(options=self.choices, value=None, layout={"width": "max-content"})
-        else:
-            control = ipw.Text(placeholder="your number", continuous_update=False)
-            field = Field(control, self.unit or "number", self.question)
-        said = ipw.HTML()
-
-        def keep(change: dict[str, Any]) -> None:
-            problem = ""
-            try:
-                self.answer(change["new"])
-            except ValueError as error:
-                problem = str(error)
-            said.value = "" if problem else '<p role="status">Kept. Run the next cell to see.</p>'
-            if field is not None:
-                field.say(problem)
-
-        control.observe(keep, "value")
-        question = ipw.HTML(f"<p><b>Predict:</b> {html.escape(self.question)}</p>")
-        box = ipw.VBox([Access(title=self.question), question, field or control, said])
-        box.add_class("kitlib-widget")
-        return box
+        return question_box(self)
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
         choices = "" if self.choices is None else "".join(f"<li>{html.escape(choice)}</li>" for choice in self.choices)

@@ -90,16 +90,16 @@ class Progress:
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
                 continue  # the line that a killed kernel was writing
 
-    def score(self, lab: str) -> tuple[float, float]:
+    def score(self, lab: str, kinds: Sequence[str] = ("check", "prediction")) -> tuple[float, float]:
         """(points, possible points) of a lab: the best check of each task, the first answer of each prediction.
 
-        A cell that was run without an answer is none yet: the first real answer still counts.
+        An answer that was given after the observed value had been shown does not count.
         """
         best: dict[tuple[str, str], Entry] = {}
         for entry in self.entries(lab):
             key = (entry.kind, entry.task)
             known = best.get(key)
-            if entry.kind in ("check", "prediction") and (known is None or _counts_more(entry, known)):
+            if entry.kind in kinds and (known is None or _counts_more(entry, known)):
                 best[key] = entry
         return sum(e.points for e in best.values()), sum(e.of for e in best.values())
 
@@ -110,9 +110,7 @@ class Progress:
 
 def _counts_more(entry: Entry, known: Entry) -> bool:
     """Whether a later entry of the same task takes the place of the one that counted until now."""
-    if entry.kind == "check":
-        return entry.points > known.points
-    return known.details.get("predicted", "unknown") is None
+    return entry.kind == "check" and entry.points > known.points
 
 
 def _append(path: Path, entries: Sequence[Entry]) -> None:

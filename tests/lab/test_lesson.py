@@ -108,6 +108,43 @@ def test_systemd_runs_only_in_real_nodes_whose_image_is_there(made, monkeypatch)
     assert not made("docker").has_systemd()
 
 
+def test_a_closed_cluster_says_so_instead_of_taking_pods(made):
+    cluster = made("simulated").cluster()
+    cluster.close()
+    for act in (lambda: cluster.apply([]), lambda: cluster.advance(1), lambda: cluster.delete("Pod", "a")):
+        with pytest.raises(KitError, match="the cluster is closed"):
+            act()
+
+
+def test_a_lesson_waits_until_something_has_happened_and_not_for_ever(made):
+    lesson = made("simulated")
+    cluster = lesson.cluster()
+    began = cluster.now()
+    assert lesson.wait(lambda: (cluster.now() - began).total_seconds() >= 7, 60)
+    assert 7 <= (cluster.now() - began).total_seconds() < 8
+    assert not lesson.wait(lambda: False, 5)
+    assert (cluster.now() - began).total_seconds() <= 13
+    lesson.close()
+
+
+def test_the_end_of_a_notebook_sums_up_and_leaves_the_cluster_open(made):
+    lesson = made("simulated")
+    cluster = lesson.cluster()
+    lesson.ask("a", "Which?", choices=["x", "y"]).answer("x")
+    lesson.reveal("a", "x")
+    end = lesson.done()
+    assert "Predictions: 1 of 1 right." in str(end) and "The cluster stays open" in end._repr_html_()
+    assert cluster.node().name == "node-1"
+    lesson.close()
+
+
+def test_an_unknown_question_or_exercise_names_those_that_there_are(made):
+    with pytest.raises(KitError, match="no question 'nope' in notebook test; valid values: none"):
+        made("simulated").ask("nope")
+    with pytest.raises(KitError, match="no exercise 'nope' in notebook test; valid values: none"):
+        made("simulated").check("nope", 1)
+
+
 def test_an_answer_to_a_question_that_was_not_asked_is_an_error(made):
     with pytest.raises(KitError, match="was not asked"):
         made("simulated").reveal("never", 1)

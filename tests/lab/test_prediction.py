@@ -57,12 +57,34 @@ def test_markup_in_a_question_is_shown_as_text(progress):
     assert "<i>" not in bundle["text/html"] and "&lt;b&gt;?" in bundle["text/html"]
 
 
-def test_the_first_answer_counts_though_the_notebook_was_run_without_one_before(progress):
+def test_an_answer_that_is_given_after_the_observed_value_was_shown_does_not_count(progress):
+    """Until this release it did: one could look first and then score."""
     Prediction("lab", "n", "How many?", progress=progress).observe(3)
     assert progress.score("lab") == (0.0, 1.0)
-    for answer in (3, 4):
-        asked = Prediction("lab", "n", "How many?", progress=progress)
-        asked.answer(answer)
-        verdict = asked.observe(3)
-        assert str(verdict).startswith(f"You predicted {answer}; observed: 3.")
+    asked = Prediction("lab", "n", "How many?", progress=progress)
+    asked.answer(3)
+    assert str(asked.observe(3)).startswith("You predicted 3; observed: 3.")
+    assert progress.score("lab") == (0.0, 1.0)
+
+
+def test_a_reveal_waits_for_an_answer_and_then_shows_itself(progress):
+    asked = Prediction("lab", "n", "How many?", progress=progress)
+    shown = asked.reveal(3, "The rule.")
+    assert shown.verdict is None and "observed" not in str(shown) and "The rule" not in str(shown._repr_mimebundle_())
+    assert list(progress.entries()) == []
+    asked.answer(3)
+    assert shown.verdict is not None and shown.verdict.right and "The rule." in str(shown)
+    asked.answer(4)
+    assert shown.verdict.predicted == 3
     assert progress.score("lab") == (1.0, 1.0)
+
+
+def test_who_does_not_know_sees_the_answer_and_gets_no_point(progress):
+    asked = Prediction("lab", "n", "How many?", progress=progress)
+    shown = asked.reveal(3, "The rule.", "a + b")
+    box = shown._repr_mimebundle_()
+    assert "application/vnd.jupyter.widget-view+json" in box
+    asked.give_up()
+    assert "Observed: 3. The rule." in str(shown) and "a + b" in shown._repr_mimebundle_()["text/html"]
+    asked.answer(3)
+    assert progress.score("lab") == (0.0, 1.0)

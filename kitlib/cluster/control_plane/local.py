@@ -238,6 +238,7 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
             KitError: for anything but a non-negative number.
         """
         check_seconds(seconds)
+        self._check_open()
         self._record("advance", seconds=seconds)
         left = float(seconds)
         while left > 1e-9:
@@ -267,7 +268,8 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
         self.settle()
 
     def close(self) -> None:
-        """Forget the nodes; the objects can still be read."""
+        """Forget the nodes; the objects can still be read, and nothing can be changed any more."""
+        self._closed = True
         self._forget_nodes()
 
     def _forget_nodes(self) -> None:

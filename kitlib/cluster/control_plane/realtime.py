@@ -28,7 +28,6 @@ class RealTimeCluster(PollingCluster, LocalControlPlane[ContainerNode]):
     """
 
     clock: RealClock
-    _closed = False
 
     def __init__(self, options: ClusterOptions, clock: RealClock | None = None) -> None:
         super().__init__(options, clock or RealClock(), TICK)

@@ -1,0 +1,139 @@
+"""Exercises of a notebook: the learner's answer is judged, and a hint says what went wrong.
+
+An exercise's `judge` gets the learner's answer and the cluster that is open. It returns "" where the answer is right,
+else the hint that fits. Expected values are computed by the same pure functions that kubelet and scheduler use.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Judge = Callable[[Any, Any], str]
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question to be answered before the notebook observes the answer.
+
+    Attributes:
+        key: the question's name within the notebook.
+        text: the sentence the learner reads.
+        choices: the answers to pick from; empty asks for a number.
+        unit: unit of the number.
+        tolerance: how far off a number may be, as a part of the observed value.
+        why: the reason in one or two sentences; `{observed}` and the facts given to `reveal` are filled in.
+        formula: the full formula, shown on demand.
+        answer_of: turns what was observed into one of the choices; None = the observed value is the answer.
+    """
+
+    key: str
+    text: str
+    choices: Sequence[str] = ()
+    unit: str = ""
+    tolerance: float = 0.0
+    why: str = ""
+    formula: str = ""
+    answer_of: Callable[[Any], Any] | None = None
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """A task with its judge.
+
+    Attributes:
+        key: the exercise's name within the notebook.
+        hint: where to begin; shown folded before the first attempt.
+        judge: (answer, cluster) -> "" or the hint by what went wrong.
+        solution: code that leads to a right `answer`, in place of the learner's line.
+        why: said when the answer is right.
+    """
+
+    key: str
+    hint: str
+    judge: Judge
+    solution: str
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What was said of an answer: `right` is None where there was no answer yet."""
+
+    exercise: Exercise
+    right: bool | None
+    text: str
+
+    def __str__(self) -> str:
+        head = {True: "Right.", False: "Not yet.", None: "Your turn."}[self.right]
+        return f"{head} {self.text}".strip()
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        mark = {True: "✓", False: "✗", None: "✎"}[self.right]
+        folded = _folded("Hint", html.escape(self.exercise.hint)) if not self.right and self.exercise.hint else ""
+        code = f"<pre><code>{html.escape(self.exercise.solution.strip())}</code></pre>"
+        return (
+            f'<div role="status" class="kitlib-verdict"><p><b>{mark}</b> {html.escape(str(self))}</p>'
+            f"{folded}{_folded('A solution', code)}</div>"
+        )
+
+
+def _folded(title: str, inside: str) -> str:
+    return f"<details><summary>{title}</summary>{inside}</details>"
+
+
+def judged(exercise: Exercise, answer: Any, cluster: Any) -> Judgement:
+    """The judgement of an answer; what cannot be judged is a wrong answer with its error as the hint."""
+    if answer is ... or answer is None:
+        return Judgement(exercise, None, "Replace the three dots by your answer and run the cell again.")
+    try:
+        hint = exercise.judge(answer, cluster)
+    except Exception as error:  # a learner's object may fail in any way
+        hint = (
+            f"The answer cannot be read ({type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''})."
+        )
+        hint += f" {exercise.hint}"
+    return Judgement(exercise, not hint, hint or exercise.why)
+
+
+def number(
+    expected: Callable[[], float] | float,
+    wrong: Mapping[float, str] | None = None,
+    *,
+    otherwise: str,
+    tolerance: float = 0.0,
+) -> Judge:
+    """A judge of numbers: hints for well-known wrong answers, and one for all others."""
+
+    def judge(answer: Any, _: Any) -> str:
+        value = float(answer)
+        right = expected() if callable(expected) else expected
+        if math.isclose(value, right, rel_tol=tolerance, abs_tol=1e-9):
+            return ""
+        return next((hint for known, hint in (wrong or {}).items() if math.isclose(value, known)), otherwise)
+
+    return judge
+
+
+def choice(expected: Callable[[], str] | str, wrong: Mapping[str, str] | None = None, *, otherwise: str) -> Judge:
+    """A judge of words; case and blanks do not matter."""
+
+    def plain(text: Any) -> str:
+        return " ".join(str(text).lower().split())
+
+    def judge(answer: Any, _: Any) -> str:
+        if plain(answer) == plain(expected() if callable(expected) else expected):
+            return ""
+        return next((hint for known, hint in (wrong or {}).items() if plain(known) == plain(answer)), otherwise)
+
+    return judge
+
+
+def first_problem(*problems: tuple[bool, str]) -> str:
+    """The hint of the first condition that holds; "" where none does."""
+    return next((hint for holds, hint in problems if holds), "")

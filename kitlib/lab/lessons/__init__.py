@@ -1,0 +1,33 @@
+"""Questions and exercises of the course's notebooks, one module per notebook: what a saved notebook must not show.
+
+A notebook names a question or an exercise by its key. Reasons, expected answers, hints and solutions stand here, so
+that neither the saved file nor its rendering on GitHub gives an answer away.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from kitlib.lab.exercise import Exercise, Question
+
+
+@dataclass(frozen=True)
+class Content:
+    """Questions and exercises of one notebook, by key."""
+
+    questions: dict[str, Question] = field(default_factory=dict)
+    exercises: dict[str, Exercise] = field(default_factory=dict)
+
+
+def content(notebook: str) -> Content:
+    """What belongs to a notebook, by the number that its name begins with; empty where there is nothing."""
+    name = f"kitlib.lab.lessons.n{notebook.partition('-')[0]}"
+    if importlib.util.find_spec(name) is None:
+        return Content()
+    module = importlib.import_module(name)
+    questions: Sequence[Question] = module.QUESTIONS
+    exercises: Sequence[Exercise] = module.EXERCISES
+    return Content({one.key: one for one in questions}, {one.key: one for one in exercises})

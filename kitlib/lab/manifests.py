@@ -1,0 +1,113 @@
+"""Short ways to write the manifests of the course: `pod("a", cpu="500m", memory="128Mi")` is one line, not twenty."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+Manifest = dict[str, Any]
+WORKLOAD = "kitlib.dev/workload"
+
+
+def resources(
+    cpu: str = "", memory: str = "", *, cpu_limit: str = "", memory_limit: str = "", **more: str
+) -> dict[str, dict[str, str]]:
+    """The `resources` of a container.
+
+    Args:
+        cpu, memory: requests; "" = none.
+        cpu_limit, memory_limit: limits; "" = none.
+        more: other resources, requested and limited alike; underscores stand for dashes.
+    """
+    extra = {name.replace("_", "-"): amount for name, amount in more.items()}
+    requests = {"cpu": cpu, "memory": memory, **extra}
+    limits = {"cpu": cpu_limit, "memory": memory_limit, **extra}
+    both = {"requests": requests, "limits": limits}
+    given = {kind: {name: amount for name, amount in of.items() if amount} for kind, of in both.items()}
+    return {kind: of for kind, of in given.items() if of}
+
+
+def container(
+    name: str = "main", *, command: Sequence[str] | str = ("sleep", "infinity"), image: str = "busybox", **amounts: str
+) -> Manifest:
+    """A container; `amounts` as for `resources`, a command in one string is a shell's."""
+    words = ["sh", "-c", command] if isinstance(command, str) else list(command)
+    return {"name": name, "image": image, "command": words, "resources": resources(**amounts)}
+
+
+def pod(
+    name: str,
+    cpu: str = "",
+    memory: str = "",
+    *,
+    cpu_limit: str = "",
+    memory_limit: str = "",
+    guaranteed: bool = False,
+    busy: int = 0,
+    uses: str = "",
+    command: Sequence[str] | str = ("sleep", "infinity"),
+    containers: Sequence[Manifest] = (),
+    init: Sequence[Manifest] = (),
+    labels: Mapping[str, str] | None = None,
+    priority_class: str = "",
+    restart: str = "",
+    **spec: Any,
+) -> Manifest:
+    """A pod with one container `main`, unless `containers` are given.
+
+    Args:
+        name: of the pod.
+        cpu, memory: requests.
+        cpu_limit, memory_limit: limits.
+        guaranteed: limits equal the requests.
+        busy: threads that always have work; 0 = the container runs `command`.
+        uses: what the container does, in the kit's workload language: "8s memory=60Mi; memory=200Mi".
+        command: of the container; one string is a shell's.
+        containers, init: containers and init containers; see `container`.
+        labels: of the pod.
+        priority_class: name of its PriorityClass.
+        restart: restart policy; "" = Always.
+        spec: further fields of the pod's spec, in the API's spelling.
+    """
+    if guaranteed:
+        cpu_limit, memory_limit = cpu, memory
+    amounts = {"cpu": cpu, "memory": memory, "cpu_limit": cpu_limit, "memory_limit": memory_limit}
+    doing = ("stress-ng", "--cpu", str(busy)) if busy else command
+    main = container("main", command=doing, **amounts)
+    if uses:
+        main |= {"image": "app"}
+        del main["command"]
+    meta: Manifest = {"name": name, **({"labels": dict(labels)} if labels else {})}
+    if uses:
+        meta["annotations"] = {f"{WORKLOAD}.main": uses}
+    fields: Manifest = {"containers": list(containers) or [main]}
+    optional = {"initContainers": list(init), "priorityClassName": priority_class, "restartPolicy": restart}
+    fields |= {field: value for field, value in optional.items() if value}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": fields | spec}
+
+
+def deployment(name: str, replicas: int, template: Manifest) -> Manifest:
+    """A Deployment of pods like `template`, selected by its labels (`app=<name>` where it has none)."""
+    labels = template["metadata"].get("labels") or {"app": name}
+    meta = {key: value for key, value in template["metadata"].items() if key != "name"} | {"labels": labels}
+    spec = {"replicas": replicas, "selector": {"matchLabels": labels}}
+    spec |= {"template": {"metadata": meta, "spec": template["spec"]}}
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name}, "spec": spec}
+
+
+def priority_class(name: str, value: int, **fields: Any) -> Manifest:
+    """A PriorityClass."""
+    head = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}}
+    return head | {"value": value, **fields}
+
+
+def quota(name: str, hard: Mapping[str, str], **spec: Any) -> Manifest:
+    """A ResourceQuota."""
+    head = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": name}}
+    return head | {"spec": {"hard": dict(hard), **spec}}
+
+
+def spread(key: str, *, max_skew: int = 1, soft: bool = False, **fields: Any) -> Manifest:
+    """A topology spread constraint over the label `key`; `fields` in the API's spelling."""
+    then = "ScheduleAnyway" if soft else "DoNotSchedule"
+    return {"maxSkew": max_skew, "topologyKey": key, "whenUnsatisfiable": then, **fields}

@@ -1,0 +1,112 @@
+"""Spaced repetition: each notebook begins with a few questions of earlier ones, with fresh numbers.
+
+A drill is a question whose numbers are drawn from a seed and whose answer the kit's pure functions compute. What was
+answered wrongly comes first, then what has not been asked for the longest time.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kitlib.lab.prediction import Answer, Prediction
+from kitlib.lab.progress import Progress
+from kitlib.lab.reveal import Reveal, question_box
+
+LAB = "repetition"
+"""Under this name answers are kept."""
+
+
+@dataclass(frozen=True)
+class Drill:
+    """A question with its numbers filled in and its answer."""
+
+    text: str
+    answer: Answer
+    why: str
+    choices: Sequence[str] = ()
+    unit: str = ""
+    tolerance: float = 0.0
+
+
+@dataclass(frozen=True)
+class Topic:
+    """What drills are made from.
+
+    Attributes:
+        key: of the topic.
+        notebook: the number of the notebook that taught it.
+        make: draws a drill.
+    """
+
+    key: str
+    notebook: int
+    make: Callable[[random.Random], Drill]
+
+
+def topics_before(notebook: int, progress: Progress, count: int = 3) -> list[Topic]:
+    """The topics to ask again at the start of a notebook.
+
+    Args:
+        notebook: its number; topics of earlier ones are asked.
+        progress: what was answered so far.
+        count: how many at most.
+    """
+    from kitlib.lab.drills import TOPICS
+
+    last: dict[str, tuple[int, float]] = {}
+    for place, entry in enumerate(progress.entries(LAB)):
+        last[entry.task.partition("#")[0]] = (place, entry.points)
+    known = [topic for topic in TOPICS if topic.notebook < notebook]
+
+    def urgency(topic: Topic) -> tuple[int, int, int]:
+        place, points = last.get(topic.key, (-1, 0.0))
+        missed = topic.key in last and not points
+        return (0 if missed else 1, place, -topic.notebook)
+
+    return sorted(known, key=urgency)[:count]
+
+
+class WarmUp:
+    """A few earlier questions; each answer is shown as soon as there is a guess.
+
+    Args:
+        notebook: number of the notebook that begins.
+        progress: where answers are kept.
+        seed: draws the numbers; the same seed asks the same.
+    """
+
+    def __init__(self, notebook: int, progress: Progress, seed: int | str | None = None) -> None:
+        asked = sum(1 for _ in progress.entries(LAB))
+        draw = random.Random(f"{notebook}/{asked}" if seed is None else str(seed))
+        self.questions: list[Prediction] = []
+        self.reveals: list[Reveal] = []
+        for topic in topics_before(notebook, progress):
+            drill = topic.make(draw)
+            made = Prediction(
+                LAB,
+                f"{topic.key}#{asked}",
+                drill.text,
+                choices=drill.choices or None,
+                unit=drill.unit,
+                tolerance=drill.tolerance,
+                progress=progress,
+            )
+            self.questions.append(made)
+            self.reveals.append(made.reveal(drill.answer, drill.why))
+
+    def __str__(self) -> str:
+        return "\n".join(["Do you remember?", *(f"· {one.question}" for one in self.questions)])
+
+    __repr__ = __str__
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
+        import ipywidgets as ipw
+
+        parts = [ipw.HTML("<p><b>Do you remember?</b> From earlier notebooks, with other numbers.</p>")]
+        for question, reveal in zip(self.questions, self.reveals, strict=True):
+            parts += [question_box(question, told=reveal)]
+        box = ipw.VBox(parts)
+        return {"text/plain": str(self)} | dict(box._repr_mimebundle_(**options) or {})

@@ -1,0 +1,31 @@
+"""What was reached in a notebook, as its last cell shows it."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Predictions and exercises of one notebook.
+
+    Attributes:
+        predictions: (right, answered).
+        exercises: (solved, all).
+        open: whether the notebook's cluster is open.
+    """
+
+    predictions: tuple[float, float]
+    exercises: tuple[float, float]
+    open: bool
+
+    def __str__(self) -> str:
+        (right, of), (solved, tasks) = self.predictions, self.exercises
+        text = f"Predictions: {right:g} of {of:g} right. Exercises: {solved:g} of {tasks:g} solved."
+        return text + (" The cluster stays open; lesson.close() ends it." if self.open else "")
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return f'<p role="status" class="kitlib-lesson">{html.escape(str(self))}</p>'

@@ -1,0 +1,58 @@
+"""Earlier questions come again with fresh numbers: the missed ones first, then the oldest."""
+
+from random import Random
+
+import pytest
+
+from kitlib.lab.drills import TOPICS
+from kitlib.lab.progress import Progress
+from kitlib.lab.repetition import LAB, WarmUp, topics_before
+
+BY_KEY = {topic.key: topic for topic in TOPICS}
+
+
+@pytest.mark.parametrize("topic", TOPICS, ids=lambda topic: topic.key)
+def test_a_topic_draws_questions_whose_answer_can_be_given(topic, tmp_path):
+    texts = set()
+    for seed in range(12):
+        drill = topic.make(Random(seed))
+        texts.add(drill.text)
+        assert drill.why and (drill.answer in drill.choices if drill.choices else float(drill.answer) >= 0)
+    assert len(texts) >= 2, "always the same numbers"
+
+
+@pytest.mark.parametrize(
+    ("key", "seed", "words", "answer"),
+    [
+        ("quota", 1, "300m", 30000),
+        ("oom-score-adj", 1, "requests 3Gi on a machine of 4Gi", 250),
+        ("kubepods-limit", 1, "8Gi reserves 1Gi", 7),
+        ("skew", 1, "1, 0 and 2 matching pods", 2),
+    ],
+)
+def test_answers_are_those_of_kubernetes(key, seed, words, answer):
+    drill = BY_KEY[key].make(Random(seed))
+    assert words in drill.text and drill.answer == answer
+
+
+def test_only_what_was_taught_before_is_asked_and_what_was_missed_comes_first(tmp_path):
+    progress = Progress(tmp_path)
+    assert [t.key for t in topics_before(2, progress)] == ["quota", "pod-request"]
+    assert all(t.notebook < 6 for t in topics_before(6, progress))
+    progress.record("prediction", LAB, "quota#0", 0.0, 1.0)
+    progress.record("prediction", LAB, "qos-class#0", 1.0, 1.0)
+    first, *others = [t.key for t in topics_before(6, progress)]
+    assert first == "quota" and "qos-class" not in others
+
+
+def test_a_warm_up_asks_again_with_other_numbers_once_it_was_answered(tmp_path):
+    progress = Progress(tmp_path)
+    first = WarmUp(2, progress)
+    assert [q.question for q in first.questions] == [q.question for q in WarmUp(2, progress).questions]
+    assert all(reveal.verdict is None for reveal in first.reveals)
+    for question in first.questions:
+        question.give_up()
+    assert all(reveal.verdict is not None for reveal in first.reveals)
+    again = WarmUp(2, progress)
+    assert {q.key for q in again.questions}.isdisjoint(q.key for q in first.questions)
+    assert "application/vnd.jupyter.widget-view+json" in again._repr_mimebundle_()
