@@ -141,6 +141,8 @@ GATES: dict[str, tuple[tuple[int, bool], ...]] = {
     "KitPoolKeepsFiveMinutes": ((24, _ON),),
     # nodes with the devices that a claim names first are preferred
     "KitPrioritizedListScores": ((35, _ON),),
+    # a resize that its node could never offer is refused by the API server, not by the kubelet
+    "KitPodResizeValidator": ((36, _ON),),
     # MemoryQoS knows memoryReservationPolicy, and protects Burstable pods by memory.low instead of memory.min
     "KitMemoryReservationPolicy": ((36, _ON),),
 }

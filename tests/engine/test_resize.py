@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
+from kitlib.api.errors import Forbidden
 from kitlib.cluster.control_plane.docker import DockerCluster
 from kitlib.views.timeline import timeline_frame
 from tests.engine.helpers import pod, state
@@ -40,9 +43,30 @@ def test_a_resize_reaches_the_files_of_a_running_container(start: Callable[..., 
     assert limits(cluster) == [256 * MIB] * 2
     cluster.resize("a", both("400m", "192Mi"))
     cluster.wait(lambda c: limits(c) == [192 * MIB] * 2, 10)
-    cluster.resize("a", both("64", "192Mi"))
-    cluster.wait(lambda c: "Node didn't have enough capacity: cpu" in condition(c, "PodResizePending"), 10)
+    with pytest.raises(Forbidden, match="node didn't have enough allocatable resources: cpu, requested: 64000"):
+        cluster.resize("a", both("64", "192Mi"))
     assert state(cluster, "a") == ("Running", "running", 0)
     frame = timeline_frame(cluster.node(), "allocationManager", "kubeRuntimeManager")
     assert list(frame["action"]).count("resizing") == 2
-    assert "resize Infeasible" in set(frame["action"])
+
+
+def test_a_write_that_the_kernel_refuses_is_a_resize_error_until_it_takes_it(
+    start: Callable[..., DockerCluster],
+) -> None:
+    """A quota written into the pod's cgroup by hand stays; cgroup v1 lets no container have a larger one."""
+    cluster = start(1)
+    node = cluster.node()
+    if node.cgroupfs.version == 2:
+        pytest.skip("cgroup v2 takes any quota: the lower one of a path holds")
+    asked = {"cpu": "200m", "memory": "128Mi"}
+    cluster.apply(pod(name="a", workload="sleep 1h", requests=asked, limits=asked))
+    cluster.wait(lambda c: state(c, "a")[1] == "running", 20)
+    whole, container = (node.desired().of_kind(kind)[0].path for kind in ("pod", "container"))
+    node.write(container, "cpu.cfs_quota_us", "10000")
+    node.write(whole, "cpu.cfs_quota_us", "10000")
+    cluster.resize("a", both("200m", "192Mi"))
+    cluster.wait(lambda c: "cpu.cfs_quota_us" in condition(c, "PodResizeInProgress"), 10)
+    node.write(whole, "cpu.cfs_quota_us", "20000")
+    cluster.wait(lambda c: not condition(c, "PodResizeInProgress"), 10)
+    assert node.read(container, "cpu.cfs_quota_us") == "20000"
+    assert limits(cluster) == [192 * MIB] * 2

@@ -95,7 +95,7 @@ class TestSharesRace:
             ("limits", "1m", "must be less than or equal to cpu limit"),
             ("requests", "x", "quantities"),
             ("requests", "", "not taken away"),
-            ("requests", "3", "Infeasible"),
+            ("requests", "3", "enough allocatable resources: cpu, requested: 3000"),
             ("requests", "1", "Deferred"),
         ],
     )

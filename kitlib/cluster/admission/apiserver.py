@@ -24,11 +24,11 @@ from kitlib.api.policy import PriorityClass
 from kitlib.api.release import Release
 from kitlib.api.serialize import deepcopy
 from kitlib.api.validation import validate
-from kitlib.cluster.admission import deletion, limit_range, quota, strategy
+from kitlib.cluster.admission import deletion, limit_range, pod_resize, quota, strategy
 from kitlib.cluster.admission.deletion import NAMESPACE_FINALIZER
 from kitlib.cluster.admission.initial_status import reset_status
 from kitlib.cluster.admission.priority import admit_priority, check_priority_class, system_priority_classes
-from kitlib.cluster.admission.validation import admin_access, validate_pod_resize
+from kitlib.cluster.admission.validation import admin_access
 from kitlib.cluster.events import EventCorrelator
 from kitlib.cluster.store.kinds import is_served, resource, resource_of
 from kitlib.cluster.store.store import Store
@@ -154,15 +154,18 @@ class APIServer:
 
         Raises:
             Invalid: where something else changes, or the pod's QoS class would.
-            Forbidden: by a quota or limit range.
+            Forbidden: by a quota or limit range, or where the pod's node could never offer that much.
         """
         made = deepcopy(pod)
         old = self.store.get(Pod, made.name, made.namespace)
         set_defaults(made)
         made.status = old.status
-        errors = validate_pod_resize(made, old)
+        errors = pod_resize.validate_pod_resize(made, old)
         if errors:
             raise Invalid(made.kind, made.name, errors)
+        limit_range.check(made, self.store.list(LimitRange, made.namespace, copy=False))
+        if made.spec != old.spec:
+            pod_resize.check_node(made, self.store.find(Node, made.spec.node_name), self.release)
         charged = self._check(made, old)
         with self.store.transaction():
             stored = self.store.update(made)

@@ -9,6 +9,8 @@ Who writes what, and when:
     a pod's cgroup               when it is made; on a resize the files of what changes
     a container's                when it is made; on a resize all of its files; its cpuset when its CPUs change
 
+What the kernel refuses on a resize ends it there (`refused`): what was written stays, the rest is tried again.
+
 The cgroups of a pod are computed again only when its specification, its CPUs or what runs of it have changed. So a node
 with a thousand quiet pods costs nothing.
 
@@ -70,6 +72,9 @@ class CgroupManager:
         cgroups, runtime: what it drives.
         timeline: what it did is noted there.
 
+    Attributes:
+        refused: pod UID -> what the kernel said to the last write of a resize that it did not take.
+
     Raises:
         KitError: where the kernel refuses a node-level cgroup.
     """
@@ -90,6 +95,7 @@ class CgroupManager:
         self._written: dict[str, Cgroup] = {}
         self._leftover: dict[str, Cgroup] = {}
         self._tree: CgroupTree | None = None
+        self.refused: dict[str, str] = {}
         self._require_cgroups()
         if rules.settings.cgroups_per_qos:
             self._make(rules.kubepods_level())
@@ -199,12 +205,13 @@ class CgroupManager:
             known = self._pods.get(uid)
             before = known.shown if known is not None else []
             now = self._wanted(worker)
-            if len(now) == len(before) and all(a is b for a, b in zip(now, before, strict=True)):
+            again = self.refused.pop(uid, "")
+            if not again and len(now) == len(before) and all(a is b for a, b in zip(now, before, strict=True)):
                 continue
             self._tree = None
             wanted = {cgroup.path for cgroup in now}
             gone += [cgroup for cgroup in before if cgroup.path not in wanted]
-            standing = {id(cgroup) for cgroup in before}
+            standing = set() if again else {id(cgroup) for cgroup in before}
             fresh += [cgroup for cgroup in now if id(cgroup) not in standing]
             new_pod = new_pod or (bool(now) and not before)
             if now:
@@ -250,11 +257,11 @@ class CgroupManager:
 
         Source: kubelet kuberuntime doPodResizeAction, UpdateContainerResources.
         """
-        containers, falling = [], []
+        rising, containers, falling = [], [], []
         for cgroup in cgroups:
             standing = self._written.get(cgroup.path)
-            self._written[cgroup.path] = cgroup
             if standing is None:
+                self._written[cgroup.path] = cgroup
                 if cgroup.writer != "runtime":
                     self._make(cgroup)
                 continue
@@ -264,10 +271,26 @@ class CgroupManager:
                 containers.append((cgroup, changed(cgroup, None) if resized else files))
                 continue
             down = [file for file in files if _falls(file, standing)]
-            self._put(cgroup, [file for file in files if file not in down], "writing")
+            rising.append((cgroup, [file for file in files if file not in down]))
             falling.append((cgroup, down))
-        for cgroup, files in (*containers, *falling):
+        for cgroup, files in (*rising, *containers, *falling):
+            self._rewrite(cgroup, files)
+        for cgroup in cgroups:
+            if cgroup.uid not in self.refused:
+                self._written[cgroup.path] = cgroup
+
+    def _rewrite(self, cgroup: Cgroup, files: Sequence[CgroupFile]) -> None:
+        """Write files of a cgroup that is there, unless the kernel has refused an earlier one of the same pod.
+
+        Source: kubelet doPodResizeAction, which aborts at the first error and starts anew with the next sync.
+        """
+        if cgroup.uid in self.refused:
+            return
+        try:
             self._put(cgroup, files, "writing")
+        except KitError as error:
+            self.refused[cgroup.uid] = str(error)
+            self._timeline.note("kubeRuntimeManager", "cannot write", cgroup.path, str(error), "doPodResizeAction")
 
     def _put(self, cgroup: Cgroup, files: Sequence[CgroupFile], action: str) -> None:
         """Write files, but those whose controller is not there. Source: cm.getSupportedUnifiedControllers."""

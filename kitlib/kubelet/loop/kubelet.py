@@ -253,6 +253,7 @@ class Kubelet:
                     self._admission.count(worker, -1)
             self._resizer.work(self._dirty.values())
             self._write(self._dirty.values())
+            self._resizer.finish(self._dirty.values(), self._cgroups.refused)
             for worker in self._dirty.values():
                 if worker.active:
                     self._starter.start(worker)

@@ -73,13 +73,15 @@ class PodWorker:
         actual: with those that its cgroups follow. All three are the same object where no resize is under way.
         unprepared: why its claims of devices are not ready.
         resize_pending: reason and message of a resize that was not granted;
-        resize_error: why one is not carried out.
+        resize_error: why one is not carried out;
+        resized_from: with the resources that the runtime still holds while one is being carried out, or None.
     """
 
     def __init__(self, pod: Pod, now: datetime) -> None:
         self.pod, self.began, self.standing = pod, now, pod.status
         self.allocated = self.actual = pod
         self.resize_pending, self.resize_error = ("", ""), ""
+        self.resized_from: Pod | None = None
         uid = pod.metadata.uid
         self.sandbox = container_id(uid, "")
         self.inits = [ContainerState(c, container_id(uid, c.name)) for c in pod.spec.init_containers]
@@ -155,7 +157,7 @@ class PodWorker:
     @property
     def resizing(self) -> bool:
         """Whether its containers should get other resources than they have."""
-        return self.actual is not self.pod
+        return self.actual is not self.pod or self.resized_from is not None
 
     def allocate(self, pod: Pod) -> None:
         """These resources are granted."""
@@ -263,6 +265,8 @@ class PodWorker:
             return found
         if self.ending is not None and phase == "Failed":
             found.reason, found.message = self.ending.reason, self.ending.message
+        held = self.resized_from or self.actual
+        own = {c.name: c for c in containers_of(held)}
         found.container_statuses, found.init_container_statuses = (
             [
                 container_status(
@@ -270,14 +274,14 @@ class PodWorker:
                     state,
                     seconds,
                     may_restart=self.may_restart(state) and not self.terminating,
-                    resources=resources(self.actual, state.container) if state.alive else None,
+                    resources=resources(held, own[state.container.name]) if state.alive else None,
                 )
                 for state in some
             ]
             for some in (self.mains, self.inits)
         )
         found.allocated_resources = dict(pod_requests(self.allocated, release=release))
-        found.resources = pod_resources(self.actual, release)
+        found.resources = pod_resources(held, release)
         found.conditions = self._conditions(found, now, generation)
         return found
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from kitlib.api.podresources import containers_of, pod_limits, pod_requests
+from kitlib.kubelet.cm.cgroup_config import pod_totals
 from kitlib.kubelet.cm.cgroup_levels import Desired
 from kitlib.kubelet.cm.cgroup_tree import MEMORY_FILES
 from kitlib.kubelet.cm.node_config import NodeConfig
@@ -105,13 +106,12 @@ class Resizer:
         again = set(restarting(pod, worker.actual))
         error = self._too_low(worker, again)
         if error:
-            if worker.resize_error != error:
-                worker.resize_error = error
-                self._reports.event(pod, "Warning", "ResizeError", event_message("error", pod, error))
-                self._timeline.note("kubeRuntimeManager", "cannot resize", pod.key, error, "doPodResizeAction")
+            self._failed(worker, error)
             return
-        changes = not same_resources(pod, worker.actual)
-        worker.resize_error = ""
+        if not same_resources(pod, worker.actual):
+            worker.resized_from = worker.resized_from or worker.actual
+        else:
+            worker.resize_error = ""
         worker.actuate()
         for state in worker.states:
             if state.container.name in again and state.alive:
@@ -119,14 +119,44 @@ class Resizer:
                 self._reports.event(pod, "Normal", "Killing", text)
                 self._runtime.stop(state.id, float(pod.spec.termination_grace_period_seconds or 0))
                 state.stopped(self._reports.now(), self._runtime.exit_code(state.id))
-        if changes:
+
+    def finish(self, workers: Iterable[PodWorker], refused: Mapping[str, str]) -> None:
+        """Report the resizes whose cgroups were written, and those that the kernel has refused a write.
+
+        A refused one is tried again; what was written of it stays.
+
+        Args:
+            workers: those in which anything may have changed.
+            refused: pod UID -> what the kernel said.
+        """
+        for worker in workers:
+            if worker.resized_from is None or not worker.active:
+                continue
+            error = refused.get(worker.pod.metadata.uid, "")
+            if error:
+                self._failed(worker, error)
+                continue
+            worker.resized_from, worker.resize_error = None, ""
+            pod = worker.allocated
             self._reports.event(pod, "Normal", "ResizeCompleted", event_message("completed", pod))
             self._timeline.note("kubeRuntimeManager", "resizing", pod.key, "", "doPodResizeAction")
 
+    def _failed(self, worker: PodWorker, error: str) -> None:
+        """A resize is not carried out now; each reason is told once. Source: SetPodResizeInProgressCondition."""
+        if worker.resize_error == error:
+            return
+        worker.resize_error, pod = error, worker.allocated
+        self._reports.event(pod, "Warning", "ResizeError", event_message("error", pod, error))
+        self._timeline.note("kubeRuntimeManager", "cannot resize", pod.key, error, "doPodResizeAction")
+
     def _too_low(self, worker: PodWorker, again: set[str]) -> str:
-        """Whether memory limits would fall below what is in use; containers that are restarted do not count."""
+        """Whether memory limits would fall below what is in use; containers that are restarted do not count.
+
+        The pod's own limit counts only where it has one: all of its containers are limited, or the pod as a whole.
+        """
         pod, gates = worker.allocated, self._config.gates
-        where = {worker.pod.name: self._rules.pod_path(pod)} if self._rules.pod_path(pod) else {}
+        whole = self._rules.pod_path(pod) if pod_totals(pod, gates).memory_limits_declared else ""
+        where = {worker.pod.name: whole} if whole else {}
         wanted = {worker.pod.name: pod_limits(pod, release=gates).get("memory")} if where else {}
         before = {worker.pod.name: pod_limits(worker.actual, release=gates).get("memory")} if where else {}
         for container in containers_of(pod):

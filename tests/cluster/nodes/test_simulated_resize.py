@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kitlib.api.errors import KitError
+from kitlib.api.errors import Forbidden, Invalid, KitError
 from kitlib.cluster import Cluster
 from kitlib.cluster.control_plane.simulated import SimulatedCluster
 from kitlib.node.common.errors import CgroupError
@@ -28,8 +28,11 @@ def both(cpu: str, memory: str) -> dict[str, Any]:
     return {"c": {kind: {"cpu": cpu, "memory": memory} for kind in ("requests", "limits")}}
 
 
-def made(version: int = 2, machine: dict[str, Any] | None = None, **more: Any) -> SimulatedCluster:
-    cluster = Cluster.simulated([{"cpus": 4, "memory": "8Gi", **(machine or {})}], cgroup_version=version)
+def made(
+    version: int = 2, machine: dict[str, Any] | None = None, release: str | None = None, **more: Any
+) -> SimulatedCluster:
+    machines = [{"cpus": 4, "memory": "8Gi", **(machine or {})}]
+    cluster = Cluster.simulated(machines, cgroup_version=version, release=release)
     cluster.apply(pod("a", "1", "512Mi", **more))
     return cluster
 
@@ -109,8 +112,22 @@ def test_a_memory_limit_is_not_lowered_below_what_is_in_use() -> None:
     assert cluster.pod("a").status.container_statuses[0].restart_count == 0
 
 
-def test_what_never_fits_is_infeasible_and_taken_back_is_forgotten() -> None:
+def test_what_never_fits_is_refused_by_the_api_server() -> None:
     cluster = made()
+    text = (
+        'pods "a" is forbidden: node didn\'t have enough allocatable resources: cpu, requested: 8000, allocatable: 4000'
+    )
+    with pytest.raises(Forbidden) as caught:
+        cluster.resize("a", both("8", "512Mi"))
+    assert str(caught.value) == text
+    with pytest.raises(Forbidden) as caught:
+        cluster.resize("a", both("8", "64Gi"))
+    assert str(caught.value).startswith(f"{text}; memory, requested: {64 * 1024 * MI}, allocatable: ")
+    assert reasons(cluster) == []
+
+
+def test_before_1_36_what_never_fits_is_infeasible_and_taken_back_is_forgotten() -> None:
+    cluster = made(release="1.35")
     cluster.resize("a", both("8", "512Mi"))
     text = "Node didn't have enough capacity: cpu, requested: 8000, capacity: 4000"
     assert condition(cluster, "PodResizePending") == ("Infeasible", text)
@@ -221,3 +238,71 @@ def test_a_limit_raised_by_hand_at_one_level_still_holds_at_the_other() -> None:
 def test_a_resize_of_something_else_is_refused() -> None:
     with pytest.raises(KitError, match="container 'd' not found"):
         made().resize("a", {"d": {"requests": {"cpu": "1"}}})
+
+
+@pytest.mark.parametrize(
+    ("wanted", "texts"),
+    [
+        (
+            {"limits": {"cpu": None}},
+            ["spec.containers[0].resources.limits: Forbidden: resource limits cannot be removed"],
+        ),
+        ({"limits": {"cpu": "2"}}, ['spec: Invalid value: "Burstable": Pod QOS Class may not change as a result']),
+        ({"requests": {"example.com/x": "1"}}, ["spec: Forbidden: only cpu and memory resources are mutable"]),
+    ],
+)
+def test_a_resize_keeps_the_class_and_takes_nothing_away(wanted: dict[str, Any], texts: list[str]) -> None:
+    """Source: ValidatePodResize."""
+    with pytest.raises(Invalid) as caught:
+        made().resize("a", {"c": wanted})
+    assert [text for text in texts if text not in str(caught.value)] == []
+
+
+def test_a_limit_range_holds_for_a_resize_too() -> None:
+    """Source: LimitRanger SupportsAttributes."""
+    cluster = made()
+    limits = {"limits": [{"type": "Container", "max": {"cpu": "2"}}]}
+    cluster.apply({"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "r"}, "spec": limits})
+    with pytest.raises(Forbidden, match="maximum cpu usage per Container is 2, but limit is 3"):
+        cluster.resize("a", both("3", "512Mi"))
+
+
+def test_a_write_that_the_kernel_refuses_is_a_resize_error_until_it_takes_it() -> None:
+    """The container is written whole, so a quota that stands in its pod's cgroup by hand is in its way.
+
+    Source: doPodResizeAction, which aborts and is tried again.
+    """
+    cluster = made(1)
+    node = cluster.node()
+    pod_path, container = (node.desired().of_kind(kind)[0].path for kind in ("pod", "container"))
+    node.write(container, "cpu.cfs_quota_us", "40000")
+    node.write(pod_path, "cpu.cfs_quota_us", "50000")
+    cluster.resize("a", both("1", "600Mi"))
+    reason, message = condition(cluster, "PodResizeInProgress") or ("", "")
+    assert (reason, "cpu.cfs_quota_us" in message, "EINVAL" in message) == ("Error", True, True)
+    assert files(cluster, "cpu.cfs_quota_us") == ("50000", "40000")
+    assert files(cluster, MEMORY[1]) == (str(600 * MI), str(512 * MI))
+    held = cluster.pod("a").status.container_statuses[0].resources
+    assert held is not None
+    assert str(held.limits["memory"]) == "512Mi", "what the runtime holds"
+    cluster.advance(5)
+    assert reasons(cluster) == ["ResizeStarted", "ResizeError"]
+    node.write(pod_path, "cpu.cfs_quota_us", "100000")
+    cluster.advance(2)
+    assert condition(cluster, "PodResizeInProgress") is None
+    assert files(cluster, MEMORY[1]) == (str(600 * MI), str(600 * MI))
+    assert files(cluster, "cpu.cfs_quota_us") == ("100000", "100000")
+    assert reasons(cluster) == ["ResizeStarted", "ResizeError", "ResizeCompleted"]
+
+
+def test_a_pod_that_is_not_limited_as_a_whole_has_no_limit_to_check() -> None:
+    """Source: validateMemoryResizeAction, where ResourceConfigForPod names no memory."""
+    cluster = Cluster.simulated([{"cpus": 4, "memory": "8Gi"}])
+    manifest = pod("a", "1", "512Mi", "60s memory=200Mi; memory=50Mi")
+    manifest["spec"]["containers"].append({"name": "d", "image": "x"})
+    cluster.apply(manifest)
+    cluster.resize("a", both("1", "128Mi"))
+    text = (
+        f'cannot decrease memory limits: attempting to set container "c" memory limit ({128 * MI}) below current usage'
+    )
+    assert condition(cluster, "PodResizeInProgress") == ("Error", f"{text} ({200 * MI})")
