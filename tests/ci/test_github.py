@@ -19,7 +19,8 @@ def commands() -> list[str]:
 
 
 def test_the_workflow_runs_the_readmes_test_command_and_the_gate() -> None:
-    readme = re.search(r"^ *(python3 -m venv .venv && .*\.venv/bin/pytest)$", (ROOT / "README.md").read_text(), re.M)
+    text = (ROOT / "README.md").read_text()
+    readme = re.search(r"^ *(python3 -m venv .venv && .* && \.venv/bin/pytest.*)$", text, re.M)
     assert readme is not None
     assert readme[1] in commands()
     assert {".ci/run", ".ci/run nightly"} <= set(commands())

@@ -10,6 +10,11 @@ from tests.engine.helpers import pod
 MIB = 2**20
 
 
+def condition(cluster: DockerCluster, kind: str) -> str:
+    """The status of a condition of the only node."""
+    return next(c.status for c in cluster.nodes[0].status.conditions if c.type == kind)
+
+
 def test_process_ids_of_a_pod_end_at_its_limit(start: Callable[..., DockerCluster]) -> None:
     cluster = start(1, kubelet=["--pod-max-pids=30"])
     cluster.apply(pod(name="many", workload="pids=100"))
@@ -31,7 +36,7 @@ def test_a_node_short_of_process_ids_evicts_who_has_most(start: Callable[..., Do
         "The node was low on resource: pids. Threshold quantity: 150, "
     )
     assert cluster.pod("few").status.phase == "Running"
-    assert next(c.status for c in cluster.nodes[0].status.conditions if c.type == "PIDPressure") == "True"
+    cluster.wait(lambda c: condition(c, "PIDPressure") == "True", 30)  # told with the node's next status
 
 
 def test_under_real_memory_pressure_those_above_their_requests_go_in_order(start: Callable[..., DockerCluster]) -> None:

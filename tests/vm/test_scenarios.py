@@ -114,14 +114,30 @@ def modelled_out_of_memory(scenario: Scenario, version: Version, own: int) -> tu
     return first, {name for name, pid in side.made.items() if pid not in side.kernel.processes}
 
 
+def both(real: Real, scenario: Scenario) -> tuple[tuple[str, set[str]], tuple[str, set[str]], bool]:
+    """The first and all victims on the real kernel and on the simulated one, and whether the first one was certain."""
+    real.fs.makedirs(real.base)
+    first, seen, sure, own = really_out_of_memory(real, scenario)
+    modelled = modelled_out_of_memory(scenario, real.fs.version, own)
+    real.clear()
+    return (first, seen), modelled, sure
+
+
 def test_the_oom_killer_chooses_the_same_victims(real: Real, artifacts: Path) -> None:
-    rows, wrong, close = [], [], 0
+    """One difference is measured again, twice at most: the first victim is the right one and others died as well.
+
+    A victim counts as dead to the OOM killer before all its pages are given back (mm/mmap.c exit_mmap, mm/oom_kill.c
+    oom_reap_task, 6.1); where it gets no processor in between, the next allocation kills once more. How often this was
+    seen is in the artifact, and it may not be the rule.
+    """
+    rows, wrong, close, again = [], [], 0, 0
     for number in MEMORY:
         scenario = scenarios.memory(number, real.fs.version)
-        real.fs.makedirs(real.base)
-        first, seen, sure, own = really_out_of_memory(real, scenario)
-        expected, modelled = modelled_out_of_memory(scenario, real.fs.version, own)
-        real.clear()
+        for attempt in range(3):
+            (first, seen), (expected, modelled), sure = both(real, scenario)
+            if not (first == expected and modelled < seen):
+                break
+            again += attempt == 0
         close += not sure
         same = first == expected and modelled == seen
         verdict = "same" if same else "differs" if sure else "differs, too close to call"
@@ -133,7 +149,8 @@ def test_the_oom_killer_chooses_the_same_victims(real: Real, artifacts: Path) ->
         if sure and not same:
             wrong.append(rows[-1])
     agreed = sum(row.endswith("| same |") for row in rows)
-    text = f"{len(rows)} scenarios: the same victims in {agreed}; in {close} the first two were within 1%."
+    text = f"{len(rows)} scenarios: the same victims in {agreed}; in {close} the first two were within 1%"
+    text += f"; {again} ran again."
     head = (
         "| scenario | limit | processes | grows | real victims | simulated victims | |\n|---|---|---|---|---|---|---|"
     )
@@ -141,6 +158,7 @@ def test_the_oom_killer_chooses_the_same_victims(real: Real, artifacts: Path) ->
     (artifacts / f"scenarios-memory-{VERSION}.md").write_text("\n".join([title, "", text, "", head, *rows]) + "\n")
     assert not wrong, "\n" + "\n".join(wrong)
     assert close < max(len(rows) // 5, 2)
+    assert again <= max(len(rows) // 8, 2)
 
 
 def listed(first: str, others: set[str]) -> str:
