@@ -19,6 +19,7 @@ WIDGETS = {
     "CpuMap": "cpu_map",
     "EvictionGauge": "eviction_gauge",
     "ExplainBoard": "explain_board",
+    "FirstKill": "first_kill",
     "NodeBar": "node_bar",
     "OomArena": "oom_arena",
     "PodBuilder": "pod_builder",

@@ -12,12 +12,12 @@ from __future__ import annotations
 import anywidget
 import traitlets
 
-from kitlib.widgets._parts.page import script, text
+from kitlib.widgets._parts.page import script, style
 
 
 class Access(anywidget.AnyWidget):
     """The invisible part; `title` and `sentence` are what a screen reader says of the widget and of its picture."""
 
-    _esm = script("access.js", STYLE=text("kitlib.css"))
+    _esm = script("access.js", STYLE=style())
     title = traitlets.Unicode().tag(sync=True)
     sentence = traitlets.Unicode().tag(sync=True)

@@ -46,11 +46,13 @@ class KitWidget(ipw.VBox):
         table_open: whether the table is seen without opening it first.
 
     Attributes:
-        title: the widget's name, read by screen readers.
+        title: the widget's name, its heading.
+        try_this: one line that says what to do first.
         aria_live: "polite" = a new sentence is read out; "off" while it changes by itself all the time.
     """
 
     title = "widget"
+    try_this = ""
     aria_live = "polite"
     _closers: list[Callable[[], None]] = []
 
@@ -71,7 +73,10 @@ class KitWidget(ipw.VBox):
             titles=("The table behind the picture",),
             selected_index=0 if table_open else None,
         )
-        super().__init__([*self._controls, self._message, self._picture, self._sentence, self._details, self._access])
+        self._head = ipw.HTML(_heading(self.title, self.try_this))
+        self._head.add_class("kitlib-head")
+        parts = [self._message, self._picture, self._sentence, self._details, self._access]
+        super().__init__([self._head, *self._controls, *parts])
         self.add_class("kitlib-widget")
         self._close_what_this_cell_made_before()
 
@@ -123,6 +128,7 @@ class KitWidget(ipw.VBox):
     def button(self, name: str, action: Callable[[], None], help_text: str = "", icon: str = "") -> ipw.Button:
         """A button that does `action`, then shows the picture anew; what goes wrong is said beside the controls."""
         made = ipw.Button(description=name, tooltip=help_text or name, icon=icon, layout={"width": "max-content"})
+        made.layout.max_width = "100%"
         made.on_click(lambda _: self.act(action))
         return made
 
@@ -149,9 +155,16 @@ class KitWidget(ipw.VBox):
                 chart = self.chart()
             except (KitError, ValueError) as error:
                 self.wrong(error)
+                self._stale(self._chart is not None)
                 return
             self.say("")
+            self._stale(False)
             self.show(chart)
+
+    def _stale(self, stale: bool) -> None:
+        """Dim what still shows the values before a rejected one."""
+        for part in (self._picture, self._sentence, self._details):
+            (part.add_class if stale else part.remove_class)("kitlib-stale")
 
     def show(self, chart: Chart) -> None:
         """Put `chart` on the screen: what has changed in the picture, then the sentence and the table."""
@@ -213,6 +226,12 @@ class KitWidget(ipw.VBox):
                 widget.close()
             before = _made_by[cell] = (run, weakref.WeakSet())
         before[1].add(self)
+
+
+def _heading(title: str, try_this: str) -> str:
+    """The widget's name, and what to do first."""
+    line = f"<p>Try this: {html.escape(try_this)}</p>" if try_this else ""
+    return f'<p class="kitlib-title" role="heading" aria-level="4">{html.escape(title)}</p>{line}'
 
 
 @cache

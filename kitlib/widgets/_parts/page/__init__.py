@@ -18,3 +18,8 @@ def script(name: str, **constants: Any) -> str:
     """A script of this folder, with constants that it finds under their names."""
     given = "".join(f"const {key} = {json.dumps(value)};\n" for key, value in constants.items())
     return given + text(name)
+
+
+def style() -> str:
+    """The design as one style sheet: the tokens and what all widgets share; for pages of the kit's own too."""
+    return text("tokens.css") + text("kitlib.css")
