@@ -136,11 +136,19 @@ def raise_limit():
         raise OSError(errno.EPERM, "") from error
 
 
+LOWER = "a lower oom_score_adj"
+
+
 def lower_score():
     with open("/proc/self/oom_score_adj") as file:
         now = int(file.read())
     with open("/proc/self/oom_score_adj", "w") as file:
         file.write(str(max(-1000, now - 1)))
+
+
+def spared_score():
+    with open("/proc/self/oom_score_adj", "w") as file:
+        file.write("-1")
 
 
 def probes():
@@ -168,7 +176,8 @@ def probes():
     yield "nice -20", lambda: os.setpriority(os.PRIO_PROCESS, 0, -20)
     yield "real time", lambda: os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(50))
     yield "a higher limit", raise_limit
-    yield "a lower oom_score_adj", lower_score
+    yield LOWER, lower_score
+    yield "an oom_score_adj below 0", spared_score
     yield (
         "a file capability",
         lambda: (write_file(), os.setxattr("/tmp/cap", "security.capability", CAPABILITY)),

@@ -64,6 +64,8 @@ def test_a_controller_that_is_not_there_is_said_with_what_does_not_hold(
     some = tree(tmp_path, "cpu memory pids")
     assert capabilities.limits(some, MACHINE, 100) == [
         "oom_score_adj below 100 is refused here (the engine runs without root)",
+        "a pod's process may lower its own oom_score_adj to 100 here, which Kubernetes refuses "
+        "(the engine runs without root)",
         "no cpuset controller here: no pod is kept to its CPUs, exclusive ones neither",
         "more controllers come with more delegation to the engine's user "
         "(systemd: Delegate=cpu cpuset io memory pids for user@.service)",
@@ -74,7 +76,10 @@ def test_a_controller_that_is_not_there_is_said_with_what_does_not_hold(
     whole = tree(tmp_path, "cpuset cpu memory pids")
     assert capabilities.limits(whole, MACHINE, -1000) == []
     monkeypatch.setattr(capabilities, "in_user_namespace", lambda: False)
-    assert capabilities.limits(whole, MACHINE, 0) == ["oom_score_adj below 0 is refused here (no CAP_SYS_RESOURCE)"]
+    assert capabilities.limits(whole, MACHINE, 0) == [
+        "oom_score_adj below 0 is refused here (no CAP_SYS_RESOURCE)",
+        "a pod's process may lower its own oom_score_adj to 0 here, which Kubernetes refuses (no CAP_SYS_RESOURCE)",
+    ]
 
 
 def test_huge_pages_are_missed_only_where_the_node_was_to_have_some(tmp_path: Path) -> None:

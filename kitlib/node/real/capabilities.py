@@ -79,6 +79,9 @@ def limits(cgroups: RealCgroupFS, machine: MachineInfo, lowest: int) -> list[str
     if lowest > LOWEST:
         why = "the engine runs without root" if mapped else "no CAP_SYS_RESOURCE"
         found.append(f"oom_score_adj below {lowest} is refused here ({why})")
+        found.append(
+            f"a pod's process may lower its own oom_score_adj to {lowest} here, which Kubernetes refuses ({why})"
+        )
     for controller, without in USED.items():
         wanted = controller != "hugetlb" or machine.huge_pages
         if wanted and controller not in cgroups.controllers:
