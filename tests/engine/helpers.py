@@ -136,3 +136,11 @@ def containers_of(run: str) -> list[str]:
     found = client.api.containers(all=True, filters={"label": f"{container.RUN}={run}"})
     client.close()
     return [one["Id"] for one in found]
+
+
+def left_after(seconds: float, run: str) -> list[str]:
+    """The containers of a run that are still there after so many seconds, more in an emulated machine."""
+    deadline = time.monotonic() + seconds * SLOW
+    while (left := containers_of(run)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return left

@@ -56,6 +56,10 @@ class PollingCluster(BaseCluster):
     def refresh(self) -> None:
         """Take what has been reported since the last time; where nothing reports, there is nothing to take."""
 
+    def _refresh_to_read(self) -> None:
+        """As `refresh`, where what was last taken may be read instead."""
+        self.refresh()
+
     def _pause(self, seconds: float) -> None:
         """Let time pass."""
         time.sleep(seconds)
@@ -130,17 +134,17 @@ class PollingCluster(BaseCluster):
 
     def get(self, kind: str, name: str, namespace: str = "default") -> Any:
         """A copy of one object; see `BaseCluster.get`."""
-        self.refresh()
+        self._refresh_to_read()
         return super().get(kind, name, namespace)
 
     def list(self, kind: str, namespace: str | None = None, selector: Any = None) -> Any:
         """Copies of all objects of a kind; see `BaseCluster.list`."""
-        self.refresh()
+        self._refresh_to_read()
         return super().list(kind, namespace, selector)
 
     def events(self, about: Any = None) -> Any:
         """Kubernetes events; see `BaseCluster.events`."""
-        self.refresh()
+        self._refresh_to_read()
         return super().events(about)
 
     def watch(self, kind: str | None = None, namespace: str | None = None, since: int | None = None) -> Watch:

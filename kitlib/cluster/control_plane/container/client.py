@@ -107,7 +107,7 @@ class ContainerControlPlaneClient(PollingCluster):
         plans = [self._with_settings_read(one) for one in options.nodes]
         self._options, self._closed, self._lock = options, False, threading.RLock()
         self._nodes: dict[str, ContainerNode] = {}
-        self._seen = 0
+        self._seen, self._ended = 0, False
         self.clock = RealClock()
         super().__init__(RemoteAPIServer(self), options.release)
         self._provisioner = Provisioner(provision)
@@ -204,6 +204,18 @@ class ContainerControlPlaneClient(PollingCluster):
         if not self._closed:
             self._ask("changes")
 
+    def _refresh_to_read(self) -> None:
+        """Take what has happened; a control plane that has ended is an error once, then its last copy is read."""
+        if self._ended:
+            return
+        try:
+            self.refresh()
+        except ControlPlaneGone as error:
+            self._ended = True
+            text = f"{error}; what is read from now on are the objects as they were last heard of"
+            self.notes.append(text)
+            raise ControlPlaneGone(text) from None
+
     def settle(self) -> None:
         """Have controllers and scheduler do what they can do now."""
         if not self._closed:
@@ -287,7 +299,7 @@ class ContainerControlPlaneClient(PollingCluster):
 
     def snapshot(self) -> dict[str, Any]:
         """Every object as plain data; see `BaseCluster.snapshot`."""
-        self.refresh()
+        self._refresh_to_read()
         return super().snapshot()
 
     def node(self, name: str = "") -> ContainerNode:
@@ -295,7 +307,7 @@ class ContainerControlPlaneClient(PollingCluster):
         if not name and len(self._nodes) == 1:
             return next(iter(self._nodes.values()))
         if name not in self._nodes:
-            self.refresh()
+            self._refresh_to_read()
         if name not in self._nodes:
             raise NotFound("nodes", name)
         return self._nodes[name]
