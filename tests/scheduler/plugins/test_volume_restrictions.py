@@ -1,11 +1,9 @@
-"""Claims and volumes in the way of a pod, and extenders that have a word in it."""
+"""VolumeRestrictions: claims for one pod, and disks that one node uses at a time."""
 
 import pytest
 
 from kitlib.api.core import Node, Pod
-from kitlib.api.errors import KitError
 from kitlib.api.serialize import from_dict, load
-from kitlib.scheduler.extender import Extender, ExtenderError
 from kitlib.scheduler.scheduler import Scheduler
 
 ZONE = "topology.kubernetes.io/zone"
@@ -105,58 +103,6 @@ kind: PersistentVolume
 metadata: {name: pv-other}
 spec: {capacity: {storage: 1Gi}, accessModes: [ReadWriteOnce], csi: {driver: csi.example.com, volumeHandle: h2}}
 """
-CAPACITY = """
-apiVersion: storage.k8s.io/v1
-kind: CSIDriver
-metadata: {name: csi.example.com}
-spec: {storageCapacity: true}
----
-apiVersion: storage.k8s.io/v1
-kind: CSIStorageCapacity
-metadata: {name: c1, namespace: default}
-storageClassName: late
-capacity: 20Gi
-nodeTopology: {matchLabels: {topology.kubernetes.io/zone: z1}}
-"""
-LIMIT = """
-apiVersion: storage.k8s.io/v1
-kind: CSINode
-metadata: {name: b}
-spec: {drivers: [{name: csi.example.com, nodeID: b, allocatable: {count: 0}}]}
-"""
-ONE_MORE = LIMIT.replace("count: 0", "count: 1")
-ATTACHED = """---
-apiVersion: storage.k8s.io/v1
-kind: VolumeAttachment
-metadata: {name: a1}
-spec: {attacher: csi.example.com, nodeName: b, source: {persistentVolumeName: pv-other}}
-"""
-
-CASES = [
-    # claims, extra objects, feasible, reason on the others (or of all)
-    (["bound"], "", ["b"], "node(s) didn't match PersistentVolume's node affinity"),
-    (["zoned"], "", ["a"], "node(s) had no available volume zone"),
-    (["immediate"], "", [], "pod has unbound immediate PersistentVolumeClaims"),
-    (["missing"], "", [], 'persistentvolumeclaim "missing" not found'),
-    (["late"], "", ["a", "b"], ""),
-    (["late"], CAPACITY, ["a"], "node(s) did not have enough free storage"),
-    (["local"], "", [], "node(s) didn't find available persistent volumes to bind"),
-    (["bound"], LIMIT, [], "node(s) exceed max volume count"),
-    (["bound"], ONE_MORE, ["b"], ""),
-    (["bound"], ONE_MORE + ATTACHED, [], "node(s) exceed max volume count"),
-    (["prebound"], "", [], "pod has unbound immediate PersistentVolumeClaims"),
-    (["gone"], "", [], 'persistentvolume "pv-gone" not found'),
-    (["immediate", "deleting"], "", [], 'persistentvolumeclaim "deleting" is being deleted'),
-]
-
-
-@pytest.mark.parametrize(("claims", "more", "feasible", "reason"), CASES)
-def test_volumes_decide_where_a_pod_can_run(claims, more, feasible, reason):
-    objects = load(STORAGE) + (load(more) if more else [])
-    decision = Scheduler(NODES, volumes=objects).explain(pod(*claims))
-    assert decision.feasible == feasible
-    if reason:
-        assert reason in {r for n in ("a", "b") for r in decision.reasons_of(n)}
 
 
 @pytest.mark.parametrize(
@@ -186,66 +132,7 @@ def test_a_claim_in_use_did_not_matter_before_the_feature_was_on():
     assert found.feasible == ["b"]
 
 
-EPHEMERAL = """
-apiVersion: v1
-kind: PersistentVolumeClaim
-metadata: {name: p-disk, namespace: default, ownerReferences: [{kind: Pod, name: x, uid: UID, controller: true}]}
-spec: {accessModes: [ReadWriteOnce], storageClassName: late, resources: {requests: {storage: 1Gi}}}
-"""
-
-
-@pytest.mark.parametrize(
-    ("claim", "message"),
-    [
-        ("", 'waiting for ephemeral volume controller to create the persistentvolumeclaim "p-disk"'),
-        (EPHEMERAL.replace("UID", "q"), "PVC default/p-disk was not created for pod default/p (pod is not owner)"),
-        (EPHEMERAL.replace("UID", "p"), ""),
-    ],
-)
-def test_an_ephemeral_volume_waits_for_its_own_claim(claim, message):
-    objects = load(STORAGE) + (load(claim) if claim else [])
-    decision = Scheduler(NODES, volumes=objects).explain(pod(ephemeral={"volumeClaimTemplate": {"spec": {}}}))
-    assert decision.filter_message == (f"0/2 nodes are available: {message}." if message else "")
-
-
 def test_a_disk_is_used_by_one_node_at_a_time():
     disk = {"awsElasticBlockStore": {"volumeID": "v1"}}
     decision = Scheduler(NODES, [pod(name="first", on="a", **disk)]).explain(pod(**disk))
     assert decision.reasons_of("a") == ["node(s) had no available disk"]
-
-
-def answers(verb, arguments):
-    if verb == "filter":
-        return {"nodenames": ["b"], "failedNodes": {"a": "no licence"}}
-    return [{"host": "b", "score": 7}]
-
-
-def test_an_extender_filters_and_scores():
-    extender = Extender(call=answers, filter_verb="filter", prioritize_verb="prioritize", weight=2)
-    decision = Scheduler(NODES, extenders=[extender]).explain(pod())
-    assert decision.feasible == ["b"]
-    assert decision.reasons_of("a") == ["no licence"]
-    assert decision.scores.normalized["extenders"].tolist() == [140]
-
-
-def test_an_extender_that_fails_fails_the_pod_unless_it_is_ignorable():
-    def broken(verb, arguments):
-        raise ValueError("down")
-
-    with pytest.raises(ExtenderError, match="down"):
-        Scheduler(NODES, extenders=[Extender(call=broken, filter_verb="filter")]).explain(pod())
-    tolerant = Extender(call=broken, filter_verb="filter", ignorable=True)
-    assert len(Scheduler(NODES, extenders=[tolerant]).explain(pod()).feasible) == 2
-
-
-def test_an_extender_is_asked_only_about_what_it_manages():
-    extender = Extender(call=answers, filter_verb="filter", managed_resources=["example.com/gpu"])
-    assert len(Scheduler(NODES, extenders=[extender]).explain(pod()).feasible) == 2
-
-
-@pytest.mark.parametrize(
-    "data", [{"urlPrefix": "http://x", "prioritizeVerb": "p", "weight": 0}, {"filterVerb": "filter"}]
-)
-def test_a_wrong_extender_is_refused(data):
-    with pytest.raises(KitError):
-        Extender.from_configuration(data)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.kubelet.settings_seen import (
+from tests.kubelet.config.settings_seen import (
     ALL,
     DISK,
     MI,

@@ -7,7 +7,7 @@ import pytest
 from kitlib.api.errors import KitError
 from kitlib.api.release import Release
 from kitlib.kubelet.app.read import read_settings
-from tests.kubelet.settings_seen import QUIET, Row, after, check, dead, images, names, pod
+from tests.kubelet.config.settings_seen import QUIET, Row, after, check, dead, images, names, pod
 
 ROOMY = {"ephemeral_storage": "10Gi", "images": {"old:1": "2Gi", "x": "1Gi", "spare:1": "1Gi"}}
 FULL = {"ephemeral_storage": "10Gi", "images": {"old:1": "4Gi", "x": "3Gi", "spare:1": "2Gi"}}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.kubelet.settings_seen import GUARANTEED, NUMA, Row, check, cpus, file, names, pod, status
+from tests.kubelet.config.settings_seen import GUARANTEED, NUMA, Row, check, cpus, file, names, pod, status
 
 ROWS = [
     Row(

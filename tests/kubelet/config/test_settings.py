@@ -9,13 +9,13 @@ import pytest
 
 from kitlib.api.errors import KitError
 from kitlib.kubelet.config.settings import KubeletSettings
-from tests.kubelet import (
+from tests.kubelet.config import (
     test_settings_of_cgroups,
     test_settings_of_eviction,
     test_settings_of_garbage,
     test_settings_of_managers,
 )
-from tests.kubelet.settings_seen import (
+from tests.kubelet.config.settings_seen import (
     ALL,
     CRASHING,
     MEMORY_QOS,

@@ -7,7 +7,7 @@ from kitlib.api.meta import Condition
 from kitlib.api.release import Release
 from kitlib.api.serialize import to_dict
 from kitlib.scheduler.plugins.dynamicresources.plugin import unmet_conditions
-from tests.scheduler.device_cases import allocator, claim, device, exactly, node, published
+from tests.scheduler.plugins.dynamicresources.device_cases import allocator, claim, device, exactly, node, published
 
 ATTACHED = device("d0", bindingConditions=["attached"], bindingFailureConditions=["broken"], bindsToNode=True)
 

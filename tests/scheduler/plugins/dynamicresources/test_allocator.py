@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kitlib.api.release import Release
 from kitlib.api.serialize import to_dict
 from kitlib.scheduler.plugins.dynamicresources.search import AllocationError, FailedOnNode
-from tests.scheduler.device_cases import (
+from tests.scheduler.plugins.dynamicresources.device_cases import (
     DRIVER,
     GPU,
     NOW,

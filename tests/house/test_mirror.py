@@ -1,0 +1,61 @@
+"""Tests stand where the code stands: tests/PACKAGE/test_MODULE.py, or test_MODULE_SUBJECT.py where there are more."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+ROOMS = ("advisor", "api", "apiserver", "cluster", "examples", "kubelet", "scheduler", "study")
+ALLOWED = {
+    "tests/apiserver/test_clients.py": "client libraries talk to the package as a whole",
+    "tests/apiserver/test_kubectl.py": "the real kubectl and helm talk to the package as a whole",
+    "tests/apiserver/test_fuzz.py": "requests of every kind to the package as a whole",
+}
+"""Test file -> why it mirrors no module."""
+
+
+def modules(folder: Path) -> set[str]:
+    """Names of the modules and packages of a folder, and its own name where it is a package."""
+    if not folder.is_dir():
+        return set()
+    inside = {path.stem for path in folder.glob("*.py")} - {"__init__"}
+    return inside | {path.parent.name for path in folder.glob("*/__init__.py")} | {folder.name}
+
+
+def mirrors(test: Path, root: Path = ROOT) -> bool:
+    """Whether a module stands where the test says that it does."""
+    subject = test.stem.removeprefix("test_")
+    names = modules(root / "kitlib" / test.parent.relative_to(root / "tests"))
+    return any(subject == name or subject.startswith(f"{name}_") for name in names)
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_every_test_file_mirrors_a_module(room: str) -> None:
+    tests = sorted((ROOT / "tests" / room).rglob("test_*.py"))
+    assert tests
+    lost = [path.relative_to(ROOT).as_posix() for path in tests if not mirrors(path)]
+    assert not [path for path in lost if path not in ALLOWED], "no module of that name"
+
+
+def test_the_allow_list_names_only_files_that_need_it() -> None:
+    assert not [path for path in ALLOWED if not (ROOT / path).is_file() or mirrors(ROOT / path)]
+
+
+@pytest.mark.parametrize(
+    ("test", "expected"),
+    [
+        ("tests/room/test_module.py", True),
+        ("tests/room/test_module_of_its_own_subject.py", True),
+        ("tests/room/test_package.py", True),
+        ("tests/room/test_modules.py", False),
+        ("tests/room/test_other.py", False),
+        ("tests/nowhere/test_module.py", False),
+    ],
+)
+def test_a_file_without_its_module_is_found(tmp_path: Path, test: str, expected: bool) -> None:
+    (tmp_path / "kitlib" / "room" / "package").mkdir(parents=True)
+    (tmp_path / "kitlib" / "room" / "package" / "__init__.py").touch()
+    (tmp_path / "kitlib" / "room" / "module.py").touch()
+    assert mirrors(tmp_path / test, tmp_path) is expected
