@@ -25,6 +25,7 @@ from kitlib.cluster.nodes.file_watch import FileWatch
 from kitlib.cluster.nodes.handle import NodeHandle
 from kitlib.cluster.nodes.interfaces import NodeFacts, Record
 from kitlib.cluster.nodes.kernel_log import lines_of_node
+from kitlib.cluster.nodes.object_sync import ObjectSync
 from kitlib.cluster.nodes.plan import NodePlan
 from kitlib.cluster.nodes.pod_sync import PodSync
 from kitlib.cluster.nodes.remote_cgroupfs import RemoteCgroupFS
@@ -85,7 +86,7 @@ class ContainerNode(ContainerProcesses, NodeBase):
         self._cgroupfs = RemoteCgroupFS(self.link, self.facts["version"])
         self.fidelity = [*notes, *self.facts["limits"]]
         self._writer = ReportWriter(plan.name, datetime.now(UTC))
-        self._pod_sync = PodSync()
+        self._pod_sync, self._object_sync = PodSync(), ObjectSync()
         self._lost_at: int | None = None
         self._root_files: dict[str, str] | None = None
 
@@ -112,13 +113,15 @@ class ContainerNode(ContainerProcesses, NodeBase):
         """Send the node the pods that are bound to it, where that has changed, and take what it reports."""
         if self._lost_at is not None:
             return
-        changes = self._pod_sync.changes(pods)
-        if changes:
-            try:
+        objects, changes = self._object_sync.changes(pods, api.store), self._pod_sync.changes(pods)
+        try:
+            if objects is not None:
+                self.link.ask("objects", objects=objects)
+            if changes:
                 self.link.ask("sync", **changes)
                 self._pod_sync.acknowledge()
-            except NodeGone:
-                self._mark_lost(api)
+        except NodeGone:
+            self._mark_lost(api)
         self.take_reports(api)
 
     def take_reports(self, api: APIServer) -> bool:
@@ -141,7 +144,7 @@ class ContainerNode(ContainerProcesses, NodeBase):
         """Whether a lost node answers again; it is then sent everything, since nobody knows what it has received."""
         if self._lost_at is None or not self.link.alive or self.link.heard == self._lost_at:
             return False
-        self._lost_at, self._pod_sync = None, PodSync()
+        self._lost_at, self._pod_sync, self._object_sync = None, PodSync(), ObjectSync()
         mark_ready(api, self.name)
         return True
 

@@ -20,6 +20,7 @@ from kitlib.kubelet.eviction.thresholds import Observation
 from kitlib.kubelet.loop.container_state import ContainerState
 from kitlib.kubelet.loop.kubelet import Kubelet
 from kitlib.kubelet.loop.timeline import Entry
+from kitlib.kubelet.pods.volume_files import Files, mounted
 from kitlib.kubelet.util.cpuset import format_cpus
 from kitlib.node.simulated.cgroupfs import SimulatedCgroupFS
 from kitlib.node.simulated.kernel import Kernel, Process
@@ -65,6 +66,7 @@ class SimulatedNode(NodeBase):
         """Bring processes, cgroups and statuses in line with the pods that are bound here."""
         self._reports.api = api
         self.kubelet.managers.claims.find = lambda space, name: api.store.find(ResourceClaim, name, space, copy=False)
+        self.kubelet.objects.find = lambda one: api.store.find(one.kind, one.name, one.namespace, copy=False)
         self.kubelet.sync(pods)
         self._report_system_ooms()
 
@@ -160,6 +162,13 @@ class SimulatedNode(NodeBase):
             "Cpus_allowed_list": format_cpus(self.cgroupfs.effective_cpus(process.cgroup)),
             "environ": "".join(f"{name}={value}\n" for name, value in self.runtime.environment(state.id).items()),
         }
+
+    def volume_files(self, pod: str, container: str = "", namespace: str = "default") -> Files:
+        """Path in a container -> the file of a ConfigMap, a Secret or the downward API that is mounted there."""
+        state = self._running(pod, container, namespace)
+        of_pod = next(worker.pod for worker in self.kubelet.workers if state in worker.states)
+        env = self.runtime.environment(state.id)
+        return mounted(state.container, lambda name: self.runtime.volume(of_pod, name), env)
 
     def pressure(self, resource: str) -> str:
         """What /proc/pressure/RESOURCE shows of the whole machine: cpu, memory or io; there on v1 too.

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
 from kitlib.api.errors import KitError
+from kitlib.kubelet.pods.volume_files import Files
 
 PROMPT = "/ # "
 _CGROUP = "/sys/fs/cgroup"
@@ -32,6 +33,7 @@ class ExecNode(Protocol):
     def cgroupfs(self) -> CgroupFiles: ...
     def proc(self, pod: str, container: str = "", namespace: str = "default") -> dict[str, str]: ...
     def pressure(self, resource: str) -> str: ...
+    def volume_files(self, pod: str, container: str = "", namespace: str = "default") -> Files: ...
 
 
 class Result(NamedTuple):
@@ -131,6 +133,9 @@ class ContainerShell:
             return self._node.pressure(path.removeprefix("/proc/pressure/"))
         if path == "/etc/hostname":
             return f"{self._pod}\n"
+        mounted = self._mounted().get(path)
+        if mounted is not None:
+            return mounted.data.decode(errors="replace")
         file = self._cgroup_file(path)
         if file is None:
             raise KitError(f"can't open '{path}': No such file or directory")
@@ -145,6 +150,9 @@ class ContainerShell:
             if not rest.startswith((f"{controller}.", "cgroup.", "tasks")):
                 return None
         return rest if rest in self._node.cgroupfs.files(self._cgroup()) else None
+
+    def _mounted(self) -> Files:
+        return self._node.volume_files(self._pod, self._container, self._namespace)
 
     def _cat(self, words: Sequence[str]) -> Result:
         out, err = "", ""
@@ -167,6 +175,15 @@ class ContainerShell:
         else:
             known[_CGROUP] = controllers
             known |= {f"{_CGROUP}/{c}": [f for f in files if f.startswith(f"{c}.")] for c in controllers}
+        for mounted in self._mounted():
+            parts = mounted.strip("/").split("/")
+            for depth, name in enumerate(parts):
+                names = known.setdefault("/" + "/".join(parts[:depth]), [])
+                if name not in names:
+                    names.append(name)
+                    names.sort()
+        if path in self._mounted():
+            return Result(f"{path}\n", "", 0)
         if path not in known:
             return Result("", f"ls: {path}: No such file or directory\n", 1)
         return Result("".join(f"{name}\n" for name in known[path]), "", 0)

@@ -21,6 +21,7 @@ from kitlib.kubelet.config.settings import Driver
 from kitlib.kubelet.eviction.thresholds import Observation
 from kitlib.kubelet.images.container_gc import DeadContainer
 from kitlib.kubelet.images.image_gc import Image
+from kitlib.kubelet.pods.volume_files import Files
 
 
 class CgroupFS(Protocol):
@@ -142,9 +143,24 @@ class ContainerRuntime(Protocol):
     ) -> None:
         """Start a container in its cgroup; one that has ended under the same id is started anew.
 
+        Args:
+            pod, container: which; the references in its command are replaced.
+            identity: its id.
+            cgroup: with the files that it gets.
+            oom_score_adj: of its processes.
+            env: all variables that the kubelet gives it.
+
         Raises:
             ContainerProblem: where it cannot be started.
         """
+        ...
+
+    def write_volume(self, pod: Pod, volume: str, files: Files) -> None:
+        """Have a volume of a pod hold exactly these files; those that it held before go at the same moment."""
+        ...
+
+    def forget(self, pod: Pod) -> None:
+        """A pod has gone: its volumes go too."""
         ...
 
     def update(self, identity: str, cgroup: Cgroup, files: Sequence[CgroupFile]) -> None:

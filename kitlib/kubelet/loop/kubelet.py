@@ -36,7 +36,9 @@ from kitlib.kubelet.loop.resizing import Resizer
 from kitlib.kubelet.loop.starter import ContainerStarter
 from kitlib.kubelet.loop.system import System, SystemCgroups
 from kitlib.kubelet.loop.timeline import Timeline
+from kitlib.kubelet.loop.volumes import VolumeManager
 from kitlib.kubelet.loop.watcher import Watcher
+from kitlib.kubelet.pods.objects import Objects
 
 QOS_EVERY = 60.0
 """Seconds between two updates of the QoS cgroups. Source: kubelet periodicQOSCgroupUpdateInterval."""
@@ -65,6 +67,7 @@ class Kubelet:
 
     Attributes:
         managers: who has which CPUs, memory nodes and devices.
+        objects: the ConfigMaps and Secrets that pods refer to; whoever owns the kubelet says how they are found.
         watcher: looks after pressure.
         timeline: what it did and why.
 
@@ -98,9 +101,6 @@ class Kubelet:
         settings = config.settings
         self._cgroups = CgroupManager(self.rules, self.managers, cgroups, runtime, self.timeline)
         self._images = ImagePuller(config.release, runtime, reports, self.timeline, clock)
-        self._starter = ContainerStarter(
-            config, self.rules, self.managers, self._cgroups, self._images, runtime, reports, self.timeline, clock
-        )
         self._garbage = GarbageCollector(
             settings,
             bool(config.machine.image_storage),
@@ -116,6 +116,22 @@ class Kubelet:
         self._system.tick(clock())
         self._admission = Admission(config, self.managers, self.watcher.eviction, self.timeline)
         allocatable, asked = self._admission.allocatable, self._admission.asked
+        self.objects = Objects()
+        self._volumes = VolumeManager(self.objects, runtime, reports, allocatable, clock)
+        self._starter = ContainerStarter(
+            config,
+            self.rules,
+            self.managers,
+            self._cgroups,
+            self._images,
+            runtime,
+            reports,
+            self.timeline,
+            clock,
+            self.objects,
+            self._volumes,
+            allocatable,
+        )
         self._resizer = Resizer(config, self.rules, cgroups, runtime, reports, self.timeline, allocatable, asked)
         for event in told:
             self.timeline.note("kubelet", "telling", event.reason, event.message, event.source)
@@ -172,6 +188,7 @@ class Kubelet:
         """A pod that is known has another manifest, status or time of deletion than before."""
         if worker.update(pod):
             self._mark_dirty(worker)
+            self._volumes.refresh(worker)
         grace = float(pod.metadata.deletion_grace_period_seconds or 0)
         if pod.metadata.deletion_timestamp is not None and (not worker.leaving or grace < worker.given):
             self._tell_killing(worker)
@@ -189,6 +206,7 @@ class Kubelet:
             self._next_reconcile = now + self.config.settings.cpu_manager_reconcile_period
             self._write(())
         self._garbage.tick(now)
+        self._volumes.tick(self._workers.values())
         if now >= self._next_watch or self._cleaned_up():
             self._next_watch = now + EVERY
             changed |= self._watch()
@@ -370,6 +388,7 @@ class Kubelet:
         self._garbage.remove_containers_of(worker)
         self.managers.release(worker.pod)
         self._admission.count(worker, -1)
+        self._volumes.forget(worker)
         del self._workers[worker.pod.metadata.uid]
         self._dirty.pop(worker.pod.metadata.uid, None)
         for state in worker.states:

@@ -5,8 +5,9 @@ Source: kuberuntime SyncPod, startContainer; cm.PrepareDynamicResources.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
+from kitlib.api.core import Container, Pod
 from kitlib.api.errors import KitError
 from kitlib.api.podresources import field_path
 from kitlib.kubelet.cm.cgroup_levels import Desired
@@ -18,6 +19,9 @@ from kitlib.kubelet.loop.interfaces import ContainerProblem, ContainerRuntime, R
 from kitlib.kubelet.loop.pod_worker import PodWorker
 from kitlib.kubelet.loop.pulling import ImagePuller
 from kitlib.kubelet.loop.timeline import Timeline
+from kitlib.kubelet.loop.volumes import VolumeManager
+from kitlib.kubelet.pods.environment import expanded, make_environment_variables
+from kitlib.kubelet.pods.objects import Objects
 from kitlib.kubelet.qos.policy import SANDBOX_OOM_SCORE_ADJ, get_container_oom_score_adjust
 
 
@@ -34,6 +38,9 @@ class ContainerStarter:
         reports: who hears of it.
         timeline: what was done is noted there.
         clock: seconds on the node's clock.
+        objects: the ConfigMaps and Secrets that pods refer to.
+        volumes: writes the files of volumes.
+        allocatable: what the node offers, in thousandths.
     """
 
     def __init__(
@@ -47,10 +54,14 @@ class ContainerStarter:
         reports: Reports,
         timeline: Timeline,
         clock: Callable[[], float],
+        objects: Objects,
+        volumes: VolumeManager,
+        allocatable: Mapping[str, int],
     ) -> None:
         self._config, self._rules, self._managers, self._cgroups = config, rules, managers, cgroups
         self._images, self._runtime, self._reports = images, runtime, reports
         self._timeline, self._clock = timeline, clock
+        self._objects, self._volumes, self._allocatable = objects, volumes, allocatable
 
     def _claims_ready(self, worker: PodWorker) -> bool:
         """Whether the pod's claims are prepared; what is in the way is said once. Source: PrepareDynamicResources."""
@@ -65,7 +76,7 @@ class ContainerStarter:
         """Start what is due: the pause container first. Source: kuberuntime SyncPod."""
         pod = worker.pod
         due = worker.to_start(self._clock())
-        if not due or not self._claims_ready(worker):
+        if not due or not self._claims_ready(worker) or not self._volumes.ready(worker):
             return
         if not worker.has_sandbox:
             cgroup = self._rules.sandbox_level(pod, worker.sandbox)
@@ -83,12 +94,11 @@ class ContainerStarter:
             container = state.container
             given = self._managers.assigned(pod, container)
             cgroup = self._rules.container_level(pod, container, state.id, given)
-            env = self._managers.environment(pod.metadata.uid, container.name)
-            env |= self._managers.claims.environment(pod, container)
             score = get_container_oom_score_adjust(pod, container, self._config.machine.memory, self._config.gates)
             try:
                 self._images.ensure(pod, container)
-                self._runtime.start(pod, container, state.id, cgroup, score, env)
+                env = self._environment(pod, container)
+                self._runtime.start(pod, expanded(container, env), state.id, cgroup, score, env)
             except ContainerProblem as error:
                 self._images.failed(pod, state, error)
                 continue
@@ -100,3 +110,20 @@ class ContainerStarter:
             self._timeline.note("kubelet", "starting container", f"{pod.key}/{container.name}", what, "startContainer")
             if given.cpus:
                 self._cgroups.note_cpus(pod.name, container.name, given.cpus)
+
+    def _environment(self, pod: Pod, container: Container) -> dict[str, str]:
+        """All variables: the manifest's, then those of devices.
+
+        Raises:
+            ContainerProblem: where the manifest names what is not there. Source: generateContainerConfig.
+        """
+        try:
+            made = make_environment_variables(pod, container, self._objects, self._allocatable)
+        except KitError as error:
+            raise ContainerProblem("CreateContainerConfigError", str(error)) from error
+        for source, keys in made.skipped.items():
+            text = f"Keys [{', '.join(keys)}] from the EnvFrom {source} were skipped since they are considered invalid "
+            text += "environment variable names."
+            self._reports.event(pod, "Warning", "InvalidEnvironmentVariableNames", text)
+        given = self._managers.environment(pod.metadata.uid, container.name)
+        return made.values | dict(given) | dict(self._managers.claims.environment(pod, container))

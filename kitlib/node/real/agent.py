@@ -18,12 +18,13 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from kitlib.api.core import Pod, PodStatus
+from kitlib.api.core import ConfigMap, Pod, PodStatus, Secret
 from kitlib.api.errors import KitError
 from kitlib.api.meta import Condition
 from kitlib.api.serialize import from_dict, to_dict
 from kitlib.kubelet.images.image_gc import Image
 from kitlib.kubelet.loop.kubelet import Kubelet
+from kitlib.kubelet.pods.objects import CONFIG_MAP, Reference
 from kitlib.kubelet.util.cpuset import format_cpus
 from kitlib.node.real import capabilities, mounts, protocol
 from kitlib.node.real.cgroupfs import RealCgroupFS
@@ -47,7 +48,6 @@ class Owner:
         self._descriptor = descriptor
         self._waiting: list[bytes] = []
         self._since, self._said_at = 0.0, 0.0
-        self.forget: Callable[[Pod], None] = lambda pod: None
 
     def send(self, message: Mapping[str, Any]) -> None:
         """Write one message behind what waits; the owner reads all the time, so this waits for nobody."""
@@ -92,8 +92,7 @@ class Owner:
         self._report({"report": "status", "pod": _key(pod), "status": to_dict(Pod(status=status)).get("status", {})})
 
     def gone(self, pod: Pod) -> None:
-        """A pod that was to be deleted has ended; its volumes go with it."""
-        self.forget(pod)
+        """A pod that was to be deleted has ended."""
         self._report({"report": "gone", "pod": _key(pod)})
 
     def condition(self, condition: Condition) -> None:
@@ -128,7 +127,12 @@ class Agent:
         self._ends, self._wakes = os.pipe()
         for descriptor in (self._ends, self._wakes):
             os.set_blocking(descriptor, False)
-        self._does: dict[str, Callable[..., Any]] = {"start": self._start, "sync": self._sync}
+        self._objects: dict[Reference, Any] = {}
+        self._does: dict[str, Callable[..., Any]] = {
+            "start": self._start,
+            "sync": self._sync,
+            "objects": self._take_objects,
+        }
 
     def clock(self) -> float:
         """Seconds since the agent began."""
@@ -247,7 +251,8 @@ class Agent:
             (systemd or cgroups).makedirs(path)
         system = RealSystem(cgroups, places=systemd.places if systemd is not None else ())
         self._kubelet = Kubelet(wanted, systemd or cgroups, runtime, self._owner, self.clock, system=system)
-        self._runtime, self._owner.forget = runtime, runtime.forget
+        self._kubelet.objects.find = lambda reference: self._objects.get(reference)
+        self._runtime = runtime
         self._introspection = Introspection(self._kubelet, cgroups, runtime, self.clock)
         self._does |= self._introspection.requests()
         if systemd is not None:
@@ -279,6 +284,11 @@ class Agent:
         self._bound = {uid: self._bound[uid] for uid in same} | {pod.metadata.uid: pod for pod in made}
         self._kubelet.sync(list(self._bound.values()))
         return self.clock() - began
+
+    def _take_objects(self, objects: list[dict[str, Any]]) -> None:
+        """The ConfigMaps and Secrets that the pods bound here refer to; all that are not among them do not exist."""
+        made = [from_dict(one, ConfigMap if one["kind"] == CONFIG_MAP else Secret) for one in objects]
+        self._objects = {Reference(one.kind, one.metadata.namespace, one.metadata.name): one for one in made}
 
     def _note(self, pod: Pod, text: str) -> None:
         self._owner.event(pod, "Normal", "ImageNotPulled", text)

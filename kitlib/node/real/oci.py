@@ -19,6 +19,7 @@ from typing import Any
 
 from kitlib.api.core import Container, Pod
 from kitlib.kubelet.cm.cgroup_tree import CgroupFile, Version
+from kitlib.kubelet.pods.volume_files import makes_files, sub_path
 from kitlib.node.common.workload import ANNOTATION, FOREVER, Workload, declared_workload
 from kitlib.node.real import seccomp
 
@@ -206,17 +207,31 @@ def user_of(pod: Pod, container: Container) -> tuple[int, list[str]]:
     return UNPRIVILEGED_UID, []
 
 
-def volumes(pod: Pod, container: Container, directory: str) -> tuple[list[dict[str, Any]], list[str]]:
-    """Mounts of a container's volumes: emptyDir is kept in memory below `directory`; others are not there."""
+def volumes(
+    pod: Pod, container: Container, directory: str, env: Mapping[str, str], sub_paths: Mapping[tuple[str, str], str]
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """Mounts of a container's volumes, and a note for each that is not there.
+
+    Args:
+        pod, container: whose.
+        directory: below which the node keeps emptyDirs, in memory, and the files that the kubelet writes.
+        env: of the container, for `subPathExpr`.
+        sub_paths: (volume, path below it) -> where it lies, of emptyDirs.
+    """
     kinds = {volume.name: volume for volume in pod.spec.volumes}
     made: list[dict[str, Any]] = []
     notes: list[str] = []
     for mount in container.volume_mounts:
         volume = kinds.get(mount.name)
-        if volume is None or volume.empty_dir is None:
-            notes.append(f"volume {mount.name!r}: only emptyDir exists on this node")
+        if volume is None or not (volume.empty_dir is not None or makes_files(volume)):
+            notes.append(f"volume {mount.name!r}: this kind of volume does not exist on this node")
             continue
-        options = ["bind", "nosuid", "nodev", "ro" if mount.read_only else "rw"]
-        source = f"{directory}/{mount.name}"
+        written = makes_files(volume)
+        options = ["bind", "nosuid", "nodev", "ro" if mount.read_only or written else "rw"]
+        source, below = f"{directory}/{mount.name}", sub_path(mount, env)
+        if below and written:
+            source = os.path.realpath(f"{source}/{below}")  # of the present version: it does not follow updates
+        elif below:
+            source = sub_paths[mount.name, below]
         made.append({"destination": mount.mount_path, "type": "bind", "source": source, "options": options})
     return made, notes

@@ -28,7 +28,7 @@ from kitlib.kubelet.cm.cgroup_tree import Cgroup, CgroupFile, CgroupTree, Reason
 from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.node.common.errors import CgroupError
 
-VERSION = 2
+VERSION = 3
 """Counted up when the messages change: a node of an old image says so instead of failing later."""
 
 MAX_LINE = 64 << 20
@@ -141,7 +141,7 @@ class KernelLog(msgspec.Struct, frozen=True):
 
 
 ANSWERS: dict[str, Any] = {
-    **dict.fromkeys(("write", "makedirs", "rmdir", "signal", "watch", "unwatch"), None),
+    **dict.fromkeys(("write", "makedirs", "rmdir", "signal", "watch", "unwatch", "objects"), None),
     **dict.fromkeys(("read", "checkpoint", "logs"), str),
     **dict.fromkeys(("tree", "desired"), TreeData),
     **dict.fromkeys(("alive", "sync"), float),

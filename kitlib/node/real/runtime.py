@@ -27,18 +27,18 @@ from kitlib.kubelet.eviction.thresholds import Observation
 from kitlib.kubelet.images.container_gc import DeadContainer
 from kitlib.kubelet.images.image_gc import Image
 from kitlib.kubelet.loop.interfaces import ContainerProblem, Ended, Usage
+from kitlib.kubelet.pods.volume_files import Files
 from kitlib.kubelet.util.memory_files import MEMORY_USAGE
 from kitlib.node.common.workload import WorkloadError
-from kitlib.node.real import mounts, not_granted, oci, spawn
+from kitlib.node.real import mounts, not_granted, oci, spawn, volumes
 from kitlib.node.real.cgroupfs import RealCgroupFS
 from kitlib.node.real.oom_counts import OomCounts
 from kitlib.node.real.running import Running
-from kitlib.node.real.state_files import read, remove
+from kitlib.node.real.state_files import STATE, read, remove
 
 if TYPE_CHECKING:
     from kitlib.node.real.systemd import SystemdCgroupFS
 
-STATE = "/run/kitlib"
 _CRUN = ("/usr/bin/crun", f"--root={STATE}/crun")
 LOG_KEPT = 64 * 1024
 """Bytes of a container's output that are kept."""
@@ -118,10 +118,11 @@ class CrunRuntime:
         except WorkloadError as error:
             raise ContainerProblem("CreateContainerConfigError", str(error)) from error
         user, more = oci.user_of(pod, container)
-        places, missing = oci.volumes(pod, container, self._volumes(pod))
+        self._make_directories(pod)
+        held = volumes.SubPaths(pod, container, env)
+        places, missing = oci.volumes(pod, container, volumes.directory(pod), env, held.sources)
         for text in (*notes, *more, *missing, *not_granted.sentences(pod, container)):
             self._note(pod, text)
-        given = {variable.name: variable.value for variable in container.env}
         reads, writes = os.pipe()
         config = oci.bundle(
             root=self._root,
@@ -131,7 +132,7 @@ class CrunRuntime:
             version=self.cgroups.version,
             oom_score_adj=self._score(identity, oom_score_adj),
             hostname=pod.name,
-            environment={"HOSTNAME": pod.name, **given, **env},
+            environment={"HOSTNAME": pod.name, **env},
             user=user,
             directory=container.working_dir or "/tmp",
             join=self._namespaces(pod),
@@ -144,6 +145,7 @@ class CrunRuntime:
             raise ContainerProblem("CreateContainerError", str(error)) from error
         finally:
             os.close(writes)
+            held.close()
         os.set_blocking(reads, False)
         self.containers[identity].output = reads
 
@@ -403,18 +405,22 @@ class CrunRuntime:
         shared = ["ipc", "uts"]
         return {kind: f"/proc/{sandbox.pid}/ns/{kind}" for kind in shared}
 
-    def _volumes(self, pod: Pod) -> str:
-        """The directory of a pod's emptyDirs, which live as long as the pod."""
-        directory = f"{STATE}/volumes/{pod.metadata.uid}"
+    def _make_directories(self, pod: Pod) -> None:
+        """The pod's emptyDirs, which live as long as the pod."""
         for volume in pod.spec.volumes:
             if volume.empty_dir is not None:
-                os.makedirs(f"{directory}/{volume.name}", exist_ok=True)
-                os.chmod(f"{directory}/{volume.name}", 0o777)
-        return directory
+                place = f"{volumes.directory(pod)}/{volume.name}"
+                os.makedirs(place, exist_ok=True)
+                os.chmod(place, 0o777)
+
+    def write_volume(self, pod: Pod, volume: str, files: Files) -> None:
+        """Have a volume of a pod hold exactly these files."""
+        user, _ = oci.user_of(pod, pod.spec.containers[0])
+        volumes.write(f"{volumes.directory(pod)}/{volume}", files, user)
 
     def forget(self, pod: Pod) -> None:
         """A pod has gone: its volumes too."""
-        remove(f"{STATE}/volumes/{pod.metadata.uid}")
+        remove(volumes.directory(pod))
 
     def _rate(self, running: Running) -> float:
         now, used = self.clock(), self.cpu_seconds(running.cgroup)

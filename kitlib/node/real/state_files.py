@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
+STATE = "/run/kitlib"
+
 
 def read(path: str) -> str:
     """A file's text; "" where it cannot be read."""

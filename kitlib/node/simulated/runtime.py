@@ -16,6 +16,7 @@ from kitlib.kubelet.eviction.thresholds import Observation
 from kitlib.kubelet.images.container_gc import DeadContainer
 from kitlib.kubelet.images.image_gc import Image
 from kitlib.kubelet.loop.interfaces import ContainerProblem, Ended, Usage
+from kitlib.kubelet.pods.volume_files import Files
 from kitlib.node.common.errors import CgroupError
 from kitlib.node.common.workload import FOREVER, Phase, Workload, WorkloadError
 from kitlib.node.simulated.commands import workload_of
@@ -50,6 +51,7 @@ class SimulatedRuntime:
         self._volumes: dict[str, int] = {}
         self._system_ooms: list[tuple[str, int]] = []
         self._environments: dict[str, dict[str, str]] = {}
+        self._files: dict[tuple[str, str], Files] = {}
         self._stopping: dict[str, float] = {}
         self._codes: dict[str, int] = {}
 
@@ -74,11 +76,24 @@ class SimulatedRuntime:
         except CgroupError as error:
             raise ContainerProblem("CreateContainerError", str(error)) from error
         self._made_of[identity] = container.image, self.kernel.now
-        self._environments[identity] = {one.name: one.value for one in container.env if one.value} | dict(env)
+        self._environments[identity] = dict(env)
 
     def environment(self, identity: str) -> Mapping[str, str]:
         """The environment of a running container: its manifest's variables, and those of its devices."""
         return self._environments.get(identity, {})
+
+    def write_volume(self, pod: Pod, volume: str, files: Files) -> None:
+        """Have a volume of a pod hold exactly these files."""
+        self._files[pod.metadata.uid, volume] = files
+
+    def volume(self, pod: Pod, volume: str) -> Files:
+        """The files that the kubelet has written to a volume."""
+        return self._files.get((pod.metadata.uid, volume), {})
+
+    def forget(self, pod: Pod) -> None:
+        """A pod has gone: its volumes too."""
+        for volume in pod.spec.volumes:
+            self._files.pop((pod.metadata.uid, volume.name), None)
 
     def _spawn(self, workload: Workload, identity: str, cgroup: Cgroup, oom_score_adj: int) -> None:
         inside = cgroup

@@ -1,0 +1,107 @@
+"""Writes the files of pods' volumes before containers start, and again when what they show has changed.
+
+A running pod's files follow a change with its next sync, at most a minute later; environment variables never do, nor
+do files that were mounted by `subPath`.
+
+Source: volumemanager WaitForAttachAndMount, reconciler; kubelet syncFrequency.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from kitlib.api.errors import KitError
+from kitlib.kubelet.loop.interfaces import ContainerRuntime, Reports
+from kitlib.kubelet.loop.pod_worker import PodWorker
+from kitlib.kubelet.pods.objects import Objects
+from kitlib.kubelet.pods.volume_files import Files, makes_files, volume_files
+
+SYNC_FREQUENCY = 60.0
+"""Seconds between two looks at a running pod's files. Source: KubeletConfiguration syncFrequency."""
+FIRST_WAIT, MAX_WAIT = 0.5, 122.0
+"""Seconds until a mount that failed is tried again; doubled each time. Source: exponentialbackoff."""
+
+
+class VolumeManager:
+    """Of one node.
+
+    Args:
+        objects: the ConfigMaps and Secrets that pods refer to.
+        runtime: keeps the files.
+        reports: who hears of what cannot be mounted.
+        allocatable: what the node offers, in thousandths.
+        clock: seconds on the node's clock.
+    """
+
+    def __init__(
+        self,
+        objects: Objects,
+        runtime: ContainerRuntime,
+        reports: Reports,
+        allocatable: Mapping[str, int],
+        clock: Callable[[], float],
+    ) -> None:
+        self._objects, self._runtime, self._reports = objects, runtime, reports
+        self._allocatable, self._clock = allocatable, clock
+        self._written: dict[str, dict[str, Files]] = {}
+        self._failed: dict[str, float] = {}
+        self._next_sync = SYNC_FREQUENCY
+
+    def ready(self, worker: PodWorker) -> bool:
+        """Whether all of a pod's files are written; what is in the way is said at every try."""
+        uid = worker.pod.metadata.uid
+        if uid in self._written or not any(makes_files(volume) for volume in worker.pod.spec.volumes):
+            return True
+        problems = self._write(worker)
+        if not problems:
+            self._failed.pop(uid, None)
+            return True
+        wait = self._failed[uid] = min(2 * self._failed.get(uid, FIRST_WAIT / 2), MAX_WAIT)
+        worker.not_before = self._clock() + wait
+        for volume, why in problems:
+            text = f'MountVolume.SetUp failed for volume "{volume}" : {why}'
+            self._reports.event(worker.pod, "Warning", "FailedMount", text)
+        return False
+
+    def tick(self, workers: Iterable[PodWorker]) -> None:
+        """Once a minute, bring the files of running pods up to date."""
+        if self._clock() < self._next_sync:
+            return
+        self._next_sync = self._clock() + SYNC_FREQUENCY
+        for worker in workers:
+            self.refresh(worker)
+
+    def refresh(self, worker: PodWorker) -> None:
+        """Bring the files of a running pod up to date; one whose object has gone keeps what it has."""
+        if worker.active and worker.pod.metadata.uid in self._written:
+            self._write(worker)
+
+    def forget(self, worker: PodWorker) -> None:
+        """A pod has gone, and its volumes with it."""
+        self._runtime.forget(worker.pod)
+        self._written.pop(worker.pod.metadata.uid, None)
+        self._failed.pop(worker.pod.metadata.uid, None)
+
+    def _write(self, worker: PodWorker) -> list[tuple[str, str]]:
+        """Write what has changed; the volumes that cannot be written, and why.
+
+        Nothing is written where a first one fails.
+        """
+        pod = worker.pod
+        standing = self._written.get(pod.metadata.uid, {})
+        made: dict[str, Files] = {}
+        problems = []
+        for volume in pod.spec.volumes:
+            if not makes_files(volume):
+                continue
+            try:
+                made[volume.name] = volume_files(pod, volume, self._objects, self._allocatable)
+            except KitError as error:
+                problems.append((volume.name, str(error)))
+        if problems and not standing:
+            return problems
+        for name, files in made.items():
+            if standing.get(name) != files:
+                self._runtime.write_volume(pod, name, files)
+        self._written[pod.metadata.uid] = standing | made
+        return problems

@@ -1,0 +1,133 @@
+"""The environment of a container: `envFrom`, `env`, references between variables, the runtime's own.
+
+Source: kubelet makeEnvironmentVariables; third_party/forked/golang/expansion;
+kubecontainer.ExpandContainerCommandAndArgs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import msgspec
+
+from kitlib.api.core import Container, EnvVar, Pod
+from kitlib.api.errors import KitError
+from kitlib.kubelet.pods.fieldpath import field_value, resource_value
+from kitlib.kubelet.pods.objects import CONFIG_MAP, SECRET, MissingObject, Objects
+
+
+class Environment(NamedTuple):
+    """What a container's process finds.
+
+    Attributes:
+        values: variable -> value.
+        skipped: source (`ConfigMap default/web`) -> its keys that are no names of variables.
+    """
+
+    values: dict[str, str]
+    skipped: dict[str, list[str]]
+
+
+def expand(text: str, values: Mapping[str, str]) -> str:
+    """`$(NAME)` is replaced where NAME is known, `$$` is one dollar. Source: expansion.Expand."""
+    made, at = [], 0
+    while (found := text.find("$", at)) >= 0 and found + 1 < len(text):
+        made.append(text[at:found])
+        if text[found + 1] == "$":
+            made.append("$")
+            at = found + 2
+            continue
+        end = text.find(")", found) if text[found + 1] == "(" else -1
+        if end < 0:
+            made.append(text[found : found + 2])
+            at = found + 2
+            continue
+        name = text[found + 2 : end]
+        made.append(values.get(name, f"$({name})"))
+        at = end + 1
+    return "".join(made) + text[at:]
+
+
+def make_environment_variables(
+    pod: Pod, container: Container, objects: Objects, allocatable: Mapping[str, int]
+) -> Environment:
+    """The variables that a manifest declares.
+
+    Args:
+        pod, container: whose.
+        objects: the ConfigMaps and Secrets.
+        allocatable: of the node, in thousandths.
+
+    Raises:
+        KitError: in the kubelet's words, where an object or key is not there.
+    """
+    values: dict[str, str] = {}
+    skipped: dict[str, list[str]] = {}
+    for source in container.env_from:
+        for kind, reference in ((CONFIG_MAP, source.config_map_ref), (SECRET, source.secret_ref)):
+            if reference is None:
+                continue
+            try:
+                data = objects.data(kind, pod.namespace, reference.name)
+            except MissingObject:
+                if reference.optional:
+                    continue
+                raise
+            for key, value in data.items():
+                name = source.prefix + key
+                if _is_name(name):
+                    values[name] = value.decode(errors="replace")
+                else:
+                    skipped.setdefault(f"{kind} {pod.namespace}/{reference.name}", []).append(name)
+    for variable in container.env:
+        found = _value(pod, container, variable, values, objects, allocatable)
+        if found is not None:
+            values[variable.name] = found
+    return Environment(values, {source: sorted(keys) for source, keys in skipped.items()})
+
+
+def _value(
+    pod: Pod,
+    container: Container,
+    variable: EnvVar,
+    values: Mapping[str, str],
+    objects: Objects,
+    allocatable: Mapping[str, int],
+) -> str | None:
+    source = variable.value_from
+    if variable.value or source is None:
+        return expand(variable.value, values)
+    if source.field_ref is not None:
+        return field_value(pod, source.field_ref)
+    if source.resource_field_ref is not None:
+        return resource_value(pod, container, source.resource_field_ref, allocatable)
+    for kind, reference in ((CONFIG_MAP, source.config_map_key_ref), (SECRET, source.secret_key_ref)):
+        if reference is None:
+            continue
+        try:
+            data = objects.data(kind, pod.namespace, reference.name)
+        except MissingObject:
+            if reference.optional:
+                return None
+            raise
+        if reference.key in data:
+            return data[reference.key].decode(errors="replace")
+        if reference.optional:
+            return None
+        raise MissingObject(f"couldn't find key {reference.key} in {kind} {pod.namespace}/{reference.name}")
+    raise KitError(f"env {variable.name}: this source of a value does not exist on the kit's nodes")
+
+
+def _is_name(name: str) -> bool:
+    """Source: validation.IsEnvVarName (printable ASCII but "=", from 1.34 on)."""
+    return bool(name) and all(" " <= one <= "~" and one != "=" for one in name)
+
+
+def expanded(container: Container, values: Mapping[str, str]) -> Container:
+    """A container whose command and arguments have their references replaced."""
+    words = [*container.command, *container.args]
+    if not any("$" in word for word in words):
+        return container
+    command = [expand(word, values) for word in container.command]
+    return msgspec.structs.replace(container, command=command, args=[expand(word, values) for word in container.args])

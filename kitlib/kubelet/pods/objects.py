@@ -1,0 +1,94 @@
+"""The ConfigMaps and Secrets that pods of a node refer to; a kubelet sees no others.
+
+Source: kubelet configmap.Manager, secret.Manager; plugin/pkg/auth/authorizer/node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from kitlib.api.core import ConfigMap, Container, Pod, Secret
+from kitlib.api.errors import KitError
+
+CONFIG_MAP, SECRET = "ConfigMap", "Secret"
+
+
+class Reference(NamedTuple):
+    """An object that a pod refers to."""
+
+    kind: str
+    namespace: str
+    name: str
+
+
+class MissingObject(KitError):
+    """A ConfigMap, a Secret or a key of one is not there; the message is the kubelet's."""
+
+
+class Objects:
+    """What a kubelet knows of ConfigMaps and Secrets.
+
+    Attributes:
+        find: the object behind a reference; None where there is none.
+    """
+
+    def __init__(self, find: Callable[[Reference], Any | None] = lambda reference: None) -> None:
+        self.find = find
+
+    def data(self, kind: str, namespace: str, name: str) -> dict[str, bytes]:
+        """The keys of an object with their content.
+
+        Raises:
+            MissingObject: where it is not there.
+        """
+        found = self.find(Reference(kind, namespace, name))
+        if found is None:
+            raise MissingObject(f'{kind.lower()} "{name}" not found')
+        return content(found)
+
+
+def content(found: ConfigMap | Secret) -> dict[str, bytes]:
+    """Key -> bytes."""
+    if isinstance(found, ConfigMap):
+        return {key: value.encode() for key, value in found.data.items()} | found.binary_data
+    return dict(found.data)
+
+
+def references(pod: Pod) -> set[Reference]:
+    """The ConfigMaps and Secrets that a pod names. Source: pkg/api/v1/pod VisitPodConfigmapNames."""
+    spec = pod.spec
+    found = {_reference(pod, kind, name) for kind, name in _of_volumes(pod)}
+    for container in (*spec.init_containers, *spec.containers, *spec.ephemeral_containers):
+        found |= {_reference(pod, kind, name) for kind, name in _of_container(container)}
+    return {one for one in found if one.name}
+
+
+def _reference(pod: Pod, kind: str, name: str) -> Reference:
+    return Reference(kind, pod.namespace, name)
+
+
+def _of_container(container: Container) -> Iterator[tuple[str, str]]:
+    for source in container.env_from:
+        if source.config_map_ref is not None:
+            yield CONFIG_MAP, source.config_map_ref.name
+        if source.secret_ref is not None:
+            yield SECRET, source.secret_ref.name
+    for variable in container.env:
+        if variable.value_from is not None and variable.value_from.config_map_key_ref is not None:
+            yield CONFIG_MAP, variable.value_from.config_map_key_ref.name
+        if variable.value_from is not None and variable.value_from.secret_key_ref is not None:
+            yield SECRET, variable.value_from.secret_key_ref.name
+
+
+def _of_volumes(pod: Pod) -> Iterator[tuple[str, str]]:
+    for volume in pod.spec.volumes:
+        if volume.config_map is not None:
+            yield CONFIG_MAP, volume.config_map.name
+        if volume.secret is not None:
+            yield SECRET, volume.secret.secret_name
+        for source in volume.projected.sources if volume.projected is not None else ():
+            if source.config_map is not None:
+                yield CONFIG_MAP, source.config_map.name
+            if source.secret is not None:
+                yield SECRET, source.secret.name

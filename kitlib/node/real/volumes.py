@@ -1,0 +1,136 @@
+"""Volumes of pods on a real node: directories in memory, which live as long as their pod.
+
+Files that the kubelet writes are replaced all at once: a new directory is filled, then one symbolic link is renamed.
+A part of an emptyDir is opened component by component, following no link, since its pod may have put one there.
+
+Source: pkg/volume/util AtomicWriter; pkg/volume/util/subpath doSafeMakeDir.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+
+from kitlib.api.core import Container, Pod
+from kitlib.api.errors import KitError
+from kitlib.kubelet.loop.interfaces import ContainerProblem
+from kitlib.kubelet.pods.volume_files import Files, sub_path
+from kitlib.node.real.state_files import STATE, remove
+
+DATA = "..data"
+"""The link to the present version of a volume's files."""
+
+
+def directory(pod: Pod) -> str:
+    """Where a pod's volumes lie on the node."""
+    return f"{STATE}/volumes/{pod.metadata.uid}"
+
+
+def write(place: str, files: Files, owner: int) -> None:
+    """Have a volume hold exactly these files, which belong to a user, since no pod is root here."""
+    os.makedirs(place, exist_ok=True)
+    standing = _link(f"{place}/{DATA}")
+    number = 1 + max(
+        (int(name[2:]) for name in os.listdir(place) if name[:2] == ".." and name[2:].isdigit()), default=0
+    )
+    version = f"..{number}"
+    os.mkdir(f"{place}/{version}")
+    for path, file in files.items():
+        target = f"{place}/{version}/{path}"
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        with open(target, "wb") as made:
+            made.write(file.data)
+        os.chown(target, owner, owner)
+        os.chmod(target, file.mode)
+    os.symlink(version, f"{place}/{DATA}_tmp")
+    os.rename(f"{place}/{DATA}_tmp", f"{place}/{DATA}")
+    tops = {path.split("/")[0] for path in files}
+    for name in os.listdir(place):
+        if not name.startswith("..") and name not in tops:
+            os.unlink(f"{place}/{name}")
+    for name in tops:
+        with suppress(FileExistsError):
+            os.symlink(f"{DATA}/{name}", f"{place}/{name}")
+    if standing:
+        remove(f"{place}/{standing}")
+
+
+def _link(path: str) -> str:
+    try:
+        return os.readlink(path)
+    except OSError:
+        return ""
+
+
+class SubPaths:
+    """The parts of a pod's emptyDirs that a container mounts, held open so that nobody can exchange them.
+
+    Attributes:
+        sources: (volume, path below it) -> a path that leads to the open directory.
+
+    Raises:
+        ContainerProblem: where one cannot be opened.
+    """
+
+    def __init__(self, pod: Pod, container: Container, env: Mapping[str, str]) -> None:
+        self.sources: dict[tuple[str, str], str] = {}
+        self._open: list[int] = []
+        kinds = {volume.name: volume for volume in pod.spec.volumes}
+        for mount in container.volume_mounts:
+            volume, below = kinds.get(mount.name), sub_path(mount, env)
+            if not below or volume is None or volume.empty_dir is None:
+                continue
+            try:
+                held = open_below(f"{directory(pod)}/{mount.name}", below)
+            except (OSError, KitError) as error:
+                self.close()
+                why = (
+                    f'failed to create subPath directory for volumeMount "{mount.name}" of container "{container.name}"'
+                )
+                raise ContainerProblem("CreateContainerConfigError", why) from error
+            self._open.append(held)
+            self.sources[mount.name, below] = f"/proc/{os.getpid()}/fd/{held}"
+
+    def close(self) -> None:
+        """The mounts are made, or will not be."""
+        for descriptor in self._open:
+            os.close(descriptor)
+        self._open.clear()
+
+
+def open_below(root: str, below: str) -> int:
+    """A directory below another, made where it is not there; the caller closes it.
+
+    Raises:
+        OSError: where a component is a link or no directory.
+        KitError: where the path leads upwards.
+    """
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+    held = os.open(root, flags)
+    try:
+        for name in below.split("/"):
+            if name in ("", "."):
+                continue
+            if name == "..":
+                raise KitError(f"subPath {below!r}: must not contain '..'")
+            new = not _is_there(name, held)
+            if new:
+                os.mkdir(name, dir_fd=held)
+            inner = os.open(name, flags, dir_fd=held)
+            os.close(held)
+            held = inner
+            if new:
+                os.fchmod(held, 0o777)
+    except BaseException:
+        os.close(held)
+        raise
+    return held
+
+
+def _is_there(name: str, held: int) -> bool:
+    try:
+        os.stat(name, dir_fd=held, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return True
