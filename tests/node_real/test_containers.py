@@ -136,11 +136,11 @@ def test_cgroup_files_go_through_the_runtime() -> None:
     assert oci.resources([CgroupFile("cpu.weight", "20", written=False)], 2) == {}
 
 
-def test_only_emptydir_volumes_exist() -> None:
+def test_a_hosts_directory_does_not_exist_on_the_node() -> None:
     mount = [{"name": "a", "mountPath": "/a"}, {"name": "b", "mountPath": "/b", "readOnly": True}]
     volumes = [{"name": "a", "hostPath": {"path": "/"}}, {"name": "b", "emptyDir": {}}]
     made = pod({"volumeMounts": mount}, volumes=volumes)
-    places, notes = oci.volumes(made, made.spec.containers[0], "/v")
+    places, notes = oci.volumes(made, made.spec.containers[0], "/v", {}, {})
     assert [(p["source"], p["destination"], "ro" in p["options"]) for p in places] == [("/v/b", "/b", True)]
     assert "'a'" in notes[0]
 
