@@ -1,0 +1,284 @@
+"""The kit's kubelet on a simulated kernel, while the actions of an observed timeline are done to its node.
+
+Actions: a pod is created, deleted, resized (the API server's checks first), a static pod's file is written anew, a
+cgroup file is written by hand. A process that was killed shows in what its container did (`Attempt`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from kitlib.api.core import Container, Node, NodeStatus, Pod, PodStatus
+from kitlib.api.errors import Forbidden, Invalid
+from kitlib.api.meta import Condition, ObjectMeta
+from kitlib.api.serialize import from_dict, to_dict
+from kitlib.cluster.admission.pod_resize import check_node, validate_pod_resize
+from kitlib.conformance._kubelet_inputs import (
+    IMAGE,
+    Attempt,
+    Shortage,
+    attempts,
+    hand_written,
+    pod_of,
+    pod_of_cgroup,
+    shortages,
+    with_transition_period,
+)
+from kitlib.conformance._observed import START
+from kitlib.conformance.kubelet_files import controllers, node_config
+from kitlib.kubelet.cm.cgroup_levels import container_id
+from kitlib.kubelet.cm.cgroup_names import NODE_ALLOCATABLE_CGROUP
+from kitlib.kubelet.cm.cgroup_tree import Cgroup
+from kitlib.kubelet.cm.node_allocatable import node_status
+from kitlib.kubelet.config.settings import KubeletSettings
+from kitlib.kubelet.eviction.thresholds import MEMORY, Observation
+from kitlib.kubelet.images.image_gc import Image
+from kitlib.kubelet.loop.interfaces import Ended, Usage
+from kitlib.kubelet.loop.kubelet import Kubelet
+from kitlib.kubelet.loop.node_conditions import first_conditions, first_events
+from kitlib.node.common.errors import CgroupError
+from kitlib.node.simulated.kernel import Kernel
+from kitlib.node.simulated.runtime import SimulatedRuntime
+from kitlib.node.simulated.system import SimulatedSystem
+
+TICK = 0.5
+
+
+class _ObservedRuntime(SimulatedRuntime):
+    """The simulated runtime, with the memory figures of the observed machine and the ends of its containers."""
+
+    def __init__(self, replay: Replay, kernel: Kernel) -> None:
+        super().__init__(kernel, [Image(IMAGE, 2**20)])
+        self._replay = replay
+        self._started: dict[str, int] = {}
+
+    def start(
+        self, pod: Pod, container: Container, identity: str, cgroup: Cgroup, oom_score_adj: int, env: Mapping[str, str]
+    ) -> None:
+        """Start a container with the program of its next run."""
+        count = self._started.get(identity, 0)
+        self._started[identity] = count + 1
+        run = self._replay.run_of(pod.name, container.name, count)
+        program = msgspec.structs.replace(container, command=["sh", "-c", run.command], args=[])
+        super().start(pod, program, identity, cgroup, oom_score_adj, env)
+
+    def ended(self) -> list[Ended]:
+        """The containers that have ended, killed for memory where the observed ones were."""
+        found = []
+        for one in super().ended():
+            owner, container = self._replay.owner(one.id)
+            run = self._replay.run_of(owner, container, self._started.get(one.id, 1) - 1)
+            found.append(Ended(id=one.id, at=one.at, code=one.code, oom=one.oom or run.oom, message=one.message))
+        return found
+
+    def signals(self) -> Mapping[str, Observation]:
+        """What is left of memory as the observed machine showed it."""
+        seen, now = dict(super().signals()), self._replay.shortage()
+        if now is not None:
+            seen[MEMORY] = Observation(now.available, self.kernel.machine.memory)
+        return seen
+
+    def usage(self, identity: str) -> Usage:
+        """What a container uses; of the one that the shortage is about what it was seen to use."""
+        found, now = super().usage(identity), self._replay.shortage()
+        if now is not None and self._replay.owner(identity)[0] == now.pod:
+            return found._replace(memory=now.usage, anonymous=now.usage)
+        return found
+
+
+class Replay:
+    """One case. Implements `kitlib.kubelet.loop.interfaces.Reports`; keeps a timeline like the observed one.
+
+    Args:
+        case: of `kubelet_dynamics`.
+        files: names of the cgroup files that are looked at.
+    """
+
+    def __init__(self, case: Mapping[str, Any], files: Sequence[str]) -> None:
+        self._case, self._timeline, self._names = case, list[dict[str, Any]](), files
+        self._config = node_config(with_transition_period(case))
+        self._began = next((e["t"] for e in case["timeline"] if e.get("reason") == "Starting"), 0.0)
+        self._shortages = shortages(case["timeline"])
+        self._runs: dict[str, dict[str, list[Attempt]]] = {}
+        self._pods: dict[str, Pod] = {}
+        self._versions: dict[str, int] = {}
+        self._files: dict[tuple[str, str], str] = {}
+        self._kernel = Kernel(self._config.machine, case["cgroupVersion"], controllers(case))
+        self._conditions = {c.type: c for c in first_conditions(START) if c.type != "Ready"}
+
+    def run(self) -> list[dict[str, Any]]:
+        """Do the actions; what was seen."""
+        settings: KubeletSettings = self._config.settings
+        system = SimulatedSystem(self._kernel, settings.cgroup_driver)
+        for told in first_events("node", settings, self._case["cgroupVersion"]):
+            self.event(None, told.kind, told.reason, told.message)
+        runtime = _ObservedRuntime(self, self._kernel)
+        clock: Callable[[], float] = lambda: self._kernel.now  # noqa: E731
+        self._kubelet = Kubelet(self._config, self._kernel.cgroups, runtime, self, clock, system=system)
+        self._note_node()
+        self._look()
+        for action in (e for e in self._case["timeline"] if e["kind"] == "action"):
+            self._pass_until(action["t"] - self._began)
+            self._act(action)
+            self._kubelet.sync(list(self._pods.values()))
+            self._look()
+        return self._timeline
+
+    def _pass_until(self, moment: float) -> None:
+        while self._kernel.now < moment:
+            self._kernel.advance(min(TICK, moment - self._kernel.now))
+            self._kubelet.tick()
+            self._look()
+
+    def _act(self, action: Mapping[str, Any]) -> None:
+        verb, _, rest = action["what"].partition(" ")
+        words = rest.split()
+        name = next((word for word in words if word in self._pods), words[0] if words else "")
+        known, resources = name in self._pods, action.get("resources")
+        written = hand_written(action, self._case["timeline"], self._names)
+        if written is not None:
+            self._write(*written)
+        elif name and not known and (verb in ("create", "add") or resources):
+            self._create(action, name)
+        elif known and verb in ("delete", "remove", "rm"):
+            self._delete(name)
+        elif known and resources and verb in ("resize", "patch"):
+            self._resize(name, resources)
+        elif known and (resources or action.get("manifest")):  # a static pod's file is written anew: another pod
+            self._kubelet.sync([pod for other, pod in self._pods.items() if other != name])
+            self._create(action, name)
+
+    def _create(self, action: Mapping[str, Any], name: str) -> None:
+        version = self._versions[name] = self._versions.get(name, 0) + 1
+        static = bool(self._case.get("standalone"))
+        pod = pod_of(action, name, self._case["timeline"], static=static, version=version)
+        self._runs[name] = attempts(name, self._case["timeline"])
+        self._pods[name] = pod
+        entry = {"kind": "pod", "pod": name, "status": {"phase": "Pending", "qosClass": pod.status.qos_class}}
+        self._timeline.append(entry)
+
+    def _delete(self, name: str) -> None:
+        data, status = to_dict(self._pods[name]), self._pods[name].status
+        grace = self._pods[name].spec.termination_grace_period_seconds
+        data["metadata"] |= {"deletionTimestamp": "2026-01-01T00:00:00Z", "deletionGracePeriodSeconds": grace}
+        gone: Pod = from_dict(data, Pod)
+        gone.status = status
+        self._pods[name] = gone
+
+    def _resize(self, name: str, resources: Sequence[Mapping[str, Any]]) -> None:
+        """As the API server does it: what it refuses is an entry `error`, and changes nothing."""
+        standing = self._pods[name]
+        data = to_dict(standing)
+        for container, wanted in zip(data["spec"]["containers"], resources, strict=False):
+            container["resources"] = wanted
+        data["metadata"]["generation"] = data["metadata"].get("generation", 1) + 1
+        resized: Pod = from_dict(data, Pod)
+        resized.status = standing.status
+        offered = node_status(self._config.machine, self._config.reservations, self._config.settings.max_pods)
+        node = Node(metadata=ObjectMeta(name="node"), status=NodeStatus(allocatable=offered.allocatable))
+        try:
+            errors = validate_pod_resize(resized, standing)
+            if errors:
+                raise Invalid("Pod", name, errors)
+            check_node(resized, node, self._config.gates)
+        except (Forbidden, Invalid) as error:
+            self._timeline.append({"kind": "error", "what": "resize", "message": str(error)})
+            return
+        self._pods[name] = resized
+
+    def _write(self, cgroup: str, file: str, value: str) -> None:
+        """What somebody writes by hand; what the kernel refuses stays as it was."""
+        owner, container = pod_of_cgroup(cgroup, self._case["timeline"])
+        path = f"/{cgroup.lstrip('/')}"
+        if owner in self._pods:
+            tree, pod = self._kubelet.wanted, self._pods[owner]
+            identity = container_id(pod.metadata.uid, container)
+            own = [
+                c for c in tree.of_pod(pod.metadata.uid) if (c.container == container if container else c.kind == "pod")
+            ]
+            path = own[0].path if own else next((p for p in self._kernel.cgroups.paths() if identity in p), path)
+        try:
+            self._kernel.cgroups.write(path, file, value)
+        except CgroupError:
+            return
+
+    def run_of(self, pod: str, container: str, count: int) -> Attempt:
+        """What a container does when it is started for the n-th time, from 0; the last goes on for ever."""
+        known = self._runs.get(pod, {}).get(container, [])
+        return known[count] if count < len(known) else Attempt(None)
+
+    def shortage(self) -> Shortage | None:
+        """The figures of memory that hold now: from ten seconds before the kubelet saw them until it has evicted."""
+        now = self._kernel.now + self._began
+        return next((one for one in self._shortages if one.at - 10 < now), None)
+
+    def owner(self, identity: str) -> tuple[str, str]:
+        """The pod and the name of a container."""
+        for worker in self._kubelet.workers:
+            for state in worker.states:
+                if state.id == identity:
+                    return worker.pod.name, state.container.name
+        return "", ""
+
+    def _look(self) -> None:
+        for path in self._kernel.cgroups.paths():
+            if path != "/" and NODE_ALLOCATABLE_CGROUP in path:
+                for file in self._names:
+                    if not self._kernel.cgroups.lacks(file) and file in self._kernel.cgroups.files(path):
+                        text = self._kernel.cgroups.read(path, file)
+                        if self._files.get((path, file)) != text:
+                            self._files[path, file] = text
+                            cgroup = path.lstrip("/")
+                            self._timeline.append({"kind": "file", "cgroup": cgroup, "file": file, "value": text})
+
+    # What the kubelet reports.
+
+    def now(self) -> datetime:
+        """Always the same date: dates are not compared."""
+        return START
+
+    def event(
+        self,
+        about: Pod | None,
+        kind: str,
+        reason: str,
+        message: str,
+        field: str = "",
+        annotations: Mapping[str, str] | None = None,
+    ) -> None:
+        """Keep an event; without an API server there are none."""
+        if reason == "Evicted" and about is not None:
+            self._shortages = [one for one in self._shortages if one.pod != about.name]
+        if self._case.get("standalone"):
+            return
+        told = {"type": kind, "reason": reason, "message": message, "field": field, "annotations": annotations}
+        entry = {"kind": "event", "object": "node" if about is None else about.name, "count": 1, **told}
+        self._timeline.append(entry)
+
+    def status(self, pod: Pod, status: PodStatus) -> None:
+        """Keep a status."""
+        if pod.name in self._pods:
+            self._pods[pod.name].status = status
+        data = to_dict(Pod(status=status)).get("status", {})
+        self._timeline.append({"kind": "pod", "pod": pod.name, "status": data})
+
+    def gone(self, pod: Pod) -> None:
+        """The object goes."""
+        self._pods.pop(pod.name, None)
+
+    def condition(self, condition: Condition) -> None:
+        """Keep a condition of the node; without an API server nobody sees it."""
+        self._conditions[condition.type] = condition
+        self._note_node()
+
+    def images(self, images: Sequence[Image]) -> None:
+        """Nothing."""
+
+    def _note_node(self) -> None:
+        if not self._case.get("standalone"):
+            shown = {kind: [c.status, c.reason, c.message] for kind, c in sorted(self._conditions.items())}
+            self._timeline.append({"kind": "node", "conditions": shown})
