@@ -55,7 +55,7 @@ def describe_node(
     moment = now or _latest(node, there, events)
     parts = [_head(node, lease), _conditions(node), _addresses(node), _resources("Capacity", node.status.capacity)]
     parts += [_resources("Allocatable", node.status.allocatable), _info(node), _pods(node, there, moment)]
-    parts += [_allocated(node, there), _events(events, moment)]
+    parts += [_allocated(node, there), describe_events(events, moment)]
     return align("".join(parts))
 
 
@@ -175,7 +175,7 @@ def _allocated(node: Node, pods: list[Pod]) -> str:
     return "\n".join(rows) + "\n"
 
 
-def _events(events: Sequence[Event], now: datetime | None) -> str:
+def describe_events(events: Sequence[Event], now: datetime | None) -> str:
     if not events:
         return "Events:\t<none>\n"
     rows = ["Events:", "  Type\tReason\tAge\tFrom\tMessage", "  ----\t------\t----\t----\t-------"]

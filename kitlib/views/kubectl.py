@@ -1,4 +1,4 @@
-"""What an operator looks at, from a cluster: `kubectl describe node`, `kubectl top pod`, `kubectl top node`."""
+"""What an operator looks at, from a cluster: `kubectl describe`, `kubectl top pod`, `kubectl top node`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from kitlib.api.errors import KitError
+from kitlib.api.serialize import to_dict
 from kitlib.views.describe import TIME, describe_node
+from kitlib.views.describe_pod import describe_pod
 from kitlib.views.top import PodUsage, Usage, node_metrics, pod_metrics, top_nodes, top_pods
 
 WINDOW = 15.0
@@ -14,10 +16,20 @@ RENEWED_EVERY = 10
 """Seconds. Source: KubeletConfiguration nodeLeaseDurationSeconds (40) × 0.25."""
 
 
-def describe(cluster: Any, node: str) -> str:
-    """`kubectl describe node NODE`."""
-    found, now = cluster.get("Node", node), cluster.now()
-    return describe_node(found, cluster.list("Pod"), cluster.events(node), now, _lease(found, now))
+def describe(cluster: Any, name: str, kind: str = "node", namespace: str = "default") -> str:
+    """`kubectl describe node NAME` or `kubectl describe pod NAME`.
+
+    Raises:
+        KitError: for another kind, or where there is none of that name.
+    """
+    now = cluster.now()
+    if kind.lower() in ("pod", "pods", "po"):
+        found = cluster.get("Pod", name, namespace)
+        return describe_pod(to_dict(found), cluster.events(name), now)
+    if kind.lower() not in ("node", "nodes", "no"):
+        raise KitError(f"describe {kind} {name}: pod or node is expected")
+    found = cluster.get("Node", name)
+    return describe_node(found, cluster.list("Pod"), cluster.events(name), now, _lease(found, now))
 
 
 def _lease(node: Any, now: datetime) -> dict[str, str]:
