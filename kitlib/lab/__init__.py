@@ -10,7 +10,18 @@ from kitlib.lab.lesson import Lesson
 from kitlib.lab.manifests import container, deployment, pod, priority_class, quota, resources, spread
 from kitlib.lab.prediction import Prediction, Verdict
 from kitlib.lab.progress import Progress
-from kitlib.lab.tables import file_names, pod_cgroup, quota_of, short, table
+from kitlib.lab.readings import (
+    cpu_stat,
+    cpu_used,
+    failed,
+    file_names,
+    memory_used,
+    phases,
+    placed,
+    pod_cgroup,
+    quota_of,
+)
+from kitlib.lab.tables import short, table
 
 __all__ = [
     "Checks",
@@ -23,8 +34,14 @@ __all__ = [
     "Verdict",
     "Wrong",
     "container",
+    "cpu_stat",
+    "cpu_used",
     "deployment",
+    "failed",
     "file_names",
+    "memory_used",
+    "phases",
+    "placed",
     "pod",
     "pod_cgroup",
     "priority_class",

@@ -1,11 +1,11 @@
-"""Tables and short names for notebooks: text stands left, container ids have twelve digits, files have one name."""
+"""Tables for notebooks: text stands left, container ids have twelve digits."""
 
 from __future__ import annotations
 
 import html
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 _ID = re.compile(r"([0-9a-f]{12})[0-9a-f]{20,52}")
 
@@ -75,37 +75,3 @@ def _text(value: Any) -> str:
     if isinstance(value, list | tuple | set):
         return ", ".join(_text(one) for one in value)
     return short(value)
-
-
-class FileNames(NamedTuple):
-    """How the files of one cgroup version are called."""
-
-    cpu_weight: str
-    cpu_quota: str
-    memory_limit: str
-    memory_usage: str
-
-
-_FILES = {
-    1: FileNames("cpu.shares", "cpu.cfs_quota_us", "memory.limit_in_bytes", "memory.usage_in_bytes"),
-    2: FileNames("cpu.weight", "cpu.max", "memory.max", "memory.current"),
-}
-
-
-def file_names(node: Any) -> FileNames:
-    """The names of the files on a node, or of cgroup version 1 or 2."""
-    return _FILES[node if isinstance(node, int) else node.cgroupfs.version]
-
-
-def pod_cgroup(cluster: Any, name: str, container: str = "") -> Any:
-    """The cgroup of a pod, or of one of its containers, as it is read from the pod's node."""
-    found = cluster.pod(name)
-    groups = cluster.node(found.spec.node_name).tree().of_pod(found.metadata.uid)
-    return next(g for g in groups if (g.container == container if container else g.kind == "pod"))
-
-
-def quota_of(cgroup: Any) -> int | None:
-    """The CPU quota of a cgroup in microseconds of each period; None where it has none."""
-    names = _FILES[2 if "cpu.max" in cgroup else 1]
-    text = cgroup[names.cpu_quota].value.split()[0]
-    return None if text in ("max", "-1") else int(text)

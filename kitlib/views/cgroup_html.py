@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
-from kitlib.views.cgroup_row import Row
+from kitlib.views.cgroup_row import Row, short_id
 
 STYLE = """
 .kit-tree{font-family:var(--jp-code-font-family,monospace);font-size:var(--jp-code-font-size,13px);
@@ -25,6 +25,8 @@ color:inherit;line-height:1.45}
 .kit-tree .u td.v{font-weight:400;color:color-mix(in srgb,currentColor 78%,transparent)}
 .kit-tree .d td{background:color-mix(in srgb,#d55e00 18%,transparent)}
 .kit-tree .q{border-radius:.6em;padding:0 .5em;border:1px solid currentColor;font-size:.85em}
+.kit-tree details.f{display:inline;margin:0;border:0;padding:0}
+.kit-tree details.f summary{display:inline;text-decoration:underline dotted}
 .kit-tree caption{position:absolute;clip-path:inset(50%);width:1px;height:1px;overflow:hidden}
 """
 
@@ -66,7 +68,7 @@ def _section(rows: list[Row], depth: int, path: str, compared: bool) -> Iterator
             ' <b class="d">≠ ' + ("missing" if row.observed is None else "not desired") + "</b>" if row.differs else ""
         )
         badge = f' <span class="q">{escape(row.qos)}</span>' if row.qos else ""
-        yield f"<details open><summary>{escape(row.name)}{badge}{mark}"
+        yield f"<details open><summary>{escape(short_id(row.name))}{badge}{mark}"
         yield f' <span class="c">{escape(row.comment)}</span></summary>'
         yield from _section(rows[at + 1 : end], depth + 1, row.path, compared)
         yield "</details>"
@@ -76,7 +78,9 @@ def _table(files: list[Row], path: str, compared: bool) -> str:
     heads = ("file", "desired", "observed", "why") if compared else ("file", "value", "why")
     head = "".join(f'<th scope="col">{name}</th>' for name in heads)
     body = "".join(_file(row, compared) for row in files)
-    return f"<table><caption>{escape(path)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return (
+        f"<table><caption>{escape(short_id(path))}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    )
 
 
 def _file(row: Row, compared: bool) -> str:
@@ -85,4 +89,15 @@ def _file(row: Row, compared: bool) -> str:
     if compared:
         mark = "≠ " if row.differs else ""
         cells += f'<td class="v">{mark}{escape("missing" if row.observed is None else row.observed)}</td>'
-    return f'<tr class="{kind}">{cells}<td class="c">{escape(row.comment)}</td></tr>'
+    return f'<tr class="{kind}">{cells}<td class="c">{_why(row)}</td></tr>'
+
+
+def _why(row: Row) -> str:
+    """The reason in words; its formula opens on demand, so that a first look is not full of arithmetic."""
+    words, formula = row.comment, row.formula
+    if not formula or not words.endswith(formula):
+        return escape(words)
+    words = words.removesuffix(formula).rstrip(" :")
+    if not words:
+        return escape(formula)
+    return f'{escape(words)} <details class="f"><summary>formula</summary>{escape(formula)}</details>'

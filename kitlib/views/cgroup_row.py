@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 MISSING = "missing"
@@ -20,6 +21,7 @@ class Row(NamedTuple):
         comment: meaning and formula, or the cgroup's title.
         qos: the QoS class that the line belongs to.
         written: False where the file has the kernel's default.
+        formula: the arithmetic at the end of `comment`, "" where there is none.
     """
 
     depth: int
@@ -31,6 +33,7 @@ class Row(NamedTuple):
     comment: str
     qos: str = ""
     written: bool = True
+    formula: str = ""
 
     @property
     def differs(self) -> bool:
@@ -46,3 +49,8 @@ class Row(NamedTuple):
         if not self.differs:
             return self.desired or ""
         return f"{MISSING if self.observed is None else self.observed} (desired {self.desired or 'no such file'})"
+
+
+def short_id(name: str) -> str:
+    """A container's id as engines abbreviate it: its first twelve digits."""
+    return re.sub(r"([0-9a-f]{12})[0-9a-f]{52}", r"\1…", name)

@@ -5,7 +5,6 @@ With an observed tree beside the desired one every value that differs is marked 
 
 from __future__ import annotations
 
-import re
 import textwrap
 from collections.abc import Iterator
 from typing import Any
@@ -15,7 +14,7 @@ from rich.text import Text
 
 from kitlib.kubelet.cm.cgroup_tree import MOUNT, Cgroup, CgroupTree
 from kitlib.views.cgroup_html import tree_html
-from kitlib.views.cgroup_row import Row
+from kitlib.views.cgroup_row import Row, short_id
 from kitlib.views.units import meaning
 
 COLOURS = {"Guaranteed": "green", "Burstable": "yellow", "BestEffort": "red"}
@@ -101,7 +100,8 @@ class TreeView:
         owner = cgroup if own is not None and cgroup is not None else twin
         comment = self._comment(owner, name) if owner is not None else ""
         qos = cgroup.qos if cgroup is not None else ""
-        return Row(depth, last, path, name, desired, observed, comment, qos, own is None or own.written)
+        formula = str(own.formula or "") if own is not None and self.reasons else ""
+        return Row(depth, last, path, name, desired, observed, comment, qos, own is None or own.written, formula)
 
     def _comment(self, cgroup: Cgroup, name: str) -> str:
         words = meaning(cgroup, name)
@@ -162,7 +162,7 @@ def _line(row: Row, room: int) -> Iterator[Text]:
             line.append("  ≠", style="bold red")
     else:
         fits = line.cell_len + len(row.name) + len(row.comment) + 5 <= room
-        line.append(row.name if fits else _short(row.name), style=style)
+        line.append(row.name if fits else short_id(row.name), style=style)
     if not row.comment:
         yield line
         return
@@ -179,11 +179,6 @@ def _line(row: Row, room: int) -> Iterator[Text]:
             line = Text(below, style="dim", no_wrap=True)
         line.append(("// " if not i else "   ") + part, style="italic dim")
         yield line
-
-
-def _short(name: str) -> str:
-    """A container's id as engines abbreviate it: its first twelve digits."""
-    return re.sub(r"([0-9a-f]{12})[0-9a-f]{52}", r"\1…", name)
 
 
 def _wrapped(text: str, width: int) -> list[str]:

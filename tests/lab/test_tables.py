@@ -1,10 +1,6 @@
-"""Tables stand left, ids are short, and the files of both versions have one name."""
+"""Tables stand left and ids are short."""
 
-import pytest
-
-from kitlib.cluster import Cluster
-from kitlib.lab.manifests import pod
-from kitlib.lab.tables import file_names, pod_cgroup, quota_of, short, table
+from kitlib.lab.tables import short, table
 
 
 def test_rows_mappings_and_frames_become_tables():
@@ -23,15 +19,3 @@ def test_rows_mappings_and_frames_become_tables():
 def test_a_container_id_has_twelve_digits():
     assert short("cri-" + "ab12" * 16) == "cri-ab12ab12ab12…"
     assert short("de4983ac-ff0c-40be-8472-8b6674593aa3") == "de4983ac-ff0c-40be-8472-8b6674593aa3"
-
-
-@pytest.mark.parametrize("version", [1, 2])
-def test_a_pods_files_are_read_by_one_name_on_both_versions(version):
-    with Cluster.simulated(1, cgroup_version=version) as cluster:
-        cluster.apply([pod("a", "1", "64Mi", guaranteed=True), pod("b")])
-        cluster.advance(1)
-        names = file_names(cluster.node())
-        assert names == file_names(version)
-        assert pod_cgroup(cluster, "a")[names.memory_limit].value == str(64 * 2**20)
-        assert pod_cgroup(cluster, "a", "main").container == "main"
-        assert quota_of(pod_cgroup(cluster, "a")) == 100000 and quota_of(pod_cgroup(cluster, "b")) is None

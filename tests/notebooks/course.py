@@ -38,8 +38,18 @@ SECTIONS = (
     "Exercises",
     "Further reading",
 )
+READY = ("01", "03", "04", "05")
+"""Numbers of the notebooks whose questions and exercises stand in kitlib.lab.lessons."""
 RIGHT: dict[str, dict[str, Any]] = {
-    "01-a-pod-becomes-cgroup-files": {"quota": 50000, "levels": "4", "request": 700, "unlimited": "none"},
+    "01-a-pod-becomes-cgroup-files": {
+        "quota": 50000,
+        "levels": "4",
+        "by-hand": "400Mi",
+        "request": 700,
+        "unlimited": "none",
+        "disk": "none",
+    },
+    "03-cpu-shares-quota-throttling": {"quiet": 46.5, "metrics": "what it uses"},
     "02-qos-classes-and-the-tree": {
         "limits-only": "Guaranteed",
         "cpu-only": "Burstable",
@@ -48,8 +58,18 @@ RIGHT: dict[str, dict[str, Any]] = {
         "init": "Burstable",
         "why": "Guaranteed pods have limits of their own, so a class needs none",
     },
-    "04-memory-limits-oom-restarts": {"who": "the kernel", "code": "137", "phase": "Running", "wait": 10},
-    "05-who-dies-first": {"first": "thrifty", "adj": 610, "scope": "careless"},
+    "04-memory-limits-oom-restarts": {
+        "who": "the kernel",
+        "code": "137",
+        "phase": "Running",
+        "wait": 10,
+        "lower-v1": "the kernel refuses the new limit",
+        "lower-v2": "the process is killed",
+        "order": "memory.memsw.limit_in_bytes",
+        "units": 104857600,
+        "minus": "on v1 only",
+    },
+    "05-who-dies-first": {"first": "thrifty", "adj": 610, "bounds": 3, "scope": "careless", "critical": -997},
     "07-qos-level-cgroups-and-qos-reserved": {
         "after": 1000,
         "best": "the minimum",
@@ -130,10 +150,10 @@ SIMULATED: dict[str, dict[str, Any]] = {
         "idle": 200,
         "threads": "the same CPU time",
     },
-    "04-memory-limits-oom-restarts": {"lower": "the process is killed"},
 }
-"""Those that a busy machine or its cgroup version would change: the simulated kernel's, with cgroup v2."""
+"""Those that a busy machine would change: the simulated kernel's, with cgroup v2."""
 ASKED = re.compile(r'lesson\.ask\(\s*"([^"]+)"')
+CHECKED = re.compile(r'lesson\.check\(\s*"([^"]+)"')
 REVEALED = re.compile(r'lesson\.reveal\(\s*"([^"]+)"')
 
 
@@ -176,6 +196,19 @@ def answer(notebook: Any, name: str, *, simulated: bool = False) -> None:
         for key in ASKED.findall(cell.source) if cell.cell_type == "code" else ():
             if key in known:
                 cell.source += f"\nlesson._questions[{key!r}].answer({known[key]!r})"
+
+
+def solve(notebook: Any, name: str) -> list[str]:
+    """Have a learner who knows put the solutions into the exercises' cells; the keys of the exercises."""
+    from kitlib.lab.lessons import content
+
+    solved = []
+    for cell in notebook.cells:
+        for key in CHECKED.findall(cell.source) if cell.cell_type == "code" else ():
+            solution = content(name).exercises[key].solution.strip()
+            cell.source = f'{solution}\nlesson.check("{key}", answer)'
+            solved.append(key)
+    return solved
 
 
 def points(folder: Path, name: str, *, simulated: bool = False) -> dict[str, float]:

@@ -14,10 +14,12 @@ from typing import Any
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from course import ASKED, NAMES, Notebook, answer, points, right
+from course import ASKED, CHECKED, NAMES, Notebook, answer, points, right, solve
 
 pytestmark = pytest.mark.notebooks
 SECONDS = 60.0
+LONG_ID = re.compile(r"(?<![0-9a-zA-Z])(?=[0-9]*[a-f])[0-9a-f]{13,}(?![0-9a-zA-Z])")
+"""A hash of more than twelve digits; a number without letters is none."""
 
 
 def run(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch, nodes: str = "simulated") -> tuple[Any, float]:
@@ -28,6 +30,7 @@ def run(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch, nodes: str = "
     monkeypatch.setenv("KITLIB_NODES", nodes)
     notebook = nbformat.read(Notebook(name).path, as_version=4)
     answer(notebook, name, simulated=True)
+    solve(notebook, name)
     client = nbclient.NotebookClient(notebook, timeout=200, resources={"metadata": {"path": str(folder)}})
     began = time.perf_counter()
     client.execute()
@@ -36,6 +39,14 @@ def run(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch, nodes: str = "
 
 def outputs(notebook: Any) -> list[Any]:
     return [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
+
+
+def everything(shown: list[Any]) -> str:
+    """What a learner reads of the outputs, as text and as HTML."""
+    kinds = ("text/plain", "text/html", "text/markdown")
+    parts = [output.get("text", "") for output in shown]
+    parts += [str(output.get("data", {}).get(kind, "")) for output in shown for kind in kinds]
+    return "\n".join(parts)
 
 
 def check(name: str, notebook: Any, folder: Path) -> None:
@@ -50,7 +61,12 @@ def check(name: str, notebook: Any, folder: Path) -> None:
     assert "Traceback" not in text
     assert not re.search(r"\b[A-Z][a-z]+Warning\b", text)
     asked = {key for source in Notebook(name).code for key in ASKED.findall(source)}
-    assert {entry.task for entry in Progress(folder).entries(name)} == asked
+    kept = list(Progress(folder).entries(name))
+    assert {entry.task for entry in kept if entry.kind == "prediction"} == asked
+    exercises = {key for source in Notebook(name).code for key in CHECKED.findall(source)}
+    solved = {entry.task for entry in kept if entry.kind == "check" and entry.points}
+    assert solved == exercises, "a solution does not pass its own check"
+    assert not LONG_ID.search(plain := everything(shown)), f"a hash: {LONG_ID.search(plain)}"
     assert asked == set(right(name, simulated=True)), "a question without a right answer"
     assert points(folder, name, simulated=True) == dict.fromkeys(asked, 1.0)
 
@@ -63,18 +79,34 @@ def test_a_notebook_runs_on_the_simulated_kernel(name: str, tmp_path: Path, monk
     print(f"{name}: {seconds:.1f} s")
 
 
+def test_a_notebook_that_is_only_run_gives_no_answer_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run All without a guess: no reason is shown, nothing is scored, exercises wait, the cluster is there."""
+    nbformat = pytest.importorskip("nbformat")
+    nbclient = pytest.importorskip("nbclient")
+    monkeypatch.setenv("KITLIB_PROGRESS", str(tmp_path))
+    monkeypatch.setenv("KITLIB_NODES", "simulated")
+    notebook = nbformat.read(Notebook(NAMES[0]).path, as_version=4)
+    notebook.cells.append(nbformat.v4.new_code_cell('cluster.apply(pod("late"))\ncluster.pod("late").status.phase'))
+    nbclient.NotebookClient(notebook, timeout=120).execute()
+    text = everything(outputs(notebook))
+    assert "Answer the question above first." in text and "Observed" not in text
+    assert "Replace the three dots" in text and "Predictions: 0 of 0 right." in text
+    assert "Running" in text.rpartition("Predictions: 0 of 0")[2]
+    assert not (tmp_path / "progress.jsonl").exists()
+
+
 def test_a_prediction_that_was_given_is_scored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A learner answers the first question of the first notebook; the box on top then shows the score."""
+    """A learner answers the first question of the first notebook; the last cell then shows the score."""
     nbformat = pytest.importorskip("nbformat")
     nbclient = pytest.importorskip("nbclient")
     monkeypatch.setenv("KITLIB_PROGRESS", str(tmp_path))
     monkeypatch.setenv("KITLIB_NODES", "simulated")
     notebook = nbformat.read(Notebook(NAMES[0]).path, as_version=4)
     for place, cell in enumerate(notebook.cells):
-        if 'lesson.ask("quota"' in cell.source.replace("\n    ", ""):
+        if cell.source == 'lesson.ask("quota")':
             notebook.cells.insert(place + 1, nbformat.v4.new_code_cell('lesson._questions["quota"].answer("50000")'))
             break
     nbclient.NotebookClient(notebook, timeout=120).execute()
-    text = "\n".join(str(output.get("data", {}).get("text/html", "")) for output in outputs(notebook))
+    text = everything(outputs(notebook))
     assert "You predicted 50000; observed: 50000. Right." in text
-    assert re.findall(r"Predictions so far: ([^<]*) right", text) == ["1 of 4"]
+    assert "Predictions: 1 of 1 right." in text

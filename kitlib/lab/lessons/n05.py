@@ -1,0 +1,121 @@
+"""Questions and exercises of notebook 05, who dies first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kitlib.api.defaults import set_defaults
+from kitlib.api.resource import Quantity
+from kitlib.api.serialize import from_dict
+from kitlib.kubelet.qos.policy import get_container_oom_score_adjust
+from kitlib.lab.exercise import Exercise, Question, choice, first_problem, number
+from kitlib.lab.manifests import pod
+
+MIB, GIB = 2**20, 2**30
+MACHINE, LIMIT = 1280 * MIB, GIB
+
+
+def _adjustment(request: str, capacity: int) -> int:
+    made = set_defaults(from_dict(pod("p", memory=request)))
+    return get_container_oom_score_adjust(made, made.spec.containers[0], capacity)
+
+
+def _overtakes() -> float:
+    """MiB from which a BestEffort pod has more points than thrifty: 1000‰ + x = 999‰ + 220 MiB."""
+    return 220 - (1000 - _adjustment("1Mi", MACHINE)) * LIMIT / 1000 / MIB
+
+
+QUESTIONS = [
+    Question(
+        "first",
+        "Who is killed?",
+        choices=["free", "thrifty", "honest", "safe", "nobody"],
+        why="Points decide, not classes: 999 thousandths plus 220 MiB is more than 1000 thousandths plus 10 MiB.",
+        formula="badness = pages in use + oom_score_adj × pages in question / 1000",
+    ),
+    Question(
+        "adj",
+        "What is the oom_score_adj of honest, which requests 500 MiB, on this machine of 1280?",
+        unit="oom_score_adj",
+        tolerance=0.01,
+        why="The machine's memory counts, not what pods may have. The division is cut off.",
+        formula="1000 − 1000 × 500 / 1280",
+    ),
+    Question(
+        "bounds",
+        "A Burstable container requests all of the machine's memory, 1Gi. What is its oom_score_adj?",
+        unit="oom_score_adj",
+        why="The formula gives 0; the lower bound 3 keeps it above every Guaranteed container.",
+    ),
+    Question(
+        "scope",
+        "Who is killed?",
+        choices=["careless", "the BestEffort pod"],
+        answer_of=lambda dead: "careless" if dead == ["careless"] else "the BestEffort pod",
+        why="Only processes below the cgroup whose limit was reached are candidates.",
+    ),
+    Question(
+        "critical",
+        "Which oom_score_adj does the kubelet want for this BestEffort pod?",
+        unit="oom_score_adj",
+        why="Critical pods are treated like Guaranteed ones here, whatever their class.",
+    ),
+]
+
+
+def _safe(answer: Any, _: Any) -> str:
+    request = Quantity.parse(str(answer)).value()
+    thrifty = 220 * MIB + _adjustment(str(answer), MACHINE) * LIMIT / 1000
+    free = 10 * MIB + 1000 * LIMIT / 1000
+    return first_problem(
+        (request > 700 * MIB, "There is no room for such a request on this node beside the others."),
+        (
+            thrifty >= free,
+            f"Its badness is {thrifty / MIB:.0f} MiB of points; free has {free / MIB:.0f}. Request more.",
+        ),
+    )
+
+
+EXERCISES = [
+    Exercise(
+        "overtaken",
+        "1000 thousandths of 1 GiB plus x must exceed 999 thousandths plus 220 MiB. How much is a thousandth?",
+        lambda answer, _: first_problem(
+            (abs(float(answer) - _overtakes()) > 2, "A thousandth of 1024 MiB is about 1 MiB: how far apart are they?"),
+        ),
+        "answer = 219",
+        "About 219 MiB: the class is worth one thousandth of the node's memory.",
+    ),
+    Exercise(
+        "honest",
+        "Each MiB of request takes about 0.8 MiB of points away here. The difference to free is 209 MiB.",
+        _safe,
+        'answer = "300Mi"',
+        "An honest request protects: what is used up to the request does not count against it.",
+    ),
+    Exercise(
+        "two",
+        "The adjustment is computed for each container from its own request.",
+        choice(
+            "no",
+            {"yes": "The pod's class is the same, but the formula takes the container's own request."},
+            otherwise='Answer "yes" or "no".',
+        ),
+        'answer = "no"',
+        "The container without a request has 999 points more to fear for.",
+    ),
+    Exercise(
+        "capacity",
+        "1000 − 1000 × request / memory of the machine.",
+        number(
+            lambda: _adjustment("2Gi", 8 * GIB),
+            {
+                500: "You divided by allocatable. The kernel compares with all of the machine's memory, and so "
+                "does the formula."
+            },
+            otherwise="1000 − 1000 × 2 / 8",
+        ),
+        "answer = adjustment(capacity=8 * 2**30, memory='2Gi')",
+        "The same unit as the kernel's: thousandths of the machine. So the points add up with the memory in use.",
+    ),
+]

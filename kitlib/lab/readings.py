@@ -1,0 +1,76 @@
+"""What notebooks read from nodes, by one name on both cgroup versions: files, quotas, CPU and memory in use."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+
+class FileNames(NamedTuple):
+    """How the files of one cgroup version are called."""
+
+    cpu_weight: str
+    cpu_quota: str
+    memory_limit: str
+    memory_usage: str
+
+
+_FILES = {
+    1: FileNames("cpu.shares", "cpu.cfs_quota_us", "memory.limit_in_bytes", "memory.usage_in_bytes"),
+    2: FileNames("cpu.weight", "cpu.max", "memory.max", "memory.current"),
+}
+
+
+def file_names(node: Any) -> FileNames:
+    """The names of the files on a node, or of cgroup version 1 or 2."""
+    return _FILES[node if isinstance(node, int) else node.cgroupfs.version]
+
+
+def pod_cgroup(cluster: Any, name: str, container: str = "") -> Any:
+    """The cgroup of a pod, or of one of its containers, as it is read from the pod's node."""
+    found = cluster.pod(name)
+    groups = cluster.node(found.spec.node_name).tree().of_pod(found.metadata.uid)
+    return next(g for g in groups if (g.container == container if container else g.kind == "pod"))
+
+
+def quota_of(cgroup: Any) -> int | None:
+    """The CPU quota of a cgroup in microseconds of each period; None where it has none."""
+    names = _FILES[2 if "cpu.max" in cgroup else 1]
+    text = cgroup[names.cpu_quota].value.split()[0]
+    return None if text in ("max", "-1") else int(text)
+
+
+def cpu_used(cluster: Any, node: str = "") -> dict[str, float]:
+    """The CPUs that each pod of a node uses: what it used since the last look, divided by the time."""
+    usage = cluster.node(node or next(iter(cluster.nodes)).name).usages()
+    return {name: round(sum(cpus for cpus, _ in of.values()), 3) for (_, name), of in usage.items()}
+
+
+def memory_used(cluster: Any, name: str) -> int:
+    """The bytes that a pod's containers use; 0 where none runs."""
+    usage = cluster.node(cluster.pod(name).spec.node_name).usages().get(("default", name), {})
+    return int(sum(memory for _, memory in usage.values()))
+
+
+def cpu_stat(cluster: Any, name: str, container: str = "main") -> dict[str, int]:
+    """The lines of a container's `cpu.stat`; the time it was stopped is `throttled_ms` on both versions."""
+    cgroup = pod_cgroup(cluster, name, container)
+    text = cluster.node(cluster.pod(name).spec.node_name).read(cgroup.path, "cpu.stat")
+    found = {key: int(value) for key, value in (line.split() for line in text.splitlines())}
+    stopped = found.pop("throttled_usec", 0) // 1000 or found.pop("throttled_time", 0) // 10**6
+    return {key: found[key] for key in ("nr_periods", "nr_throttled") if key in found} | {"throttled_ms": stopped}
+
+
+def phases(cluster: Any) -> dict[str, str]:
+    """Pod -> phase, with its reason where it has one."""
+    said = {p.name: (p.status.phase, p.status.reason) for p in cluster.pods()}
+    return {name: f"{phase}: {reason}" if reason else phase for name, (phase, reason) in said.items()}
+
+
+def failed(cluster: Any) -> list[str]:
+    """Names of the pods that have failed."""
+    return [p.name for p in cluster.pods() if p.status.phase == "Failed"]
+
+
+def placed(cluster: Any) -> dict[str, str]:
+    """Pod -> node, or "pending"."""
+    return {p.name: p.spec.node_name or "pending" for p in cluster.pods()}

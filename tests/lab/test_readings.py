@@ -1,0 +1,52 @@
+"""What a notebook reads has one name on both cgroup versions."""
+
+import pytest
+
+from kitlib.cluster import Cluster
+from kitlib.lab.manifests import pod
+from kitlib.lab.readings import (
+    cpu_stat,
+    cpu_used,
+    failed,
+    file_names,
+    memory_used,
+    phases,
+    placed,
+    pod_cgroup,
+    quota_of,
+)
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_pods_files_are_read_by_one_name_on_both_versions(version):
+    with Cluster.simulated(1, cgroup_version=version) as cluster:
+        cluster.apply([pod("a", "1", "64Mi", guaranteed=True), pod("b")])
+        cluster.advance(1)
+        names = file_names(cluster.node())
+        assert names == file_names(version)
+        assert pod_cgroup(cluster, "a")[names.memory_limit].value == str(64 * 2**20)
+        assert pod_cgroup(cluster, "a", "main").container == "main"
+        assert quota_of(pod_cgroup(cluster, "a")) == 100000 and quota_of(pod_cgroup(cluster, "b")) is None
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_use_and_throttling_are_read_alike(version):
+    with Cluster.simulated(1, cpus=2, cgroup_version=version) as cluster:
+        cluster.apply([pod("half", cpu_limit="500m", busy=1), pod("full", uses="memory=64Mi")])
+        cluster.advance(3)
+        cpu_used(cluster)
+        cluster.advance(4)
+        assert cpu_used(cluster)["half"] == pytest.approx(0.5, abs=0.02)
+        stat = cpu_stat(cluster, "half")
+        assert 0 < stat["nr_throttled"] <= stat["nr_periods"]
+        assert stat["throttled_ms"] == pytest.approx(50 * stat["nr_throttled"], rel=0.1)
+        assert memory_used(cluster, "full") == 64 * 2**20
+
+
+def test_phases_and_places_of_pods():
+    with Cluster.simulated(1, memory="1Gi") as cluster:
+        big = pod("big", memory_limit="10Mi", uses="memory=64Mi", restart="Never")
+        cluster.apply([pod("ok"), big, pod("huge", memory="2Gi")])
+        cluster.advance(3)
+        assert phases(cluster)["ok"] == "Running" and failed(cluster) == ["big"]
+        assert placed(cluster) == {"ok": "node-1", "big": "node-1", "huge": "pending"}
