@@ -1,4 +1,4 @@
-"""`kitlib lab`: a folder with the course's notebooks and labs, opened on the first of them in JupyterLab or Notebook 7.
+"""`kitlib lab`: a folder with the course's notebooks and labs, opened on its start page in JupyterLab or Notebook 7.
 
 The notebooks come with the package. They are copied into a folder of the learner's, once: a file that the learner has
 changed is never overwritten by a newer one, the new one is put beside it as `NAME.new.ipynb`.
@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote
@@ -18,6 +19,8 @@ from kitlib.api.errors import KitError
 from kitlib.lab.files import copy_whole, write_whole
 
 COURSE_KINDS = ("notebooks", "labs")
+START = "00-start-here.ipynb"
+"""The notebook that shows the start page."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,8 @@ APPS = {
         "pip install 'kitlib[notebook,docker]' notebook",
     ),
 }
+JUPYTER = Path(__file__).with_name("jupyter")
+"""Settings and the extension of JupyterLab and Notebook 7, in the folders that Jupyter looks for."""
 _RECORD = ".kitlib-course.json"
 _LEFT_OUT = {"__pycache__", ".ipynb_checkpoints", "solution"}
 
@@ -114,7 +119,7 @@ def _bring(file: Path, target: Path, name: str, record: dict[str, str], done: Co
     elif _digest(there) == new:
         record[name] = new
         return
-    elif _digest(there) == record.get(name):
+    elif _digest(there) == record.get(name) or Path(name).name == START:
         done.updated.append(name)
     else:
         done.kept.append(name)
@@ -138,7 +143,8 @@ def first_notebook(folder: Path) -> Path | None:
 def jupyter_command(folder: Path, app: str = "lab", *, browser: bool = True, port: int | None = None) -> list[str]:
     """The command line that opens JupyterLab, or another of `APPS`, in `folder` on its first notebook."""
     program = APPS[app]
-    command = [sys.executable, "-m", program.module, f"--ServerApp.root_dir={folder}"]
+    command = [sys.executable, "-m", program.module, f"--ServerApp.root_dir={folder}", "--log-level=ERROR"]
+    command.append(f"--{program.page.partition('.')[0]}.log_level=ERROR")
     first = first_notebook(folder)
     if first is not None:
         command.append(f"--{program.page}={program.at}{quote(first.relative_to(folder).as_posix())}")
@@ -149,6 +155,20 @@ def jupyter_command(folder: Path, app: str = "lab", *, browser: bool = True, por
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         command.append("--allow-root")
     return command
+
+
+def jupyter_environment(environment: Mapping[str, str], nodes: str = "auto") -> dict[str, str]:
+    """The environment of the server: the kit's settings and its extension, before those that are there."""
+
+    def before(name: str, folder: Path) -> str:
+        return os.pathsep.join(filter(None, (str(folder), environment.get(name, ""))))
+
+    return {
+        **environment,
+        "KITLIB_NODES": nodes,
+        "JUPYTER_CONFIG_PATH": before("JUPYTER_CONFIG_PATH", JUPYTER / "config"),
+        "JUPYTER_PATH": before("JUPYTER_PATH", JUPYTER / "share"),
+    }
 
 
 def launch(
@@ -173,4 +193,4 @@ def launch(
         raise KitError(f"{program.title} is not installed: {program.install}")
     copied = make_course_folder(folder)
     command = jupyter_command(copied.folder.resolve(), app, browser=browser, port=port)
-    os.execve(command[0], command, {**os.environ, "KITLIB_NODES": nodes})
+    os.execve(command[0], command, jupyter_environment(os.environ, nodes))

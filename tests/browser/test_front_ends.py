@@ -1,8 +1,5 @@
 """Where else a notebook of the kit may be open: Notebook 7, VS Code, and a page that is no Jupyter at all (Voilà)."""
 
-import sys
-
-import fronts
 import pytest
 
 from kitlib.widgets import WIDGETS
@@ -20,29 +17,6 @@ def says(page, words, place=0):
         arg=[STATUS, place, words],
         timeout=30_000,
     )
-
-
-def test_kitlib_lab_opens_the_first_notebook_in_notebook_7_and_all_of_it_runs(browser, artifacts, tmp_path):
-    command = [sys.executable, "-m", "kitlib.cli", "lab", str(tmp_path / "course"), "--app", "notebook", "--no-browser"]
-    kept = {
-        "JUPYTER_TOKEN": "learner",
-        "KITLIB_PROGRESS": str(tmp_path),
-        "JUPYTER_CONFIG_DIR": str(tmp_path / "config"),
-    }
-    with fronts.running([*command, "--nodes", "simulated"], tmp_path / "server.log", kept) as address:
-        page = browser.new_page(viewport={"width": 1400, "height": 1300})
-        page.goto(f"{address}?token=learner", wait_until="domcontentloaded", timeout=90_000)
-        page.wait_for_selector(".jp-NotebookPanel .jp-Cell", timeout=90_000)
-        assert "/notebooks/notebooks/01-a-pod-becomes-cgroup-files.ipynb" in page.url
-        fronts.run_all(page, 1)
-        page.wait_for_function("() => document.querySelectorAll('.kitlib-lesson').length === 2", timeout=180_000)
-        assert "The simulated kernel (chosen by hand)" in page.locator(".kitlib-lesson").first.text_content()
-        assert page.locator(".kitlib-verdict").count() >= 3
-        assert page.locator("[data-mime-type='application/vnd.jupyter.stderr']").count() == 0
-        assert page.locator("[data-mime-type='application/vnd.jupyter.error']").count() == 0
-        page.locator(".jp-Cell").first.scroll_into_view_if_needed()
-        page.screenshot(path=str(artifacts / "notebook-7-first-notebook.png"))
-        page.close()
 
 
 @ELSEWHERE

@@ -1,9 +1,14 @@
 """The learner's course folder: made once, brought up to date, never overwritten where the learner worked."""
 
+import json
+import os
+import re
+from pathlib import Path
+
 import pytest
 
 from kitlib.api.errors import KitError
-from kitlib.lab import launch
+from kitlib.lab import launch, server
 
 
 @pytest.fixture
@@ -44,6 +49,15 @@ def test_what_the_learner_changed_stays_and_the_new_version_stands_beside_it(pac
     assert (tmp_path / "course/notebooks/01-first.new.ipynb").read_text() == "two"
 
 
+def test_the_start_page_is_always_the_packages_for_running_it_saves_its_output(packaged, tmp_path):
+    (packaged / "notebooks/00-start-here.ipynb").write_text("one")
+    launch.make_course_folder(tmp_path / "course")
+    (tmp_path / "course/notebooks/00-start-here.ipynb").write_text("with output")
+    done = launch.make_course_folder(tmp_path / "course")
+    assert (done.updated, done.kept) == (["notebooks/00-start-here.ipynb"], [])
+    assert (tmp_path / "course/notebooks/00-start-here.ipynb").read_text() == "one"
+
+
 def test_a_folder_that_cannot_be_made_is_named(packaged, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(KitError, match=r"course folder .*file/course"):
@@ -70,3 +84,28 @@ def test_a_program_that_is_not_installed_is_named_with_what_brings_it(app, words
     with pytest.raises(KitError, match=f"{words}.*pip install 'kitlib"):
         launch.launch(tmp_path, app)
     assert not list(tmp_path.iterdir())
+
+
+def test_the_server_finds_the_kits_settings_and_extension_before_others_and_keeps_those():
+    made = launch.jupyter_environment({"JUPYTER_CONFIG_PATH": "/theirs", "HOME": "/home/me"}, "docker")
+    first, rest = made["JUPYTER_CONFIG_PATH"].split(os.pathsep)
+    assert rest == "/theirs" and made["HOME"] == "/home/me" and made["KITLIB_NODES"] == "docker"
+    overrides = json.loads((Path(first) / "labconfig/default_setting_overrides.json").read_text())
+    assert overrides["@jupyterlab/apputils-extension:notification"] == {"fetchNews": "false", "checkForUpdates": False}
+    extension = Path(made["JUPYTER_PATH"]) / "labextensions/kitlib"
+    build = json.loads((extension / "package.json").read_text())["jupyterlab"]["_build"]
+    assert (extension / build["load"]).is_file()
+
+
+def test_the_extension_is_small_text_that_asks_nobody_outside():
+    files = list((launch.JUPYTER / "share/labextensions/kitlib/static").glob("*"))
+    assert {file.suffix for file in files} == {".js"}
+    assert sum(file.stat().st_size for file in files) < 60_000
+    assert not [file.name for file in files if re.search(r"https?://", file.read_text())]
+
+
+def test_the_page_gets_no_extension_made_for_jupyterlite_alone_and_knows_the_start_page():
+    there = [{"name": "@jupyterlite/pyodide-kernel-extension"}, {"name": "anywidget"}, {"name": "kitlib"}]
+    made = server.page_config(None, {"federated_extensions": there, "token": "x"})
+    assert [one["name"] for one in made["federated_extensions"]] == ["anywidget", "kitlib"]
+    assert made["token"] == "x" and made["kitlibStart"] == launch.START

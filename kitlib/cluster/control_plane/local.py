@@ -149,9 +149,21 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
         return self._scheduler
 
     def load(self) -> None:
-        """Load the scheduler now; otherwise the first pod does, since loading takes time."""
+        """Load the scheduler now; otherwise the first pod without a node does, since loading takes time.
+
+        Raises:
+            KitError: numpy cannot be had, as in a browser without network.
+        """
         if self._scheduler is None and self._configuration is not False:
-            from kitlib.cluster.control_plane.scheduling import ClusterScheduler
+            try:
+                from kitlib.cluster.control_plane.scheduling import ClusterScheduler
+            except ModuleNotFoundError as error:
+                if error.name != "numpy":
+                    raise
+                raise KitError(
+                    "the scheduler needs numpy, which is not available here: give pods a spec.nodeName, or take "
+                    "scheduler=False"
+                ) from error
 
             self._scheduler = ClusterScheduler(
                 self.api,
@@ -163,7 +175,9 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
             )
 
     def _schedule(self) -> None:
-        if self._scheduler is None and self._configuration is not False and self.api.store.list(Pod, copy=False):
+        if self._scheduler is None and self._configuration is not False:
+            if all(pod.spec.node_name for pod in self.api.store.list(Pod, copy=False)):
+                return
             self.load()
         if self._scheduler is not None:
             self._scheduler.sync()

@@ -1,0 +1,204 @@
+"""Four pods on a full node: one grows, the kernel kills one, and the reason is computed from what the kernel compares.
+
+The victim is read from the pods' statuses. The ranking is the kernel's: memory in use plus oom_score_adj thousandths of
+the memory in question.
+
+Source: kernel mm/oom_kill.c (oom_badness); kubelet GetContainerOOMScoreAdjust.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from kitlib.api.errors import KitError
+from kitlib.cluster.nodes.metrics import oom_rows
+from kitlib.node.simulated.oom import PAGE
+
+NODE = {
+    "name": "node-1",
+    "cpus": 2,
+    "memory": "1280Mi",
+    "kubelet": ["--eviction-hard=", "--system-reserved=memory=256Mi"],
+}
+"""1 GiB is left for pods; the kubelet's own remedy, eviction, is off, so that the kernel decides alone."""
+GROWS_AFTER = 4
+WAIT = 20
+MIB = 2**20
+
+
+@dataclass(frozen=True)
+class Contender:
+    """One of the pods.
+
+    Attributes:
+        name: of the pod.
+        qos: its class.
+        requests: of memory, in MiB; 0 = none.
+        uses: MiB in use.
+        wants: MiB that it uses after a while; 0 = it stays as it is.
+    """
+
+    name: str
+    qos: str
+    requests: int
+    uses: int
+    wants: int = 0
+
+    def manifest(self) -> dict[str, Any]:
+        """The pod, with what it does declared in its annotation."""
+        work = f"memory={self.uses}Mi"
+        if self.wants:
+            work = f"{GROWS_AFTER}s {work}; memory={self.wants}Mi"
+        amounts = {"cpu": "100m", "memory": f"{self.requests}Mi"}
+        resources = {
+            "Guaranteed": {"requests": amounts, "limits": amounts},
+            "Burstable": {"requests": {"memory": f"{self.requests}Mi"}},
+            "BestEffort": {},
+        }[self.qos]
+        return {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": self.name, "annotations": {"kitlib.dev/workload.main": work}},
+            "spec": {
+                "nodeName": NODE["name"],
+                "restartPolicy": "Never",
+                "terminationGracePeriodSeconds": 0,
+                "containers": [{"name": "main", "image": "app", "resources": resources}],
+            },
+        }
+
+
+PODS = (
+    Contender("web", "Guaranteed", 300, 250),
+    Contender("cache", "Burstable", 16, 220),
+    Contender("log", "BestEffort", 0, 20),
+    Contender("db", "Burstable", 500, 460, wants=580),
+)
+QUESTION = "db grows by 120 MiB, and 74 are free. Whom does the kernel kill?"
+CAPACITY = 1024
+GROWING = next(pod for pod in PODS if pod.wants)
+
+
+@dataclass(frozen=True)
+class Rank:
+    """What the kernel compares for one pod.
+
+    Attributes:
+        name: of the pod.
+        qos: its class.
+        uses: MiB in use when the memory ran out.
+        adj: its oom_score_adj, read from the node.
+        points: MiB: `uses` + `adj` thousandths of the memory in question.
+    """
+
+    name: str
+    qos: str
+    uses: int
+    adj: int
+
+    @property
+    def points(self) -> int:
+        return self.uses + self.adj * CAPACITY // 1000
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What happened.
+
+    Attributes:
+        killed: the pod; "" = none.
+        ranking: the worst first.
+        log: the kernel's line about it; "" where it may not be read.
+    """
+
+    killed: str
+    ranking: tuple[Rank, ...]
+    log: str
+
+    def as_data(self) -> dict[str, Any]:
+        """For the page: plain values."""
+        ranking = [{**asdict(rank), "points": rank.points} for rank in self.ranking]
+        return {"killed": self.killed, "ranking": ranking, "log": self.log}
+
+
+def run(cluster: Any) -> Outcome:
+    """Start the four pods, let one grow, and see whom the kernel kills.
+
+    Raises:
+        KitError: the pods do not start.
+    """
+    for pod in cluster.pods():
+        cluster.delete("Pod", pod.name, pod.namespace, grace=0)
+    cluster.advance(0.5)
+    node, seen = cluster.node(NODE["name"]), len(cluster.node(NODE["name"]).kernel_log())
+    cluster.apply([pod.manifest() for pod in PODS])
+    ranking: tuple[Rank, ...] = ()
+    waited = 0.0
+    while waited < WAIT:
+        cluster.advance(0.5)
+        waited += 0.5
+        ranking = _ranking(node) or ranking
+        killed = _killed(cluster)
+        if killed:
+            lines = [line for line in node.kernel_log()[seen:] if "Killed process" in line]
+            return Outcome(killed, ranking, lines[-1][:300] if lines else "")
+    failed = [f"{p.name}: {p.status.message or p.status.reason}" for p in cluster.pods() if p.status.phase == "Failed"]
+    if failed:
+        raise KitError(failed[0])
+    return Outcome("", ranking, "")
+
+
+def _ranking(node: Any) -> tuple[Rank, ...]:
+    """The four pods as the kernel would compare them once db wants more; () while not all of them run."""
+    known = {f"{pod.name}/main": pod for pod in PODS}
+    adjusted = {row["name"]: row["oom_score_adj"] for row in oom_rows(node, CAPACITY * MIB // PAGE)}
+    if not known.keys() <= adjusted.keys():
+        return ()
+    most = CAPACITY - sum(pod.uses for pod in PODS if pod is not GROWING)
+    ranks = [
+        Rank(pod.name, pod.qos, most if pod is GROWING else pod.uses, int(adjusted[key])) for key, pod in known.items()
+    ]
+    return tuple(sorted(ranks, key=lambda rank: -rank.points))
+
+
+def _killed(cluster: Any) -> str:
+    for pod in cluster.pods():
+        for status in pod.status.container_statuses:
+            for state in (status.state, status.last_state):
+                if (state.get("terminated") or {}).get("reason") == "OOMKilled":
+                    return str(pod.name)
+    return ""
+
+
+def why(outcome: Outcome, guess: str) -> list[str]:
+    """Sentences: the verdict about the guess, then the kernel's reason; every figure is the outcome's own."""
+    ranks = {rank.name: rank for rank in outcome.ranking}
+    victim = ranks.get(outcome.killed)
+    if victim is None:
+        return ["Nobody was killed. Run it again."]
+    said = [_about_the_guess(ranks[guess], victim)] if guess in ranks else []
+    pod = next(pod for pod in PODS if pod.name == victim.name)
+    said.append(
+        f"The kernel does not ask who grew. It kills the process with the most points: memory in use, plus "
+        f"oom_score_adj thousandths of the {CAPACITY} MiB for pods. {victim.name}: {victim.uses} + {victim.adj} ‰ of "
+        f"{CAPACITY} = {victim.points} MiB."
+    )
+    said.append(
+        f"Kubernetes decides the second part. The kubelet derives oom_score_adj from the memory request: {pod.name} "
+        f"requests {pod.requests} MiB and uses {pod.uses}, so it goes before all others."
+        if pod.requests
+        else f"{pod.name} requests nothing, so the kubelet gives it the worst oom_score_adj, 1000."
+    )
+    return said
+
+
+def _about_the_guess(guess: Rank, victim: Rank) -> str:
+    if guess.name == victim.name:
+        return f"Right: {victim.name} is killed."
+    reason = {
+        "db": f"it grew, but its request gives it an oom_score_adj of {guess.adj}",
+        "log": f"BestEffort has the worst oom_score_adj, {guess.adj}, but log uses {guess.uses} MiB only",
+        "web": f"a Guaranteed pod has an oom_score_adj of {guess.adj}: it goes last",
+    }.get(guess.name, f"it has {guess.points} points")
+    return f"Not {guess.name}: {reason}. {victim.name} is killed."

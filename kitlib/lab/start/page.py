@@ -1,0 +1,116 @@
+"""The start page's actions: prepare a node, take the guess, run, measure a limit, bring the map up to date."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from kitlib.api.errors import KitError
+from kitlib.lab.launch import START
+from kitlib.lab.lesson import Lesson
+from kitlib.lab.prediction import Prediction
+from kitlib.lab.progress import Progress
+from kitlib.lab.start import kill, throttle
+from kitlib.lab.start.course_map import continue_with, course_map
+from kitlib.widgets._parts.start_page import StartPage
+
+LESSON = START.removesuffix(".ipynb")
+HOW = {
+    "docker": "Pods are processes of this machine's kernel, in a disposable container without network.",
+    "simulated": "A model that follows the kernel's rules, checked against Linux value for value.",
+}
+HOW_REAL = "For a real kernel start Docker or Podman, then run <code>kitlib lab --nodes docker</code>."
+HOW_REAL_BROWSER = "For a real kernel install kitlib where Docker or Podman runs, then run <code>kitlib lab</code>."
+
+
+class _Scenes:
+    """What the page's buttons do."""
+
+    def __init__(self, nodes: str) -> None:
+        self._lesson = Lesson(LESSON, nodes)
+        self._progress = Progress()
+        self._cluster: Any = None
+        self._guess: Prediction | None = None
+        self.page = StartPage(
+            {
+                "hello": self.hello,
+                "guess": self.guess,
+                "run": self.run,
+                "limit": self.limit,
+                "map": self.map,
+            },
+            kernel=self._kernel(),
+            scene=self._scene(),
+            course=self._course(),
+        )
+
+    def _kernel(self) -> dict[str, Any]:
+        """Which kernel answers, and how to get a real one."""
+        lesson = self._lesson
+        title = "Real kernel" if lesson.kernel == "docker" else "Simulated kernel"
+        browser = sys.platform == "emscripten"
+        real = "" if lesson.kernel == "docker" else HOW_REAL_BROWSER if browser else HOW_REAL
+        return {"real": lesson.kernel == "docker", "title": title, "how": HOW[lesson.kernel], "get": real}
+
+    def _scene(self) -> dict[str, Any]:
+        pods = [{"name": p.name, "qos": p.qos, "requests": p.requests, "uses": p.uses} for p in kill.PODS]
+        more = kill.GROWING.wants - kill.GROWING.uses
+        return {
+            "pods": pods,
+            "capacity": kill.CAPACITY,
+            "grows": kill.GROWING.name,
+            "more": more,
+            "question": kill.QUESTION,
+            "processors": kill.NODE["cpus"],
+            "first": throttle.FIRST,
+        }
+
+    def _course(self) -> dict[str, Any]:
+        cards = course_map(self._progress)
+        on = continue_with(cards, self._progress)
+        return {"cards": [card.as_data() for card in cards], "continue": on.path if on else ""}
+
+    def hello(self) -> None:
+        """The page is there: prepare the node while its reader reads."""
+        if self._cluster is None:
+            self._cluster = self._lesson.cluster([dict(kill.NODE)])
+            self.page.kernel = self._kernel()
+
+    def guess(self, value: Any) -> None:
+        """The learner's guess; before the run it may be changed."""
+        made = Prediction(
+            LESSON, "who", kill.QUESTION, choices=[pod.name for pod in kill.PODS], progress=self._progress
+        )
+        made.answer(str(value))
+        self._guess = made
+
+    def run(self) -> None:
+        """Let the kernel kill, and say why."""
+        if self._guess is None:
+            raise KitError("Guess first: click the pod that you expect to be killed.")
+        self.hello()
+        outcome = kill.run(self._cluster)
+        guess = str(self._guess.given)
+        said = kill.why(outcome, guess)
+        self._guess.observe(outcome.killed or "nobody", said[-1])
+        self.page.outcome = {
+            **outcome.as_data(),
+            "guess": guess,
+            "right": guess == outcome.killed,
+            "why": said,
+            "kernel": self.page.kernel["title"],
+        }
+
+    def limit(self, value: Any) -> None:
+        """Another CPU limit, in milli-CPU: measured again."""
+        self.hello()
+        self.page.reading = throttle.measure(self._cluster, int(value)).as_data()
+
+    def map(self) -> None:
+        """The map again, with what was done since."""
+        self.page.course = self._course()
+
+
+def make_page(nodes: str = "") -> StartPage:
+    """The page with its actions. Raises: KitError, for nodes that are none."""
+    return _Scenes(nodes).page

@@ -1,0 +1,45 @@
+"""The start page in a notebook: what it shows are plain values, what a learner does comes back as actions.
+
+It knows neither lessons nor clusters: `kitlib.lab.start` fills it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import anywidget
+import traitlets
+
+from kitlib.api.errors import KitError
+from kitlib.widgets._parts.page import script, text
+
+Action = Callable[..., None]
+
+
+class StartPage(anywidget.AnyWidget):
+    """The page; `actions` are called by name when the learner does something."""
+
+    _esm = script("start.js", STYLE=text("start.css"))
+    kernel = traitlets.Dict().tag(sync=True)
+    scene = traitlets.Dict().tag(sync=True)
+    outcome = traitlets.Dict().tag(sync=True)
+    reading = traitlets.Dict().tag(sync=True)
+    course = traitlets.Dict().tag(sync=True)
+    problem = traitlets.Unicode().tag(sync=True)
+
+    def __init__(self, actions: dict[str, Action], **values: Any) -> None:
+        super().__init__(**values)
+        self._actions = actions
+        self.on_msg(self._heard)
+
+    def _heard(self, _widget: Any, message: Any, _buffers: Any) -> None:
+        kind = message.get("kind") if isinstance(message, dict) else None
+        action = self._actions.get(str(kind))
+        if action is None:
+            return
+        self.problem = ""
+        try:
+            action(**{key: value for key, value in message.items() if key == "value"})
+        except (KitError, ValueError) as error:
+            self.problem = str(error)

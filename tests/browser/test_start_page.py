@@ -1,0 +1,144 @@
+"""`kitlib lab` as a newcomer meets it: the start page shows itself, and leads to the first kill explained.
+
+One server for JupyterLab and one for Notebook 7, each started by the command itself. Every address that the page asks
+for is recorded: nothing leaves the machine.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import sys
+
+import fronts
+import pytest
+
+WORDS_PER_MINUTE = 180
+"""A careful reader of a text that is not in their own language."""
+
+
+class Visit:
+    """A page of a running `kitlib lab`, with what it asked for, what went wrong, and the clicks made."""
+
+    def __init__(self, browser, address, **settings):
+        self.address, self.requests, self.errors, self.clicks = address, [], [], 0
+        self.page = browser.new_page(viewport={"width": 1440, "height": 1000}, **settings)
+        self.page.set_default_timeout(60_000)
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+
+    def click(self, name):
+        self.clicks += 1
+        self.page.get_by_role("button", name=re.compile(name)).first.click()
+
+    def read(self) -> str:
+        """The page's text down to the verdict, without the sections below it."""
+        return self.page.locator(".kitlib-start section").first.inner_text()
+
+    def outside(self) -> list[str]:
+        kept = (self.address, self.address.replace("http", "ws", 1), "data:", "blob:")
+        return [url for url in self.requests if not url.startswith(kept)]
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    """Return a function: "lab", "notebook" or "voila" -> (address, what the command printed); started once."""
+    with contextlib.ExitStack() as running:
+        started = {}
+
+        def served(app):
+            if app not in started:
+                folder = tmp_path_factory.mktemp(app)
+                kept = {
+                    "JUPYTER_TOKEN": "learner",
+                    "KITLIB_PROGRESS": str(folder / "progress"),
+                    **{f"JUPYTER_{what}_DIR": str(folder / what.lower()) for what in ("CONFIG", "DATA", "RUNTIME")},
+                    "JUPYTERLAB_SETTINGS_DIR": str(folder / "settings"),
+                    "JUPYTERLAB_WORKSPACES_DIR": str(folder / "workspaces"),
+                }
+                command = [sys.executable, "-m", "kitlib.cli", "lab", str(folder / "course"), "--app", app]
+                log = folder / "server.log"
+                command += ["--no-browser", "--nodes", "simulated"]
+                started[app] = running.enter_context(fronts.running(command, log, kept)), log
+            return started[app]
+
+        yield served
+
+
+@pytest.fixture
+def visit(browser, served):
+    """Return a function: an app -> a page of it on which the start page has shown itself."""
+    visits = []
+
+    def visit(app="lab", **settings):
+        made = Visit(browser, served(app)[0], **settings)
+        visits.append(made)
+        made.page.goto(f"{made.address}?token=learner", wait_until="domcontentloaded", timeout=90_000)
+        made.page.wait_for_selector(".kitlib-start h1", timeout=90_000)
+        return made
+
+    yield visit
+    for made in visits:
+        made.page.close()
+
+
+def test_from_the_command_to_the_first_kill_explained_in_two_minutes_and_three_clicks(visit, served, artifacts):
+    made = visit()
+    page = made.page
+    assert not page.locator(".jp-InputArea-editor:visible").count(), "no code is visible"
+    assert not page.locator(".jp-toast-button, .Toastify__toast").count(), "no popup asks for anything"
+    assert "killed" not in made.read().replace("expect to be killed", ""), "no spoiler"
+    page.screenshot(path=str(artifacts / "start-page-1440.png"))
+    made.click("^db")
+    made.click("Let db grow")
+    page.wait_for_selector(".kitlib-start .verdict")
+    text = made.read()
+    assert "cache is killed" in text and "oom_score_adj" in text
+    page.wait_for_timeout(1200)  # the motion, for the picture alone
+    page.screenshot(path=str(artifacts / "start-page-killed.png"))
+    assert made.clicks <= 3
+    assert len(text.split()) / WORDS_PER_MINUTE <= 2
+    assert not made.outside() and not made.errors, (made.outside(), made.errors)
+    said = [line for line in served("lab")[1].read_text().splitlines() if "kitlib: open http" in line]
+    assert len(said) == 1, "one line with the address"
+
+
+def test_one_slider_throttles_by_keyboard_and_the_map_leads_to_the_first_notebook(visit, artifacts):
+    made = visit(color_scheme="dark")
+    page = made.page
+    slider = page.get_by_label("CPU limit in milli-CPU")
+    slider.focus()
+    slider.press("ArrowLeft")
+    page.get_by_text("Limit 400m: quota 40000 µs in every 100 ms.").wait_for()
+    for _ in range(16):
+        slider.press("ArrowRight")
+    page.get_by_text("0 of 10 periods throttled").wait_for()
+    for width in (1440, 1024, 760):
+        page.set_viewport_size({"width": width, "height": 1000})
+        page.screenshot(path=str(artifacts / f"start-page-dark-{width}.png"))
+        cut = page.evaluate(
+            "() => [...document.querySelectorAll('.kitlib-start *')].filter(e => e.clientWidth &&"
+            " e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).overflowX !== 'visible').length"
+        )
+        assert not cut, f"{cut} texts are cut at {width}"
+    assert page.locator(".kitlib-start a.card").count() >= 32
+    page.get_by_role("link", name=re.compile("^(Begin|Continue): ")).click()
+    page.wait_for_selector(".jp-NotebookPanel:not(.kitlib-start-notebook) .jp-Cell")
+    assert "01-a-pod-becomes-cgroup-files" in page.url
+    assert not made.outside() and not made.errors, (made.outside(), made.errors)
+
+
+def test_notebook_7_opens_the_same_page_and_its_first_notebook_runs_from_top_to_bottom(visit, artifacts):
+    made = visit("notebook")
+    page = made.page
+    page.get_by_role("link", name=re.compile("^Begin: 01")).click()
+    page.wait_for_selector(".jp-NotebookPanel .jp-Cell h1:has-text('01')")
+    assert "/notebooks/notebooks/01-a-pod-becomes-cgroup-files.ipynb" in page.url
+    fronts.run_all(page, 1)
+    page.wait_for_function("() => document.querySelectorAll('.kitlib-lesson').length === 2", timeout=180_000)
+    assert "The simulated kernel (chosen by hand)" in page.locator(".kitlib-lesson").first.text_content()
+    assert page.locator(".kitlib-verdict").count() >= 3
+    assert page.locator("[data-mime-type='application/vnd.jupyter.stderr']").count() == 0
+    assert page.locator("[data-mime-type='application/vnd.jupyter.error']").count() == 0
+    page.screenshot(path=str(artifacts / "notebook-7-first-notebook.png"))
+    assert not made.outside(), made.outside()

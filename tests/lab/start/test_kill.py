@@ -1,0 +1,74 @@
+"""The start page's first scene: the kernel's victim, and a reason whose every figure is the kernel's."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from kitlib.cluster import Cluster
+from kitlib.lab.start import kill
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture(scope="module")
+def outcome():
+    with Cluster.simulated(nodes=[dict(kill.NODE)]) as cluster:
+        first = kill.run(cluster)
+        assert kill.run(cluster).killed == first.killed, "a second run ends alike"
+        assert int(cluster.node("node-1").read("/kubepods", "memory.max")) == kill.CAPACITY * kill.MIB
+        yield first
+
+
+def test_the_pod_that_grew_is_not_the_one_that_dies(outcome):
+    assert outcome.killed == "cache" != kill.GROWING.name
+    assert "Killed process" in outcome.log and "oom_score_adj:988" in outcome.log
+
+
+def test_the_ranking_is_the_kernels_and_names_the_victim_first(outcome):
+    assert [(rank.name, rank.adj) for rank in outcome.ranking] == [
+        ("cache", 988),
+        ("db", 610),
+        ("log", 1000),
+        ("web", -997),
+    ]
+    assert outcome.ranking[0].name == outcome.killed
+
+
+def test_the_pods_fit_until_one_grows():
+    uses = sum(pod.uses for pod in kill.PODS)
+    free = kill.CAPACITY - uses
+    assert 0 < free < kill.GROWING.wants - kill.GROWING.uses
+    assert (
+        f"db grows by {kill.GROWING.wants - kill.GROWING.uses} MiB, and {free} are free. "
+        + ("Whom does the kernel kill?")
+        == kill.QUESTION
+    )
+
+
+@pytest.mark.parametrize(
+    ("guess", "says"),
+    [
+        ("cache", "Right: cache is killed."),
+        ("db", "Not db: it grew, but its request gives it an oom_score_adj of 610."),
+        ("log", "Not log: BestEffort has the worst oom_score_adj, 1000, but log uses 20 MiB only."),
+        ("web", "Not web: a Guaranteed pod has an oom_score_adj of -997: it goes last."),
+    ],
+)
+def test_every_guess_is_answered_with_its_own_reason(outcome, guess, says):
+    assert kill.why(outcome, guess)[0].startswith(says)
+
+
+def test_the_shown_arithmetic_is_right(outcome):
+    uses, adj, capacity, points = map(
+        int, re.search(r"(\d+) \+ (\d+) ‰ of (\d+) = (\d+) MiB", " ".join(kill.why(outcome, "db"))).groups()
+    )
+    assert uses + adj * capacity // 1000 == points
+
+
+def test_the_readmes_moving_picture_shows_the_same_figures(outcome):
+    picture = (ROOT / ".pictures" / "first-kill.svg").read_text()
+    for rank in outcome.ranking:
+        assert f">{rank.uses} MiB {'−' if rank.adj < 0 else '+'} {abs(rank.adj)} ‰<" in picture
