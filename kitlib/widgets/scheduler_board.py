@@ -22,7 +22,7 @@ from kitlib.study.scenario import Scenario
 from kitlib.study.stepper import Stepper
 from kitlib.views.board import HELP, candidate_rows, decision_board
 from kitlib.views.decision import decision_html, shown_nodes
-from kitlib.widgets._parts.base import KitWidget, PlotPicture, labelled
+from kitlib.widgets._parts.base import ChartPicture, KitWidget, labelled
 from kitlib.widgets._parts.grid import Act, Grid
 from kitlib.widgets._parts.scenarios import ScenarioPicker
 
@@ -52,7 +52,7 @@ class SchedulerBoard(KitWidget):
         self.back = self.button("Back", lambda: self._walk("back"), "one step back", "step-backward")
         self.forward = self.button("Forward", lambda: self._walk("forward"), "one step on", "step-forward")
         self.grid = Grid("Nodes and plugins", help=HELP, on_act=self._on_act)
-        self._bars, self._setting = PlotPicture(), False
+        self._bars, self._setting = ChartPicture(), False
         walk = ipw.HBox([self.back, self.step, self.forward])
         choice = ipw.HBox([self.release, self.pod])
         for row in (walk, choice):
@@ -171,7 +171,7 @@ class SchedulerBoard(KitWidget):
         """The board itself is the picture of the filters; bars come below it."""
         self._picture.layout.display = "none" if self._bare else ""
         if not self._bare:
-            self._bars.show(chart.figure())
+            self._bars.show(chart)
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
         bundle = super()._repr_mimebundle_(**options)

@@ -11,7 +11,7 @@ import pytest
 import kitlib.widgets
 from kitlib.api.errors import KitError
 from kitlib.charts import spread_map
-from kitlib.widgets._parts.base import Field, KitWidget, PlotPicture, Ticker, labelled
+from kitlib.widgets._parts.base import ChartPicture, Field, KitWidget, Ticker, labelled
 
 
 class Probe(KitWidget):
@@ -84,12 +84,11 @@ def test_a_picture_that_has_not_changed_is_not_sent_again(monkeypatch):
     assert len(sent) == 1 and json.loads(sent[0])["data"][0]["z"][0][0] == 3
 
 
-def test_plotlys_script_is_given_to_the_page_that_asks_for_it(monkeypatch):
-    picture, sent = PlotPicture(), []
-    monkeypatch.setattr(picture, "send", lambda content, buffers=None: sent.append((content, buffers)))
-    picture._on_message(picture, {"kind": "library?"}, [])
-    content, buffers = sent[0]
-    assert content == {"kind": "library"} and b"plotly.js" in buffers[0][:200]
+def test_a_picture_comes_with_its_widget_and_loads_nothing():
+    script = ChartPicture._esm if isinstance(ChartPicture._esm, str) else str(ChartPicture._esm)
+    assert len(script) < 30_000
+    assert "http://" not in script and "https://" not in script
+    assert "import(" not in script and "fetch(" not in script
 
 
 def test_a_field_says_what_is_wrong_beside_its_control():

@@ -21,11 +21,11 @@ import plotly.graph_objects as go
 from kitlib.api.errors import KitError
 from kitlib.charts.base import Chart
 from kitlib.widgets._parts.accessibility import Access
+from kitlib.widgets._parts.chart_picture import ChartPicture
 from kitlib.widgets._parts.field import Field, labelled
-from kitlib.widgets._parts.plot_picture import PlotPicture
 from kitlib.widgets._parts.ticker import Ticker
 
-__all__ = ["Field", "KitWidget", "PlotPicture", "Ticker", "labelled"]
+__all__ = ["ChartPicture", "Field", "KitWidget", "Ticker", "labelled"]
 
 _turn = threading.RLock()
 """One control at a time: the page's messages may arrive in a thread of their own, beside a running cell."""
@@ -63,7 +63,7 @@ class KitWidget(ipw.VBox):
         self._controls = list(controls)
         self._chart: Chart | None = None
         self._closers: list[Callable[[], None]] = []
-        self._picture = picture if picture is not None else PlotPicture()
+        self._picture = picture if picture is not None else ChartPicture()
         self._message, self._sentence, self._table = ipw.HTML(), ipw.HTML(), ipw.HTML()
         for part, name in ((self._message, "say"), (self._sentence, "sentence"), (self._table, "table")):
             part.add_class(f"kitlib-{name}")
@@ -88,7 +88,7 @@ class KitWidget(ipw.VBox):
 
     def paint(self, chart: Chart) -> None:
         """Bring the picture to what `chart` shows."""
-        if isinstance(self._picture, PlotPicture):
+        if isinstance(self._picture, ChartPicture):
             self._picture.bring(chart.spec())
 
     def table(self, chart: Chart) -> str:

@@ -13,12 +13,19 @@ function mend(root, model) {
     }
     if (readout && name) readout.setAttribute("aria-label", name + ", value");
   }
-  for (const plot of root.querySelectorAll(".js-plotly-plot, .kitlib-canvas")) {
+  for (const plot of root.querySelectorAll(".kitlib-canvas")) {
     if (plot.closest(".kitlib-widget") !== root) continue;
     plot.setAttribute("role", "img");
     plot.setAttribute("aria-label", model.get("sentence"));
   }
-  for (const field of root.querySelectorAll(".kitlib-field")) {
+  for (const box of root.querySelectorAll(".kitlib-table .widget-html-content, .kitlib-table, .kitlib-scroll, .kitlib-grid-scroller, .kitlib-chart-body")) {
+    const scrolls = box.scrollHeight > box.clientHeight + 1 || box.scrollWidth > box.clientWidth + 1;
+    if (!scrolls || box.querySelector("[tabindex='0']")) { if (box.dataset.scrolls) { box.removeAttribute("tabindex"); box.removeAttribute("role"); delete box.dataset.scrolls; } continue; }
+    box.dataset.scrolls = "yes";
+    box.tabIndex = 0; // what scrolls must be reached by keyboard
+    box.setAttribute("role", "region");
+    box.setAttribute("aria-label", "scrolls: " + model.get("title"));
+  }  for (const field of root.querySelectorAll(".kitlib-field")) {
     const note = field.querySelector(".kitlib-note"), wrong = !!note?.textContent.trim();
     for (const control of field.querySelectorAll("input, select, textarea, [role=slider]")) {
       const label = control.id && root.querySelector(`label[for="${control.id}"]`);

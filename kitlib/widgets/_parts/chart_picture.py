@@ -1,0 +1,42 @@
+"""A chart in the page that follows its data at once: bars and cells, drawn from the chart's own plain description.
+
+The script is a few kilobytes and comes with the widget, so the picture appears with its cell and asks the kernel for
+nothing; a change is one message. plotly stays what `figure()` makes for a document.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import anywidget
+import traitlets
+
+from kitlib.charts.base import Chart
+from kitlib.widgets._parts.page import script, text
+
+
+class ChartPicture(anywidget.AnyWidget):
+    """The picture of most widgets.
+
+    Attributes:
+        spec: the figure as JSON; "" = none yet.
+    """
+
+    _esm = "const calm = () => matchMedia('(prefers-reduced-motion: reduce)').matches;\n" + script("chart.js")
+    _css = text("chart.css")
+    spec = traitlets.Unicode().tag(sync=True)
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.figure: dict[str, Any] = {"data": [], "layout": {}}
+
+    def show(self, chart: Chart) -> None:
+        """Show this chart."""
+        self.bring(chart.spec())
+
+    def bring(self, spec: dict[str, Any]) -> None:
+        """Show a figure that is plain data."""
+        import plotly.io
+
+        self.figure = spec
+        self.spec = plotly.io.to_json(spec, validate=False)
