@@ -238,8 +238,15 @@ class Spread:
         return replace(self, placed=self.placed[:last] + self.placed[last + 1 :])
 
     def move(self, start: str, end: str) -> Spread:
-        """One matching pod goes from a node to another."""
-        return self.remove(start).add(end)
+        """One matching pod goes from a node to another; all others stay the same.
+
+        Raises:
+            KitError: there is none.
+        """
+        self._known(end)
+        left = self.remove(start).placed
+        last = len(self.placed) - 1 - self.placed[::-1].index(start)
+        return replace(self, placed=(*left[:last], end, *left[last:]))
 
     def toggle(self, what: str, node: str) -> Spread:
         """Exclude, taint or fill a node, or take that back.

@@ -34,6 +34,7 @@ class CgroupTreeExplorer(KitWidget):
     """
 
     title = "Cgroup tree"
+    try_this = "write another cpu.weight, then let time pass: does the kubelet put it back?"
     _beat: Ticker
 
     def __init__(self, source: Any, node: str = "", *, controller: str = "", observed: bool = True) -> None:

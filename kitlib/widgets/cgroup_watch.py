@@ -37,6 +37,7 @@ class CgroupWatch(KitWidget):
     """
 
     title = "Cgroup watch"
+    try_this = "press Start and see which line meets its limit."
 
     def __init__(
         self,

@@ -35,6 +35,7 @@ class CpuMap(KitWidget):
     """
 
     title = "CPU map"
+    try_this = "ask for 3 CPUs, then for 4: which cores are given whole?"
 
     def __init__(self, cluster: Any = None, node: str = "", image: str = "registry.k8s.io/pause:3.10") -> None:
         if cluster is None:

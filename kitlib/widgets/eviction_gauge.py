@@ -34,6 +34,7 @@ class EvictionGauge(KitWidget):
     """
 
     title = "Eviction gauge"
+    try_this = "add pods until a threshold is met, and say who goes first."
     _beat: Ticker
 
     def __init__(self, cluster: Any = None, node: str = "", image: str = "registry.k8s.io/pause:3.10") -> None:

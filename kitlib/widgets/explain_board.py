@@ -41,6 +41,7 @@ class ExplainBoard(KitWidget):
     """
 
     title = "Explain board"
+    try_this = "press Load an example, or paste what kubectl printed of your own cluster."
 
     def __init__(
         self, source: Dump | Path | str | None = None, pod: str = "", *, release: Release | str | None = None

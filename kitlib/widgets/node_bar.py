@@ -43,6 +43,7 @@ class NodeBar(KitWidget):
     """
 
     title = "Node bar"
+    try_this = "keep 1Gi for the system and see what is left for pods."
 
     def __init__(self, source: Any = None, node: str = "") -> None:
         machine_node = None if source is None else node_of(source, node)

@@ -41,6 +41,7 @@ class OomArena(KitWidget):
     """
 
     title = "OOM arena"
+    try_this = "add pods until the node is full, and name the victim before the last one."
 
     def __init__(self, cluster: Any = None, node: str = "", image: str = "registry.k8s.io/pause:3.10") -> None:
         self.cluster = cluster if cluster is not None else Cluster.simulated(1, cpus=2, memory="1Gi")

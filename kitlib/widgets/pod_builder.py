@@ -41,6 +41,7 @@ class PodBuilder(KitWidget):
     """
 
     title = "Pod builder"
+    try_this = "move the cpu limit to the cpu request and do the same for memory: the QoS class changes."
 
     def __init__(self, manifest: Any = None, node: Any = None, release: str | None = None) -> None:
         config = node if isinstance(node, NodeConfig) else getattr(node, "config", None) or NodeConfig(machine=MACHINE)

@@ -6,7 +6,6 @@ PreemptionStage("preemption-never")
 
 from __future__ import annotations
 
-import html
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,15 +22,23 @@ from kitlib.api.serialize import deepcopy
 from kitlib.api.validation import validate_pod_create
 from kitlib.charts.base import Chart
 from kitlib.charts.preemption import preemption_chart
+from kitlib.charts.scene import Area, Box, Mark, Scale, Scene, Token
 from kitlib.study.replay import Frame, Replay
 from kitlib.study.scenario import Scenario
 from kitlib.views.board import candidate_rows
 from kitlib.views.log import log_html
 from kitlib.widgets._parts.base import Field, KitWidget, labelled
-from kitlib.widgets._parts.grid import Grid
-from kitlib.widgets._parts.scenarios import scenario_of
+from kitlib.widgets._parts.board_picture import BoardPicture
+from kitlib.widgets._parts.pod_board import by_priority, capacities, cpu_of, cpu_text, node_box, promised_tokens
+from kitlib.widgets._parts.scenarios import scenario_of, story_html
 
-HELP = "One row a node, one cell a pod, the most important first. Struck through: must leave. Dashed: promised."
+HELP = "Arrow keys walk over the pods; the most important stands first. A pod is as wide as its cpu request."
+LEGEND = (
+    Mark("a pod on its node", "ok"),
+    Mark("the pod that wants in", "new"),
+    Mark("must leave", sign="⏏"),
+    Mark("its room is kept for it", "new", "promised"),
+)
 
 
 class PreemptionStage(KitWidget):
@@ -44,6 +51,7 @@ class PreemptionStage(KitWidget):
     """
 
     title = "Preemption stage"
+    try_this = "say which pod must leave, then press Step and see."
 
     def __init__(
         self,
@@ -83,24 +91,25 @@ class PreemptionStage(KitWidget):
         self.release = labelled(
             ipw.Dropdown(options=RELEASES, value=followed.name, layout={"width": "11em"}), "release"
         )
-        self.step = self.button("Step", lambda: self._do("step"), "the next thing that happens", "step-forward")
-        self.back = self.button("Back", lambda: self._do("back"), "as if it had not happened", "step-backward")
         self.again = self.button("From the start", self._begin, icon="refresh")
-        self.grid = Grid("Pods on their nodes", help=HELP)
-        self._log, self._changed = ipw.HTML(), True
+        self.board = BoardPicture("Pods on their nodes", self._on_act, help=HELP, more=True)
+        self.board.observe(self._moved, "position")
+        self._log, self._painting = ipw.HTML(), False
+        self._log.add_class("kitlib-scroll")
+        self._capacity = capacities(self._scenario.nodes)
         self.play: Replay | None = None
         for control in (self.priority, self.cpu.control, self.policy, self.budget, self.release):
             control.observe(self._other, "value")
         rows = [
             ipw.HBox([self.priority, self.cpu, self.policy]),
-            ipw.HBox([self.budget, self.release]),
-            ipw.HBox([self.step, self.back, self.again]),
+            ipw.HBox([self.budget, self.release, self.again]),
         ]
         for row in rows:
             row.add_class("kitlib-row")
-        told = ipw.HTML(f"<p>{html.escape(self._scenario.text)}</p>")
+        told = ipw.HTML(story_html(self._scenario))
         told.add_class("kitlib-sentence")
-        super().__init__([told, *rows, self.grid, self._log])
+        self.pictures = (self.board, self._log)
+        super().__init__([told], picture=ipw.VBox([self.board, *rows, self._log]))
         self.act(self._begin)
 
     # ---- what the learner does
@@ -108,12 +117,31 @@ class PreemptionStage(KitWidget):
     def _other(self, _change: Any) -> None:
         self.act(self._begin)
 
-    def _do(self, what: str) -> None:
+    def _on_act(self, act: dict[str, Any]) -> None:
+        if act["act"] == "step":
+            self.act(self.step)
+
+    def step(self) -> None:
+        """The next thing that happens."""
         assert self.play is not None
-        getattr(self.play, what)()
+        before = len(self.play.frames)
+        self.play.step()
+        self._all = list(self.play.frames)
+        self.board.more = len(self._all) > before
+
+    def _moved(self, change: Any) -> None:
+        if not self._painting and self.play is not None:
+            self.act(lambda: self._stand_at(change["new"]))
+
+    def _stand_at(self, place: int) -> None:
+        assert self.play is not None
+        while len(self.play.frames) - 1 > place:
+            self.play.back()
+        while len(self.play.frames) - 1 < place and self.play.can_go_on:
+            self.play.forward()
 
     def _begin(self) -> None:
-        """Play the scenario with the pod as the controls have it: the first cycle comes at once."""
+        """Play the scenario with the pod as the controls have it; the first step is the first cycle."""
         pod = deepcopy(self._scenario.question)
         pod.spec.priority, pod.spec.preemption_policy = self.priority.value, self.policy.value
         try:
@@ -132,7 +160,8 @@ class PreemptionStage(KitWidget):
         self._question = pod
         scenario = replace(self._scenario, pods=pods, others=others)
         self.play = Replay(scenario, self.release.value, exit_after_s=self._exit_after_s)
-        self.play.step()
+        self._all = list(self.play.frames)
+        self.board.more = True
 
     # ---- what the learner sees
 
@@ -140,9 +169,7 @@ class PreemptionStage(KitWidget):
         if self.play is None:  # the pod that is asked for cannot be: `act` has said why
             raise ValueError(self.cpu.problem)
         now, decision = self.play.now, self.play.last_decision
-        self._fill(now)
         self._log.value = log_html(now.log)
-        self.back.disabled = len(self.play.frames) == 1
         candidates = candidate_rows(decision) if decision is not None else []
         nominated = decision.nominated if decision is not None else ""
         chart = preemption_chart(candidates, nominated)
@@ -151,27 +178,44 @@ class PreemptionStage(KitWidget):
             words.append(now.decision.explain().splitlines()[-1])
         return replace(chart, sentence=" ".join(words))
 
-    def _fill(self, now: Frame) -> None:
+    def paint(self, chart: Chart) -> None:
+        assert self.play is not None
+        self._painting = True
+        try:
+            scenes = [self._scene(frame) for frame in self._all]
+            self.board.bring(scenes, LEGEND, position=len(self.play.frames) - 1)
+        finally:
+            self._painting = False
+
+    def _scene(self, now: Frame) -> Scene:
         decision = now.decision
         victims = {pod.key for pod in decision.victims} if decision is not None else set()
-        rows = []
-        for node, pods in now.placed.items():
-            ordered = sorted(pods, key=lambda pod: (-(pod.spec.priority or 0), pod.name))
-            cells = [self._cell(pod, victims) for pod in ordered]
-            for name in now.promised.get(node, ()):
-                cells.append((f"{name}\n(promised)", f"{name} is nominated to {node}: its room is kept", "promised"))
-            rows.append(cells)
-        widest = max((len(cells) for cells in rows), default=0)
-        padded = [cells + [("", "nothing", "absent")] * (widest - len(cells)) for cells in rows]
-        self.grid.fill(list(now.placed), [str(i + 1) for i in range(widest)], padded)
+        asked = cpu_of(self._question)
+        nodes = []
+        for name, pods in now.placed.items():
+            capacity = self._capacity.get(name, 0)
+            part = Scale(capacity, sum(cpu_of(pod) for pod in pods)).of(asked)
+            promised = promised_tokens(now.promised.get(name, ()), name, {self._question.name: part})
+            tokens = node_box(
+                name, capacity, by_priority(pods), lambda pod, size: self._token(pod, size, victims), promised
+            )
+            nodes.append(tokens)
+        there = {pod.name for pods in now.placed.values() for pod in pods}
+        there |= {name for names in now.promised.values() for name in names}
+        waiting = [self._token(self._question, None, set())] if self._question.name not in there else []
+        areas = [
+            Area("waits", "Waits", [Box("queue", "pods that wait", waiting)], wide="100%"),
+            Area("nodes", "Nodes", nodes, wide="22em"),
+        ]
+        return Scene(areas, now.what, now.seconds)
 
-    def _cell(self, pod: Pod, victims: set[str]) -> tuple[str, str, str]:
-        asked = pod.spec.containers[0].resources.requests.get("cpu", "nothing")
-        words = f"{pod.name}, priority {pod.spec.priority or 0}, requests cpu {asked}"
-        if pod.metadata.deletion_timestamp is not None or pod.key in victims:
-            return f"{pod.name}\n{pod.spec.priority or 0}", f"{words}: must leave, ends after its grace", "victim"
+    def _token(self, pod: Pod, size: float | None, victims: set[str]) -> Token:
+        words = f"priority {pod.spec.priority or 0}, requests {cpu_text(cpu_of(pod))}"
+        leaves = pod.metadata.deletion_timestamp is not None or pod.key in victims
         kind = "new" if pod.key == self._question.key else "ok"
-        return f"{pod.name}\n{pod.spec.priority or 0}", words, kind
+        note = f"priority {pod.spec.priority or 0}"
+        more = ": must leave, ends after its grace" if leaves else ""
+        return Token(pod.name, pod.name, note, kind, "victim" if leaves else "", size, words + more, True)
 
 
 def _budget(app: str) -> PodDisruptionBudget:

@@ -19,11 +19,13 @@ from kitlib.api.release import RELEASES, Release
 from kitlib.api.validation import validate_pod_create
 from kitlib.charts.base import Chart
 from kitlib.charts.queues import queue_chart
-from kitlib.study.replay import QUEUES, Replay
+from kitlib.charts.scene import Area, Box, Mark, Scene, Token
+from kitlib.study.replay import QUEUES, Frame, Replay
 from kitlib.study.scenario import Scenario, node_of, pod_of
 from kitlib.views.log import log_html
 from kitlib.widgets._parts.base import Field, KitWidget, labelled
-from kitlib.widgets._parts.grid import Grid
+from kitlib.widgets._parts.board_picture import BoardPicture
+from kitlib.widgets._parts.pod_board import by_priority, capacities, cpu_of, cpu_text, node_box
 from kitlib.widgets._parts.scenarios import scenario_of
 
 _START: dict[str, Any] = {
@@ -35,7 +37,18 @@ _START: dict[str, Any] = {
         {"name": "not-ready", "cpu": 1, "spec": {"schedulingGates": [{"name": "example.com/quota"}]}},
     ],
 }
-HELP = "One row a queue, the next pod first; below them the nodes with the pods that were placed."
+HELP = "Arrow keys walk over the pods; what stands behind one is said below."
+LEGEND = (
+    Mark("waits; the next one first", "queue"),
+    Mark("was refused", "warn"),
+    Mark("stands on a node, as wide as its cpu request", "ok"),
+)
+_LANES = {
+    "activeQ": "tried next, by priority",
+    "backoffQ": "waits a moment before it is tried again",
+    "unschedulable": "waits until something changes that may help",
+    "gated": "not ready: it has a scheduling gate",
+}
 
 
 class QueueTheatre(KitWidget):
@@ -47,6 +60,7 @@ class QueueTheatre(KitWidget):
     """
 
     title = "Queue theatre"
+    try_this = "press Step until large is refused, then add a node and see where it goes."
 
     def __init__(self, scenario: Scenario | Path | str | None = None, *, release: Release | str | None = None) -> None:
         self._scenario = Scenario.of(_START) if scenario is None else scenario_of(scenario)
@@ -54,8 +68,6 @@ class QueueTheatre(KitWidget):
         self.release = labelled(
             ipw.Dropdown(options=RELEASES, value=followed.name, layout={"width": "11em"}), "release"
         )
-        self.step = self.button("Step", self._play("step"), "the next thing that happens", "step-forward")
-        self.back = self.button("Back", self._play("back"), "as if it had not happened", "step-backward")
         self.second = self.button("1 s", self._play("wait", 1), "let a second pass", "clock-o")
         self.minute = self.button("1 min", self._play("wait", 60), "let a minute pass", "clock-o")
         self.again = self.button("From the start", self._begin, icon="refresh")
@@ -68,35 +80,66 @@ class QueueTheatre(KitWidget):
         self.ungate = self.button("Remove its gates", lambda: self._to_picked("remove_gates"))
         self.delete = self.button("Delete it", lambda: self._to_picked("delete_pod"), icon="trash")
         self.node = self.button("Add a node of 4 CPUs", self._add_node, icon="plus")
-        self.grid = Grid("Queues and nodes", help=HELP)
-        self._log = ipw.HTML()
+        self.board = BoardPicture("Queues and nodes", self._on_act, help=HELP, more=True)
+        self.board.observe(self._moved, "position")
+        self._log, self._painting = ipw.HTML(), False
+        self._log.add_class("kitlib-scroll")
+        self._capacity = capacities([*self._scenario.nodes, *self._scenario.later])
         self.play = Replay(self._scenario, followed.name)
+        self._all = list(self.play.frames)
         rows = [
-            ipw.HBox([self.step, self.back, self.second, self.minute, self.again, self.release]),
+            ipw.HBox([self.second, self.minute, self.again, self.release]),
             ipw.HBox([self.name, self.cpu, self.priority, self.gated, self.add]),
             ipw.HBox([self.pod, self.ungate, self.delete, self.node]),
         ]
         for row in rows:
             row.add_class("kitlib-row")
         self.release.observe(lambda _: self.act(self._begin), "value")
-        super().__init__([*rows, self.grid, self._log])
+        self.pictures = (self.board, self._log)
+        super().__init__([], picture=ipw.VBox([self.board, *rows, self._log]))
         self.refresh()
 
     # ---- what the learner does
 
     def _begin(self) -> None:
         self.play = Replay(self._scenario, self.release.value)
+        self._capacity = capacities([*self._scenario.nodes, *self._scenario.later])
+        self._note()
+
+    def _on_act(self, act: dict[str, Any]) -> None:
+        if act["act"] == "step":
+            self.act(self._play("step"))
+
+    def _moved(self, change: Any) -> None:
+        if not self._painting:
+            self.act(lambda: self._stand_at(change["new"]))
+
+    def _stand_at(self, place: int) -> None:
+        """Go where the player stands; what happened later can be played again."""
+        while len(self.play.frames) - 1 > place:
+            self.play.back()
+        while len(self.play.frames) - 1 < place and self.play.can_go_on:
+            self.play.forward()
 
     def _play(self, what: str, *arguments: float) -> Callable[[], None]:
         def action() -> None:
+            before = len(self.play.frames)
             getattr(self.play, what)(*arguments)
+            self._note()
+            self.board.more = what != "step" or len(self.play.frames) > before
 
         return action
+
+    def _note(self) -> None:
+        """Keep all frames, so that the player can go back and on."""
+        self._all = list(self.play.frames)
+        self.board.more = True
 
     def _to_picked(self, what: str) -> None:
         if not self.pod.value:
             raise ValueError("there is no pod to choose")
         getattr(self.play, what)(self.pod.value)
+        self._note()
 
     def _add_pod(self) -> None:
         self.name.say("")
@@ -108,6 +151,7 @@ class QueueTheatre(KitWidget):
             (self.name if error.field.startswith("metadata") else self.cpu).say(str(error))
             raise Invalid("Pod", pod.name, [error])
         self.play.add_pod(pod)
+        self._note()
         self.name.control.value = f"pod-{len(self.play.pods) + 1}"
 
     def _made(self, entry: dict[str, Any]) -> Pod:
@@ -118,43 +162,64 @@ class QueueTheatre(KitWidget):
             raise
 
     def _add_node(self) -> None:
-        self.play.add_node(node_of({"name": f"node-{len(self.play.nodes) + 1}", "cpu": 4}))
+        node = node_of({"name": f"node-{len(self.play.nodes) + 1}", "cpu": 4})
+        self._capacity.update(capacities([node]))
+        self.play.add_node(node)
+        self._note()
 
     # ---- what the learner sees
 
     def chart(self) -> Chart:
         now = self.play.now
-        waiting = {pod.name: pod for pod in self.play.pods}
-        queued = [
-            [self._cell(name, waiting.get(name), place) for place, name in _placed(now.queues[q])] for q in QUEUES
-        ]
-        stand = [
-            [(pod.name, f"{pod.name} stands on {node}", "ok") for pod in pods] for node, pods in now.placed.items()
-        ]
-        rows = [*queued, *stand]
-        widest = max([1, *(len(cells) for cells in rows)])
-        padded = [cells + [("", "empty", "absent")] * (widest - len(cells)) for cells in rows]
-        self.grid.fill([*QUEUES, *now.placed], [str(i + 1) for i in range(widest)], padded)
         names = [pod.key for pod in self.play.pods]
         if list(self.pod.options) != names:
             before = self.pod.value
             self.pod.options = names
             self.pod.value = before if before in names else names[0] if names else None
         self._log.value = log_html(now.log)
-        self.back.disabled = len(self.play.frames) == 1
         chart = queue_chart([frame.row() for frame in self.play.frames])
         return replace(chart, sentence=f"Last: {now.what.rstrip('.')}. {chart.sentence}")
 
-    def _cell(self, name: str, pod: Pod | None, place: int) -> tuple[str, str, str]:
+    def paint(self, chart: Chart) -> None:
+        waiting = {pod.name: pod for pod in self.play.pods}
+        self._painting = True
+        try:
+            scenes = [self._scene(frame, waiting) for frame in self._all]
+            self.board.bring(scenes, LEGEND, position=len(self.play.frames) - 1)
+        finally:
+            self._painting = False
+
+    def _scene(self, frame: Frame, known: dict[str, Pod]) -> Scene:
+        lanes = [
+            Box(
+                name,
+                name,
+                [self._waiting(pod, known.get(pod), place) for place, pod in enumerate(frame.queues[name], start=1)],
+                _LANES[name],
+            )
+            for name in QUEUES
+        ]
+        nodes = [
+            node_box(name, self._capacity.get(name, 0), by_priority(pods), lambda pod, size: _placed(pod, size))
+            for name, pods in frame.placed.items()
+        ]
+        areas = [Area("queue", "Scheduling queue", lanes), Area("nodes", "Nodes", nodes, wide="22em")]
+        return Scene(areas, frame.what, frame.seconds)
+
+    def _waiting(self, name: str, pod: Pod | None, place: int) -> Token:
         priority = pod.spec.priority or 0 if pod is not None else 0
         said = [c.message for c in pod.status.conditions if c.type == "PodScheduled"] if pod is not None else []
         gates = [gate.name for gate in pod.spec.scheduling_gates] if pod is not None else []
         why = [f"waits for {', '.join(gates)}"] if gates else said
-        return name, ", ".join([name, f"number {place}", f"priority {priority}", *why]), "no" if said else "score"
+        note = cpu_text(cpu_of(pod)) if pod is not None else ""
+        note += f", priority {priority}" if priority else ""
+        words = ", ".join([f"number {place}", f"priority {priority}", *why])
+        return Token(name, name, note, "warn" if said and not gates else "queue", words=words, still=True)
 
 
-def _placed(names: Any) -> list[tuple[int, str]]:
-    return list(enumerate(names, start=1))
+def _placed(pod: Pod, size: float) -> Token:
+    words = f"requests {cpu_text(cpu_of(pod))}, stands on {pod.spec.node_name}"
+    return Token(pod.name, pod.name, cpu_text(cpu_of(pod)), "ok", "", size, words, True)
 
 
 _NARROW = {"width": "13em"}

@@ -30,6 +30,7 @@ class ReleaseDifference(KitWidget):
     """
 
     title = "Two releases"
+    try_this = "pick another story, or swap the two releases."
 
     def __init__(
         self,

@@ -20,7 +20,7 @@ from kitlib.study.compare import compare, fate
 from kitlib.study.scenario import Scenario
 from kitlib.views.board import outcome_of
 from kitlib.widgets._parts.base import KitWidget, labelled
-from kitlib.widgets._parts.scenarios import ScenarioPicker
+from kitlib.widgets._parts.scenarios import ScenarioPicker, story_html
 
 
 class ReleaseSwitch(KitWidget):
@@ -32,6 +32,7 @@ class ReleaseSwitch(KitWidget):
     """
 
     title = "Release switch"
+    try_this = "move the release and see which node changes its mark."
 
     def __init__(self, scenario: Scenario | Path | str | None = None, *, release: Release | str | None = None) -> None:
         self._picker = ScenarioPicker(scenario)
@@ -77,7 +78,7 @@ class ReleaseSwitch(KitWidget):
             words.append(f"The message: {made[now].message}")
         if place:
             words.append(compare(scenario, RELEASES[place - 1], now).sentence())
-        self._story.value = f"<p>{html.escape(scenario.text)}</p>" if scenario.text else ""
+        self._story.value = story_html(scenario)
         self._gates.value = _gates_html(place)
         return release_board(nodes, RELEASES, verdicts, current=now, sentence=" ".join(words))
 
@@ -89,6 +90,6 @@ def _gates_html(place: int) -> str:
     before, now = Release(RELEASES[place - 1]), Release(RELEASES[place])
     changed = [gate for gate in GATES if before.enabled(gate) != now.enabled(gate) and not gate.startswith("Kit")]
     if not changed:
-        return f"<p>No feature gate that the kit knows has another default in {now} than in {before}.</p>"
+        return ""
     listed = ", ".join(f"{html.escape(gate)} {'on' if now.enabled(gate) else 'off'}" for gate in changed)
     return f"<p>Gates with another default than in {before}: {listed}.</p>"

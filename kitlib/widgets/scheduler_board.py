@@ -6,7 +6,6 @@ SchedulerBoard(cluster.explain(pod))
 
 from __future__ import annotations
 
-import html
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,7 @@ from kitlib.views.board import HELP, candidate_rows, decision_board
 from kitlib.views.decision import decision_html, shown_nodes
 from kitlib.widgets._parts.base import ChartPicture, KitWidget, labelled
 from kitlib.widgets._parts.grid import Act, Grid
-from kitlib.widgets._parts.scenarios import ScenarioPicker
+from kitlib.widgets._parts.scenarios import ScenarioPicker, story_html
 
 
 class SchedulerBoard(KitWidget):
@@ -36,6 +35,7 @@ class SchedulerBoard(KitWidget):
     """
 
     title = "Scheduler board"
+    try_this = "step through the cycle and say before each step which nodes stay."
 
     def __init__(
         self, shown: Decision | Scenario | Path | str | None = None, *, release: Release | str | None = None
@@ -81,7 +81,7 @@ class SchedulerBoard(KitWidget):
             self.pod.value = scenario.question.name
         finally:
             self._setting = False
-        self._told.value = f"<p>{html.escape(scenario.text)}</p>" if scenario.text else ""
+        self._told.value = story_html(scenario)
 
     def _other_story(self, _change: Any) -> None:
         self._list_pods()

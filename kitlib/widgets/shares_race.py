@@ -39,6 +39,7 @@ class SharesRace(KitWidget):
     """
 
     title = "Shares race"
+    try_this = "say what each racer gets, then press Run."
 
     def __init__(
         self,

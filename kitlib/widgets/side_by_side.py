@@ -26,6 +26,7 @@ class SideBySide(KitWidget):
     """
 
     title = "Two pods side by side"
+    try_this = "change one amount and see which kernel values follow."
 
     def __init__(self, left: Any = None, right: Any = None, node: Any = None) -> None:
         config = node if isinstance(node, NodeConfig) else getattr(node, "config", None)

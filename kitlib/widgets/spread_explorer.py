@@ -14,19 +14,32 @@ import ipywidgets as ipw
 
 from kitlib.api.release import RELEASES, Release
 from kitlib.charts.base import Chart
+from kitlib.charts.scene import Area, Box, Mark, Scene, Token
 from kitlib.charts.spread import spread_chart
 from kitlib.scheduler.decision import Decision
 from kitlib.scheduler.plugins.pod_topology_spread import HOSTNAME, ZONE
 from kitlib.study.scenario import Scenario
 from kitlib.study.spread_stage import History, Spread
 from kitlib.widgets._parts.base import KitWidget, labelled
-from kitlib.widgets._parts.grid import Act, Grid
+from kitlib.widgets._parts.board_picture import BoardPicture
+from kitlib.widgets._parts.chart_picture import ChartPicture
 from kitlib.widgets._parts.scenarios import scenario_of
 
 HELP = (
-    "Arrow keys walk; + or Enter adds a pod, - removes one, m or dragging moves one; x excludes the node by node "
-    "affinity, t taints it, f fills it."
+    "Arrow keys walk; + or Enter on a node adds a pod, - removes one; drag a pod to another node, or press m on it, "
+    "walk there and press m again; x excludes the node by node affinity, t taints it, f fills it."
 )
+LEGEND = (
+    Mark("a matching pod", "ok"),
+    Mark("the next pod goes here", sign="★"),
+    Mark("could go here as well", sign="="),
+    Mark("hatched: the next pod may not go here", sign="▨"),
+    Mark("excluded by node affinity", sign="⊘"),
+    Mark("tainted", sign="☣"),
+    Mark("full", sign="▮"),
+)
+MANY = 60
+"""Nodes from which on boxes are small and count their pods."""
 _LETTERS = {"x": "excluded", "t": "tainted", "f": "full"}
 _FIELDS = (
     "max_skew",
@@ -48,6 +61,7 @@ class SpreadExplorer(KitWidget):
     """
 
     title = "Spread explorer"
+    try_this = "place a few pods, then drag one to another zone and see where the next may go."
 
     def __init__(
         self,
@@ -66,14 +80,18 @@ class SpreadExplorer(KitWidget):
         self.decision: Decision | None = None
         self._setting = False
         self._make_controls(first)
-        self.grid = Grid("Matching pods per node", help=HELP, on_act=self._on_act, movable=True, letters="xtf")
+        self.board = BoardPicture("Zones and their nodes", self._on_act, help=HELP, movable=True, letters="xtf")
+        self._bars = ChartPicture()
         buttons = ipw.HBox([self.step, self.undo, self.redo, self.clear])
         sizes = ipw.HBox([self.zones, self.nodes, self.release])
         constraint = ipw.HBox([self.max_skew, self.min_domains, self.topology_key, self.when_unsatisfiable])
         policies = ipw.HBox([self.node_affinity_policy, self.node_taints_policy])
         for row in (buttons, sizes, constraint, policies):
             row.add_class("kitlib-row")
-        super().__init__([sizes, constraint, policies, buttons, self.grid])
+        self.step.add_class("kitlib-main")
+        self.pictures = (self.board, self._bars)
+        picture = ipw.VBox([self.board, sizes, constraint, policies, self._bars])
+        super().__init__([buttons], picture=picture)
         self.refresh()
 
     def _make_controls(self, first: Spread) -> None:
@@ -141,25 +159,20 @@ class SpreadExplorer(KitWidget):
         finally:
             self._setting = False
 
-    def _on_act(self, act: Act) -> None:
-        def node_at(row: int, column: int) -> str:
-            nodes = self.state.layout[row][1]
-            if column >= len(nodes):
-                raise ValueError(f"{self.state.layout[row][0]} has {len(nodes)} nodes only")
-            return nodes[column]
-
+    def _on_act(self, act: dict[str, Any]) -> None:
         def change() -> None:
-            node = node_at(act.row, act.column)
-            if act.what in ("press", "more"):
+            what, node = act["act"], str(act.get("box", ""))
+            if what in ("press", "more"):
                 self._do(self.state.add(node))
-            elif act.what == "less":
+            elif what == "less":
                 self._do(self.state.remove(node))
-            elif act.what == "move" and act.to is not None:
-                self._do(self.state.move(node, node_at(*act.to)))
-            elif act.key in _LETTERS:
-                self._do(self.state.toggle(_LETTERS[act.key], node))
+            elif what == "move":
+                self._do(self.state.move(self.board.token(act["id"])["box"], act["to"]))
+            elif what == "key" and act["key"] in _LETTERS:
+                self._do(self.state.toggle(_LETTERS[act["key"]], node))
 
-        self.act(change)
+        if act["act"] != "pick":
+            self.act(change)
 
     def _constraint_changed(self, _change: Any) -> None:
         if not self._setting:
@@ -201,26 +214,37 @@ class SpreadExplorer(KitWidget):
         return f"In {decision.release} it stays pending: {decision.message}"
 
     def _fill(self, state: Spread, decision: Decision) -> None:
-        counts = state.counts()
-        widest = max(len(nodes) for _, nodes in state.layout)
-        verdicts = {node: decision.reasons_of(node) for node in state.nodes}
-        cells = [
-            [self._cell(node, count, state, decision, verdicts[node]) for node, count in zip(nodes, row, strict=True)]
-            + [("", "no such node", "absent")] * (widest - len(nodes))
-            for (_, nodes), row in zip(state.layout, counts, strict=True)
+        many = len(state.nodes) > MANY
+        pods: dict[str, list[int]] = {node: [] for node in state.nodes}
+        for number, node in enumerate(state.placed, start=1):
+            pods[node].append(number)
+        areas = [
+            Area(
+                zone,
+                zone,
+                [self._box(node, pods[node], state, decision, many) for node in nodes],
+                f"{sum(len(pods[node]) for node in nodes)} matching pods",
+                "frame",
+                "4.6em" if many else "9em",
+            )
+            for zone, nodes in state.layout
         ]
-        self.grid.fill([zone for zone, _ in state.layout], [str(n + 1) for n in range(widest)], cells)
+        self.board.bring([Scene(areas)], LEGEND)
 
-    def _cell(
-        self, node: str, count: int, state: Spread, decision: Decision, reasons: list[str]
-    ) -> tuple[str, str, str]:
-        marks = state.marks(node)
+    def _box(self, node: str, pods: list[int], state: Spread, decision: Decision, many: bool) -> Box:
+        marks, reasons = state.marks(node), decision.reasons_of(node)
         signs = "".join(sign for word, sign in _SIGNS.items() if word in marks)
-        pods = f"{count} matching {'pod' if count == 1 else 'pods'}"
+        count = f"{len(pods)} matching {'pod' if len(pods) == 1 else 'pods'}"
         fate = f"the next pod may not go here: {'; '.join(reasons)}" if reasons else "the next pod may go here"
-        kind = "no" if reasons else "best" if node == decision.suggested_host else "ok"
-        star = "★" if node == decision.suggested_host else ""
-        return f"{count or ''}{signs}{star}", ", ".join([node, pods, *marks, fate]), kind
+        kind = "no" if reasons else "best" if node == decision.suggested_host else ""
+        equal = not reasons and node in decision.best
+        sign = "★" if node == decision.suggested_host else "=" if equal else ""
+        tokens = [Token(f"pod-{n}", str(n) if many else f"pod {n}", kind="ok", words=f"on {node}") for n in pods]
+        title = node.rpartition("-")[2] if many else node
+        return Box(node, title, tokens, f"{signs}{sign}", "", kind, words=", ".join([count, *marks, fate]))
+
+    def paint(self, chart: Chart) -> None:
+        self._bars.show(chart)
 
 
 def _listed(domains: list[str]) -> str:

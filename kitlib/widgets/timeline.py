@@ -32,6 +32,7 @@ class Timeline(KitWidget):
     """
 
     title = "Timeline"
+    try_this = "let ten seconds pass and read who did what, and in which order."
     _beat: Ticker
 
     def __init__(self, cluster: Any, node: str = "") -> None:

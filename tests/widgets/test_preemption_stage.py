@@ -6,26 +6,45 @@ from kitlib.widgets.preemption_stage import PreemptionStage
 
 
 def kinds(stage):
-    return {cell[0].split("\n")[0]: cell[2] for row in stage.grid.cells for cell in row if cell[2] != "absent"}
+    tokens = [token for area in stage.board.scene["areas"] for box in area["boxes"] for token in box["tokens"]]
+    return {token["id"]: token["state"] or token["kind"] for token in tokens}
+
+
+def step(stage):
+    stage.board.act("step")
+
+
+def at_the_first_cycle(*arguments, **more):
+    stage = PreemptionStage(*arguments, **more)
+    step(stage)
+    return stage
+
+
+def test_nothing_is_given_away_before_the_first_step():
+    stage = PreemptionStage()
+    assert set(kinds(stage).values()) == {"ok", "new"}
+    assert stage.board.token("urgent")["box"] == "queue"
+    assert stage.frame().empty and "batch-3" not in stage.sentence
 
 
 def test_two_cycles_and_the_promise_between_them():
-    stage = PreemptionStage(release="1.24")
+    stage = at_the_first_cycle(release="1.24")
     assert kinds(stage)["batch-3"] == "victim" and kinds(stage)["urgent"] == "promised"
     assert "removing default/batch-3 makes room on n3" in stage.sentence
-    stage.step.click()
+    step(stage)
     assert stage.sentence == "At 5 s: 5 s: may help default/urgent."
-    stage.step.click()
+    step(stage)
     assert kinds(stage)["urgent"] == "new" and "batch-3" not in kinds(stage)
-    stage.back.click()
+    stage.board.position -= 1
     assert kinds(stage)["urgent"] == "promised"
     stage.again.click()
-    assert kinds(stage)["batch-3"] == "victim"
+    assert kinds(stage)["batch-3"] == "ok"
 
 
 def test_a_budget_makes_another_node_cheaper():
     stage = PreemptionStage()
     stage.budget.value = "batch"
+    step(stage)
     assert stage.frame()["node"].iloc[0] == "n2"
     assert dict(zip(stage.frame()["node"], stage.frame()["pdb_violations"], strict=True))["n3"] == 1
     assert kinds(stage)["web-3"] == "victim"
@@ -34,16 +53,19 @@ def test_a_budget_makes_another_node_cheaper():
 def test_a_pod_that_is_not_more_important_stays_pending():
     stage = PreemptionStage()
     stage.priority.value = 5
+    step(stage)
     assert "Nothing can be preempted" in stage.sentence
     assert "victim" not in kinds(stage).values()
     assert stage.frame().empty
     stage.priority.value = 50
+    step(stage)
     assert kinds(stage)["batch-3"] == "victim"
 
 
 def test_a_pod_that_never_preempts():
     stage = PreemptionStage()
     stage.policy.value = "Never"
+    step(stage)
     assert "not eligible due to preemptionPolicy=Never" in stage.sentence
 
 
@@ -58,6 +80,7 @@ def test_bad_input_is_said_beside_the_field(cpu, problem):
     assert problem in stage.cpu.problem and problem in stage.problem
     assert stage.sentence == before
     stage.cpu.control.value = "2"
+    step(stage)
     assert (stage.cpu.problem, stage.problem) == ("", "")
     assert stage.frame()["victims"].iloc[0].count(",") == 1
 
@@ -66,7 +89,7 @@ def test_bad_input_is_said_beside_the_field(cpu, problem):
 def test_other_stories_play_to_their_end(name):
     stage = PreemptionStage(name, release="1.24")
     for _ in range(6):
-        stage.step.click()
+        step(stage)
         assert stage.problem == ""
     assert 'role="log"' in stage._log.value
     assert "text/html" in stage._repr_mimebundle_()

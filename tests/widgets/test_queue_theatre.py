@@ -9,9 +9,18 @@ from kitlib.widgets.queue_theatre import QueueTheatre
 
 def queues(theatre):
     return {
-        name: [cell[0] for cell in row if cell[2] != "absent"]
-        for name, row in zip(theatre.grid.rows, theatre.grid.cells, strict=True)
+        box["id"]: [token["id"] for token in box["tokens"]]
+        for area in theatre.board.scene["areas"]
+        for box in area["boxes"]
     }
+
+
+def step(theatre):
+    theatre.board.act("step")
+
+
+def back(theatre):
+    theatre.board.position -= 1
 
 
 def test_the_play_from_the_start():
@@ -25,9 +34,9 @@ def test_the_play_from_the_start():
         "node-2": [],
     }
     for _ in range(3):
-        theatre.step.click()
+        step(theatre)
     assert queues(theatre)["unschedulable"] == ["large"]
-    assert "Insufficient cpu" in theatre.grid.hint(2, 0)
+    assert "Insufficient cpu" in theatre.board.token("large")["words"]
     theatre.node.click()
     assert queues(theatre)["unschedulable"] == [] and "node node-3 joins" in theatre.sentence
     theatre.minute.click()
@@ -38,10 +47,10 @@ def test_the_play_from_the_start():
 def test_without_early_pops_a_pod_backs_off_by_the_clock():
     theatre = QueueTheatre(release="1.30")
     for _ in range(3):
-        theatre.step.click()
+        step(theatre)
     theatre.node.click()
     assert queues(theatre)["backoffQ"] == ["large"]
-    theatre.step.click()
+    step(theatre)
     assert queues(theatre)["activeQ"] == ["large"]
 
 
@@ -52,7 +61,7 @@ def test_gates_go_and_the_pod_enters():
     assert queues(theatre)["gated"] == ["test-pod"] and theatre.frame()["gated"].iloc[-1] == "test-pod"
     theatre.ungate.click()
     assert queues(theatre)["activeQ"] == ["test-pod"]
-    theatre.step.click()
+    step(theatre)
     assert queues(theatre)["n1"] == ["test-pod"]
     theatre.release.value = "1.25"
     assert queues(theatre)["activeQ"] == ["test-pod"]
@@ -60,15 +69,15 @@ def test_gates_go_and_the_pod_enters():
 
 def test_one_walks_back_and_plays_on_differently():
     theatre = QueueTheatre()
-    theatre.step.click()
-    theatre.step.click()
-    theatre.back.click()
+    step(theatre)
+    step(theatre)
+    back(theatre)
     theatre.delete.click()
     assert len(theatre.frame()) == 3
-    while not theatre.back.disabled:
-        theatre.back.click()
+    while theatre.board.position:
+        back(theatre)
     assert queues(theatre)["activeQ"] == ["urgent", "small", "large"]
-    theatre.step.click()
+    step(theatre)
     theatre.again.click()
     assert len(theatre.frame()) == 1
 
@@ -116,3 +125,25 @@ def test_with_no_pod_there_is_nothing_to_delete():
 def test_it_has_a_still_picture():
     bundle = QueueTheatre()._repr_mimebundle_()
     assert "<svg" in bundle["text/html"] and "activeQ" in bundle["text/plain"]
+
+
+def test_what_was_played_is_seen_again_without_the_kernel_and_goes_on_from_where_one_stands():
+    theatre = QueueTheatre()
+    step(theatre)
+    step(theatre)
+    assert len(theatre.board.frames) == 3 and theatre.board.position == 2
+    back(theatre)
+    assert len(theatre.board.frames) == 3  # the page plays on by itself
+    assert theatre.sentence.startswith("Last: default/urgent: goes to node-1")
+    theatre.node.click()
+    assert (len(theatre.board.frames), theatre.board.position) == (3, 2)
+    assert "node-3 joins" in theatre.board.scene["caption"]
+
+
+def test_where_nothing_is_left_to_happen_the_player_ends():
+    theatre = QueueTheatre("gates", release="1.26")
+    for _ in range(5):
+        step(theatre)
+    assert not theatre.board.more
+    theatre.ungate.click()
+    assert theatre.board.more

@@ -12,7 +12,7 @@ def test_the_documents_example_turns_with_the_release_switch():
     explorer.release.value = "1.24"
     assert explorer.sentence == "The constraint allows zone2 (maxSkew 1). 1.24 puts it on worker4."
     assert list(explorer.frame()["counted"]) == [2, 1]
-    assert explorer.grid.cells[1][1][2] == "best"
+    assert explorer.board.box("worker4")["kind"] == "best"
 
 
 def test_steps_place_pods_and_are_undone_and_redone():
@@ -32,16 +32,16 @@ def test_steps_place_pods_and_are_undone_and_redone():
 
 def test_the_board_adds_removes_moves_and_marks():
     explorer = SpreadExplorer(zones=2, nodes=1)
-    explorer.grid.act("more", 0, 0)
-    explorer.grid.act("press", 0, 0)
-    explorer.grid.act("move", 0, 0, (1, 0))
+    explorer.board.act("more", box="zone1-1")
+    explorer.board.act("press", box="zone1-1")
+    explorer.board.act("move", id="pod-2", to="zone2-1")
     assert explorer.state.counts() == [[1], [1]]
-    explorer.grid.act("less", 0, 0)
+    explorer.board.act("less", box="zone1-1")
     assert explorer.state.counts() == [[0], [1]]
     for letter in "xtf":
-        explorer.grid.act("key", 0, 0, key=letter)
+        explorer.board.act("key", box="zone1-1", key=letter)
     assert explorer.state.marks("zone1-1") == ["excluded by node affinity", "tainted", "full"]
-    assert explorer.grid.cells[0][0][0] == "⊘☣▮"
+    assert explorer.board.box("zone1-1")["note"] == "⊘☣▮"
     assert "1.36 puts it on zone2-1" in explorer.sentence
 
 
@@ -85,7 +85,7 @@ def test_min_domains_needs_do_not_schedule():
 
 def test_removing_where_nobody_stands_is_said():
     explorer = SpreadExplorer(zones=1, nodes=1)
-    explorer.grid.act("less", 0, 0)
+    explorer.board.act("less", box="zone1-1")
     assert "no matching pod stands there" in explorer.problem
 
 
@@ -107,7 +107,7 @@ def test_it_has_a_frame_a_figure_and_a_still_picture():
     assert len(explorer.figure().data) >= 2
     bundle = explorer._repr_mimebundle_()
     assert "<svg" in bundle["text/html"] and explorer.sentence in bundle["text/plain"]
-    assert len(explorer.grid.cells) == 5 and len(explorer.grid.cells[0]) == 40
+    assert [len(area["boxes"]) for area in explorer.board.scene["areas"]] == [40] * 5
 
 
 def test_what_is_no_scenario_is_refused():
@@ -115,3 +115,14 @@ def test_what_is_no_scenario_is_refused():
         SpreadExplorer("nothing")
     with pytest.raises(KitError, match="topologySpreadConstraints: Required value"):
         SpreadExplorer("preemption")
+
+
+def test_a_pod_that_moves_stays_the_same_pod():
+    explorer = SpreadExplorer(zones=2, nodes=2)
+    for node in ("zone1-1", "zone1-2", "zone2-1"):
+        explorer.board.act("more", box=node)
+    explorer.board.act("move", id="pod-1", to="zone2-2")
+    where = {name: explorer.board.token(name)["box"] for name in ("pod-1", "pod-2", "pod-3")}
+    assert where == {"pod-1": "zone2-2", "pod-2": "zone1-2", "pod-3": "zone2-1"}
+    explorer.board.act("move", id="pod-2", to="nowhere")
+    assert "nowhere" in explorer.problem and explorer.board.token("pod-2")["box"] == "zone1-2"

@@ -48,12 +48,14 @@ class KitWidget(ipw.VBox):
     Attributes:
         title: the widget's name, its heading.
         try_this: one line that says what to do first.
+        pictures: what of `picture` shows data, where it holds controls too; () = all of it.
         aria_live: "polite" = a new sentence is read out; "off" while it changes by itself all the time.
     """
 
     title = "widget"
     try_this = ""
     aria_live = "polite"
+    pictures: tuple[ipw.Widget, ...] = ()
     _closers: list[Callable[[], None]] = []
 
     def __init__(
@@ -163,7 +165,7 @@ class KitWidget(ipw.VBox):
 
     def _stale(self, stale: bool) -> None:
         """Dim what still shows the values before a rejected one."""
-        for part in (self._picture, self._sentence, self._details):
+        for part in (*(self.pictures or (self._picture,)), self._sentence, self._details):
             (part.add_class if stale else part.remove_class)("kitlib-stale")
 
     def show(self, chart: Chart) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from pathlib import Path
 
 import ipywidgets as ipw
@@ -50,3 +51,19 @@ class ScenarioPicker:
     def scenario(self) -> Scenario:
         """What is shown now."""
         return self._given if self._given is not None else story(self.control.value)
+
+
+def question_of(scenario: Scenario) -> str:
+    """What a scenario asks, without its end."""
+    return f"{scenario.question.name} waits for a node. Say where it goes and why, then look."
+
+
+def story_html(scenario: Scenario) -> str:
+    """The question; what happens and why opens when the reader wants it."""
+    asked = f"<p>{html.escape(question_of(scenario))}</p>"
+    if not scenario.text:
+        return asked
+    source = f"<p class='kitlib-muted'>Source: {html.escape(scenario.source)}</p>" if scenario.source else ""
+    return (
+        f"{asked}<details><summary>What happens, and why</summary><p>{html.escape(scenario.text)}</p>{source}</details>"
+    )
