@@ -22,7 +22,7 @@ from kitlib.charts.node_memory import memory_box
 from kitlib.charts.oom_ranking import oom_ranking
 from kitlib.charts.scene import QOS_LEGEND, Area, Mark, Scene
 from kitlib.cluster import Cluster
-from kitlib.cluster.nodes.metrics import NODE, OomRow, name_of_path, oom_rows
+from kitlib.cluster.nodes.metrics import NODE, OomRow, lines_after, name_of_path, oom_rows
 from kitlib.node.simulated import oom
 from kitlib.views.units import size
 from kitlib.widgets._parts.base import KitWidget
@@ -89,10 +89,10 @@ class FirstKill(KitWidget):
             raise KitError("it has happened already: press Once more")
         if not self.guess:
             raise KitError("guess first: click the pod that you think the kernel kills")
-        seen = len(self.node.kernel_log())
+        last = next(iter(self.node.kernel_log()[-1:]), "")
         for _ in range(2 * QUIET_S):
             self.cluster.advance(1)
-            kills = kills_in(self.node.kernel_log()[seen:])
+            kills = kills_in(lines_after(self.node.kernel_log(), last))
             if kills:
                 break
         else:

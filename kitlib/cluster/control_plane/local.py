@@ -279,6 +279,7 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
         if self.clock.seconds >= self._next_expiry:
             self._next_expiry = self.clock.seconds + EXPIRE_EVERY
             expire(self.api.store)
+            self.api.store.compact()
         self.settle()
 
     def close(self) -> None:

@@ -229,7 +229,10 @@ class ContainerNode(ContainerProcesses, NodeBase):
         return {MEMORY: Observation(capacity - self.usage("/"), capacity)}
 
     def kernel_log(self) -> list[str]:
-        """What the kernel wrote about the OOM killer in this node; where it may not be read, the line says so."""
+        """What the kernel wrote about the OOM killer in this node; where it may not be read, the line says so.
+
+        The node keeps a record of its own, since the kernel overwrites what is old; a line says where some was lost.
+        """
         found = self.link.ask("kernel_log")
         if found["why"]:
             return [f"the kernel's log cannot be read: {found['why']}"]

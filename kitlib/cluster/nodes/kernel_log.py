@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kitlib.node.common.kernel_log import RECORD
+
 
 def lines_of_node(lines: Sequence[str], marks: Sequence[str]) -> list[str]:
     """The OOM killer's reports about one node: the log is the host's, and other nodes write into it too.
@@ -13,10 +15,13 @@ def lines_of_node(lines: Sequence[str], marks: Sequence[str]) -> list[str]:
         marks: the id of the node's container and the UIDs of its pods; the cgroups' paths name them.
     """
     reports: list[list[str]] = []
+    after_gap = False
     for line in lines:
-        if not reports or "invoked oom-killer" in line:
+        gap = RECORD in line
+        if not reports or "invoked oom-killer" in line or gap or after_gap:
             reports.append([])
         reports[-1].append(line)
+        after_gap = gap
     kept: list[str] = []
     for report in reports:
         paths = [line for line in report if "task_memcg=" in line]

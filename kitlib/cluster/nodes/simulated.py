@@ -99,7 +99,7 @@ class SimulatedNode(NodeBase):
 
     def kernel_log(self) -> list[str]:
         """What `dmesg` shows."""
-        return list(self.kernel.log)
+        return self.kernel.log.shown()
 
     def uptime(self) -> float:
         """Seconds since the node's kernel started."""

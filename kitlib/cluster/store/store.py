@@ -18,7 +18,8 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
+from weakref import WeakSet
 
 from kitlib.api.errors import AlreadyExists, Conflict, KitError, NotFound
 from kitlib.api.meta import KubeObject, LabelSelector
@@ -32,6 +33,13 @@ SUFFIX_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 """Letters and digits of generated names: without vowels no word comes out. Source: k8s.io/apimachinery util/rand."""
 
 _HISTORY = 100_000
+"""Changes that are remembered at most."""
+MAX_BEHIND = 20_000
+"""By how many changes a reader may be behind before nothing is kept for it any more."""
+MARK_SECONDS = 10.0
+"""Seconds between two versions whose age is noted."""
+COMPACTION_SECONDS = 300.0
+"""How long a change is remembered that nobody waits for. Source: kube-apiserver --etcd-compaction-interval."""
 
 
 class WatchEvent(NamedTuple):
@@ -49,6 +57,17 @@ class Gone(KitError):
     """The changes since that version are no longer remembered: list again, then watch from there."""
 
 
+class Reader(Protocol):
+    """Who reads the changes now and then.
+
+    Attributes:
+        seen: the version up to which it has read them.
+    """
+
+    @property
+    def seen(self) -> int: ...
+
+
 class Watch:
     """The changes since a moment, to be read whenever the reader likes; never blocks."""
 
@@ -62,6 +81,12 @@ class Watch:
     ) -> None:
         self._store, self._plural, self._namespace, self._seen = store, plural, namespace, since
         self._before_poll = before_poll
+        store.readers.add(self)
+
+    @property
+    def seen(self) -> int:
+        """The version up to which it has been read."""
+        return self._seen
 
     def poll(self) -> list[WatchEvent]:
         """What has happened since the last call.
@@ -90,6 +115,9 @@ class Store:
     Args:
         now: the clock; None = the machine's.
         seed: of the random numbers in UIDs and generated names: the same seed gives the same names.
+
+    Attributes:
+        readers: for whom changes are kept.
     """
 
     def __init__(self, now: Callable[[], datetime] | None = None, seed: int = 0) -> None:
@@ -101,6 +129,9 @@ class Store:
         self._listeners: list[Callable[[WatchEvent], None]] = []
         self._undo: list[tuple[str, Key, KubeObject | None]] | None = None
         self._pending: list[WatchEvent] = []
+        self._forgotten = 0
+        self._marks: deque[tuple[datetime, int]] = deque()
+        self.readers: WeakSet[Reader] = WeakSet()
 
     def get(self, kind: str | type[T], name: str, namespace: str = "", *, copy: bool = True) -> Any:
         """One object.
@@ -271,16 +302,36 @@ class Store:
 
     def changes(self, since: int) -> Sequence[WatchEvent]:
         """The changes after a version, oldest first."""
-        if not self._history or since >= self.version:
+        if since >= self.version:
             return []
-        if since < self._history[0].version - 1 and len(self._history) == _HISTORY:
-            raise Gone(f"too old resource version: {since} ({self._history[0].version})")
+        if since < self._forgotten:
+            raise Gone(f"too old resource version: {since} ({self._forgotten})")
         newer = []
         for event in reversed(self._history):
             if event.version <= since:
                 break
             newer.append(event)
         return newer[::-1]
+
+    def compact(self) -> None:
+        """Forget the changes that are five minutes old, except those that a watch has still to read.
+
+        Called now and then; a version counts as old when it was the newest one at a call five minutes ago.
+
+        Source: etcd3.compactor; the watch cache keeps a window of its own for those that are behind.
+        """
+        now, old = self.now(), self._forgotten
+        if not self._marks or (now - self._marks[-1][0]).total_seconds() >= MARK_SECONDS:
+            self._marks.append((now, self.version))
+        while self._marks and (now - self._marks[0][0]).total_seconds() >= COMPACTION_SECONDS:
+            old = self._marks.popleft()[1]
+        least = self.version - MAX_BEHIND
+        wanted = min((reader.seen for reader in self.readers if reader.seen >= least), default=old)
+        self._forget_until(min(old, wanted))
+
+    def _forget_until(self, version: int) -> None:
+        while self._history and self._history[0].version <= version:
+            self._forgotten = self._history.popleft().version
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -331,6 +382,8 @@ class Store:
             self._publish(event)
 
     def _publish(self, event: WatchEvent) -> None:
+        if len(self._history) == _HISTORY:
+            self._forgotten = self._history[0].version
         self._history.append(event)
         for listener in tuple(self._listeners):
             listener(event)

@@ -11,7 +11,11 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 KEPT = 20_000
-"""Entries that are kept; older ones go."""
+"""Entries that are kept at most; older ones go."""
+KEPT_SECONDS = 3600.0
+"""How long an entry is kept at least where there is room, as long as a Kubernetes event."""
+KEPT_ALWAYS = 500
+"""As many of the last entries are kept however old they are."""
 
 
 class Entry(NamedTuple):
@@ -51,7 +55,10 @@ class Timeline:
 
     def note(self, actor: str, action: str, about: str = "", detail: str = "", source: str = "") -> None:
         """Something happens now."""
-        self._entries.append(Entry(self._clock(), actor, action, about, detail, source))
+        now, entries = self._clock(), self._entries
+        entries.append(Entry(now, actor, action, about, detail, source))
+        while len(entries) > KEPT_ALWAYS and entries[0].time < now - KEPT_SECONDS:
+            entries.popleft()
 
     def __iter__(self) -> Iterator[Entry]:
         return iter(self._entries)

@@ -123,7 +123,7 @@ class Agent:
         self._runtime: CrunRuntime | None = None
         self._introspection: Introspection | None = None
         self._bound: dict[str, Pod] = {}
-        self._kills, self._told = 0, set[tuple[str, int]]()
+        self._kills = 0
         self._ends, self._wakes = os.pipe()
         for descriptor in (self._ends, self._wakes):
             os.set_blocking(descriptor, False)
@@ -192,10 +192,8 @@ class Agent:
         self._kills = self._runtime.kills
         top = kubelet.rules.path(kubelet.rules.kubepods)
         uids = [worker.pod.metadata.uid for worker in kubelet.workers]
-        for process in system_ooms(self._introspection.kernel_log()["lines"], top, uids):
-            if process not in self._told:
-                self._told.add(process)
-                kubelet.system_out_of_memory(*process)
+        for process in system_ooms(self._introspection.read_kernel_log()[0], top, uids):
+            kubelet.system_out_of_memory(*process)
 
     def _hear(self) -> bool:
         """Take the owner's lines and answer each; False where the owner has gone."""

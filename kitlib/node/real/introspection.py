@@ -16,6 +16,7 @@ from typing import Any
 from kitlib.api.errors import KitError, NotFound
 from kitlib.kubelet.loop.container_state import ContainerState
 from kitlib.kubelet.loop.kubelet import Kubelet
+from kitlib.node.common.kernel_log import LOST, KernelLog, RingReader
 from kitlib.node.real import mounts, protocol
 from kitlib.node.real.cgroupfs import RealCgroupFS
 from kitlib.node.real.runtime import CrunRuntime
@@ -72,6 +73,7 @@ class Introspection:
     ) -> None:
         self.kubelet, self.cgroups, self.runtime, self.clock = kubelet, cgroups, runtime, clock
         self._watched: dict[int, Watched] = {}
+        self._kernel_log, self._ring = KernelLog(), RingReader()
         self._since = time.clock_gettime(time.CLOCK_MONOTONIC)
 
     def requests(self) -> dict[str, Callable[..., Any]]:
@@ -198,8 +200,23 @@ class Introspection:
 
         The log is the whole host's: what is about anything else is left out.
         """
-        lines, why = mounts.kernel_log()
-        return {"lines": [line for line in lines if _is_of_oom(line, self._since)], "why": why}
+        why = self.read_kernel_log()[1]
+        return {"lines": self._kernel_log.shown(), "why": why}
+
+    def read_kernel_log(self) -> tuple[list[str], str]:
+        """Take over what the kernel has written since the last call, before it is overwritten.
+
+        Returns:
+            The new lines about the OOM killer, and why the log cannot be read ("" where it can).
+        """
+        ring, why = mounts.kernel_log()
+        new, overflowed = self._ring.new(ring)
+        lines = [line for line in new if _is_of_oom(line, self._since)]
+        if overflowed:
+            stamp = _STAMP.match(new[0])
+            lines.insert(0, f"{stamp[0]} {LOST}" if stamp else LOST)
+        self._kernel_log.extend(lines)
+        return lines, why
 
     # Samples.
 

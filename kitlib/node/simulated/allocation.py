@@ -138,8 +138,10 @@ class Allocation:
             self._kernel.say("Out of memory and no killable processes...")
             return False
         usage = self._ledger.usage(path)
-        self._kernel.log += oom.log_lines(
-            self._kernel.now, victim, where, invoker=invoker.name, limit=limit, usage=usage, table=candidates
+        self._kernel.log.extend(
+            oom.log_lines(
+                self._kernel.now, victim, where, invoker=invoker.name, limit=limit, usage=usage, table=candidates
+            )
         )
         group = self._group_of(victim, path)
         if group is None:

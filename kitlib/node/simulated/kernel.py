@@ -19,6 +19,7 @@ from collections.abc import Iterator, Sequence
 from kitlib.kubelet.cm.cgroup_tree import Version
 from kitlib.kubelet.config.machine import MachineInfo
 from kitlib.node.common.errors import CgroupError
+from kitlib.node.common.kernel_log import KernelLog
 from kitlib.node.common.workload import FOREVER, Workload
 from kitlib.node.simulated import oom
 from kitlib.node.simulated.allocation import Allocation
@@ -62,7 +63,7 @@ class Kernel:
         self.memory: Ledger = Ledger(self.cgroups, machine.memory)
         self.scheduler = Scheduler(self.cgroups, machine.cores, self._run_at)
         self.now = 0.0
-        self.log: list[str] = []
+        self.log = KernelLog()
         self.processes: dict[int, Process] = {}
         self._tasks: dict[str, int] = defaultdict(int)
         self._pids = itertools.count(1000)

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from kitlib.kubelet.cm.cgroup_tree import Version
 from kitlib.kubelet.config.machine import MachineInfo
+from kitlib.node.common.kernel_log import KernelLog
 from kitlib.node.simulated import oom
 from kitlib.node.simulated.cgroup_files import CgroupFiles
 from kitlib.node.simulated.memory import Ledger
@@ -54,7 +55,7 @@ class KernelState(Protocol):
     machine: MachineInfo
     memory: Ledger
     now: float
-    log: list[str]
+    log: KernelLog
     processes: dict[int, Process]
 
     @property

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from kitlib.api.core import Node, Taint
 from kitlib.api.errors import KitError
 from kitlib.api.release import Release
+from kitlib.scheduler.framework.change_log import ChangeLog
 from kitlib.scheduler.framework.pod_info import HostPort, PodInfo, Term, amounts
 
 Column = NDArray[np.int64]
@@ -85,7 +86,7 @@ class Snapshot:
         self._images: dict[str, dict[int, int]] | None = None
         self._order: Column = np.zeros(0, np.int64)
         self._search_order: Column = np.zeros(0, np.int64)
-        self._log: list[int] = []
+        self._log = ChangeLog()
         self._columns: dict[Hashable, tuple[int, tuple[NDArray[Any], ...]]] = {}
         self._counted: dict[Hashable, Counted] = {}
         self._remembered: dict[Hashable, tuple[int, dict[int, Any]]] = {}
@@ -140,7 +141,7 @@ class Snapshot:
         self.changes += 1
         self._labels, self._taints, self._images = {}, None, None
         self._order = self._search_order = np.zeros(0, np.int64)
-        self._log, self._columns, self._counted, self._remembered = [], {}, {}, {}
+        self._log, self._columns, self._counted, self._remembered = ChangeLog(), {}, {}, {}
 
     def rebuild(self, nodes: Iterable[Node], pods: Iterable[PodInfo]) -> None:
         """Other nodes, or the same ones changed, with these pods on them; pods of unknown nodes are left out."""
@@ -257,11 +258,12 @@ class Snapshot:
             made = compute(np.arange(len(self), dtype=np.int64))
         else:
             position, made = found
-            if position < len(self._log):
-                rows = np.array(sorted(set(self._log[position:])), np.int64)
+            if position < self._log.position:
+                changed = self._log.since(position)
+                rows = np.array(range(len(self)) if changed is None else sorted(changed), np.int64)
                 for column, part in zip(made, compute(rows), strict=True):
                     column[rows] = part
-        self._columns[key] = len(self._log), made
+        self._columns[key] = self._log.position, made
         return made
 
     def standing_terms(self, kind: str) -> Iterable[tuple[Term, Column]]:
@@ -286,9 +288,13 @@ class Snapshot:
             kept: dict[int, Any] = {}
         else:
             position, kept = found
-            for row in self._log[position:]:
-                kept.pop(row, None)
-        self._remembered[key] = len(self._log), kept
+            changed = self._log.since(position)
+            if changed is None:
+                kept.clear()
+            else:
+                for row in changed:
+                    kept.pop(row, None)
+        self._remembered[key] = self._log.position, kept
         return kept
 
     def counted(self, key: Hashable, matches: Callable[[PodInfo], int]) -> Column:

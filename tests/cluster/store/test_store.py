@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 
 from kitlib.api.core import Pod
 from kitlib.api.errors import AlreadyExists, Conflict, NotFound
 from kitlib.api.meta import LabelSelector, ObjectMeta
+from kitlib.cluster.store import store as store_module
 from kitlib.cluster.store.kinds import UnknownKind, resource
-from kitlib.cluster.store.store import Store
+from kitlib.cluster.store.store import Gone, Store
 
 
 def pod(name: str, namespace: str = "default", **labels: str) -> Pod:
@@ -152,3 +155,69 @@ def test_what_is_not_there_cannot_be_read_changed_or_deleted() -> None:
             act()
     assert store.find("deploy", "a") is None
     assert resource("deploy").qualified == "deployments.apps"
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.at = datetime(2025, 1, 1, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        return self.at
+
+    def move(self, seconds: float) -> None:
+        self.at += timedelta(seconds=seconds)
+
+
+def changed(store: Store, times: int) -> None:
+    for number in range(times):
+        one = store.get("Pod", "a", "default")
+        one.metadata.labels = {"n": str(number)}
+        store.update(one)
+
+
+def test_changes_are_forgotten_five_minutes_after_they_were_made() -> None:
+    clock = Clock()
+    store = Store(clock)
+    store.create(pod("a"))
+    changed(store, 10)
+    for _ in range(6):
+        store.compact()
+        assert len(store.changes(0)) == 11
+        clock.move(50)
+    changed(store, 3)
+    store.compact()
+    with pytest.raises(Gone, match=r"too old resource version: 0 \(11\)"):
+        store.changes(0)
+    assert len(store.changes(11)) == 3 and store.changes(14) == []
+
+
+def test_what_a_watch_has_still_to_read_is_kept_until_it_is_read_or_dropped() -> None:
+    clock = Clock()
+    store = Store(clock)
+    store.create(pod("a"))
+    watch = store.watch("Pod")
+    changed(store, 5)
+    store.compact()
+    clock.move(3600)
+    store.compact()
+    assert len(watch.poll()) == 5
+    clock.move(3600)
+    store.compact()
+    with pytest.raises(Gone):
+        store.changes(1)
+
+
+def test_a_reader_that_never_reads_does_not_keep_changes_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store_module, "MAX_BEHIND", 20)
+    clock = Clock()
+    store = Store(clock)
+    store.create(pod("a"))
+    watch = store.watch("Pod")
+    for _ in range(10):
+        changed(store, 10)
+        store.compact()
+        clock.move(600)
+    store.compact()
+    assert store.changes(store.version) == []
+    with pytest.raises(Gone):
+        watch.poll()

@@ -81,6 +81,17 @@ class ControlledCluster(RealTimeCluster):
         return {name: node.facts for name, node in self._nodes.items() if name not in known}
 
 
+class Owner:
+    """Who reads the changes on the other side of the stream.
+
+    Attributes:
+        seen: the version that it has.
+    """
+
+    def __init__(self) -> None:
+        self.seen = 0
+
+
 class ControlPlane:
     """Serves one cluster.
 
@@ -96,6 +107,7 @@ class ControlPlane:
         self._channels: dict[str, Channel] = {}
         self._starts: dict[int, queue.SimpleQueue[wire.Started]] = {}
         self._numbers = itertools.count(1)
+        self._owner = Owner()
         self._cluster: ControlledCluster | None = None
         self._clock = RealClock()  # follows the owner's, so that what both note down stands in one order
         self._does: dict[str, Callable[..., Any]] = {
@@ -247,6 +259,7 @@ class ControlPlane:
         """What has happened since the owner asked last."""
         cluster = self._standing
         store = cluster.api.store
+        self._owner.seen = since
         delta: dict[str, Any] = {
             "version": store.version,
             "nodes": cluster.facts(known),
@@ -272,6 +285,7 @@ class ControlPlane:
         if self._cluster is not None:
             raise KitError("this control plane has been started already")
         self._cluster = ControlledCluster(self, self._clock, wire.unpack(settings))
+        self._cluster.api.store.readers.add(self._owner)
 
     def _apply(self, action: str, objects: Sequence[Any], create_only: bool) -> list[Any]:
         located = [Located(from_dict(data), file, document) for data, file, document in objects]

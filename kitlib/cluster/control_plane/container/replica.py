@@ -11,15 +11,11 @@ from typing import Any, NoReturn
 from kitlib.api.errors import KitError
 from kitlib.api.serialize import from_dict
 from kitlib.cluster.store.kinds import resource_of
-from kitlib.cluster.store.store import Gone, Store, WatchEvent
+from kitlib.cluster.store.store import Store, WatchEvent
 
 
 class Replica(Store):
     """The objects as they stood at the last change that was taken."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._oldest = 0
 
     def absorb(self, changes: Sequence[Sequence[Any]], version: int) -> None:
         """Follow the original.
@@ -39,6 +35,7 @@ class Replica(Store):
             self.version = int(made.metadata.resource_version)
             self._publish(WatchEvent(change, made))
         self.version = version
+        self.compact()
 
     def restart(self, objects: Sequence[dict[str, Any]], version: int) -> None:
         """Begin anew with all objects: the changes since the last time are no longer remembered."""
@@ -48,13 +45,7 @@ class Replica(Store):
             key = (made.metadata.namespace, made.metadata.name)
             self._objects.setdefault(resource_of(made).plural, {})[key] = made
         self._history.clear()
-        self.version = self._oldest = version
-
-    def changes(self, since: int) -> Sequence[WatchEvent]:
-        """The changes after a version, oldest first."""
-        if since < self._oldest:
-            raise Gone(f"too old resource version: {since} ({self._oldest})")
-        return super().changes(since)
+        self.version = self._forgotten = version
 
     def _read_only(self, *_: Any, **__: Any) -> NoReturn:
         raise KitError("this is a copy of the control plane's store: use apply, patch, delete … of the cluster")
