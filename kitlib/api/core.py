@@ -163,6 +163,19 @@ class ContainerStatus(KubeStruct):
     resources: ResourceRequirements | None = None
 
 
+class ContainerExtendedResourceRequest(KubeStruct):
+    """Which request of the pod's claim for extended resources a container takes."""
+
+    container_name: str = ""
+    resource_name: str = ""
+    request_name: str = ""
+
+
+class PodExtendedResourceClaimStatus(KubeStruct):
+    request_mappings: list[ContainerExtendedResourceRequest] = []
+    resource_claim_name: str = ""
+
+
 TERMINAL_PHASES = ("Succeeded", "Failed")
 """Phases of a pod that has ended and will not run again."""
 
@@ -185,6 +198,7 @@ class PodStatus(KubeStruct):
     ephemeral_container_statuses: list[ContainerStatus] = []
     resize: str = ""
     resource_claim_statuses: list[PodResourceClaim] = []  # without the template
+    extended_resource_claim_status: PodExtendedResourceClaimStatus | None = None
     allocated_resources: ResourceList = {}
     resources: ResourceRequirements | None = None
 

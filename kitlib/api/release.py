@@ -30,7 +30,9 @@ GATES: dict[str, tuple[tuple[int, bool], ...]] = {
     "DRAAdminAccess": ((32, _OFF), (34, _ON)),
     "DRAConsumableCapacity": ((34, _OFF), (36, _ON)),
     "DRADeviceBindingConditions": ((34, _OFF), (36, _ON)),
+    "DRADeviceTaintRules": ((35, _OFF),),
     "DRADeviceTaints": ((33, _OFF), (36, _ON)),
+    "DRAExtendedResource": ((34, _OFF), (36, _ON)),
     "DRAPartitionableDevices": ((33, _OFF), (36, _ON)),
     "DRAPrioritizedList": ((33, _OFF), (34, _ON)),
     "DynamicResourceAllocation": ((26, _OFF), (34, _ON)),
@@ -212,6 +214,8 @@ TEXTS: dict[str, tuple[tuple[int, str], ...]] = {
             "another pod",
         ),
     ),
+    # from 1.35.0 on, and in 1.34 from its second patch on (kubernetes/kubernetes #134740, cherry-picked in #135023);
+    # 1.34 here is 1.34.1, which still names the taint
     "untolerated_taint": (
         (23, "node(s) had taint {{{key}: {value}}}, that the pod didn't tolerate"),
         (24, "node(s) had untolerated taint {{{key}: {value}}}"),

@@ -17,7 +17,7 @@ from kitlib.api.meta import Condition
 from kitlib.api.release import Release
 from kitlib.api.serialize import deepcopy
 from kitlib.cluster.admission.apiserver import APIServer
-from kitlib.cluster.controllers.resourceclaim import put_allocation
+from kitlib.cluster.controllers.resourceclaim import make_extended_claim, put_allocation, remove_extended_claim
 from kitlib.cluster.events import record
 from kitlib.cluster.store.store import WatchEvent
 from kitlib.scheduler.decision import Decision
@@ -103,6 +103,8 @@ class ClusterScheduler:
         self._extenders = [Extender.from_configuration(one) for one in asked or ()]
         self._claims = Claims.of(obj for kind in _DEVICES for obj in api.store.list(kind, copy=False))
         self._claims.write = lambda claim: put_allocation(api, claim)
+        self._claims.create = lambda claim, status: make_extended_claim(api, claim, status)
+        self._claims.remove = lambda claim: remove_extended_claim(api, claim)
         self._pods: dict[str, Pod] = {}
         self._changed: set[str] = set()
         self.loop = SchedulingLoop(self._make([]), self, _Clock(seconds))

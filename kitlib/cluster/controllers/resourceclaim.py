@@ -22,8 +22,8 @@ from kitlib.api.claims import (
     reserved,
     without_users,
 )
-from kitlib.api.core import TERMINAL_PHASES, Pod, PodResourceClaim
-from kitlib.api.devices import FINALIZER, MAX_USERS, ResourceClaim, ResourceClaimTemplate
+from kitlib.api.core import TERMINAL_PHASES, Pod, PodExtendedResourceClaimStatus, PodResourceClaim
+from kitlib.api.devices import FINALIZER, MAX_USERS, ResourceClaim, ResourceClaimStatus, ResourceClaimTemplate
 from kitlib.api.errors import Forbidden, Invalid, KitError
 from kitlib.api.meta import ObjectMeta, OwnerReference
 from kitlib.api.serialize import deepcopy
@@ -49,7 +49,7 @@ class ResourceClaimController(Controller):
     def _on_pod(self, change: Change) -> None:
         """Source: enqueuePod."""
         for pod in (change.old, change.new):
-            if isinstance(pod, Pod) and (pod.spec.resource_claims or pod.status.resource_claim_statuses):
+            if isinstance(pod, Pod) and _has_claims(pod):
                 self.queue.add(("Pod", pod.namespace, pod.name))
                 for wanted in (*pod.spec.resource_claims, *pod.status.resource_claim_statuses):
                     if wanted.resource_claim_name:
@@ -83,6 +83,11 @@ class ResourceClaimController(Controller):
             return
         if pod.spec.resource_claims:
             _sync_pod(self, pod)
+
+
+def _has_claims(pod: Pod) -> bool:
+    status = pod.status
+    return bool(pod.spec.resource_claims or status.resource_claim_statuses or status.extended_resource_claim_status)
 
 
 def is_done(pod: Pod) -> bool:
@@ -216,3 +221,26 @@ def put_allocation(api: APIServer, claim: ResourceClaim) -> ResourceClaim:
     if made.status.allocation is not None and FINALIZER not in made.metadata.finalizers:
         made.metadata.finalizers = [*made.metadata.finalizers, FINALIZER]
     return _put(api, made)
+
+
+def make_extended_claim(api: APIServer, claim: ResourceClaim, status: PodExtendedResourceClaimStatus) -> ResourceClaim:
+    """The scheduler's claim for a pod's extended resources; the pod's status names it.
+
+    Source: createExtendedResourceClaimInAPI, patchPodExtendedResourceClaimStatus.
+    """
+    made = deepcopy(claim)
+    made.metadata.name, made.metadata.uid, made.status = "", "", ResourceClaimStatus()
+    stored: ResourceClaim = api.create(made)
+    pod: Pod = api.store.get(Pod, owning_pod(claim)[0], claim.namespace)
+    status.resource_claim_name = stored.name
+    pod.status.extended_resource_claim_status = status
+    api.update_status(pod)
+    return stored
+
+
+def remove_extended_claim(api: APIServer, claim: ResourceClaim) -> None:
+    """Such a claim is not needed after all. Source: deleteClaim."""
+    standing = api.store.find(ResourceClaim, claim.name, claim.namespace)
+    if standing is not None:
+        _put(api, deallocated(standing))
+        api.delete(ResourceClaim, claim.name, claim.namespace)

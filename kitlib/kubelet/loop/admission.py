@@ -118,12 +118,16 @@ class Admission:
         return None
 
     def _missing(self, worker: PodWorker) -> tuple[dict[str, int], Refusal | None]:
-        """What a pod lacks: milli-CPU, bytes, pieces; and how it is refused for the first of them."""
+        """What a pod lacks: milli-CPU, bytes, pieces; and how it is refused for the first of them.
+
+        Extended resources that the node knows nothing of are the cluster's business.
+        Source: lifecycle removeMissingExtendedResources.
+        """
         missing: dict[str, int] = {}
         refused: Refusal | None = None
         for name in sorted(worker.asked, key=lambda n: (_ORDER.index(n) if n in _ORDER else len(_ORDER), n)):
             wanted, most, used = worker.asked[name], self.allocatable.get(name, 0), self.asked.get(name, 0)
-            if not wanted or used + wanted <= most:
+            if not wanted or used + wanted <= most or ("/" in name and name not in self.allocatable):
                 continue
             scale = 1 if name == "cpu" else 1000
             missing[name] = (wanted - (most - used)) // scale

@@ -258,6 +258,8 @@ class PodWorker:
             observed_generation=generation,
             start_time=standing.start_time or self.began,
             qos_class=standing.qos_class or get_pod_qos(self.pod, release),
+            resource_claim_statuses=list(standing.resource_claim_statuses),  # not the kubelet's: mergePodStatus
+            extended_resource_claim_status=standing.extended_resource_claim_status,
         )
         if self.rejected is not None:  # source: rejectPod
             found.reason, found.message = self.rejected

@@ -9,7 +9,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from kitlib.api.core import PodExtendedResourceClaimStatus
 from kitlib.api.devices import DeviceClass, ResourceClaim, ResourceSlice
+from kitlib.api.serialize import deepcopy
 
 T = TypeVar("T")
 Known = ResourceClaim | DeviceClass | ResourceSlice
@@ -25,6 +27,8 @@ class Claims:
         slices: name -> slice.
         pending: UID -> claim as PreBind will write it: allocated by Reserve, not in the API yet.
         write: where a changed claim goes; None = nowhere but here.
+        create: makes a claim that the scheduler needs for a pod, and names it in the pod's status; None = only here.
+        remove: deletes such a claim.
     """
 
     claims: dict[tuple[str, str], ResourceClaim] = field(default_factory=dict)
@@ -32,6 +36,8 @@ class Claims:
     slices: dict[str, ResourceSlice] = field(default_factory=dict)
     pending: dict[str, ResourceClaim] = field(default_factory=dict)
     write: Callable[[ResourceClaim], ResourceClaim] | None = None
+    create: Callable[[ResourceClaim, PodExtendedResourceClaimStatus], ResourceClaim] | None = None
+    remove: Callable[[ResourceClaim], None] | None = None
     _derived: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -75,6 +81,27 @@ class Claims:
         stored = self.write(claim) if self.write is not None else claim
         self.put(stored)
         return stored
+
+    def make(self, claim: ResourceClaim, status: PodExtendedResourceClaimStatus) -> ResourceClaim:
+        """Make a claim for a pod's extended resources; its name is completed.
+
+        Args:
+            claim: owned by the pod.
+            status: what the pod's status is to show, without the claim's name.
+        """
+        if self.create is None:
+            made = deepcopy(claim)
+            made.metadata.name = made.metadata.uid = f"{claim.metadata.generate_name}{len(self.claims)}"
+        else:
+            made = self.create(claim, status)
+        self.put(made)
+        return made
+
+    def discard(self, claim: ResourceClaim) -> None:
+        """Delete a claim that the scheduler made."""
+        if self.remove is not None:
+            self.remove(claim)
+        self.drop(claim)
 
     def of_slices(self, name: str, make: Callable[[Iterable[ResourceSlice]], T]) -> T:
         """What `make` makes of the slices; it is kept under a name until a slice changes."""

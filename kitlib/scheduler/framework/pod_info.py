@@ -66,8 +66,8 @@ class Term:
 
         Args:
             namespace_labels: namespace -> labels, of those that exist.
-            keep_selector: since 1.35 the selector stays and is asked about empty labels, so that one with negative
-                operators (NotIn, DoesNotExist) alone selects every namespace.
+            keep_selector: KitNamespaceSelectorAskedTwice: the selector stays and is asked about empty labels, so that
+                one with negative operators (NotIn, DoesNotExist) alone selects every namespace.
 
         Source: interpodaffinity mergeAffinityTermNamespacesIfNotEmpty, which takes the term by value.
         """

@@ -19,6 +19,7 @@ from kitlib.scheduler.framework.plugin import MAX_NODE_SCORE, Context, Plugin, P
 from kitlib.scheduler.framework.pod_info import Amounts, PodInfo, amounts
 from kitlib.scheduler.framework.snapshot import Column
 from kitlib.scheduler.framework.status import Code, Rows, Verdicts
+from kitlib.scheduler.plugins.dynamicresources.extended import backed_resources
 
 TOO_MANY_PODS = "Too many pods"
 SIDECARS_DISABLED = "Pod has a restartable init container and the SidecarContainers feature is disabled"
@@ -77,22 +78,30 @@ class NodeResourcesFit(Plugin):
             found.reject(np.ones(len(rows), np.bool_), Code.UnschedulableAndUnresolvable, SIDECARS_DISABLED)
             return found
         table = context.snapshot
+        delegated = tuple(backed_resources(state, context.claims.classes, context.release))
 
         def short(some: Rows) -> tuple[NDArray[np.bool_]]:
             found = table.pod_count[some] + 1 > table.allowed_pods[some]
             for name, amount in state.items():
-                left = table.column(name, table.allocatable)[some] - table.column(name, table.requested)[some]
-                found = found | (amount > left)
+                has = table.column(name, table.allocatable)[some]
+                lacks = amount > has - table.column(name, table.requested)[some]
+                found = found | (lacks & (has > 0) if name in delegated else lacks)
             return (found,)
 
-        bad = table.kept((self, "short", info.signature), short)[0][rows]
+        bad = table.kept((self, "short", info.signature, delegated), short)[0][rows]
         if not bad.any():
             return Verdicts.passing(len(rows))
         places = np.flatnonzero(bad)
-        return self._reasons(state, context, rows, places)
+        return self._reasons(state, delegated, context, rows, places)
 
-    def _reasons(self, state: Amounts, context: Context, every: Rows, places: Rows) -> Verdicts:
-        """The verdicts, of which some are known to be rejections: which resources are short there."""
+    def _reasons(
+        self, state: Amounts, delegated: Sequence[str], context: Context, every: Rows, places: Rows
+    ) -> Verdicts:
+        """The verdicts, of which some are known to be rejections: which resources are short there.
+
+        What classes of devices stand behind is not looked at where the node offers none of it itself: claims are asked
+        for it. Source: shouldDelegateResourceToDRA.
+        """
         table, rows = context.snapshot, every[places]
         full = table.pod_count[rows] + 1 > table.allowed_pods[rows]
         lacking: list[tuple[str, NDArray[np.bool_]]] = []
@@ -100,6 +109,7 @@ class NodeResourcesFit(Plugin):
         for name, amount in state.items():
             has = table.column(name, table.allocatable)[rows]
             short = amount > has - table.column(name, table.requested)[rows]
+            short = short & (has > 0) if name in delegated else short
             if short.any():
                 lacking.append((name, short))
                 never |= amount > has

@@ -9,7 +9,7 @@ Source: kubelet cm/dra (Manager.prepareResources, GetResources, newClaimInfoFrom
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from kitlib.api.claims import ClaimError, claim_name, is_for_pod, is_reserved_for
@@ -31,9 +31,12 @@ class ClaimManager:
 
     def problem(self, pod: Pod) -> str:
         """Why the pod's claims cannot be prepared; "" = they can, or there is nothing to prepare."""
-        if self.find is None or not pod.spec.resource_claims:
+        extended = pod.status.extended_resource_claim_status
+        if self.find is None or not (pod.spec.resource_claims or extended):
             return ""
         try:
+            if extended is not None:
+                self._check(pod, extended.resource_claim_name, True)
             for entry in pod.spec.resource_claims:
                 name, must_own = claim_name(pod, entry)
                 if name is not None:
@@ -61,14 +64,30 @@ class ClaimManager:
         `gpu.example.com` -> `GPU_EXAMPLE_COM`.
         """
         given: dict[str, list[str]] = {}
+        for claim, request in self._extended(pod, container):
+            _add(given, claim, request)
         entries = {entry.name: entry for entry in pod.spec.resource_claims}
         for taken in container.resources.claims if self.find is not None else ():
             entry = entries.get(taken.name)
             name = claim_name(pod, entry)[0] if entry is not None else None
             claim = self.find(pod.namespace, name) if self.find is not None and name is not None else None
-            allocation = claim.status.allocation if claim is not None else None
-            for result in allocation.devices.results if allocation is not None else ():
-                if taken.request in ("", result.request.partition("/")[0]):
-                    variable = re.sub(r"[^A-Za-z0-9]", "_", result.driver).upper()
-                    given.setdefault(variable, []).append(result.device)
+            _add(given, claim, taken.request)
         return {variable: ",".join(devices) for variable, devices in sorted(given.items())}
+
+    def _extended(self, pod: Pod, container: Container) -> Iterator[tuple[ResourceClaim | None, str]]:
+        """The claim for a pod's extended resources, with each request of it that the container takes."""
+        status = pod.status.extended_resource_claim_status
+        if status is None or self.find is None:
+            return
+        for one in status.request_mappings:
+            if one.container_name == container.name:
+                yield self.find(pod.namespace, status.resource_claim_name), one.request_name
+
+
+def _add(given: dict[str, list[str]], claim: ResourceClaim | None, request: str) -> None:
+    """Note the devices that a request of a claim got; "" = all requests."""
+    allocation = claim.status.allocation if claim is not None else None
+    for result in allocation.devices.results if allocation is not None else ():
+        if request in ("", result.request.partition("/")[0]):
+            variable = re.sub(r"[^A-Za-z0-9]", "_", result.driver).upper()
+            given.setdefault(variable, []).append(result.device)

@@ -4,22 +4,20 @@ PreEnqueue waits for claims that are not there; Filter keeps a pod to the nodes 
 asks the allocator about all others; Reserve notes the devices, PreBind writes them into the claims. A claim with
 devices in the wrong place that nobody uses loses them in PostFilter.
 
-Source: plugins/dynamicresources (dynamicresources.go); KEP-4381, KEP-5007. Extended resources backed by claims
-(DRAExtendedResource) are left out.
+Source: plugins/dynamicresources (dynamicresources.go); KEP-4381, KEP-5007; extended resources: `extended.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from kitlib.api.claims import ClaimError, asked_for, claims_of, deallocated, is_reserved_for, reserved
-from kitlib.api.core import Node, Pod
-from kitlib.api.devices import MAX_SUBREQUESTS, MAX_USERS, AllocationResult, ResourceClaim
-from kitlib.api.selectors import matches_node_selector
+from kitlib.api.core import Node, Pod, PodExtendedResourceClaimStatus
+from kitlib.api.devices import MAX_SUBREQUESTS, MAX_USERS, ResourceClaim
+from kitlib.api.podresources import containers_of
 from kitlib.api.serialize import deepcopy
 from kitlib.scheduler.framework.dra_manager import Claims
 from kitlib.scheduler.framework.events import Registered
@@ -37,37 +35,22 @@ from kitlib.scheduler.framework.post_filter import NOOP, PostFilterResult
 from kitlib.scheduler.framework.status import SUCCESS, Code, Rows, Status, Verdicts
 from kitlib.scheduler.plugins.dynamicresources.allocator import Allocator
 from kitlib.scheduler.plugins.dynamicresources.claims import allocated, inventory
+from kitlib.scheduler.plugins.dynamicresources.extended import (
+    ANNOTATION,
+    IN_MEMORY,
+    new_claim,
+    standing_claim,
+    wanted_resources,
+)
 from kitlib.scheduler.plugins.dynamicresources.queueing_hints import device_events
-from kitlib.scheduler.plugins.dynamicresources.search import AllocationError, FailedOnNode
+from kitlib.scheduler.plugins.dynamicresources.state import NAME, State, allocator_on, serve_on
 
-NAME = "DynamicResources"
-NOT_ALL = "cannot allocate all claims"
-NOT_THERE = "resourceclaim not available on the node"
 NOTHING_TO_FREE, FREED, STILL_NOT = (
     "no new claims to deallocate",
     "deallocation of ResourceClaim completed",
     "still not schedulable",
 )
 _NOTHING = PreFilterResult(SKIP)
-
-
-@dataclass
-class State:
-    """What a cycle knows about the pod's claims.
-
-    Attributes:
-        book: where claims are looked up and written.
-        claims: the pod's, in its order.
-        allocator: for those without devices; None = all have some.
-        elsewhere: claims whose devices some node does not reach, or the pod may not use there.
-        found: node -> what the claims without devices would get there.
-    """
-
-    book: Claims
-    claims: list[ResourceClaim]
-    allocator: Allocator | None = None
-    elsewhere: list[ResourceClaim] = field(default_factory=list)
-    found: dict[str, list[AllocationResult]] = field(default_factory=dict)
 
 
 class DynamicResources(Plugin):
@@ -81,7 +64,9 @@ class DynamicResources(Plugin):
         return device_events(context.claims)
 
     def concerns(self, pod: Pod) -> bool:
-        return bool(pod.spec.resource_claims)
+        return bool(pod.spec.resource_claims) or any(
+            "/" in name for container in containers_of(pod) for name in container.resources.requests
+        )
 
     def pre_enqueue_in(self, pod: Pod, context: Context) -> Status:
         """The pod's claims must be there."""
@@ -94,16 +79,19 @@ class DynamicResources(Plugin):
         return SUCCESS
 
     def pre_filter(self, info: PodInfo, context: Context) -> PreFilterResult:
-        if not info.pod.spec.resource_claims or not context.release.enabled("DynamicResourceAllocation"):
-            return _NOTHING
         book = context.claims
+        extended = wanted_resources(info.pod, book.classes, context.release)
+        if not (info.pod.spec.resource_claims or extended) or not context.release.enabled("DynamicResourceAllocation"):
+            return _NOTHING
         try:
             claims = [claim for _, claim in claims_of(info.pod, book.find)]
         except ClaimError as error:
             return _rejected(str(error))
-        if not claims:
+        if not claims and not extended:
             return _NOTHING
-        state = State(book, claims)
+        state = State(book, claims, wanted=extended)
+        if extended:
+            state.extended = standing_claim(info.pod, book.claims.values()) or new_claim(info.pod)
         waiting = [claim for claim in claims if claim.status.allocation is None]
         for claim in waiting:
             if claim.metadata.uid in book.pending:
@@ -117,14 +105,16 @@ class DynamicResources(Plugin):
                     )
                 if asked.device_class_name not in book.classes:
                     return _rejected(f"request {name}: device class {asked.device_class_name} does not exist")
-        if waiting:
-            state.allocator = Allocator(waiting, inventory(book), book.classes, allocated(book), context.release)
+        if waiting or extended:
+            taken = allocated(book)
+            state.make = lambda some: Allocator(some, inventory(book), book.classes, taken, context.release)
+            state.allocator = state.make(waiting) if waiting else None
         return PreFilterResult(state)
 
     def filter(self, state: State, info: PodInfo, context: Context, rows: Rows) -> Verdicts:
         verdicts = Verdicts.passing(len(rows))
         for place, row in enumerate(rows):
-            status = _on(state, context.snapshot.nodes[row])
+            status = serve_on(state, info.pod, context.snapshot.nodes[row])
             if not status.ok:
                 verdicts.reject_row(place, status.code, status.reasons)
                 if status.code is Code.Error:
@@ -133,16 +123,17 @@ class DynamicResources(Plugin):
 
     def pre_score(self, info: PodInfo, context: Context, rows: Rows) -> Any:
         state = _state(info)
-        scored = state is not None and state.allocator is not None
+        scored = state is not None and (state.allocator is not None or bool(state.chosen))
         return state if scored and context.release.enabled("KitPrioritizedListScores") else SKIP
 
     def score(self, state: State, info: PodInfo, context: Context, rows: Rows) -> Scores:
         """Nodes with more of the alternatives that claims name first. Source: computeScore."""
-        assert state.allocator is not None
-        wanted = [claim.spec.devices.requests for claim in state.allocator.claims]
         points = np.zeros(len(rows), np.int64)
         for place, row in enumerate(rows):
-            for requests, result in zip(wanted, state.found.get(context.snapshot.names[row], ()), strict=False):
+            name = context.snapshot.names[row]
+            allocator = allocator_on(state, name)
+            wanted = [claim.spec.devices.requests for claim in allocator.claims] if allocator is not None else []
+            for requests, result in zip(wanted, state.found.get(name, ()), strict=False):
                 served = {one.request for one in result.devices.results}
                 for request in requests:
                     for i, sub in enumerate(request.first_available):
@@ -160,23 +151,29 @@ class DynamicResources(Plugin):
         state = cycle.filters.states.get(self.name)
         if not isinstance(state, State):
             return PostFilterResult(Code.Unschedulable, NOTHING_TO_FREE, nominating_mode=NOOP)
+        if state.extended is not None and state.extended.name != IN_MEMORY:  # left over from an earlier cycle
+            return PostFilterResult(Code.Unschedulable, FREED, nominating_mode=NOOP, effect=state.extended)
         for claim in state.elsewhere:
             if all(user.uid == info.pod.metadata.uid for user in claim.status.reserved_for):
                 return PostFilterResult(Code.Unschedulable, FREED, nominating_mode=NOOP, effect=claim)
         return PostFilterResult(Code.Unschedulable, STILL_NOT, nominating_mode=NOOP)
 
     def commit_post_filter(self, effect: ResourceClaim, info: PodInfo, context: Context) -> None:
-        context.claims.save(deallocated(effect))
+        if effect.metadata.annotations.get(ANNOTATION) == "true":
+            context.claims.discard(effect)
+        else:
+            context.claims.save(deallocated(effect))
 
     def reserve(self, info: PodInfo, node: Node) -> Status:
         """Note the devices, so that nobody else gets them."""
         state = _state(info)
-        if state is None or state.allocator is None:
+        allocator = allocator_on(state, node.name) if state is not None else None
+        if state is None or allocator is None:
             return SUCCESS
         found = state.found.get(node.name)
         if found is None:
             return Status(Code.Error, ("claim allocation not found for node",), self.name)
-        for claim, allocation in zip(state.allocator.claims, found, strict=True):
+        for claim, allocation in zip(allocator.claims, found, strict=True):
             made = deepcopy(claim)
             made.status.allocation = allocation
             state.book.pending[claim.metadata.uid] = made
@@ -187,6 +184,11 @@ class DynamicResources(Plugin):
         state = _state(info)
         if state is None:
             return
+        if state.extended is not None:
+            state.book.pending.pop(state.extended.metadata.uid, None)
+            made_for = standing_claim(info.pod, state.book.claims.values())
+            if made_for is not None:
+                state.book.discard(made_for)
         for claim in state.claims:
             state.book.pending.pop(claim.metadata.uid, None)
             standing = state.book.find(claim.namespace, claim.name)
@@ -201,11 +203,19 @@ class DynamicResources(Plugin):
         state = _state(info)
         if state is None:
             return SUCCESS
-        for claim in state.claims:
+        claims = list(state.claims)
+        if node.name in state.chosen and state.extended is not None:
+            variant, pending = state.chosen[node.name], state.book.pending.pop(state.extended.metadata.uid, None)
+            status = PodExtendedResourceClaimStatus(request_mappings=variant.mappings)
+            created = state.book.make(variant.claim, status)
+            if pending is not None:
+                state.book.pending[created.metadata.uid] = pending
+            claims.append(created)
+        for claim in claims:
             problem = self._bind(state.book, claim, info.pod)
             if problem:
                 return Status(Code.Error, (problem,), self.name)
-        for claim in state.claims:
+        for claim in claims:
             problem = unmet_conditions(state.book.find(claim.namespace, claim.name))
             if problem:
                 return Status(Code.Unschedulable, (problem,), self.name)
@@ -261,33 +271,6 @@ def unmet_conditions(claim: ResourceClaim | None) -> str:
 def _state(info: PodInfo) -> State | None:
     found = info.states.get(NAME) if info.states is not None else None
     return found if isinstance(found, State) else None
-
-
-def _on(state: State, node: Node) -> Status:
-    """Whether the pod's claims can be used on a node; what they would get there is kept. Source: Filter."""
-    elsewhere = [claim for claim in state.claims if not _reached(claim, node)]
-    found: list[AllocationResult] | None = None
-    if state.allocator is not None:
-        try:
-            found = state.allocator.allocate(node)
-        except FailedOnNode as error:
-            return Status(Code.UnschedulableAndUnresolvable, (str(error),), NAME)
-        except AllocationError as error:
-            return Status(Code.Error, (str(error),), NAME)
-        if found is None:
-            return Status(Code.UnschedulableAndUnresolvable, (NOT_ALL,), NAME)
-    if elsewhere:
-        state.elsewhere += [claim for claim in elsewhere if claim not in state.elsewhere]
-        return Status(Code.UnschedulableAndUnresolvable, (NOT_THERE,), NAME)
-    if found is not None:
-        state.found[node.name] = found
-    return SUCCESS
-
-
-def _reached(claim: ResourceClaim, node: Node) -> bool:
-    """Whether a node reaches the claim's devices, where it has some."""
-    selector = claim.status.allocation.node_selector if claim.status.allocation is not None else None
-    return selector is None or matches_node_selector(selector, node)
 
 
 def _rejected(reason: str) -> PreFilterResult:

@@ -1,0 +1,170 @@
+"""Extended resources that devices stand behind: a class names the resource, and the scheduler makes a claim for it.
+
+A pod asks for `example.com/gpu: 1` as ever. Where a node's device plugin offers the resource, NodeResourcesFit looks
+after it. Where the node offers none and a DeviceClass names it, the pod gets a claim of its own with a request for
+each container: made by the scheduler, owned by the pod, named in `status.extendedResourceClaimStatus`.
+
+Source: plugins/dynamicresources (extendeddynamicresources.go), extended/cache.go; component-helpers
+IsDRAExtendedResourceName; KEP-5004.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from kitlib.api.core import Container, ContainerExtendedResourceRequest, Pod
+from kitlib.api.devices import EXACT_COUNT, DeviceClass, DeviceRequest, ExactDeviceRequest, ResourceClaim
+from kitlib.api.meta import ObjectMeta, OwnerReference
+from kitlib.api.podresources import pod_requests
+from kitlib.api.release import Release
+from kitlib.api.validation.resources import is_extended
+
+GATE = "DRAExtendedResource"
+ANNOTATION = "resource.kubernetes.io/extended-resource-claim"
+"""On a claim that the scheduler made. Source: resourceapi.ExtendedResourceClaimAnnotation."""
+IMPLICIT = "deviceclass.resource.kubernetes.io/"
+"""Prefix of the resource that each class stands behind without saying so. Source: ResourceDeviceClassPrefix."""
+IN_MEMORY = "<extended-resources>"
+"""Name of a claim that is not in the API yet. Source: specialClaimInMemName."""
+
+Mappings = list[ContainerExtendedResourceRequest]
+
+
+def device_class_of(resource: str, classes: Mapping[str, DeviceClass]) -> DeviceClass | None:
+    """The class behind a resource; of several the youngest, then the first by name. Source: GetDeviceClass."""
+    if resource.startswith(IMPLICIT):
+        return classes.get(resource.removeprefix(IMPLICIT))
+    found = sorted((one for one in classes.values() if one.spec.extended_resource_name == resource), key=_name)
+    dated = [one for one in found if one.metadata.creation_timestamp is not None]
+    return max(dated, key=_created) if dated else next(iter(found), None)
+
+
+def _name(one: DeviceClass) -> str:
+    return str(one.name)
+
+
+def _created(one: DeviceClass) -> float:
+    moment = one.metadata.creation_timestamp
+    return moment.timestamp() if moment is not None else 0.0
+
+
+def backed_resources(amounts: Iterable[str], classes: Mapping[str, DeviceClass], release: Release) -> list[str]:
+    """Which of these resources a class stands behind, sorted."""
+    if not classes or not release.enabled(GATE):
+        return []
+    names = [name for name in amounts if "/" in name and (name.startswith(IMPLICIT) or is_extended(name))]
+    return sorted(name for name in names if device_class_of(name, classes) is not None)
+
+
+def wanted_resources(pod: Pod, classes: Mapping[str, DeviceClass], release: Release) -> list[str]:
+    """The resources of a pod that may come from claims."""
+    if not classes or not release.enabled(GATE):
+        return []
+    asked = pod_requests(pod, release=release)
+    return backed_resources((name for name, amount in asked.items() if not amount.is_zero()), classes, release)
+
+
+def standing_claim(pod: Pod, claims: Iterable[ResourceClaim]) -> ResourceClaim | None:
+    """The claim that an earlier cycle made for the pod. Source: findExtendedResourceClaim."""
+    for claim in claims:
+        if claim.metadata.annotations.get(ANNOTATION) == "true":
+            for ref in claim.metadata.owner_references:
+                if ref.controller and ref.name == pod.name and ref.uid == pod.metadata.uid:
+                    return claim
+    return None
+
+
+def new_claim(pod: Pod) -> ResourceClaim:
+    """The claim for all of a pod's extended resources, without requests yet. Source: preFilterExtendedResources."""
+    owner = OwnerReference(api_version="v1", kind="Pod", name=pod.name, uid=pod.metadata.uid, controller=True)
+    meta = ObjectMeta(
+        name=IN_MEMORY,
+        generate_name=f"{pod.name}-extended-resources-",
+        namespace=pod.namespace or "default",
+        uid=f"extended-resources-of-{pod.metadata.uid}",
+        annotations={ANNOTATION: "true"},
+        owner_references=[owner],
+    )
+    return ResourceClaim(metadata=meta)
+
+
+def requests_of(
+    pod: Pod, resources: Collection[str], classes: Mapping[str, DeviceClass]
+) -> tuple[list[DeviceRequest], Mappings]:
+    """The claim's requests, and which of them each container takes.
+
+    Init containers that end use the devices of those that come after them; what they need beyond is asked for once.
+
+    Source: createRequestsAndMappings.
+    """
+    containers = [*pod.spec.init_containers, *pod.spec.containers]
+    inits = len(pod.spec.init_containers)
+    passing = [i for i, one in enumerate(containers) if i < inits and one.restart_policy != "Always"]
+    requests: list[DeviceRequest] = []
+    mappings: Mappings = []
+    for resource in sorted(resources):
+        behind = device_class_of(resource, classes)
+        if behind is None:
+            continue
+        lasting: list[DeviceRequest | None] = [None] * len(containers)
+        for i, container in enumerate(containers):
+            if i not in passing:
+                lasting[i], taken = _request(i, container, resource, behind.name, ())
+                mappings += taken
+        most, names, reused = _of_passing(containers, passing, resource, behind.name, lasting)
+        for one in reused:
+            if most is not None and one.request_name in names:
+                one.request_name = most.name
+        mappings += reused
+        requests += [one for one in (most, *lasting) if one is not None]
+    return sorted(requests, key=lambda one: one.name), mappings
+
+
+def _of_passing(
+    containers: Sequence[Container],
+    passing: Sequence[int],
+    resource: str,
+    behind: str,
+    lasting: Sequence[DeviceRequest | None],
+) -> tuple[DeviceRequest | None, set[str], Mappings]:
+    """The largest request of init containers that end, the names of all of theirs, and what each takes."""
+    most: DeviceRequest | None = None
+    names: set[str] = set()
+    mappings: Mappings = []
+    for i in passing:
+        later = [one for one in lasting[i:] if one is not None]
+        request, taken = _request(i, containers[i], resource, behind, later)
+        mappings += taken
+        if request is not None:
+            names.add(request.name)
+            if most is None or _count(most) < _count(request):
+                most = request
+    return most, names, mappings
+
+
+def _request(
+    index: int, container: Container, resource: str, behind: str, reusable: Sequence[DeviceRequest]
+) -> tuple[DeviceRequest | None, Mappings]:
+    """Source: createResourceRequestAndMappings."""
+    amount = container.resources.requests.get(resource)
+    wanted = amount.value() if amount is not None else 0
+    if not wanted:
+        return None, []
+    taken: Mappings = []
+    there = 0
+    for one in reusable:
+        there += _count(one)
+        taken.append(_mapping(container, resource, one.name))
+        if there >= wanted:
+            return None, taken
+    name = f"container-{index}-request-{sorted(container.resources.requests).index(resource)}"
+    asked = ExactDeviceRequest(device_class_name=behind, allocation_mode=EXACT_COUNT, count=wanted - there)
+    return DeviceRequest(name=name, exactly=asked), [*taken, _mapping(container, resource, name)]
+
+
+def _count(request: DeviceRequest) -> int:
+    return request.exactly.count if request.exactly is not None else 0
+
+
+def _mapping(container: Container, resource: str, request: str) -> ContainerExtendedResourceRequest:
+    return ContainerExtendedResourceRequest(container_name=container.name, resource_name=resource, request_name=request)

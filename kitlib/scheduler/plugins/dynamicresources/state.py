@@ -1,0 +1,116 @@
+"""What a cycle knows about a pod's claims, and whether a node can serve them.
+
+Source: plugins/dynamicresources (stateData, Filter); filterExtendedResources.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from kitlib.api.core import Node, Pod
+from kitlib.api.devices import AllocationResult, ResourceClaim
+from kitlib.api.selectors import matches_node_selector
+from kitlib.api.serialize import deepcopy
+from kitlib.scheduler.framework.dra_manager import Claims
+from kitlib.scheduler.framework.status import SUCCESS, Code, Status
+from kitlib.scheduler.plugins.dynamicresources.allocator import Allocator
+from kitlib.scheduler.plugins.dynamicresources.extended import Mappings, requests_of
+from kitlib.scheduler.plugins.dynamicresources.search import AllocationError, FailedOnNode
+
+NAME = "DynamicResources"
+NOT_ALL = "cannot allocate all claims"
+NOT_THERE = "resourceclaim not available on the node"
+
+
+class Variant(NamedTuple):
+    """A pod's claim for the extended resources that a node does not offer itself."""
+
+    claim: ResourceClaim
+    mappings: Mappings
+    allocator: Allocator
+
+
+@dataclass
+class State:
+    """What a cycle knows about the pod's claims.
+
+    Attributes:
+        book: where claims are looked up and written.
+        claims: the pod's, in its order.
+        allocator: for those without devices; None = all have some.
+        extended: the pod's claim for extended resources; None = it needs none.
+        wanted: its extended resources that classes stand behind.
+        variants: which of them a node leaves to claims -> the claim for them, what containers take of it, and the
+            allocator for all claims.
+        chosen: node -> the variant that holds there.
+        elsewhere: claims whose devices some node does not reach, or the pod may not use there.
+        found: node -> what the claims without devices would get there.
+    """
+
+    book: Claims
+    claims: list[ResourceClaim]
+    allocator: Allocator | None = None
+    elsewhere: list[ResourceClaim] = field(default_factory=list)
+    found: dict[str, list[AllocationResult]] = field(default_factory=dict)
+    extended: ResourceClaim | None = None
+    wanted: list[str] = field(default_factory=list)
+    variants: dict[tuple[str, ...], Variant] = field(default_factory=dict)
+    chosen: dict[str, Variant] = field(default_factory=dict)
+    make: Callable[[list[ResourceClaim]], Allocator] | None = None
+
+
+def allocator_on(state: State, node: str) -> Allocator | None:
+    """Who serves the pod's claims on a node; None = all of them have devices."""
+    return state.chosen[node].allocator if node in state.chosen else state.allocator
+
+
+def _choose(state: State, pod: Pod, node: Node) -> Status:
+    """Which extended resources the node leaves to claims. Source: filterExtendedResources."""
+    assert state.extended is not None and state.make is not None
+    if state.extended.spec.devices.requests:
+        return Status(Code.Unschedulable, ("cannot schedule extended resource claim",), NAME)
+    offered = node.status.allocatable
+    lacking = tuple(name for name in state.wanted if name not in offered or offered[name].is_zero())
+    if not lacking:
+        return SUCCESS
+    if lacking not in state.variants:
+        claim = deepcopy(state.extended)
+        claim.spec.devices.requests, mappings = requests_of(pod, lacking, state.book.classes)
+        waiting = list(state.allocator.claims) if state.allocator is not None else []
+        state.variants[lacking] = Variant(claim, mappings, state.make([*waiting, claim]))
+    state.chosen[node.name] = state.variants[lacking]
+    return SUCCESS
+
+
+def serve_on(state: State, pod: Pod, node: Node) -> Status:
+    """Whether the pod's claims can be used on a node; what they would get there is kept. Source: Filter."""
+    if state.extended is not None:
+        status = _choose(state, pod, node)
+        if not status.ok:
+            return status
+    elsewhere = [claim for claim in state.claims if not _reached(claim, node)]
+    found: list[AllocationResult] | None = None
+    allocator = allocator_on(state, node.name)
+    if allocator is not None:
+        try:
+            found = allocator.allocate(node)
+        except FailedOnNode as error:
+            return Status(Code.UnschedulableAndUnresolvable, (str(error),), NAME)
+        except AllocationError as error:
+            return Status(Code.Error, (str(error),), NAME)
+        if found is None:
+            return Status(Code.UnschedulableAndUnresolvable, (NOT_ALL,), NAME)
+    if elsewhere:
+        state.elsewhere += [claim for claim in elsewhere if claim not in state.elsewhere]
+        return Status(Code.UnschedulableAndUnresolvable, (NOT_THERE,), NAME)
+    if found is not None:
+        state.found[node.name] = found
+    return SUCCESS
+
+
+def _reached(claim: ResourceClaim, node: Node) -> bool:
+    """Whether a node reaches the claim's devices, where it has some."""
+    selector = claim.status.allocation.node_selector if claim.status.allocation is not None else None
+    return selector is None or matches_node_selector(selector, node)
