@@ -97,7 +97,8 @@ GATES: dict[str, tuple[tuple[int, bool], ...]] = {
     "KitResizeCountsActuated": ((32, _ON),),
     # both count
     "KitResizeCountsAllocated": ((35, _ON),),
-    # a namespace selector of the incoming pod's affinity is asked about empty labels too
+    # a namespace selector of the incoming pod's affinity is asked about empty labels too: the terms became values of an
+    # interface in 1.34 (kubernetes/kubernetes #132457)
     "KitNamespaceSelectorAskedTwice": ((34, _ON),),
     # a gate that is on needs those on that it builds on; before, it was without effect
     "KitGatesDepend": ((35, _ON),),

@@ -1,18 +1,24 @@
 """What the scheduler knows of claims and devices: claims with allocations that are under way, classes, slices.
 
-Source: kube-scheduler framework SharedDRAManager; plugins/dynamicresources dra_manager.go (claimTracker).
+Source: kube-scheduler framework SharedDRAManager; plugins/dynamicresources dra_manager.go (claimTracker), extended/cache.go (DeviceClassResolver).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from kitlib.api.core import PodExtendedResourceClaimStatus
 from kitlib.api.devices import DeviceClass, ResourceClaim, ResourceSlice
+from kitlib.api.release import Release
 from kitlib.api.serialize import deepcopy
+from kitlib.api.validation.resources import is_extended
 
+EXTENDED_RESOURCE = "DRAExtendedResource"
+"""The feature gate."""
+IMPLICIT = "deviceclass.resource.kubernetes.io/"
+"""Prefix of the resource that each class stands behind without saying so. Source: ResourceDeviceClassPrefix."""
 T = TypeVar("T")
 Known = ResourceClaim | DeviceClass | ResourceSlice
 
@@ -109,3 +115,29 @@ class Claims:
             self._derived[name] = make(self.slices.values())
         found: T = self._derived[name]
         return found
+
+
+def device_class_of(resource: str, classes: Mapping[str, DeviceClass]) -> DeviceClass | None:
+    """The class behind a resource; of several the youngest, then the first by name. Source: GetDeviceClass."""
+    if resource.startswith(IMPLICIT):
+        return classes.get(resource.removeprefix(IMPLICIT))
+    found = sorted((one for one in classes.values() if one.spec.extended_resource_name == resource), key=_name)
+    dated = [one for one in found if one.metadata.creation_timestamp is not None]
+    return max(dated, key=_created) if dated else next(iter(found), None)
+
+
+def _name(one: DeviceClass) -> str:
+    return str(one.name)
+
+
+def _created(one: DeviceClass) -> float:
+    moment = one.metadata.creation_timestamp
+    return moment.timestamp() if moment is not None else 0.0
+
+
+def backed_resources(amounts: Iterable[str], classes: Mapping[str, DeviceClass], release: Release) -> list[str]:
+    """Which of these resources a class stands behind, sorted."""
+    if not classes or not release.enabled(EXTENDED_RESOURCE):
+        return []
+    names = [name for name in amounts if "/" in name and (name.startswith(IMPLICIT) or is_extended(name))]
+    return sorted(name for name in names if device_class_of(name, classes) is not None)

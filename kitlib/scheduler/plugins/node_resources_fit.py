@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from kitlib.api.core import Node, Pod
 from kitlib.api.podresources import pod_requests
+from kitlib.scheduler.framework.dra_manager import backed_resources
 from kitlib.scheduler.framework.events import NODE, POD, Action, ClusterEvent, Registered, uid_of
 from kitlib.scheduler.framework.plugin import MAX_NODE_SCORE, Context, Plugin, PreFilterResult, Scores
 from kitlib.scheduler.framework.pod_info import Amounts, PodInfo, amounts
 from kitlib.scheduler.framework.snapshot import Column
 from kitlib.scheduler.framework.status import Code, Rows, Verdicts
-from kitlib.scheduler.plugins.dynamicresources.extended import backed_resources
 
 TOO_MANY_PODS = "Too many pods"
 SIDECARS_DISABLED = "Pod has a restartable init container and the SidecarContainers feature is disabled"

@@ -17,48 +17,19 @@ from kitlib.api.devices import EXACT_COUNT, DeviceClass, DeviceRequest, ExactDev
 from kitlib.api.meta import ObjectMeta, OwnerReference
 from kitlib.api.podresources import pod_requests
 from kitlib.api.release import Release
-from kitlib.api.validation.resources import is_extended
+from kitlib.scheduler.framework.dra_manager import backed_resources, device_class_of
 
-GATE = "DRAExtendedResource"
 ANNOTATION = "resource.kubernetes.io/extended-resource-claim"
 """On a claim that the scheduler made. Source: resourceapi.ExtendedResourceClaimAnnotation."""
-IMPLICIT = "deviceclass.resource.kubernetes.io/"
-"""Prefix of the resource that each class stands behind without saying so. Source: ResourceDeviceClassPrefix."""
 IN_MEMORY = "<extended-resources>"
 """Name of a claim that is not in the API yet. Source: specialClaimInMemName."""
 
 Mappings = list[ContainerExtendedResourceRequest]
 
 
-def device_class_of(resource: str, classes: Mapping[str, DeviceClass]) -> DeviceClass | None:
-    """The class behind a resource; of several the youngest, then the first by name. Source: GetDeviceClass."""
-    if resource.startswith(IMPLICIT):
-        return classes.get(resource.removeprefix(IMPLICIT))
-    found = sorted((one for one in classes.values() if one.spec.extended_resource_name == resource), key=_name)
-    dated = [one for one in found if one.metadata.creation_timestamp is not None]
-    return max(dated, key=_created) if dated else next(iter(found), None)
-
-
-def _name(one: DeviceClass) -> str:
-    return str(one.name)
-
-
-def _created(one: DeviceClass) -> float:
-    moment = one.metadata.creation_timestamp
-    return moment.timestamp() if moment is not None else 0.0
-
-
-def backed_resources(amounts: Iterable[str], classes: Mapping[str, DeviceClass], release: Release) -> list[str]:
-    """Which of these resources a class stands behind, sorted."""
-    if not classes or not release.enabled(GATE):
-        return []
-    names = [name for name in amounts if "/" in name and (name.startswith(IMPLICIT) or is_extended(name))]
-    return sorted(name for name in names if device_class_of(name, classes) is not None)
-
-
 def wanted_resources(pod: Pod, classes: Mapping[str, DeviceClass], release: Release) -> list[str]:
     """The resources of a pod that may come from claims."""
-    if not classes or not release.enabled(GATE):
+    if not classes:
         return []
     asked = pod_requests(pod, release=release)
     return backed_resources((name for name, amount in asked.items() if not amount.is_zero()), classes, release)

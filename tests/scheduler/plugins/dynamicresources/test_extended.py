@@ -13,11 +13,8 @@ from kitlib.api.release import Release
 from kitlib.api.serialize import from_dict
 from kitlib.cluster import Cluster
 from kitlib.cluster.control_plane.simulated import SimulatedCluster
-from kitlib.scheduler.plugins.dynamicresources.extended import (
-    backed_resources,
-    device_class_of,
-    requests_of,
-)
+from kitlib.scheduler.framework.dra_manager import backed_resources, device_class_of
+from kitlib.scheduler.plugins.dynamicresources.extended import requests_of
 
 GPU = "example.com/gpu"
 
