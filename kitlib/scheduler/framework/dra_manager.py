@@ -1,6 +1,7 @@
 """What the scheduler knows of claims and devices: claims with allocations that are under way, classes, slices.
 
-Source: kube-scheduler framework SharedDRAManager; plugins/dynamicresources dra_manager.go (claimTracker), extended/cache.go (DeviceClassResolver).
+Source: kube-scheduler framework SharedDRAManager; plugins/dynamicresources dra_manager.go (claimTracker),
+extended/cache.go (DeviceClassResolver).
 """
 
 from __future__ import annotations
