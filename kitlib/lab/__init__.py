@@ -11,6 +11,7 @@ from kitlib.lab.manifests import container, deployment, pod, priority_class, quo
 from kitlib.lab.prediction import Prediction, Verdict
 from kitlib.lab.progress import Progress
 from kitlib.lab.readings import (
+    arrival,
     cpu_stat,
     cpu_used,
     failed,
@@ -33,6 +34,7 @@ __all__ = [
     "Progress",
     "Verdict",
     "Wrong",
+    "arrival",
     "container",
     "cpu_stat",
     "cpu_used",

@@ -15,8 +15,8 @@ from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.config.machine import MachineInfo
 from kitlib.kubelet.qos.policy import get_container_oom_score_adjust
 from kitlib.kubelet.qos.qos_class import compute_pod_qos
+from kitlib.lab.drill import Drill, Topic
 from kitlib.lab.manifests import container, pod
-from kitlib.lab.repetition import Drill, Topic
 from kitlib.scheduler.queue.backoff import Backoff
 from kitlib.study.scenario import Scenario
 

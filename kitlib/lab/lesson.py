@@ -18,10 +18,9 @@ from typing import Any
 from kitlib.api.errors import KitError
 from kitlib.lab.exercise import Judgement, Question, judged
 from kitlib.lab.lessons import content
-from kitlib.lab.prediction import Prediction
+from kitlib.lab.prediction import Prediction, Reveal
 from kitlib.lab.progress import Progress
 from kitlib.lab.repetition import WarmUp
-from kitlib.lab.reveal import Reveal
 from kitlib.lab.summary import Summary
 from kitlib.views.notebook import register
 

@@ -74,3 +74,25 @@ def failed(cluster: Any) -> list[str]:
 def placed(cluster: Any) -> dict[str, str]:
     """Pod -> node, or "pending"."""
     return {p.name: p.spec.node_name or "pending" for p in cluster.pods()}
+
+
+def arrival(cluster: Any, manifest: Any, at_most: int = 60) -> list[dict[str, Any]]:
+    """Apply a pod and look about once a second until its process runs: nominated node, node, pods with processes."""
+    from kitlib.cluster.nodes.metrics import process_rows
+
+    (made,), began, rows = cluster.apply(manifest), cluster.now(), []
+    while len(rows) < at_most:
+        pod = cluster.pod(made.name)
+        running = {row["pod"] for node in cluster.nodes for row in process_rows(cluster.node(node.name))}
+        rows.append(
+            {
+                "second": round((cluster.now() - began).total_seconds(), 1),
+                "nominated": pod.status.nominated_node_name,
+                "node": pod.spec.node_name,
+                "processes of": ", ".join(sorted(running)),
+            }
+        )
+        if made.name in running:
+            break
+        cluster.advance(1)
+    return rows

@@ -7,43 +7,15 @@ answered wrongly comes first, then what has not been asked for the longest time.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from kitlib.lab.prediction import Answer, Prediction
+from kitlib.lab.drill import Topic
+from kitlib.lab.drills import TOPICS
+from kitlib.lab.prediction import Prediction, Reveal, question_box
 from kitlib.lab.progress import Progress
-from kitlib.lab.reveal import Reveal, question_box
 
 LAB = "repetition"
 """Under this name answers are kept."""
-
-
-@dataclass(frozen=True)
-class Drill:
-    """A question with its numbers filled in and its answer."""
-
-    text: str
-    answer: Answer
-    why: str
-    choices: Sequence[str] = ()
-    unit: str = ""
-    tolerance: float = 0.0
-
-
-@dataclass(frozen=True)
-class Topic:
-    """What drills are made from.
-
-    Attributes:
-        key: of the topic.
-        notebook: the number of the notebook that taught it.
-        make: draws a drill.
-    """
-
-    key: str
-    notebook: int
-    make: Callable[[random.Random], Drill]
 
 
 def topics_before(notebook: int, progress: Progress, count: int = 3) -> list[Topic]:
@@ -54,8 +26,6 @@ def topics_before(notebook: int, progress: Progress, count: int = 3) -> list[Top
         progress: what was answered so far.
         count: how many at most.
     """
-    from kitlib.lab.drills import TOPICS
-
     last: dict[str, tuple[int, float]] = {}
     for place, entry in enumerate(progress.entries(LAB)):
         last[entry.task.partition("#")[0]] = (place, entry.points)

@@ -38,7 +38,7 @@ SECTIONS = (
     "Exercises",
     "Further reading",
 )
-READY = ("01", "03", "04", "05")
+READY = ("01", "02", "03", "04", "05", "12", "13", "14")
 """Numbers of the notebooks whose questions and exercises stand in kitlib.lab.lessons."""
 RIGHT: dict[str, dict[str, Any]] = {
     "01-a-pod-becomes-cgroup-files": {
@@ -56,7 +56,8 @@ RIGHT: dict[str, dict[str, Any]] = {
         "sidecar": "Burstable",
         "disk": "BestEffort",
         "init": "Burstable",
-        "why": "Guaranteed pods have limits of their own, so a class needs none",
+        "upside-down": "it is never created",
+        "place": "directly below kubepods",
     },
     "04-memory-limits-oom-restarts": {
         "who": "the kernel",
@@ -109,23 +110,41 @@ RIGHT: dict[str, dict[str, Any]] = {
         "phase": "it stays, Failed, with reason Evicted",
         "priority": "idle",
     },
-    "12-the-schedulers-pipeline": {"left": 2, "winner": "lopsided", "limits": "only may-use-8", "busy": "nothing"},
+    "12-the-schedulers-pipeline": {
+        "left": 2,
+        "winner": "lopsided",
+        "weight": "half",
+        "cycle-state": 1,
+        "percentage": 420,
+        "prefilter": "1",
+        "extender": 2,
+        "limits": "only may-use-8",
+        "overhead": "no: overhead is added to its request",
+        "busy": "nothing",
+    },
     "13-topology-spread": {
         "old": "nowhere: it stays pending",
         "new": "worker4",
         "side": "it stays pending",
+        "taints": "it waits: the empty zone counts",
         "third": "zone1 or zone2",
         "min": "zone3, after the autoscaler has added it",
         "rounded": "yes, by rounding",
+        "defaults": "those of zone b",
+        "cordoned": 4,
     },
     "14-priority-and-preemption": {
         "node": "n3",
         "victim": "batch-3",
         "cycles": 2,
+        "better": "n1",
+        "double": "no: vip is counted twice",
         "promise": "it is cleared",
         "never": 0,
         "queue": "it stands first in the queue",
         "help": 0,
+        "budget": "web-3",
+        "budget-all": 1,
         "starts": "as soon as the victim has ended",
         "deaf": "when the grace period is over",
     },

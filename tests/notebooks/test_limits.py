@@ -25,7 +25,7 @@ EVERY = pytest.mark.parametrize(
 )
 SHOWN = re.compile(rf"^(?:{'|'.join(WIDGETS)})\(", re.M)
 FORBIDDEN = {
-    r'"apiVersion"|"metadata":|"spec":': "a manifest built by hand: use pod(), deployment() and the like",
+    r'"apiVersion"|"containers":|"initContainers":': "a manifest built by hand: use pod(), deployment() and the like",
     r'if "(?:cpu|memory)\.[a-z_]+" in': "a file's name by version: use file_names()",
     r"lesson\.(?:ask|reveal)\([^)]*(?:choices|why)=": "an answer or reason in the file: kitlib.lab.lessons",
     r"pd\.DataFrame": "a data frame: use table()",

@@ -1,0 +1,146 @@
+"""Questions and exercises of notebook 02, QoS classes and the tree."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kitlib.api.defaults import set_defaults
+from kitlib.api.podresources import pod_requests
+from kitlib.api.serialize import from_dict
+from kitlib.kubelet.qos.qos_class import compute_pod_qos
+from kitlib.lab.exercise import Exercise, Question, choice, first_problem
+from kitlib.lab.readings import file_names
+
+CLASSES = ("Guaranteed", "Burstable", "BestEffort")
+
+QUESTIONS = [
+    Question(
+        "limits-only",
+        "limits-only: limits for CPU and memory, no requests",
+        choices=CLASSES,
+        why="Where only a limit is given, the API server copies it into the request.",
+    ),
+    Question(
+        "cpu-only",
+        "cpu-only: CPU requested and limited alike, nothing about memory",
+        choices=CLASSES,
+        why="Guaranteed needs CPU and memory limits, both, in every container.",
+    ),
+    Question(
+        "sidecar",
+        "sidecar: main has everything equal, logger has nothing",
+        choices=CLASSES,
+        why="Every container must have its limits: one that has none is enough to lose Guaranteed.",
+    ),
+    Question(
+        "disk",
+        "disk: only ephemeral storage, requested and limited",
+        choices=CLASSES,
+        why="Only CPU and memory count for the class, and this pod has neither.",
+    ),
+    Question(
+        "init",
+        "init: main has everything equal, the init container requests a little CPU",
+        choices=CLASSES,
+        why="Init containers take part, though they are gone when the pod runs.",
+    ),
+    Question(
+        "upside-down",
+        "A pod requests 1 CPU and has a limit of 500m. What becomes of it?",
+        choices=["it is Burstable", "the limit is raised to the request", "it is never created"],
+        answer_of=lambda names: "it is Burstable" if "upside-down" in names else "it is never created",
+        why="Validation refuses a request above its limit, so such a pod is in no class.",
+    ),
+    Question(
+        "place",
+        "Where does the pod cgroup of equal, which is Guaranteed, stand?",
+        choices=["directly below kubepods", "below kubepods/guaranteed", "below kubepods/burstable"],
+        answer_of=lambda parent: (
+            "directly below kubepods" if parent in ("/kubepods", "/kubepods.slice") else f"below {parent.strip('/')}"
+        ),
+        why="A QoS-level cgroup holds shares for pods that may want more than they request. Guaranteed pods may not: "
+        "their own limits are enough.",
+    ),
+]
+
+
+def _cheapest(answer: Any, _: Any) -> str:
+    made = set_defaults(from_dict(answer))
+    by_name = {c.name: c for c in made.spec.containers}
+    if set(by_name) != {"main", "logger"}:
+        return "The pod has the containers main and logger, and no other."
+    main, asked = by_name["main"].resources.requests, pod_requests(made)
+    return first_problem(
+        (str(main.get("cpu")) != "500m" or str(main.get("memory")) != "128Mi", "main keeps its requests and limits."),
+        (
+            compute_pod_qos(made) != "Guaranteed",
+            "logger needs a limit for CPU and one for memory, and no other request.",
+        ),
+        (asked["cpu"].milli_value() > 510, "It works with much less CPU: try 1m."),
+        (asked["memory"].value() > 145 * 2**20, "It works with much less memory: a logger of some MiB is enough."),
+    )
+
+
+def _refusal(answer: Any, cluster: Any) -> str:
+    made = cluster.pod("equal")
+    return first_problem(
+        (str(made.spec.containers[0].resources.limits["cpu"]) != "500m", "The resize must not have worked."),
+        ("qos" not in str(answer).lower(), "Catch the KitError of cluster.resize and answer str(error)."),
+    )
+
+
+def _more(answer: Any, cluster: Any) -> str:
+    names = {p.name for p in cluster.pods()}
+    file = file_names(cluster.node()).cpu_weight
+    return first_problem(
+        (not {f"more-{i}" for i in range(5)} <= names, "The pods more-0 to more-4 are not all there."),
+        (cluster.pod("more-0").status.qos_class != "Burstable", "They need a request, and no limits."),
+        (int(answer) != int(cluster.node().read("/kubepods/burstable", file)), f"Read {file} of /kubepods/burstable."),
+    )
+
+
+EXERCISES = [
+    Exercise(
+        "cheapest",
+        "pod('sidecar', containers=[main, container('logger', cpu_limit=…, memory_limit=…)])",
+        _cheapest,
+        'answer = pod("sidecar", containers=[main, container("logger", cpu_limit="1m", memory_limit="4Mi")])',
+        "It costs 1m and 4Mi of requests on the node. And the logger dies where it needs more than 4Mi.",
+    ),
+    Exercise(
+        "refusal",
+        "cluster.resize('equal', {'main': {'limits': {'cpu': '1'}}}) raises a KitError.",
+        _refusal,
+        """
+try:
+    cluster.resize("equal", {"main": {"limits": {"cpu": "1"}}})
+except KitError as refused:
+    answer = str(refused)
+""",
+        "A resize may not change the class.",
+    ),
+    Exercise(
+        "zero",
+        "Does a request of zero count as a request?",
+        choice(
+            "BestEffort",
+            {"Burstable": "Only quantities above zero are looked at."},
+            otherwise="Nothing else is requested or limited.",
+        ),
+        'answer = "BestEffort"',
+        'ComputePodQOS skips quantities that are not above zero: "0" is nothing.',
+    ),
+    Exercise(
+        "more",
+        "cluster.apply([pod(f'more-{i}', cpu='100m') for i in range(5)]), then node.read('/kubepods/burstable', …).",
+        _more,
+        """
+from kitlib.lab import file_names
+
+cluster.apply([pod(f"more-{i}", cpu="100m") for i in range(5)])
+cluster.advance(2)
+answer = node.read("/kubepods/burstable", file_names(node).cpu_weight)
+""",
+        "The class grows by 500m as the pods come, before their own cgroups are made.",
+    ),
+]

@@ -1,0 +1,160 @@
+"""Questions and exercises of notebook 13, topology spread."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kitlib.examples.stories import story
+from kitlib.lab.exercise import Exercise, Question, first_problem, number
+
+NOWHERE = "nowhere: it stays pending"
+WORKERS = ("worker", "worker2", "worker3", "worker4", NOWHERE)
+ADDED = "zone3, after the autoscaler has added it"
+THIRD = ("zone1 or zone2", ADDED, "it waits for ever")
+
+
+def _third(zone: str) -> str:
+    return {"zone3": ADDED, "pending": "it waits for ever"}.get(zone, "zone1 or zone2")
+
+
+def _side(fate: tuple[str, list[str]]) -> str:
+    host, before = fate
+    return "it stays pending" if not host else "the same" if host in before else "it goes to zone2"
+
+
+def _default_policy(fate: tuple[list[str], dict[str, Any]]) -> str:
+    best, by_policy = fate
+    return "it waits: the empty zone counts" if (best or "pending") == by_policy["Ignore"] else "it is placed"
+
+
+QUESTIONS = [
+    Question(
+        "old",
+        "Kubernetes 1.23: where does test go?",
+        choices=WORKERS,
+        answer_of=lambda host: host or NOWHERE,
+        why="The pods on worker3 count: zone1 has 2, zone2 has 3. In zone2 the skew would be 3 + 1 − 2 = 2, and zone1 "
+        "is full.",
+    ),
+    Question(
+        "new",
+        "Kubernetes 1.24: where does test go?",
+        choices=WORKERS,
+        answer_of=lambda host: host or NOWHERE,
+        why="Nodes that the pod's node affinity excludes do not count: zone2 has 1 pod, so zone2 it is.",
+    ),
+    Question(
+        "side",
+        "1.23 places test in zone1. What does 1.24 do?",
+        choices=["the same", "it goes to zone2", "it stays pending"],
+        answer_of=_side,
+        why="worker4 no longer counts: zone1 has 2, zone2 has 1. Only zone2 keeps the skew, and neither of its nodes "
+        "takes the pod.",
+    ),
+    Question(
+        "taints",
+        "Default policies of 1.26. What becomes of a pod that spreads over the three zones with maxSkew 1?",
+        choices=["it is placed", "it waits: the empty zone counts"],
+        answer_of=_default_policy,
+        why="For taints the default is Ignore: the zone counts with its zero pods, and holds up all the others.",
+    ),
+    Question(
+        "third",
+        "Without minDomains: where does the third pod go?",
+        choices=THIRD,
+        answer_of=_third,
+        why="A skew of 1 is allowed, so nobody ever has to wait, and nobody asks for a third zone.",
+    ),
+    Question(
+        "min",
+        "With minDomains: 3?",
+        choices=THIRD,
+        answer_of=_third,
+        why="With fewer zones than minDomains the smallest count is taken as 0: a second pod anywhere would make the "
+        "skew 2.",
+    ),
+    Question(
+        "rounded",
+        "Do the points differ between 1.23 and 1.24?",
+        choices=["yes, by rounding", "no"],
+        answer_of=lambda differ: "yes, by rounding" if differ else "no",
+        why="A count is multiplied by a logarithm of the number of domains. 1.23 cut the fraction off, 1.24 rounds.",
+    ),
+    Question(
+        "defaults",
+        "A Service selects the pods. Which nodes are best for the fourth one?",
+        choices=["all four alike", "those of zone b", "a-1, beside the others"],
+        answer_of=lambda best: {("b-1", "b-2"): "those of zone b", ("a-1",): "a-1, beside the others"}.get(
+            tuple(best[1]), "all four alike"
+        ),
+        why="The default constraints give points for a zone and a host with fewer pods of the same Service. Without a "
+        "Service or an owner nothing says which pods belong together.",
+    ),
+    Question(
+        "cordoned",
+        "How many of the 15 pods wait then?",
+        unit="pods",
+        why="The cordoned zone's three pods still count: the other zones may have one more each, 4 + 4 + 3.",
+    ),
+]
+
+
+def _room(answer: Any, _: Any) -> str:
+    from dataclasses import replace
+
+    first = story("affinity-and-skew")
+    free = [p for p in first.pods if p.spec.node_name != "worker"]
+    best = replace(first, pods=free).decide("1.23").best
+    return first_problem(
+        (str(answer) in best, ""),
+        (str(answer) == "worker4", "In 1.23 worker3's pods count, so zone2 has more than zone1."),
+        (True, "Room on worker means that pods leave it: zone1 then has fewer matching pods than zone2."),
+    )
+
+
+EXERCISES = [
+    Exercise(
+        "room",
+        "Take the pods of worker away: replace(first, pods=[p for p in first.pods if p.spec.node_name != 'worker']).",
+        _room,
+        """
+from dataclasses import replace
+
+free = [p for p in first.pods if p.spec.node_name != "worker"]
+answer = replace(first, pods=free).decide("1.23").best[0]
+""",
+        "zone1 has the smallest count, and now a node with room.",
+    ),
+    Exercise(
+        "two",
+        "Count zones first: which may take one more with maxSkew 1?",
+        number(
+            1,
+            {3: "3 + 1 − 1 = 3 in the first two zones.", 2: "The first two zones are equal: both too full or none."},
+            otherwise="Compute the skew of each zone: its pods + 1 − the smallest count.",
+        ),
+        "answer = 1",
+        "Only the third zone; there the host with none is the better one, and both constraints hold.",
+    ),
+    Exercise(
+        "revision",
+        "matchLabelKeys adds the new pod's own value of the label to the selector.",
+        number(
+            0,
+            {4: "Without matchLabelKeys all four of the old revision would count."},
+            otherwise="Only pods with the same pod-template-hash count.",
+        ),
+        "answer = 0",
+        "Each revision spreads by itself, so the new one is not placed around pods that are about to leave.",
+    ),
+    Exercise(
+        "waits",
+        "With fewer zones than minDomains the smallest count is 0, so each zone may hold maxSkew pods.",
+        number(
+            4,
+            {2: "That is maxSkew 1.", 6: "There are two zones."},
+            otherwise="Two zones with maxSkew pods each.",
+        ),
+        "answer = 4",
+    ),
+]
