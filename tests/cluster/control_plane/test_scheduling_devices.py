@@ -214,3 +214,17 @@ def test_how_many_more_fit_counts_devices() -> None:
     placed, refused = seen.how_many(seen.pod("x"))
     assert placed == {"b": 2}
     assert refused is not None and refused.reasons_of("b") == ["cannot allocate all claims"]
+
+
+def test_a_running_pods_status_keeps_the_name_of_its_claim_and_nothing_is_written_twice(
+    cluster: SimulatedCluster,
+) -> None:
+    cluster.apply(DEVICES + "---" + TEMPLATE)
+    apply(cluster, "x")
+    (named,) = cluster.pod("x").status.resource_claim_statuses
+    (claim,) = cluster.list("ResourceClaim")
+    assert (named.name, named.resource_claim_name) == ("gpu", claim.name)
+    cluster.advance(5)
+    version = cluster.pod("x").metadata.resource_version
+    cluster.advance(5)
+    assert cluster.pod("x").metadata.resource_version == version
