@@ -6,6 +6,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -21,18 +22,23 @@ def files(room: str = "") -> list[Path]:
     return sorted((KITLIB / room).rglob("*.py"))
 
 
-def imported(path: Path) -> Iterator[tuple[str, int, bool]]:
+@cache
+def imported(path: Path) -> tuple[tuple[str, int, bool], ...]:
     """Name of every imported module, its line, and whether the import is done when the module is loaded."""
-    tree = ast.parse(path.read_text())
-    functions = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
-    for_types = [n for n in ast.walk(tree) if isinstance(n, ast.If) and ast.unparse(n.test) == "TYPE_CHECKING"]
-    inside = {id(n) for block in (*functions, *for_types) for n in ast.walk(block)}
-    for node in ast.walk(tree):
+    return tuple(_imported(ast.parse(path.read_text()), True))
+
+
+def _imported(tree: ast.AST, loaded: bool) -> Iterator[tuple[str, int, bool]]:
+    for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
-                yield alias.name, node.lineno, id(node) not in inside
+                yield alias.name, node.lineno, loaded
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            yield node.module, node.lineno, id(node) not in inside
+            yield node.module, node.lineno, loaded
+        elif isinstance(node, ast.stmt | ast.ExceptHandler | ast.match_case):
+            for_types = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+            later = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or for_types
+            yield from _imported(node, loaded and not later)
 
 
 def test_rooms_import_downwards_only() -> None:

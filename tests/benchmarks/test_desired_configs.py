@@ -50,15 +50,15 @@ def test_ten_thousand_pods_to_cgroup_configs(benchmark, version):
     references, taken = [], []
 
     def once():
-        began = time.perf_counter()
+        began = time.process_time()
         reference()
-        between = time.perf_counter()
+        between = time.process_time()
         made.append(len([rules.pod_level(p) for p in pods]))
         references.append(between - began)
-        taken.append(time.perf_counter() - between)
+        taken.append(time.process_time() - between)
 
     made = []
-    benchmark.pedantic(once, rounds=3, warmup_rounds=1)
+    benchmark.pedantic(once, rounds=3)
     ratio = statistics.median(taken) / statistics.median(references)
     print(f"\n{PODS} pods: {statistics.median(taken):.2f} s, {ratio:.1f} times the reference")
     assert set(made) == {PODS}

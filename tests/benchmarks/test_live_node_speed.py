@@ -5,6 +5,7 @@ The bound is a ratio to a reference measured in the same run: a fixed piece of p
 
 from __future__ import annotations
 
+import os
 import time
 from typing import Any
 
@@ -66,13 +67,16 @@ def live(kind: Any, cpus: int) -> SimulatedCluster:
     return cluster
 
 
-@pytest.mark.parametrize(("kind", "cpus"), [(quiet, 128), (quiet, 64), (lively, 128), (lively, 64)])
+CASES = [(quiet, 128), (lively, 64)] + ([(quiet, 64), (lively, 128)] if os.environ.get("KITLIB_NIGHTLY") else [])
+
+
+@pytest.mark.parametrize(("kind", "cpus"), CASES)
 def test_a_thousand_pods_for_ten_minutes(benchmark: Any, kind: Any, cpus: int) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     reference()
-    between = time.perf_counter()
+    between = time.process_time()
     cluster = benchmark.pedantic(live, (kind, cpus), rounds=1)
-    taken = time.perf_counter() - between
+    taken = time.process_time() - between
     ratio = taken / (between - began)
     print(f"\n{kind.__name__}, {cpus} processors: {taken:.2f} s, {ratio:.1f} times the reference")
     assert LOW < ratio < HIGH
