@@ -181,6 +181,11 @@ class BaseCluster(Closeable, ABC):
                 "the cluster is closed and its nodes are gone: make a new one (in a notebook, run its cell again)"
             )
 
+    @property
+    def closed(self) -> bool:
+        """Whether its nodes are gone."""
+        return self._closed
+
     def now(self) -> datetime:
         """The cluster's own time."""
         return self.api.store.now()

@@ -1,4 +1,4 @@
-"""`kitlib lab`: copy the course into a folder and open JupyterLab or Notebook 7 on its first notebook."""
+"""`kitlib lab`: copy the course into a folder and open it in JupyterLab, Notebook 7 or Voilà on its start page."""
 
 from __future__ import annotations
 
@@ -18,7 +18,12 @@ def add(commands: Any) -> None:
     made.add_argument(
         "--nodes", choices=("auto", "docker", "simulated"), default="auto", help="which kernel the notebooks use"
     )
-    made.add_argument("--app", choices=("lab", "notebook"), default="lab", help="JupyterLab (default) or Notebook 7")
+    made.add_argument(
+        "--app",
+        choices=("lab", "notebook", "voila"),
+        default="lab",
+        help="JupyterLab (default), Notebook 7, or Voilà: pages without code",
+    )
     made.add_argument("--no-browser", action="store_true", help="start the server, open no browser")
     made.add_argument("--port", type=int, help="of the server")
     made.add_argument("--copy-only", action="store_true", help="make the folder and stop")

@@ -1,4 +1,4 @@
-"""`kitlib lab`: a folder with the course's notebooks and labs, opened on its start page in JupyterLab or Notebook 7.
+"""`kitlib lab`: a folder with the course, opened on its start page in JupyterLab, Notebook 7 or Voilà.
 
 The notebooks come with the package. They are copied into a folder of the learner's, once: a file that the learner has
 changed is never overwritten by a newer one, the new one is put beside it as `NAME.new.ipynb`.
@@ -17,6 +17,7 @@ from urllib.parse import quote
 
 from kitlib.api.errors import KitError
 from kitlib.lab.files import copy_whole, write_whole
+from kitlib.lab.pages import pages
 
 COURSE_KINDS = ("notebooks", "labs")
 START = "00-start-here.ipynb"
@@ -33,6 +34,7 @@ class App:
         page: option that says what it opens first.
         at: where it has notebooks.
         install: what brings it.
+        package: that must be installed; "" = the module itself.
     """
 
     title: str
@@ -40,6 +42,7 @@ class App:
     page: str
     at: str
     install: str
+    package: str = ""
 
 
 APPS = {
@@ -50,6 +53,14 @@ APPS = {
         "JupyterNotebookApp.default_url",
         "/notebooks/",
         "pip install 'kitlib[notebook,docker]' notebook",
+    ),
+    "voila": App(
+        "Voilà",
+        "jupyter_server",
+        "ServerApp.default_url",
+        "/voila/render/",
+        "pip install 'kitlib[notebook,docker]' voila",
+        "voila",
     ),
 }
 JUPYTER = Path(__file__).with_name("jupyter")
@@ -106,6 +117,9 @@ def make_course_folder(folder: str | Path) -> Copied:
                 below = file.relative_to(source)
                 if not _LEFT_OUT.intersection(below.parts):
                     _bring(file, target, f"{kind}/{below.as_posix()}", record, done)
+        (target / "docs").mkdir(exist_ok=True)
+        for name, text in pages().items():
+            write_whole(target / "docs" / f"{name}.md", text)
         write_whole(record_file, json.dumps(record, indent=1, sort_keys=True))
     except OSError as error:
         raise KitError(f"course folder {target}: {error.strerror or error}") from error
@@ -143,8 +157,8 @@ def first_notebook(folder: Path) -> Path | None:
 def jupyter_command(folder: Path, app: str = "lab", *, browser: bool = True, port: int | None = None) -> list[str]:
     """The command line that opens JupyterLab, or another of `APPS`, in `folder` on its first notebook."""
     program = APPS[app]
-    command = [sys.executable, "-m", program.module, f"--ServerApp.root_dir={folder}", "--log-level=ERROR"]
-    command.append(f"--{program.page.partition('.')[0]}.log_level=ERROR")
+    command = [sys.executable, "-m", program.module, f"--ServerApp.root_dir={folder}"]
+    command += [f"--{name}.log_level=ERROR" for name in sorted({"LabApp", "ServerApp", program.page.partition(".")[0]})]
     first = first_notebook(folder)
     if first is not None:
         command.append(f"--{program.page}={program.at}{quote(first.relative_to(folder).as_posix())}")
@@ -174,7 +188,7 @@ def jupyter_environment(environment: Mapping[str, str], nodes: str = "auto") -> 
 def launch(
     folder: str | Path, app: str = "lab", *, nodes: str = "auto", browser: bool = True, port: int | None = None
 ) -> None:
-    """Make the course folder and become JupyterLab or Notebook 7; does not return.
+    """Make the course folder and become JupyterLab, Notebook 7 or Voilà (code hidden); does not return.
 
     Args:
         folder: the learner's course folder.
@@ -189,7 +203,7 @@ def launch(
     import importlib.util
 
     program = APPS[app]
-    if importlib.util.find_spec(program.module) is None:
+    if importlib.util.find_spec(program.package or program.module) is None:
         raise KitError(f"{program.title} is not installed: {program.install}")
     copied = make_course_folder(folder)
     command = jupyter_command(copied.folder.resolve(), app, browser=browser, port=port)

@@ -272,6 +272,11 @@ def _show(lesson: Lesson) -> None:
         display(lesson)
 
 
+def open_clusters() -> list[Any]:
+    """The clusters of this process's lessons that are not closed."""
+    return [cluster for cluster in _open if not cluster.closed]
+
+
 def _close_all() -> None:
     for cluster in list(_open):
         cluster.close()

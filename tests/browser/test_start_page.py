@@ -25,7 +25,13 @@ class Visit:
         self.page = browser.new_page(viewport={"width": 1440, "height": 1000}, **settings)
         self.page.set_default_timeout(60_000)
         self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.on("requestfailed", self._failed)
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+
+    def _failed(self, request):
+        """What the page's policy refuses has not left the machine."""
+        if request.failure == "csp":
+            self.requests.remove(request.url)
 
     def click(self, name):
         self.clicks += 1
@@ -125,6 +131,41 @@ def test_one_slider_throttles_by_keyboard_and_the_map_leads_to_the_first_noteboo
     page.get_by_role("link", name=re.compile("^(Begin|Continue): ")).click()
     page.wait_for_selector(".jp-NotebookPanel:not(.kitlib-start-notebook) .jp-Cell")
     assert "01-a-pod-becomes-cgroup-files" in page.url
+    assert not made.outside() and not made.errors, (made.outside(), made.errors)
+
+
+def test_launcher_palette_side_bar_and_status_bar_know_the_cluster_and_the_pages(visit, artifacts):
+    made = visit()
+    page = made.page
+    page.locator(".jp-SideBar [data-id=kitlib-panel]").click()
+    panel = page.get_by_role("region", name="Cluster and progress")
+    page.get_by_text("Kubernetes: simulated kernel").wait_for()
+    made.click("^log")
+    made.click("Let db grow")
+    panel.get_by_text("OOMKilled").wait_for()
+    assert {"default/cache", "default/db"} <= set(panel.locator("li span").all_inner_texts())
+    page.keyboard.press("Control+Shift+L")
+    page.locator(".jp-LauncherCard", has_text="New cluster").click()
+    panel.get_by_text("node-3").first.wait_for()
+    panel.get_by_text("default/web").wait_for()
+    page.screenshot(path=str(artifacts / "side-bar.png"))
+    page.keyboard.press("Control+Shift+C")
+    page.get_by_placeholder("search").or_(page.locator(".lm-CommandPalette-input")).first.fill("kitlib: Limits")
+    page.keyboard.press("Enter")
+    page.get_by_role("heading", name="Limits").wait_for()
+    assert not made.outside() and not made.errors, (made.outside(), made.errors)
+
+
+def test_voila_shows_the_page_without_code_and_leads_to_a_notebook_without_code(visit, artifacts):
+    made = visit("voila")
+    page = made.page
+    made.click("^cache")
+    made.click("Let db grow")
+    page.get_by_text("Right: cache is killed.").wait_for()
+    page.screenshot(path=str(artifacts / "start-page-voila.png"))
+    assert page.locator(".jp-InputArea-editor").count() == 0
+    address = page.get_by_role("link", name=re.compile("^(Begin|Continue): ")).get_attribute("href")
+    assert address == "/voila/render/notebooks/01-a-pod-becomes-cgroup-files.ipynb"
     assert not made.outside() and not made.errors, (made.outside(), made.errors)
 
 

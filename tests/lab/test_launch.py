@@ -86,6 +86,15 @@ def test_a_program_that_is_not_installed_is_named_with_what_brings_it(app, words
     assert not list(tmp_path.iterdir())
 
 
+def test_voila_opens_on_the_start_page_too_and_a_token_is_still_asked_for(packaged, tmp_path):
+    (packaged / "notebooks/00-start-here.ipynb").write_text("one")
+    done = launch.make_course_folder(tmp_path / "course")
+    command = launch.jupyter_command(done.folder, "voila", browser=False)
+    assert command[1:3] == ["-m", "jupyter_server"]
+    assert "--ServerApp.default_url=/voila/render/notebooks/00-start-here.ipynb" in command
+    assert not [argument for argument in command if "token" in argument or "password" in argument]
+
+
 def test_the_server_finds_the_kits_settings_and_extension_before_others_and_keeps_those():
     made = launch.jupyter_environment({"JUPYTER_CONFIG_PATH": "/theirs", "HOME": "/home/me"}, "docker")
     first, rest = made["JUPYTER_CONFIG_PATH"].split(os.pathsep)
@@ -101,7 +110,8 @@ def test_the_extension_is_small_text_that_asks_nobody_outside():
     files = list((launch.JUPYTER / "share/labextensions/kitlib/static").glob("*"))
     assert {file.suffix for file in files} == {".js"}
     assert sum(file.stat().st_size for file in files) < 60_000
-    assert not [file.name for file in files if re.search(r"https?://", file.read_text())]
+    named = {url for file in files for url in re.findall(r"https?://[^\"\s]+", file.read_text())}
+    assert named <= {"http://www.w3.org/2000/svg"}
 
 
 def test_the_page_gets_no_extension_made_for_jupyterlite_alone_and_knows_the_start_page():
