@@ -12,6 +12,7 @@ from kitlib.lab.prediction import Prediction, Verdict
 from kitlib.lab.progress import Progress
 from kitlib.lab.readings import (
     arrival,
+    cpu_mask,
     cpu_stat,
     cpu_used,
     failed,
@@ -36,6 +37,7 @@ __all__ = [
     "Wrong",
     "arrival",
     "container",
+    "cpu_mask",
     "cpu_stat",
     "cpu_used",
     "deployment",

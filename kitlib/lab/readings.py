@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from kitlib.kubelet.util.cpuset import parse_cpus
+
 
 class FileNames(NamedTuple):
     """How the files of one cgroup version are called."""
@@ -58,6 +60,13 @@ def cpu_stat(cluster: Any, name: str, container: str = "main") -> dict[str, int]
     found = {key: int(value) for key, value in (line.split() for line in text.splitlines())}
     stopped = found.pop("throttled_usec", 0) // 1000 or found.pop("throttled_time", 0) // 10**6
     return {key: found[key] for key in ("nr_periods", "nr_throttled") if key in found} | {"throttled_ms": stopped}
+
+
+def cpu_mask(cpus: str) -> str:
+    """A list of CPUs as /proc/PID/status shows it in `Cpus_allowed`: one bit for each, in hexadecimal words."""
+    bits = sum(1 << cpu for cpu in parse_cpus(cpus))
+    digits = f"{bits:0{max(8, -(-bits.bit_length() // 32) * 8)}x}"
+    return ",".join(digits[i : i + 8] for i in range(0, len(digits), 8))
 
 
 def phases(cluster: Any) -> dict[str, str]:

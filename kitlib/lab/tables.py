@@ -72,6 +72,8 @@ def _text(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, float):
         return f"{value:.4g}" if abs(value) < 1 else f"{value:g}" if abs(value) < 1e6 else f"{value:.0f}"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {_text(one)}" for key, one in value.items())
     if isinstance(value, list | tuple | set):
         return ", ".join(_text(one) for one in value)
     return short(value)

@@ -5,6 +5,8 @@ import pytest
 from kitlib.cluster import Cluster
 from kitlib.lab.manifests import pod
 from kitlib.lab.readings import (
+    arrival,
+    cpu_mask,
     cpu_stat,
     cpu_used,
     failed,
@@ -50,3 +52,19 @@ def test_phases_and_places_of_pods():
         cluster.advance(3)
         assert phases(cluster)["ok"] == "Running" and failed(cluster) == ["big"]
         assert placed(cluster) == {"ok": "node-1", "big": "node-1", "huge": "pending"}
+
+
+@pytest.mark.parametrize(
+    ("cpus", "mask"),
+    [("4-5,20-21", "00300030"), ("0", "00000001"), ("0-63", "ffffffff,ffffffff"), ("32", "00000001,00000000")],
+)
+def test_a_list_of_cpus_as_a_mask(cpus, mask):
+    """Source: proc(5), Cpus_allowed; lib/bitmap.c bitmap_print."""
+    assert cpu_mask(cpus) == mask
+
+
+def test_an_arrival_is_looked_at_until_the_process_runs():
+    with Cluster.simulated(1, cpus=1) as cluster:
+        rows = arrival(cluster, pod("a", cpu="1"))
+        assert rows[-1]["node"] == "node-1" and "a" in rows[-1]["processes of"]
+        assert len(arrival(cluster, pod("b", cpu="1"), at_most=3)) == 3

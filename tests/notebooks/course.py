@@ -38,7 +38,7 @@ SECTIONS = (
     "Exercises",
     "Further reading",
 )
-READY = ("01", "02", "03", "04", "05", "12", "13", "14")
+READY = ("01", "02", "03", "04", "05", "06", "08", "11", "12", "13", "14")
 """Numbers of the notebooks whose questions and exercises stand in kitlib.lab.lessons."""
 RIGHT: dict[str, dict[str, Any]] = {
     "01-a-pod-becomes-cgroup-files": {
@@ -80,7 +80,10 @@ RIGHT: dict[str, dict[str, Any]] = {
     "06-the-node-capacity-reserved-allocatable": {
         "memory": "4 GiB reserved, 8 GiB hard eviction threshold",
         "kubepods": "capacity − reserved",
+        "limits": 16,
         "missing": "does not start",
+        "worked-cpu": 7168,
+        "worked-burstable": 1546,
         "own": 768,
         "hog": "it starts, and is ended",
     },
@@ -88,6 +91,8 @@ RIGHT: dict[str, dict[str, Any]] = {
         "who": "earlier and pod-2",
         "pool": 36,
         "order": "the smaller list of pod-1",
+        "mask": "4, 5, 20 and 21",
+        "qualify": 2,
         "squeezed": 1,
         "crowd": "CPU 0",
         "owner": "CPU 1",
@@ -109,6 +114,7 @@ RIGHT: dict[str, dict[str, Any]] = {
         "when": 25,
         "phase": "it stays, Failed, with reason Evicted",
         "priority": "idle",
+        "newcomers": "neither",
     },
     "12-the-schedulers-pipeline": {
         "left": 2,

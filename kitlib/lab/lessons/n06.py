@@ -1,0 +1,140 @@
+"""Questions and exercises of notebook 06, capacity, reserved, allocatable."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kitlib.kubelet.app.read import read_settings
+from kitlib.kubelet.cm.node_allocatable import node_allocatable_reservation
+from kitlib.kubelet.cm.node_config import NodeConfig
+from kitlib.kubelet.config.machine import MachineInfo
+from kitlib.lab.exercise import Exercise, Question, choice, first_problem, number
+
+GIB = 2**30
+BOTH, RESERVED, EVICTION = (
+    "4 GiB reserved, 8 GiB hard eviction threshold",
+    "4 GiB reserved for the system",
+    "8 GiB hard eviction threshold",
+)
+NO_START = "does not start"
+
+QUESTIONS = [
+    Question(
+        "memory",
+        "Capacity minus allocatable of memory, in GiB: what are they for?",
+        choices=[RESERVED, BOTH, EVICTION, "kernel and page tables"],
+        answer_of=lambda gib: {12: BOTH, 4: RESERVED, 8: EVICTION}.get(gib, "kernel and page tables"),
+        why="{observed:g} GiB are not for pods. The figures are those of the listing.",
+        formula="allocatable = capacity − kube-reserved − system-reserved − hard eviction threshold",
+    ),
+    Question(
+        "kubepods",
+        "Which memory limit stands in the cgroup of all pods?",
+        choices=["capacity", "capacity − reserved", "capacity − reserved − eviction threshold"],
+        answer_of=lambda gib: {
+            0: "capacity",
+            4: "capacity − reserved",
+            12: "capacity − reserved − eviction threshold",
+        }[gib],
+        why="The eviction threshold is not taken off here: the kubelet acts on it, not the kernel.",
+    ),
+    Question(
+        "limits",
+        "62 CPUs are allocatable. The Deployment grows to 20 pods. How many of them get a place on this node?",
+        unit="pods",
+        why="62 / 3.8 = 16.3. The limits of 16 CPUs each are not looked at.",
+    ),
+    Question(
+        "missing",
+        "--enforce-node-allocatable=pods,system-reserved --system-reserved=memory=1Gi, and no other flag. The kubelet",
+        choices=["makes the cgroup /system-reserved and limits it", "limits system.slice", NO_START],
+        answer_of=lambda said: "limits system.slice" if said == "starts" else NO_START,
+        why="It has to be told which cgroup. It does not make it either: the cgroup must be there.",
+    ),
+    Question(
+        "worked-cpu",
+        "Which cpu.shares does kubepods.slice have on this node of 8 CPUs?",
+        unit="shares",
+        why="7 CPUs are left for pods.",
+        formula="(8000 − 500 − 500) × 1024 / 1000 = 7168",
+    ),
+    Question(
+        "worked-burstable",
+        "And the class kubepods-burstable.slice?",
+        unit="shares",
+        tolerance=0.001,
+        why="The requests of all Burstable pods: 500m of nginx and 1010m of the system pods.",
+        formula="1510 × 1024 / 1000 = 1546",
+    ),
+    Question(
+        "own",
+        "How much memory, in MiB, may all pods of this node use together before somebody steps in by force?",
+        unit="MiB",
+        why="The two reservations are subtracted. Requested may be {offered}: 100Mi less.",
+        formula="1024 − 128 − 128",
+    ),
+    Question(
+        "hog",
+        "A pod without request and limit takes 900 MiB. What becomes of it?",
+        choices=["it stays Pending", "it runs: it has no limit", "it starts, and is ended"],
+        answer_of=lambda phase: {"Failed": "it starts, and is ended", "Pending": "it stays Pending"}.get(
+            phase, "it runs: it has no limit"
+        ),
+        why="The reason was {ending}. The pod has no limit, but /kubepods has: {limit} MiB for all pods together.",
+    ),
+]
+
+
+def _configured(answer: Any, _: Any) -> str:
+    flags = [answer] if isinstance(answer, str) else list(answer)
+    node = NodeConfig(machine=MachineInfo.declare(4, "8Gi"), settings=read_settings(flags))
+    kept = node_allocatable_reservation(node.machine.capacity(), node.reservations)
+    cpu = 4000 - (kept["cpu"].milli_value() if "cpu" in kept else 0)
+    memory = 8 * GIB - (kept["memory"].value() if "memory" in kept else 0)
+    return first_problem(
+        (cpu != 3500, f"{cpu}m of CPU are allocatable, not 3500m."),
+        (
+            memory != 6 * GIB,
+            f"{memory / GIB:.3f}Gi of memory are allocatable. Is the default threshold of 100Mi counted in?",
+        ),
+    )
+
+
+EXERCISES = [
+    Exercise(
+        "configure",
+        "--kube-reserved, --system-reserved and --eviction-hard all count. Without a flag the threshold is 100Mi.",
+        _configured,
+        'answer = ["--kube-reserved=cpu=500m,memory=1Gi", "--eviction-hard=memory.available<1Gi"]',
+        "There is more than one way: only the sum counts.",
+    ),
+    Exercise(
+        "percent",
+        "A percentage is of the machine's capacity.",
+        lambda answer, _: first_problem(
+            (abs(float(answer) - 0.1 * 8 * GIB) > 10 * 2**20, "A tenth of 8 GiB, in bytes."),
+        ),
+        "answer = 8 * 2**30 // 10",
+        "The kubelet keeps the percentage as a 32-bit float, so the last bytes differ.",
+    ),
+    Exercise(
+        "pods",
+        "The smaller of the two counts.",
+        number(32, {110: "--pods-per-core may only lower the number."}, otherwise="4 for each of the 8 CPUs."),
+        "answer = 32",
+    ),
+    Exercise(
+        "daemons",
+        "hog met the same fate, and it was only a pod.",
+        choice(
+            "they are killed",
+            {
+                "nothing": "The reserved cgroup has a memory limit then.",
+                "they are evicted": "The kubelet evicts pods only.",
+            },
+            otherwise='"nothing", "they are killed" or "they are evicted"?',
+        ),
+        'answer = "they are killed"',
+        "That is why this flag is feared: sshd or the container runtime may be among them.",
+    ),
+]

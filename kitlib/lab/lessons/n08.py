@@ -1,0 +1,161 @@
+"""Questions and exercises of notebook 08, exclusive CPUs and topology."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kitlib.kubelet.util.cpuset import parse_cpus
+from kitlib.lab.exercise import Exercise, Question, choice, first_problem, number
+
+WHERE = ("CPU 0", "CPU 1", "CPUs 0 and 1", "it does not start")
+_PLACES = {"0": "CPU 0", "1": "CPU 1", "0-1": "CPUs 0 and 1"}
+GPU_SIDE = frozenset({4, 5, 6, 7})
+
+
+def _near(cpus: dict[str, str]) -> str:
+    near = [policy for policy, text in cpus.items() if parse_cpus(text) <= GPU_SIDE]
+    return "none too" if "none" in near else "all except none" if len(near) == 3 else "single-numa-node only"
+
+
+QUESTIONS = [
+    Question(
+        "who",
+        "Which of them get CPUs of their own?",
+        choices=["all three", "earlier and pod-2", "only pod-2", "none"],
+        answer_of=lambda names: {3: "all three", 2: "earlier and pod-2", 1: "only pod-2"}.get(len(names), "none"),
+        why="A Guaranteed pod, and a whole number of CPUs in the container: 500m is neither one CPU nor none.",
+    ),
+    Question(
+        "pool",
+        "On how many of the 64 CPUs may pod-1 run in the end?",
+        unit="CPUs",
+        answer_of=lambda text: len(parse_cpus(text)),
+        why="The reserved CPU 0 stays in the pool: it is kept from exclusive owners, not from others.",
+        formula="64 − 12 − 16",
+    ),
+    Question(
+        "order",
+        "When pod-2 comes: what is written first?",
+        choices=["pod-2's CPUs", "the smaller list of pod-1"],
+        answer_of=lambda about: "the smaller list of pod-1" if about.startswith("pod-1") else "pod-2's CPUs",
+        why="Else both would run on the same CPUs for a while, and would not be exclusive.",
+    ),
+    Question(
+        "mask",
+        "Which CPUs does the mask 00300030 name?",
+        choices=["3 and 19", "4, 5, 20 and 21", "0 to 3", "30 to 33"],
+        answer_of=lambda text: "4, 5, 20 and 21" if text == "4-5,20-21" else text,
+        why="A 3 is binary 0011. The second digit from the right holds CPUs 4 to 7, the sixth CPUs 20 to 23.",
+    ),
+    Question(
+        "qualify",
+        "How many of the five get CPUs of their own?",
+        unit="pods",
+        answer_of=len,
+        why="A whole number, however it is written, in a Guaranteed pod: whole and as-milli are.",
+    ),
+    Question(
+        "squeezed",
+        "What does each of the three get now?",
+        unit="CPUs",
+        tolerance=0.05,
+        why="Three CPUs are left for three pods. That the owner sleeps does not help them: exclusive means idle, too.",
+    ),
+    Question(
+        "crowd",
+        "Where may crowd run once owner is there?",
+        choices=WHERE,
+        answer_of=lambda text: _PLACES.get(text, text),
+        why="Before, it could use {alone}. Its cpuset was rewritten while it ran.",
+    ),
+    Question(
+        "owner",
+        "And owner?",
+        choices=WHERE,
+        answer_of=lambda text: _PLACES.get(text, "it does not start"),
+        why="CPU 0 is reserved, so CPU 1 is the first that can be given away. A machine with one CPU has none to give.",
+    ),
+    Question(
+        "gpu",
+        "Under which policies are the first pod's CPUs on the GPU's side?",
+        choices=["none too", "all except none", "single-numa-node only"],
+        answer_of=_near,
+        why="With none nobody merges hints, so the CPU manager takes the first free CPUs, which are far from the GPU.",
+    ),
+    Question(
+        "wide",
+        "What happens to the pod of 5 CPUs under single-numa-node?",
+        choices=["it gets CPUs of both sides", "it waits, Pending", "it fails at admission"],
+        answer_of=lambda text: (
+            "it fails at admission"
+            if text.startswith("Failed")
+            else "it waits, Pending"
+            if text.startswith("Pending")
+            else "it gets CPUs of both sides"
+        ),
+        why="The scheduler knows nothing of NUMA nodes: it had sent the pod here. The kubelet can only refuse, and the "
+        "pod is not tried elsewhere.",
+    ),
+]
+
+
+def _cpus(right: str, hint: str) -> Any:
+    def judge(answer: Any, _: Any) -> str:
+        return first_problem((parse_cpus(str(answer)) != parse_cpus(right), hint))
+
+    return judge
+
+
+EXERCISES = [
+    Exercise(
+        "siblings",
+        "CPU 0 is reserved, its sibling 1 is not a whole free core. Which is the first whole core?",
+        _cpus("2-3", "With siblings side by side a core is 0-1, 2-3, …; a whole free core is taken first."),
+        """
+SIDE = {"name": "n", "topology": {"sockets": 1, "numa": 1, "cores": 4, "siblings": "next"}, "kubelet": STATIC}
+other = Cluster.simulated([SIDE])
+other.apply(pod("p", cpu="2", memory="64Mi", guaranteed=True))
+answer = other.node().proc("p")["Cpus_allowed_list"]
+""",
+    ),
+    Exercise(
+        "init",
+        "The CPUs of an init container are used again by the containers that follow.",
+        number(
+            4,
+            {6: "The container takes two of the init container's four.", 2: "The other two stay with the pod."},
+            otherwise="Compute the larger of the two.",
+        ),
+        "answer = 4",
+        "The container gets 2 of the 4; the pod keeps all of them until it ends.",
+    ),
+    Exercise(
+        "reserved",
+        "Copy the first cell with --reserved-cpus=0,32 and read the list of pod-1.",
+        _cpus("0,7,16-32,39,48-63", "Reserved CPUs stay in the shared pool. Did the exclusive lists change at all?"),
+        """
+flags = ["--cpu-manager-policy=static", "--reserved-cpus=0,32"]
+other = Cluster.simulated([{"name": "node-1", "topology": TOPOLOGY, "memory": "64Gi", "kubelet": flags}])
+for name, cpu in (("earlier", "12"), ("pod-1", "500m"), ("pod-2", "16")):
+    other.apply(pod(name, cpu=cpu, memory="64Mi", guaranteed=True))
+    other.advance(5)
+answer = other.node().proc("pod-1")["Cpus_allowed_list"]
+""",
+        "Whole cores were taken anyway, so reserving the second thread of core 0 changes nothing here.",
+    ),
+    Exercise(
+        "whole-cores",
+        "Give a node this flag and read status.reason of the pod.",
+        choice(
+            "SMTAlignmentError",
+            {"TopologyAffinityError": "That is the topology manager's; this is about threads of a core."},
+            otherwise="It is about SMT, simultaneous multithreading.",
+        ),
+        """
+flags = [*STATIC, "--cpu-manager-policy-options=full-pcpus-only=true"]
+other = Cluster.simulated([{"name": "n", "topology": {"sockets": 1, "numa": 2, "cores": 4}, "kubelet": flags}])
+other.apply(pod("p", cpu="3", memory="64Mi", guaranteed=True))
+answer = other.pod("p").status.reason
+""",
+    ),
+]
