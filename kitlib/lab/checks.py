@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from types import SimpleNamespace
 from typing import Any
 
 from kitlib.api.core import Node, Pod
@@ -17,11 +18,14 @@ from kitlib.api.meta import KubeObject
 from kitlib.api.serialize import deepcopy
 from kitlib.kubelet.util.cpuset import parse_cpus
 from kitlib.kubelet.util.memory_files import MEMORY_LIMIT, MEMORY_USAGE
+from kitlib.lab.history import History, Moment
 
 UNLIMITED = 2**63 - 1
 """Bytes: no limit."""
-CheckFunction = Callable[["Facts"], None]
+CheckFunction = Callable[[Any], None]
 ObservedFunction = Callable[[Any], Any]
+NeverFunction = Callable[[Moment], str]
+"""What is wrong at a moment; "" = nothing."""
 
 
 class Wrong(Exception):
@@ -46,14 +50,32 @@ class Checks:
     tasks: dict[str, CheckFunction] = field(default_factory=dict)
     predictions: dict[str, ObservedFunction] = field(default_factory=dict)
     at_start: set[str] = field(default_factory=set)
+    trials: set[str] = field(default_factory=set)
+    rules: dict[str, NeverFunction] = field(default_factory=dict)
 
-    def check(self, key: str) -> Callable[[CheckFunction], CheckFunction]:
-        """Register the check of a task: `@checks.check("guaranteed")`."""
+    def check(self, key: str, *, trial: bool = False) -> Callable[[CheckFunction], CheckFunction]:
+        """Register the check of a task: `@checks.check("guaranteed")`.
+
+        Args:
+            key: of the task.
+            trial: it lets time pass on the cluster (it gets an `Experiment`), after all other checks.
+        """
 
         def register(function: CheckFunction) -> CheckFunction:
             if key in self.tasks:
                 raise KitError(f"task {key!r} has two checks")
             self.tasks[key] = function
+            if trial:
+                self.trials.add(key)
+            return function
+
+        return register
+
+    def never(self, key: str) -> Callable[[NeverFunction], NeverFunction]:
+        """Register what must never be, for the rule of that key: the function is asked at every moment."""
+
+        def register(function: NeverFunction) -> NeverFunction:
+            self.rules[key] = function
             return function
 
         return register
@@ -83,12 +105,28 @@ class Facts:
     Args:
         cluster: simulated or real.
         set_up: what was made before this moment was there when the learner began; None = only what was made at once.
+        variant: the values of the learner's variant.
+        history: what happened since the learner began; None = it was not watched (real nodes: their replay is).
+
+    Attributes:
+        variant: see above.
+        evidence: what was looked at.
+        remarks: what the learner should know although the task passed.
     """
 
-    def __init__(self, cluster: Any, set_up: datetime | None = None) -> None:
+    def __init__(
+        self,
+        cluster: Any,
+        set_up: datetime | None = None,
+        variant: SimpleNamespace | None = None,
+        history: History | None = None,
+    ) -> None:
         self._cluster = cluster
         self._set_up = set_up or cluster.clock.start
+        self._history = history
+        self.variant = variant or SimpleNamespace()
         self.evidence: list[dict[str, Any]] = []
+        self.remarks: list[str] = []
 
     def _note(self, kind: str, what: str, value: Any) -> None:
         self.evidence.append({"kind": kind, "what": what, "value": value})
@@ -126,6 +164,10 @@ class Facts:
         ]
         self._note("objects", f"pods {namespace or 'everywhere'} {wanted}", [p.key for p in found])
         return found
+
+    def actions(self) -> list[dict[str, Any]]:
+        """What the learner did, as the journal has it."""
+        return [dict(entry) for entry in self._cluster.journal]
 
     def nodes(self) -> list[Node]:
         """Copies of the Node objects."""
@@ -189,6 +231,28 @@ class Facts:
         self._note("cgroup file", f"{top.path}/{MEMORY_LIMIT[tree.version]}", value)
         return UNLIMITED if value == "max" else int(value)
 
+    def cpu_stat(self, pod: Pod) -> dict[str, int]:
+        """The counters of a pod's CPU time, by v2's names: usage_usec, nr_periods, nr_throttled of all its cgroups.
+
+        Raises:
+            Wrong: the pod has no cgroup (it does not run).
+        """
+        tree = self.tree(pod.spec.node_name) if pod.spec.node_name else None
+        found = {"usage_usec": 0, "nr_periods": 0, "nr_throttled": 0}
+        cgroups = tree.of_pod(pod.metadata.uid) if tree else ()
+        if not tree or not cgroups:
+            raise Wrong(f"no cgroup of pod {pod.key}", "the pod to run on a node", "look at the pod's status")
+        node = self._cluster.node(pod.spec.node_name)
+        for cgroup in cgroups:
+            stat = {key: int(one) for key, one in map(str.split, node.read(cgroup.path, "cpu.stat").splitlines())}
+            for key in ("nr_periods", "nr_throttled"):
+                found[key] += stat.get(key, 0)
+            if cgroup.kind == "pod":
+                used = int(node.read(cgroup.path, "cpuacct.usage")) // 1000 if tree.version == 1 else stat["usage_usec"]
+                found["usage_usec"] = used
+        self._note("cpu.stat", pod.key, found)
+        return found
+
     def memory_usage(self, pod: Pod) -> int:
         """Bytes that a pod's cgroup uses, page cache and all; 0 where it has none."""
         if not pod.spec.node_name:
@@ -250,13 +314,9 @@ class Facts:
         created = pod.metadata.creation_timestamp
         return created is not None and as_time(created) <= self._set_up
 
-    def seconds_running(self, name: str, namespace: str = "default") -> float:
-        """How long the youngest container of a pod has run; 0 where one does not run."""
-        statuses = self.pod(name, namespace).status.container_statuses
-        started = [(s.state.get("running") or {}).get("startedAt") for s in statuses]
-        if not started or None in started:
-            return 0.0
-        return min((self._cluster.now() - as_time(moment)).total_seconds() for moment in started)
+    def seconds_since(self, moment: Any) -> float:
+        """Seconds from a moment of a status to now, on the cluster's clock."""
+        return (self._cluster.now() - as_time(moment)).total_seconds()
 
     # ---- the scheduler's side
 
@@ -283,7 +343,31 @@ class Facts:
         namespaces = self._cluster.list("Namespace")
         return Scheduler(self._cluster.list("Node"), others, release=release, namespaces=namespaces).explain(pod)
 
+    def needs_the_scheduler(self, pod: Pod) -> None:
+        """Go on if the scheduler placed a pod, and it runs.
+
+        Raises:
+            Wrong: it named its node itself, or it does not run there.
+        """
+        by_hand = self._history.named_its_node(pod) if self._history else False
+        self.expect(
+            not by_hand,
+            found=f"{pod.metadata.name} was put on {pod.spec.node_name} by hand (spec.nodeName)",
+            expected="a pod that the scheduler placed",
+            hint="nodeName skips the scheduler: it hides the reasons instead of removing them; leave it out",
+        )
+        self.expect(
+            pod.status.phase == "Running",
+            found=f"{pod.metadata.name} on {pod.spec.node_name}, phase {pod.status.phase or 'unknown'}",
+            expected="a running pod",
+            hint="look at the pod's status and events; a node that just started it needs some seconds",
+        )
+
     # ---- saying what is wrong
+
+    def remark(self, text: str) -> None:
+        """Tell the learner something although the task passes: the price of this way."""
+        self.remarks.append(text)
 
     def expect(self, right: bool, *, found: Any, expected: Any, hint: str = "", credit: float = 0.0) -> None:
         """Go on if `right`, else raise `Wrong`."""
@@ -310,12 +394,7 @@ class Experiment(Facts):
         return round(found, 1)
 
     def _cpu_seconds(self, name: str, namespace: str) -> float:
-        pod = self.pod(name, namespace)
-        node = self._cluster.node(pod.spec.node_name)
-        path = next(c.path for c in node.tree().of_pod(pod.metadata.uid) if c.kind == "pod")
-        if node.tree().version == 1:
-            return int(node.read(path, "cpuacct.usage")) / 1e9
-        return int(dict(line.split() for line in node.read(path, "cpu.stat").splitlines())["usage_usec"]) / 1e6
+        return self.cpu_stat(self.pod(name, namespace))["usage_usec"] / 1e6
 
     def write_cgroup(self, pod: Pod, file: str, value: str) -> None:
         """Write a file of a pod's own cgroup by hand."""

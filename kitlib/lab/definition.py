@@ -1,11 +1,12 @@
 """A lab as it stands on disk: one folder, read into a `Definition`.
 
 labs/NN-name/
-  lab.toml        title, difficulty, minutes, cluster, tasks with their hints, predictions
+  lab.toml        title, difficulty, minutes, brief, cluster, tasks with their hints, rules, predictions
+  variant.py      `variant(choose)`: names, numbers and victims by seed, which stand for `$name` in the other files
   setup.yaml      what is on the cluster when the learner starts; setup-docker.yaml instead, where nodes are real
   check.py        `checks = Checks()` and its functions
-  lab.ipynb       the story
-  solution/       answers.py: the reference and wrong answers; not copied into a learner's folder
+  lab.ipynb       the notebook
+  solution/       answers.yaml: the reference, right and wrong answers; not copied into a learner's folder
 """
 
 from __future__ import annotations
@@ -15,20 +16,29 @@ import importlib.util
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from types import SimpleNamespace
+from typing import Annotated, Any, Literal
 
 import msgspec
 
 from kitlib.api.errors import KitError
+from kitlib.lab.answers import Answers
 from kitlib.lab.checks import Checks
+from kitlib.lab.rules import RuleSpec
+from kitlib.lab.variant import MAX_SEED, fill, fill_all, values_of
 
 
 class TaskSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """One task: `key`, the sentence that the learner reads, its points, and hints from vague to plain."""
+    """One task: `key`, the sentence that the learner reads, its points, and hints from vague to plain.
+
+    Attributes:
+        needs: keys of tasks without which this one gives no point, since it holds from the start.
+    """
 
     key: str
     title: str
     points: float = 1
+    needs: tuple[str, ...] = ()
     hints: tuple[str, ...] = ()
 
 
@@ -61,10 +71,12 @@ class Ground(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     Attributes:
         kernel: "simulated" or "docker".
         cgroup_version: of real nodes; 0 = as the lab says.
+        seed: of the variant.
     """
 
     kernel: Literal["simulated", "docker"] = "simulated"
     cgroup_version: int = 0
+    seed: Annotated[int, msgspec.Meta(ge=0, le=MAX_SEED)] = 0
 
 
 SIMULATED = Ground()
@@ -79,10 +91,14 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
         minutes: what it takes, measured with the reference solution's steps read aloud.
         teaches: the notebooks that it belongs to, by number.
         story: where it comes from, one line.
+        brief: what the learner finds and has to do, in the words of the variant; blank lines part paragraphs.
+        edit: `KIND NAME` of the manifests that the learner changes.
+        left: what a solved lab leaves to think about, one or two sentences.
         kernels: "simulated", "docker": where it can be done.
         cluster: arguments of `Cluster.simulated` or `Cluster.docker` (nodes, release, ...).
         settle: seconds that pass on the cluster's clock after the setup.
-        tasks, predictions, docker: see their types.
+        hint_cost: points that a hint costs; 0 = hints are free.
+        tasks, rules, predictions, docker: see their types.
     """
 
     title: str
@@ -91,9 +107,14 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
     tasks: tuple[TaskSpec, ...]
     teaches: tuple[str, ...] = ()
     story: str = ""
+    brief: str = ""
+    edit: tuple[str, ...] = ()
+    left: str = ""
+    hint_cost: float = 0
     kernels: tuple[str, ...] = ("simulated",)
     cluster: dict[str, Any] = {}
     settle: float = 10
+    rules: tuple[RuleSpec, ...] = ()
     predictions: tuple[PredictionSpec, ...] = ()
     docker: OnRealNodes = OnRealNodes()
 
@@ -112,29 +133,41 @@ class LabFolder:
     Attributes:
         path: the folder.
         name: its name, `01-make-it-guaranteed`.
-        definition: the content of lab.toml.
+        definition: the content of lab.toml, in the words of the variant.
+        seed: of the variant.
+        variant: its values.
     """
 
     path: Path
     name: str
     definition: Definition
+    seed: int
+    variant: SimpleNamespace
 
     @classmethod
-    def read(cls, path: str | Path) -> LabFolder:
+    def read(cls, path: str | Path, seed: int = 0) -> LabFolder:
         """Read a lab's folder.
+
+        Args:
+            path: the folder.
+            seed: of the variant.
 
         Raises:
             KitError: a file is missing, lab.toml does not fit, or a task has no check.
         """
         folder = Path(path).resolve()
         file = folder / "lab.toml"
+        made = folder / "variant.py"
+        function = _load(made, f"kitlib_variant_{_identifier(folder.name)}").variant if made.exists() else None
+        variant = values_of(function, folder.name, seed)
         try:
-            definition = msgspec.convert(tomllib.loads(file.read_text(encoding="utf-8")), Definition)
+            read = fill_all(tomllib.loads(file.read_text(encoding="utf-8")), variant, str(file))
+            definition = msgspec.convert(read, Definition)
         except OSError as error:
             raise KitError(f"{file}: {error.strerror or error}") from error
         except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
             raise KitError(f"{file}: {error}") from error
-        return cls(folder, folder.name, definition)
+        return cls(folder, folder.name, definition, seed, variant)
 
     def cluster(self, ground: Ground = SIMULATED, *, real: bool = False) -> dict[str, Any]:
         """Arguments of `Cluster.docker` (`real`), or of a simulated cluster that stands for these nodes."""
@@ -148,7 +181,7 @@ class LabFolder:
         file = self.path / "setup-docker.yaml"
         if ground.kernel != "docker" or not file.exists():
             file = self.path / "setup.yaml"
-        return file.read_text(encoding="utf-8") if file.exists() else ""
+        return fill(file.read_text(encoding="utf-8"), self.variant, str(file)) if file.exists() else ""
 
     def checks(self) -> Checks:
         """Load check.py.
@@ -157,29 +190,40 @@ class LabFolder:
             KitError: it cannot be loaded, or a task or prediction has no function.
         """
         file = self.path / "check.py"
-        module = _load(file, f"kitlib_lab_{self.name.replace('-', '_')}")
+        module = _load(file, f"kitlib_lab_{_identifier(self.name)}")
         checks = getattr(module, "checks", None)
         if not isinstance(checks, Checks):
             raise KitError(f"{file}: there is no `checks = Checks()` in it")
         missing = [t.key for t in self.definition.tasks if t.key not in checks.tasks]
         missing += [p.key for p in self.definition.predictions if p.key not in checks.predictions]
+        missing += [r.key for r in self.definition.rules if r.never and r.key not in checks.rules]
         if missing:
             raise KitError(f"{file}: no function for {', '.join(missing)}")
         return checks
 
-    def answers(self) -> Any:
-        """The module solution/answers.py, where the folder still has it: `reference(cluster)` and `wrong`."""
-        return _load(self.path / "solution" / "answers.py", f"kitlib_answers_{self.name.replace('-', '_')}")
+    def answers(self, ground: Ground = SIMULATED) -> Answers:
+        """The answers of solution/answers.yaml, where the folder still has it, for this variant."""
+        file = self.path / "solution" / "answers.yaml"
+        try:
+            text = file.read_text(encoding="utf-8")
+        except OSError as error:
+            raise KitError(f"{file}: {error.strerror or error}") from error
+        filled = fill(text, self.variant, str(file))
+        return Answers.read(filled, str(file), self.setup(ground), docker=ground.kernel == "docker")
 
     def digest(self) -> str:
-        """SHA-256 of check.py, lab.toml and the setups: what a grade rests on."""
+        """SHA-256 of check.py, lab.toml, variant.py and the setups: what a grade rests on."""
         found = hashlib.sha256()
-        for name in ("check.py", "lab.toml", "setup.yaml", "setup-docker.yaml"):
+        for name in ("check.py", "lab.toml", "setup.yaml", "setup-docker.yaml", "variant.py"):
             file = self.path / name
-            if name == "setup-docker.yaml" and not file.exists():
+            if name in ("setup-docker.yaml", "variant.py") and not file.exists():
                 continue
             found.update(name.encode() + b"\0" + (file.read_bytes() if file.exists() else b"") + b"\0")
         return found.hexdigest()
+
+
+def _identifier(name: str) -> str:
+    return name.replace("-", "_")
 
 
 def _load(file: Path, name: str) -> Any:

@@ -27,8 +27,12 @@ import msgspec
 from kitlib.api.errors import KitError
 from kitlib.lab.checks import Experiment, Facts, Wrong
 from kitlib.lab.definition import SIMULATED, Ground, LabFolder, TaskSpec
+from kitlib.lab.history import History
+from kitlib.lab.rules import RuleResult, judge
 
 MAX_JOURNAL = 20_000
+STOPPED = "the check stopped with"
+"""How the result of a check begins that raised something else than `Wrong`."""
 _GRADER_SECONDS = 120
 _GRADER_BYTES = 4 << 30
 """Address space: 40 times what the largest lab's replay uses, most of it reserved by numpy and never touched."""
@@ -44,6 +48,7 @@ class TaskResult(msgspec.Struct, frozen=True, kw_only=True):
         passed: all of it.
         found, expected, hint: of what is wrong; "" where it passed.
         evidence: what the check looked at.
+        remarks: what the learner should know although the task passed.
     """
 
     task: str
@@ -55,10 +60,11 @@ class TaskResult(msgspec.Struct, frozen=True, kw_only=True):
     expected: str = ""
     hint: str = ""
     evidence: tuple[dict[str, Any], ...] = ()
+    remarks: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         if self.passed:
-            return f"✓ {self.title} ({self.points:g}/{self.of:g})"
+            return "\n  but: ".join((f"✓ {self.title} ({self.points:g}/{self.of:g})", *self.remarks))
         hint = f"\n  Next: {self.hint}" if self.hint else ""
         return f"✗ {self.title} ({self.points:g}/{self.of:g})\n  found {self.found}\n  expected {self.expected}{hint}"
 
@@ -70,12 +76,16 @@ class Grade(msgspec.Struct, frozen=True, kw_only=True):
         lab: its name.
         digest: of the files that the grade rests on.
         results: one a task.
+        rules: one a rule; () = not judged (real nodes: their replay is).
+        touched: whether the learner did anything but wait.
         observed: prediction -> observed value; missing where it could not be observed yet.
     """
 
     lab: str
     digest: str
     results: tuple[TaskResult, ...]
+    rules: tuple[RuleResult, ...] = ()
+    touched: bool = True
     observed: dict[str, Any] = {}
 
     @property
@@ -84,25 +94,99 @@ class Grade(msgspec.Struct, frozen=True, kw_only=True):
         return all(result.passed for result in self.results)
 
 
-def grade(folder: LabFolder, cluster: Any, tasks: tuple[str, ...] = (), began: datetime | None = None) -> Grade:
-    """Run the checks against a cluster.
+def grade(
+    folder: LabFolder,
+    cluster: Any,
+    tasks: tuple[str, ...] = (),
+    began: datetime | None = None,
+    history: History | None = None,
+) -> Grade:
+    """Run the checks against a cluster, those that let time pass at last.
 
     Args:
         folder: the lab.
         cluster: as the learner left it.
         tasks: keys of the tasks to grade; () = all.
         began: when the learner found it, on the cluster's clock; None = when a simulated one had settled.
+        history: what happened since then; without it no rule is judged.
     """
     began = began or cluster.clock.start + timedelta(seconds=folder.definition.settle)
     set_up = began - timedelta(seconds=folder.definition.settle / 2)
     checks, wanted = folder.checks(), tasks or tuple(t.key for t in folder.definition.tasks)
-    results = tuple(_one(folder.definition.task(key), checks.tasks[key], Facts(cluster, set_up)) for key in wanted)
-    found: dict[str, Any] = {}
+    journal = list(cluster.journal)
+    touched = any(entry["action"] != "advance" for entry in journal)
+    rules = judge(folder.definition.rules, history, journal, checks.rules) if history else ()
+    results: dict[str, TaskResult] = {}
+    needed = {one for key in wanted for one in folder.definition.task(key).needs}
+    for key in sorted({*wanted, *needed}, key=lambda key: (key in checks.trials, key)):
+        kind = Experiment if key in checks.trials else Facts
+        facts = kind(cluster, set_up, folder.variant, history)
+        found = _one(folder.definition.task(key), checks.tasks[key], facts)
+        results[key] = _guarded(found, rules) if touched else _untouched(found)
+    titles = {
+        key: [folder.definition.task(one).title for one in folder.definition.task(key).needs if not results[one].passed]
+        for key in wanted
+    }
+    results |= {key: _missing(results[key], unsolved[0]) for key, unsolved in titles.items() if unsolved and touched}
+    observed: dict[str, Any] = {}
     for prediction in folder.definition.predictions:
         if prediction.key not in checks.at_start:
             with suppress(Wrong):  # not there to be observed yet
-                found[prediction.key] = checks.predictions[prediction.key](Facts(cluster, set_up))
-    return Grade(lab=folder.name, digest=folder.digest(), results=results, observed=found)
+                observed[prediction.key] = checks.predictions[prediction.key](Facts(cluster, set_up, folder.variant))
+    return Grade(
+        lab=folder.name,
+        digest=folder.digest(),
+        results=tuple(results[key] for key in wanted),
+        rules=rules,
+        touched=touched,
+        observed=observed,
+    )
+
+
+def _guarded(result: TaskResult, rules: Iterable[RuleResult]) -> TaskResult:
+    """A task without its points where a rule that guards it is broken; solved or not, the rule is named."""
+    broken = next((rule for rule in rules if not rule.kept and rule.guards(result.task)), None)
+    if broken is None:
+        return result
+    if not result.passed:
+        return msgspec.structs.replace(result, points=0.0)
+    return msgspec.structs.replace(
+        result,
+        points=0.0,
+        passed=False,
+        found=f"solved, but a rule is broken: {broken.found}",
+        expected=broken.title,
+        hint=broken.hint,
+        remarks=(),
+    )
+
+
+def _missing(result: TaskResult, title: str) -> TaskResult:
+    """A task that holds from the start gives no point before the tasks that it needs are solved."""
+    if not result.passed:
+        return msgspec.structs.replace(result, points=0.0)
+    return msgspec.structs.replace(
+        result,
+        points=0.0,
+        passed=False,
+        found="this held from the start",
+        expected=f"first: {title}",
+        hint="it counts together with that task",
+        remarks=(),
+    )
+
+
+def _untouched(result: TaskResult) -> TaskResult:
+    """Who changed nothing gets no point, and is not told the solution."""
+    return msgspec.structs.replace(
+        result,
+        points=0.0,
+        passed=False,
+        found="nothing has been changed yet",
+        expected=result.title,
+        hint=f'look at what is there first, then change it; lab.hint("{result.task}") gives a hint',
+        remarks=(),
+    )
 
 
 def _observed_at_start(folder: LabFolder, ground: Ground) -> dict[str, Any]:
@@ -111,35 +195,31 @@ def _observed_at_start(folder: LabFolder, ground: Ground) -> dict[str, Any]:
     for prediction in folder.definition.predictions:
         if prediction.key in checks.at_start:
             with suppress(Wrong):
-                found[prediction.key] = checks.predictions[prediction.key](Experiment(prepare(folder, ground)))
+                experiment = Experiment(prepare(folder, ground), None, folder.variant)
+                found[prediction.key] = checks.predictions[prediction.key](experiment)
     return found
 
 
 def _one(task: TaskSpec, check: Any, facts: Facts) -> TaskResult:
+    made = TaskResult(task=task.key, title=task.title, points=task.points, of=task.points, passed=True)
     try:
         check(facts)
     except Wrong as wrong:
         points = round(task.points * min(max(wrong.credit, 0.0), 1.0), 3)
         hint = wrong.hint or (task.hints[0] if task.hints else "")
-        return TaskResult(
-            task=task.key,
-            title=task.title,
-            points=points,
-            of=task.points,
-            passed=False,
-            found=wrong.found,
-            expected=wrong.expected,
-            hint=hint,
-            evidence=tuple(facts.evidence),
+        made = msgspec.structs.replace(
+            made, points=points, passed=False, found=wrong.found, expected=wrong.expected, hint=hint
         )
-    return TaskResult(
-        task=task.key,
-        title=task.title,
-        points=task.points,
-        of=task.points,
-        passed=True,
-        evidence=tuple(facts.evidence),
-    )
+    except Exception as error:  # a lab's own mistake must not take the learner's other results away
+        made = msgspec.structs.replace(
+            made,
+            points=0.0,
+            passed=False,
+            found=f"{STOPPED} {type(error).__name__}: {error}",
+            expected=task.title,
+            hint="this is a mistake of the lab: report it together with your manifest",
+        )
+    return msgspec.structs.replace(made, evidence=tuple(facts.evidence), remarks=tuple(facts.remarks))
 
 
 def prepare(folder: LabFolder, ground: Ground = SIMULATED, *, real: bool = False) -> Any:
@@ -195,11 +275,16 @@ def both(live: Grade, replayed: Grade) -> Grade:
     results = []
     for seen in live.results:
         other = again[seen.task]
-        if seen.passed and not other.passed:
+        if (seen.passed and not other.passed) or not replayed.touched:
             seen = msgspec.structs.replace(other, evidence=seen.evidence + other.evidence)
         results.append(seen)
     return msgspec.structs.replace(
-        live, results=tuple(results), observed={**replayed.observed, **live.observed}, digest=replayed.digest
+        live,
+        results=tuple(results),
+        rules=replayed.rules,
+        touched=replayed.touched,
+        observed={**replayed.observed, **live.observed},
+        digest=replayed.digest,
     )
 
 
@@ -214,8 +299,10 @@ def grade_journal(
     if len(journal) > MAX_JOURNAL:
         raise KitError(f"lab {folder.name}: a journal of {len(journal)} entries; at most {MAX_JOURNAL} are replayed")
     cluster = prepare(folder, ground)
+    history = History(cluster)
     cluster.replay(journal)
-    found = grade(folder, cluster, tasks)
+    history.stop()
+    found = grade(folder, cluster, tasks, None, history)
     return msgspec.structs.replace(found, observed={**_observed_at_start(folder, ground), **found.observed})
 
 
@@ -240,7 +327,13 @@ def grade_apart(
         return grade_journal(folder, json.loads(json.dumps(journal, default=str)), tasks, ground)
     import subprocess
 
-    request = {"lab": str(folder.path), "journal": journal, "tasks": tasks, "ground": msgspec.to_builtins(ground)}
+    request = {
+        "lab": str(folder.path),
+        "seed": folder.seed,
+        "journal": journal,
+        "tasks": tasks,
+        "ground": msgspec.to_builtins(ground),
+    }
     package = str(Path(__file__).resolve().parents[2])
     try:
         done = subprocess.run(
@@ -279,7 +372,8 @@ def main() -> None:
     try:
         request = json.load(sys.stdin)
         ground = msgspec.convert(request["ground"], Ground)
-        answer = grade_journal(LabFolder.read(request["lab"]), request["journal"], tuple(request["tasks"]), ground)
+        folder = LabFolder.read(request["lab"], request["seed"])
+        answer = grade_journal(folder, request["journal"], tuple(request["tasks"]), ground)
         print(json.dumps(msgspec.to_builtins(answer), default=str))
     except KitError as error:
         print(json.dumps({"error": str(error)}))

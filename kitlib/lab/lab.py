@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import html
 import os
+import re
 from datetime import timedelta
 from pathlib import Path
 from time import monotonic
@@ -16,52 +17,21 @@ from typing import Any, Literal
 
 import msgspec
 
-from kitlib.api.errors import KitError
-from kitlib.api.serialize import to_yaml
+from kitlib.api.core import Pod
+from kitlib.api.errors import KitError, NotFound
+from kitlib.api.serialize import load, to_dict, to_yaml
 from kitlib.lab.definition import Definition, Ground, LabFolder
-from kitlib.lab.grader import Grade, TaskResult, both, grade, grade_apart, prepare, timed
+from kitlib.lab.graded import Graded
+from kitlib.lab.grader import Grade, both, grade, grade_apart, prepare, timed
 from kitlib.lab.launch import course_source
 from kitlib.lab.prediction import Answer, Prediction, Verdict
 from kitlib.lab.progress import Progress
+from kitlib.lab.score import Score, hint_cost, score
+from kitlib.lab.variant import check_seed, learners_seed
 from kitlib.views.notebook import register
 
 Kernel = Literal["docker", "simulated"]
 _KERNELS = {"docker": "on real nodes", "simulated": "on the simulated kernel"}
-
-
-class Graded:
-    """The results of a check, as a notebook shows them."""
-
-    def __init__(self, grade: Grade, score: tuple[float, float]) -> None:
-        self.results, self.score = grade.results, score
-
-    @property
-    def passed(self) -> bool:
-        """Whether every task that was checked passed."""
-        return all(result.passed for result in self.results)
-
-    def __str__(self) -> str:
-        return "\n".join(map(str, self.results)) + f"\nReached: {self.score[0]:g} of {self.score[1]:g} points"
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        rows = "".join(_row(result) for result in self.results)
-        points, of = self.score
-        return (
-            f'<div role="status"><table><thead><tr><th scope="col">task</th><th scope="col">points</th>'
-            f'<th scope="col">found</th><th scope="col">expected</th><th scope="col">next</th></tr></thead>'
-            f'<tbody>{rows}</tbody></table><p>Reached: <meter max="{of or 1:g}" value="{points:g}"></meter> '
-            f"{points:g} of {of:g} points</p></div>"
-        )
-
-
-def _row(result: TaskResult) -> str:
-    cells = (result.found, result.expected, result.hint)
-    return (
-        f"<tr><td>{'✓' if result.passed else '✗'} {html.escape(result.title)}</td>"
-        f"<td>{result.points:g}/{result.of:g}</td>" + "".join(f"<td>{html.escape(c)}</td>" for c in cells) + "</tr>"
-    )
 
 
 class Lab:
@@ -71,21 +41,26 @@ class Lab:
         name: the folder's name among the course's labs, or a path.
         nodes: "docker" does the lab on real nodes, where it can be done there and time is what the clock shows;
             "" takes KITLIB_NODES. Everything else is the simulated kernel, on which two minutes pass in no time.
+        seed: of the variant: names, numbers, victims; None = the learner's own, or that of KITLIB_LAB_SEED.
         progress: where results are kept.
 
     Attributes:
         cluster: the cluster to work on, with the lab's setup on it. `lab.reset()` makes a new one.
         kernel: "docker" or "simulated".
         why: why this one.
+        seed: see above.
 
     Raises:
         KitError: there is no such lab, its files do not fit, or real nodes were asked for and cannot be made.
     """
 
-    def __init__(self, name: str | Path, nodes: str = "", *, progress: Progress | None = None) -> None:
-        self._folder = LabFolder.read(_find(name))
-        self.kernel, self.why = _kernel(nodes, self._folder.definition)
+    def __init__(
+        self, name: str | Path, nodes: str = "", *, seed: int | None = None, progress: Progress | None = None
+    ) -> None:
         self._progress = progress or Progress()
+        self.seed = learners_seed(self._progress.path.parent) if seed is None else check_seed(seed)
+        self._folder = LabFolder.read(_find(name), self.seed)
+        self.kernel, self.why = _kernel(nodes, self._folder.definition)
         self._predictions = {
             p.key: Prediction(
                 self._folder.name,
@@ -119,11 +94,11 @@ class Lab:
 
     def _prepare(self) -> Any:
         real = self.kernel == "docker"
-        self._real = made = prepare(self._folder, Ground(self.kernel), real=real)
+        self._real = made = prepare(self._folder, Ground(self.kernel, seed=self.seed), real=real)
         if real:
             made.waits_for_deleted = True  # as kubectl does; else what is applied next meets a pod that is ending
         version = made.node(made.list("Node")[0].metadata.name).cgroupfs.version if real else 0
-        self._ground = Ground(self.kernel, version)
+        self._ground = Ground(self.kernel, version, self.seed)
         # the machine's own time: a clock that the notebook puts in the cluster's place counts for nothing
         self._began, self._since = made.clock.seconds, monotonic()
         return made
@@ -160,7 +135,21 @@ class Lab:
                 ground=msgspec.to_builtins(self._ground),
                 check_changed=changed,
             )
-        return Graded(found, self._progress.score(self._folder.name))
+        return Graded(found, self.score, self._folder.definition, self._following())
+
+    @property
+    def score(self) -> Score:
+        """The best and the last points of this lab, hints and predictions."""
+        return score(self._progress, self.name, self._folder.definition)
+
+    def _following(self) -> str:
+        """The next lab's number and title; "" = there is none."""
+        names = sorted(path.parent.name for path in self._folder.path.parent.glob("*/lab.toml"))
+        after = [name for name in names if name > self.name]
+        if not after:
+            return ""
+        title = LabFolder.read(self._folder.path.parent / after[0], self.seed).definition.title
+        return f"labs/{after[0]}/lab.ipynb, {title}"
 
     def reveal(self, key: str) -> Verdict:
         """What was observed of a prediction, next to the answer that was given.
@@ -191,11 +180,63 @@ class Lab:
             return list(self.cluster.journal), self._ground
         return timed(self._real.journal, self._began, self._began + monotonic() - self._since), self._ground
 
+    # ---- changing
+
+    def manifest(self) -> str:
+        """The manifests that this lab is about, as it set them up, to be edited and given to `lab.replace`."""
+        wanted = self._folder.definition.edit
+        documents = self._folder.setup(self._ground).split("\n---\n")
+        found = {}
+        for document in documents:
+            for one in load(document):
+                found[f"{one.kind} {one.metadata.name}"] = document.strip()
+        return "\n---\n".join(found[name] for name in wanted if name in found) + "\n"
+
+    def replace(self, manifests: str, seconds: float = 10) -> None:
+        """Apply manifests; pods of the same names are deleted first, since most of a pod's fields cannot change.
+
+        Args:
+            manifests: YAML.
+            seconds: that pass afterwards, so that scheduler and kubelet do their part.
+
+        Raises:
+            KitError: the manifests cannot be applied; then the pods are what they were before, made again.
+        """
+        before = []
+        for made in load(manifests):
+            if isinstance(made, Pod):
+                try:
+                    before.append(self.cluster.get("Pod", made.metadata.name, made.metadata.namespace or "default"))
+                except NotFound:
+                    continue
+        for pod in before:
+            self.cluster.delete(pod)
+        if before:
+            self.cluster.advance(1)
+        try:
+            self.cluster.apply(manifests)
+        except KitError:
+            self.cluster.apply([_as_applied(pod) for pod in before])
+            raise
+        self.cluster.advance(seconds)
+
+    def edit(self) -> Any:
+        """An editor with the manifests, and buttons: apply, let time pass, check, a hint for each task."""
+        from kitlib.lab.workbench import workbench
+
+        return workbench(self)
+
     # ---- looking
 
-    def show(self, kind: str, name: str, namespace: str = "default") -> None:
-        """Print an object's manifest as it stands on the cluster, status included."""
-        print(to_yaml(self.cluster.get(kind, name, namespace)))
+    def _subject(self) -> str:
+        """The name of the pod that this lab is about."""
+        names = [name.split() for name in self._folder.definition.edit]
+        return next((name for kind, name in names if kind == "Pod"), "")
+
+    def show(self, kind: str = "", name: str = "", namespace: str = "default") -> None:
+        """Print an object's manifest as it stands on the cluster, status included; "" = what the lab is about."""
+        wanted = [(kind, name)] if kind else [tuple(one.split()) for one in self._folder.definition.edit]
+        print("---\n".join(to_yaml(self.cluster.get(kind, name, namespace)) for kind, name in wanted))
 
     def pods(self) -> Any:
         """All pods as a frame."""
@@ -209,9 +250,9 @@ class Lab:
 
         return tree_view(self._node(node).tree())
 
-    def explain(self, pod: str, namespace: str = "default") -> Any:
+    def explain(self, pod: str = "", namespace: str = "default") -> Any:
         """What the scheduler would decide about a pod now: every plugin's verdict on every node, and the message."""
-        return self.cluster.explain(pod, namespace)
+        return self.cluster.explain(pod or self._subject(), namespace)
 
     def events(self, reason: str = "") -> Any:
         """The cluster's events as a frame, all or those of one reason."""
@@ -244,6 +285,15 @@ class Lab:
         self._progress.record("hint", self._folder.name, task, 0, 0, number=number + 1)
         return f"Hint {number + 1} of {len(hints)}: {hints[number]}"
 
+    def price_of_a_hint(self) -> str:
+        """What a hint costs, in words."""
+        cost = hint_cost(self._folder.definition)
+        return f"{cost:g} points" if cost else "free"
+
+    def task_keys(self) -> tuple[str, ...]:
+        """The tasks by key, as `check` and `hint` take them."""
+        return tuple(task.key for task in self._tasks())
+
     def _tasks(self) -> tuple[Any, ...]:
         return self._folder.definition.tasks
 
@@ -255,21 +305,48 @@ class Lab:
         return packaged.is_dir() and LabFolder.read(packaged).digest() != digest
 
     def _repr_html_(self) -> str:
-        definition = self._folder.definition
-        points, _ = self._progress.score(self._folder.name)
+        definition, reached = self._folder.definition, self.score
+        brief = "".join(f"<p>{_marked(part)}</p>" for part in _paragraphs(definition.brief))
         tasks = "".join(f"<li>{html.escape(t.title)} ({t.points:g})</li>" for t in definition.tasks)
-        total = sum(t.points for t in definition.tasks) + len(definition.predictions)
+        rules = "".join(f"<li>{html.escape(rule.title)}</li>" for rule in definition.rules)
         return (
-            f"<section><h3>{html.escape(definition.title)}</h3><p>Difficulty {'●' * definition.difficulty}"
-            f"{'○' * (3 - definition.difficulty)}, about {definition.minutes} minutes, "
-            f"{_KERNELS[self.kernel]} ({html.escape(self.why)}). Reached: "
-            f'<meter max="{total:g}" value="{points:g}"></meter> {points:g} of {total:g} points</p>'
-            f"<ol>{tasks}</ol></section>"
+            f'<section class="kitlib-lab"><h3>{html.escape(definition.title)}</h3>{brief}<p>Tasks (points)</p>'
+            f"<ol>{tasks}</ol>"
+            + (f"<p>Rules</p><ul>{rules}</ul>" if rules else "")
+            + f"<p><small>Difficulty {'●' * definition.difficulty}{'○' * (3 - definition.difficulty)}, about "
+            f"{definition.minutes} minutes, {_KERNELS[self.kernel]} ({html.escape(self.why)}), variant {self.seed}. "
+            f"Hints: {self.price_of_a_hint()}.</small></p>"
+            f'<p><meter max="{reached.of:g}" value="{reached.best:g}"></meter> best {reached.best:g} of '
+            f"{reached.of:g} points</p></section>"
         )
 
     def __repr__(self) -> str:
-        tasks = "\n".join(f"  {t.key}: {t.title} ({t.points:g})" for t in self._tasks())
-        return f"{self.title}\n{tasks}"
+        definition = self._folder.definition
+        tasks = [f"  {t.key}: {t.title} ({t.points:g})" for t in definition.tasks]
+        rules = [f"  rule: {rule.title}" for rule in definition.rules]
+        return "\n".join([definition.title, *_paragraphs(definition.brief), *tasks, *rules])
+
+
+def _as_applied(pod: Pod) -> dict[str, Any]:
+    """A pod's manifest without what the cluster added to it."""
+    plain = to_dict(pod)
+    kept = {
+        key: plain["metadata"][key]
+        for key in ("name", "namespace", "labels", "annotations")
+        if key in plain["metadata"]
+    }
+    spec = {key: one for key, one in plain["spec"].items() if key not in ("nodeName", "priority", "preemptionPolicy")}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": kept, "spec": spec}
+
+
+def _paragraphs(text: str) -> list[str]:
+    return [" ".join(part.split()) for part in text.split("\n\n") if part.strip()]
+
+
+def _marked(text: str) -> str:
+    """A paragraph as HTML: what stands between backquotes is code, between double asterisks bold."""
+    text = re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text, quote=False))
+    return re.sub(r"\*\*([^*]+)\*\*", r"<b>\1</b>", text)
 
 
 def _kernel(wish: str, definition: Definition) -> tuple[Kernel, str]:

@@ -11,6 +11,7 @@ Source: nbgrader's documentation, "Creating and grading assignments"; metadata o
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from kitlib.api.errors import KitError
 from kitlib.lab.definition import LabFolder, TaskSpec
 from kitlib.lab.files import write_whole
 from kitlib.lab.launch import course_source
+from kitlib.lab.variant import check_seed
 
 SCHEMA = 3
 CONFIG = """c = get_config()
@@ -47,7 +49,7 @@ def points(name: str, task: str, lab: Any) -> float:
     if type(lab) is not Lab or lab.name != name:
         raise KitError(f"`lab` is not the lab {name}: begin with lab = Lab({name!r}), and keep that name")
     journal, ground = lab.done()
-    found = grade_apart(LabFolder.read(course_source("labs") / name), journal, (task,), ground)
+    found = grade_apart(LabFolder.read(course_source("labs") / name, lab.seed), journal, (task,), ground)
     print(found.results[0])
     return found.results[0].points
 
@@ -86,7 +88,9 @@ def export(folder: str | Path, labs: tuple[str, ...] = ()) -> list[str]:
 
 
 def assignment(folder: LabFolder) -> dict[str, Any]:
-    """A lab's notebook with a graded cell for each task at its end.
+    """A lab's notebook with a graded cell for each task at its end; all learners get one variant.
+
+    It is the variant of KITLIB_LAB_SEED, else the first: the notebook is run again on the grader's machine.
 
     Raises:
         KitError: the lab has no notebook.
@@ -96,6 +100,10 @@ def assignment(folder: LabFolder) -> dict[str, Any]:
         notebook: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise KitError(f"{file}: {error.strerror or error}") from error
+    seed = check_seed(os.environ.get("KITLIB_LAB_SEED") or 0, "KITLIB_LAB_SEED")
+    opened = f'Lab("{folder.name}")'
+    for cell in notebook["cells"]:
+        cell["source"] = [line.replace(opened, f'Lab("{folder.name}", seed={seed})') for line in cell["source"]]
     text = "## Grades\n\nThe cells below are graded. Leave them as they are."
     notebook["cells"].append(_cell("markdown", "grades", text))
     for task in folder.definition.tasks:

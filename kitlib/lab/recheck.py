@@ -73,7 +73,7 @@ def _results(lab: str, journal: bytes, ground: Ground, tasks: tuple[str, ...]) -
         raise KitError(f"its journal cannot be read: {error}") from None
     if not isinstance(actions, list):
         raise KitError("the entry has no journal")
-    folder = LabFolder.read(course_source("labs") / lab)
+    folder = LabFolder.read(course_source("labs") / lab, ground.seed)
     return {result.task: result for result in grade_apart(folder, actions, tasks, ground, timeout=TIMEOUT).results}
 
 

@@ -1,5 +1,6 @@
-"""batch was killed for want of memory, db was not, and the memory really ran out."""
+"""The job was killed because the node's memory ran out, and the database was not."""
 
+from kitlib.api.podresources import pod_limits
 from kitlib.lab import Checks, Experiment, Facts, Wrong
 
 checks = Checks()
@@ -16,49 +17,55 @@ def killed(facts: Facts, name: str) -> bool:
 
 @checks.check("order")
 def order(facts: Facts) -> None:
-    db, batch = killed(facts, "db"), killed(facts, "batch")
-    facts.kernel_log("node-1")
-    if db:
-        adjustment = facts.oom_score_adj("db")
+    v = facts.variant
+    db, batch = facts.pod(v.db), facts.pod(v.batch)
+    for pod in (db, batch):
+        if not pod.spec.node_name:
+            raise Wrong(
+                f"{pod.metadata.name} is pending",
+                f"{v.db} and {v.batch} on the node",
+                "both requests together must fit on the node, or nothing competes: lower one of them",
+            )
+    if killed(facts, v.db):
+        facts.kernel_log(db.spec.node_name)
+        adjustment = facts.oom_score_adj(v.db)
+        own = pod_limits(db).get("memory")
+        tight = own is not None and own.value() <= v.use * 2**20
         raise Wrong(
-            f"db was killed (class {facts.pod('db').status.qos_class}, oom_score_adj {adjustment})",
-            "batch killed, db running",
-            "its adjustment is far from -997: what does a pod need to get that one?"
-            if facts.pod("db").status.qos_class != "Guaranteed"
-            else "Guaranteed does not help against its own limit: db uses 500 MB",
-        )
-    if not batch:
-        raise Wrong(
-            "nobody was killed",
-            "batch killed when the memory is used up",
-            "batch starts to grow after 20 s: lab.cluster.advance(60). Still nobody? Then the memory never ran out",
-            credit=0.25,
+            f"{v.db} was killed (class {db.status.qos_class}, oom_score_adj {adjustment})",
+            f"{v.batch} killed, {v.db} running",
+            f"no class helps against a limit of its own: {v.db} uses {v.use} MiB"
+            if tight
+            else "its adjustment is far from -997, and higher than that of the other: what does a pod need for less?",
         )
     facts.expect(
-        facts.pod("db").status.phase == "Running",
-        found=f"db is {facts.pod('db').status.phase}",
-        expected="db running",
-        hint="db must have been started: is its request bigger than the node?",
+        killed(facts, v.batch),
+        found="nobody was killed",
+        expected=f"{v.batch} killed when the memory is used up",
+        hint=f"{v.batch} starts to grow after 20 s: lab.cluster.advance(60). Still nobody? Then the memory never "
+        "ran out",
     )
-    facts.memory_limit(facts.pod("db"))
-    facts.process_score("db")
-
-
-@checks.check("same")
-def same(facts: Facts) -> None:
-    for name, wanted in (("db", "memory=500Mi"), ("batch", "memory=600Mi")):
-        work = facts.work(facts.pod(name), "main")
-        facts.expect(
-            work.split()[-1:] == [wanted],
-            found=f"{name} does {work or 'nothing'!r}",
-            expected=wanted,
-            hint="smaller pods fit together, and the question goes away instead of being answered",
-            credit=0.5 if name == "batch" else 0.0,
-        )
+    own = pod_limits(batch).get("memory")
+    facts.expect(
+        own is None or own.value() > v.grow * 2**20,
+        found=f"{v.batch} was killed at its own limit of {own}",
+        expected="a node whose memory ran out, and the kernel's choice between the two",
+        hint=f"a limit on {v.batch} keeps the node from filling up: then nobody learns whom the kernel would choose",
+    )
+    facts.expect(
+        db.status.phase == "Running",
+        found=f"{v.db} is {db.status.phase}",
+        expected=f"{v.db} running",
+        hint=f"why did {v.db} end? look at its status",
+    )
+    facts.kernel_log(db.spec.node_name)
+    facts.memory_limit(db)
+    facts.process_score(v.db)
 
 
 @checks.observed("victim", at_start=True)
 def victim(facts: Experiment) -> str:
+    v = facts.variant
     facts.let_pass(60)
-    db, batch = killed(facts, "db"), killed(facts, "batch")
-    return "both at once" if db and batch else "db" if db else "batch"
+    db, batch = killed(facts, v.db), killed(facts, v.batch)
+    return "both at once" if db and batch else v.db if db else v.batch

@@ -1,58 +1,115 @@
-"""The limit is higher in every cgroup that counts, and nobody restarted the container."""
+"""The limit is higher in every cgroup that counts, by hand first, and the container was never restarted."""
 
 from kitlib.kubelet.util.memory_files import MEMORY_LIMIT
-from kitlib.lab import Checks, Experiment, Facts
+from kitlib.lab import Checks, Experiment, Facts, Wrong
+from kitlib.lab.checks import UNLIMITED
+from kitlib.lab.history import Moment
 
 checks = Checks()
-WANTED = 512 * 2**20
+GENEROUS = 2**30
 
 
 @checks.check("raised")
 def raised(facts: Facts) -> None:
-    pod = facts.pod("import")
+    v = facts.variant
+    pod = facts.pod(v.pod)
     restarts = sum(status.restart_count for status in pod.status.container_statuses)
     facts.expect(
         restarts == 0 and facts.is_from_setup(pod),
         found=f"{restarts} restarts" if facts.is_from_setup(pod) else "another pod of the same name",
         expected="the same container, running since the start",
-        hint="the import is 90% done: it must not start again. lab.reset() gives the first one back",
+        hint="the work is 90% done: it must not start again. lab.reset() gives the first one back",
     )
-    own, container = facts.memory_limit(pod), facts.memory_limit(pod, "import")
     file = MEMORY_LIMIT[facts.tree(pod.spec.node_name).version]
+    by_hand = written_before_a_resize(facts, pod, file)
+    own, container = facts.memory_limit(pod), facts.memory_limit(pod, v.pod)
+    limits = f"{file} of the pod {own}, of the container {container}"
+    if not by_hand:
+        raise Wrong(
+            f"{limits}; the spec was resized, no limit was written by hand before",
+            "both limits raised by hand, then the spec",
+            "imagine a kubelet that does not answer: write the files of the node's cgroups first. lab.reset() starts "
+            "again"
+            if container >= v.bytes
+            else "the files are on the node: node.write(path, file, value); lab.tree() shows the paths",
+        )
     facts.expect(
-        container >= WANTED,
-        found=f"{file} of the container {container}",
-        expected=f"{WANTED} or more",
-        hint="write into the container's own cgroup too: lab.tree() shows where it stands",
-        credit=0.5 if own >= WANTED else 0.0,
+        container >= v.bytes,
+        found=limits,
+        expected=f"{v.bytes} or more in both",
+        hint="write into the container's own cgroup too: lab.tree() shows where it stands. Does the kernel refuse it? "
+        "Then memory and swap together (memsw) must be raised first"
+        if own >= v.bytes
+        else "neither limit is high enough",
+        credit=0.5 if own >= v.bytes else 0.0,
     )
     facts.expect(
-        own >= WANTED,
-        found=f"{file} of the pod {own}, of the container {container}",
-        expected=f"{WANTED} or more in both",
+        own >= v.bytes,
+        found=limits,
+        expected=f"{v.bytes} or more in both",
         hint="the pod's cgroup stands above the container's: the lower of the two limits counts",
+        credit=0.5,
+    )
+    facts.expect(
+        max(own, container) < UNLIMITED and container <= GENEROUS,
+        found=limits,
+        expected=f"about {v.wanted} MiB, at most 1 GiB",
+        hint="without a bound the next leak takes the node: raise the limit, do not remove it",
+    )
+    facts.expect(
+        {"pod", "container"} <= by_hand,
+        found=f"only the limit of the {' and the '.join(sorted(by_hand))} was written by hand",
+        expected="both limits raised by hand, then the spec",
+        hint="the resize did the rest: imagine a kubelet that does not answer. lab.reset() starts again",
         credit=0.5,
     )
 
 
+def written_before_a_resize(facts: Facts, pod, file: str) -> set[str]:
+    """The kinds of the pod's cgroups whose limit was written by hand while the spec was still the old one."""
+    kinds = {cgroup.path: cgroup.kind for cgroup in facts.tree(pod.spec.node_name).of_pod(pod.metadata.uid)}
+    found = set()
+    for entry in facts.actions():
+        if entry["action"] in ("resize", "patch", "apply"):
+            break
+        if entry["action"] == "write" and entry["file"] == file:
+            found.add(str(entry.get("kind") or kinds.get(entry["path"], "")))
+    return found & {"pod", "container"}
+
+
 @checks.check("spec")
 def spec(facts: Facts) -> None:
-    resources = facts.pod("import").spec.containers[0].resources
-    limit = resources.limits["memory"].value()
+    v = facts.variant
+    main = next((c for c in facts.pod(v.pod).spec.containers if c.name == v.pod), None)
+    limit = main.resources.limits.get("memory") if main else None
     facts.expect(
-        limit >= WANTED,
-        found=f"limits.memory {resources.limits['memory']}",
-        expected="512Mi",
+        limit is not None and limit.value() >= v.bytes,
+        found=f"limits.memory {limit}",
+        expected=f"{v.wanted}Mi",
         hint="by hand lasts until somebody restarts the pod: say it in the spec too",
     )
 
 
+@checks.never("never")
+def never(moment: Moment) -> str:
+    changed = moment.change.object
+    if changed.kind != "Pod" or ("Pod", "default", changed.metadata.name) not in moment.first:
+        return ""
+    first = moment.first["Pod", "default", changed.metadata.name]
+    now = moment.get("Pod", changed.metadata.name)
+    if now is None or now.metadata.uid != first.metadata.uid:
+        return f"pod {changed.metadata.name} was replaced"
+    restarts = sum(status.restart_count for status in now.status.container_statuses)
+    return f"{restarts} restarts of {changed.metadata.name}" if restarts else ""
+
+
 @checks.observed("reverts", at_start=True)
 def reverts(facts: Experiment) -> str:
-    pod = facts.pod("import")
-    facts.write_cgroup(pod, MEMORY_LIMIT[facts.tree(pod.spec.node_name).version], str(WANTED))
+    v = facts.variant
+    pod = facts.pod(v.pod)
+    facts.write_cgroup(pod, MEMORY_LIMIT[facts.tree(pod.spec.node_name).version], str(v.bytes))
     facts.let_pass(600)
-    after = facts.pod("import")
+    after = facts.pod(v.pod)
     if after.status.container_statuses[0].restart_count:
         return "the pod is restarted"
-    return "it stays" if facts.memory_limit(after) == WANTED else "the kubelet puts it back at its next sync"
+    return "it stays" if facts.memory_limit(after) == v.bytes else "the kubelet puts it back at its next sync"

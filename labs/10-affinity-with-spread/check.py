@@ -1,5 +1,6 @@
 """The pod is placed in its pool, and it still spreads with its own kind."""
 
+from kitlib.api.podresources import containers_of
 from kitlib.api.selectors import LabelSelectorMatcher
 from kitlib.lab import Checks, Facts
 
@@ -9,60 +10,75 @@ ZONE = "topology.kubernetes.io/zone"
 
 @checks.check("placed")
 def placed(facts: Facts) -> None:
-    pod = facts.pod("web-2")
-    events = facts.events("FailedScheduling", "web-2")
+    v = facts.variant
+    pod = facts.pod(f"{v.app}-2")
+    events = facts.events("FailedScheduling", pod.metadata.name)
     facts.expect(
         bool(pod.spec.node_name),
-        found=f"web-2 is pending: {events[-1].message if events else 'no event yet'}",
-        expected="web-2 on b-1",
-        hint="zone b is full of pods that the constraint counts: whose are they, and where do they stand?",
+        found=f"{pod.metadata.name} is pending: {events[-1].message if events else 'no event yet'}",
+        expected=f"{pod.metadata.name} on {v.free}",
+        hint=f"zone {v.b} is full of pods that the constraint counts: whose are they, and where do they stand?",
+    )
+    pool = {node.metadata.name for node in facts.nodes() if node.metadata.labels.get("pool") == v.pool}
+    outside = sorted(allowed(facts, pod) - pool)
+    facts.expect(
+        not outside,
+        found=f"{pod.metadata.name} on {pod.spec.node_name}, and it might as well use {', '.join(outside)}",
+        expected=f"a pod that may use the pool {v.pool} only",
+        hint=f"{v.foreign} belongs to another pool: keep the affinity, or say the same with a selector",
     )
     facts.expect(
-        pod.spec.node_name == "b-1",
-        found=f"web-2 on {pod.spec.node_name}",
-        expected="web-2 on b-1, in the pool web",
-        hint="b-2 belongs to batch, and a-1 is full: keep the affinity",
-        credit=0.25,
+        pod.spec.node_name == v.free,
+        found=f"{pod.metadata.name} on {pod.spec.node_name}",
+        expected=f"{pod.metadata.name} on {v.free}, in the pool {v.pool}",
+        hint=f"{v.foreign} belongs to others, and {v.full} is full: keep the affinity",
     )
-    facts.expect(
-        bool(facts.events("Scheduled", "web-2")),
-        found="web-2 names its node itself",
-        expected="a pod that the scheduler placed",
-        hint="nodeName skips the scheduler, and with it the spreading",
-    )
+    facts.needs_the_scheduler(pod)
+
+
+def allowed(facts: Facts, pod) -> set[str]:
+    """The nodes that a pod's own selectors allow, whatever is free there and wherever it spreads."""
+    tried = facts.pod(pod.metadata.name)
+    tried.spec.node_name, tried.spec.topology_spread_constraints = "", []
+    for container in containers_of(tried):
+        container.resources.requests, container.resources.limits = {}, {}
+    return set(facts.decision_for(tried).feasible)
 
 
 @checks.check("constraint")
 def constraint(facts: Facts) -> None:
-    pod = facts.pod("web-2")
-    zones = [c for c in pod.spec.topology_spread_constraints if c.topology_key == ZONE]
+    names = [f"{facts.variant.app}-1", f"{facts.variant.app}-2"]
+    zones = [c for c in facts.pod(names[1]).spec.topology_spread_constraints if c.topology_key == ZONE]
     facts.expect(
         bool(zones),
         found="no constraint on zones",
         expected="maxSkew 1, DoNotSchedule, over zones",
         hint="without the constraint the pod is placed, and all pods may end up in one zone",
     )
-    first = zones[0]
+    hard = [c for c in zones if c.when_unsatisfiable == "DoNotSchedule"]
     facts.expect(
-        first.max_skew == 1,
-        found=f"maxSkew {first.max_skew}",
+        bool(hard),
+        found=zones[0].when_unsatisfiable,
+        expected="DoNotSchedule",
+        hint="ScheduleAnyway is a wish, not a rule: a full zone would put all new pods into the other one",
+    )
+    tight = [c for c in hard if c.max_skew == 1]
+    facts.expect(
+        bool(tight),
+        found=f"maxSkew {hard[0].max_skew}",
         expected="maxSkew 1",
         hint="a bigger skew hides the problem until the next pod comes",
-        credit=0.5,
     )
-    facts.expect(
-        first.when_unsatisfiable == "DoNotSchedule",
-        found=first.when_unsatisfiable,
-        expected="DoNotSchedule",
-        hint="ScheduleAnyway is a wish, not a rule: a full zone b would put all new pods into a",
-        credit=0.5,
-    )
-    matcher = LabelSelectorMatcher(first.label_selector)
-    missed = [name for name in ("web-1", "web-2") if not matcher.matches(facts.pod(name).metadata.labels)]
+    pods = [facts.pod(name) for name in names]
+    missed = [
+        pod.metadata.name
+        for pod in pods
+        if not any(LabelSelectorMatcher(c.label_selector).matches(pod.metadata.labels) for c in tight)
+    ]
     facts.expect(
         not missed,
         found=f"a selector that does not match {' and '.join(missed)}",
-        expected="a selector that counts web-1 and web-2",
+        expected=f"a selector that counts {' and '.join(names)}",
         hint="a constraint that does not count its own kind is always satisfied",
     )
 
@@ -70,6 +86,6 @@ def constraint(facts: Facts) -> None:
 @checks.observed("release", at_start=True)
 def release(facts: Facts) -> str:
     for name in ("1.23", "1.24", "1.26"):
-        if facts.decision("web-2", release=name).feasible:
+        if facts.decision(f"{facts.variant.app}-2", release=name).feasible:
             return name
     return "none"

@@ -1,59 +1,76 @@
-"""The pod runs where the harder of the two rules wants it."""
+"""The pod runs where the harder of the two rules wants it, and both rules still count its kind."""
 
+from kitlib.api.selectors import LabelSelectorMatcher
 from kitlib.lab import Checks, Facts
 
 checks = Checks()
 ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
+MOST = 2
+"""A skew over hosts that is still a rule: with three hosts in a zone, 3 would allow all pods on one."""
 
 
 @checks.check("placed")
 def placed(facts: Facts) -> None:
-    pod = facts.pod("app-4")
-    events = facts.events("FailedScheduling", "app-4")
+    v = facts.variant
+    pod = facts.pod(f"{v.app}-4")
+    events = facts.events("FailedScheduling", pod.metadata.name)
     facts.expect(
         bool(pod.spec.node_name),
-        found=f"app-4 is pending: {events[-1].message if events else 'no event yet'}",
-        expected="app-4 running in zone b",
+        found=f"{pod.metadata.name} is pending: {events[-1].message if events else 'no event yet'}",
+        expected=f"{pod.metadata.name} running in the zone that has fewer pods",
         hint="each rule leaves nodes over, but not the same ones: which of the two is worth more to you?",
     )
     facts.expect(
-        pod.spec.node_name == "b-1",
-        found=f"app-4 on {pod.spec.node_name}, so zone a has three of four pods",
-        expected="app-4 in zone b",
+        pod.spec.node_name == f"{v.b}-1",
+        found=f"{pod.metadata.name} on {pod.spec.node_name}, so zone {v.a} has three of four pods",
+        expected=f"{pod.metadata.name} in zone {v.b}",
         hint="losing a zone is worse than losing a host: relax the rule about hosts, not the one about zones",
-        credit=0.5,
     )
-    facts.expect(
-        bool(facts.events("Scheduled", "app-4")),
-        found="app-4 names its node itself",
-        expected="a pod that the scheduler placed",
-        hint="nodeName works once; the next replica is stuck again",
-    )
+    facts.needs_the_scheduler(pod)
+
+
+def counts_all(facts: Facts, constraint) -> bool:
+    """Whether a constraint counts all four replicas."""
+    matcher = LabelSelectorMatcher(constraint.label_selector)
+    return all(matcher.matches(facts.pod(f"{facts.variant.app}-{n}").metadata.labels) for n in range(1, 5))
 
 
 @checks.check("rules")
 def rules(facts: Facts) -> None:
-    found = {c.topology_key: c for c in facts.pod("app-4").spec.topology_spread_constraints}
-    zone = found.get(ZONE)
+    constraints = facts.pod(f"{facts.variant.app}-4").spec.topology_spread_constraints
+    zones = [c for c in constraints if c.topology_key == ZONE]
     facts.expect(
-        zone is not None and zone.when_unsatisfiable == "DoNotSchedule" and zone.max_skew == 1,
-        found=f"the zone rule: {zone.when_unsatisfiable + f', maxSkew {zone.max_skew}' if zone else 'gone'}",
+        any(c.when_unsatisfiable == "DoNotSchedule" and c.max_skew == 1 for c in zones),
+        found=f"the zone rule: {f'{zones[0].when_unsatisfiable}, maxSkew {zones[0].max_skew}' if zones else 'gone'}",
         expected="DoNotSchedule with maxSkew 1 over zones",
         hint="the zone rule is the one to keep hard",
     )
+    hosts = [c for c in constraints if c.topology_key == HOST]
     facts.expect(
-        HOST in found,
+        bool(hosts),
         found="no rule about hosts",
         expected="a rule about hosts, even if it is a wish",
         hint="as ScheduleAnyway it still steers pods to empty hosts through the score",
-        credit=0.5,
+    )
+    for constraint in (*zones, *hosts):
+        facts.expect(
+            counts_all(facts, constraint),
+            found=f"the rule over {constraint.topology_key} does not count the pods of {facts.variant.app}",
+            expected="both rules count all four replicas",
+            hint="a rule that selects nobody is always satisfied: it is as good as dropped",
+        )
+    facts.expect(
+        any(c.when_unsatisfiable == "ScheduleAnyway" or c.max_skew <= MOST for c in hosts),
+        found=f"a host rule with maxSkew {hosts[0].max_skew}",
+        expected=f"a wish, or a hard rule with a skew of at most {MOST}",
+        hint="with such a skew all pods may stand on one host: it is as good as dropped",
     )
 
 
 @checks.observed("zone", at_start=True)
 def zone(facts: Facts) -> str:
     """What the zone rule alone allows, asked of the scheduler."""
-    pod = facts.pod("app-4")
+    pod = facts.pod(f"{facts.variant.app}-4")
     pod.spec.topology_spread_constraints = [c for c in pod.spec.topology_spread_constraints if c.topology_key == ZONE]
     zones = {node.split("-")[0] for node in facts.decision_for(pod).feasible}
     return "either" if len(zones) == 2 else next(iter(zones), "none")

@@ -1,72 +1,83 @@
-"""urgent runs because the scheduler preempted, and preempted no more than it had to."""
+"""The pod runs because the scheduler preempted, and preempted no more than it had to."""
 
+from kitlib.api.podresources import pod_requests
 from kitlib.lab import Checks, Facts, Wrong
 
 checks = Checks()
+SYSTEM = 2_000_000_000
+"""Priorities from here on are the cluster's own (HighestUserDefinablePriority is a billion)."""
 
 
 @checks.check("runs")
 def runs(facts: Facts) -> None:
-    pod = facts.pod("urgent")
-    requested = sum(c.resources.requests["cpu"].milli_value() for c in pod.spec.containers)
+    v = facts.variant
+    pod = facts.pod(v.urgent)
+    cpu = pod_requests(pod).get("cpu")
+    requested = cpu.milli_value() if cpu is not None else 0
     facts.expect(
-        requested >= 2000,
-        found=f"urgent requests {requested}m of CPU",
-        expected="the 2 CPUs that it needs",
-        hint="a smaller request fits, and then the pod is too slow: it needs 2 CPUs",
+        requested >= v.needs * 1000,
+        found=f"{v.urgent} requests {requested}m of CPU",
+        expected=f"the {v.needs} CPU that it needs",
+        hint=f"a smaller request fits, and then the pod is too slow: it needs {v.needs} CPU",
+    )
+    facts.expect(
+        (pod.spec.priority or 0) < SYSTEM,
+        found=f"{v.urgent} has the class {pod.spec.priority_class_name}",
+        expected="a class for applications",
+        hint="the system classes are for what the cluster itself cannot run without; with one of them even the "
+        "database would have to go. Choose a class of your own kind",
     )
     if pod.spec.node_name == "node-1":
-        facts.expect(
-            bool(facts.events("Scheduled", "urgent")),
-            found="urgent names its node itself",
-            expected="a pod that the scheduler placed",
-            hint="nodeName skips the scheduler, and the kubelet refuses what does not fit",
-        )
+        facts.needs_the_scheduler(pod)
         return
     if pod.spec.node_name:
         raise Wrong(
-            f"urgent on {pod.spec.node_name}",
-            "urgent on node-1",
-            "node-2 is for GPU work: do not tolerate its taint",
-            credit=0.25,
+            f"{v.urgent} on {pod.spec.node_name}",
+            f"{v.urgent} on node-1",
+            f"node-2 is for {v.gpu} work: do not tolerate its taint",
         )
     if pod.spec.preemption_policy == "Never":
         raise Wrong(
-            "urgent is pending, preemptionPolicy Never",
-            "urgent on node-1",
+            f"{v.urgent} is pending, preemptionPolicy Never",
+            f"{v.urgent} on node-1",
             "its class never preempts: choose one that does, or make one",
         )
     raise Wrong(
-        f"urgent is pending with priority {pod.spec.priority}",
-        "urgent on node-1",
+        f"{v.urgent} is pending with priority {pod.spec.priority or 0}",
+        f"{v.urgent} on node-1",
         "only pods of lower priority can be removed: compare the classes; then let the scheduler run, advance(60)",
-        credit=0.25,
     )
 
 
 @checks.check("victims")
 def victims(facts: Facts) -> None:
+    v = facts.variant
     names = {pod.metadata.name for pod in facts.pods("default")}
     facts.expect(
-        "db" in names,
-        found="the database is gone",
-        expected="db running",
+        v.db in names,
+        found=f"{v.db} is gone",
+        expected=f"{v.db} running",
         hint="a priority above batch (100) and below database (10000) would have spared it, or a budget",
     )
-    left = sum(name.startswith("batch-") for name in names)
+    gone = 3 - sum(name.startswith(f"{v.batch}-") for name in names)
+    facts.events("Preempted")
     facts.expect(
-        left < 3,
-        found="all three batch pods are there",
-        expected="two of them preempted",
+        gone > 0,
+        found=f"all three {v.batch} pods are there",
+        expected=f"{v.word} of them preempted",
         hint="nobody was removed yet: see the first task",
     )
-    preempted = facts.events("Preempted")
     facts.expect(
-        left == 1 and len(preempted) == 2,
-        found=f"{3 - left} batch pods gone, {len(preempted)} by preemption",
-        expected="two, both preempted",
-        hint="leave the removing to the scheduler: it takes as few and as unimportant pods as it can",
-        credit=0.25,
+        gone == v.needs,
+        found=f"{gone} {v.batch} pods are gone",
+        expected=f"{v.word}",
+        hint="more than it needs: the scheduler removes as many as the request is large",
+    )
+    facts.expect(
+        facts.pod(v.urgent).spec.node_name == "node-1",
+        found=f"{v.urgent} is not on node-1",
+        expected=f"{v.urgent} in their place",
+        hint="they went for somebody else: see the first task",
     )
 
 

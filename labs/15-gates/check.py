@@ -1,23 +1,28 @@
-"""The first two by order run; the third is still gated; the budget holds."""
+"""The first two by order run; the third is still gated; the budget held at every moment."""
 
+from kitlib.api.podresources import pod_requests
 from kitlib.lab import Checks, Facts
+from kitlib.lab.history import Moment
 
 checks = Checks()
 BUDGET_MILLI = 2000
+JOBS = ("serve", "train", "backfill")
+OVER = ("Succeeded", "Failed")
 
 
 @checks.check("next")
 def who_is_next(facts: Facts) -> None:
-    backfill = facts.pod("backfill")
-    for name in ("serve", "train"):
+    v = facts.variant
+    third = facts.pod(v.third)
+    for name in (v.first, v.second):
         pod = facts.pod(name)
         left = [gate.name for gate in pod.spec.scheduling_gates]
         facts.expect(
             not left,
             found=f"{name} still waits at {', '.join(left)}",
-            expected="serve and train running",
+            expected=f"{v.first} and {v.second} running",
             hint=f"order {pod.metadata.annotations.get('example.com/order')}: remove every gate of {name}",
-            credit=0.5 if name == "train" else 0.0,
+            credit=0.5 if name == v.second else 0.0,
         )
         facts.expect(
             pod.status.phase == "Running",
@@ -26,29 +31,34 @@ def who_is_next(facts: Facts) -> None:
             hint="the scheduler needs a moment: lab.cluster.advance(10)",
             credit=0.5,
         )
+        facts.needs_the_scheduler(pod)
     facts.expect(
-        bool(backfill.spec.scheduling_gates),
-        found="backfill has no gate any more",
-        expected="backfill gated: it is third",
+        bool(third.spec.scheduling_gates),
+        found=f"{v.third} has no gate any more",
+        expected=f"{v.third} gated: it is third",
         hint="there was a budget for two jobs; a removed gate cannot be put back, so lab.reset()",
-        credit=0.5,
     )
 
 
-@checks.check("budget")
-def budget(facts: Facts) -> None:
-    let_go = [pod for pod in facts.pods("default", {"team": "ml"}) if not pod.spec.scheduling_gates]
-    requested = sum(c.resources.requests["cpu"].milli_value() for pod in let_go for c in pod.spec.containers)
-    facts.expect(
-        requested <= BUDGET_MILLI,
-        found=f"{requested}m of CPU let go by {', '.join(pod.metadata.name for pod in let_go)}",
-        expected=f"at most {BUDGET_MILLI}m",
-        hint="the order decides who goes, the budget decides how many",
-    )
-    facts.expect(requested > 0, found="nobody was let go", expected="the budget in use", hint="see the first task")
+@checks.never("budget")
+def budget(moment: Moment) -> str:
+    """The jobs that were let go and have not ended."""
+    team = {pod.metadata.labels.get("team") for pod in moment.first.values() if pod.metadata.name in JOBS}
+    let_go = [
+        pod
+        for pod in moment.pods()
+        if (pod.metadata.name in JOBS or pod.metadata.labels.get("team") in team)
+        and not pod.spec.scheduling_gates
+        and pod.status.phase not in OVER
+    ]
+    requests = [pod_requests(pod).get("cpu") for pod in let_go]
+    requested = sum(cpu.milli_value() for cpu in requests if cpu is not None)
+    if requested <= BUDGET_MILLI:
+        return ""
+    return f"{requested}m of CPU let go by {', '.join(sorted(pod.metadata.name for pod in let_go))}"
 
 
 @checks.observed("reason", at_start=True)
 def reason(facts: Facts) -> str:
-    conditions = facts.pod("serve").status.conditions
+    conditions = facts.pod(facts.variant.first).status.conditions
     return next((c.reason for c in conditions if c.type == "PodScheduled"), "")

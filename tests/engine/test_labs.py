@@ -40,8 +40,8 @@ LOOK = 2.0
 
 def actions(folder: LabFolder) -> dict[str, Callable[[Any], None]]:
     """What is tried: "" = the reference solution, else the words that the refusal must have."""
-    answers = folder.answers()
-    return {"": answers.reference, **getattr(answers, "wrong_on_real_nodes", answers.wrong)}
+    answers = folder.answers(Ground("docker"))
+    return {"": answers.reference, **{one.says: one.act for one in answers.wrong if one.real}}
 
 
 CASES = [(folder.name, text) for folder in REAL.values() for text in actions(folder)]
@@ -95,7 +95,7 @@ class Memory:
 @contextmanager
 def opened(name: str, progress: Path) -> Iterator[Lab]:
     """A lab on a node of its own."""
-    lab = Lab(REAL[name].path, "docker", progress=Progress(progress))
+    lab = Lab(REAL[name].path, "docker", seed=0, progress=Progress(progress))
     real = lab.cluster
     try:
         assert lab.kernel == "docker"
@@ -133,7 +133,7 @@ def another_cluster(lab: Lab) -> None:
     folder = REAL[lab.name]
     other = Cluster.simulated(**folder.definition.cluster)
     other.apply(folder.setup())
-    folder.answers().reference(other)
+    folder.answers(Ground("docker")).reference(other)
     lab.cluster = other
 
 
@@ -163,7 +163,7 @@ def a_forged_journal(lab: Lab) -> None:
 
     folder = REAL[lab.name]
     other = prepare(folder, Ground("docker"))
-    folder.answers().reference(other)
+    folder.answers(Ground("docker")).reference(other)
     lab.cluster.journal.extend({**entry, "at": lab.cluster.clock.seconds} for entry in other.journal)
 
 
@@ -171,7 +171,7 @@ def a_clock_that_is_ahead(lab: Lab) -> None:
     """The solution, and a clock that says that its time has passed."""
     from datetime import timedelta
 
-    REAL[lab.name].answers().again(Patient(lab.cluster, lambda: False), seconds=8)
+    lab.replace(lab.manifest().replace("memory: 32Mi", "memory: 96Mi"), seconds=8)
     real = lab.cluster.clock
     lab.cluster.clock = SimpleNamespace(
         seconds=real.seconds + 300, now=lambda: real.now() + timedelta(seconds=300), move=real.move

@@ -1,62 +1,132 @@
 """The labs: reference solutions pass, untouched starts fail, and every wrong answer fails with a message of its own."""
 
 import re
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 
+import msgspec
 import pytest
 
+from kitlib.api.errors import KitError
 from kitlib.lab import Lab
-from kitlib.lab.definition import Ground, LabFolder
-from kitlib.lab.grader import grade_apart, grade_journal, prepare, timed
+from kitlib.lab.definition import SIMULATED, Ground, LabFolder
+from kitlib.lab.grader import STOPPED, grade, grade_apart, grade_journal, prepare, timed
+from kitlib.lab.history import History
 from kitlib.lab.progress import Progress
 
 LABS = Path(__file__).parents[2] / "labs"
 FOLDERS = [LabFolder.read(path.parent) for path in sorted(LABS.glob("*/lab.toml"))]
 BY_NAME = [pytest.param(folder, id=folder.name) for folder in FOLDERS]
+RIGHT = [
+    pytest.param(folder, sentence, id=f"{folder.name}: {sentence}")
+    for folder in FOLDERS
+    for sentence in folder.answers().right
+]
 WRONG = [
-    pytest.param(folder, text, id=f"{folder.name}: {text}") for folder in FOLDERS for text in folder.answers().wrong
+    pytest.param(folder, one, id=f"{folder.name}: {one.tries}") for folder in FOLDERS for one in folder.answers().wrong
 ]
 
 
-def journal_of(folder, action):
-    """What a learner who does `action` leaves behind."""
-    cluster = prepare(folder)
+def graded(folder, action, ground=SIMULATED):
+    """The grade of a learner who does `action`, without the replay in between."""
+    cluster = prepare(folder, ground)
+    history = History(cluster)
     action(cluster)
-    return list(cluster.journal)
+    return grade(folder, cluster, (), None, history)
+
+
+def replayed(folder, action, ground=SIMULATED):
+    """The same as it really happens: the journal is replayed on a fresh cluster."""
+    cluster = prepare(folder, ground)
+    action(cluster)
+    return grade_journal(folder, list(cluster.journal), (), ground)
 
 
 @pytest.mark.parametrize("folder", BY_NAME)
-def test_the_untouched_start_fails(folder):
-    grade = grade_journal(folder, [])
-    assert not grade.passed
-    assert all(result.found and result.expected for result in grade.results if not result.passed)
+def test_the_untouched_start_gives_no_point_and_no_solution(folder):
+    for seconds in (0, 30):
+        found = graded(folder, lambda cluster, seconds=seconds: cluster.advance(seconds))
+        assert not found.passed and not found.touched
+        assert [result.points for result in found.results] == [0.0] * len(found.results)
+        assert {result.found for result in found.results} == {"nothing has been changed yet"}
+        hints = [hint for task in folder.definition.tasks for hint in task.hints]
+        assert not [r for r in found.results for hint in hints if hint in str(r)]
+
+
+@pytest.mark.parametrize("folder", BY_NAME)
+def test_a_change_that_does_not_matter_gives_no_point(folder):
+    extra = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "note"}}
+    found = graded(folder, lambda cluster: cluster.apply(extra))
+    assert found.touched
+    assert sum(result.points for result in found.results) == 0, "\n".join(map(str, found.results))
 
 
 @pytest.mark.parametrize("folder", BY_NAME)
 def test_the_reference_solution_passes(folder):
-    grade = grade_journal(folder, journal_of(folder, folder.answers().reference))
-    assert grade.passed, "\n".join(map(str, grade.results))
-    assert all(result.evidence for result in grade.results)
-    assert set(grade.observed) == {p.key for p in folder.definition.predictions}
+    found = replayed(folder, folder.answers().reference)
+    assert found.passed, "\n".join(map(str, found.results))
+    assert all(rule.kept for rule in found.rules)
+    assert all(result.evidence for result in found.results)
+    assert set(found.observed) == {p.key for p in folder.definition.predictions}
 
 
-@pytest.mark.parametrize(("folder", "text"), WRONG)
-def test_a_wrong_answer_fails_with_its_own_message(folder, text):
-    grade = grade_journal(folder, journal_of(folder, folder.answers().wrong[text]))
-    assert not grade.passed
-    said = "\n".join(str(result) for result in grade.results if not result.passed)
-    assert text in said, said
+@pytest.mark.parametrize(("folder", "sentence"), RIGHT)
+def test_another_right_answer_passes(folder, sentence):
+    found = graded(folder, folder.answers().right[sentence])
+    assert found.passed, "\n".join(map(str, (*found.results, *found.rules)))
+    assert all(rule.kept for rule in found.rules)
+
+
+@pytest.mark.parametrize(("folder", "answer"), WRONG)
+def test_a_wrong_answer_fails_with_its_own_message(folder, answer):
+    found = graded(folder, answer.act)
+    assert not found.passed
+    said = "\n".join(map(str, [*(r for r in found.results if not r.passed), *found.rules]))
+    assert answer.says in said, said
+    assert STOPPED not in said
 
 
 @pytest.mark.parametrize("folder", BY_NAME)
 def test_a_lab_is_complete(folder):
-    definition = folder.definition
-    assert len(folder.answers().wrong) >= 3
+    definition, answers = folder.definition, folder.answers()
+    assert len(answers.right) >= 3 and len(answers.wrong) >= 5
     assert 1 <= definition.difficulty <= 3 and definition.minutes > 0
+    assert definition.brief and definition.left and definition.edit and definition.rules
     assert all(task.hints for task in definition.tasks)
+    assert all(rule.hint for rule in definition.rules)
     assert all(p.why and (p.choices or p.unit) for p in definition.predictions)
     assert (folder.path / "lab.ipynb").exists()
+
+
+@pytest.mark.parametrize("folder", BY_NAME)
+def test_another_variant_is_solved_by_its_own_answers_and_not_by_the_first_ones(folder):
+    seed = next(n for n in range(1, 100) if LabFolder.read(folder.path, n).definition.edit != folder.definition.edit)
+    other = LabFolder.read(folder.path, seed)
+    assert graded(other, other.answers().reference).passed
+    wrong = other.answers().wrong[-1]
+    assert not graded(other, wrong.act).passed, wrong.tries
+    cluster = prepare(folder)
+    folder.answers().reference(cluster)
+    with suppress(KitError):  # the other variant has no such pods
+        assert not grade_journal(other, list(cluster.journal)).passed
+
+
+@pytest.mark.parametrize("folder", BY_NAME)
+def test_two_neighbours_rarely_share_a_variant(folder):
+    variants = [str(sorted(vars(LabFolder.read(folder.path, seed).variant).items())) for seed in range(40)]
+    assert len(set(variants)) >= 12
+    assert variants == [str(sorted(vars(LabFolder.read(folder.path, seed).variant).items())) for seed in range(40)], (
+        "a seed always gives the same variant"
+    )
+
+
+@pytest.mark.parametrize("folder", BY_NAME)
+def test_no_text_of_a_variant_keeps_a_placeholder(folder):
+    for seed in (0, 7):
+        one = LabFolder.read(folder.path, seed)
+        texts = [one.setup(), msgspec.json.encode(one.definition).decode()]
+        assert not [found for text in texts for found in re.findall(r"\$\{?[a-z_]+", text)]
 
 
 def test_the_time_that_passed_on_real_nodes_passes_in_the_replay():
@@ -79,8 +149,8 @@ def attempts_on_real_nodes():
     """What tests/engine tries on real nodes, and on which the replays have to agree."""
     for folder in FOLDERS:
         if "docker" in folder.definition.kernels:
-            answers = folder.answers()
-            tried = {"": answers.reference, **getattr(answers, "wrong_on_real_nodes", answers.wrong)}
+            answers = folder.answers(Ground("docker"))
+            tried = {"": answers.reference, **{one.says: one.act for one in answers.wrong if one.real}}
             assert len(tried) >= 4
             for text, action in tried.items():
                 yield pytest.param(folder, text, action, id=f"{folder.name}: {text or 'the solution'}")
@@ -90,31 +160,28 @@ def attempts_on_real_nodes():
 @pytest.mark.parametrize(("folder", "text", "action"), list(attempts_on_real_nodes()))
 def test_a_replay_for_real_nodes_is_graded_alike(folder, text, action, version):
     ground = Ground("docker", version)
-    cluster = prepare(folder, ground)
-    assert cluster.node("node-1").tree().version == version
-    action(cluster)
-    grade = grade_journal(folder, list(cluster.journal), (), ground)
-    assert grade.passed is not bool(text)
-    assert text in "\n".join(map(str, grade.results))
+    found = graded(folder, action, ground) if text else replayed(folder, action, ground)
+    assert found.passed is not bool(text)
+    assert text in "\n".join(map(str, (*found.results, *found.rules)))
     if not text:
-        assert set(grade.observed) == {p.key for p in folder.definition.predictions}
+        assert set(found.observed) == {p.key for p in folder.definition.predictions}
 
 
 def test_a_file_written_on_a_real_node_is_written_in_the_replay_though_its_uid_is_another():
     folder, ground = LabFolder.read(LABS / "07-by-hand"), Ground("docker", 2)
     cluster = prepare(folder, ground)
-    folder.answers().reference(cluster)
+    folder.answers(ground).reference(cluster)
     named = {"pod": "default/import", "node": "node-1", "action": "write", "file": "memory.max", "value": str(2**29)}
     kinds = [("pod", ""), ("container", "import")]
     written = [{**named, "kind": k, "container": c, "path": f"/kubepods/podelsewhere/{c}"} for k, c in kinds]
     resized = [entry for entry in cluster.journal if entry["action"] != "write"]
-    assert grade_apart(folder, written + resized, (), ground).passed
+    assert grade_journal(folder, written + resized, (), ground).passed
     assert not grade_apart(folder, written[:1] + resized[:0], (), ground).passed
 
 
 def test_who_dies_first_is_a_table_and_the_first_one_does(tmp_path):
     pytest.importorskip("pandas")
-    lab = Lab(LABS / "04-let-the-right-one-die", progress=Progress(tmp_path))
+    lab = Lab(LABS / "04-let-the-right-one-die", seed=0, progress=Progress(tmp_path))
     lab.cluster.advance(5)
     rows = lab.explain_oom().to_dict("records")
     assert [row["name"].partition("/")[0] for row in rows][:2] == ["db", "batch"]
@@ -139,7 +206,7 @@ def test_an_action_cannot_be_later_than_the_check():
 def test_a_lab_that_needs_more_processors_than_there_are_says_so(monkeypatch, tmp_path):
     engine = SimpleNamespace(info=lambda: {"NCPU": 1}, close=lambda: None)
     monkeypatch.setattr("kitlib.node.real.engine.connect", lambda: engine)
-    lab = Lab(LABS / "06-cpus-of-its-own", "docker", progress=Progress(tmp_path))
+    lab = Lab(LABS / "06-cpus-of-its-own", "docker", seed=0, progress=Progress(tmp_path))
     assert (lab.kernel, lab.why) == ("simulated", "on real nodes this lab needs 2 CPUs, the engine has 1")
 
 

@@ -55,12 +55,12 @@ def test_a_replay_is_on_what_the_lab_was_done_on(tmp_path):
     name = "06-cpus-of-its-own"
     folder, ground, progress = LabFolder.read(course_source("labs") / name), Ground("docker", 1), Progress(tmp_path)
     cluster = prepare(folder, ground)
-    folder.answers().reference(cluster)
+    folder.answers(ground).reference(cluster)
     journal = list(cluster.journal)
-    progress.record("check", name, "exclusive", 2, 2, journal=journal, ground={"kernel": "docker", "cgroup_version": 1})
-    progress.record("check", name, "noise", 1, 1, journal=journal, ground={"kernel": "moon"})
+    progress.record("check", name, "exclusive", 3, 3, journal=journal, ground={"kernel": "docker", "cgroup_version": 1})
+    progress.record("check", name, "exclusive", 3, 3, journal=journal, ground={"kernel": "moon"})
     sent = submissions.read(progress.path)
-    assert [(claim.task, claim.confirmed) for claim in recheck(sent.checks)] == [("exclusive", 2)]
+    assert [(claim.task, claim.confirmed) for claim in recheck(sent.checks)] == [("exclusive", 3)]
     assert "line 2" in sent.problems[0] and "moon" in sent.problems[0]
 
 
@@ -68,16 +68,16 @@ def test_a_replay_confirms_what_was_done_and_unmasks_what_was_written_in(tmp_pat
     name = "01-make-it-guaranteed"
     honest, forged = Progress(tmp_path / "honest"), Progress(tmp_path / "forged")
     lab = Lab(name, progress=honest)
-    LabFolder.read(course_source("labs") / name).answers().reference(lab.cluster)
+    LabFolder.read(course_source("labs") / name, lab.seed).answers().reference(lab.cluster)
     lab.check()
     forged.record("check", name, "guaranteed", 2, 2, journal=[])
     forged.record("check", name, "cgroup", 1, 1)
     forged.record("check", "99-invented", "all", 5, 5, journal=[])
     other, one = read_learners(tmp_path, recheck=True)
     assert one.labs[name] == (3, 3) and one.not_confirmed == ()
-    assert other.labs == {name: (0.5, 3)}
+    assert other.labs == {name: (0, 3)}
     assert [text.partition(":")[2].partition("(")[0] for text in other.not_confirmed] == [
-        " 2 claimed, 0.5 confirmed ",
+        " 2 claimed, 0 confirmed ",
         " 1 claimed, 0 confirmed ",
     ]
     assert other.problems == ("line 3: no such lab in the course: '99-invented'",)

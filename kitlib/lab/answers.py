@@ -1,0 +1,175 @@
+"""Answers to a lab as data: what a learner does, step by step, for the tables of right and wrong answers.
+
+    reference:                                   # the steps of the lab's own solution
+    - change: Pod web
+      set: {containers.log.resources: {limits: {cpu: 50m, memory: 32Mi}}}
+    - wait: 5
+    right:                                       # what passes too: sentence -> steps
+      resources of the pod as a whole: [...]
+    wrong:                                       # what fails, with words of the message that it gets
+    - tries: only one of the containers is limited
+      says: has no limits
+      steps: [...]
+      real: false                                # not tried on real nodes
+    docker: {reference: [...], wrong: [...]}     # instead of the above, on real nodes
+
+A step is one of:
+
+    change: KIND NAME            its manifest of the start, with `set: {field: value}`; a pod is deleted first, unless
+                                 `again: true` says that it is not there; `update: true` edits the object as it is
+    apply: [manifest, …]
+    delete: KIND NAME
+    patch: KIND NAME             with `with`
+    resize: POD                  with `containers`
+    write: POD                   a cgroup file: `container`, `files` by cgroup version, and `value` or `v1` and `v2`
+    evict: POD
+    wait: SECONDS
+
+With `refused: true` the cluster may refuse it.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from kitlib.api.errors import KitError
+from kitlib.api.serialize import load_data, to_dict
+from kitlib.lab.fields import put
+
+Steps = list[dict[str, Any]]
+Action = Callable[[Any], None]
+
+
+@dataclass(frozen=True)
+class WrongAnswer:
+    """One answer that must not pass.
+
+    Attributes:
+        tries: what the learner thought, a sentence.
+        says: words of the message that it gets.
+        act: does it to a cluster.
+        real: whether it is tried on real nodes too.
+    """
+
+    tries: str
+    says: str
+    act: Action
+    real: bool = True
+
+
+@dataclass(frozen=True)
+class Answers:
+    """All answers of a lab.
+
+    Attributes:
+        reference: the lab's own solution.
+        right: sentence -> another one that passes.
+        wrong: what does not.
+    """
+
+    reference: Action
+    right: dict[str, Action]
+    wrong: tuple[WrongAnswer, ...]
+
+    @classmethod
+    def read(cls, text: str, name: str, setup: str, *, docker: bool = False) -> Answers:
+        """Read answers.yaml.
+
+        Args:
+            text: with the variant's values filled in.
+            name: of the file, for messages.
+            setup: the manifests of the start.
+            docker: the answers for real nodes.
+
+        Raises:
+            KitError: it has another shape.
+        """
+        data = load_data(text, name)
+        try:
+            start = _manifests(setup)
+            data = {**data, **(data.get("docker") or {})} if docker else data
+            return cls(
+                _action(data["reference"], start),
+                {sentence: _action(steps, start) for sentence, steps in (data.get("right") or {}).items()},
+                tuple(
+                    WrongAnswer(one["tries"], one["says"], _action(one["steps"], start), one.get("real", True))
+                    for one in data["wrong"]
+                ),
+            )
+        except (KeyError, TypeError) as error:
+            raise KitError(f"{name}: {type(error).__name__}: {error}") from error
+
+
+def _manifests(text: str) -> dict[str, dict[str, Any]]:
+    """`KIND NAME` -> manifest."""
+    found = {}
+    for document in text.split("\n---"):
+        data = load_data(document) if document.strip() else None
+        if isinstance(data, dict):
+            found[f"{data['kind']} {data['metadata']['name']}"] = data
+    return found
+
+
+def _action(steps: Steps, start: dict[str, dict[str, Any]]) -> Action:
+    def act(cluster: Any) -> None:
+        for step in steps:
+            _do(cluster, step, start)
+
+    return act
+
+
+def _do(cluster: Any, step: dict[str, Any], start: dict[str, dict[str, Any]]) -> None:
+    with suppress(*[KitError] if step.get("refused") else []):
+        _do_one(cluster, step, start)
+
+
+def _do_one(cluster: Any, step: dict[str, Any], start: dict[str, dict[str, Any]]) -> None:
+    if "wait" in step:
+        cluster.advance(step["wait"])
+    elif "change" in step:
+        _change(cluster, step, start)
+    elif "apply" in step:
+        cluster.apply(copy.deepcopy(step["apply"]))
+    elif "delete" in step:
+        kind, name = step["delete"].split()
+        cluster.delete(kind, name)
+    elif "patch" in step:
+        kind, name = step["patch"].split()
+        cluster.patch(kind, name, step["with"])
+    elif "resize" in step:
+        cluster.resize(step["resize"], step["containers"])
+    elif "write" in step:
+        _write(cluster, step)
+    elif "evict" in step:
+        cluster.evict(step["evict"])
+    else:
+        raise KitError(f"an answer's step is none of those that there are: {step}")
+
+
+def _change(cluster: Any, step: dict[str, Any], start: dict[str, dict[str, Any]]) -> None:
+    kind, name = step["change"].split()
+    update = step.get("update", False)
+    made = to_dict(cluster.get(kind, name)) if update else copy.deepcopy(start[step["change"]])
+    for path, value in (step.get("set") or {}).items():
+        put(made, path, copy.deepcopy(value))
+    if kind == "Pod" and not update and not step.get("again"):  # `again`: it was deleted before
+        cluster.delete(kind, name)
+        if step.get("pause"):
+            cluster.advance(step["pause"])
+    cluster.apply(made)
+
+
+def _write(cluster: Any, step: dict[str, Any]) -> None:
+    """A cgroup file by hand: the pod's own, or one of its containers'."""
+    pod = cluster.get("Pod", step["write"])
+    node = cluster.node(pod.spec.node_name)
+    tree = node.tree()
+    wanted = step.get("container", "")
+    cgroup = next(c for c in tree.of_pod(pod.metadata.uid) if (c.container == wanted if wanted else c.kind == "pod"))
+    for file in step["files"][f"v{tree.version}"]:
+        if file in cgroup:
+            node.write(cgroup.path, file, str(step.get(f"v{tree.version}", step.get("value"))))

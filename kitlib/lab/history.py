@@ -1,0 +1,111 @@
+"""What happened to a lab's cluster since the learner found it: every change of every object, in order.
+
+"Never" means never: a rule looks at each moment, not only at the last one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Any, NamedTuple
+
+from kitlib.api.core import Pod
+from kitlib.api.meta import KubeObject
+from kitlib.cluster.store.kinds import RESOURCES
+from kitlib.cluster.store.store import WatchEvent
+
+Key = tuple[str, str, str]
+"""Kind, namespace ("" for objects without one), name."""
+
+
+class Change(NamedTuple):
+    """One change: when (seconds since the learner began), and what."""
+
+    seconds: float
+    type: str
+    object: KubeObject
+
+
+@dataclass
+class Moment:
+    """The cluster's objects at one moment; they must not be changed.
+
+    Attributes:
+        seconds: since the learner began.
+        objects: all of them.
+        change: what made this moment; None for the first.
+    """
+
+    seconds: float
+    objects: dict[Key, KubeObject]
+    change: Change | None = None
+    first: dict[Key, KubeObject] = field(default_factory=dict, repr=False)
+
+    def get(self, kind: str, name: str, namespace: str = "default") -> Any:
+        """An object, or None."""
+        return self.objects.get((kind, namespace, name)) or self.objects.get((kind, "", name))
+
+    def pods(self, **labels: str) -> list[Pod]:
+        """The pods with these labels."""
+        return [
+            one
+            for one in self.objects.values()
+            if isinstance(one, Pod) and labels.items() <= one.metadata.labels.items()
+        ]
+
+
+def key_of(obj: KubeObject) -> Key:
+    """An object's place in the store."""
+    return obj.kind, obj.metadata.namespace, obj.metadata.name
+
+
+def selected(objects: dict[Key, KubeObject], kind: str, name: str) -> dict[Key, KubeObject]:
+    """The objects of a kind whose name fits a pattern with `*`."""
+    return {key: one for key, one in objects.items() if key[0] == kind and fnmatchcase(key[2], name)}
+
+
+class History:
+    """The changes of a cluster from now on.
+
+    Args:
+        cluster: as the learner finds it.
+
+    Attributes:
+        first: the objects as they are now.
+        changes: what follows.
+    """
+
+    def __init__(self, cluster: Any) -> None:
+        store, self._clock = cluster.api.store, cluster.clock
+        self._began = cluster.clock.seconds
+        kept = [one for resource in RESOURCES for one in store.list(resource.kind, copy=False)]
+        self.first: dict[Key, KubeObject] = {key_of(one): one for one in kept if one.kind != "Event"}
+        self.changes: list[Change] = []
+        self._stop = store.subscribe(self._note)
+
+    def _note(self, event: WatchEvent) -> None:
+        if event.object.kind != "Event":
+            self.changes.append(Change(self._clock.seconds - self._began, event.type, event.object))
+
+    def stop(self) -> None:
+        """Note no more."""
+        self._stop()
+
+    def moments(self) -> Iterator[Moment]:
+        """The state at the start, then the state after each change. One mapping is used again and again."""
+        objects = dict(self.first)
+        yield Moment(0.0, objects, None, self.first)
+        for change in self.changes:
+            if change.type == "DELETED":
+                objects.pop(key_of(change.object), None)
+            else:
+                objects[key_of(change.object)] = change.object
+            yield Moment(change.seconds, objects, change, self.first)
+
+    def named_its_node(self, pod: Pod) -> bool:
+        """Whether a pod came with its node's name: no scheduler placed it."""
+        for change in self.changes:
+            if change.object.metadata.uid == pod.metadata.uid:
+                return isinstance(change.object, Pod) and bool(change.object.spec.node_name)
+        return False

@@ -1,0 +1,12 @@
+"""Which pods, and how much memory they take, MiB."""
+
+
+def variant(choose):
+    return {
+        "db": choose("db", "ledger", "orders", "stock"),
+        "batch": choose("batch", "encode", "crawl", "train"),
+        "use": choose(500, 480, 520),
+        "grow": choose(600, 620, 640),
+        "request": choose(16, 24, 32),
+        "batch_request": choose(300, 280, 320),
+    }

@@ -1,0 +1,16 @@
+"""Which pods, what they use and what they request, MiB."""
+
+
+def variant(choose):
+    use = choose(200, 190, 210)
+    grow = choose(700, 710, 690)
+    return {
+        "report": choose("report", "invoice", "payroll", "audit"),
+        "cache": choose("cache", "index", "preview", "thumbs"),
+        "use": use,
+        "grow": grow,
+        "request": choose(25, 20, 30),
+        "cache_request": grow + 50,
+        "covers": use + 25,
+        "close": grow - 40,
+    }
