@@ -24,8 +24,9 @@ from kitlib.lab.definition import Definition, Ground, LabFolder
 from kitlib.lab.graded import Graded
 from kitlib.lab.grader import Grade, both, grade, grade_apart, prepare, timed
 from kitlib.lab.launch import course_source
-from kitlib.lab.prediction import Answer, Prediction, Verdict
+from kitlib.lab.prediction import Answer, Prediction
 from kitlib.lab.progress import Progress
+from kitlib.lab.reveal import Reveal
 from kitlib.lab.score import Score, hint_cost, score
 from kitlib.lab.variant import check_seed, learners_seed
 from kitlib.views.notebook import register
@@ -151,8 +152,8 @@ class Lab:
         title = LabFolder.read(self._folder.path.parent / after[0], self.seed).definition.title
         return f"labs/{after[0]}/lab.ipynb, {title}"
 
-    def reveal(self, key: str) -> Verdict:
-        """What was observed of a prediction, next to the answer that was given.
+    def reveal(self, key: str) -> Reveal:
+        """What was observed of a prediction, next to the answer that was given; it waits for one.
 
         Raises:
             KitError: it cannot be observed yet.
@@ -162,7 +163,7 @@ class Lab:
         if key not in found.observed:
             raise KitError(f"{key}: there is nothing to observe yet; do the task first")
         why = next(p.why for p in self._folder.definition.predictions if p.key == key)
-        return prediction.observe(_answer(found.observed[key]), why)
+        return Reveal(prediction, _answer(found.observed[key]), why)
 
     def _grade(self, tasks: tuple[str, ...]) -> tuple[list[dict[str, Any]], Grade]:
         """What was done, and the grade that it gets."""

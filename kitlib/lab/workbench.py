@@ -18,7 +18,7 @@ def workbench(lab: Lab) -> Any:
     """The editor with its buttons, an ipywidgets box."""
     import ipywidgets as ipw
 
-    from kitlib.widgets.accessibility import Access
+    from kitlib.widgets._parts.accessibility import Access
 
     text = lab.manifest()
     editor = ipw.Textarea(

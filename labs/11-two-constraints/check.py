@@ -5,7 +5,7 @@ from kitlib.lab import Checks, Facts
 
 checks = Checks()
 ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
-MOST = 2
+LARGEST_SKEW = 2
 """A skew over hosts that is still a rule: with three hosts in a zone, 3 would allow all pods on one."""
 
 
@@ -60,9 +60,9 @@ def rules(facts: Facts) -> None:
             hint="a rule that selects nobody is always satisfied: it is as good as dropped",
         )
     facts.expect(
-        any(c.when_unsatisfiable == "ScheduleAnyway" or c.max_skew <= MOST for c in hosts),
+        any(c.when_unsatisfiable == "ScheduleAnyway" or c.max_skew <= LARGEST_SKEW for c in hosts),
         found=f"a host rule with maxSkew {hosts[0].max_skew}",
-        expected=f"a wish, or a hard rule with a skew of at most {MOST}",
+        expected=f"a wish, or a hard rule with a skew of at most {LARGEST_SKEW}",
         hint="with such a skew all pods may stand on one host: it is as good as dropped",
     )
 

@@ -7,7 +7,7 @@ from kitlib.lab.history import Moment
 checks = Checks()
 BUDGET_MILLI = 2000
 JOBS = ("serve", "train", "backfill")
-OVER = ("Succeeded", "Failed")
+TERMINAL_PHASES = ("Succeeded", "Failed")
 
 
 @checks.check("next")
@@ -49,7 +49,7 @@ def budget(moment: Moment) -> str:
         for pod in moment.pods()
         if (pod.metadata.name in JOBS or pod.metadata.labels.get("team") in team)
         and not pod.spec.scheduling_gates
-        and pod.status.phase not in OVER
+        and pod.status.phase not in TERMINAL_PHASES
     ]
     requests = [pod_requests(pod).get("cpu") for pod in let_go]
     requested = sum(cpu.milli_value() for cpu in requests if cpu is not None)
