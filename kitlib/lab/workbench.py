@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import html
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kitlib.api.errors import KitError
-
-if TYPE_CHECKING:
-    from kitlib.lab.lab import Lab
 
 WAITS = (10, 60, 300)
 """Seconds that a button lets pass."""
 
 
-def workbench(lab: Lab) -> Any:
-    """The editor with its buttons, an ipywidgets box."""
+def workbench(lab: Any) -> Any:
+    """The editor of a `Lab` with its buttons, an ipywidgets box."""
     import ipywidgets as ipw
 
     from kitlib.widgets._parts.accessibility import Access
@@ -96,7 +93,7 @@ def workbench(lab: Lab) -> Any:
     return box
 
 
-def _status(lab: Lab) -> str:
+def _status(lab: Any) -> str:
     """The pods in one sentence."""
     pods = lab.cluster.list("Pod")
     shown = [f"{p.metadata.name}: {_state(p)}" for p in pods]
