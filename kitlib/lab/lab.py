@@ -24,9 +24,8 @@ from kitlib.lab.definition import Definition, Ground, LabFolder
 from kitlib.lab.graded import Graded
 from kitlib.lab.grader import Grade, both, grade, grade_apart, prepare, timed
 from kitlib.lab.launch import course_source
-from kitlib.lab.prediction import Answer, Prediction
+from kitlib.lab.prediction import Answer, Prediction, Reveal
 from kitlib.lab.progress import Progress
-from kitlib.lab.reveal import Reveal
 from kitlib.lab.score import Score, hint_cost, score
 from kitlib.lab.variant import check_seed, learners_seed
 from kitlib.views.notebook import register
