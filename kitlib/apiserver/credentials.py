@@ -6,7 +6,6 @@ import base64
 import datetime
 import ipaddress
 import os
-import secrets
 import ssl
 import tempfile
 from pathlib import Path
@@ -20,11 +19,6 @@ class Certificate(NamedTuple):
 
     certificate: bytes
     key: bytes
-
-
-def new_token() -> str:
-    """A bearer token with 256 bits of chance."""
-    return secrets.token_urlsafe(32)
 
 
 def new_certificate(host: str = "127.0.0.1") -> Certificate:
@@ -79,6 +73,14 @@ def kubeconfig(address: str, made: Certificate, token: str, name: str = "kitlib"
         "contexts": [{"name": name, "context": {"cluster": name, "user": f"{name}-admin"}}],
         "current-context": name,
     }
+
+
+def add_user(config: dict[str, Any], name: str, token: str) -> None:
+    """Give another user a context of its own, `kitlib-NAME`."""
+    cluster = config["clusters"][0]["name"]
+    config["users"].append({"name": f"{cluster}-{name}", "user": {"token": token}})
+    context = {"cluster": cluster, "user": f"{cluster}-{name}"}
+    config["contexts"].append({"name": f"{cluster}-{name}", "context": context})
 
 
 def write_kubeconfig(path: Path, config: dict[str, Any]) -> None:

@@ -12,13 +12,17 @@ import msgspec
 
 from kitlib.api.errors import KitError
 from kitlib.apiserver import discovery, openapi, reviews
+from kitlib.apiserver.audit import AuditLog
+from kitlib.apiserver.logs import LogRequest
 from kitlib.apiserver.metrics import usage_list, usage_of
 from kitlib.apiserver.printers import table
+from kitlib.apiserver.rbac import Authorizer, attributes, forbidden, of_target
 from kitlib.apiserver.request import Request, Target, parse_path
 from kitlib.apiserver.resources import APIResource
 from kitlib.apiserver.rest import Rest
 from kitlib.apiserver.status import StatusError
 from kitlib.apiserver.subresources import Subresources
+from kitlib.apiserver.users import User, Users
 from kitlib.apiserver.watch import WatchStream, as_table
 
 JSON = "application/json"
@@ -61,15 +65,45 @@ class Dispatcher:
     Args:
         cluster: whose objects are served.
         address: host and port under which clients reach it, for discovery.
+        users: whose the tokens are; service accounts' are added to them.
+
+    Attributes:
+        audit: what clients did.
     """
 
-    def __init__(self, cluster: Any, address: str = "127.0.0.1") -> None:
+    def __init__(self, cluster: Any, address: str = "127.0.0.1", users: Users | None = None) -> None:
         self.cluster, self.address = cluster, address
+        self.users = Users() if users is None else users
         self.rest = Rest(cluster)
-        self.subresources = Subresources(self.rest)
+        self.authorizer = Authorizer(cluster.api.store)
+        self.audit = AuditLog()
+        self.subresources = Subresources(self.rest, self.users)
 
-    def handle(self, request: Request) -> Answer | WatchStream:
+    def handle(self, request: Request) -> Answer | WatchStream | LogRequest:
         """The answer; a failure is one too. Nothing is raised: a defect becomes a 500 and stands in the log."""
+        answer = self._answer(request)
+        if request.method not in ("GET", "HEAD"):
+            code = answer.code if isinstance(answer, Answer) else 200
+            agent = request.headers.get("user-agent", "")
+            self.audit.record(self.cluster.now(), request.user.name, agent, attributes(request), code, _name(answer))
+        return answer
+
+    def authorize_stream(self, user: User, path: str, method: str) -> None:
+        """Whether a user may open a stream into a container; it is noted.
+
+        Raises:
+            StatusError: 403.
+        """
+        target = parse_path(path)
+        if target is None:
+            raise StatusError(404, "the server could not find the requested resource", "NotFound")
+        about = of_target("create" if method == "POST" else "get", target)
+        allowed = self.authorizer.allows(user, about)
+        self.audit.record(self.cluster.now(), user.name, "", about, 101 if allowed else 403)
+        if not allowed:
+            raise StatusError(403, forbidden(user, about), "Forbidden")
+
+    def _answer(self, request: Request) -> Answer | WatchStream | LogRequest:
         self.rest.warnings.clear()
         try:
             answer = self._handle(request)
@@ -83,14 +117,20 @@ class Dispatcher:
             _log.exception("%s %s", request.method, request.path)
             return _json(500, StatusError(500, f"Internal error occurred: {type(error).__name__}").body())
 
-    def _handle(self, request: Request) -> Answer | WatchStream:
+    def _handle(self, request: Request) -> Answer | WatchStream | LogRequest:
+        if not request.user.is_master:
+            about = attributes(request)
+            if not self.authorizer.allows(request.user, about):
+                details = {"name": about.name, "group": about.group, "kind": about.resource}
+                details = {name: value for name, value in details.items() if value}
+                raise StatusError(403, forbidden(request.user, about), "Forbidden", details)
         plain = self._plain(request) if request.method in ("GET", "HEAD") else None
         if plain is not None:
             return plain
         target = parse_path(request.path)
         if target is None:
             raise StatusError(404, "the server could not find the requested resource", "NotFound")
-        review = reviews.answer(self.rest, target, request)
+        review = reviews.answer(target, request, self.authorizer, self.users)
         if review is not None:
             return _json(201, review)
         served = self.rest.resources.find(target.group, target.version, target.plural)
@@ -206,11 +246,13 @@ class Dispatcher:
             shape = lambda objects, first: objects[0]  # noqa: E731
         return WatchStream(self.rest, served, namespace, name, request, shape)
 
-    def _subresource(self, served: APIResource, target: Target, request: Request) -> Answer:
+    def _subresource(self, served: APIResource, target: Target, request: Request) -> Answer | LogRequest:
         below = served.subresource(target.subresource)
         if below is None or not target.name:
             raise StatusError(404, "the server could not find the requested resource", "NotFound")
         code, body = self.subresources.handle(served, below, target, request)
+        if isinstance(body, LogRequest):
+            return body
         if isinstance(body, bytes):
             return Answer(code, body, "text/plain; charset=utf-8")
         return _json(code, body)
@@ -224,6 +266,16 @@ class Dispatcher:
             return _json(200, usage_of(self.cluster, served.plural, target.namespace, target.name))
         matches = self.rest.selector(served, request)
         return _json(200, usage_list(self.cluster, served.plural, target.namespace, matches))
+
+
+def _name(answer: object) -> str:
+    """The name that the server has chosen for a new object."""
+    if isinstance(answer, Answer) and answer.code == 201:
+        try:
+            return str(msgspec.json.decode(answer.body)["metadata"]["name"])
+        except (msgspec.DecodeError, KeyError, TypeError):
+            return ""
+    return ""
 
 
 def _verb(method: str, name: str) -> str:

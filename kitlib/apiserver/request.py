@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from kitlib.apiserver.status import StatusError
+from kitlib.apiserver.users import ADMINISTRATOR, User
 
 MAX_BODY = 3 * 1024 * 1024
 """Bytes. Source: apiserver DefaultMaxRequestSizeBytes (limit of a resource request)."""
@@ -34,7 +35,7 @@ class Request(NamedTuple):
     query: Mapping[str, list[str]] = {}
     headers: Mapping[str, str] = {}
     body: bytes = b""
-    user: str = "kubernetes-admin"
+    user: User = ADMINISTRATOR
 
     def get(self, name: str, default: str = "") -> str:
         values = self.query.get(name)

@@ -7,11 +7,10 @@ without holding it.
 from __future__ import annotations
 
 import asyncio
-import hmac
 import logging
 import threading
 import time
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -23,12 +22,16 @@ from tornado.web import Application, RequestHandler
 
 from kitlib.api.errors import KitError
 from kitlib.api.validation.warnings import warning_header
-from kitlib.apiserver import streams
-from kitlib.apiserver.credentials import kubeconfig, new_certificate, new_token, tls_context, write_kubeconfig
+from kitlib.apiserver import port_forward, streams
+from kitlib.apiserver.audit import AuditLog
+from kitlib.apiserver.credentials import add_user, kubeconfig, new_certificate, tls_context, write_kubeconfig
 from kitlib.apiserver.dispatcher import Dispatcher
+from kitlib.apiserver.logs import LogRequest
 from kitlib.apiserver.request import MAX_BODY, Request
 from kitlib.apiserver.status import StatusError
+from kitlib.apiserver.users import ADMINISTRATOR, AUTHENTICATED, User, Users
 from kitlib.apiserver.watch import WatchStream
+from kitlib.cluster.nodes.streams import StreamEvent
 
 _log = logging.getLogger(__name__)
 TICK = 0.1
@@ -56,12 +59,14 @@ class APIService:
         if not 0 <= pace < float("inf"):
             raise KitError(f"pace: must be a non-negative number, got {pace!r}")
         self.cluster, self.pace = cluster, pace
-        self.token, self._certificate = new_token(), new_certificate()
+        self._certificate, self.users = new_certificate(), Users()
+        self.token = self.users.add(ADMINISTRATOR)
+        self._others: dict[str, str] = {}
         self.lock = threading.RLock()
         self.sockets = bind_sockets(port, "127.0.0.1")
         self.port: int = self.sockets[0].getsockname()[1]
         self.address = f"https://127.0.0.1:{self.port}"
-        self.dispatcher = Dispatcher(cluster, f"127.0.0.1:{self.port}")
+        self.dispatcher = Dispatcher(cluster, f"127.0.0.1:{self.port}", self.users)
         self._path = None if kubeconfig_path is None else Path(kubeconfig_path)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._changed: asyncio.Event | None = None
@@ -72,8 +77,26 @@ class APIService:
 
     @property
     def config(self) -> dict[str, Any]:
-        """The kubeconfig that reaches it."""
-        return kubeconfig(self.address, self._certificate, self.token)
+        """The kubeconfig that reaches it; other users have contexts of their own."""
+        made = kubeconfig(self.address, self._certificate, self.token)
+        for name, token in self._others.items():
+            add_user(made, name, token)
+        return made
+
+    @property
+    def audit(self) -> AuditLog:
+        """What clients did: who, which verb, which object."""
+        return self.dispatcher.audit
+
+    def add_user(self, name: str, groups: Iterable[str] = ()) -> str:
+        """A user whose rights are those that roles and bindings of the cluster give; its token.
+
+        The kubeconfig gets a context `kitlib-NAME` for it.
+        """
+        self._others[name] = self.users.add(User(name, (*groups, AUTHENTICATED)))
+        if self._path is not None and self._thread.is_alive():
+            write_kubeconfig(self._path, self.config)
+        return self._others[name]
 
     def start(self) -> APIService:
         """Begin to answer."""
@@ -106,7 +129,11 @@ class APIService:
     async def _serve(self) -> None:
         self._loop, self._changed, self._ending = asyncio.get_running_loop(), asyncio.Event(), asyncio.Event()
         own = {"service": self}
-        handlers = [(streams.PATH, streams.StreamHandler, own), (r".*", _Handler, own)]
+        handlers = [
+            (streams.PATH, streams.StreamHandler, own),
+            (port_forward.PATH, port_forward.PortForwardHandler, own),
+            (r".*", _Handler, own),
+        ]
         application = Application(handlers, log_function=lambda handler: None)
         server = HTTPServer(application, ssl_options=tls_context(self._certificate), max_body_size=MAX_BODY)
         server.add_sockets(self.sockets)
@@ -148,9 +175,9 @@ class APIService:
             with suppress(TimeoutError):
                 await asyncio.wait_for(event.wait(), seconds)
 
-    def knows(self, authorization: str) -> bool:
-        """Whether a request carries the token; compared in constant time."""
-        return hmac.compare_digest(authorization.encode(), f"Bearer {self.token}".encode())
+    def user_of(self, authorization: str) -> User | None:
+        """Whose token a request carries; compared in constant time."""
+        return self.users.of_header(authorization)
 
 
 def _text(path: Path) -> str:
@@ -176,7 +203,8 @@ class _Handler(RequestHandler):
         self.set_header("Cache-Control", "no-cache, private")
 
     async def _handle(self) -> None:
-        if not self._service.knows(self.request.headers.get("Authorization", "")):
+        user = self._service.user_of(self.request.headers.get("Authorization", ""))
+        if user is None:
             self._send(401, StatusError(401, "Unauthorized").body())
             return
         request = Request(
@@ -188,11 +216,15 @@ class _Handler(RequestHandler):
             },
             {name.lower(): value for name, value in self.request.headers.items()},
             self.request.body,
+            user,
         )
         with self._service.lock:
             answer = self._service.dispatcher.handle(request)
         if isinstance(answer, WatchStream):
             await self._stream(answer)
+            return
+        if isinstance(answer, LogRequest):
+            await self._send_log(answer)
             return
         self.set_status(answer.code)
         self.set_header("Content-Type", answer.content_type)
@@ -217,6 +249,43 @@ class _Handler(RequestHandler):
             self.finish()
         except StreamClosedError:
             pass
+
+    async def _send_log(self, asked: LogRequest) -> None:
+        """Send a container's output as it comes."""
+        loop, events = asyncio.get_running_loop(), asyncio.Queue[StreamEvent]()
+
+        def heard(event: StreamEvent) -> None:
+            with suppress(RuntimeError):  # the server ends
+                loop.call_soon_threadsafe(events.put_nowait, event)
+
+        try:
+            stream = await loop.run_in_executor(None, asked.open, heard)
+        except KitError as error:
+            self._send(400, StatusError(400, str(error)).body())
+            return
+        self.set_header("Content-Type", "text/plain; charset=utf-8")
+        if stream is None:
+            self.finish()
+            return
+        connection = self.request.connection.stream  # type: ignore[union-attr]
+        try:
+            await self.flush()
+            while not connection.closed():
+                try:
+                    event = await asyncio.wait_for(events.get(), 1.0)
+                except TimeoutError:
+                    continue
+                if event.data:
+                    self.write(event.data)
+                    await self.flush()
+                    await loop.run_in_executor(None, stream.more, len(event.data))
+                if event.ended:
+                    break
+            self.finish()
+        except StreamClosedError:
+            pass
+        finally:
+            await loop.run_in_executor(None, stream.close)
 
     def write_error(self, status_code: int, **details: Any) -> None:
         message = {405: "the server does not allow this method on the requested resource"}.get(status_code, "")

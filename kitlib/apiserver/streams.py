@@ -8,22 +8,28 @@ Source: apimachinery pkg/util/remotecommand/constants.go, KEP-4006.
 
 from __future__ import annotations
 
+import asyncio
 import json
-from contextlib import AbstractContextManager
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Coroutine
+from contextlib import AbstractContextManager, suppress
+from functools import partial
 from typing import Any, Protocol
 
-from tornado.websocket import WebSocketHandler
+from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
 from kitlib.api.errors import KitError
 from kitlib.apiserver.dispatcher import Dispatcher
-from kitlib.apiserver.request import parse_path
+from kitlib.apiserver.request import Target, parse_path
 from kitlib.apiserver.status import StatusError, success
-from kitlib.cluster.nodes.simulated import SimulatedNode
-from kitlib.cluster.nodes.simulated_exec import PROMPT, ContainerShell, Result
+from kitlib.apiserver.users import User
+from kitlib.cluster.nodes.streams import WINDOW, Stream, StreamEvent, StreamNode
 
 PROTOCOLS = ("v5.channel.k8s.io", "v4.channel.k8s.io")
 STDIN, STDOUT, STDERR, ERROR, RESIZE, CLOSE = 0, 1, 2, 3, 4, 255
-PATH = r"^/api/v1/namespaces/[^/]+/pods/[^/]+/(?:exec|attach|portforward)$"
+PATH = r"^/api/v1/namespaces/[^/]+/pods/[^/]+/(?:exec|attach)$"
+_GRANT = 32 * 1024
+"""Bytes of output after which as many more are asked for."""
 
 
 class Service(Protocol):
@@ -39,13 +45,15 @@ class Service(Protocol):
     cluster: Any
     dispatcher: Dispatcher
 
-    def knows(self, authorization: str) -> bool:
-        """Whether a request carries the bearer token."""
+    def user_of(self, authorization: str) -> User | None:
+        """Who asks; None = the token is not known."""
         ...
 
 
-def exit_status(code: int) -> dict[str, Any]:
+def exit_status(code: int, why: str = "") -> dict[str, Any]:
     """The Status that ends a stream. Source: client-go remotecommand errorDecoderV4."""
+    if why:
+        return StatusError(500, f"Internal error occurred: {why}", "InternalError").body()
     if code == 0:
         return success()
     details = {"causes": [{"reason": "ExitCode", "message": str(code)}]}
@@ -53,123 +61,190 @@ def exit_status(code: int) -> dict[str, Any]:
     return {**StatusError(0, message, "NonZeroExitCode", details).body(), "code": 0}
 
 
-class StreamHandler(WebSocketHandler):
-    """One exec or attach."""
+class PodStream(WebSocketHandler, ABC):
+    """What exec, attach and port-forward have in common: who asks, for which pod, on which node."""
 
     def initialize(self, service: Service) -> None:
         self._service = service
-        self._shell: ContainerShell | None = None
-        self._input = ""
-        self._tty = False
+        self._loop = asyncio.get_running_loop()
+        self._tasks: set[asyncio.Task[None]] = set()
 
     def prepare(self) -> None:
-        if not self._service.knows(self.request.headers.get("Authorization", "")):
-            self._refuse(StatusError(401, "Unauthorized"))
-            return
-        if self.request.path.endswith("/portforward"):
-            why = "port-forward: the kit's pods have no network to forward to; use kubectl exec"
-            self._refuse(StatusError(501, why, "NotImplemented"))
-            return
-        if self.request.headers.get("Upgrade", "").lower() != "websocket":
-            why = "an upgrade to a WebSocket is required (SPDY is not spoken here)"
-            self._refuse(StatusError(400, why))
-            return
         try:
+            user = self._service.user_of(self.request.headers.get("Authorization", ""))
+            if user is None:
+                raise StatusError(401, "Unauthorized")
             with self._service.lock:
-                self._open_shell()
+                self._service.dispatcher.authorize_stream(user, self.request.path, self.request.method or "GET")
+                self.find()
+                if self.request.headers.get("Upgrade", "").lower() != "websocket":
+                    raise StatusError(400, "an upgrade to a WebSocket is required (SPDY is not spoken here)")
         except StatusError as error:
             self._refuse(error)
         except KitError as error:
             self._refuse(StatusError(400, str(error)))
 
+    @abstractmethod
+    def find(self) -> None:
+        """Find what is asked for, under the service's lock.
+
+        Raises:
+            StatusError, KitError: where it is not there.
+        """
+
     def check_origin(self, origin: str) -> bool:
         """The token is what protects: a web page does not have it."""
         return True
-
-    def select_subprotocol(self, subprotocols: list[str]) -> str | None:
-        return next((one for one in PROTOCOLS if one in subprotocols), None)
 
     def _refuse(self, error: StatusError) -> None:
         self.set_status(error.code)
         self.set_header("Content-Type", "application/json")
         self.finish(json.dumps(error.body()))
 
-    def _open_shell(self) -> None:
-        """Find the container.
+    def pod(self) -> tuple[Target, dict[str, Any], StreamNode]:
+        """The pod that the path names, and its node.
 
         Raises:
-            StatusError: where the pod or container is not there or does not run.
+            StatusError: where it is not there, or on no node that can be entered.
         """
         rest, target = self._service.dispatcher.rest, parse_path(self.request.path)
         served = rest.resources.find("", "v1", "pods")
         assert target is not None and served is not None
         pod = rest.get(served, target.namespace, target.name)
-        names = [c["name"] for field in ("containers", "initContainers") for c in pod["spec"].get(field) or ()]
+        if not pod["spec"].get("nodeName"):
+            raise StatusError(400, f"pod {target.name} does not have a host assigned")
+        node = self._service.cluster.node(pod["spec"]["nodeName"])
+        if not hasattr(node, "exec"):
+            raise StatusError(501, f"{target.subresource}: no containers run on a hollow node", "NotImplemented")
+        return target, pod, node
+
+    async def elsewhere(self, work: Callable[..., Any], *arguments: Any) -> Any:
+        """Do what may wait for a node without holding up other requests."""
+        return await self._loop.run_in_executor(None, partial(work, *arguments))
+
+    def later(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do something beside what is answered now."""
+        task = self._loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def send(self, data: bytes) -> Any:
+        """Send a binary message; something to wait for until it has gone."""
+        try:
+            return self.write_message(data, binary=True)
+        except WebSocketClosedError:
+            return asyncio.sleep(0)
+
+
+class StreamHandler(PodStream):
+    """One exec or attach."""
+
+    def initialize(self, service: Service) -> None:
+        super().initialize(service)
+        self._opened: asyncio.Future[Stream | None] = self._loop.create_future()
+        self._stream: Stream | None = None
+        self._sent, self._used = 0, 0
+        self._room = asyncio.Event()
+
+    def select_subprotocol(self, subprotocols: list[str]) -> str | None:
+        return next((one for one in PROTOCOLS if one in subprotocols), None)
+
+    def find(self) -> None:
+        """The container."""
+        target, pod, self._node = self.pod()
+        names = [
+            c["name"]
+            for field in ("containers", "initContainers", "ephemeralContainers")
+            for c in pod["spec"].get(field) or ()
+        ]
         container = self.get_query_argument("container", names[0])
         if container not in names:
             raise StatusError(400, f"container {container} is not valid for pod {target.name}")
-        if not pod["spec"].get("nodeName"):
-            raise StatusError(400, f"pod {target.name} does not have a host assigned")
-        machine = self._service.cluster.node(pod["spec"]["nodeName"])
-        if not isinstance(machine, SimulatedNode):
-            why = "exec: only containers of simulated nodes can be entered over the API"
-            raise StatusError(501, why, "NotImplemented")
-        machine.proc(target.name, container, target.namespace)  # raises where it does not run
-        self._shell = ContainerShell(machine, target.namespace, target.name, container)
+        status = pod.get("status") or {}
+        statuses = [
+            one
+            for field in ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses")
+            for one in status.get(field) or ()
+        ]
+        if not any(one["name"] == container and "running" in (one.get("state") or {}) for one in statuses):
+            raise StatusError(404, f'container not found ("{container}")', "NotFound")
+        if target.subresource == "exec" and not self.get_query_arguments("command"):
+            raise StatusError(400, "you must specify at least 1 command for the container")
+        self._target, self._container = target, container
 
-    def open(self, *_: str, **__: str) -> None:
-        self._tty = self.get_query_argument("tty", "false") == "true"
-        command = self.get_query_arguments("command")
-        if self.request.path.endswith("/attach"):
-            self._end(Result("", "attach: a simulated container has no terminal\n", 1))
-            return
-        assert self._shell is not None
-        interactive = self.get_query_argument("stdin", "false") == "true" and len(command) == 1
-        if interactive and command[0].rpartition("/")[2] in ("sh", "bash", "ash"):
-            if self._tty:
-                self._send(STDOUT, PROMPT)
-            return
-        with self._service.lock:
-            result = self._shell.run(command)
-        self._end(result)
+    async def open(self, *_: str, **__: str) -> None:
+        stdin, tty = (self.get_query_argument(name, "false") in ("true", "1") for name in ("stdin", "tty"))
+        where = self._target.namespace, self._target.name, self._container
 
-    def on_message(self, message: str | bytes) -> None:
+        command = self.get_query_arguments("command", strip=False)
+
+        def begin() -> Stream:
+            with self._service.lock:
+                if self._target.subresource == "attach":
+                    return self._node.attach(*where, self._heard, stdin=stdin, tty=tty)
+                return self._node.exec(*where, command, self._heard, stdin=stdin, tty=tty)
+
+        try:
+            self._stream = await self.elsewhere(begin)
+        except KitError as error:
+            self._end(0, str(error))
+        self._opened.set_result(self._stream)
+
+    async def on_message(self, message: str | bytes) -> None:
         data = message.encode() if isinstance(message, str) else message
-        if not data or self._shell is None:
+        stream = await self._opened
+        if not data or stream is None:
             return
         if data[0] == CLOSE and data[1:2] == bytes([STDIN]):
-            self._end(Result("", "", 0))
-        elif data[0] == STDIN:
-            self._type(data[1:].decode("utf-8", "replace"))
+            await self._locked(stream.end_input)
+        elif data[0] == RESIZE:
+            with suppress(ValueError, KeyError, TypeError):
+                size = json.loads(data[1:])
+                await self._locked(stream.resize, int(size["Width"]), int(size["Height"]))
+        elif data[0] == STDIN and len(data) > 1:
+            while self._sent >= WINDOW:
+                self._room.clear()
+                await self._room.wait()
+            self._sent += len(data) - 1
+            await self._locked(stream.write, data[1:])
 
-    def _type(self, text: str) -> None:
-        assert self._shell is not None
-        if "\x04" in text and self._tty:
-            self._end(Result("", "", 0))
-            return
-        if self._tty:
-            self._send(STDOUT, text.replace("\r", "\r\n"))
-        self._input = (self._input + text.replace("\r", "\n"))[-65536:]
-        while "\n" in self._input:
-            line, _, self._input = self._input.partition("\n")
-            if line.strip().split(" ")[0] == "exit":
-                self._end(self._shell.line(line))
-                return
+    async def _locked(self, work: Callable[..., None], *arguments: Any) -> None:
+        def act() -> None:
             with self._service.lock:
-                result = self._shell.line(line)
-            self._send(STDOUT, result.stdout)
-            self._send(STDOUT if self._tty else STDERR, result.stderr)
-            if self._tty:
-                self._send(STDOUT, PROMPT)
+                work(*arguments)
 
-    def _send(self, channel: int, text: str) -> None:
-        if text:
-            shown = text.replace("\r\n", "\n").replace("\n", "\r\n") if self._tty else text
-            self.write_message(bytes([channel]) + shown.encode(), binary=True)
+        await self.elsewhere(act)
 
-    def _end(self, result: Result) -> None:
-        self._send(STDOUT, result.stdout)
-        self._send(STDOUT if self._tty else STDERR, result.stderr)
-        self.write_message(bytes([ERROR]) + json.dumps(exit_status(result.code)).encode(), binary=True)
-        self._shell = None
+    def on_close(self) -> None:
+        self._room.set()
+        self._sent = -(1 << 60)
+        if self._stream is not None:
+            self._loop.run_in_executor(None, self._stream.close)
+
+    def _heard(self, event: StreamEvent) -> None:
+        """On whatever thread."""
+        with suppress(RuntimeError):  # the server ends
+            self._loop.call_soon_threadsafe(self._take, event)
+
+    def _take(self, event: StreamEvent) -> None:
+        if event.taken:
+            self._sent -= event.taken
+            self._room.set()
+        if event.data:
+            gone = self.send(bytes([event.channel]) + event.data)
+            self.later(self._grant(gone, len(event.data)))
+        if event.ended:
+            self._end(event.code, event.why)
+
+    async def _grant(self, gone: Any, size: int) -> None:
+        """Ask for more output once some has been sent."""
+        with suppress(WebSocketClosedError):
+            await gone
+        self._used += size
+        if self._used >= _GRANT and self._stream is not None:
+            used, self._used = self._used, 0
+            await self.elsewhere(self._stream.more, used)
+
+    def _end(self, code: int, why: str) -> None:
+        self.send(bytes([ERROR]) + json.dumps(exit_status(code, why)).encode())
         self.close(1000)

@@ -5,23 +5,26 @@ Source: pkg/registry/core/pod/rest, pkg/registry/apps/*/storage, policy/v1 Evict
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 from kitlib.api.errors import KitError
+from kitlib.apiserver.logs import LogRequest, log_request
 from kitlib.apiserver.patches import PATCH_TYPES, patched
 from kitlib.apiserver.request import Request, Target, json_body, mapping
 from kitlib.apiserver.resources import APIResource, Subresource
 from kitlib.apiserver.rest import Rest
 from kitlib.apiserver.status import StatusError, of_error, success
+from kitlib.apiserver.users import Users, life, service_account
 
-Result = tuple[int, dict[str, Any] | bytes]
+Result = tuple[int, dict[str, Any] | bytes | LogRequest]
 
 
 class Subresources:
     """What stands behind the paths below an object."""
 
-    def __init__(self, rest: Rest) -> None:
-        self._rest = rest
+    def __init__(self, rest: Rest, users: Users) -> None:
+        self._rest, self._users = rest, users
 
     def handle(self, served: APIResource, below: Subresource, target: Target, request: Request) -> Result:
         """HTTP code and body.
@@ -39,9 +42,9 @@ class Subresources:
         if name == "eviction":
             return self._evict(served, target, request)
         if name == "log":
-            return self._log(served, target, request)
+            return 200, log_request(self._rest, served, target, request)
         if name == "token":
-            return self._token(target, request)
+            return self._token(served, target, request)
         if name in ("exec", "attach", "portforward"):
             why = f"{name}: an upgrade to a WebSocket is required"
             raise StatusError(400, why, "BadRequest")
@@ -102,39 +105,21 @@ class Subresources:
             raise of_error(error, served.group, served.plural, served.kind, target.name) from error
         return 201, success()
 
-    def _token(self, target: Target, request: Request) -> Result:
-        self._rest.get(self._rest.resources.find("", "v1", "serviceaccounts"), target.namespace, target.name)  # type: ignore[arg-type]
-        why = "the kit's API issues no tokens for service accounts: its only credential is the kubeconfig's"
-        raise StatusError(501, why, "NotImplemented")
-
-    def _log(self, served: APIResource, target: Target, request: Request) -> Result:
-        pod = self._rest.get(served, target.namespace, target.name)
-        names = [
-            c["name"]
-            for field in ("initContainers", "containers", "ephemeralContainers")
-            for c in pod["spec"].get(field) or ()
-        ]
-        mains = [c["name"] for c in pod["spec"].get("containers") or ()]
-        container = request.get("container")
-        if not container and len(mains) > 1:
-            why = f"a container name must be specified for pod {target.name}, choose one of: [{' '.join(mains)}]"
-            raise StatusError(400, why)
-        container = container or mains[0]
-        if container not in names:
-            raise StatusError(400, f"container {container} is not valid for pod {target.name}")
-        node = pod["spec"].get("nodeName")
-        if not node:
-            return 200, b""
-        machine = self._rest.cluster.node(node)
-        logs = getattr(machine, "logs", None)
-        if logs is None:  # a simulated program prints nothing
-            return 200, b""
-        text = str(logs(target.name, container, target.namespace))
-        lines = text.splitlines(keepends=True)
-        tail = request.number("tailLines")
-        if tail is not None and tail >= 0:
-            lines = lines[len(lines) - tail :] if tail < len(lines) else lines
-        return 200, "".join(lines).encode()
+    def _token(self, served: APIResource, target: Target, request: Request) -> Result:
+        if request.method != "POST":
+            raise _not_allowed()
+        found = self._rest.get(served, target.namespace, target.name)
+        spec = mapping(json_body(request), "spec")
+        seconds = life(spec.get("expirationSeconds"))
+        user = service_account(target.namespace, target.name, found["metadata"].get("uid", ""))
+        until = self._rest.cluster.now() + timedelta(seconds=seconds)
+        made: dict[str, Any] = {"kind": "TokenRequest", "apiVersion": "authentication.k8s.io/v1"}
+        made["metadata"] = {"name": target.name, "namespace": target.namespace}
+        audiences = [str(one) for one in spec.get("audiences") or ()] or ["https://kubernetes.default.svc"]
+        made["spec"] = {"audiences": audiences, "expirationSeconds": seconds, "boundObjectRef": None}
+        token = "" if request.dry_run else self._users.add(user, seconds=seconds)
+        made["status"] = {"token": token, "expirationTimestamp": f"{until:%Y-%m-%dT%H:%M:%SZ}"}
+        return 201, made
 
 
 def _scale_of(served: APIResource, obj: dict[str, Any]) -> dict[str, Any]:

@@ -28,6 +28,11 @@ def add(commands: Any) -> None:
     made.add_argument("--release", default="", help="the Kubernetes release to follow (default: the newest)")
     made.add_argument("--kubeconfig", default="", metavar="FILE", help="where to write it (default: a file of its own)")
     made.add_argument("--merge", action="store_true", help="add the cluster to the user's own kubeconfig too")
+    made.add_argument(
+        "--viewer",
+        action="store_true",
+        help="add a second user who may only read: context kitlib-viewer, by the ClusterRole 'view' of the cluster",
+    )
     made.add_argument("--port", type=int, default=0, help="default: a free one")
     made.add_argument("--pace", type=float, default=1.0, help="virtual seconds a second, simulated nodes (default: 1)")
     made.set_defaults(run=run)
@@ -47,6 +52,8 @@ def run(options: argparse.Namespace) -> int:
             cluster.apply(manifest)
         path = Path(options.kubeconfig or os.path.join(folder, "kubeconfig")).absolute()
         with APIService(cluster, port=options.port, pace=options.pace, kubeconfig_path=path) as service:
+            if options.viewer:
+                _add_viewer(cluster, service)
             merged = _merge(service.config) if options.merge else None
             try:
                 print(f"export KUBECONFIG={path}    # then: kubectl get nodes")
@@ -75,6 +82,17 @@ def _cluster(options: argparse.Namespace) -> Any:
         settings["kubelets"] = False
     settings["start"] = datetime.now(UTC).replace(microsecond=0)  # clients count ages from the machine's time
     return Cluster.simulated(options.nodes, **settings)
+
+
+def _add_viewer(cluster: Any, service: Any) -> None:
+    """The role is an object of the cluster: whoever changes it changes what the viewer may do."""
+    from kitlib.apiserver.rbac import VIEW, VIEW_BINDING, VIEWER
+
+    with service.lock:
+        for one in (VIEW, VIEW_BINDING):
+            cluster.apply(one)
+    service.add_user(VIEWER)
+    print(f"kubectl --context kitlib-{VIEWER} get pods    # a user who may only read")
 
 
 def _merge(config: dict[str, Any]) -> Path:

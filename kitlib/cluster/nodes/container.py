@@ -21,6 +21,7 @@ from kitlib.cluster.journal import owner
 from kitlib.cluster.nodes.base import NodeBase
 from kitlib.cluster.nodes.config import node_config
 from kitlib.cluster.nodes.container_processes import ContainerProcesses
+from kitlib.cluster.nodes.container_streams import ContainerStreams
 from kitlib.cluster.nodes.file_watch import FileWatch
 from kitlib.cluster.nodes.handle import NodeHandle
 from kitlib.cluster.nodes.interfaces import NodeFacts, Record
@@ -52,7 +53,7 @@ def container_node_config(plan: NodePlan, release: Release) -> NodeConfig:
     return node_config(bounded, release)
 
 
-class ContainerNode(ContainerProcesses, NodeBase):
+class ContainerNode(ContainerProcesses, ContainerStreams, NodeBase):
     """One node of `Cluster.docker`.
 
     Args:

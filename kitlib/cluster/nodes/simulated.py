@@ -15,6 +15,7 @@ from kitlib.cluster.nodes.config import node_config
 from kitlib.cluster.nodes.interfaces import Owners, Record, Usages
 from kitlib.cluster.nodes.plan import NodePlan
 from kitlib.cluster.nodes.reports import StoreReports
+from kitlib.cluster.nodes.simulated_streams import SimulatedStreams
 from kitlib.kubelet.cm.cgroup_tree import CgroupTree, Version
 from kitlib.kubelet.eviction.thresholds import Observation
 from kitlib.kubelet.loop.container_state import ContainerState
@@ -32,7 +33,7 @@ SIGNALS: Final = (2, 9, 15)
 """That end a simulated process: SIGINT, SIGKILL, SIGTERM."""
 
 
-class SimulatedNode(NodeBase):
+class SimulatedNode(SimulatedStreams, NodeBase):
     """One node of a simulated cluster.
 
     Args:
@@ -162,6 +163,10 @@ class SimulatedNode(NodeBase):
             "Cpus_allowed_list": format_cpus(self.cgroupfs.effective_cpus(process.cgroup)),
             "environ": "".join(f"{name}={value}\n" for name, value in self.runtime.environment(state.id).items()),
         }
+
+    def as_exec_node(self) -> SimulatedNode:
+        """What a shell in a container needs."""
+        return self
 
     def volume_files(self, pod: str, container: str = "", namespace: str = "default") -> Files:
         """Path in a container -> the file of a ConfigMap, a Secret or the downward API that is mounted there."""

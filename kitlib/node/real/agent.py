@@ -30,6 +30,7 @@ from kitlib.node.real import capabilities, mounts, protocol
 from kitlib.node.real.cgroupfs import RealCgroupFS
 from kitlib.node.real.introspection import Introspection
 from kitlib.node.real.runtime import CrunRuntime
+from kitlib.node.real.streams import Streams
 from kitlib.node.real.system import RealSystem, system_ooms
 
 TICK = 0.5
@@ -122,6 +123,7 @@ class Agent:
         self._kubelet: Kubelet | None = None
         self._runtime: CrunRuntime | None = None
         self._introspection: Introspection | None = None
+        self._streams: Streams | None = None
         self._bound: dict[str, Pod] = {}
         self._kills = 0
         self._ends, self._wakes = os.pipe()
@@ -150,6 +152,12 @@ class Agent:
             outputs = set(self._runtime.outputs()) if self._runtime is not None else set()
             for descriptor in outputs:
                 waits.register(descriptor, select.POLLIN)
+            reads, writes = (self._streams.reads(), self._streams.writes()) if self._streams is not None else ({}, {})
+            for descriptor in reads.keys() | writes.keys():  # a terminal may be both a container's output and an input
+                asked = (select.POLLIN if descriptor in reads or descriptor in outputs else 0) | (
+                    select.POLLOUT if descriptor in writes else 0
+                )
+                waits.register(descriptor, asked)
             due = min(next_tick, self._next_due())
             happened = [d for d, _ in waits.poll(max(0.0, min(due - self.clock(), 60.0)) * 1000)]
             look = self.clock() >= due
@@ -163,6 +171,10 @@ class Agent:
                     look = True
                 elif self._runtime is not None and descriptor in outputs:
                     self._runtime.drain(descriptor)
+                if self._streams is not None and (descriptor in reads or descriptor in writes):
+                    self._streams.happened(descriptor, reads.get(descriptor) or writes[descriptor])
+            if self._streams is not None:
+                self._streams.look()
             if self._introspection is not None:
                 self._introspection.sample(self._owner.send)
             if look:
@@ -252,7 +264,8 @@ class Agent:
         self._kubelet.objects.find = lambda reference: self._objects.get(reference)
         self._runtime = runtime
         self._introspection = Introspection(self._kubelet, cgroups, runtime, self.clock)
-        self._does |= self._introspection.requests()
+        self._streams = Streams(runtime, self._introspection.state, self._owner.send)
+        self._does |= self._introspection.requests() | self._streams.requests()
         if systemd is not None:
             self._does["unit"] = systemd.systemd.show
         mounts.give_memory_back()

@@ -20,6 +20,7 @@ from kitlib.node.common.kernel_log import LOST, KernelLog, RingReader
 from kitlib.node.real import mounts, protocol
 from kitlib.node.real.cgroupfs import RealCgroupFS
 from kitlib.node.real.runtime import CrunRuntime
+from kitlib.node.real.usage import cpu_seconds, memory_of
 
 MOST_HZ = 50.0
 PROC_FILES = ("cgroup", "oom_score", "oom_score_adj", "status")
@@ -158,10 +159,15 @@ class Introspection:
                 found[state.id] = (worker.pod.namespace, worker.pod.name, state.container.name)
         return found
 
-    def _state(self, namespace: str, pod: str, container: str) -> ContainerState:
+    def state(self, namespace: str, pod: str, container: str) -> ContainerState:
+        """A container by its names; without its own it is the first of the pod's own.
+
+        Raises:
+            NotFound: where it is not here.
+        """
         for worker in self.kubelet.workers:
             if (worker.pod.namespace, worker.pod.name) == (namespace, pod):
-                for state in (*worker.mains, *worker.inits):  # without a name it is the first of the pod's own
+                for state in (*worker.mains, *worker.inits):
                     if container in ("", state.container.name):
                         return state
         raise NotFound("containers", f"{namespace}/{pod}/{container}")
@@ -178,22 +184,22 @@ class Introspection:
 
     def usage(self, path: str) -> int:
         """Bytes of memory of a cgroup without inactive page cache."""
-        return self.runtime.memory(path)[0]
+        return memory_of(self.cgroups, path)[0]
 
     def total_usage(self) -> list[float]:
         """Seconds of CPU that the node has used so far, and bytes of memory that it uses now."""
-        return [self.runtime.cpu_seconds("/"), self.runtime.memory("/")[0]]
+        return [cpu_seconds(self.cgroups, "/"), memory_of(self.cgroups, "/")[0]]
 
     def signal(self, namespace: str, pod: str, container: str, number: int) -> None:
         """Send a signal to a container's first process."""
-        pid = self.runtime.pid(self._state(namespace, pod, container).id)
+        pid = self.runtime.pid(self.state(namespace, pod, container).id)
         if not pid:
             raise NotFound("processes", f"{namespace}/{pod}/{container}")
         os.kill(pid, signal.Signals(number))
 
     def logs(self, namespace: str, pod: str, container: str) -> str:
         """The last of a container's output."""
-        return self.runtime.logs(self._state(namespace, pod, container).id).decode(errors="replace")
+        return self.runtime.logs(self.state(namespace, pod, container).id).decode(errors="replace")
 
     def kernel_log(self) -> dict[str, Any]:
         """What the kernel wrote about the OOM killer since the node began, and why it cannot be read.

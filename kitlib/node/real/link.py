@@ -72,6 +72,7 @@ class Conversation:
         self._asked: dict[int, str] = {}
         self._bad = 0
         self._watches: dict[int, Callable[[float, list[Any]], None]] = {}
+        self._streams: dict[int, Callable[[dict[str, Any] | None], None]] = {}
         self._ended = threading.Event()
         self.heard, self._heard_at, self.patience = 0, 0.0, TIMEOUT
 
@@ -170,6 +171,36 @@ class Conversation:
         if self._watches.pop(number, None) is not None and self.alive:
             self.ask("unwatch", number=number)
 
+    def open_stream(self, do: str, heard: Callable[[dict[str, Any] | None], None], **about: Any) -> int:
+        """Open a stream; its number, for `tell`.
+
+        Args:
+            do: `exec`, `attach`, `follow`, `connect`.
+            heard: called on the reader's thread with every message; None = the node has gone.
+            about: what the request says.
+
+        Raises:
+            KitError: what the node refuses.
+        """
+        number = next(self._numbers)
+        self._streams[number] = heard
+        try:
+            self.ask(do, number=number, **about)
+        except KitError:
+            self._streams.pop(number, None)
+            raise
+        return number
+
+    def close_stream(self, number: int) -> None:
+        """No more of a stream is wanted."""
+        if self._streams.pop(number, None) is not None:
+            self.tell("stream_close", number=number)
+
+    def tell(self, do: str, **about: Any) -> None:
+        """Send a request whose answer nobody waits for; nothing where the node has gone."""
+        with suppress(OSError):
+            self.write(protocol.encode({"id": 0, "do": do, **about}))
+
     def _gone(self) -> NodeGone:
         """The error to raise where nobody is there any more, with the last that it said."""
         said = " / ".join(self.errors)[-600:]
@@ -184,6 +215,8 @@ class Conversation:
         self._ended.set()
         for waiting in list(self._waiting.values()):
             waiting.put(None)
+        for heard in list(self._streams.values()):
+            heard(None)
 
     def say(self, text: str) -> None:
         """Keep something that the node said, or that is wrong with it, for messages."""
@@ -226,6 +259,12 @@ class Conversation:
             heard = self._watches.get(message["watch"])
             if heard is not None:
                 heard(message["at"], message["values"])
+        elif "stream" in message:
+            taker = self._streams.get(message["stream"])
+            if message.get("ended"):
+                self._streams.pop(message["stream"], None)
+            if taker is not None:
+                taker(message)
         else:
             waiting = self._waiting.get(message.get("id", 0))
             if waiting is not None:

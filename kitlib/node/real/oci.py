@@ -91,6 +91,7 @@ def bundle(
     directory: str = "/",
     join: Mapping[str, str] | None = None,
     mounts: Iterable[Mapping[str, Any]] = (),
+    terminal: bool = False,
 ) -> dict[str, Any]:
     """The config.json of one container.
 
@@ -107,6 +108,7 @@ def bundle(
         directory: in which it starts.
         join: kind of namespace -> path of one that exists (the pause container's); others are made anew.
         mounts: volumes, on top of the usual ones.
+        terminal: whether its standard streams are a terminal.
     """
     joined = dict(join or {})
     namespaces = []
@@ -115,7 +117,7 @@ def bundle(
     return {
         "ociVersion": "1.0.2",
         "process": {
-            "terminal": False,
+            "terminal": terminal,
             "user": {"uid": user, "gid": user},
             "args": arguments,
             "env": [f"{name}={value}" for name, value in {"PATH": PATH, "HOME": "/tmp", **environment}.items()],
@@ -138,6 +140,12 @@ def bundle(
                 "type": "tmpfs",
                 "source": "tmpfs",
                 "options": ["nosuid", "strictatime", "mode=755", "size=64k"],
+            },
+            {
+                "destination": "/dev/pts",
+                "type": "devpts",
+                "source": "devpts",
+                "options": ["nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620"],
             },
             {
                 "destination": "/dev/shm",

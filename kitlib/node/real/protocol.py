@@ -28,7 +28,7 @@ from kitlib.kubelet.cm.cgroup_tree import Cgroup, CgroupFile, CgroupTree, Reason
 from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.node.common.errors import CgroupError
 
-VERSION = 3
+VERSION = 4
 """Counted up when the messages change: a node of an old image says so instead of failing later."""
 
 MAX_LINE = 64 << 20
@@ -71,6 +71,18 @@ class Sample(msgspec.Struct, frozen=True):
     watch: int
     at: float
     values: list[str | None]
+
+
+class StreamMessage(msgspec.Struct, frozen=True):
+    """Of a stream: output as base64, bytes of input that were taken, or its end."""
+
+    stream: int
+    channel: int = 0
+    data: str = ""
+    taken: int = 0
+    ended: bool = False
+    code: int = 0
+    why: str = ""
 
 
 class ErrorData(msgspec.Struct, frozen=True):
@@ -140,8 +152,12 @@ class KernelLog(msgspec.Struct, frozen=True):
     why: str
 
 
+STREAM_REQUESTS = (
+    *("exec", "attach", "follow", "connect"),
+    *("stream_write", "stream_resize", "stream_more", "stream_close"),
+)
 ANSWERS: dict[str, Any] = {
-    **dict.fromkeys(("write", "makedirs", "rmdir", "signal", "watch", "unwatch", "objects"), None),
+    **dict.fromkeys(("write", "makedirs", "rmdir", "signal", "watch", "unwatch", "objects", *STREAM_REQUESTS), None),
     **dict.fromkeys(("read", "checkpoint", "logs"), str),
     **dict.fromkeys(("tree", "desired"), TreeData),
     **dict.fromkeys(("alive", "sync"), float),
@@ -225,7 +241,11 @@ def check_message(message: Mapping[str, Any]) -> None:
     Raises:
         KitError: where it does not.
     """
-    kind: Any = Report if "report" in message else Sample if "watch" in message else Answer
+    kind: Any = Answer
+    for name, one in (("report", Report), ("watch", Sample), ("stream", StreamMessage)):
+        if name in message:
+            kind = one
+            break
     _convert(message, kind, "a message")
 
 

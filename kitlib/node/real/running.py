@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections import deque
+import time
 from dataclasses import dataclass, field
+
+from kitlib.node.real.log import Log
 
 
 @dataclass
@@ -17,6 +19,10 @@ class Running:
         kill_at: seconds, when it is killed; inf = it was not asked to end.
         ours: the kubelet asked it to end, so its end is not reported.
         output: the read end of its output, or -1.
+        input: where its standard input is written to, or -1: it has none.
+        terminal: the master side of its terminal, or -1.
+        namespace, pod: whose it is.
+        log: its output.
     """
 
     id: str
@@ -29,5 +35,8 @@ class Running:
     score: int = 0
     sampled: tuple[float, float] = (0.0, 0.0)
     rate: float = 0.0
-    log: deque[bytes] = field(default_factory=deque)
-    kept: int = 0
+    input: int = -1
+    terminal: int = -1
+    namespace: str = ""
+    pod: str = ""
+    log: Log = field(default_factory=lambda: Log(time.time))

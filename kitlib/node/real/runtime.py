@@ -24,31 +24,32 @@ from kitlib.kubelet.cm.cgroup_tree import Cgroup, CgroupFile
 from kitlib.kubelet.cm.systemd_properties import cgroups_path
 from kitlib.kubelet.config.machine import MachineInfo
 from kitlib.kubelet.eviction.thresholds import Observation
-from kitlib.kubelet.images.container_gc import DeadContainer
-from kitlib.kubelet.images.image_gc import Image
 from kitlib.kubelet.loop.interfaces import ContainerProblem, Ended, Usage
 from kitlib.kubelet.pods.volume_files import Files
-from kitlib.kubelet.util.memory_files import MEMORY_USAGE
 from kitlib.node.common.workload import WorkloadError
 from kitlib.node.real import mounts, not_granted, oci, spawn, volumes
 from kitlib.node.real.cgroupfs import RealCgroupFS
+from kitlib.node.real.container_streams import ContainerStreams, Started
+from kitlib.node.real.exec import start_exec
+from kitlib.node.real.log import Log
+from kitlib.node.real.no_images import NoImages
 from kitlib.node.real.oom_counts import OomCounts
 from kitlib.node.real.running import Running
 from kitlib.node.real.state_files import STATE, read, remove
+from kitlib.node.real.usage import cpu_seconds, memory_of
 
 if TYPE_CHECKING:
     from kitlib.node.real.systemd import SystemdCgroupFS
 
 _CRUN = ("/usr/bin/crun", f"--root={STATE}/crun")
-LOG_KEPT = 64 * 1024
-"""Bytes of a container's output that are kept."""
+_PIECE = 64 * 1024
 TIMEOUT = 120.0
 """Seconds that the runtime has for one request. Source: KubeletConfiguration runtimeRequestTimeout."""
 _RATE_WINDOW = 0.1
 """Seconds: the shortest time over which a rate of CPU use is computed."""
 
 
-class CrunRuntime:
+class CrunRuntime(NoImages):
     """Implements `kitlib.kubelet.loop.interfaces.ContainerRuntime` with crun.
 
     Args:
@@ -86,7 +87,9 @@ class CrunRuntime:
         self._ended: list[Ended] = []
         self._codes: dict[str, int] = {}
         self._root = f"{STATE}/root"
-        self._logs: dict[str, bytes] = {}
+        self._logs: dict[str, Log] = {}
+        self._execs: dict[int, Callable[[int], None]] = {}
+        self._exec_count = 0
         mounts.bind_root(self._root)
 
     # What the kubelet asks for.
@@ -103,7 +106,7 @@ class CrunRuntime:
             hostname=pod.name,
             environment={},
         )
-        self._run(identity, config, cgroup, "pause", output=-1)
+        self._run(identity, config, cgroup, "pause")
 
     def start(
         self, pod: Pod, container: Container, identity: str, cgroup: Cgroup, oom_score_adj: int, env: Mapping[str, str]
@@ -123,7 +126,6 @@ class CrunRuntime:
         places, missing = oci.volumes(pod, container, volumes.directory(pod), env, held.sources)
         for text in (*notes, *more, *missing, *not_granted.sentences(pod, container)):
             self._note(pod, text)
-        reads, writes = os.pipe()
         config = oci.bundle(
             root=self._root,
             arguments=arguments,
@@ -137,17 +139,19 @@ class CrunRuntime:
             directory=container.working_dir or "/tmp",
             join=self._namespaces(pod),
             mounts=places,
+            terminal=container.tty,
         )
+        streams = ContainerStreams(f"{STATE}/console", tty=container.tty, stdin=container.stdin)
         try:
-            self._run(identity, config, cgroup, container.name, output=writes)
-        except KitError as error:
-            os.close(reads)
+            self._run(identity, config, cgroup, container.name, streams)
+            running = self.containers[identity]
+            running.output, running.input, running.terminal = streams.keep()
+            running.namespace, running.pod = pod.namespace, pod.name
+        except (KitError, OSError) as error:
             raise ContainerProblem("CreateContainerError", str(error)) from error
         finally:
-            os.close(writes)
+            streams.close()
             held.close()
-        os.set_blocking(reads, False)
-        self.containers[identity].output = reads
 
     def update(self, identity: str, cgroup: Cgroup, files: Sequence[CgroupFile]) -> None:
         """Write these files of a running container's cgroup."""
@@ -191,7 +195,7 @@ class CrunRuntime:
         running = self.containers.get(identity)
         if running is None:
             return Usage()
-        memory, anonymous, _ = self.memory(running.cgroup)
+        memory, anonymous, _ = memory_of(self.cgroups, running.cgroup)
         with suppress(KitError, ValueError):
             return Usage(self._rate(running), memory, int(self.cgroups.read(running.cgroup, "pids.current")), anonymous)
         return Usage(running.rate, memory, 0, anonymous)
@@ -199,7 +203,7 @@ class CrunRuntime:
     def signals(self) -> Mapping[str, Observation]:
         """memory.available and pid.available of this node: what it was given, less what its cgroup uses."""
         whole = self.machine.memory
-        working, _, _ = self.memory("/")
+        working, _, _ = memory_of(self.cgroups, "/")
         found = {"memory.available": Observation(max(0, whole - working), whole)}
         if self.machine.max_pid:
             with suppress(KitError, ValueError):
@@ -211,26 +215,6 @@ class CrunRuntime:
         """The container's first process; 0 where it does not run."""
         running = self.containers.get(identity)
         return running.pid if running is not None else 0
-
-    # There are no images on a real node, and nothing is left of a container that has ended.
-
-    def dead(self, identity: str = "") -> Sequence[DeadContainer]:
-        """None: a pod has no disk of its own here."""
-        return ()
-
-    def remove_dead(self, instance: str) -> None:
-        """Nothing to do."""
-
-    def images(self) -> Sequence[Image]:
-        """None: the node's own root stands in for every image."""
-        return ()
-
-    def pull(self, image: str) -> Image | None:
-        """Nothing to do."""
-        return None
-
-    def remove_image(self, image: str) -> None:
-        """Nothing to do."""
 
     # What the agent's loop needs.
 
@@ -254,6 +238,9 @@ class CrunRuntime:
             running = self._pids.get(pid)
             if running is not None:
                 self._gone(running, status)
+            elif pid in self._execs:
+                code = os.waitstatus_to_exitcode(status)
+                self._execs.pop(pid)(128 - code if code < 0 else code)
 
     def drain(self, descriptor: int) -> None:
         """Take a container's output, at most what fits a pipe, so that one that writes without end stops none."""
@@ -261,7 +248,7 @@ class CrunRuntime:
         if running is None:
             return
         try:
-            piece = os.read(descriptor, LOG_KEPT)
+            piece = os.read(descriptor, _PIECE)
         except BlockingIOError:
             return
         except OSError:
@@ -269,10 +256,7 @@ class CrunRuntime:
         if not piece:
             self._close(running)
             return
-        running.log.append(piece)
-        running.kept += len(piece)
-        while running.kept - len(running.log[0]) > LOG_KEPT:
-            running.kept -= len(running.log.popleft())
+        running.log.add(piece)
 
     def outputs(self) -> list[int]:
         """The descriptors that containers write to."""
@@ -281,26 +265,50 @@ class CrunRuntime:
     def logs(self, identity: str) -> bytes:
         """The last of a container's output; of the one before where it does not run."""
         running = self.containers.get(identity)
-        return b"".join(running.log) if running is not None else self._logs.get(identity, b"")
+        log = running.log if running is not None else self._logs.get(identity)
+        return log.text() if log is not None else b""
 
-    def memory(self, path: str) -> tuple[int, int, int]:
-        """Bytes that a cgroup uses: the working set, anonymous memory, everything.
+    def log(self, identity: str, previous: bool = False) -> Log | None:
+        """A container's output with its times; `previous`: of the one before, where there was one."""
+        running = self.containers.get(identity)
+        if previous:
+            return self._logs.get(identity)
+        return running.log if running is not None else self._logs.get(identity)
 
-        Source: cadvisor setMemoryStats: the working set is the usage without the inactive file cache.
+    def ids_of(self, namespace: str, pod: str) -> list[str]:
+        """The running containers of a pod."""
+        return [one.id for one in self.containers.values() if (one.namespace, one.pod) == (namespace, pod)]
+
+    def exec(
+        self, running: Running, command: Sequence[str], *, stdin: bool, tty: bool, ended: Callable[[int], None]
+    ) -> Started:
+        """Start a command in a running container, with the container's own user, rights and variables.
+
+        Args:
+            running: the container.
+            command: words.
+            stdin: whether it gets a standard input.
+            tty: whether it gets a terminal.
+            ended: called with its exit code.
+
+        Raises:
+            KitError: with what crun says.
         """
-        v1 = self.cgroups.version == 1
-        try:
-            usage = int(self.cgroups.read(path, MEMORY_USAGE[self.cgroups.version]))
-            stat = dict(line.split() for line in self.cgroups.read(path, "memory.stat").splitlines())
-        except (KitError, ValueError):
-            return 0, 0, 0
-        inactive = int(stat.get("total_inactive_file" if v1 else "inactive_file", 0))
-        anonymous = int(stat.get("total_rss" if v1 else "anon", 0))
-        return max(0, usage - inactive), anonymous, usage
+        self._exec_count += 1
+        made = start_exec(self._crun, running.id, command, self._exec_count, stdin=stdin, tty=tty)
+        self._execs[made.pid] = ended
+        return made
 
     # How it is done.
 
-    def _run(self, identity: str, config: dict[str, object], cgroup: Cgroup, name: str, output: int) -> None:
+    def _run(
+        self,
+        identity: str,
+        config: dict[str, object],
+        cgroup: Cgroup,
+        name: str,
+        streams: ContainerStreams | None = None,
+    ) -> None:
         """`crun run --detach`: create and start in one. What an earlier container of this id left is cleared first."""
         self.cgroups.expect_processes()
         directory = f"{STATE}/bundles/{identity}"
@@ -311,7 +319,8 @@ class CrunRuntime:
         manager = "cgroupfs" if self._systemd is None else "systemd"
         words = [f"--log={log}", f"--cgroup-manager={manager}", "run", "--detach", f"--bundle={directory}"]
         try:
-            code = self._crun(*words, f"--pid-file={pid_file}", identity, output=output)
+            options = streams.options if streams is not None else []
+            code = self._crun(*words, f"--pid-file={pid_file}", *options, identity, streams=streams)
         except TimeoutError as error:
             self._delete(identity)
             raise KitError("context deadline exceeded") from error
@@ -329,10 +338,12 @@ class CrunRuntime:
         if self._systemd is not None:
             self._systemd.take_over(cgroup)
 
-    def _crun(self, *words: str, output: int = -1) -> int:
+    def _crun(self, *words: str, streams: ContainerStreams | None = None) -> int:
         """Its exit code. Raises: TimeoutError, OSError."""
+        output, inputs, errors = streams.given if streams is not None else (-1, -1, -1)
+        command = [*_CRUN, *words]
         try:
-            return spawn.run([*_CRUN, *words], output, timeout=TIMEOUT, waits=self._busy)
+            return spawn.run(command, output, inputs=inputs, errors=errors, timeout=TIMEOUT, waits=self._busy)
         finally:
             self._busy()
 
@@ -343,7 +354,8 @@ class CrunRuntime:
         while running.output >= 0 and self._more(running):
             pass
         self._close(running)
-        self._logs[running.id] = b"".join(running.log)
+        running.log.end()
+        self._logs[running.id] = running.log
         del self.containers[running.id], self._pids[running.pid]
         self._delete(running.id)
         shown = 128 - code if code < 0 else code
@@ -352,9 +364,9 @@ class CrunRuntime:
             self._ended.append(Ended(id=running.id, at=self.clock(), code=shown, oom=oom and shown == 137))
 
     def _more(self, running: Running) -> bool:
-        before = running.kept
+        before = running.log.count, len(running.log.text())
         self.drain(running.output)
-        return running.output >= 0 and running.kept != before and running.kept < LOG_KEPT
+        return running.output >= 0 and (running.log.count, len(running.log.text())) != before
 
     def _delete(self, identity: str) -> None:
         """Remove what the runtime keeps of a container, its cgroup and its bundle."""
@@ -380,9 +392,9 @@ class CrunRuntime:
             os.kill(running.pid, number)
 
     def _close(self, running: Running) -> None:
-        if running.output >= 0:
-            os.close(running.output)
-            running.output = -1
+        for descriptor in {running.output, running.input, running.terminal} - {-1}:
+            os.close(descriptor)
+        running.output = running.input = running.terminal = -1
 
     def _there(self, cgroup: Cgroup) -> list[CgroupFile]:
         """The files of a cgroup that this node has: the runtime would fail at the others."""
@@ -423,16 +435,9 @@ class CrunRuntime:
         remove(volumes.directory(pod))
 
     def _rate(self, running: Running) -> float:
-        now, used = self.clock(), self.cpu_seconds(running.cgroup)
+        now, used = self.clock(), cpu_seconds(self.cgroups, running.cgroup)
         then, before = running.sampled
         if now - then >= _RATE_WINDOW:
             running.rate = max(0.0, (used - before) / (now - then))
             running.sampled = (now, used)
         return running.rate
-
-    def cpu_seconds(self, path: str) -> float:
-        """Seconds of CPU time that a cgroup has used."""
-        if self.cgroups.version == 1:
-            return int(self.cgroups.read(path, "cpuacct.usage")) / 1e9
-        stat = dict(line.split() for line in self.cgroups.read(path, "cpu.stat").splitlines())
-        return int(stat["usage_usec"]) / 1e6

@@ -14,13 +14,21 @@ _PYTHON_IGNORES = (signal.SIGPIPE, signal.SIGXFSZ)
 
 
 def run(
-    words: Sequence[str], output: int = -1, *, timeout: float = float("inf"), waits: Callable[[], None] = lambda: None
+    words: Sequence[str],
+    output: int = -1,
+    *,
+    inputs: int = -1,
+    errors: int = -1,
+    timeout: float = float("inf"),
+    waits: Callable[[], None] = lambda: None,
 ) -> int:
-    """Run a program, with nothing on its standard input, and wait for it.
+    """Run a program and wait for it.
 
     Args:
         words: its path and what it is told.
         output: descriptor for what it and its children say; -1 = nowhere.
+        inputs: descriptor of its standard input; -1 = nothing.
+        errors: descriptor for standard error; -1 = as the output.
         timeout: seconds after which it is killed.
         waits: called every `EVERY` seconds while it runs.
 
@@ -32,11 +40,12 @@ def run(
         OSError: where it cannot be started.
     """
     to = (os.POSIX_SPAWN_DUP2, output, 1) if output >= 0 else (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)
+    reads = (os.POSIX_SPAWN_DUP2, inputs, 0) if inputs >= 0 else (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)
     pid = os.posix_spawn(
         words[0],
         list(words),
         os.environ,
-        file_actions=[(os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0), to, (os.POSIX_SPAWN_DUP2, 1, 2)],
+        file_actions=[reads, to, (os.POSIX_SPAWN_DUP2, errors if errors >= 0 else 1, 2)],
         setsigdef=_PYTHON_IGNORES,
     )
     late = not _ends(pid, timeout, waits)

@@ -45,7 +45,8 @@ class NodeLink(Link):
         super().__init__(name, stream)
 
     def _hear(self, message: dict[str, Any], line: bytes) -> None:
-        if "report" in message or ("watch" not in message and message["id"] >= wire.FAR):
+        own = "watch" in message or "stream" in message
+        if "report" in message or (not own and message["id"] >= wire.FAR):
             self._foreign.append(line)
         else:
             super()._hear(message, line)

@@ -1,0 +1,373 @@
+"""Streams into containers of a real node: exec, attach, logs that are followed, connections to a pod's port.
+
+An owner opens a stream under a number of its own. Output goes to it as `{"stream": 7, "channel": 1, "data": …}`, as
+many bytes as it has granted (`stream_more`); what it sends is written as fast as the process reads, and confirmed as
+`taken`. The last message of a stream says how it ended. All of it happens in the agent's one loop: nothing waits.
+
+Source: kubelet pkg/kubelet/cri/streaming; containerd internal/cri/server container_execsync.go, sandbox_portforward.go.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from binascii import a2b_base64, b2a_base64
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from kitlib.api.errors import KitError, NotFound
+from kitlib.kubelet.loop.container_state import ContainerState
+from kitlib.node.real import listening, terminal
+from kitlib.node.real.log import Log, shown
+from kitlib.node.real.running import Running
+from kitlib.node.real.runtime import CrunRuntime
+
+WINDOW = 256 * 1024
+"""Bytes that a stream may send before its owner grants more; at most so many wait where the source cannot be slowed."""
+_CHUNK = 32 * 1024
+STDOUT, STDERR = 1, 2
+Send = Callable[[Mapping[str, Any]], None]
+
+
+class Stream:
+    """One stream.
+
+    Args:
+        number: by which its owner knows it.
+        send: a message to the owner.
+
+    Attributes:
+        outputs: descriptor -> channel, of what is read.
+        input: descriptor that is written to; -1 = none.
+        code: exit code, once there is one.
+    """
+
+    def __init__(self, number: int, send: Send) -> None:
+        self.number, self._send = number, send
+        self.outputs: dict[int, int] = {}
+        self.input, self.pid, self.tty = -1, 0, False
+        self.code: int | None = None
+        self.credit = WINDOW
+        self.finished = False
+        self._pending = bytearray()
+        self._input_ends = False
+        self.close_input = True
+
+    # Towards the owner.
+
+    def push(self, channel: int, data: bytes) -> None:
+        """Send output that cannot be held back at its source; beyond the window it is lost."""
+        data = data[: max(0, self.credit)]
+        if data:
+            self.credit -= len(data)
+            self._send({"stream": self.number, "channel": channel, "data": b2a_base64(data, newline=False).decode()})
+
+    def read(self, descriptor: int) -> bool:
+        """Take a piece of output; False where there is none, now or for ever."""
+        try:
+            data = os.read(descriptor, min(_CHUNK, self.credit))
+        except BlockingIOError:
+            return False
+        except OSError:  # the terminal's other end has been closed
+            data = b""
+        if not data:
+            self.outputs.pop(descriptor, None)
+            if descriptor != self.input:
+                os.close(descriptor)
+            return False
+        self.push(self.outputs[descriptor], data)
+        return True
+
+    def end(self, why: str = "") -> None:
+        """Say how it ended; nothing is sent after it."""
+        if not self.finished:
+            self.finished = True
+            self._send({"stream": self.number, "ended": True, "code": self.code or 0, "why": why})
+
+    # From the owner.
+
+    def write(self, data: bytes, end: bool) -> None:
+        """Take input; it is confirmed when it has been written."""
+        self._pending += data
+        self._input_ends |= end
+        self.flush()
+
+    @property
+    def writes(self) -> bool:
+        """Whether input waits."""
+        return bool(self._pending) and self.input >= 0
+
+    def flush(self) -> None:
+        """Write what the process takes."""
+        taken = 0
+        while self._pending and self.input >= 0:
+            try:
+                count = os.write(self.input, self._pending[:_CHUNK])
+            except BlockingIOError:
+                break
+            except OSError:  # nobody reads it any more
+                count = len(self._pending)
+            del self._pending[:count]
+            taken += count
+        if self.input < 0:
+            taken, self._pending = len(self._pending), bytearray()
+        if taken:
+            self._send({"stream": self.number, "taken": taken})
+        if self._input_ends and not self._pending and self.input >= 0 and not self.tty:
+            self.end_input()
+
+    def end_input(self) -> None:
+        """The process reads an end of file; a connection is closed in this direction only."""
+        if self.close_input and self.input not in self.outputs:
+            os.close(self.input)
+        elif self.close_input:
+            listening.shut(self.input)
+        self.input = -1
+
+    def close(self) -> None:
+        """Let go of everything that is its own."""
+        own = set(self.outputs) | ({self.input} if self.input >= 0 and self.close_input else set())
+        for descriptor in own:
+            with suppress(OSError):
+                os.close(descriptor)
+        self.outputs.clear()
+        self.input = -1
+
+
+@dataclass
+class _Follow:
+    """A log that is sent.
+
+    Attributes:
+        log: whose.
+        next: number of the next line.
+        follow: whether what comes is sent too.
+        timestamps: whether each line begins with its time.
+        limit: bytes that may still be sent; None = all.
+        rest: what waits.
+    """
+
+    log: Log
+    next: int
+    follow: bool
+    timestamps: bool
+    limit: int | None
+    rest: bytes
+
+
+class Streams:
+    """The streams of one node.
+
+    Args:
+        runtime: that has the containers.
+        state: finds a container by namespace, pod and name.
+        send: a message to the owner.
+    """
+
+    def __init__(self, runtime: CrunRuntime, state: Callable[[str, str, str], ContainerState], send: Send) -> None:
+        self._runtime, self._state, self._send = runtime, state, send
+        self._streams: dict[int, Stream] = {}
+        self._follows: dict[int, _Follow] = {}
+        self._detach: dict[int, tuple[Log, Callable[[bytes], None]]] = {}
+
+    def requests(self) -> dict[str, Callable[..., Any]]:
+        """What may be asked for, by name."""
+        named = (self.exec, self.attach, self.follow, self.connect)
+        more = (self.stream_write, self.stream_resize, self.stream_more, self.stream_close)
+        return {method.__name__: method for method in (*named, *more)}
+
+    # What is opened.
+
+    def exec(
+        self, number: int, namespace: str, pod: str, container: str, command: list[str], stdin: bool, tty: bool
+    ) -> None:
+        """Run a command in a container."""
+        running = self._running(namespace, pod, container)
+        stream = Stream(number, self._send)
+
+        def ended(code: int) -> None:
+            stream.code = code
+            self._settle(stream)
+
+        started = self._runtime.exec(running, command, stdin=stdin, tty=tty, ended=ended)
+        stream.pid, stream.tty, stream.input = started.pid, tty, started.input
+        both = (started.output, STDOUT), (started.errors, STDERR)
+        stream.outputs = {descriptor: channel for descriptor, channel in both if descriptor >= 0}
+        self._streams[number] = stream
+
+    def attach(self, number: int, namespace: str, pod: str, container: str, stdin: bool, tty: bool) -> None:
+        """Take part in a container's own input and output."""
+        running = self._running(namespace, pod, container)
+        stream = Stream(number, self._send)
+        if stdin and running.input < 0:
+            raise KitError(f"container {running.name} does not read standard input (stdin: true is not set)")
+        stream.input, stream.tty, stream.close_input = (running.input if stdin else -1), tty, False
+        self._streams[number] = stream
+
+        def heard(piece: bytes) -> None:
+            stream.push(STDOUT, piece)
+
+        running.log.listeners.append(heard)
+        self._detach[number] = running.log, heard
+        if tty and running.terminal >= 0:  # so that a shell shows its prompt again
+            terminal.nudge(running.terminal)
+
+    def follow(
+        self,
+        number: int,
+        namespace: str,
+        pod: str,
+        container: str,
+        follow: bool,
+        previous: bool,
+        tail: int | None,
+        since: float,
+        timestamps: bool,
+        limit: int | None,
+    ) -> None:
+        """Send a container's log, and with `follow` what comes until it ends."""
+        state = self._state(namespace, pod, container)
+        log = self._runtime.log(state.id, previous)
+        if log is None and previous:
+            raise NotFound("logs", f'previous terminated container "{container}" in pod "{pod}"')
+        stream = self._streams[number] = Stream(number, self._send)
+        if log is None:
+            stream.end()
+            self._forget(stream)
+            return
+        text = b"".join(shown(line, timestamps) for line in log.lines(tail=tail, since=since))
+        if not follow and not log.over and tail != 0:
+            text += log.unfinished(timestamps)
+        self._follows[number] = _Follow(log, log.count, follow, timestamps, limit, text)
+        self._send_log(stream)
+        self._settle(stream)
+
+    def connect(self, number: int, namespace: str, pod: str, port: int) -> None:
+        """Connect to a port on which a process of a pod listens, on the loopback device.
+
+        Raises:
+            KitError: where none does.
+        """
+        running = [self._runtime.containers[s] for s in self._ids(namespace, pod) if s in self._runtime.containers]
+        if not running:
+            raise NotFound("processes", f"{namespace}/{pod}")
+        pids = [pid for one in running for pid in self._runtime.cgroups.procs(one.cgroup)]
+        descriptor = listening.connect(pids, port)
+        stream = self._streams[number] = Stream(number, self._send)
+        stream.outputs, stream.input = {descriptor: STDOUT}, descriptor
+
+    def _ids(self, namespace: str, pod: str) -> list[str]:
+        return self._runtime.ids_of(namespace, pod)
+
+    def _running(self, namespace: str, pod: str, container: str) -> Running:
+        running = self._runtime.containers.get(self._state(namespace, pod, container).id)
+        if running is None:
+            raise NotFound("processes", f"{namespace}/{pod}/{container}")
+        return running
+
+    # What an owner sends.
+
+    def stream_write(self, number: int, data: str, end: bool = False) -> None:
+        """Input, as base64, and whether it was the last."""
+        stream = self._streams.get(number)
+        if stream is not None:
+            stream.write(a2b_base64(data), end)
+
+    def stream_resize(self, number: int, width: int, height: int) -> None:
+        """The owner's terminal has another size."""
+        stream = self._streams.get(number)
+        if stream is not None and stream.tty and stream.input >= 0:
+            terminal.resize(stream.input, width, height)
+
+    def stream_more(self, number: int, size: int) -> None:
+        """So many bytes more may be sent."""
+        stream = self._streams.get(number)
+        if stream is not None:
+            stream.credit += max(0, size)
+            self._send_log(stream)
+            self._settle(stream)
+
+    def stream_close(self, number: int) -> None:
+        """The owner has gone: a command that still runs is killed, as when a connection breaks."""
+        stream = self._streams.get(number)
+        if stream is None:
+            return
+        if stream.pid and stream.code is None:
+            with suppress(ProcessLookupError):
+                os.kill(stream.pid, signal.SIGKILL)
+        self._forget(stream)
+
+    # What the agent's loop needs.
+
+    def reads(self) -> dict[int, Stream]:
+        """The descriptors to wait for, of streams that may send."""
+        return {fd: stream for stream in self._streams.values() if stream.credit > 0 for fd in stream.outputs}
+
+    def writes(self) -> dict[int, Stream]:
+        """The descriptors that input waits for."""
+        return {stream.input: stream for stream in self._streams.values() if stream.writes}
+
+    def happened(self, descriptor: int, stream: Stream) -> None:
+        """A descriptor is ready."""
+        if stream.writes and stream.input == descriptor:
+            stream.flush()
+        if descriptor in stream.outputs:
+            stream.read(descriptor)
+        self._settle(stream)
+
+    def look(self) -> None:
+        """Send what followed logs have got; end what has ended."""
+        for stream in list(self._streams.values()):
+            self._send_log(stream)
+            held = self._detach.get(stream.number)
+            if held is not None and held[0].over:
+                stream.end()
+            self._settle(stream)
+
+    def _settle(self, stream: Stream) -> None:
+        """End a stream whose process has ended and whose output has been sent."""
+        if stream.code is not None:
+            for descriptor in list(stream.outputs):
+                while stream.credit > 0 and descriptor in stream.outputs and stream.read(descriptor):
+                    pass
+            if stream.credit > 0 or not stream.outputs:
+                stream.end()
+        elif not stream.pid and not stream.outputs and not self._is_log(stream):
+            stream.end()
+        if stream.finished:
+            self._forget(stream)
+
+    def _is_log(self, stream: Stream) -> bool:
+        return stream.number in self._follows or stream.number in self._detach
+
+    def _send_log(self, stream: Stream) -> None:
+        one = self._follows.get(stream.number)
+        if one is None or stream.finished:
+            return
+        while stream.credit > 0:
+            if not one.rest:
+                lines = one.log.lines(one.next) if one.follow else []
+                if not lines:
+                    break
+                one.next = lines[-1].number + 1
+                one.rest = b"".join(shown(line, one.timestamps) for line in lines)
+            piece, one.rest = one.rest[: stream.credit], one.rest[stream.credit :]
+            if one.limit is not None:
+                piece = piece[: one.limit]
+                one.limit -= len(piece)
+            stream.push(STDOUT, piece)
+            if one.limit == 0:
+                one.rest, one.follow = b"", False
+        if not one.rest and (not one.follow or (one.log.over and one.next >= one.log.count)):
+            stream.end()
+
+    def _forget(self, stream: Stream) -> None:
+        self._follows.pop(stream.number, None)
+        held = self._detach.pop(stream.number, None)
+        if held is not None:
+            with suppress(ValueError):
+                held[0].listeners.remove(held[1])
+        stream.close()
+        self._streams.pop(stream.number, None)
