@@ -27,6 +27,17 @@ class KitError(Exception):
         super().__init__(*(shortened(one) if isinstance(one, str) else one for one in args))
 
 
+class APIError(KitError):
+    """What the API server answers instead of doing what it was asked for.
+
+    A notebook shows it as kubectl would, without a traceback: the cause is in the manifest, not in Python.
+    """
+
+    def _render_traceback_(self) -> list[str]:
+        """Source: IPython's hook for exceptions that show themselves."""
+        return [as_kubectl_prints(self), *getattr(self, "__notes__", ())]
+
+
 def shortened(text: str, limit: int = MAX_MESSAGE) -> str:
     """A text with its middle left out where it is longer than `limit`."""
     if len(text) <= limit:
@@ -34,7 +45,7 @@ def shortened(text: str, limit: int = MAX_MESSAGE) -> str:
     return f"{text[: limit // 2]} … ({len(text)} characters) … {text[-limit // 4 :]}"
 
 
-class ManifestError(KitError, ValueError):
+class ManifestError(APIError, ValueError):
     """A manifest that cannot be read as a Kubernetes object.
 
     Attributes:
@@ -56,7 +67,7 @@ class ManifestError(KitError, ValueError):
         super().__init__(f"{', '.join(place)}: {problem}" if place else problem)
 
 
-class NoMatch(KitError, LookupError):
+class NoMatch(APIError, LookupError):
     """A kind that the server does not have: `no matches for kind "Foo" in version "example.com/v1"`."""
 
     code, reason = 0, "NoMatch"
@@ -66,7 +77,7 @@ class NoMatch(KitError, LookupError):
         super().__init__(f'no matches for kind "{kind}" in version "{api_version}"')
 
 
-class Invalid(KitError, ValueError):
+class Invalid(APIError, ValueError):
     """An object that the API server would refuse: `Deployment.apps "web" is invalid: spec.replicas: Invalid value: …`.
 
     Attributes:
@@ -84,7 +95,7 @@ class Invalid(KitError, ValueError):
         super().__init__(f'{kind} "{name}" is invalid: {listed}')
 
 
-class NotFound(KitError, LookupError):
+class NotFound(APIError, LookupError):
     """There is no such object: `pods "web" not found`."""
 
     code, reason = 404, "NotFound"
@@ -94,7 +105,7 @@ class NotFound(KitError, LookupError):
         super().__init__(f'{resource} "{name}" not found')
 
 
-class AlreadyExists(KitError):
+class AlreadyExists(APIError):
     """An object of this name is there already: `pods "web" already exists`."""
 
     code, reason = 409, "AlreadyExists"
@@ -104,7 +115,7 @@ class AlreadyExists(KitError):
         super().__init__(f'{resource} "{name}" already exists')
 
 
-class Conflict(KitError):
+class Conflict(APIError):
     """The object was changed by somebody else since it was read."""
 
     code, reason = 409, "Conflict"
@@ -115,7 +126,7 @@ class Conflict(KitError):
         super().__init__(f'Operation cannot be fulfilled on {resource} "{name}": {why}')
 
 
-class Forbidden(KitError):
+class Forbidden(APIError):
     """Admission said no: `pods "web" is forbidden: exceeded quota: team, …`."""
 
     code, reason = 403, "Forbidden"
@@ -125,7 +136,7 @@ class Forbidden(KitError):
         super().__init__(f'{resource} "{name}" is forbidden: {why}')
 
 
-class TooManyRequests(KitError):
+class TooManyRequests(APIError):
     """The API server cannot do it now, with status 429; for evictions `causes` says which budget refuses it.
 
     Attributes:
@@ -141,7 +152,7 @@ class TooManyRequests(KitError):
             self.add_note(cause)
 
 
-class InternalError(KitError):
+class InternalError(APIError):
     """The API server cannot do it at all, with status 500."""
 
     code, reason = 500, "InternalError"

@@ -195,3 +195,14 @@ def test_a_thousand_pods_are_validated_in_well_under_a_second() -> None:
         pod.metadata.namespace = "default"
         assert not validate_pod_create(pod)
     assert time.perf_counter() - started < 1
+
+
+def test_a_notebook_shows_what_the_server_refuses_as_kubectl_does() -> None:
+    from IPython.core.interactiveshell import InteractiveShell
+
+    shell = InteractiveShell.instance()
+    shown: list[str] = []
+    shell._showtraceback = lambda kind, value, text: shown.extend(text)
+    shell.run_cell("from kitlib.cluster import Cluster; Cluster.simulated([{}]).get('Pod', 'web')")
+    InteractiveShell.clear_instance()
+    assert shown == ['Error from server (NotFound): pods "web" not found']

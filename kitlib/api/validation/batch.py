@@ -1,7 +1,7 @@
 """Jobs and CronJobs.
 
-Source: pkg/apis/batch/validation ValidateJob, validateJobSpec, validatePodFailurePolicy, validateSuccessPolicy,
-ValidateCronJobCreate, validateCronJobSpec.
+Source: pkg/apis/batch/validation ValidateJob, validateJobSpec, validatePodFailurePolicy, ValidateCronJobCreate,
+validateCronJobSpec.
 """
 
 from __future__ import annotations
@@ -26,6 +26,12 @@ from kitlib.api.validation.fields import (
     validate_immutable_field,
     validate_nonnegative_field,
 )
+from kitlib.api.validation.job_indexes import (
+    MAX_RULES,
+    validate_index_limits,
+    validate_pod_names,
+    validate_success_policy,
+)
 from kitlib.api.validation.names import is_domain_prefixed_path, is_qualified_name
 from kitlib.api.validation.object_meta import (
     validate_label_selector,
@@ -37,9 +43,7 @@ from kitlib.api.validation.pod import validate_pod_template_spec
 COMPLETION_MODES = ("NonIndexed", "Indexed")
 FAILURE_ACTIONS = ("Count", "FailIndex", "FailJob", "Ignore")
 CONDITION_STATUSES = ("False", "True", "Unknown")
-MAX_RULES = 20
 MAX_EXIT_CODES = 255
-MAX_PARALLELISM_INDEXED = 100_000
 MAX_CRON_JOB_NAME = 52
 _INDEXED_ONLY = "requires indexed completion mode"
 
@@ -47,7 +51,7 @@ _INDEXED_ONLY = "requires indexed completion mode"
 def validate_job(job: Job) -> Errors:
     """Source: ValidateJob."""
     found = validate_object_meta(job.metadata, namespaced=True) + validate_generated_selector(job)
-    return found + validate_job_spec(job.spec, "spec")
+    return found + validate_job_spec(job.spec, "spec") + validate_pod_names(job)
 
 
 def validate_generated_selector(job: Job) -> Errors:
@@ -115,7 +119,7 @@ def _job_spec(spec: JobSpec, field: str) -> Errors:
         if spec.completion_mode != "Indexed":
             found.append(invalid(f"{field}.successPolicy", spec.success_policy, _INDEXED_ONLY))
         else:
-            found += _success_policy(spec, f"{field}.successPolicy")
+            found += validate_success_policy(spec, f"{field}.successPolicy")
     replacement = spec.pod_replacement_policy
     if replacement is not None:
         allowed = ("Failed",) if spec.pod_failure_policy is not None else ("Failed", "TerminatingOrFailed")
@@ -138,14 +142,7 @@ def _completion_mode(spec: JobSpec, field: str) -> Errors:
     if mode is not None and mode not in COMPLETION_MODES:
         found.append(not_supported(f"{field}.completionMode", mode, COMPLETION_MODES))
     if mode == "Indexed":
-        if spec.completions is None:
-            found.append(required(f"{field}.completions", "when completion mode is Indexed"))
-        if spec.parallelism is not None and spec.parallelism > MAX_PARALLELISM_INDEXED:
-            detail = f"must be less than or equal to {MAX_PARALLELISM_INDEXED} when completion mode is Indexed"
-            found.append(invalid(f"{field}.parallelism", spec.parallelism, detail))
-        if None not in (spec.completions, spec.max_failed_indexes) and spec.max_failed_indexes > spec.completions:  # type: ignore[operator]
-            detail = "must be less than or equal to completions"
-            found.append(invalid(f"{field}.maxFailedIndexes", spec.max_failed_indexes, detail))
+        found += validate_index_limits(spec, field)
     if mode in (None, "NonIndexed"):
         for name, value in (
             ("backoffLimitPerIndex", spec.backoff_limit_per_index),
@@ -218,28 +215,6 @@ def _exit_codes(rule: PodFailurePolicyRule, names: set[str], field: str) -> Erro
         seen.add(value)
     if list(codes.values) != sorted(codes.values):
         found.append(invalid(place, codes.values, "must be ordered"))
-    return found
-
-
-def _success_policy(spec: JobSpec, field: str) -> Errors:
-    """Source: validateSuccessPolicy."""
-    assert spec.success_policy is not None
-    rules, place = spec.success_policy.rules, f"{field}.rules"
-    if not rules:
-        return [required(place, "at least one rules must be specified when the successPolicy is specified")]
-    found = [too_many(place, len(rules), MAX_RULES)] if len(rules) > MAX_RULES else []
-    for i, rule in enumerate(rules):
-        if rule.succeeded_count is None and rule.succeeded_indexes is None:
-            detail = "at least one of succeededCount or succeededIndexes must be specified"
-            found.append(required(f"{place}[{i}]", detail))
-        found += validate_nonnegative_field(rule.succeeded_count, f"{place}[{i}].succeededCount")
-        if (
-            rule.succeeded_count is not None
-            and spec.completions is not None
-            and rule.succeeded_count > spec.completions
-        ):
-            detail = f"must be less than or equal to {spec.completions} (the number of specified completions)"
-            found.append(invalid(f"{place}[{i}].succeededCount", rule.succeeded_count, detail))
     return found
 
 

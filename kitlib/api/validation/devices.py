@@ -44,6 +44,7 @@ from kitlib.api.validation.object_meta import (
     validate_object_meta_update,
     validate_template_object_meta,
 )
+from kitlib.api.validation.resources import is_extended
 
 EFFECTS = ("NoExecute", "NoSchedule", "None")
 OPERATORS = ("Equal", "Exists")
@@ -223,6 +224,9 @@ def device_class(obj: DeviceClass) -> Errors:
     for i, config in enumerate(obj.spec.config):
         if config.opaque is None:
             found.append(required(f"spec.config[{i}].opaque"))
+    resource = obj.spec.extended_resource_name
+    if resource is not None and not is_extended(resource):
+        found.append(invalid("spec.extendedResourceName", resource, "must be a valid extended resource name"))
     return found
 
 
