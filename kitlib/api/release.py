@@ -46,6 +46,7 @@ GATES: dict[str, tuple[tuple[int, bool], ...]] = {
     "MatchLabelKeysInPodAffinity": ((29, _OFF), (31, _ON)),
     "MatchLabelKeysInPodTopologySpread": ((25, _OFF), (27, _ON)),
     "MatchLabelKeysInPodTopologySpreadSelectorMerge": ((34, _ON),),
+    # 1.35.0 switched it on; 1.35.4 and 1.36 have it off again (kubernetes/kubernetes #137904, #137926)
     "MaxUnavailableStatefulSet": ((24, _OFF),),
     "MemoryManager": ((22, _ON),),
     "MemoryQoS": ((22, _OFF),),

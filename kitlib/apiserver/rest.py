@@ -24,6 +24,7 @@ from kitlib.apiserver.required_fields import complete
 from kitlib.apiserver.resources import APIResource, ResourceTable
 from kitlib.apiserver.selectors import field_selector, label_selector
 from kitlib.apiserver.status import StatusError, of_error, success
+from kitlib.cluster.admission.deletion import PROPAGATION_POLICIES
 from kitlib.cluster.store.kinds import Resource, UnknownKind, resource, resource_by_rule, resource_of
 
 Object = dict[str, Any]
@@ -209,7 +210,7 @@ class Rest:
         if grace is not None and (not isinstance(grace, int) or grace < 0):
             grace = 1 if isinstance(grace, int) else None
         policy = options.get("propagationPolicy") or request.get("propagationPolicy") or ""
-        if policy not in ("", "Background", "Foreground", "Orphan"):
+        if policy not in ("", *PROPAGATION_POLICIES):
             why = f'propagationPolicy: Unsupported value: "{str(policy)[:40]}": supported values: '
             why += '"Background", "Foreground", "Orphan"'
             raise StatusError(422, f'DeleteOptions.meta.k8s.io "" is invalid: {why}', "Invalid")

@@ -18,6 +18,7 @@ from kitlib.api.release import Release
 from kitlib.api.selectors import LabelSelectorMatcher
 from kitlib.api.serialize import Located, to_dict
 from kitlib.cluster.admission import manifests
+from kitlib.cluster.admission.deletion import BACKGROUND, PROPAGATION_POLICIES
 from kitlib.cluster.admission.manifests import Manifests
 from kitlib.cluster.closeable import Closeable
 from kitlib.cluster.journal import Journal, place_of
@@ -167,7 +168,7 @@ class BaseCluster(Closeable, ABC):
         """Write a Kubernetes event about an object."""
 
     @abstractmethod
-    def _delete(self, kind: str, name: str, namespace: str, grace: int | None) -> None:
+    def _delete(self, kind: str, name: str, namespace: str, grace: int | None, propagation: str) -> None:
         """Delete an object by name."""
 
     def _check_open(self) -> None:
@@ -213,7 +214,13 @@ class BaseCluster(Closeable, ABC):
         return self.apply_located("create", manifests.read(source), True)
 
     def delete(
-        self, kind: str | KubeObject, name: str = "", namespace: str = "default", *, grace: int | None = None
+        self,
+        kind: str | KubeObject,
+        name: str = "",
+        namespace: str = "default",
+        *,
+        grace: int | None = None,
+        propagation_policy: str = BACKGROUND,
     ) -> None:
         """Delete an object and what belongs to it.
 
@@ -221,15 +228,21 @@ class BaseCluster(Closeable, ABC):
             kind: `Pod`, `pods`, `po`; or the object itself, and then nothing else.
             name, namespace: which.
             grace: seconds that a pod gets to end; None = what its specification says.
+            propagation_policy: "Background": the object goes, then those that it owns; "Foreground": it stays until
+                they have gone; "Orphan": they stay (`kubectl delete --cascade=background|foreground|orphan`).
 
         Raises:
             NotFound: where there is none.
+            KitError: for another policy.
         """
         self._check_open()
+        if propagation_policy not in PROPAGATION_POLICIES:
+            valid = ", ".join(PROPAGATION_POLICIES)
+            raise KitError(f"propagationPolicy: {propagation_policy!r}: valid values: {valid}")
         if isinstance(kind, KubeObject):
-            self._delete(kind.kind, kind.name, kind.namespace, grace)
+            self._delete(kind.kind, kind.name, kind.namespace, grace, propagation_policy)
         else:
-            self._delete(kind, name, namespace, grace)
+            self._delete(kind, name, namespace, grace, propagation_policy)
 
     def get(self, kind: str, name: str, namespace: str = "default") -> Any:
         """A copy of one object.

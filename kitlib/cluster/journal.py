@@ -42,6 +42,7 @@ class Delete(Action, tag="delete", frozen=True, kw_only=True):
     name: Name
     namespace: Name
     grace: int | None = None
+    propagation_policy: str = "Background"
     at: float = 0.0
 
 

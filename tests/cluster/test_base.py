@@ -347,3 +347,21 @@ def test_a_change_in_a_field_that_the_kit_does_not_know_is_a_change() -> None:
     patched = cluster.patch("deploy", "web", {"spec": {"template": template}})
     assert patched.spec.template.spec.containers[0].unknown_fields == {"futureField": True}
     assert all(p.spec.containers[0].unknown_fields == {"futureField": True} for p in cluster.pods())
+
+
+@pytest.mark.parametrize(
+    ("policy", "replica_sets", "pods"), [("Background", 0, 0), ("Foreground", 0, 0), ("Orphan", 1, 2)]
+)
+def test_what_a_deployment_owns_goes_with_it_or_stays(policy: str, replica_sets: int, pods: int) -> None:
+    """`kubectl delete --cascade`: the propagation policy of the deletion."""
+    cluster = Cluster.simulated([{"cpus": 2}])
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "x"}]}}
+    spec = {"replicas": 2, "selector": {"matchLabels": {"a": "b"}}, "template": template}
+    cluster.apply({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}, "spec": spec})
+    cluster.delete("deployment", "d", propagation_policy=policy)
+    cluster.advance(40)
+    assert cluster.list("Deployment") == []
+    assert (len(cluster.list("ReplicaSet")), len(cluster.pods())) == (replica_sets, pods)
+    assert ("propagation_policy" in cluster.journal[-2]) == (policy != "Background")
+    with pytest.raises(KitError, match="propagationPolicy: 'All': valid values: Background, Foreground, Orphan"):
+        cluster.delete("replicaset", "x", propagation_policy="All")

@@ -16,6 +16,8 @@ ORPHAN = "orphan"
 NAMESPACE_FINALIZER = "kubernetes"
 PVC_PROTECTION = "kubernetes.io/pvc-protection"
 PV_PROTECTION = "kubernetes.io/pv-protection"
+BACKGROUND = "Background"
+PROPAGATION_POLICIES = (BACKGROUND, "Foreground", "Orphan")
 _BY_PROPAGATION = {"Foreground": FOREGROUND, "Orphan": ORPHAN}
 
 
@@ -23,7 +25,7 @@ def with_propagation(meta: ObjectMeta, propagation: str) -> list[str]:
     """The finalizers of an object that is deleted so. Source: deletionFinalizersForGarbageCollection."""
     wanted = _BY_PROPAGATION.get(propagation)
     kept = [one for one in meta.finalizers if one not in (FOREGROUND, ORPHAN)]
-    if propagation == "Background" and meta.deletion_timestamp is None:
+    if propagation == BACKGROUND and meta.deletion_timestamp is None:
         kept = list(meta.finalizers)  # what was asked for earlier stays
     return [*kept, *([wanted] if wanted and wanted not in kept else [])]
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from kitlib.api.errors import KitError
 from kitlib.api.meta import KubeObject
+from kitlib.cluster.admission.deletion import BACKGROUND
 from kitlib.cluster.base import BaseCluster, check_seconds
 from kitlib.cluster.store.store import Watch
 
@@ -116,14 +117,20 @@ class PollingCluster(BaseCluster):
         self.settle()
 
     def delete(
-        self, kind: str | KubeObject, name: str = "", namespace: str = "default", *, grace: int | None = None
+        self,
+        kind: str | KubeObject,
+        name: str = "",
+        namespace: str = "default",
+        *,
+        grace: int | None = None,
+        propagation_policy: str = BACKGROUND,
     ) -> None:
         """Delete an object; see `BaseCluster.delete`."""
         if isinstance(kind, KubeObject):
-            self.delete(kind.kind, kind.name, kind.namespace, grace=grace)
+            self.delete(kind.kind, kind.name, kind.namespace, grace=grace, propagation_policy=propagation_policy)
             return
         before = self.api.store.find(kind, name, namespace or "default")
-        super().delete(kind, name, namespace, grace=grace)
+        super().delete(kind, name, namespace, grace=grace, propagation_policy=propagation_policy)
 
         def gone(_: BaseCluster) -> bool:
             left = self.api.store.find(kind, name, namespace or "default")

@@ -11,6 +11,7 @@ from kitlib.api.meta import KubeObject
 from kitlib.api.release import Release
 from kitlib.api.serialize import Located, from_dict, to_dict
 from kitlib.cluster.admission.apiserver import APIServer
+from kitlib.cluster.admission.deletion import BACKGROUND
 from kitlib.cluster.admission.eviction import evict
 from kitlib.cluster.admission.manifests import Applier
 from kitlib.cluster.base import BaseCluster
@@ -36,13 +37,14 @@ class LocalVerbs(BaseCluster):
         self.settle()
         return [self.api.store.standing(o) or o for o in made]
 
-    def _delete(self, kind: str, name: str, namespace: str, grace: int | None) -> None:
+    def _delete(self, kind: str, name: str, namespace: str, grace: int | None, propagation: str) -> None:
         wanted = resource(kind)
         place = (namespace or "default") if wanted.namespaced else ""
         standing = self.api.store.get(kind, name, place)
-        self.api.delete(kind, name, place, grace=grace)
+        self.api.delete(kind, name, place, grace=grace, propagation=propagation)
         self._applier.forget(standing)
-        self._record("delete", kind=wanted.kind, name=name, namespace=place, grace=grace)
+        how = {} if propagation == BACKGROUND else {"propagation_policy": propagation}
+        self._record("delete", kind=wanted.kind, name=name, namespace=place, grace=grace, **how)
         self.settle()
 
     def patch(self, kind: str, name: str, patch: Mapping[str, Any], namespace: str = "default") -> Any:

@@ -29,6 +29,7 @@ from kitlib.cluster.controllers.replicaset import ReplicaSetController, Replicat
 from kitlib.cluster.controllers.resourceclaim import ResourceClaimController
 from kitlib.cluster.controllers.resourcequota import ResourceQuotaController
 from kitlib.cluster.controllers.serviceaccounts import ServiceAccountsController
+from kitlib.cluster.controllers.stale_disruption import StaleDisruptionController
 from kitlib.cluster.controllers.statefulset import StatefulSetController
 from kitlib.cluster.controllers.tainteviction import TaintEvictionController
 from kitlib.cluster.controllers.ttlafterfinished import TTLAfterFinishedController
@@ -57,6 +58,7 @@ CONTROLLERS: tuple[type[Controller], ...] = (
     ResourceClaimController,
     TaintEvictionController,
     DisruptionController,
+    StaleDisruptionController,
     ResourceQuotaController,
     JobController,
     CronJobController,

@@ -289,10 +289,11 @@ class PodWorker:
 
     def _conditions(self, found: PodStatus, now: datetime, generation: int | None) -> list[Condition]:
         before = {c.type: c for c in self.standing.conditions}
-        foreign = (PENDING, IN_PROGRESS, DISRUPTION_TARGET, *OWNED)
-        made = [c for c in self.standing.conditions if c.type not in foreign]
+        ended = self.ending is not None and found.phase in TERMINAL_PHASES
+        mine = (PENDING, IN_PROGRESS, *OWNED, *([DISRUPTION_TARGET] if ended else []))
+        made = [c for c in self.standing.conditions if c.type not in mine]  # others' stay. Source: mergePodStatus
         own: list[Condition] = []
-        if self.ending is not None and found.phase in TERMINAL_PHASES:
+        if self.ending is not None and ended:
             reason = "TerminationByKubelet"
             own.append(Condition(type=DISRUPTION_TARGET, status="True", reason=reason, message=self.ending.disruption))
         own += conditions(

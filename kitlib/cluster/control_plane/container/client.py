@@ -235,8 +235,8 @@ class ContainerControlPlaneClient(PollingCluster):
         objects = [[to_dict(one.object), one.file, one.document] for one in located]
         return [from_dict(one) for one in self._ask("apply", action=action, objects=objects, create_only=create_only)]
 
-    def _delete(self, kind: str, name: str, namespace: str, grace: int | None) -> None:
-        self._call("delete", kind, name, namespace, grace=grace)
+    def _delete(self, kind: str, name: str, namespace: str, grace: int | None, propagation: str) -> None:
+        self._call("delete", kind, name, namespace, grace=grace, propagation_policy=propagation)
 
     def patch(self, kind: str, name: str, patch: Mapping[str, Any], namespace: str = "default") -> Any:
         """Change some fields of an object; see `BaseCluster.patch`."""
