@@ -7,8 +7,8 @@ The columns are those that the cycle computed anyway; frames and sentences are m
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 from kitlib.api.core import Pod
 from kitlib.api.release import Release
@@ -23,6 +23,29 @@ MAX_MESSAGE = 1024
 """Events are cut off there. Source: schedule_one.go truncateMessage."""
 
 
+class Answers(Protocol):
+    """What Filter and Score plugins said about all nodes; made when it is asked for, perhaps.
+
+    Attributes:
+        filters: PreFilter and Filter; None after a gate.
+        scores: of the feasible nodes; None where there are none.
+    """
+
+    @property
+    def filters(self) -> FilterOutcome | None: ...
+
+    @property
+    def scores(self) -> ScoreOutcome | None: ...
+
+
+@dataclass
+class Given:
+    """Answers that are there."""
+
+    filters: FilterOutcome | None = None
+    scores: ScoreOutcome | None = None
+
+
 @dataclass
 class Decision:
     """One cycle.
@@ -32,8 +55,7 @@ class Decision:
         nodes: all node names, in order.
         release: whose behaviour was followed.
         gate: what PreEnqueue said, where it stopped the pod.
-        filters: PreFilter and Filter; None after a gate.
-        scores: of the feasible nodes; None where there are none.
+        answers: of the Filter and Score plugins.
         post_filter: PostFilter's answer; None where no plugin was asked.
         suggested_host: the node; "" = none.
         binding: what came after the choice, where the pod was to be placed.
@@ -44,12 +66,21 @@ class Decision:
     nodes: list[str]
     release: Release
     gate: Status | None = None
-    filters: FilterOutcome | None = None
-    scores: ScoreOutcome | None = None
+    answers: Answers = field(default_factory=Given)
     post_filter: PostFilterResult | None = None
     suggested_host: str = ""
     binding: Binding | None = None
     evaluated_nodes: int = 0
+
+    @property
+    def filters(self) -> FilterOutcome | None:
+        """PreFilter and Filter; None after a gate."""
+        return self.answers.filters
+
+    @property
+    def scores(self) -> ScoreOutcome | None:
+        """Of the feasible nodes; None where there are none."""
+        return self.answers.scores
 
     @property
     def feasible(self) -> list[str]:

@@ -20,7 +20,8 @@ from kitlib.api.errors import KitError
 from kitlib.api.policy import PodDisruptionBudget
 from kitlib.api.release import Release
 from kitlib.api.serialize import deepcopy
-from kitlib.scheduler.decision import Decision
+from kitlib.scheduler.batch import LikePods, OpportunisticBatch
+from kitlib.scheduler.decision import Decision, Given
 from kitlib.scheduler.extender import Extender, add_extender_scores, find_nodes_that_pass_extenders
 from kitlib.scheduler.framework.binding import Binding, bind, reserve_and_permit, unreserve
 from kitlib.scheduler.framework.dra_manager import Claims
@@ -52,6 +53,7 @@ class Scheduler:
         volumes: storage objects, in any order.
         extenders: asked after the plugins.
         claims: ResourceClaims, DeviceClasses and ResourceSlices, in any order.
+        batching: place like pods in a batch; the decisions are the same without it, which takes longer.
     """
 
     def __init__(
@@ -72,6 +74,7 @@ class Scheduler:
         volumes: Volumes | Iterable[object] = (),
         extenders: Sequence[Extender] = (),
         claims: Claims | Iterable[object] = (),
+        batching: bool = True,
     ) -> None:
         self.release = Release(release) if isinstance(release, str) else (release or Release.latest())
         one = profile if isinstance(profile, Profile) else None if profile else Profile.default()
@@ -95,6 +98,7 @@ class Scheduler:
         )
         self.extenders = list(extenders)
         self.nominator = Nominator()
+        self._batch = OpportunisticBatch(self.context) if batching else None
         self._nodes = {node.name: node for node in self._snapshot.nodes}
         self._stale = False
         self._pods: dict[str, PodInfo] = {}
@@ -146,7 +150,9 @@ class Scheduler:
         """A pod stands on its node; it takes the place of an assumed one, or of what was known of it before."""
         if (pod.pod if isinstance(pod, PodInfo) else pod).status.phase in TERMINAL_PHASES:
             return
-        info = copy(pod) if isinstance(pod, PodInfo) else PodInfo(pod, self.release)
+        self._add(copy(pod) if isinstance(pod, PodInfo) else PodInfo(pod, self.release))
+
+    def _add(self, info: PodInfo) -> None:
         known = self._pods.get(info.uid)
         if known is not None:
             if known.replace(info.pod):
@@ -259,7 +265,8 @@ class Scheduler:
             return Decision(pod, snapshot.names, self.release, gate=gate)
         info, nominated = PodInfo(pod, self.release), self._nominated()
         outcome = find_nodes_that_pass_filters(profile, info, self.context, nominated)
-        decision = Decision(pod, snapshot.names, self.release, filters=outcome)
+        answers = Given(outcome)
+        decision = Decision(pod, snapshot.names, self.release, answers=answers)
         if not evaluate_nominated_node(outcome, snapshot, pod.status.nominated_node_name):
             wanted = num_feasible_nodes_to_find(profile.percentage, len(outcome.rows))
             decision.evaluated_nodes = keep_to_sample(outcome, snapshot, wanted, self._start)
@@ -267,12 +274,12 @@ class Scheduler:
         rows = outcome.feasible
         if len(rows):
             try:
-                decision.scores = prioritize_nodes(profile, info, self.context, rows)
+                answers.scores = prioritize_nodes(profile, info, self.context, rows)
             except ScoreError as error:
                 outcome.status = error.status
                 return decision
-            add_extender_scores(self.extenders, info, self.context, decision.scores)
-            decision.suggested_host = self._select_host(decision.scores)
+            add_extender_scores(self.extenders, info, self.context, answers.scores)
+            decision.suggested_host = self._select_host(answers.scores)
         else:
             decision.post_filter = run_post_filter_plugins(profile, info, self.context, outcome, nominated)
         return decision
@@ -298,16 +305,12 @@ class Scheduler:
         Reserve, Permit, PreBind, Bind and PostBind follow the choice. A pod that one of them refuses is taken away
         again; one that Permit lets wait keeps its place until `allow` or `reject`.
         """
-        decision = self.explain(pod)
+        like = self._like(pod)
+        decision = like[0] if like is not None else self.explain(pod)
         if len(self.snapshot):
             self._start = (self._start + decision.evaluated_nodes) % len(self.snapshot)
         if decision.suggested_host:
-            placed = deepcopy(pod)
-            placed.spec.node_name = decision.suggested_host
-            self.add_pod(placed)
-            self.forget_nomination(pod)
-            info = self._pods[placed.metadata.uid or placed.key]
-            info.states = decision.filters.states if decision.filters is not None else {}
+            info = self._assume(pod, decision, like[1] if like is not None else None)
             profile = self.profile_of(pod)
             decision.binding = Binding(info, self.snapshot.nodes[info.row])
             reserve_and_permit(profile, decision.binding)
@@ -321,6 +324,46 @@ class Scheduler:
             info = PodInfo(pod, self.release)
             commit_post_filter(self.profile_of(pod), info, self.context, decision.post_filter.effects)
         return decision
+
+    def _like(self, pod: Pod) -> tuple[Decision, LikePods] | None:
+        """The decision that a whole cycle would make, from what is known of like pods; None where it must be run."""
+        if self._batch is None or self.extenders or len(self.nominator) or pod.status.nominated_node_name:
+            return None
+        profile, snapshot = self.profile_of(pod), self.snapshot
+        size = len(snapshot)
+        if profile.percentage is not None and num_feasible_nodes_to_find(profile.percentage, size) < size:
+            return None
+        like = self._batch.like(pod, profile)
+        if like is None or not self.pre_enqueue(pod).ok:
+            return None
+        row = like.choose(self._random)
+        if row < 0:
+            return None
+        answers = self._batch.answers(like, pod)
+        decision = Decision(
+            pod,
+            snapshot.names,
+            self.release,
+            answers=answers,
+            suggested_host=snapshot.names[row],
+            evaluated_nodes=size,
+        )
+        return decision, like
+
+    def _assume(self, pod: Pod, decision: Decision, like: LikePods | None) -> PodInfo:
+        """The pod stands on its node from now on. Source: schedule_one.go assume."""
+        if like is not None:
+            info, states = like.placed(pod, decision.suggested_host), like.info.states
+        else:
+            placed = deepcopy(pod)
+            placed.spec.node_name = decision.suggested_host
+            info = PodInfo(placed, self.release)
+            states = decision.filters.states if decision.filters is not None else {}
+        self._add(info)
+        self.forget_nomination(pod)
+        known = self._pods[info.uid]
+        known.states = states
+        return known
 
     @property
     def waiting(self) -> list[Pod]:

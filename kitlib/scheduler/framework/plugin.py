@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -33,6 +34,15 @@ from kitlib.scheduler.framework.volumes import Volumes
 
 MAX_NODE_SCORE = 100
 Scores = NDArray[np.int64]
+
+
+class Affected(Enum):
+    """What of a plugin's answers for a pod may be another one after a pod was placed, nodes being the same."""
+
+    NOTHING = "nothing"
+    AMOUNTS = "amounts"
+    """The answer for the row that the pod stands on, and only by what the pods there request."""
+    ALL = "all"
 
 
 class _Skip:
@@ -159,6 +169,17 @@ class Plugin:
         Source: EnqueueExtensions.EventsToRegister; KEP-4247.
         """
         return EVERYTHING
+
+    def affected_by_placement(self, info: PodInfo, context: Context) -> Affected | None:
+        """Which answers for a pod have to be made anew after another pod was placed; None = pods are never alike.
+
+        A plugin that says it promises that two pods with the same spec, labels, namespace and owners get the same
+        answers, and, unless everything is affected, that PreScore and NormalizeScore do not ask how many nodes are
+        left. Such pods are scheduled in a batch.
+
+        Source: framework interface.go SignPlugin; KEP-5598.
+        """
+        return None
 
     def pre_enqueue(self, pod: Pod) -> Status:
         """Whether the pod may enter the queue."""

@@ -6,7 +6,7 @@ Source: kube-scheduler framework types.go (PodInfo, AffinityTerm, calculateResou
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -113,12 +113,16 @@ class PodInfo:
         row: the node's row while it stands on one.
         states: what the PreFilter plugins of its cycle made, by their names, for the points that come later; None = it
             is in no cycle.
+        kind: the same for pods that are alike in everything that the scheduler looks at; None = nobody has looked.
+        prepared: what plugins have computed from the pod and the nodes alone; pods of a kind share it.
     """
 
     pod: Pod
     release: Release = field(default_factory=Release.latest)
     row: int = -1
     states: Mapping[str, Any] | None = None
+    kind: Hashable = None
+    prepared: dict[Hashable, Any] = field(default_factory=dict)
 
     @cached_property
     def requests(self) -> Amounts:
@@ -237,6 +241,19 @@ class PodInfo:
             for port in container.ports
             if port.host_port > 0
         )
+
+    def compute(self) -> None:
+        """Compute now what is computed when it is asked for, so that the infos of like pods have it."""
+        for name, made in vars(PodInfo).items():
+            if isinstance(made, cached_property):
+                getattr(self, name)
+
+    def like(self, pod: Pod) -> PodInfo:
+        """A pod of the same kind: what has been computed of this one holds for it too."""
+        made = PodInfo.__new__(PodInfo)
+        made.__dict__.update(self.__dict__)
+        made.pod, made.row, made.states = pod, -1, None
+        return made
 
     @property
     def uid(self) -> str:

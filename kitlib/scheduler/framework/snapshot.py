@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping
+from copy import copy
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
@@ -30,6 +31,8 @@ _REGIONS = ("failure-domain.beta.kubernetes.io/region", "topology.kubernetes.io/
 
 
 TERM_KINDS = ("required_affinity", "required_anti_affinity", "preferred_affinity", "preferred_anti_affinity")
+MAX_HISTORY = 256
+"""Changes after which nothing is written down any more until a new history is begun."""
 MAX_KEPT = 512
 """Kinds of columns that are kept at once; beyond that all are forgotten and made anew."""
 
@@ -63,6 +66,7 @@ class Snapshot:
         unschedulable: `spec.unschedulable`.
         pods: row -> its pods, by UID, in the order in which they came.
         changes: counts changes of nodes; label columns are kept until it moves.
+        history: where the pods that come (1) and go (-1) are written down with their rows; None = nowhere.
     """
 
     def __init__(self, nodes: Iterable[Node] = (), release: Release | None = None) -> None:
@@ -82,6 +86,7 @@ class Snapshot:
         self._terms: dict[str, dict[Hashable, tuple[Term, Column]]] = {}
         self.changes = 0
         self._labels: dict[str, tuple[NDArray[np.int32], list[str]]] = {}
+        self._one_to_one: dict[str, bool] = {}
         self._taints: tuple[NDArray[np.int32], list[tuple[Taint, ...]]] | None = None
         self._images: dict[str, dict[int, int]] | None = None
         self._order: Column = np.zeros(0, np.int64)
@@ -90,6 +95,10 @@ class Snapshot:
         self._columns: dict[Hashable, tuple[int, tuple[NDArray[Any], ...]]] = {}
         self._counted: dict[Hashable, Counted] = {}
         self._remembered: dict[Hashable, tuple[int, dict[int, Any]]] = {}
+        self._counts = 0
+        self._amounts: dict[int, tuple[int, ...]] = {}
+        self._parts: dict[Hashable, tuple[int, list[tuple[Column, int]]]] = {}
+        self.history: list[tuple[PodInfo, int, int]] | None = None
         self._build(list(nodes))
 
     def __len__(self) -> int:
@@ -139,9 +148,10 @@ class Snapshot:
 
     def _forget(self) -> None:
         self.changes += 1
-        self._labels, self._taints, self._images = {}, None, None
+        self._labels, self._one_to_one, self._taints, self._images = {}, {}, None, None
         self._order = self._search_order = np.zeros(0, np.int64)
         self._log, self._columns, self._counted, self._remembered = ChangeLog(), {}, {}, {}
+        self._amounts, self._parts, self.history = {}, {}, None
 
     def rebuild(self, nodes: Iterable[Node], pods: Iterable[PodInfo]) -> None:
         """Other nodes, or the same ones changed, with these pods on them; pods of unknown nodes are left out."""
@@ -182,11 +192,84 @@ class Snapshot:
             column[row] += sign * amount
         cpu, memory = info.non_zero
         self._log.append(row)
-        for counted in self._counted.values():
-            counted.count(info, sign)
+        if self.history is not None:
+            self.history.append((info, row, sign))
+            if len(self.history) >= MAX_HISTORY:
+                self.history = None
+        self._amounts.pop(row, None)
+        if info.kind is None:
+            for counted in self._counted.values():
+                counted.count(info, sign)
+        else:
+            for column, amount in self._counted_of(info):
+                column[row] += sign * amount
         self.non_zero_cpu[row] += sign * cpu
         self.non_zero_memory[row] += sign * memory
         self.pod_count[row] += sign
+
+    def _counted_of(self, info: PodInfo) -> list[tuple[Column, int]]:
+        """The counts that pods of a kind are part of, with their parts."""
+        found = self._parts.get(info.kind)
+        if found is None or found[0] != self._counts:
+            parts = [(one.column, amount) for one in self._counted.values() if (amount := one.matches(info))]
+            found = self._parts[info.kind] = self._counts, parts
+        return found[1]
+
+    @property
+    def version(self) -> int:
+        """Grows with every pod that comes, goes or changes; begins anew when `changes` moves."""
+        return self._log.position
+
+    def changed_since(self, version: int) -> set[int] | None:
+        """The rows whose pods have changed since; None where that is too long ago to be known."""
+        return self._log.since(version)
+
+    @property
+    def counts(self) -> int:
+        """Version of the set of columns that follow the pods: a copy has those that there were."""
+        return self._counts
+
+    def amounts_of(self, row: int) -> tuple[int, ...]:
+        """All that the row offers, and what the pods on it take of it: rows with equal amounts get equal answers."""
+        found = self._amounts.get(row)
+        if found is not None:
+            return found
+        have, taken = self.allocatable.values(), self.requested.values()
+        self._amounts[row] = found = (
+            *[column.item(row) for column in have],
+            *[column.item(row) for column in taken],
+            self.non_zero_cpu.item(row),
+            self.non_zero_memory.item(row),
+            self.pod_count.item(row),
+            self.allowed_pods.item(row),
+        )
+        return found
+
+    def columns_only(self) -> Snapshot:
+        """A copy as it stands now that shares the nodes. It does not know the pods, only what is counted of them."""
+        made = copy(self)
+        made.requested = {name: column.copy() for name, column in self.requested.items()}
+        made.allocatable = dict(self.allocatable)
+        made.non_zero_cpu, made.non_zero_memory = self.non_zero_cpu.copy(), self.non_zero_memory.copy()
+        made.pod_count = self.pod_count.copy()
+        made.nodes = list(self.nodes)
+        made._terms = {
+            kind: {key: (term, column.copy()) for key, (term, column) in terms.items()}
+            for kind, terms in self._terms.items()
+        }
+        made._counted = {key: Counted(one.column.copy(), one.matches) for key, one in self._counted.items()}
+        made._log, made._columns, made._remembered, made.history = ChangeLog(), {}, {}, None
+        made._amounts, made._parts = {}, {}
+        return made
+
+    def repeat(self, history: Iterable[tuple[PodInfo, int, int]]) -> None:
+        """Count what came and went."""
+        for info, row, sign in history:
+            there = copy(info)
+            there.row = row
+            self._count(there, sign)
+            if there.has_affinity:
+                self._count_terms(there, sign)
 
     def every_pod(self) -> Iterable[PodInfo]:
         """All pods, row by row."""
@@ -209,6 +292,15 @@ class Snapshot:
                 if value is not None:
                     codes[row] = values.setdefault(value, len(values))
             found = self._labels[key] = codes, list(values)
+        return found
+
+    def is_one_to_one(self, key: str) -> bool:
+        """Whether every node has a value of a label of its own, numbered like the rows, as with host names."""
+        found = self._one_to_one.get(key)
+        if found is None:
+            codes, values = self.label(key)
+            found = len(values) == len(self) and bool((codes == self.every_row()).all())
+            self._one_to_one[key] = found
         return found
 
     def taint_groups(self) -> tuple[NDArray[np.int32], list[tuple[Taint, ...]]]:
@@ -266,7 +358,7 @@ class Snapshot:
         self._columns[key] = self._log.position, made
         return made
 
-    def standing_terms(self, kind: str) -> Iterable[tuple[Term, Column]]:
+    def standing_terms(self, kind: str) -> list[tuple[Term, Column]]:
         """The different affinity terms of a kind among the pods that stand, each with its number of pods by row."""
         return list(self._terms[kind].values())
 
@@ -308,6 +400,7 @@ class Snapshot:
         if found is None:
             if len(self._counted) >= MAX_KEPT:
                 self._counted.clear()
+            self._counts += 1
             found = self._counted[key] = Counted(np.zeros(len(self), np.int64), matches)
             for info in self.every_pod():
                 found.count(info, 1)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from kitlib.api.core import Pod
 from kitlib.api.release import Release
 from kitlib.scheduler.framework.events import NODE, POD, Action, ClusterEvent, Registered, uid_of
-from kitlib.scheduler.framework.plugin import MAX_NODE_SCORE, SKIP, Context, Plugin, PreFilterResult, Scores
+from kitlib.scheduler.framework.plugin import MAX_NODE_SCORE, SKIP, Affected, Context, Plugin, PreFilterResult, Scores
 from kitlib.scheduler.framework.pod_info import PodInfo, Term
 from kitlib.scheduler.framework.status import Code, Rows, Verdicts
 
@@ -46,6 +47,9 @@ class InterPodAffinity(Plugin):
     missing_state = 'error reading "PreFilterInterPodAffinity" from cycleState: not found'
     missing_score_state = 'failed to read "PreScoreInterPodAffinity" from cycleState: not found'
 
+    def affected_by_placement(self, info: PodInfo, context: Context) -> Affected:
+        return Affected.ALL
+
     def events_to_register(self, context: Context) -> Sequence[Registered]:
         return [
             (ClusterEvent(POD, Action.ADD | Action.DELETE | Action.UPDATE_POD_LABEL), _neighbour),
@@ -62,9 +66,8 @@ class InterPodAffinity(Plugin):
 
     def pre_filter(self, info: PodInfo, context: Context) -> PreFilterResult:
         existing: Places = {}
-        for term, standing in _standing(context, "required_anti_affinity"):
-            if term.matches(info.pod, context.namespaces):
-                _add(existing, context, term, standing)
+        for term, standing in _standing_that_mean(info, context, "required_anti_affinity"):
+            _add(existing, context, term, standing)
         if not existing and not info.required_affinity and not info.required_anti_affinity:
             return PreFilterResult(SKIP)
         affinity: Places = {}
@@ -111,10 +114,9 @@ class InterPodAffinity(Plugin):
         kinds = [("required_affinity", self.hard_weight)] if self.hard_weight else []
         kinds += [("preferred_affinity", 0), ("preferred_anti_affinity", -1)]
         for kind, weight in kinds:
-            for term, standing in _standing(context, kind):
-                if term.matches(info.pod, context.namespaces):
-                    factor = weight if weight > 0 else (term.weight if weight == 0 else -term.weight)
-                    _add(places, context, term, factor * standing)
+            for term, standing in _standing_that_mean(info, context, kind):
+                factor = weight if weight > 0 else (term.weight if weight == 0 else -term.weight)
+                _add(places, context, term, factor * standing)
         return places if places or not context.release.enabled("KitPreScoreSkips") else SKIP
 
     def score(self, state: Places, info: PodInfo, context: Context, rows: Rows) -> Scores:
@@ -158,20 +160,37 @@ def _matching_all(terms: tuple[Term, ...], context: Context) -> NDArray[np.int64
     return context.snapshot.counted(key, lambda other: int(_all_match(terms, other, context)))
 
 
-def _standing(context: Context, kind: str) -> Iterable[tuple[Term, NDArray[np.int64]]]:
-    """The different terms of a kind that standing pods have, each with how many pods of each row have it."""
-    return context.snapshot.standing_terms(kind)
+def _standing_that_mean(info: PodInfo, context: Context, kind: str) -> Iterable[tuple[Term, NDArray[np.int64]]]:
+    """The different terms of a kind by which standing pods mean this one, each with how many pods of each row have it.
+
+    Terms are added, never taken away, while the nodes stay the same.
+    """
+    terms = context.snapshot.standing_terms(kind)
+    if not terms:
+        return ()
+    meant: list[bool] = info.prepared.setdefault((InterPodAffinity.name, kind), [])
+    meant += [term.matches(info.pod, context.namespaces) for term, _ in terms[len(meant) :]]
+    return compress(terms, meant)
 
 
 def _add(places: Places, context: Context, term: Term, by_row: NDArray[np.int64]) -> None:
     """Count by place what stands on the rows; a place that nothing stands in is not made."""
-    codes, values = context.snapshot.label(term.topology_key)
+    key = term.topology_key
+    codes, values = context.snapshot.label(key)
+    counts = places.get(key)
+    if context.snapshot.is_one_to_one(key):
+        if counts is not None:
+            counts[:-1] += by_row
+        elif by_row.any():
+            counts = places[key] = np.zeros(len(values) + 1, np.int64)
+            counts[:-1] = by_row
+        return
     rows = np.flatnonzero(by_row)
     rows = rows[codes[rows] >= 0]
-    if not len(rows):
-        return
-    counts = places.setdefault(term.topology_key, np.zeros(len(values) + 1, np.int64))
-    np.add.at(counts, codes[rows], by_row[rows])
+    if len(rows):
+        if counts is None:
+            counts = places[key] = np.zeros(len(values) + 1, np.int64)
+        np.add.at(counts, codes[rows], by_row[rows])
 
 
 def _counts(places: Places, key: str, codes: NDArray[np.int32]) -> NDArray[np.int64]:

@@ -16,7 +16,15 @@ from kitlib.api.core import NodeAffinity as Affinity
 from kitlib.api.selectors import matches_node_selector, matches_required_node_affinity, matches_term
 from kitlib.api.serialize import from_dict
 from kitlib.scheduler.framework.events import NODE, Action, ClusterEvent, Registered
-from kitlib.scheduler.framework.plugin import SKIP, Context, Plugin, PreFilterResult, Scores, default_normalize
+from kitlib.scheduler.framework.plugin import (
+    SKIP,
+    Affected,
+    Context,
+    Plugin,
+    PreFilterResult,
+    Scores,
+    default_normalize,
+)
 from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.status import Code, Rows, Status, Verdicts
 
@@ -40,6 +48,9 @@ class NodeAffinity(Plugin):
     name = "NodeAffinity"
     depends_on = "node"
     missing_score_state = 'reading "PreScoreNodeAffinity" from cycleState: not found'
+
+    def affected_by_placement(self, info: PodInfo, context: Context) -> Affected:
+        return Affected.NOTHING
 
     def events_to_register(self, context: Context) -> Sequence[Registered]:
         return [(ClusterEvent(NODE, Action.ADD | Action.UPDATE_NODE_LABEL), _affinity_came_true)]

@@ -10,7 +10,7 @@ from typing import Any
 
 from kitlib.api.core import Pod
 from kitlib.scheduler.framework.events import NODE, Action, ClusterEvent, Registered
-from kitlib.scheduler.framework.plugin import Context, Plugin
+from kitlib.scheduler.framework.plugin import Affected, Context, Plugin
 from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.status import Code, Rows, Verdicts
 
@@ -20,6 +20,9 @@ class NodeName(Plugin):
 
     name = "NodeName"
     depends_on = "node"
+
+    def affected_by_placement(self, info: PodInfo, context: Context) -> Affected:
+        return Affected.NOTHING
 
     def events_to_register(self, context: Context) -> Sequence[Registered]:
         return [(ClusterEvent(NODE, Action.ADD), _is_named)]

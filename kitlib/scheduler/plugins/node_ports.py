@@ -10,7 +10,7 @@ from typing import Any
 
 from kitlib.api.core import Pod
 from kitlib.scheduler.framework.events import NODE, POD, Action, ClusterEvent, Registered
-from kitlib.scheduler.framework.plugin import SKIP, Context, Plugin, PreFilterResult
+from kitlib.scheduler.framework.plugin import SKIP, Affected, Context, Plugin, PreFilterResult
 from kitlib.scheduler.framework.pod_info import HostPort, PodInfo
 from kitlib.scheduler.framework.status import Code, Rows, Verdicts
 
@@ -23,6 +23,9 @@ class NodePorts(Plugin):
 
     name = "NodePorts"
     missing_state = 'reading "PreFilterNodePorts" from cycleState: not found'
+
+    def affected_by_placement(self, info: PodInfo, context: Context) -> Affected | None:
+        return None if info.host_ports else Affected.NOTHING
 
     def events_to_register(self, context: Context) -> Sequence[Registered]:
         return [(ClusterEvent(POD, Action.DELETE), _ports_freed), (ClusterEvent(NODE, Action.ADD), None)]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kitlib.scheduler.framework.events import Registered
-from kitlib.scheduler.framework.plugin import MAX_NODE_SCORE, SKIP, Context, Plugin, Scores
+from kitlib.scheduler.framework.plugin import MAX_NODE_SCORE, SKIP, Affected, Context, Plugin, Scores
 from kitlib.scheduler.framework.pod_info import Amounts, PodInfo
 from kitlib.scheduler.framework.status import Rows
 from kitlib.scheduler.plugins.node_resources_fit import DEFAULT_RESOURCES, NATIVE, weights_of
@@ -25,6 +25,9 @@ class NodeResourcesBalancedAllocation(Plugin):
     """
 
     name = "NodeResourcesBalancedAllocation"
+
+    def affected_by_placement(self, info: PodInfo, context: Context) -> Affected:
+        return Affected.AMOUNTS
 
     def events_to_register(self, context: Context) -> Sequence[Registered]:
         return []

@@ -16,7 +16,7 @@ from kitlib.api.core import Node, Pod
 from kitlib.api.podresources import pod_requests
 from kitlib.scheduler.framework.dra_manager import backed_resources
 from kitlib.scheduler.framework.events import NODE, POD, Action, ClusterEvent, Registered, uid_of
-from kitlib.scheduler.framework.plugin import MAX_NODE_SCORE, Context, Plugin, PreFilterResult, Scores
+from kitlib.scheduler.framework.plugin import MAX_NODE_SCORE, Affected, Context, Plugin, PreFilterResult, Scores
 from kitlib.scheduler.framework.pod_info import Amounts, PodInfo, amounts
 from kitlib.scheduler.framework.snapshot import Column
 from kitlib.scheduler.framework.status import Code, Rows, Verdicts
@@ -33,6 +33,9 @@ class NodeResourcesFit(Plugin):
     name = "NodeResourcesFit"
     depends_on = "requests"
     missing_state = 'error reading "PreFilterNodeResourcesFit" from cycleState: not found'
+
+    def affected_by_placement(self, info: PodInfo, context: Context) -> Affected:
+        return Affected.AMOUNTS
 
     def events_to_register(self, context: Context) -> Sequence[Registered]:
         return [

@@ -11,7 +11,7 @@ from typing import Any
 from kitlib.api.core import Pod, Taint
 from kitlib.api.selectors import tolerates_all
 from kitlib.scheduler.framework.events import NODE, UNSCHEDULED_POD, Action, ClusterEvent, Registered, is_itself
-from kitlib.scheduler.framework.plugin import Context, Plugin
+from kitlib.scheduler.framework.plugin import Affected, Context, Plugin
 from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.status import Code, Rows, Verdicts
 
@@ -23,6 +23,9 @@ class NodeUnschedulable(Plugin):
 
     name = "NodeUnschedulable"
     depends_on = "node"
+
+    def affected_by_placement(self, info: PodInfo, context: Context) -> Affected:
+        return Affected.NOTHING
 
     def events_to_register(self, context: Context) -> Sequence[Registered]:
         return [

@@ -24,7 +24,7 @@ from kitlib.api.meta import LabelSelector, LabelSelectorRequirement
 from kitlib.api.release import Release
 from kitlib.api.selectors import LabelSelectorMatcher, repels_scheduling, untolerated_taint
 from kitlib.scheduler.framework.events import NODE, POD, Action, ClusterEvent, Registered, uid_of
-from kitlib.scheduler.framework.plugin import MAX_NODE_SCORE, SKIP, Context, Plugin, PreFilterResult, Scores
+from kitlib.scheduler.framework.plugin import MAX_NODE_SCORE, SKIP, Affected, Context, Plugin, PreFilterResult, Scores
 from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.status import Code, Rows, Verdicts
 from kitlib.scheduler.plugins.default_selector import default_selector
@@ -54,11 +54,34 @@ class Constraint:
     honour_taints: bool
 
 
+@dataclass(frozen=True)
+class Domains:
+    """What a constraint looks at, as far as nodes and pod say it.
+
+    Attributes:
+        constraint: parsed.
+        codes: row -> number of its domain; -1 = it has none.
+        size: how many domains there are.
+        rows: whose pods are counted.
+        eligible: numbers of the domains among which the smallest is looked for.
+        own: 1 if the pod matches itself.
+        hosts: whether every row is a domain of its own, with its number.
+    """
+
+    constraint: Constraint
+    codes: NDArray[np.int32]
+    size: int
+    rows: Rows
+    eligible: Rows
+    own: int
+    hosts: bool
+
+
 @dataclass
 class FilterState:
     """What Filter needs: per constraint the counts by domain and the smallest of them."""
 
-    constraints: list[Constraint]
+    domains: list[Domains]
     counts: list[NDArray[np.int64]]
     smallest: list[int]
 
@@ -67,7 +90,7 @@ class FilterState:
 class ScoreState:
     """What Score needs: per constraint the counts by domain and the weight; and the rows that are left out."""
 
-    constraints: list[Constraint]
+    domains: list[Domains]
     counts: list[NDArray[np.int64]]
     weights: list[float]
     ignored: NDArray[np.bool_]
@@ -79,6 +102,11 @@ class PodTopologySpread(Plugin):
     name = "PodTopologySpread"
     missing_state = 'reading "PreFilterPodTopologySpread" from cycleState: not found'
     missing_score_state = 'error reading "PreScorePodTopologySpread" from cycleState: not found'
+
+    def affected_by_placement(self, info: PodInfo, context: Context) -> Affected:
+        found = any(self.constraints(info.pod, context, action) for action in ("DoNotSchedule", "ScheduleAnyway"))
+        skips = not found and context.release.enabled("KitPreScoreSkips")
+        return Affected.NOTHING if skips else Affected.ALL
 
     def events_to_register(self, context: Context) -> Sequence[Registered]:
         return [
@@ -117,78 +145,98 @@ class PodTopologySpread(Plugin):
         return [ready(one, pod, context, selector) for one in defaults]
 
     def pre_filter(self, info: PodInfo, context: Context) -> PreFilterResult:
-        constraints = self.constraints(info.pod, context, "DoNotSchedule")
-        if not constraints:
+        prepared = info.prepared.get((self, "filter"))
+        if prepared is None:
+            prepared = info.prepared[self, "filter"] = self._filter_domains(info, context)
+        if not prepared:
             return PreFilterResult(SKIP)
+        counts, smallest = [], []
+        for one in prepared:
+            found = _count(one, info.pod, context)
+            if context.removed:
+                found = _follow_removals(one, info.pod, context, found)
+            least = int(found[one.eligible].min()) if len(one.eligible) else MAX_INT32
+            smallest.append(0 if len(one.eligible) < one.constraint.min_domains else least)
+            counts.append(found)
+        return PreFilterResult(FilterState(prepared, counts, smallest))
+
+    def _filter_domains(self, info: PodInfo, context: Context) -> list[Domains]:
+        constraints = self.constraints(info.pod, context, "DoNotSchedule")
         rows = context.snapshot.every_row()
         eligible = _with_all_keys(constraints, context, rows)
         if not context.release.enabled("NodeInclusionPolicyInPodTopologySpread"):
             eligible &= _affinity(info.pod, context, rows)
-        counts, smallest = [], []
+        made = []
         for one in constraints:
-            codes, values = context.snapshot.label(one.topology_key)
+            codes = context.snapshot.label(one.topology_key)[0]
             there = eligible & _included(one, info.pod, context, rows)
             domains = np.unique(codes[there])
             if not context.release.enabled("KitSpreadHonoursNodeAffinity"):
                 there = np.isin(codes, domains)  # every node of a domain counts, also one that the pod may not use
-            found = _count(one, info.pod, context, codes, len(values), there)
-            _follow_removals(one, info.pod, context, codes, there, found)
-            least = int(found[domains].min()) if len(domains) else MAX_INT32
-            smallest.append(0 if len(domains) < one.min_domains else least)
-            counts.append(found)
-        return PreFilterResult(FilterState(constraints, counts, smallest))
+            made.append(_domains(one, info.pod, context, there, domains))
+        return made
 
     def filter(self, state: FilterState, info: PodInfo, context: Context, rows: Rows) -> Verdicts:
         found = Verdicts.passing(len(rows))
-        for one, counts, smallest in zip(state.constraints, state.counts, state.smallest, strict=True):
-            codes = context.snapshot.label(one.topology_key)[0][rows]
+        for one, counts, smallest in zip(state.domains, state.counts, state.smallest, strict=True):
+            codes = one.codes[rows]
             missing = codes < 0
             found.reject(missing, Code.UnschedulableAndUnresolvable, MISSING_LABEL)
-            own = int(one.selector.matches(info.pod.metadata.labels))
-            standing = counts[codes] if len(counts) else np.zeros(len(rows), np.int64)
-            too_many = ~missing & (standing + own - smallest > one.max_skew)
+            most = one.constraint.max_skew + smallest - one.own
+            too_many = (counts > most)[codes] & ~missing if len(counts) else ~missing & (most < 0)
             found.reject(too_many, Code.Unschedulable, NO_MATCH)
         return found
 
     def pre_score(self, info: PodInfo, context: Context, rows: Rows) -> Any:
-        constraints = self.constraints(info.pod, context, "ScheduleAnyway")
-        if not constraints:
+        prepared = info.prepared.get((self, "score"))
+        if prepared is None:
+            prepared = info.prepared[self, "score"] = self._score_domains(info, context)
+        listed, left_out = prepared
+        if not listed:
             if context.release.enabled("KitPreScoreSkips"):
                 return SKIP
             return ScoreState([], [], [], np.zeros(len(rows), np.bool_))
+        ignored = left_out[rows]
+        feasible = rows[~ignored]
+        counts, weights = [], []
+        for one in listed:
+            if one.constraint.topology_key == HOSTNAME:
+                domains = len(feasible)
+            else:
+                codes = one.codes[feasible]
+                # where a label may be missing, missing it counts as one more value
+                domains = int(np.count_nonzero(np.bincount(codes + 1, minlength=1)))
+            counts.append(_count(one, info.pod, context))
+            weights.append(math.log(domains + 2))
+        return ScoreState(listed, counts, weights, ignored)
+
+    def _score_domains(self, info: PodInfo, context: Context) -> tuple[list[Domains], NDArray[np.bool_]]:
+        """The domains, and the rows that get no score."""
+        constraints = self.constraints(info.pod, context, "ScheduleAnyway")
         need_all = bool(info.pod.spec.topology_spread_constraints) or not self.system_defaults
         table = context.snapshot
         every = table.every_row()
+        none = np.zeros(len(table), np.bool_)
+        if not constraints:
+            return [], none
         having = _with_all_keys(constraints, context, every)
-        ignored = ~having[rows] if need_all else np.zeros(len(rows), np.bool_)
-        feasible = rows[~ignored]
-        counting = having.copy() if need_all else np.ones(len(table), np.bool_)
+        counting = having.copy() if need_all else ~none
         if not context.release.enabled("NodeInclusionPolicyInPodTopologySpread"):
             counting &= _affinity(info.pod, context, every)
-        counts, weights = [], []
+        made = []
         for one in constraints:
-            codes, values = table.label(one.topology_key)
             there = counting & _included(one, info.pod, context, every)
             if one.topology_key == HOSTNAME:
-                there = np.ones(len(table), np.bool_)
-                domains = len(feasible)
-            else:
-                known = np.zeros(len(values) + 1, np.bool_)
-                known[codes[feasible]] = True
-                known[-1] = False
-                there &= known[codes]
-                # where a label may be missing, missing it counts as one more value
-                domains = int(known.sum()) + bool((codes[feasible] < 0).any())
-            counts.append(_count(one, info.pod, context, codes, len(values), there))
-            weights.append(math.log(domains + 2))
-        return ScoreState(constraints, counts, weights, ignored)
+                there = ~none
+            made.append(_domains(one, info.pod, context, there, every[:0]))
+        return made, ~having if need_all else none
 
     def score(self, state: ScoreState, info: PodInfo, context: Context, rows: Rows) -> Scores:
         total = np.zeros(len(rows), np.float64)
-        for one, counts, weight in zip(state.constraints, state.counts, state.weights, strict=True):
-            codes = context.snapshot.label(one.topology_key)[0][rows]
+        for one, counts, weight in zip(state.domains, state.counts, state.weights, strict=True):
+            codes = one.codes[rows]
             if len(counts):
-                part = counts[codes] * weight + (one.max_skew - 1)
+                part = counts[codes] * weight + (one.constraint.max_skew - 1)
                 total += np.where(codes >= 0, part, 0.0)
         if context.release.enabled("KitSpreadScoreRounded"):
             whole = np.floor(total + 0.5).astype(np.int64)
@@ -271,45 +319,45 @@ def _included(one: Constraint, pod: Pod, context: Context, rows: Rows) -> NDArra
     return included
 
 
-def _follow_removals(
-    one: Constraint,
-    pod: Pod,
-    context: Context,
-    codes: NDArray[np.int32],
-    there: NDArray[np.bool_],
-    counts: NDArray[np.int64],
-) -> None:
-    """Take pods that preemption removes on trial off the counts, in place, also those that were never counted.
+def _domains(one: Constraint, pod: Pod, context: Context, there: NDArray[np.bool_], eligible: NDArray[Any]) -> Domains:
+    codes, values = context.snapshot.label(one.topology_key)
+    rows = np.flatnonzero(there & (codes >= 0))
+    own = int(one.selector.matches(pod.metadata.labels))
+    hosts = len(rows) == len(codes) and context.snapshot.is_one_to_one(one.topology_key)
+    return Domains(one, codes, len(values), rows, eligible.astype(np.int64), own, hosts)
+
+
+def _follow_removals(one: Domains, pod: Pod, context: Context, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The counts without pods that preemption removes on trial, also those that were never counted.
 
     Counting leaves out terminating pods, and all pods where the selector is empty; the removal asks for neither.
 
     Source: podtopologyspread/filtering.go updateWithPod.
     """
+    made, selector = counts.copy(), one.constraint.selector
     for other in context.removed:
         meta = other.pod.metadata
-        uncounted = other.terminating or one.selector.everything
-        meant = meta.namespace == pod.metadata.namespace and one.selector.matches(meta.labels)
-        if uncounted and meant and there[other.row] and codes[other.row] >= 0:
-            counts[codes[other.row]] -= 1
+        uncounted = other.terminating or selector.everything
+        meant = meta.namespace == pod.metadata.namespace and selector.matches(meta.labels)
+        if uncounted and meant and other.row in one.rows:
+            made[one.codes[other.row]] -= 1
+    return made
 
 
-def _count(
-    one: Constraint, pod: Pod, context: Context, codes: NDArray[np.int32], size: int, there: NDArray[np.bool_]
-) -> NDArray[np.int64]:
+def _count(one: Domains, pod: Pod, context: Context) -> NDArray[np.int64]:
     """Matching pods of the pod's namespace by domain, on the rows that count. Source: countPodsMatchSelector."""
-    counts = np.zeros(size, np.int64)
-    if one.selector.everything and context.release.enabled("KitEmptySpreadSelectorCountsNobody"):
-        return counts  # an empty selector counts nobody, though the pod itself matches it
-    namespace, selector = pod.metadata.namespace, one.selector
+    namespace, selector = pod.metadata.namespace, one.constraint.selector
+    if selector.everything and context.release.enabled("KitEmptySpreadSelectorCountsNobody"):
+        return np.zeros(one.size, np.int64)  # an empty selector counts nobody, though the pod itself matches it
 
     def matches(other: PodInfo) -> int:
         meta = other.pod.metadata
         return int(meta.namespace == namespace and not other.terminating and selector.matches(meta.labels))
 
     matching = context.snapshot.counted(("spread", namespace, selector), matches)
-    rows = np.flatnonzero(matching * there * (codes >= 0))
-    np.add.at(counts, codes[rows], matching[rows])
-    return counts
+    if one.hosts:
+        return matching.copy()
+    return np.bincount(one.codes[one.rows], matching[one.rows], minlength=one.size).astype(np.int64)
 
 
 def _spread_pod(pod: Pod, old: Any, new: Any) -> bool:

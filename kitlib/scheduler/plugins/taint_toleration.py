@@ -14,7 +14,7 @@ import numpy as np
 from kitlib.api.core import Node, Pod, Taint, Toleration
 from kitlib.api.selectors import repels_scheduling, tolerates, untolerated_taint
 from kitlib.scheduler.framework.events import NODE, UNSCHEDULED_POD, Action, ClusterEvent, Registered, is_itself
-from kitlib.scheduler.framework.plugin import Context, Plugin, Scores, default_normalize
+from kitlib.scheduler.framework.plugin import Affected, Context, Plugin, Scores, default_normalize
 from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.status import Code, Rows, Verdicts
 
@@ -25,6 +25,9 @@ class TaintToleration(Plugin):
     name = "TaintToleration"
     depends_on = "node"
     missing_score_state = 'failed to read "PreScoreTaintToleration" from cycleState: not found'
+
+    def affected_by_placement(self, info: PodInfo, context: Context) -> Affected:
+        return Affected.NOTHING
 
     def events_to_register(self, context: Context) -> Sequence[Registered]:
         return [

@@ -32,7 +32,7 @@ from kitlib.scheduler.framework.events import (
     Registered,
     changes_of,
 )
-from kitlib.scheduler.framework.plugin import SKIP, Context, Plugin, PreFilterResult, Scores
+from kitlib.scheduler.framework.plugin import SKIP, Affected, Context, Plugin, PreFilterResult, Scores
 from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.status import Code, Rows, Status, Verdicts
 from kitlib.scheduler.framework.volumes import (
@@ -70,6 +70,9 @@ class VolumeBinding(Plugin):
 
     name = "VolumeBinding"
     missing_state = "not found"
+
+    def affected_by_placement(self, info: PodInfo, context: Context) -> Affected | None:
+        return None if claims_used(info.pod) else Affected.NOTHING
 
     def events_to_register(self, context: Context) -> Sequence[Registered]:
         return [

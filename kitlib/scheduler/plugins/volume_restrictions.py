@@ -13,7 +13,7 @@ import numpy as np
 from kitlib.api.core import Pod, Volume
 from kitlib.api.release import Release
 from kitlib.scheduler.framework.events import NODE, POD, PVC, Action, ClusterEvent, Registered, changes_of
-from kitlib.scheduler.framework.plugin import SKIP, Context, Plugin, PreFilterResult
+from kitlib.scheduler.framework.plugin import SKIP, Affected, Context, Plugin, PreFilterResult
 from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.status import Code, Rows, Status, Verdicts
 from kitlib.scheduler.framework.volumes import claims_used
@@ -27,6 +27,10 @@ class VolumeRestrictions(Plugin):
 
     name = "VolumeRestrictions"
     missing_state = 'cannot read "PreFilterVolumeRestrictions" from cycleState'
+
+    def affected_by_placement(self, info: PodInfo, context: Context) -> Affected | None:
+        shared = claims_used(info.pod) or any(_is_exclusive(volume) for volume in info.pod.spec.volumes)
+        return None if shared else Affected.NOTHING
 
     def events_to_register(self, context: Context) -> Sequence[Registered]:
         return [(ClusterEvent(POD, Action.DELETE), None), (ClusterEvent(NODE, Action.ADD), None), *changes_of(PVC)]

@@ -23,6 +23,7 @@ from kitlib.scheduler.framework.dra_manager import Claims
 from kitlib.scheduler.framework.events import Registered
 from kitlib.scheduler.framework.plugin import (
     SKIP,
+    Affected,
     Context,
     FailedCycle,
     Plugin,
@@ -59,6 +60,10 @@ class DynamicResources(Plugin):
     name = NAME
     feature_gate = "DynamicResourceAllocation"
     missing_state = "not found"
+
+    def affected_by_placement(self, info: PodInfo, context: Context) -> Affected | None:
+        devices = info.pod.spec.resource_claims or any("/" in name for name in info.requests)
+        return None if devices else Affected.NOTHING
 
     def events_to_register(self, context: Context) -> Sequence[Registered]:
         return device_events(context.claims)
