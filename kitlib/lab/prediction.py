@@ -42,9 +42,9 @@ class Verdict:
 
     def __str__(self) -> str:
         if self.predicted is None:
-            head = f"You made no prediction. Observed: {self.observed}."
+            head = f"You made no prediction. Observed: {_shown(self.observed)}."
         else:
-            head = f"You predicted {_shown(self.predicted)}; observed: {self.observed}. " + (
+            head = f"You predicted {_shown(self.predicted)}; observed: {_shown(self.observed)}. " + (
                 "Right." if self.right else "Not this time."
             )
         return f"{head} {self.why}".strip()

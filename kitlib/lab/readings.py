@@ -89,7 +89,8 @@ def arrival(cluster: Any, manifest: Any, at_most: int = 60) -> list[dict[str, An
     """Apply a pod and look about once a second until its process runs: nominated node, node, pods with processes."""
     from kitlib.cluster.nodes.metrics import process_rows
 
-    (made,), began, rows = cluster.apply(manifest), cluster.now(), []
+    (made,), began = cluster.apply(manifest), cluster.now()
+    rows: list[dict[str, Any]] = []
     while len(rows) < at_most:
         pod = cluster.pod(made.name)
         running = {row["pod"] for node in cluster.nodes for row in process_rows(cluster.node(node.name))}

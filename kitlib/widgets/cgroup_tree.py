@@ -15,6 +15,7 @@ from kitlib.charts.base import Chart
 from kitlib.charts.cgroup_matrix import cgroup_matrix
 from kitlib.cluster.nodes.metrics import name_of
 from kitlib.kubelet.cm.cgroup_tree import CgroupTree
+from kitlib.views.cgroup_row import short_id
 from kitlib.views.cgroup_tree import Row, TreeView
 from kitlib.widgets._parts.base import Field, KitWidget, Ticker, labelled
 from kitlib.widgets._parts.nodes import Passing, node_of
@@ -113,7 +114,7 @@ class CgroupTreeExplorer(KitWidget):
         self._rows = view.rows()
         if self.different.value:
             self._rows = _with_those_above(self._rows)
-        labels = {path: name_of(cgroup) or path.rpartition("/")[2] or "/" for path, cgroup in desired.items()}
+        labels = {p: short_id(name_of(cgroup) or p.rpartition("/")[2]) or "/" for p, cgroup in desired.items()}
         rows = [
             {
                 "cgroup": row.path,

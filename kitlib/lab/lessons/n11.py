@@ -44,9 +44,7 @@ QUESTIONS = [
         "newcomers",
         "The node reports memory pressure. Which of the two new pods are placed on it at once?",
         choices=["both", "only the Burstable one", "neither"],
-        answer_of=lambda nodes: {(False, False): "neither", (False, True): "only the Burstable one"}.get(
-            tuple(bool(node) for node in nodes), "both"
-        ),
+        answer_of=lambda nodes: "neither" if not any(nodes) else "both" if all(nodes) else "only the Burstable one",
         why="The node has the taint node.kubernetes.io/memory-pressure, and neither pod tolerates it.",
     ),
 ]

@@ -13,7 +13,7 @@ import anywidget
 import traitlets
 
 from kitlib.views.cgroup_html import STYLE
-from kitlib.views.cgroup_tree import Row
+from kitlib.views.cgroup_row import Row, short_id
 from kitlib.widgets._parts.page import script
 
 
@@ -35,7 +35,7 @@ def _plain(row: Row) -> dict[str, Any]:
     return {
         "depth": row.depth,
         "path": row.path,
-        "name": row.name,
+        "name": short_id(row.name),
         "file": row.file,
         "desired": row.desired,
         "observed": row.observed,

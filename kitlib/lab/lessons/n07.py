@@ -1,0 +1,118 @@
+"""Questions and exercises of notebook 07, QoS-level cgroups and qos-reserved."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kitlib.kubelet.cm.qos_container_manager import qos_requests
+from kitlib.lab.exercise import Exercise, Question, choice, first_problem, number
+from kitlib.lab.readings import file_names
+
+QUESTIONS = [
+    Question(
+        "after",
+        "How much CPU, in milli-CPU, does the figure in the QoS cgroup burstable then stand for?",
+        unit="milli-CPU",
+        tolerance=0.03,
+        why="Only Burstable pods count: 300m and 700m. In the file: {file} {value}.",
+    ),
+    Question(
+        "best",
+        "And what does besteffort hold while there is no BestEffort pod?",
+        choices=["nothing: the cgroup is made with the first pod", "the minimum", "what the others leave"],
+        answer_of=lambda value: "the minimum" if value in (1, 2) else "what the others leave",
+        why="Both cgroups are made when the kubelet starts. BestEffort has 2 shares, always: weight 1 on v2.",
+    ),
+    Question(
+        "listing",
+        "Which cpu.shares does burstable have in the listing?",
+        unit="shares",
+        why="The sum of what Burstable pods request, in shares. 204 and 102 are 200m and 100m, cut off.",
+        formula="11095 × 1024 / 1000 = 11361",
+    ),
+    Question(
+        "burstable",
+        "The limit of besteffort after both, in millions of bytes:",
+        unit="M",
+        tolerance=0.001,
+        why="1000 − 100 − 200. The kernel counts in pages, so the last digits may be a little less.",
+    ),
+    Question(
+        "half",
+        "And with P = 50?",
+        unit="M",
+        tolerance=0.001,
+        why="1000 − 50 − 100: half of each request is reserved.",
+    ),
+    Question(
+        "in-use",
+        "What does the kubelet do about the limit of besteffort?",
+        choices=["it leaves the class unlimited", "it writes what is in use", "it evicts the pod"],
+        answer_of=lambda row: (
+            "it writes what is in use"
+            if abs(row["in use (M)"] - row["limit of besteffort (M)"]) < 1
+            else "it leaves the class unlimited"
+        ),
+        why="So the class grows no further, and a minute later the kubelet tries the right value again.",
+    ),
+    Question(
+        "rewritten",
+        "Somebody writes 5 into the weight of burstable, by hand. How many values differ after a minute and a half?",
+        unit="values",
+        why="The kubelet writes the classes again every minute, whether anything has changed or not.",
+    ),
+]
+
+
+def _exactly(answer: Any, cluster: Any) -> str:
+    asked = qos_requests(cluster.pods()).burstable_cpu
+    file = file_names(cluster.node()).cpu_weight
+    return first_problem(
+        (asked != 1500, f"The Burstable pods request {asked}m together: add or delete pods."),
+        (int(answer) != int(cluster.node().read("/kubepods/burstable", file)), f"Read {file} of /kubepods/burstable."),
+    )
+
+
+EXERCISES = [
+    Exercise(
+        "no-memory",
+        "Look at the two formulas: what do they subtract?",
+        choice(
+            "none",
+            {"besteffort": "Only memory requests are subtracted.", "both": "Only memory requests are subtracted."},
+            otherwise='"none", "besteffort" or "both"?',
+        ),
+        'answer = "none"',
+    ),
+    Exercise(
+        "allocatable",
+        "Allocatable is here what kubepods may use: capacity minus reservations, without the eviction threshold.",
+        number(
+            700,
+            {
+                800: "The reservation for the system is taken off, too.",
+                600: "Is the eviction threshold subtracted here?",
+            },
+            otherwise="1000 − 100 − 200",
+        ),
+        "answer = 700",
+    ),
+    Exercise(
+        "left",
+        "burstable = allocatable − requests of Guaranteed pods",
+        number(10, {0: "Not quite nothing: 1000 − 990."}, otherwise="1000 − 990"),
+        "answer = 10",
+        "A Burstable pod that needs more is killed, though nobody may be using the 990M.",
+    ),
+    Exercise(
+        "exactly",
+        "two requests 700m. What is missing?",
+        _exactly,
+        """
+cluster.apply(pod("more", cpu="800m"))
+cluster.advance(2)
+answer = node.read("/kubepods/burstable", file)
+""",
+        "The class is ready before the new pod's own cgroup is.",
+    ),
+]

@@ -1,0 +1,162 @@
+"""Questions and exercises of notebook 15, gates, queues, quota."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kitlib.api.errors import KitError
+from kitlib.lab.exercise import Exercise, Question, choice, first_problem, number
+from kitlib.lab.readings import placed
+
+NEVER, MINUTE, FIVE = "never", "after about one minute", "after about five minutes"
+WAITS, REFUSED, GATED = "it waits, Pending", "it is refused and does not exist", "it waits, SchedulingGated"
+
+
+def _cost(found: dict[str, int]) -> str:
+    if found["processes"]:
+        return "a pause container and its cgroup"
+    return "a cgroup" if found["cgroups"] else "nothing"
+
+
+QUESTIONS = [
+    Question(
+        "status",
+        "A pod has the field schedulingGates. What does its condition PodScheduled give as the reason?",
+        choices=["Unschedulable", "SchedulingGated", "Pending", "it has no such condition"],
+        why="It was never tried, so it is not unschedulable; there is no FailedScheduling event either.",
+    ),
+    Question(
+        "cost",
+        "And what does it cost the nodes while it waits?",
+        choices=["a pause container and its cgroup", "a cgroup", "nothing"],
+        answer_of=_cost,
+        why="It has no node, so no kubelet has ever heard of it.",
+    ),
+    Question(
+        "one-gate",
+        "The pod has two gates, and one of them is removed. What happens?",
+        choices=["it is scheduled", "it still waits"],
+        answer_of=lambda node: "it is scheduled" if node else "it still waits",
+        why="All gates must be gone. None may be added once the pod is there.",
+    ),
+    Question(
+        "cycles",
+        "How many scheduling cycles are spent on the gated pod?",
+        unit="cycles",
+        why="PreEnqueue stops it before the queue.",
+    ),
+    Question(
+        "wasted",
+        "And on the pod without a gate?",
+        unit="cycles",
+        tolerance=0.2,
+        why="At first, and whenever something happens that might help. Each try goes through all nodes.",
+    ),
+    Question(
+        "autoscaler",
+        "How many nodes are there after two minutes, if the pod is gated?",
+        unit="nodes",
+        why="An autoscaler leaves gated pods alone. For the unschedulable pod it buys a node.",
+    ),
+    Question(
+        "backoff",
+        "Release 1.32: a pod fails again and again, with an event right after each try. How long does it wait "
+        "after the "
+        "fifth try?",
+        unit="seconds",
+        tolerance=0.02,
+        why="1, 2, 4, 8, then 10 seconds, and never more (podInitialBackoffSeconds, podMaxBackoffSeconds).",
+    ),
+    Question(
+        "early",
+        "And in release 1.33, when no other pod waits?",
+        unit="seconds",
+        tolerance=0.02,
+        why="When activeQ is empty the scheduler takes a pod out of backoffQ at once: it has nothing better to do.",
+    ),
+    Question(
+        "flush",
+        "A pod was refused and then nothing happens in the cluster at all. When is it tried again?",
+        choices=[NEVER, MINUTE, FIVE, "every ten seconds"],
+        answer_of=lambda second: FIVE if 300 <= second < 360 else MINUTE if second < 120 else NEVER,
+        why="It was tried at {quiet} s. A safety net: an event might have been missed.",
+    ),
+    Question(
+        "quota",
+        "What happens to the third pod?",
+        choices=[WAITS, REFUSED, GATED],
+        answer_of=lambda names: REFUSED if "c" not in names else WAITS,
+        why="The API server checks a quota at creation. It does not queue; whoever made the pod must try again "
+        "and again.",
+    ),
+    Question(
+        "nosy",
+        "Which of the two pods are created?",
+        choices=["both", "only plain", "neither"],
+        answer_of=lambda names: {("plain",): "only plain", (): "neither"}.get(tuple(names), "both"),
+        why="The quota counts only pods that look into other namespaces, and allows none of them.",
+    ),
+]
+
+
+def _hints(answer: Any, _: Any) -> str:
+    new, old = (str(one).lower() for one in answer)
+    return first_problem(
+        (new != "no", "1.36 has queueing hints: does a label give a pod CPU?"),
+        (old != "yes", "1.28 without hints knows only that a node changed, and tries again."),
+    )
+
+
+def _free(answer: Any, cluster: Any) -> str:
+    try:
+        node = cluster.pod("d").spec.node_name
+    except KitError:
+        return "There is no pod d on the cluster that is open."
+    there = placed(cluster)
+    return first_problem(
+        (
+            not {"b", "c"} <= set(there) and "a" in there,
+            "Pods leave oldest first here: which must end so that d may go?",
+        ),
+        (not node, "d still waits: 2 CPUs are allowed, and two older pods have them."),
+        (str(answer) != node, "The answer is the name of d's node."),
+    )
+
+
+EXERCISES = [
+    Exercise(
+        "slow-events",
+        "The longest back-off is 10 seconds.",
+        number(0, {10: "It is over long before the event comes."}, otherwise="Compare 10 s with a minute."),
+        "answer = 0",
+        "Between events a minute apart every back-off has ended: the pod is tried at once.",
+    ),
+    Exercise(
+        "hints",
+        "NodeResourcesFit asks the event's object: has allocatable grown?",
+        _hints,
+        'answer = ("no", "yes")',
+        "Queueing hints save the cycles that could not help.",
+    ),
+    Exercise(
+        "starve",
+        "Whose place is taken whenever a little becomes free?",
+        choice("large", {"small": "Small pods find a gap first."}, otherwise='"small" or "large"?'),
+        'answer = "large"',
+        "That is why oldest first, or a reservation for the first in the queue, is the safe rule.",
+    ),
+    Exercise(
+        "free",
+        "Two pods run at a time. Delete the pods that are before d.",
+        _free,
+        """
+cluster = lesson.cluster([{"name": "n1", "cpus": 8, "memory": "1Gi"}], gate_manager={"hard": {"cpu": "2"}})
+cluster.apply([pod(name, cpu="1") for name in ("a", "b", "c", "d")])
+lesson.wait(lambda: cluster.pod("b").spec.node_name, 30)
+for name in ("a", "b"):
+    cluster.delete("Pod", name, grace=0)
+lesson.wait(lambda: cluster.pod("d").spec.node_name, 60)
+answer = cluster.pod("d").spec.node_name
+""",
+    ),
+]
