@@ -56,6 +56,7 @@ def memory_box(
     lines = [Line(mark.at * end, mark.label, mark.kind) for mark in marks]
     lines.append(Line(end, f"{size(capacity)}: the machine", "bad" if scale.over else ""))
     free = f"{mebibytes(capacity - used)} free" if not scale.over else f"{mebibytes(used - capacity)} too much"
+    lines.sort(key=lambda line: line.at)
     note = f"{mebibytes(used)} of {mebibytes(capacity)} in use, {free}"
     return Box(name, name, tokens, note, "bar", "bad" if scale.over else "", lines, words or note)
 

@@ -12,13 +12,14 @@ from kitlib.charts.base import Chart, Row
 from kitlib.charts.style import GREY, PATTERN, QOS_COLORS, QOS_PATTERNS
 
 
-def oom_ranking(rows: Sequence[Row], *, killed: str = "") -> Chart:
+def oom_ranking(rows: Sequence[Row], *, killed: str = "", told: bool = True) -> Chart:
     """One bar a process, the worst on top; the first is the predicted victim.
 
     Args:
         rows: {"name", "qos", "memory_bytes", "oom_score_adj", "badness"} in any order; badness in pages; qos "node" =
             a process of no pod. With "refused" where the host has refused the oom_score_adj that the kubelet wanted.
         killed: the process the kernel really killed, marked where it is known.
+        told: whether the victim is named and marked before anything was killed.
     """
     ranked = sorted(rows, key=lambda row: -float(row["badness"]))
     columns = {key: [row[key] for row in ranked] for key in ("name", "qos", "memory_bytes", "oom_score_adj", "badness")}
@@ -30,6 +31,8 @@ def oom_ranking(rows: Sequence[Row], *, killed: str = "") -> Chart:
             sentence = f"{ranked[0]['name']} has the highest badness and is killed first."
             right = "as predicted" if killed == ranked[0]["name"] else "which was not the prediction"
             sentence += f" The kernel killed {killed}, {right}."
+    if ranked and not told and not killed:
+        sentence = f"{len(ranked)} processes may be killed; the one with the most points dies first."
     refused = [
         f"{row['name']} (wanted {row['refused']}, has {row['oom_score_adj']})" for row in ranked if "refused" in row
     ]
@@ -50,7 +53,7 @@ def oom_ranking(rows: Sequence[Row], *, killed: str = "") -> Chart:
                 "name": qos,
                 "textposition": "outside",
                 "cliponaxis": False,
-                "text": [_mark(row, ranked[0], killed) for row in mine],
+                "text": [_mark(row, ranked[0] if told else None, killed) for row in mine],
                 "marker": {"color": color, "pattern": pattern},
                 "hovertemplate": "%{y}: %{x:,} pages; %{customdata[0]:,} bytes, adj %{customdata[1]}",
             }
@@ -71,7 +74,7 @@ def oom_ranking(rows: Sequence[Row], *, killed: str = "") -> Chart:
     return Chart("Who dies first", sentence, columns, draw, plain)
 
 
-def _mark(row: Row, first: Row, killed: str) -> str:
+def _mark(row: Row, first: Row | None, killed: str) -> str:
     """Written on a bar: the victim, predicted or killed."""
     if killed:
         return "killed" if row["name"] == killed else ""

@@ -55,4 +55,8 @@ def shares_chart(
         figure.update_layout(barmode="group", yaxis={"title": {"text": "CPUs"}, "rangemode": "tozero"})
         return figure
 
-    return Chart("CPU when all are busy", f"{total:.2f} CPUs are divided: {parts}.", columns, draw)
+    sentence = f"{total:.2f} CPUs are divided: {parts}."
+    if observed is not None:
+        pairs = zip(names, observed, cpus, strict=True)
+        sentence += " Measured: " + ", ".join(f"{n} {o:.2f} (predicted {c:.2f})" for n, o, c in pairs) + "."
+    return Chart("CPU when all are busy", sentence, columns, draw)

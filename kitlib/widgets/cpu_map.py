@@ -11,17 +11,23 @@ import ipywidgets as ipw
 
 from kitlib.api.core import Pod
 from kitlib.api.errors import KitError
+from kitlib.api.resource import Quantity
 from kitlib.api.serialize import from_dict
 from kitlib.charts.base import Chart
 from kitlib.charts.cpu_map import cpu_map
+from kitlib.charts.scene import Area, Box, Mark, Scene, Token
 from kitlib.cluster import Cluster
 from kitlib.cluster.nodes.metrics import name_of
 from kitlib.kubelet.cm.cpumanager.checkpoint import load_state
 from kitlib.kubelet.cm.resource_managers import ResourceManagers
 from kitlib.kubelet.util.cpuset import parse_cpus
 from kitlib.widgets._parts.base import Field, KitWidget, labelled
+from kitlib.widgets._parts.board_picture import BoardPicture
 from kitlib.widgets._parts.nodes import node_of
 
+SHARED, RESERVED = "shared pool", "reserved"
+_KINDS = ("ok", "warn", "new", "queue", "bad")
+HELP = "A frame is a socket with its NUMA node, a box is a core, a token is one of its threads. Arrow keys walk."
 FLAGS = ("--cpu-manager-policy=static", "--kube-reserved=cpu=1")
 
 
@@ -49,7 +55,8 @@ class CpuMap(KitWidget):
         self.remove = self.button("Remove it", self._remove, "delete the pod that is chosen", "trash")
         row = ipw.HBox([self.cpus, self.add, self.pod, self.remove])
         row.add_class("kitlib-row")
-        super().__init__([row])
+        self.board = BoardPicture("Sockets, cores and their threads", help=HELP)
+        super().__init__([row], picture=self.board)
         self.refresh()
 
     # ---- what the learner does
@@ -78,6 +85,10 @@ class CpuMap(KitWidget):
         made = self.cluster.pod(pod.name)
         if made.status.phase == "Failed":
             self.cpus.say(f"{made.name}: {made.status.message or made.status.reason}")
+        elif Quantity(amounts["cpu"]).milli_value() % 1000:
+            self.cpus.hint(
+                f"{made.name} gets no CPU of its own: only whole CPUs are exclusive, {amounts['cpu']} shares"
+            )
 
     def _remove(self) -> None:
         if self.pod.value is None:
@@ -95,7 +106,7 @@ class CpuMap(KitWidget):
             kept = self.pod.value
             self.pod.options = names
             self.pod.value = kept if kept in names else names[0] if names else None
-        owners = dict.fromkeys(rules.reserved if rules is not None else (), "reserved")
+        owners = dict.fromkeys(rules.reserved if rules is not None else (), RESERVED)
         names_of = {p.metadata.uid: p.name for p in pods.values()}
         checkpoint = getattr(self.node, "checkpoint", str) if rules is not None else str  # a node at rest has none
         for uid, cpus in load_state(checkpoint(), "static").pods.items():
@@ -108,3 +119,28 @@ class CpuMap(KitWidget):
             text = self.node.read(cgroup.path, "cpuset.cpus")
             owners.update(dict.fromkeys(parse_cpus(text.strip()), name_of(cgroup)))
         return cpu_map([(c.id, c.core, c.socket, c.numa) for c in config.machine.cpus], owners)
+
+    def paint(self, chart: Chart) -> None:
+        rows = list(zip(*(chart.columns[name] for name in ("cpu", "core", "socket", "numa", "owner")), strict=True))
+        whose = [owner for owner in dict.fromkeys(str(row[4]) for row in rows) if owner not in (SHARED, RESERVED)]
+        kinds = {owner: _KINDS[i % len(_KINDS)] for i, owner in enumerate(whose)}
+        kinds |= {SHARED: "node", RESERVED: "own"}
+        areas = []
+        for socket, numa in dict.fromkeys((row[2], row[3]) for row in rows):
+            inside = [row for row in rows if row[2:4] == (socket, numa)]
+            boxes = [
+                Box(
+                    f"core-{socket}-{core}",
+                    f"core {core}",
+                    [_thread(row[0], str(row[4]), kinds) for row in inside if row[1] == core],
+                )
+                for core in dict.fromkeys(row[1] for row in inside)
+            ]
+            title = f"Socket {socket}, NUMA node {numa}"
+            areas.append(Area(f"numa-{socket}-{numa}", title, boxes, f"{len(inside)} CPUs", "frame", "9em"))
+        self.board.bring([Scene(areas)], [Mark(owner, kind) for owner, kind in kinds.items()])
+
+
+def _thread(cpu: int, owner: str, kinds: dict[str, str]) -> Token:
+    short = owner.partition("/")[0] if owner not in (SHARED, RESERVED) else owner
+    return Token(f"cpu-{cpu}", f"CPU {cpu}", short, kinds[owner], words=owner, still=True)

@@ -16,10 +16,15 @@ from kitlib.api.errors import KitError
 from kitlib.api.serialize import from_dict
 from kitlib.charts.base import Chart
 from kitlib.charts.eviction_gauge import eviction_gauge
+from kitlib.charts.node_memory import memory_box
+from kitlib.charts.scene import QOS_LEGEND, Area, Box, Line, Mark, Scene, Token
 from kitlib.cluster import Cluster
 from kitlib.cluster.nodes.eviction_status import eviction_order, threshold_rows
+from kitlib.cluster.nodes.metrics import NODE, oom_rows
 from kitlib.node.simulated.commands import workload_of
+from kitlib.views.units import size
 from kitlib.widgets._parts.base import KitWidget, Ticker, labelled
+from kitlib.widgets._parts.board_picture import BoardPicture
 from kitlib.widgets._parts.container_row import AmountField
 from kitlib.widgets._parts.nodes import Passing, node_of
 
@@ -59,7 +64,9 @@ class EvictionGauge(KitWidget):
         first.add_class("kitlib-row")
         self._order = ipw.HTML()
         self._order.add_class("kitlib-sentence")
-        super().__init__([first, second, self._order])
+        self.board = BoardPicture("The node's memory and its thresholds")
+        self.board.help = "A box is a pod, as wide as the memory that it uses; dashed lines are eviction thresholds."
+        super().__init__([first, second, self._order], picture=self.board)
         self._beat = self.ticker(self._tick, 0.5)
         self.refresh()
 
@@ -126,7 +133,38 @@ class EvictionGauge(KitWidget):
         said = [f"Order of eviction: {', '.join(p.name for p in order)}." if order else "No pod runs here."]
         if evicted:
             said.append(f"Evicted so far: {', '.join(evicted)}.")
+        rows = threshold_rows(self.node)
         if conditions.get("MemoryPressure") == "True":
-            said.append("The node reports MemoryPressure.")
+            met = any(row["met"] for row in rows)
+            why = "" if met else " No threshold is met any more: the condition stays for a while (5 minutes)."
+            said.append(f"The node reports MemoryPressure.{why}")
         self._order.value = f"<p>{html.escape(' '.join(said))}</p>"
-        return eviction_gauge(threshold_rows(self.node))
+        self._evicted, self._next = evicted, [pod.name for pod in order]
+        return eviction_gauge(rows)
+
+    def paint(self, chart: Chart) -> None:
+        memory = self.node.config.machine.memory
+        shown = [
+            {**row, "name": row["name"].partition("/")[0], "words": self._words(row["name"].partition("/")[0])}
+            for row in oom_rows(self.node)
+        ]
+        places = {name: number for number, name in enumerate(sorted(row["name"] for row in shown))}
+        shown.sort(key=lambda row: (row["qos"] != NODE, places[row["name"]]))
+        marks = []
+        for signal, threshold, met in zip(
+            *(chart.columns[name] for name in ("signal", "threshold", "met")), strict=True
+        ):
+            if str(signal).startswith("memory.available"):
+                name = "soft" if "soft" in str(signal) else "hard"
+                words = f"{name}: less than {size(int(threshold))} left"
+                marks.append(Line(1 - float(threshold) / memory, words, "bad" if met else ""))
+        box = memory_box(self.node.name, memory, shown, marks=marks)
+        gone = [Token(name, name, "Evicted", "bad", "dead", words="evicted", still=True) for name in self._evicted]
+        areas = [Area("node", "", [box], wide="100%")]
+        areas += [Area("evicted", "", [Box("evicted", "Evicted", gone)], wide="100%")] if gone else []
+        legend = [*QOS_LEGEND, Mark("the node's own", "node"), Mark("evicted", sign="✗")]
+        self.board.bring([Scene(areas)], legend)
+
+    def _words(self, name: str) -> str:
+        place = self._next.index(name) + 1 if name in self._next else 0
+        return f"number {place} in the order of eviction" if place else "of the node itself"

@@ -16,6 +16,7 @@ from kitlib.api.podresources import pod_requests
 from kitlib.api.resource import Quantity
 from kitlib.charts.base import Chart
 from kitlib.charts.node_bar import node_bar
+from kitlib.charts.scene import Area, Box, Line, Mark, Scale, Scene, Token
 from kitlib.kubelet.cm.node_allocatable import (
     Reservations,
     eviction_reservation,
@@ -26,9 +27,19 @@ from kitlib.kubelet.cm.node_allocatable import (
 from kitlib.kubelet.config.machine import MachineInfo
 from kitlib.views.units import size
 from kitlib.widgets._parts.base import Field, KitWidget
+from kitlib.widgets._parts.board_picture import BoardPicture
 from kitlib.widgets._parts.nodes import node_of
+from kitlib.widgets._parts.pod_board import cpu_text
 
 _AMOUNTS = ("cpu", "memory")
+_KINDS = {
+    "kube-reserved": "own",
+    "system-reserved": "warn",
+    "eviction-hard": "bad",
+    "requested by pods": "ok",
+    "free": "free",
+}
+"""Part of a node -> what it looks like."""
 MAX_PODS = 110
 """The kubelet's default; it plays no part in CPU and memory."""
 
@@ -76,7 +87,8 @@ class NodeBar(KitWidget):
         row.add_class("kitlib-row")
         self._figures = ipw.HTML()
         self._figures.add_class("kitlib-sentence")
-        super().__init__([row, self._figures])
+        self.board = BoardPicture("From capacity to what is free")
+        super().__init__([row, self._figures], picture=self.board)
         self.refresh()
 
     @staticmethod
@@ -136,7 +148,36 @@ class NodeBar(KitWidget):
             "taken off there, so that the kubelet has time to act."
         )
         self._figures.value = f"<p>{html.escape(text)}</p>"
+        for resource in _AMOUNTS:
+            self._warn(resource, parts[resource]["requested by pods"], status.allocatable[resource])
         return node_bar(parts, {"cpu": "m", "memory": "bytes"})
+
+    def _warn(self, resource: str, requested: float, allocatable: Quantity) -> None:
+        most = _number(allocatable, resource)
+        said = _amount(most, resource)
+        text = f"more than the {said} that are allocatable: the scheduler would not place all of these pods here"
+        self.fields["requested by pods", resource].hint(text if requested > most else "")
+
+    def paint(self, chart: Chart) -> None:
+        columns = chart.columns
+        rows = list(zip(columns["resource"], columns["part"], columns["value"], strict=True))
+        boxes = []
+        for resource in _AMOUNTS:
+            parts = {part: float(value) for name, part, value in rows if name == resource}
+            capacity = _number(self._quantity("capacity", resource), resource)
+            scale = Scale(capacity, sum(parts.values()))
+            tokens = [
+                Token(f"{resource} {part}", part, _amount(value, resource), _KINDS[part], "", scale.of(value), "", True)
+                for part, value in parts.items()
+                if value
+            ]
+            allocatable = capacity - sum(parts[name] for name in ("kube-reserved", "system-reserved", "eviction-hard"))
+            note = f"{_amount(allocatable, resource)} of {_amount(capacity, resource)} allocatable"
+            lines = [Line(scale.of(capacity), f"capacity {_amount(capacity, resource)}", "bad" if scale.over else "")]
+            kind = "bad" if scale.over else ""
+            boxes.append(Box(resource, resource, tokens, note, "bar", kind, lines, note))
+        legend = [Mark(part, kind) for part, kind in _KINDS.items()]
+        self.board.bring([Scene([Area("node", "", boxes, wide="100%")])], legend)
 
     def _at_least_one(self, resource: str) -> Quantity:
         amount = self._quantity("capacity", resource)
@@ -169,3 +210,7 @@ def _number(amount: Quantity | None, resource: str) -> float:
     if amount is None:
         return 0
     return amount.milli_value() if resource == "cpu" else amount.value()
+
+
+def _amount(value: float, resource: str) -> str:
+    return cpu_text(int(value)) if resource == "cpu" else size(int(value))

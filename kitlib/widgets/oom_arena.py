@@ -5,6 +5,8 @@ The prediction is made before the pod starts (`kitlib.advisor.forecast`); what h
 
 from __future__ import annotations
 
+import html
+from dataclasses import replace
 from typing import Any
 
 import ipywidgets as ipw
@@ -15,11 +17,15 @@ from kitlib.api.defaults import set_defaults
 from kitlib.api.errors import KitError
 from kitlib.api.serialize import from_dict
 from kitlib.charts.base import Chart
+from kitlib.charts.node_memory import mebibytes, memory_box
 from kitlib.charts.oom_ranking import oom_ranking
+from kitlib.charts.scene import QOS_LEGEND, Area, Mark, Scene
 from kitlib.cluster import Cluster
 from kitlib.cluster.nodes.metrics import lines_after, name_of_path
 from kitlib.kubelet.qos.qos_class import QOS_CLASSES
 from kitlib.widgets._parts.base import KitWidget, labelled
+from kitlib.widgets._parts.board_picture import BoardPicture
+from kitlib.widgets._parts.chart_picture import ChartPicture
 from kitlib.widgets._parts.container_row import AmountField
 from kitlib.widgets._parts.nodes import Passing, node_of
 
@@ -64,7 +70,11 @@ class OomArena(KitWidget):
         self._forecast.add_class("kitlib-sentence")
         first, second = ipw.HBox([self.qos, self.request, self.uses]), ipw.HBox([self.add, self.wait, self.clear])
         first.add_class("kitlib-row")
-        super().__init__([first, second, self._forecast])
+        self.board = BoardPicture("The node's memory")
+        self.board.help = "A box is a process, as wide as its memory; below, the points by which the kernel chooses."
+        self._bars = ChartPicture()
+        super().__init__([first, second], picture=ipw.VBox([self.board, self._bars, self._forecast]))
+        self.add.add_class("kitlib-main")
         self.refresh()
 
     # ---- what the learner does
@@ -175,22 +185,49 @@ class OomArena(KitWidget):
         if self._after_kill is not None:
             shown, killed = self._after_kill
             self._say_forecast("")
+            self._shown_rows, self._coming, self._dead = shown.rows, "", killed
             return oom_ranking(shown.rows, killed=killed)
-        expected = self._expected(self._pod())
+        pod = self._pod()
+        expected = self._expected(pod)
+        self._shown_rows, self._coming, self._dead = expected.rows, f"{pod.name}/app", ""
+        self._hints()
         if expected.where:
             whose = "the machine" if expected.where == "/" else self._name_of(expected.where)
             text = f"With this pod the memory of {whose} is exceeded; predicted victim: {', '.join(expected.victims)}."
         else:
             text = "With this pod everything still fits; nobody is killed."
         self._say_forecast(text)
-        return oom_ranking(expected.rows)
+        used = sum(row["memory_bytes"] for row in expected.rows)
+        limit = self.node.config.machine.memory
+        fits = "it does not fit: somebody is killed" if expected.where else "everything fits, nobody is killed"
+        chart = oom_ranking(expected.rows, told=False)
+        words = f"With {pod.name} {mebibytes(used)} of {mebibytes(limit)} are used; {fits}. {chart.sentence}"
+        return replace(chart, sentence=words)
+
+    def _hints(self) -> None:
+        """What is allowed here and means little."""
+        qos = self.qos.value
+        ignored = qos == "BestEffort" and self.request.amount
+        self.request.hint("a BestEffort pod requests nothing: this amount is left out" if ignored else "")
+
+    def paint(self, chart: Chart) -> None:
+        order = [self._coming] if self._coming else []
+        rows = sorted(self._shown_rows, key=lambda row: (row["name"] in order, row["qos"] != "node", row["pid"]))
+        told = [{**row, "words": f"oom_score_adj {row['oom_score_adj']}, {row['badness']:,} points"} for row in rows]
+        dead = [self._dead] if self._dead else []
+        memory = self.node.config.machine.memory
+        box = memory_box(self.node.name, memory, told, dead=dead, coming=self._coming)
+        legend = [*QOS_LEGEND, Mark("the pod that you may add", state="promised"), Mark("killed", sign="✗")]
+        self.board.bring([Scene([Area("node", "", [box], wide="100%")])], legend)
+        self._bars.show(chart)
 
     def _name_of(self, path: str) -> str:
         cgroup = self.node.desired().get(path)
         return cgroup.title if cgroup is not None else "the pod itself (its limit)"
 
     def _say_forecast(self, text: str) -> None:
-        self._forecast.value = f"<p><b>Forecast:</b> {text}</p>" if text else ""
+        told = f"<details><summary>The forecast (guess first)</summary><p>{html.escape(text)}</p></details>"
+        self._forecast.value = told if text else ""
 
     def wrong(self, error: Exception) -> None:
         """Beside the amount that the error names, else beside the controls."""

@@ -22,14 +22,14 @@ from kitlib.api.serialize import deepcopy
 from kitlib.api.validation import validate_pod_create
 from kitlib.charts.base import Chart
 from kitlib.charts.preemption import preemption_chart
-from kitlib.charts.scene import Area, Box, Mark, Scale, Scene, Token
+from kitlib.charts.scene import Area, Box, Mark, Scene, Token
 from kitlib.study.replay import Frame, Replay
 from kitlib.study.scenario import Scenario
 from kitlib.views.board import candidate_rows
 from kitlib.views.log import log_html
 from kitlib.widgets._parts.base import Field, KitWidget, labelled
 from kitlib.widgets._parts.board_picture import BoardPicture
-from kitlib.widgets._parts.pod_board import by_priority, capacities, cpu_of, cpu_text, node_box, promised_tokens
+from kitlib.widgets._parts.pod_board import by_priority, capacities, cpu_of, cpu_text, node_box
 from kitlib.widgets._parts.scenarios import scenario_of, story_html
 
 HELP = "Arrow keys walk over the pods; the most important stands first. A pod is as wide as its cpu request."
@@ -194,12 +194,10 @@ class PreemptionStage(KitWidget):
         nodes = []
         for name, pods in now.placed.items():
             capacity = self._capacity.get(name, 0)
-            part = Scale(capacity, sum(cpu_of(pod) for pod in pods)).of(asked)
-            promised = promised_tokens(now.promised.get(name, ()), name, {self._question.name: part})
-            tokens = node_box(
-                name, capacity, by_priority(pods), lambda pod, size: self._token(pod, size, victims), promised
+            promised = dict.fromkeys(now.promised.get(name, ()), asked)
+            nodes.append(
+                node_box(name, capacity, by_priority(pods), lambda pod, size: self._token(pod, size, victims), promised)
             )
-            nodes.append(tokens)
         there = {pod.name for pods in now.placed.values() for pod in pods}
         there |= {name for names in now.promised.values() for name in names}
         waiting = [self._token(self._question, None, set())] if self._question.name not in there else []

@@ -11,6 +11,7 @@ from kitlib.charts.base import Chart
 from kitlib.charts.timeline import timeline_chart
 from kitlib.cluster.chronicle import SOURCES, Chronicle
 from kitlib.widgets._parts.base import KitWidget, Ticker, labelled
+from kitlib.widgets._parts.lanes_picture import LanesPicture
 from kitlib.widgets._parts.nodes import Passing, node_of
 
 _WORDS = {
@@ -39,8 +40,10 @@ class Timeline(KitWidget):
         if not hasattr(cluster, "events"):
             raise KitError(f"a cluster is expected, found {type(cluster).__name__}")
         self._passing = Passing(cluster)
-        self._chronicle = Chronicle(cluster, node_of(cluster, node))
+        shown = node_of(cluster, node)
+        self._chronicle, self._node_name = Chronicle(cluster, shown), shown.name
         self._cluster = cluster
+        self._pods: set[str] = set()
         self.sources = {name: labelled(ipw.Checkbox(value=True, indent=False), _WORDS[name]) for name in SOURCES}
         for box in self.sources.values():
             box.layout.width = "max-content"
@@ -55,7 +58,7 @@ class Timeline(KitWidget):
         self.live.observe(lambda _: self.let_run(self._beat, self.live), "value")
         first, second = ipw.HBox([self.look, *steps, self.live]), ipw.HBox([*self.sources.values(), self.words])
         second.add_class("kitlib-row")
-        super().__init__([first, second], table_open=True)
+        super().__init__([first, second], picture=LanesPicture())
         self._beat = self.ticker(self._tick, 0.5)
         self.refresh()
 
@@ -80,6 +83,19 @@ class Timeline(KitWidget):
             if self.sources[entry["source"]].value and wanted in f"{entry['object']} {entry['text']}".lower()
         ]
         return timeline_chart(entries)
+
+    def paint(self, chart: Chart) -> None:
+        assert isinstance(self._picture, LanesPicture)
+        names = ("seconds", "source", "object", "text")
+        rows = zip(*(chart.columns[name] for name in names), strict=True)
+        self._pods |= {pod.name for pod in self._cluster.pods()}  # those that are gone have had a lane
+        self._picture.bring(
+            [{**dict(zip(names, row, strict=True)), "lane": self._lane(row[2], self._pods)} for row in rows]
+        )
+
+    def _lane(self, about: str, pods: set[str]) -> str:
+        """The pod that an entry is about; all else belongs to the node."""
+        return next((part for part in about.split("/")[:2] if part in pods), self._node_name)
 
     def table(self, chart: Chart) -> str:
         """The newest lines first."""

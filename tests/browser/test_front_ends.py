@@ -24,7 +24,7 @@ def test_sliders_lists_and_buttons_are_driven_by_keyboard(open_cells, front):
     page = open_cells(
         'from kitlib.widgets import SpreadExplorer\nw = SpreadExplorer("affinity-and-skew", release="1.23")\nw'
     )
-    page.wait_for_selector(".js-plotly-plot .barlayer .point")
+    page.wait_for_selector(".kitlib-bar")
     says(page, "In 1.23 it stays pending")
     handle = page.locator(".kitlib-widget [role=slider]").first
     handle.focus()
@@ -57,7 +57,7 @@ def test_keys_that_a_widget_gets_do_nothing_to_the_notebook_and_jupyter_keeps_it
 @ELSEWHERE
 def test_a_field_and_its_text_follow_each_other_and_a_problem_stands_beside_the_field(open_cells, front):
     page = open_cells("from kitlib.widgets import PodBuilder\nbuilder = PodBuilder()\nbuilder")
-    page.wait_for_selector(".js-plotly-plot .bars .point")
+    page.wait_for_selector(".kitlib-bar")
     box = page.locator(".kitlib-widget").first
     box.get_by_label("cpu request", exact=True).fill("1")
     box.get_by_label("memory request", exact=True).fill("256Mi")
@@ -81,6 +81,9 @@ def test_a_watch_goes_on_drawing_by_itself(open_cells, front):
     page.wait_for_function(more, arg=15)
 
 
+PICTURES = ".kitlib-plot, .kitlib-board, .kitlib-lanes, canvas.kitlib-canvas, .kitlib-grid, .kit-tree, table"
+
+
 @OUTSIDE_JUPYTER
 def test_every_widget_of_the_kit_is_shown_with_its_sentence_and_its_picture(open_cells, front, artifacts):
     made = {name: f"{name}(cluster)" if name in TAKES_A_CLUSTER else f"{name}()" for name in WIDGETS}
@@ -97,7 +100,9 @@ def test_every_widget_of_the_kit_is_shown_with_its_sentence_and_its_picture(open
     empty = [
         box.get_attribute("aria-label")
         for box in shown.all()
-        if not box.locator(".js-plotly-plot, canvas.kitlib-canvas, .kitlib-grid, .kit-tree, svg, table").count()
+        if not box.locator(
+            ".kitlib-plot, .kitlib-board, .kitlib-lanes, canvas.kitlib-canvas, .kitlib-grid, .kit-tree, svg, table"
+        ).count()
     ]
     assert not empty
     getattr(page, "page", page).screenshot(path=str(artifacts / f"{front}-every-widget.png"))

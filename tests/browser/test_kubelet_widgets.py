@@ -53,9 +53,7 @@ def check_names(page):
             .map(e => e.outerHTML.slice(0, 120))"""
     )
     assert nameless == []
-    offered = page.locator(".modebar-btn").evaluate_all("all => all.map(b => b.getAttribute('data-title') || '')")
-    assert not [title for title in offered if re.search("share|cloud|upload|studio", title, re.I)]
-    pictures = page.locator(".kitlib-widget .js-plotly-plot, .kitlib-widget canvas.kitlib-canvas")
+    pictures = page.locator(".kitlib-widget .kitlib-plot[role=img], .kitlib-widget canvas.kitlib-canvas")
     for picture in pictures.all():
         assert picture.get_attribute("role") == "img"
         assert len(picture.get_attribute("aria-label") or "") > 10
@@ -67,7 +65,7 @@ class TestPodBuilder:
     def test_typing_in_the_form_changes_yaml_files_and_class(self, open_cells):
         page = open_cells(self.CODE)
         box = widget(page)
-        page.wait_for_selector(".js-plotly-plot .bars .point")
+        page.wait_for_selector(".kitlib-bar")
         assert "QoS class Burstable" in sentence(page)
         type_into(page, box.get_by_label("cpu request", exact=True), "1")
         type_into(page, box.get_by_label("memory request", exact=True), "256Mi")
@@ -80,11 +78,11 @@ class TestPodBuilder:
     def test_a_slider_moved_by_keyboard_changes_the_picture(self, open_cells):
         page = open_cells(self.CODE)
         box = widget(page)
-        page.wait_for_selector(".js-plotly-plot .bars .point")
+        page.wait_for_selector(".kitlib-bar")
         handle = box.get_by_role("slider", name="cpu request, slider")
         handle.focus()
         handle.press("ArrowRight")
-        page.wait_for_function("() => document.querySelector('.js-plotly-plot').data[0].x[0] === 300")
+        page.wait_for_selector(".kitlib-bar[data-value='300']")
         assert box.get_by_label("cpu request", exact=True).input_value() == "300m"
 
     def test_a_problem_stands_beside_its_field_and_goes_away(self, open_cells):
@@ -107,11 +105,6 @@ class TestPodBuilder:
         page.wait_for_selector(".kitlib-note [role=alert]")
         assert "not YAML" in box.locator(".kitlib-note [role=alert]").first.inner_text()
 
-    def test_it_looks_right_in_the_dark_theme(self, open_cells):
-        page = open_cells(self.CODE, dark=True)
-        page.wait_for_selector(".js-plotly-plot .bars .point")
-        assert page.evaluate("() => document.body.dataset.jpThemeLight") == "false"
-
 
 class TestOomArena:
     CODE = "from kitlib.widgets import OomArena\narena = OomArena()\narena"
@@ -119,17 +112,20 @@ class TestOomArena:
     def test_pods_are_added_until_the_kernel_kills_whom_was_predicted(self, open_cells):
         page = open_cells(self.CODE)
         box = widget(page)
-        page.wait_for_selector(".js-plotly-plot .bars .point")
+        page.wait_for_selector(".kitlib-bar")
         type_into(page, box.get_by_label("uses", exact=True), "400Mi")
         box.get_by_role("button", name="Add the pod").click()
-        page.wait_for_function("() => document.querySelector('.js-plotly-plot').data.some(t => t.y.length > 1)")
+        page.wait_for_selector(".kitlib-bar-row[data-name='besteffort-2/app']")
         type_into(page, box.get_by_label("uses", exact=True), "600Mi")
+        assert "besteffort" not in sentence(page).replace("With besteffort-2", "")  # the guess comes first
+        page.get_by_text("The forecast (guess first)").click()
         page.wait_for_function("() => document.body.innerText.includes('predicted victim: besteffort-2/app')")
         box.get_by_role("button", name="Add the pod").click()
         wait_for_sentence(page, "The kernel killed besteffort-2/app, as predicted")
-        page.wait_for_function("() => [...document.querySelectorAll('.bartext')].some(t => t.textContent === 'killed')")
-        fits = "() => { const p = document.querySelector('.js-plotly-plot'); return p.layout.xaxis.range[1] > %s }"
-        page.wait_for_function(fits % "Math.max(...p.data.flatMap(t => [...t.x]))")
+        page.wait_for_selector(".kitlib-board-token[data-state=dead]")
+        page.wait_for_function(
+            "() => [...document.querySelectorAll('.kitlib-bar-text')].some(t => t.textContent === 'killed')"
+        )
         check_names(page)
 
     def test_an_amount_that_is_none_is_said_beside_the_field(self, open_cells):
@@ -243,7 +239,7 @@ class TestNodeBar:
     def test_a_reservation_moves_the_bar_and_too_much_of_it_is_explained(self, open_cells):
         page = open_cells(self.CODE)
         box = widget(page)
-        page.wait_for_selector(".js-plotly-plot .bars .point", state="attached")
+        page.wait_for_selector(".kitlib-board-token")
         type_into(page, box.get_by_label("cpu kube-reserved", exact=True), "1")
         wait_for_sentence(page, "500 of 3000m allocatable requested (17%)")
         type_into(page, box.get_by_label("memory system-reserved", exact=True), "9Gi")
@@ -260,7 +256,7 @@ class TestSharesRace:
     def test_a_slider_moves_the_promise_and_the_run_confirms_it(self, open_cells):
         page = open_cells(self.CODE)
         box = widget(page)
-        page.wait_for_selector(".js-plotly-plot .bars .point")
+        page.wait_for_selector(".kitlib-bar")
         before = sentence(page)
         handle = box.get_by_role("slider", name="racer-1 request, slider")
         handle.focus()
@@ -271,8 +267,9 @@ class TestSharesRace:
             "before => !document.querySelector('.kitlib-sentence [role=status]').innerText.includes(before)", arg=before
         )
         box.get_by_role("button", name="Run 5 s").click()
-        page.wait_for_function("() => document.querySelector('.js-plotly-plot').data.length === 2")
-        promised, got = page.evaluate("() => document.querySelector('.js-plotly-plot').data.map(t => [...t.y])")
+        page.wait_for_selector(".kitlib-bar[data-series=observed]")
+        values = "name => [...document.querySelectorAll(`.kitlib-bar[data-series=${name}]`)].map(b => +b.dataset.value)"
+        promised, got = page.evaluate(values, "predicted"), page.evaluate(values, "observed")
         assert promised == pytest.approx(got, abs=0.02)
         check_names(page)
 
@@ -292,7 +289,7 @@ class TestEvictionGauge:
     def test_pods_are_added_until_the_kubelet_evicts(self, open_cells):
         page = open_cells(self.CODE)
         box = widget(page)
-        page.wait_for_selector(".js-plotly-plot .bars .point")
+        page.wait_for_selector(".kitlib-board-mark")
         for number in range(1, 5):
             box.get_by_role("button", name="Add the pod").click()
             page.wait_for_function("name => document.body.innerText.includes(name)", arg=f"pod-{number}")
@@ -310,15 +307,20 @@ class TestTimeline:
     )
 
     def test_time_passes_and_all_sources_speak(self, open_cells):
+        kinds = "() => new Set([...document.querySelectorAll('.kitlib-mark')].map(m => m.textContent)).size"
         page = open_cells(self.CODE)
         box = widget(page)
         box.get_by_role("button", name="+10 s").click()
-        page.wait_for_function("() => document.querySelector('.js-plotly-plot')?.data.length === 4")
+        page.wait_for_function(f"() => ({kinds})() === 4")
         box.get_by_label("only", exact=True).fill("killed")
-        page.wait_for_function("() => document.querySelector('.js-plotly-plot').data.length < 4")
-        assert "Killed process" in box.locator(".kitlib-table").inner_text()
+        page.wait_for_function(f"() => ({kinds})() < 4")
+        page.wait_for_function("() => document.querySelector('.kitlib-table').textContent.includes('Killed process')")
         box.get_by_label("only", exact=True).fill("")
-        page.wait_for_function("() => document.querySelector('.js-plotly-plot').data.length === 4")
+        page.wait_for_function(f"() => ({kinds})() === 4")
+        page.locator(".kitlib-mark").first.focus()
+        page.keyboard.press("End")
+        page.wait_for_function("() => document.querySelector('.kitlib-lanes [role=status]').innerText.includes(' s, ')")
+        assert page.locator(".kitlib-lane-name", has_text=re.compile("^hog$")).count() == 1
         check_names(page)
 
 
@@ -332,7 +334,7 @@ class TestSideBySide:
         type_into(page, box.get_by_label("cpu request", exact=True).last, "250m")
         wait_for_sentence(page, "web is Burstable, db is Burstable")
         box.get_by_label("only what differs").check()
-        page.wait_for_function("() => document.querySelector('.js-plotly-plot').data[0].y.length < 5")
+        page.wait_for_function("() => document.querySelectorAll('.kitlib-cells tbody tr').length < 5")
         check_names(page)
 
 
@@ -342,7 +344,7 @@ class TestCpuMap:
     def test_whole_cpus_are_given_away_and_come_back(self, open_cells):
         page = open_cells(self.CODE)
         box = widget(page)
-        page.wait_for_selector(".js-plotly-plot .scatterlayer .point")
+        page.wait_for_selector(".kitlib-board-token")
         type_into(page, box.get_by_label("CPUs", exact=True), "4")
         box.get_by_role("button", name="Add the pod").click()
         wait_for_sentence(page, "pod-1/app: 4")
@@ -357,66 +359,8 @@ class TestCpuMap:
         check_names(page)
 
 
-ALL = {
-    "pod_builder": TestPodBuilder.CODE,
-    "oom_arena": TestOomArena.CODE,
-    "cgroup_tree": TestCgroupTree.CODE,
-    "cgroup_watch": TestCgroupWatch.CODE,
-    "node_bar": TestNodeBar.CODE,
-    "shares_race": TestSharesRace.CODE,
-    "eviction_gauge": TestEvictionGauge.CODE,
-    "timeline": TestTimeline.CODE,
-    "side_by_side": TestSideBySide.CODE,
-    "cpu_map": TestCpuMap.CODE,
-}
-
-
-@pytest.mark.parametrize("name", list(ALL))
-def test_in_the_dark_theme_with_a_still_picture_for_those_without_a_kernel(open_cells, name):
-    code = ALL[name].replace(", start=True", "") + "\n"
-    page = open_cells(
-        code,
-        "bundle = eval(In[1].strip().splitlines()[-1])._repr_mimebundle_()\n"
-        "print('text/html', '<svg' in bundle['text/html'] or '<details' in bundle['text/html'])",
-        dark=True,
-    )
-    widget(page)
-    page.wait_for_selector(".kitlib-widget :is(.js-plotly-plot .main-svg, canvas.kitlib-canvas, .kit-tree)")
-    assert page.evaluate("() => document.body.dataset.jpThemeLight") == "false"
-    assert re.search(r"text/html True", page.locator(".jp-OutputArea-output pre").last.inner_text())
-
-
-def test_plotlys_script_is_loaded_once_for_all_widgets_of_a_page(open_cells):
-    page = open_cells(TestPodBuilder.CODE, TestOomArena.CODE, TestCpuMap.CODE)
-    page.wait_for_function("() => document.querySelectorAll('.js-plotly-plot .main-svg').length >= 3")
-    assert page.evaluate("async () => typeof (await window.kitlibPlotly).react") == "function"
-
-
-def test_an_axis_follows_the_data_until_the_reader_zooms_and_then_stays(open_cells):
-    page = open_cells(TestOomArena.CODE)
-    box = widget(page)
-    page.wait_for_selector(".js-plotly-plot .bars .point")
-    reach = "() => document.querySelector('.js-plotly-plot').layout.xaxis.range[1]"
-    uses = box.get_by_label("uses", exact=True)
-    before = page.evaluate(reach)
-    type_into(page, uses, "800Mi")
-    page.wait_for_function(f"before => ({reach})() > before + 10000", arg=before)
-    plot = page.locator(".js-plotly-plot .nsewdrag").first.bounding_box()
-    page.mouse.move(plot["x"] + 100, plot["y"] + plot["height"] / 2)
-    page.mouse.down()
-    page.mouse.move(plot["x"] + 300, plot["y"] + plot["height"] / 2, steps=5)
-    page.mouse.up()
-    page.wait_for_function("() => document.querySelector('.js-plotly-plot').layout.xaxis.autorange === false")
-    zoomed = page.evaluate(reach)
-    type_into(page, uses, "100Mi")
-    page.wait_for_timeout(1000)
-    assert page.evaluate(reach) == pytest.approx(zoomed)
-
-
 def test_a_widget_shown_twice_shows_the_same_in_both_places(open_cells):
     page = open_cells(TestPodBuilder.CODE, "builder")
-    page.wait_for_function("() => document.querySelectorAll('.js-plotly-plot .bars').length >= 8")
+    page.wait_for_function("() => document.querySelectorAll('.kitlib-bar').length >= 8")
     type_into(page, page.locator(".kitlib-widget").last.get_by_label("cpu request", exact=True), "700m")
-    page.wait_for_function(
-        "() => [...document.querySelectorAll('.js-plotly-plot')].every(plot => plot.data[0].x[0] === 700)"
-    )
+    page.wait_for_function("() => document.querySelectorAll(\".kitlib-bar[data-value='700']\").length === 2")

@@ -62,7 +62,7 @@ FAINT = """least => {
   for (let text = walker.nextNode(); text; text = walker.nextNode()) {
     const node = text.parentElement, box = node.getBoundingClientRect();
     if (!text.data.trim() || !node.closest(".output_container") || box.width < 2 || box.height < 2) continue;
-    if (node.closest("style, script, option, :disabled, .barlayer, .heatmaplayer, .annotation, .modebar")) continue;
+    if (node.closest("style, script, option, :disabled, .kitlib-bar")) continue;
     const style = getComputedStyle(node);
     weigh(node, node instanceof SVGElement ? style.fill : style.color, text.data);
   }
@@ -73,7 +73,7 @@ FAINT = """least => {
 @pytest.mark.parametrize("front", ["vscode"])
 def test_all_texts_can_be_read_in_every_theme(open_cells, servers, front, artifacts):
     outputs = open_cells(*CELLS, height=5200, wait=180)
-    drawn = "() => document.querySelectorAll('.kitlib-widget .js-plotly-plot .legendtext').length >= 4"
+    drawn = "() => document.querySelectorAll('.kitlib-widget .kitlib-plot .kitlib-legend li').length >= 4"
     outputs.wait_for_function(drawn, timeout=90_000)
     page, (_, folder) = outputs.page, servers(front)
     grounds, faint = set(), {}

@@ -1,6 +1,6 @@
 """How fast widgets are in a real page; the figures are printed (`.ci/browser -s -k speed`).
 
-Time is taken in the page itself: from the key that moves a slider to the moment when plotly has drawn the new figure.
+Time is taken in the page itself: from the key that moves a slider to the moment when the new figure is drawn.
 The driver's own time is left out; that of page, kernel, and the messages between them is in it.
 """
 
@@ -12,10 +12,10 @@ import pytest
 
 MEASURE = """
 () => {
-  const taken = (window.taken = []), plot = document.querySelector('.js-plotly-plot');
+  const taken = (window.taken = []), plot = document.querySelector('.kitlib-plot');
   let began = null;
   document.addEventListener('keydown', () => { began = performance.now(); }, true);
-  plot.on('plotly_afterplot', () => {
+  plot.addEventListener('kitlib-drawn', () => {
     if (began !== null) requestAnimationFrame(() => { taken.push(performance.now() - began); began = null; });
   });
 }
@@ -40,7 +40,7 @@ def p95(values):
 def test_speed_from_slider_to_figure(open_cells, name):
     code, label = SLIDERS[name]
     page = open_cells(code)
-    page.wait_for_selector(".js-plotly-plot .bars .point")
+    page.wait_for_selector(".kitlib-bar")
     page.wait_for_timeout(1000)
     handle = page.locator(".kitlib-widget").get_by_role("slider", name=label)
     handle.focus()

@@ -52,3 +52,7 @@ class Field(ipw.HBox):
     def value(self) -> Any:
         """The control's value."""
         return self.control.value
+
+    def hint(self, text: str) -> None:
+        """Say beside the control what the value means, where it is allowed but surprising."""
+        self._note.value = f'<p class="kitlib-hint" role="status">{html.escape(text)}</p>' if text else ""

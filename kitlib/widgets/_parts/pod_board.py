@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from kitlib.api.core import Node, Pod
 from kitlib.api.podresources import pod_requests
-from kitlib.charts.scene import Box, Scale, Token
+from kitlib.charts.scene import Box, Line, Scale, Token
 
 
 def cpu_of(pod: Pod) -> int:
@@ -30,32 +30,33 @@ def capacities(nodes: Sequence[Node]) -> dict[str, int]:
 
 
 def node_box(
-    name: str, capacity: int, pods: Sequence[Pod], token: Callable[[Pod, float], Token], promised: Sequence[Token] = ()
+    name: str,
+    capacity: int,
+    pods: Sequence[Pod],
+    token: Callable[[Pod, float], Token],
+    promised: Mapping[str, int] | None = None,
 ) -> Box:
-    """A node whose pods take the part of it that they request."""
+    """A node whose pods take the part of it that they request.
+
+    Args:
+        name: of the node.
+        capacity: milli-CPU that pods may request.
+        pods: on it, in the order to show.
+        token: makes a pod's token of its size.
+        promised: pod that is nominated to the node -> milli-CPU that it requests.
+    """
     used = sum(cpu_of(pod) for pod in pods)
-    scale = Scale(capacity, used)
+    coming = dict(promised or {})
+    scale = Scale(capacity, used + sum(coming.values()))
     tokens = [token(pod, max(scale.of(cpu_of(pod)), 0.04)) for pod in pods]
+    for other, milli in coming.items():
+        words = f"nominated to {name}: its room is kept"
+        tokens.append(Token(other, other, "promised", "new", "promised", scale.of(milli), words, True))
     note = f"{cpu_text(used)} of {cpu_text(capacity)} requested"
-    return Box(name, name, [*tokens, *promised], note, "bar", words=note)
+    marks = [Line(scale.of(capacity), f"{cpu_text(capacity)}: the node")] if scale.over else []
+    return Box(name, name, tokens, note, "bar", marks=marks, words=note)
 
 
 def by_priority(pods: Sequence[Pod]) -> list[Pod]:
     """The most important first."""
     return sorted(pods, key=lambda pod: (-(pod.spec.priority or 0), pod.name))
-
-
-def promised_tokens(names: Sequence[str], node: str, sizes: Mapping[str, float]) -> list[Token]:
-    """Pods that are nominated to a node and wait for their room."""
-    return [
-        Token(
-            name,
-            name,
-            "promised",
-            "new",
-            "promised",
-            sizes.get(name, 0.1),
-            f"{name} is nominated to {node}: its room is kept",
-        )
-        for name in names
-    ]

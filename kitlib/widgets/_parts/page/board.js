@@ -90,9 +90,11 @@ export default {
       set(node, "data-layout", box.layout);
       set(node, "aria-label", box.title);
       set(node, "data-marks", box.marks?.length ? "yes" : "");
-      const marks = (box.marks ?? []).map((mark) => {
+      node.style.setProperty("--rows", Math.max(0, (box.marks?.length ?? 0) - 1));
+      const marks = (box.marks ?? []).map((mark, i) => {
         const line = element("div", "kitlib-board-mark");
         line.append(element("span", "", mark.label));
+        line.style.setProperty("--row", i);
         line.style.left = 100 * Math.min(1, mark.at) + "%";
         set(line, "data-side", mark.at > 0.6 ? "left" : "");
         set(line, "data-kind", mark.kind);

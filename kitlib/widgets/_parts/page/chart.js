@@ -145,7 +145,10 @@ export default {
           return;
         }
         const bar = keep(bars, key, () => element("div", "kitlib-bar"));
-        if (bar.parentNode !== track) track.append(bar);
+        if (bar.parentNode !== track) {
+          track.append(bar);
+          if (drawn && !calm()) bar.animate([{ transform: "scaleX(0)" }, { transform: "none" }], { duration: 1400, easing: "linear" });
+        }
         const from = panel.stacked ? sum : 0, to = from + value;
         sum = to;
         bar.style.left = panel.at(Math.min(from, to)) + "%";
