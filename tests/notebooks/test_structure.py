@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from course import ASKED, NAMES, NOTEBOOKS, READY, REVEALED, ROOT, SECTIONS, START, Notebook
+from course import ASKED, NAMES, NOTEBOOKS, REVEALED, ROOT, SECTIONS, START, Notebook
 
 EVERY = pytest.mark.parametrize("notebook", [Notebook(name) for name in NAMES], ids=lambda n: n.name)
 
@@ -44,13 +44,11 @@ def test_a_notebook_has_its_title_and_all_its_parts_in_order(notebook: Notebook)
 
 
 @EVERY
-def test_a_notebook_begins_with_its_lesson_and_ends_by_closing_it(notebook: Notebook) -> None:
+def test_a_notebook_begins_with_its_lesson_and_ends_by_summing_up(notebook: Notebook) -> None:
     assert f'Lesson("{notebook.name}"' in notebook.code[0].replace("\n    ", "")
     assert notebook.code[0].splitlines()[-1] == "lesson"
-    if notebook.name[:2] in READY:
-        assert notebook.code[-1] == "lesson.done()", "closing here would take the cluster away under Run All"
-    else:
-        assert "lesson.close()" in notebook.code[-1]
+    assert notebook.code[-1] == "lesson.done()", "closing here would take the cluster away under Run All"
+    assert not any("lesson.close()" in source for source in notebook.code)
 
 
 @EVERY
@@ -70,20 +68,6 @@ def test_questions_are_asked_before_their_answers_and_every_one_is_answered(note
     assert len(asked) >= 2
     assert sorted(asked) == sorted(revealed)
     assert len(set(asked)) == len(asked)
-
-
-@EVERY
-def test_questions_and_answers_stand_in_cells_of_their_own_whose_source_is_collapsed(notebook: Notebook) -> None:
-    """Else one could read the reason before the prediction is made."""
-    if notebook.name[:2] in READY:
-        return  # its cells name keys only; test_limits.py checks it
-    for cell in notebook.data["cells"]:
-        source = "".join(cell["source"])
-        if cell["cell_type"] == "code" and (ASKED.search(source) or REVEALED.search(source)):
-            assert cell["metadata"]["jupyter"]["source_hidden"] is True
-            first, _, rest = source.partition("\n")  # the first line is seen though the cell is collapsed
-            assert first in ("# run this cell to be asked", "# run this cell for the answer")
-            assert rest.startswith(("lesson.ask(", "lesson.reveal("))
 
 
 @EVERY

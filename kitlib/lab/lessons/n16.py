@@ -1,0 +1,119 @@
+"""Questions and exercises of notebook 16, one scenario, every release."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kitlib.api.release import RELEASES, Release
+from kitlib.examples.stories import stories, story
+from kitlib.lab.exercise import Exercise, Question, choice, first_problem, number
+from kitlib.study.compare import choice as decided
+from kitlib.study.compare import compare
+
+AFFINITY, TAINTS, LATER = (
+    "excluded nodes no longer count in the skew",
+    "tainted nodes no longer count",
+    "the pod waits for an autoscaler",
+)
+
+
+def _differ(old: str, new: str) -> int:
+    """How many stories are decided differently under two releases."""
+    names = [name.partition("-")[2] for name in stories()]
+    return sum(decided(story(name).decide(old)) != decided(story(name).decide(new)) for name in names)
+
+
+def _first_with(gate: str) -> str:
+    return next(release for release in RELEASES if Release(release).knows(gate) and Release(release).enabled(gate))
+
+
+QUESTIONS = [
+    Question(
+        "how-many",
+        "For how many of the thirteen does the decision (node, or victim, or none) differ between 1.23 and 1.36?",
+        unit="stories",
+        answer_of=len,
+        why="They are {names}. In the others words or points differ at most.",
+    ),
+    Question(
+        "gates",
+        "The story gates: from which release on does a pod with schedulingGates wait, with default settings?",
+        choices=["1.24", "1.25", "1.26", "1.27"],
+        why="Alpha in 1.26 means: off unless you switch it on. Beta in 1.27 was on by default.",
+    ),
+    Question(
+        "cause",
+        "affinity-side-effect was placed by 1.23 and stays pending in 1.24. Why?",
+        choices=[AFFINITY, TAINTS, LATER],
+        answer_of=lambda sentence: AFFINITY if "affinity" in sentence.lower() else TAINTS,
+        why="With that change undone, 1.24 decides as 1.23 did.",
+    ),
+    Question(
+        "class",
+        "What is its QoS class in 1.31?",
+        choices=["Guaranteed", "Burstable", "BestEffort"],
+        why="The release does not know the field. (A real API server of 1.31 drops it.)",
+    ),
+    Question(
+        "cluster",
+        "In a cluster of 1.34: where does the pod's cgroup stand?",
+        choices=["directly below kubepods", "below besteffort"],
+        answer_of=lambda above: "below besteffort" if "besteffort" in above else "directly below kubepods",
+        why="From 1.34 on the gate is on: the class is Guaranteed, and with it the place and the score change.",
+    ),
+]
+
+
+def _sentence(answer: Any, _: Any) -> str:
+    right = compare(story("tainted-zone"), "1.24", "1.26").sentence()
+    return first_problem(
+        (str(answer) != right, "compare(story('tainted-zone'), …).sentence(), the earlier release first.")
+    )
+
+
+def _by_gate(answer: Any, _: Any) -> str:
+    old = story("affinity-and-skew").decide("1.23")
+    return first_problem(
+        (answer.release.name != "1.24", f"That is a decision of {answer.release.name}; take 1.24 and set a gate."),
+        (decided(answer) != decided(old), "Still 1.24's decision: which gate does compare name?"),
+    )
+
+
+EXERCISES = [
+    Exercise(
+        "match-label-keys",
+        "Release(name).enabled('MatchLabelKeysInPodTopologySpread') for each release.",
+        choice(
+            lambda: _first_with("MatchLabelKeysInPodTopologySpread"),
+            {"1.25": "It was alpha then: off by default."},
+            otherwise="Ask each release for its gate.",
+        ),
+        """
+GATE = "MatchLabelKeysInPodTopologySpread"
+answer = next(name for name in RELEASES_ALL if Release(name).knows(GATE) and Release(name).enabled(GATE))
+""",
+    ),
+    Exercise(
+        "sentence",
+        "compare takes a story and two releases.",
+        _sentence,
+        'answer = compare(story("tainted-zone"), "1.24", "1.26").sentence()',
+    ),
+    Exercise(
+        "by-gate",
+        "story(…).decide('1.24', gates={'KitSpreadHonoursNodeAffinity': False}): gates named Kit… are changes "
+        "without a gate.",
+        _by_gate,
+        'answer = story("affinity-and-skew").decide("1.24", gates={"KitSpreadHonoursNodeAffinity": False})',
+        "One switch of the table is the whole difference.",
+    ),
+    Exercise(
+        "upgrade",
+        "Compare the columns 1.26 and 1.36 of the board.",
+        number(lambda: _differ("1.26", "1.36"), otherwise="Count the rows in which the two columns differ."),
+        """
+answer = sum(board[name]["1.26"] != board[name]["1.36"] for name in names)
+""",
+        "These would surprise somebody who upgrades.",
+    ),
+]
