@@ -34,6 +34,8 @@ from kitlib.apiserver.watch import WatchStream
 from kitlib.cluster.nodes.streams import StreamEvent
 
 _log = logging.getLogger(__name__)
+AFTER_WRITE = 2.0
+"""Seconds for which time goes on after a client has written something, with `only_while_waited`."""
 TICK = 0.1
 """Seconds between two steps of a cluster's time while it is served."""
 
@@ -43,6 +45,8 @@ class APIService:
 
     Attributes:
         address: `https://127.0.0.1:PORT`.
+        watches: how many are open.
+        wrote_at: when a client last changed something; seconds of the monotonic clock.
         token: the bearer token that every request needs.
         lock: held while the cluster is used; whoever uses the cluster beside the API takes it too.
 
@@ -51,10 +55,17 @@ class APIService:
         port: 0 = any free one.
         pace: virtual seconds a second on simulated clusters; 0 = time moves only by `advance`.
         kubeconfig_path: where the kubeconfig is written; None = nowhere.
+        only_while_waited: time passes only while a client watches, and for a moment after one has written.
     """
 
     def __init__(
-        self, cluster: Any, *, port: int = 0, pace: float = 1.0, kubeconfig_path: str | Path | None = None
+        self,
+        cluster: Any,
+        *,
+        port: int = 0,
+        pace: float = 1.0,
+        kubeconfig_path: str | Path | None = None,
+        only_while_waited: bool = False,
     ) -> None:
         if not 0 <= pace < float("inf"):
             raise KitError(f"pace: must be a non-negative number, got {pace!r}")
@@ -62,6 +73,8 @@ class APIService:
         self._certificate, self.users = new_certificate(), Users()
         self.token = self.users.add(ADMINISTRATOR)
         self._others: dict[str, str] = {}
+        self._only_while_waited = only_while_waited
+        self.watches, self.wrote_at = 0, float("-inf")
         self.lock = threading.RLock()
         self.sockets = bind_sockets(port, "127.0.0.1")
         self.port: int = self.sockets[0].getsockname()[1]
@@ -153,11 +166,18 @@ class APIService:
             await asyncio.sleep(TICK)
             now = time.monotonic()
             try:
+                if self._stands_still(now):
+                    last = now
+                    continue
                 with self.lock:
                     self.cluster.let_time_pass(min(now - last, 1.0) * self.pace)
             except Exception:  # the boundary: one step fails, time goes on
                 _log.exception("a step of the cluster's time failed")
             last = now
+
+    def _stands_still(self, now: float) -> bool:
+        """Whether no client waits for anything that time would bring."""
+        return self._only_while_waited and not self.watches and now - self.wrote_at > AFTER_WRITE
 
     def _on_change(self, event: object) -> None:
         if self._loop is not None and self._changed is not None and not self._loop.is_closed():
@@ -218,6 +238,8 @@ class _Handler(RequestHandler):
             self.request.body,
             user,
         )
+        if request.method not in ("GET", "HEAD"):
+            self._service.wrote_at = time.monotonic()
         with self._service.lock:
             answer = self._service.dispatcher.handle(request)
         if isinstance(answer, WatchStream):
@@ -236,6 +258,7 @@ class _Handler(RequestHandler):
 
     async def _stream(self, stream: WatchStream) -> None:
         self.set_header("Content-Type", "application/json")
+        self._service.watches += 1
         try:
             await self.flush()
             while not stream.closed and not self.request.connection.stream.closed():  # type: ignore[union-attr]
@@ -249,6 +272,8 @@ class _Handler(RequestHandler):
             self.finish()
         except StreamClosedError:
             pass
+        finally:
+            self._service.watches -= 1
 
     async def _send_log(self, asked: LogRequest) -> None:
         """Send a container's output as it comes."""

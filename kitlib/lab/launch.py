@@ -16,6 +16,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from kitlib.api.errors import KitError
+from kitlib.lab import kubectl
 from kitlib.lab.files import copy_whole, write_whole
 from kitlib.lab.pages import pages
 
@@ -207,4 +208,5 @@ def launch(
         raise KitError(f"{program.title} is not installed: {program.install}")
     copied = make_course_folder(folder)
     command = jupyter_command(copied.folder.resolve(), app, browser=browser, port=port)
-    os.execve(command[0], command, jupyter_environment(os.environ, nodes))
+    served = kubectl.environment(copied.folder.resolve())
+    os.execve(command[0], command, {**jupyter_environment(os.environ, nodes), **served})

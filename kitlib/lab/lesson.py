@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from kitlib.api.errors import KitError
+from kitlib.lab import kubectl
 from kitlib.lab.exercise import Judgement, Question, judged
 from kitlib.lab.lessons import content
 from kitlib.lab.prediction import Prediction, Reveal
@@ -75,6 +76,7 @@ class Lesson:
         self._content = content(name)
         self._questions: dict[str, Prediction] = {}
         self._cluster: Any = None
+        self._served: kubectl.Served | None = None
 
     def cluster(self, nodes: Any = 1, **settings: Any) -> Any:
         """A cluster on this lesson's kernel; the one that was made before is closed.
@@ -93,6 +95,8 @@ class Lesson:
 
         self.close()
         if self.kernel == "docker":
+            if kubectl.is_wanted():  # clients are answered by this process
+                settings.setdefault("control_plane", "process")
             try:
                 self._cluster = Cluster.docker(nodes=nodes, **settings)
             except KitError as error:
@@ -104,6 +108,7 @@ class Lesson:
         if self._cluster is None:
             self._cluster = Cluster.simulated(nodes=nodes, **settings)
         _open.add(self._cluster)
+        self._served = kubectl.serve(self._cluster)
         if self._cluster.notes:
             _show(self)
         return self._cluster
@@ -234,6 +239,9 @@ class Lesson:
 
     def close(self) -> None:
         """End the cluster that this lesson has open; it ends by itself with the notebook's kernel."""
+        if self._served is not None:
+            self._served.close()
+            self._served = None
         if self._cluster is not None:
             self._cluster.close()
             self._cluster = None
