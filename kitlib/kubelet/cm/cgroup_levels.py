@@ -54,7 +54,7 @@ from kitlib.kubelet.cm.qos_container_manager import (
 from kitlib.kubelet.cm.systemd_properties import scope_files, slice_quota
 from kitlib.kubelet.config.settings import Driver
 from kitlib.kubelet.qos.policy import SANDBOX_OOM_SCORE_ADJ
-from kitlib.kubelet.qos.qos_class import get_pod_qos, is_restartable_init
+from kitlib.kubelet.qos.qos_class import QosClass, get_pod_qos, is_restartable_init
 from kitlib.kubelet.util.cpuset import format_cpus
 
 INNER = "container"
@@ -203,9 +203,12 @@ class Desired:
 
     def pod_path(self, pod: Pod) -> str:
         """Path of the pod's cgroup; "" where pods have none."""
+        return self._pod_path(pod, get_pod_qos(pod, self.release))
+
+    def _pod_path(self, pod: Pod, qos: QosClass) -> str:
         if not self.settings.cgroups_per_qos:
             return ""
-        return self.path(pod_cgroup_name(self.kubepods, get_pod_qos(pod, self.release), pod.metadata.uid))
+        return self.path(pod_cgroup_name(self.kubepods, qos, pod.metadata.uid))
 
     def pod_level(self, pod: Pod, assigned: Assignments | None = None) -> list[Cgroup]:
         """The pod's own cgroup; [] where pods have none.
@@ -281,8 +284,8 @@ class Desired:
         container: str = "",
     ) -> Cgroup:
         runtime = self.node.runtime
-        path = container_cgroup(self.pod_path(pod), identity, self.driver, runtime)
         qos, inner = get_pod_qos(pod, self.release), None
+        path = container_cgroup(self._pod_path(pod, qos), identity, self.driver, runtime)
         if path.endswith(".scope"):
             outer = scope_files(files, self.version, runtime.oci, self.node.machine.max_pid)
             if runtime.oci == "crun" and self.version == 2:

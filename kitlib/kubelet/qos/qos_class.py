@@ -59,11 +59,16 @@ def compute_pod_qos(pod: Pod, release: Release | None = None) -> QosClass:
         requirements = [c.resources for c in (*pod.spec.containers, *pod.spec.init_containers)]
         every_limit_set = all(_has_all(r.limits) for r in requirements)
 
+    if not every_limit_set:  # no sums are needed to tell the other two classes apart
+        asked = any(_positive(r.requests) or _positive(r.limits) for r in requirements)
+        return "Burstable" if asked else "BestEffort"
+    if requirements and all(_same(r.requests, r.limits) for r in requirements):
+        return "Guaranteed"
     requests = _sum_of_positive([r.requests for r in requirements])
     limits = _sum_of_positive([r.limits for r in requirements])
     if not requests and not limits:
         return "BestEffort"
-    return "Guaranteed" if every_limit_set and requests == limits else "Burstable"
+    return "Guaranteed" if requests == limits else "Burstable"
 
 
 def pod_level_resources(pod: Pod, release: Release | None = None) -> bool:
@@ -115,7 +120,19 @@ def is_regular_init(pod: Pod, container: Container) -> bool:
 
 
 def _has_all(limits: ResourceList) -> bool:
-    return all(name in limits and limits[name].sign() > 0 for name in QOS_RESOURCES)
+    cpu, memory = limits.get("cpu"), limits.get("memory")
+    return cpu is not None and memory is not None and cpu.sign() > 0 and memory.sign() > 0
+
+
+def _positive(resources: ResourceList) -> bool:
+    """Whether CPU or memory is there and above zero."""
+    cpu, memory = resources.get("cpu"), resources.get("memory")
+    return (cpu is not None and cpu.sign() > 0) or (memory is not None and memory.sign() > 0)
+
+
+def _same(requests: ResourceList, limits: ResourceList) -> bool:
+    """Whether CPU and memory are there in both, above zero and equal."""
+    return _has_all(limits) and requests.get("cpu") == limits["cpu"] and requests.get("memory") == limits["memory"]
 
 
 def _sum_of_positive(lists: list[ResourceList]) -> dict[str, Quantity]:

@@ -1,0 +1,74 @@
+"""Quality of service classes: known pods, and the same class as the plain definition for any pod."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kitlib.api.core import Pod
+from kitlib.api.resource import Quantity
+from kitlib.api.serialize import from_dict
+from kitlib.kubelet.qos.qos_class import compute_pod_qos
+
+BOTH = {"cpu": "1", "memory": "1Gi"}
+
+
+def pod(*containers: dict[str, Any]) -> Pod:
+    return from_dict(
+        {"spec": {"containers": [{"name": f"c{i}", "resources": r} for i, r in enumerate(containers)]}}, Pod
+    )
+
+
+@pytest.mark.parametrize(
+    ("containers", "expected"),
+    [
+        ([{}], "BestEffort"),
+        ([{"requests": {"example.com/gpu": "1"}}], "BestEffort"),
+        ([{"requests": {"cpu": "0"}, "limits": {"memory": "0"}}], "BestEffort"),
+        ([{"requests": {"cpu": "1"}}], "Burstable"),
+        ([{"limits": BOTH}], "Burstable"),
+        ([{"requests": BOTH, "limits": {"cpu": "1000m", "memory": "1024Mi"}}], "Guaranteed"),
+        ([{"requests": BOTH, "limits": BOTH}, {}], "Burstable"),
+        ([{"requests": BOTH, "limits": BOTH}, {"requests": BOTH, "limits": BOTH}], "Guaranteed"),
+        # only the sums count
+        (
+            [
+                {"requests": {"cpu": "1", "memory": "1Gi"}, "limits": {"cpu": "2", "memory": "1Gi"}},
+                {"requests": {"cpu": "2", "memory": "1Gi"}, "limits": {"cpu": "1", "memory": "1Gi"}},
+            ],
+            "Guaranteed",
+        ),
+    ],
+)
+def test_the_class_follows_from_cpu_and_memory_alone(containers: list[dict[str, Any]], expected: str) -> None:
+    assert compute_pod_qos(pod(*containers)) == expected
+
+
+amounts = st.dictionaries(
+    st.sampled_from(["cpu", "memory", "example.com/gpu"]), st.sampled_from(["0", "1", "1000m", "2"]), max_size=3
+)
+resources = st.fixed_dictionaries({"requests": amounts, "limits": amounts})
+
+
+def defined(containers: list[dict[str, Any]]) -> str:
+    """The class by the words of ComputePodQOS: sums of what is above zero, and limits in every container."""
+    sums: dict[str, dict[str, Quantity]] = {"requests": {}, "limits": {}}
+    every = True
+    for one in containers:
+        for kind, total in sums.items():
+            for name in ("cpu", "memory"):
+                amount = Quantity(one[kind].get(name, "0"))
+                if amount.sign() > 0:
+                    total[name] = total.get(name, Quantity("0")) + amount
+        every &= all(Quantity(one["limits"].get(name, "0")).sign() > 0 for name in ("cpu", "memory"))
+    if not sums["requests"] and not sums["limits"]:
+        return "BestEffort"
+    return "Guaranteed" if every and sums["requests"] == sums["limits"] else "Burstable"
+
+
+@given(st.lists(resources, min_size=1, max_size=3))
+def test_short_cuts_give_the_class_of_the_definition(containers: list[dict[str, Any]]) -> None:
+    assert compute_pod_qos(pod(*containers)) == defined(containers)
