@@ -17,7 +17,10 @@ Cell = tuple[str, str, str]
 """(what stands in the cell, the words behind it, its kind: ok, no, hard, score, best or none)"""
 
 
-HELP = "Arrow keys walk through the cells; the line above says what stands behind the one that you are on."
+HELP = (
+    "Arrow keys walk through the cells; the line above says what stands behind the one that you are on. ✓ passes, "
+    "✗ refused (may change when pods leave), ✗✗ refused for good, ★ chosen; numbers are points."
+)
 
 
 @dataclass(frozen=True)

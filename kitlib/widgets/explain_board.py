@@ -20,8 +20,10 @@ from kitlib.advisor.redact import Redactor
 from kitlib.advisor.remedies import remedies
 from kitlib.api.errors import KitError
 from kitlib.api.release import RELEASES, Release
+from kitlib.api.serialize import to_yaml
 from kitlib.charts.base import Chart
 from kitlib.charts.scheduler_board import filter_board
+from kitlib.examples.stories import story
 from kitlib.scheduler.decision import Decision
 from kitlib.views.board import HELP, decision_board
 from kitlib.views.decision import shown_nodes
@@ -54,6 +56,7 @@ class ExplainBoard(KitWidget):
         self.text = ipw.Textarea(placeholder=f"the output of: {COMMAND}", layout={"width": "98%", "height": "9em"})
         self.text.add_class("kitlib-mono")
         labelled(self.text, "", "what kubectl printed")
+        self.example = self.button("Load an example", self._load_example, "a pod that waits, of the kit's own", "book")
         self.file = ipw.FileUpload(accept=".yaml,.yml,.json", multiple=False, description="Load a file")
         self.read = self.button("Read the text", self._read_text, "read what was pasted", "check")
         self.context = labelled(
@@ -67,8 +70,14 @@ class ExplainBoard(KitWidget):
         self.count = self.button("How many more fit?", self._count, icon="calculator")
         self.grid = Grid("Nodes and plugins", help=HELP)
         self._answer = ipw.HTML()
+        reading = ipw.HBox([self.read, self.file, self.example])
+        reading.add_class("kitlib-row")
         self._input = ipw.Accordion(
-            children=[ipw.VBox([self.text, ipw.HBox([self.read, self.file]), ipw.HBox([self.context, self.ask])])],
+            children=[
+                ipw.VBox(
+                    [self.text, ipw.HBox([self.read, self.file, self.example]), ipw.HBox([self.context, self.ask])]
+                )
+            ],
             titles=("What kubectl printed",),
             selected_index=0 if source is None else None,
         )
@@ -91,6 +100,12 @@ class ExplainBoard(KitWidget):
         if not self.text.value.strip():
             raise ValueError(f"paste what this prints: {COMMAND}")
         self._take(Dump.read(self.text.value))
+
+    def _load_example(self) -> None:
+        """A story of the kit's, as kubectl would print it."""
+        told = story("affinity-side-effect")
+        self.text.value = to_yaml([*told.nodes, *told.pods])
+        self._read_text()
 
     def _read_file(self, files: Any) -> None:
         for one in files:
@@ -174,6 +189,9 @@ class ExplainBoard(KitWidget):
     # ---- what the learner sees
 
     def chart(self) -> Chart:
+        shown = "" if self._dump is not None else "none"
+        for part in (self.grid, self.helps, self.count, self.pod, self.redact):
+            part.layout.display = shown
         if self._dump is None:
             self.grid.fill([], [], [])
             return Chart("Filters", f"Paste or load what this prints: {COMMAND}", {"node": []}, _nothing)

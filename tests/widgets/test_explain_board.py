@@ -115,3 +115,11 @@ def test_a_cluster_that_cannot_be_asked_is_a_sentence(tmp_path, monkeypatch):
     board.context.value = "nowhere"
     board.ask.click()
     assert "kubeconfig" in board.problem or "pip install" in board.problem
+
+
+def test_an_example_is_there_to_begin_with():
+    board = ExplainBoard()
+    assert board.grid.layout.display == "none"  # no empty board with help for it
+    board.example.click()
+    assert "0 of 4 nodes pass every filter" in board.sentence and board.problem == ""
+    assert board.grid.layout.display == ""

@@ -7,6 +7,9 @@ from typing import Any
 
 import ipywidgets as ipw
 
+from kitlib.api.resource import FORMAT_WRONG
+from kitlib.views.suggest import quantity_suggestion
+
 
 def labelled(widget: ipw.Widget, name: str, help_text: str = "") -> ipw.Widget:
     """Give a control its visible name, and its tooltip for those who hover or use a screen reader."""
@@ -46,7 +49,15 @@ class Field(ipw.HBox):
     def say(self, problem: str) -> None:
         """Show what is wrong beside the control, or clear it with an empty text."""
         self._problem = problem
-        self._note.value = f'<p role="alert">{html.escape(problem)}</p>' if problem else ""
+        self._note.value = f'<p role="alert">{self._help(problem)}</p>' if problem else ""
+
+    def _help(self, problem: str) -> str:
+        """The problem as HTML; where an amount cannot be read, what was meant comes first."""
+        said = html.escape(problem)
+        if FORMAT_WRONG not in problem or not isinstance(self.control.value, str):
+            return said
+        meant = html.escape(quantity_suggestion(self.control.value))
+        return f'<b>{meant}</b><br><span class="kitlib-muted">{said}</span>'
 
     @property
     def value(self) -> Any:

@@ -4,6 +4,20 @@ function cell(tag, text, kind) {
   if (kind) made.className = kind;
   return made;
 }
+const LONG = /[0-9a-f]{20,}/;
+const short = (name) => name.replace(/[0-9a-f]{20,}/g, (id) => id.slice(0, 8) + "…")
+  .replace(/([0-9a-f]{8})[-_][0-9a-f]{4}[-_][0-9a-f]{4}[-_][0-9a-f]{4}[-_][0-9a-f]{12}/g, "$1…");
+function copier(path) {
+  const made = cell("button", "copy", "kitlib-copy");
+  made.type = "button";
+  made.title = "copy the path " + path;
+  made.setAttribute("aria-label", made.title);
+  made.addEventListener("click", (event) => {
+    event.preventDefault();
+    navigator.clipboard?.writeText(path).then(() => { made.textContent = "copied"; setTimeout(() => { made.textContent = "copy"; }, 1500); });
+  });
+  return made;
+}
 function flash(node) {
   node.classList.remove("kitlib-flash");
   void node.offsetWidth;
@@ -21,11 +35,13 @@ function build(rows, compared, open, known) {
       const branch = document.createElement("details");
       branch.open = open.has(row.path) ? open.get(row.path) : true;
       branch.addEventListener("toggle", () => open.set(row.path, branch.open));
-      const head = cell("summary", row.name + " ");
+      const head = cell("summary", short(row.name) + " ");
+      head.title = row.path;
       if (row.qos) head.append(cell("span", row.qos, "q"), " ");
       const mark = cell("b", row.differs ? (row.observed === null ? "≠ missing " : "≠ not desired ") : "");
       head.append(mark, cell("span", row.comment, "c"));
       branch.append(head);
+      if (LONG.test(row.name)) branch.append(copier(row.path));
       above.body.append(branch);
       above.table = null;
       stack.push({ depth: row.depth, body: branch, table: null, path: row.path });
@@ -79,7 +95,7 @@ export default {
     sheet.textContent = STYLE;
     const place = document.createElement("div");
     place.style.overflow = "auto";
-    place.style.maxHeight = "46em";
+    place.style.maxHeight = "80em";
     place.style.borderBottom = "1px solid #8888";
     place.tabIndex = 0;
     place.setAttribute("role", "region");
@@ -97,6 +113,7 @@ export default {
       }
       const known = shown ? new Set(shown.cells.keys()) : null, top = place.scrollTop;
       shown = build(rows, compared, open, known);
+      if (!rows.length) shown.holder.append(cell("p", "Nothing to show here: no file differs, or the filters leave nothing over.", "kitlib-empty"));
       order = now;
       place.replaceChildren(shown.holder);
       place.scrollTop = top;
