@@ -29,6 +29,8 @@ COMMANDS = (
     "workshop",
     "lab-report",
     "lab-export",
+    "certificate",
+    "cheat-sheet",
 )
 
 

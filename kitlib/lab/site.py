@@ -22,6 +22,7 @@ from typing import Any
 from kitlib.api.errors import KitError
 from kitlib.lab.api_pages import build_api_pages
 from kitlib.lab.bundle import own_wheel, run_pip
+from kitlib.lab.cheat_sheet import page
 from kitlib.lab.launch import make_course_folder
 
 NEEDS = ("jupyterlite_core", "jupyterlite_pyodide_kernel", "jupyter_server", "pdoc")
@@ -100,6 +101,7 @@ def build_site(folder: str | Path, *, pyodide: str | Path | None = None) -> Site
             last = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:] or ["it said nothing"]
             raise KitError(f"jupyter lite build: {last[0]}")
         pages = build_api_pages(work / "site" / "api")
+        (work / "site" / "cheat-sheet.html").write_text(page(), encoding="utf-8")
         try:
             shutil.rmtree(target, ignore_errors=True)
             shutil.copytree(work / "site", target)

@@ -1,0 +1,245 @@
+"""A certificate for the capstone: one page that states what a replay confirmed, signed with an instructor's key.
+
+The instructor makes a key once (`kitlib certificate key instructor.pem`), signs a learner's progress file (`kitlib
+certificate sign`), and gives the public half to whoever wants to check (`kitlib certificate verify`). The page carries
+its statement as JSON; the signature (Ed25519, RFC 8032) is over that JSON. Whoever verifies makes the page again from
+the statement and compares, so no visible word can be changed either.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import os
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from kitlib.api.errors import KitError
+from kitlib.lab import submissions
+from kitlib.lab.files import write_whole
+from kitlib.lab.recheck import recheck
+
+CAPSTONE = "16-capstone"
+MAX_PAGE = 1 << 20
+_MARK = re.compile(r'<script type="application/json" id="kitlib-certificate">(.*?)</script>', re.DOTALL)
+
+
+class Statement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a certificate says.
+
+    Attributes:
+        name: of the learner.
+        lab, title: of the lab.
+        points, of: confirmed and possible.
+        tasks: titles of the solved tasks.
+        seed: of the variant.
+        date: when it was confirmed, `2026-01-05`.
+        issuer: who confirmed it; "" = nobody yet.
+    """
+
+    name: str
+    lab: str
+    title: str
+    points: float
+    of: float
+    tasks: tuple[str, ...]
+    seed: int
+    date: str
+    issuer: str = ""
+
+    def to_bytes(self) -> bytes:
+        """What is signed: JSON with sorted keys."""
+        return json.dumps(msgspec.to_builtins(self), sort_keys=True, ensure_ascii=False).encode()
+
+
+def make_key(path: str | Path) -> tuple[Path, Path]:
+    """Write a new private key, readable by its owner only, and its public half beside it (`.pub`).
+
+    Raises:
+        KitError: the file exists, or cannot be written.
+    """
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    private, public = Path(path), Path(f"{path}.pub")
+    made = Ed25519PrivateKey.generate()
+    secret = made.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    shown = made.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+    try:
+        descriptor = os.open(private, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with open(descriptor, "wb") as file:
+            file.write(secret)
+        write_whole(public, shown.decode())
+    except OSError as error:
+        raise KitError(f"{private}: {error.strerror or error}") from error
+    return private, public
+
+
+def confirmed(progress: str | Path, name: str, issuer: str, lab: str = CAPSTONE) -> Statement:
+    """What a replay of a learner's progress file confirms.
+
+    Raises:
+        KitError: the file cannot be read, or not every task of the lab is confirmed with all its points.
+    """
+    definition = submissions.course_labs().get(lab)
+    if definition is None:
+        raise KitError(f"no lab {lab!r} in this installation")
+    sent = submissions.read(Path(progress))
+    checks = {key: one for key, one in sent.checks.items() if key[0] == lab}
+    claims = {claim.task: claim for claim in recheck(checks)}
+    for task in definition.tasks:
+        claim = claims.get(task.key)
+        if claim is None or claim.confirmed < task.points:
+            why = claim.why if claim else "never checked with points"
+            raise KitError(f"{progress}: {lab}: task {task.key!r} is not confirmed: {why}")
+    seeds = {one.details.ground.seed for one in checks.values()}
+    points = sum(claim.confirmed for claim in claims.values())
+    return _statement(name, lab, points, max(seeds), issuer)
+
+
+def _statement(name: str, lab: str, points: float, seed: int, issuer: str) -> Statement:
+    definition = submissions.course_labs()[lab]
+    if not name.strip() or len(name) > 200:
+        raise KitError(f"name: 1 to 200 characters are expected, got {len(name)}")
+    return Statement(
+        name=submissions.shortened(name.strip()),
+        lab=lab,
+        title=definition.title,
+        points=points,
+        of=sum(task.points for task in definition.tasks),
+        tasks=tuple(_short(task.title) for task in definition.tasks),
+        seed=seed,
+        date=datetime.now(UTC).date().isoformat(),
+        issuer=submissions.shortened(issuer),
+    )
+
+
+def _short(title: str) -> str:
+    return title if len(title) <= 110 else f"{title[:109]}…"
+
+
+def unsigned(name: str, lab: str, points: float, seed: int) -> str:
+    """The page of a learner whose lab is solved here; it says that nobody has confirmed it yet."""
+    return page(_statement(name, lab, points, seed, ""))
+
+
+def sign(statement: Statement, key: str | Path) -> str:
+    """The signed page.
+
+    Raises:
+        KitError: the key cannot be read.
+    """
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+    try:
+        private = load_pem_private_key(Path(key).read_bytes(), None)
+    except (OSError, ValueError, TypeError) as error:
+        raise KitError(f"{key}: not a private key in PEM: {error}") from error
+    if not isinstance(private, Ed25519PrivateKey):
+        raise KitError(f"{key}: an Ed25519 key is expected, as kitlib certificate key makes one")
+    return page(statement, base64.b64encode(private.sign(statement.to_bytes())).decode())
+
+
+def verify(file: str | Path, key: str | Path) -> Statement:
+    """What a signed page states, if the key signed it and no word of the page was changed.
+
+    Raises:
+        KitError: it is no certificate, is not signed by this key, or shows something else than it states.
+    """
+    from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+    from cryptography.hazmat.primitives.serialization import load_pem_public_key
+
+    try:
+        text = Path(file).read_bytes()[:MAX_PAGE].decode()
+        public = load_pem_public_key(Path(key).read_bytes())
+    except (OSError, ValueError) as error:
+        raise KitError(f"{file} with {key}: {error}") from error
+    if not isinstance(public, Ed25519PublicKey):
+        raise KitError(f"{key}: the public half of an Ed25519 key is expected")
+    found = _MARK.search(text)
+    try:
+        data = json.loads(found[1].replace("<\\/", "</")) if found else None
+        statement = msgspec.convert(data["statement"], Statement)
+        signature = base64.b64decode(data["signature"], validate=True)
+    except (ValueError, KeyError, TypeError, msgspec.ValidationError) as error:
+        raise KitError(f"{file}: not a certificate: {error}") from error
+    try:
+        public.verify(signature, statement.to_bytes())
+    except InvalidSignature:
+        raise KitError(f"{file}: not signed by {key}, or changed afterwards") from None
+    if page(statement, data["signature"]) != text:
+        raise KitError(f"{file}: the page shows something else than its signed statement")
+    return statement
+
+
+def page(statement: Statement, signature: str = "") -> str:
+    """The page: a picture to print, and the statement with its signature for whoever verifies."""
+    data = json.dumps(
+        {"statement": msgspec.to_builtins(statement), "signature": signature}, sort_keys=True, ensure_ascii=False
+    ).replace("</", "<\\/")
+    return (
+        '<!doctype html><html lang="en"><meta charset="utf-8"><title>Certificate</title>'
+        "<style>@page{size:A4 landscape;margin:10mm}body{margin:0;font-family:system-ui}svg{width:100%;height:auto}"
+        f"</style>{picture(statement, signature)}"
+        f'<script type="application/json" id="kitlib-certificate">{data}</script></html>\n'
+    )
+
+
+def picture(statement: Statement, signature: str = "") -> str:
+    """The certificate as SVG."""
+    said: list[tuple[int, int, str, str]] = [
+        (90, 22, "#555", "How Kubernetes enforces resources and how its scheduler decides"),
+        (150, 44, "#111", statement.name),
+        (195, 20, "#333", f"has solved “{statement.title}”: {statement.points:g} of {statement.of:g} points"),
+    ]
+    said += [(245 + 30 * n, 15, "#333", f"✓ {task}") for n, task in enumerate(statement.tasks)]
+    below = 275 + 30 * len(statement.tasks)
+    who = f"confirmed by a replay, {statement.issuer}" if signature else "not confirmed: an instructor has to sign it"
+    said.append((below, 16, "#333", f"{statement.date} · variant {statement.seed} · {who}"))
+    if signature:
+        said.append((below + 28, 10, "#555", f"Ed25519 {signature}"))
+    lines = "".join(
+        f'<text x="500" y="{y}" font-size="{size}" fill="{color}" text-anchor="middle">{html.escape(text)}</text>'
+        for y, size, color, text in said
+    )
+    border = "#0072B2" if signature else "#999"
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1000 {below + 60}" role="img" '
+        f'aria-label="{html.escape(f"Certificate of {statement.name}", quote=True)}" font-family="system-ui">'
+        f'<rect x="12" y="12" width="976" height="{below + 36}" fill="#fff" stroke="{border}" stroke-width="4"/>'
+        f"{lines}</svg>"
+    )
+
+
+def write(file: str | Path, text: str) -> None:
+    """Write a page. Raises: KitError."""
+    try:
+        write_whole(Path(file), text)
+    except OSError as error:
+        raise KitError(f"{file}: {error.strerror or error}") from error
+
+
+class Certificate:
+    """A page in a notebook; `save` writes it."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def save(self, file: str | Path) -> None:
+        """Write the page. Raises: KitError."""
+        write(file, self._text)
+
+    def __repr__(self) -> str:
+        return "A certificate, not signed yet: send your progress file to the instructor"
+
+    def _repr_html_(self) -> Any:
+        return self._text[self._text.index("<svg") : self._text.index("</svg>") + 6]

@@ -1,0 +1,204 @@
+"""The map and cheat sheet on one printed page: field → file → who enforces it → what you see.
+
+The values are those of one example pod on one example node, read back from simulated nodes of both cgroup versions when
+the page is made: what is printed is what the kit computes.
+"""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass
+from typing import Any
+
+CPU, MEMORY, LIMIT_CPU, LIMIT_MEMORY = "250m", "128Mi", "500m", "256Mi"
+NODE: dict[str, Any] = {
+    "name": "node-1",
+    "cpus": 4,
+    "memory": "8Gi",
+    "kubelet": ["--kube-reserved=cpu=500m,memory=512Mi", "--cpu-manager-policy=static"],
+}
+STEPS = (
+    ("manifest", "requests, limits, priority, selectors"),
+    ("API server", "defaults, validation, quota, LimitRange"),
+    ("scheduler", "filters, scores, preemption: requests only"),
+    ("kubelet", "class, cgroups, managers, eviction"),
+    ("cgroup files", "cpu, memory, cpuset, pids"),
+    ("kernel", "shares time, throttles, reclaims, kills"),
+)
+"""The way of a field from the manifest to the kernel."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the sheet.
+
+    Attributes:
+        field: of the manifest or of the kubelet's configuration.
+        v2, v1: the file and the value of the example, by cgroup version; "" = none.
+        who: enforces it.
+        see: what shows that it is enforced.
+    """
+
+    field: str
+    v2: str
+    v1: str
+    who: str
+    see: str
+
+
+def rows() -> list[Row]:
+    """The lines, with the values of the example computed now."""
+    new, old = _Example(2), _Example(1)
+    return [
+        Row(
+            f"requests.cpu: {CPU}",
+            f"cpu.weight {new.of('container', 'cpu.weight')}",
+            f"cpu.shares {old.of('container', 'cpu.shares')}",
+            "kernel (fair scheduling), only when CPUs are busy",
+            "a part of the busy CPUs in proportion to the weights",
+        ),
+        Row(
+            f"limits.cpu: {LIMIT_CPU}",
+            f"cpu.max {new.of('container', 'cpu.max')}",
+            f"cpu.cfs_quota_us {old.of('container', 'cpu.cfs_quota_us')}",
+            "kernel (bandwidth control), always",
+            "cpu.stat: nr_throttled grows, on an idle node too",
+        ),
+        Row(
+            f"requests.memory: {MEMORY}",
+            f"oom_score_adj {new.score}",
+            f"oom_score_adj {old.score}",
+            "scheduler (room), kubelet (eviction rank), kernel (who dies first)",
+            "Pending: Insufficient memory; evicted first when above it",
+        ),
+        Row(
+            f"limits.memory: {LIMIT_MEMORY}",
+            f"memory.max {new.of('container', 'memory.max')}",
+            f"memory.limit_in_bytes {old.of('container', 'memory.limit_in_bytes')}",
+            "kernel (reclaim, then the OOM killer in that cgroup)",
+            "OOMKilled, exit code 137",
+        ),
+        Row(
+            "all containers limited",
+            f"memory.max of the pod {new.of('pod', 'memory.max')}",
+            f"memory.limit_in_bytes of the pod {old.of('pod', 'memory.limit_in_bytes')}",
+            "kernel, on the sum of the containers",
+            "the lower of container and pod counts",
+        ),
+        Row(
+            "--kube-reserved, --system-reserved",
+            f"memory.max of kubepods {new.of('kubepods', 'memory.max')}",
+            f"memory.limit_in_bytes of kubepods {old.of('kubepods', 'memory.limit_in_bytes')}",
+            "kernel, on all pods together; scheduler by allocatable",
+            "allocatable below capacity; a kill in /kubepods",
+        ),
+        Row(
+            "--eviction-hard",
+            f"allocatable {new.allocatable}",
+            f"allocatable {old.allocatable}",
+            "kubelet, every 10 s",
+            "Evicted, taint memory-pressure, the working set below the threshold",
+        ),
+        Row(
+            "Guaranteed, whole CPUs, static policy",
+            f"cpuset.cpus {new.of('container', 'cpuset.cpus')} (shared pool)",
+            f"cpuset.cpus {old.of('container', 'cpuset.cpus')} (shared pool)",
+            "kubelet (CPU manager) picks, kernel keeps",
+            "Cpus_allowed_list in /proc/PID/status",
+        ),
+        Row(
+            "--pod-max-pids",
+            f"pids.max of kubepods {new.of('kubepods', 'pids.max')}",
+            f"pids.max of kubepods {old.of('kubepods', 'pids.max')}",
+            "kernel",
+            "fork: Resource temporarily unavailable",
+        ),
+        Row(
+            "priorityClassName", "", "", "scheduler (queue, preemption), kubelet (eviction rank)", "Preempted, Evicted"
+        ),
+        Row("topologySpreadConstraints", "", "", "scheduler, when a pod is placed", "didn't match pod topology spread"),
+        Row(
+            "taints, tolerations", "", "", "scheduler; NoExecute by the taint eviction controller", "untolerated taint"
+        ),
+        Row("schedulingGates", "", "", "scheduler (PreEnqueue)", "SchedulingGated"),
+    ]
+
+
+class _Example:
+    """The example pod on a simulated node of a cgroup version."""
+
+    def __init__(self, version: Any) -> None:
+        from kitlib.cluster import Cluster
+
+        cluster = Cluster.simulated(nodes=[NODE], cgroup_version=version)
+        amounts = {
+            "requests": {"cpu": CPU, "memory": MEMORY},
+            "limits": {"cpu": LIMIT_CPU, "memory": LIMIT_MEMORY},
+        }
+        main = {"name": "main", "image": "example/web:1", "command": ["sleep", "infinity"], "resources": amounts}
+        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}, "spec": {"containers": [main]}}
+        cluster.apply(pod)
+        cluster.advance(5)
+        node = cluster.node("node-1")
+        tree = node.tree()
+        self._found = {cgroup.kind: cgroup for cgroup in tree.of_pod(cluster.pod("web").metadata.uid)}
+        self._found["kubepods"] = tree.of_kind("kubepods")[0]
+        self.score = node.proc("web")["oom_score_adj"]
+        self.allocatable = str(cluster.nodes[0].status.allocatable["memory"])
+
+    def of(self, kind: str, file: str) -> str:
+        """The value of a file of the example's cgroup of that kind."""
+        return str(self._found[kind][file].value)
+
+
+def page() -> str:
+    """The sheet as a page for A4 landscape."""
+    steps = "".join(_box(number, *step) for number, step in enumerate(STEPS))
+    lines = "".join(
+        "<tr>" + "".join(f"<td>{html.escape(one)}</td>" for one in (r.field, r.v2, r.v1, r.who, r.see)) + "</tr>"
+        for r in rows()
+    )
+    heads = ("field", "cgroup v2", "cgroup v1", "who enforces it", "what you see")
+    head = "".join(f'<th scope="col">{one}</th>' for one in heads)
+    example = f"one container, requests {CPU} and {MEMORY}, limits {LIMIT_CPU} and {LIMIT_MEMORY}, on 4 CPUs and 8 GiB"
+    return (
+        '<!doctype html><html lang="en"><meta charset="utf-8"><title>Map and cheat sheet</title><style>'
+        "@page{size:A4 landscape;margin:8mm}body{font:11px system-ui;margin:0;color:#111;background:#fff}"
+        "h1{font-size:17px;margin:.2em 0}table{border-collapse:collapse;width:100%}th,td{border:1px solid #888;"
+        "padding:2px 5px;text-align:left;vertical-align:top}th{background:#eee}svg{width:100%;height:auto}"
+        "</style><h1>From a field to the kernel</h1>"
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1000 72" role="img" aria-label="The way of a field: '
+        f'{", ".join(name for name, _ in STEPS)}">{steps}</svg><p>Values: {html.escape(example)}.</p>'
+        f"<table><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table></html>\n"
+    )
+
+
+def _box(number: int, name: str, does: str) -> str:
+    left = 6 + number * 166
+    first, _, rest = does.partition(", ")
+    arrow = f'<text x="{left - 11}" y="40" font-size="16">→</text>' if number else ""
+    texts = "".join(
+        f'<text x="{left + 75}" y="{y}" font-size="{size}" text-anchor="middle">{html.escape(text)}</text>'
+        for y, size, text in ((25, 14, name), (43, 9.5, first), (57, 9.5, rest))
+    )
+    return f'{arrow}<rect x="{left}" y="6" width="150" height="60" rx="6" fill="#e8f1f8" stroke="#0072B2"/>{texts}'
+
+
+class CheatSheet:
+    """The sheet in a notebook."""
+
+    def _repr_html_(self) -> str:
+        style = "width:100%;height:560px;border:0"
+        return f'<iframe title="Map and cheat sheet" style="{style}" srcdoc="{_quoted()}"></iframe>'
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{r.field} → {r.v2 or '-'} → {r.who} → {r.see}" for r in rows())
+
+
+def _quoted() -> str:
+    return html.escape(page(), quote=True)
+
+
+def show() -> CheatSheet:
+    """The sheet, for the last line of a cell."""
+    return CheatSheet()

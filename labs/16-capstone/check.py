@@ -1,0 +1,159 @@
+"""Each incident is judged by what the cluster does now; the rules guard what the five have in common."""
+
+from collections import Counter
+
+from kitlib.api.podresources import pod_requests
+from kitlib.api.selectors import LabelSelectorMatcher
+from kitlib.lab import Checks, Experiment, Facts
+from kitlib.lab.history import Moment
+
+checks = Checks()
+ZONE = "topology.kubernetes.io/zone"
+SECONDS, BOUND, SYSTEM = 120, 256 * 2**20, 2_000_000_000
+
+
+def waits(facts: Facts, pod) -> str:
+    """Why a pod is pending, in the scheduler's words."""
+    events = facts.events("FailedScheduling", pod.metadata.name)
+    return f"{pod.metadata.name} is pending: {events[-1].message if events else 'no event yet'}"
+
+
+@checks.check("report")
+def report(facts: Facts) -> None:
+    pod = facts.pod(facts.variant.report)
+    facts.expect(
+        bool(pod.spec.node_name),
+        found=waits(facts, pod),
+        expected=f"{pod.metadata.name} on data-1",
+        hint="every clause of the message is a reason: taint, selector, CPU. Which one is left?",
+    )
+    facts.expect(
+        pod.spec.node_name == "data-1",
+        found=f"{pod.metadata.name} on {pod.spec.node_name}",
+        expected="data-1, beside its data",
+        hint="say which node is good for it: the one with the fast disk",
+    )
+    facts.needs_the_scheduler(pod)
+
+
+@checks.check("orders")
+def orders(facts: Facts) -> None:
+    v = facts.variant
+    pod = facts.pod(v.orders)
+    statuses = {status.name: status for status in pod.status.container_statuses}
+    for name in ("server", v.side):
+        status = statuses.get(name)
+        running = status.state.get("running") if status else None
+        ended = (status.last_state.get("terminated") or {}).get("reason", "") if status else ""
+        facts.expect(
+            bool(running) and facts.seconds_since(running.get("startedAt")) >= SECONDS,
+            found=f"{name} has not run for two minutes{f', it was {ended}' if ended else ''}",
+            expected=f"server and {v.side} running for two minutes",
+            hint=f"{name} reaches its own limit: how much does it need?"
+            if ended == "OOMKilled"
+            else "let time pass: lab.cluster.advance(120)",
+        )
+    side = next(c for c in pod.spec.containers if c.name == v.side)
+    limits = [side.resources.limits.get("memory"), pod.spec.resources and pod.spec.resources.limits.get("memory")]
+    bounds = [limit.value() for limit in limits if limit]
+    facts.expect(
+        bool(bounds) and min(bounds) <= BOUND,
+        found=f"{v.side} may use {min(bounds) if bounds else 'all of the node'}",
+        expected="a limit of at most 256Mi",
+        hint="be generous, not boundless",
+    )
+
+
+@checks.check("checkout", trial=True)
+def checkout(facts: Experiment) -> None:
+    v = facts.variant
+    pod = facts.pod(v.checkout)
+    before = facts.cpu_stat(pod)
+    facts.let_pass(5)
+    after = facts.cpu_stat(pod)
+    throttled, used = (after[key] - before[key] for key in ("nr_throttled", "usage_usec"))
+    facts.expect(
+        not throttled,
+        found=f"throttled in {throttled} periods of 5 s",
+        expected="no throttling while CPUs are idle",
+        hint="the quota comes from the CPU limit, and the work can use a whole CPU",
+    )
+    facts.expect(
+        used > 5e6 * 1.5 * v.cpu / 1000,
+        found=f"{v.checkout} uses {used / 5000:.0f}m",
+        expected="the work that it did",
+        hint="keep its command",
+    )
+    cpu = pod_requests(pod).get("cpu")
+    facts.expect(
+        cpu is not None and cpu.milli_value() >= v.cpu,
+        found=f"a CPU request of {cpu or 'nothing'}",
+        expected=f"at least {v.cpu}m",
+        hint="a limit that goes takes the request with it if only the limit was written",
+    )
+
+
+@checks.check("shop")
+def shop(facts: Facts) -> None:
+    v = facts.variant
+    pods = facts.pods("default", {"app": v.shop})
+    where = Counter(pod.spec.node_name for pod in pods)
+    facts.expect(
+        where == {"edge-a": 2, "edge-b": 2},
+        found=f"pods of {v.shop} by node: {dict(where)}",
+        expected="two at edge-a and two at edge-b",
+        hint="zone c counts with 0 pods although none may go there: which policy says that taints count? A rolling "
+        "update needs a minute",
+    )
+    for pod in pods:
+        facts.expect(
+            any(
+                c.topology_key == ZONE
+                and c.when_unsatisfiable == "DoNotSchedule"
+                and c.max_skew == 1
+                and LabelSelectorMatcher(c.label_selector).matches(pod.metadata.labels)
+                for c in pod.spec.topology_spread_constraints
+            ),
+            found=f"{pod.metadata.name} has no hard rule with maxSkew 1 over zones",
+            expected="the rule that there was, in every pod",
+            hint="keep the rule, and say which nodes it counts",
+        )
+
+
+@checks.never("zone")
+def zone_c(moment: Moment) -> str:
+    pod = moment.change.object
+    if pod.kind != "Pod" or moment.change.type == "DELETED" or pod.spec.node_name != "edge-c":
+        return ""
+    return f"{pod.metadata.name} was placed on edge-c"
+
+
+@checks.check("urgent")
+def urgent(facts: Facts) -> None:
+    v = facts.variant
+    pod = facts.pod(v.urgent)
+    facts.expect(
+        bool(pod.spec.node_name),
+        found=waits(facts, pod),
+        expected=f"{v.urgent} on core-1",
+        hint="a class with preemptionPolicy Never removes nobody; a lower priority neither",
+    )
+    facts.expect(
+        pod.spec.node_name == "core-1" and (pod.spec.priority or 0) < SYSTEM,
+        found=f"{v.urgent} on {pod.spec.node_name} with class {pod.spec.priority_class_name or 'none'}",
+        expected=f"{v.urgent} on core-1 with a class for applications",
+        hint="keep its selector, and leave the system classes to the cluster itself",
+    )
+    facts.needs_the_scheduler(pod)
+    left = len(facts.pods("default", {"app": v.batch}))
+    facts.expect(
+        left == v.left,
+        found=f"{3 - left} {v.batch} pods are gone",
+        expected=f"{v.needs}",
+        hint="the scheduler removes as few as the request needs",
+    )
+
+
+@checks.observed("pending", at_start=True)
+def pending(facts: Facts) -> int:
+    return sum(not pod.spec.node_name for pod in facts.pods())
