@@ -8,12 +8,43 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from kitlib.api.core import PodTemplateSpec, ReplicationController
 from kitlib.api.errors import NotFound
-from kitlib.api.meta import KubeObject
+from kitlib.api.meta import KubeObject, LabelSelector
+from kitlib.api.selectors import LabelSelectorMatcher
 from kitlib.api.serialize import deepcopy
 from kitlib.cluster.controllers.controller import Controller
 from kitlib.cluster.controllers.controller_utils import owner_reference
-from kitlib.cluster.controllers.informers import controller_of
+from kitlib.cluster.controllers.informers import Change, controller_of
+
+
+def selector_of(owner: Any) -> LabelSelectorMatcher:
+    """The selector of a workload; a ReplicationController's has the short form."""
+    selector = owner.spec.selector
+    if isinstance(owner, ReplicationController):
+        template: PodTemplateSpec | None = owner.spec.template
+        labels = selector or (template.metadata.labels if template else {})
+        return LabelSelectorMatcher(LabelSelector(match_labels=labels) if labels else None)
+    return LabelSelectorMatcher(selector)
+
+
+def enqueue_orphan(controller: Controller, change: Change, kind: str) -> None:
+    """An object without a controller concerns all of a kind whose selector fits it, if it is new or was changed so.
+
+    Args:
+        controller: whose queue they go to.
+        change: of the object; one that has been deleted, or has a controller, concerns none.
+        kind: of the owners that could adopt it.
+
+    Source: the second halves of addPod and updatePod (labelChanged || controllerRefChanged).
+    """
+    old, new = change.old, change.new
+    if change.type == "DELETED" or controller_of(new) is not None:
+        return
+    if old is None or old.metadata.labels != new.metadata.labels or controller_of(old) is not None:
+        for owner in controller.informers.of_namespace(kind, new.metadata.namespace):
+            if selector_of(owner).matches(new.metadata.labels):
+                controller.enqueue(owner)
 
 
 def claim_objects(

@@ -12,12 +12,11 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from kitlib.api.apps import ReplicaSet
-from kitlib.api.core import Pod, PodTemplateSpec, ReplicationController
+from kitlib.api.core import Pod, ReplicationController
 from kitlib.api.errors import KitError
-from kitlib.api.meta import KubeObject, LabelSelector
-from kitlib.api.selectors import LabelSelectorMatcher
+from kitlib.api.meta import KubeObject
 from kitlib.cluster.controllers.controller import Controller, Handler, Key, Retry
-from kitlib.cluster.controllers.controller_ref_manager import claim_objects
+from kitlib.cluster.controllers.controller_ref_manager import claim_objects, enqueue_orphan, selector_of
 from kitlib.cluster.controllers.controller_utils import (
     available_in,
     condition,
@@ -53,14 +52,8 @@ class ReplicaSetController(Controller):
 
     def _on_pod(self, change: Change) -> None:
         """Source: addPod, updatePod, deletePod."""
-        old, new = change.old, change.new
         self.enqueue_controllers(change, self.kind.__name__)
-        if change.type == "DELETED" or controller_of(new) is not None:
-            return
-        if old is None or old.metadata.labels != new.metadata.labels or controller_of(old) is not None:
-            for owner in self.informers.of_namespace(self.kind.__name__, new.namespace):
-                if selector_of(owner).matches(new.metadata.labels):
-                    self.enqueue(owner)
+        enqueue_orphan(self, change, self.kind.__name__)
 
     def sync(self, key: Key) -> None:
         """Source: syncReplicaSet."""
@@ -150,13 +143,3 @@ class ReplicationControllerController(ReplicaSetController):
 def replicas_of(owner: Any) -> int:
     """`spec.replicas`, 1 where it is not set."""
     return 1 if owner.spec.replicas is None else int(owner.spec.replicas)
-
-
-def selector_of(owner: Any) -> LabelSelectorMatcher:
-    """The selector of a workload; a ReplicationController's has the short form."""
-    selector = owner.spec.selector
-    if isinstance(owner, ReplicationController):
-        template: PodTemplateSpec | None = owner.spec.template
-        labels = selector or (template.metadata.labels if template else {})
-        return LabelSelectorMatcher(LabelSelector(match_labels=labels) if labels else None)
-    return LabelSelectorMatcher(selector)

@@ -15,7 +15,7 @@ from kitlib.api.errors import KitError
 from kitlib.api.meta import KubeObject, LabelSelector
 from kitlib.cluster.controllers import history
 from kitlib.cluster.controllers.controller import Controller, Handler, Key, Retry
-from kitlib.cluster.controllers.controller_ref_manager import claim_objects
+from kitlib.cluster.controllers.controller_ref_manager import claim_objects, enqueue_orphan, selector_of
 from kitlib.cluster.controllers.controller_utils import (
     available_in,
     create_pod,
@@ -27,8 +27,7 @@ from kitlib.cluster.controllers.controller_utils import (
 )
 from kitlib.cluster.controllers.daemon.nodes import Placement, new_pod, node_should_run, target_node
 from kitlib.cluster.controllers.daemon.update import is_updated, max_surge, rolling_update
-from kitlib.cluster.controllers.informers import Change, controller_of
-from kitlib.cluster.controllers.replicaset import selector_of
+from kitlib.cluster.controllers.informers import Change
 from kitlib.cluster.store.store import age
 
 BURST_REPLICAS = 250
@@ -55,10 +54,7 @@ class DaemonSetController(Controller):
     def _on_pod(self, change: Change) -> None:
         """Source: addPod, updatePod, deletePod."""
         self.enqueue_controllers(change, "DaemonSet")
-        if change.type != "DELETED" and controller_of(change.new) is None:
-            for owner in self.informers.of_namespace("DaemonSet", change.new.namespace):
-                if selector_of(owner).matches(change.new.metadata.labels):
-                    self.enqueue(owner)
+        enqueue_orphan(self, change, "DaemonSet")
 
     def _on_node(self, change: Change) -> None:
         """Labels, taints, and nodes that come or go concern all DaemonSets. Source: addNode, updateNode."""

@@ -13,7 +13,7 @@ from kitlib.api.core import TERMINAL_PHASES, Pod
 from kitlib.api.meta import LabelSelector
 from kitlib.api.serialize import deepcopy
 from kitlib.cluster.controllers.controller import Controller, Handler, Key
-from kitlib.cluster.controllers.controller_ref_manager import claim_objects
+from kitlib.cluster.controllers.controller_ref_manager import claim_objects, enqueue_orphan, selector_of
 from kitlib.cluster.controllers.controller_utils import find_condition, set_status
 from kitlib.cluster.controllers.deployment.recreate import rollout_recreate
 from kitlib.cluster.controllers.deployment.rolling import rollout_rolling
@@ -31,7 +31,6 @@ from kitlib.cluster.controllers.deployment.util import (
     set_condition,
 )
 from kitlib.cluster.controllers.informers import Change, controller_of
-from kitlib.cluster.controllers.replicaset import selector_of
 
 
 class DeploymentController(Controller):
@@ -49,10 +48,7 @@ class DeploymentController(Controller):
     def _on_set(self, change: Change) -> None:
         """Source: addReplicaSet, updateReplicaSet, deleteReplicaSet."""
         self.enqueue_controllers(change, "Deployment")
-        if change.type != "DELETED" and controller_of(change.new) is None:
-            for deployment in self.informers.of_namespace("Deployment", change.new.namespace):
-                if selector_of(deployment).matches(change.new.metadata.labels):
-                    self.enqueue(deployment)
+        enqueue_orphan(self, change, "Deployment")
 
     def _on_pod(self, change: Change) -> None:
         """A Recreate Deployment goes on when the last old pod is gone. Source: deletePod."""

@@ -27,6 +27,7 @@ from kitlib.api.meta import Condition
 from kitlib.api.resource import Quantity
 from kitlib.api.serialize import deepcopy
 from kitlib.cluster.controllers.controller import Controller, Handler, Key
+from kitlib.cluster.controllers.controller_ref_manager import selector_of
 from kitlib.cluster.controllers.controller_utils import status_data
 from kitlib.cluster.controllers.informers import Change
 from kitlib.cluster.controllers.podautoscaler.behavior import (
@@ -39,7 +40,7 @@ from kitlib.cluster.controllers.podautoscaler.behavior import (
     stabilize,
 )
 from kitlib.cluster.controllers.podautoscaler.replica_calculator import Recommendation, Tolerance, resource_replicas
-from kitlib.cluster.controllers.replicaset import replicas_of, selector_of
+from kitlib.cluster.controllers.replicaset import replicas_of
 
 SYNC_PERIOD = 15.0
 SCALABLE = ("Deployment", "ReplicaSet", "StatefulSet", "ReplicationController")

@@ -14,10 +14,9 @@ from kitlib.api.core import Pod
 from kitlib.api.errors import KitError
 from kitlib.cluster.controllers import history
 from kitlib.cluster.controllers.controller import Controller, Handler, Key, Retry
-from kitlib.cluster.controllers.controller_ref_manager import claim_objects
+from kitlib.cluster.controllers.controller_ref_manager import claim_objects, enqueue_orphan, selector_of
 from kitlib.cluster.controllers.controller_utils import set_status
-from kitlib.cluster.controllers.informers import Change, controller_of
-from kitlib.cluster.controllers.replicaset import selector_of
+from kitlib.cluster.controllers.informers import Change
 from kitlib.cluster.controllers.statefulset.control import StatefulSetControl, status_of
 from kitlib.cluster.controllers.statefulset.utils import ordinal_of, revision_of
 
@@ -37,10 +36,7 @@ class StatefulSetController(Controller):
     def _on_pod(self, change: Change) -> None:
         """Source: addPod, updatePod, deletePod."""
         self.enqueue_controllers(change, "StatefulSet")
-        if change.type != "DELETED" and controller_of(change.new) is None:
-            for owner in self.informers.of_namespace("StatefulSet", change.new.namespace):
-                if selector_of(owner).matches(change.new.metadata.labels):
-                    self.enqueue(owner)
+        enqueue_orphan(self, change, "StatefulSet")
 
     def _on_claim(self, change: Change) -> None:
         """A pod that waits for a stale claim goes on when it is gone."""
