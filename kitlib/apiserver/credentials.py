@@ -6,10 +6,12 @@ import base64
 import datetime
 import ipaddress
 import os
+import socket
 import ssl
 import tempfile
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 VALID_DAYS = 30
 
@@ -115,6 +117,30 @@ def remove_from_kubeconfig(path: Path, name: str) -> None:
     if standing.get("current-context") == name:
         standing["current-context"] = standing["contexts"][0]["name"] if standing["contexts"] else ""
     write_kubeconfig(path, standing)
+
+
+def remove_dead_context(path: Path, name: str) -> bool:
+    """Take our context out of a kubeconfig where nobody answers at its address: its process was killed.
+
+    Returns:
+        Whether it was removed.
+    """
+    if not path.exists():
+        return False
+    named = [one for one in _read(path).get("clusters") or [] if isinstance(one, dict) and one.get("name") == name]
+    servers = [urlsplit(str((one.get("cluster") or {}).get("server", ""))) for one in named]
+    if not servers or any(_answers(one.hostname, one.port) for one in servers):
+        return False
+    remove_from_kubeconfig(path, name)
+    return True
+
+
+def _answers(host: str | None, port: int | None) -> bool:
+    try:
+        with socket.create_connection((host or "127.0.0.1", port or 443), 1.0):
+            return True
+    except OSError:
+        return False
 
 
 def _read(path: Path) -> dict[str, Any]:

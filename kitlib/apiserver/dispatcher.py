@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from kitlib.api.errors import KitError
-from kitlib.apiserver import discovery, openapi, reviews
+from kitlib.apiserver import discovery, openapi, openapi_v2, reviews
 from kitlib.apiserver.audit import AuditLog
 from kitlib.apiserver.logs import LogRequest
 from kitlib.apiserver.metrics import usage_list, usage_of
@@ -158,6 +158,11 @@ class Dispatcher:
                 return Answer(200, msgspec.json.encode(made), discovery.AGGREGATED)
             plain = discovery.api_versions(self.address) if path == "/api" else discovery.group_list(resources)
             return _json(200, plain)
+        if path == "/openapi/v2":
+            if openapi_v2.PROTOBUF in request.headers.get("accept", ""):
+                # the type that was asked for cannot be a Content-Type: its "@" is not allowed there
+                return Answer(200, openapi_v2.without_definitions(), "application/octet-stream")
+            return _json(200, openapi_v2.document(resources))
         if path == "/openapi/v3":
             return _json(200, openapi.index(resources))
         if path.startswith(("/openapi/v3/apis/", "/openapi/v3/api/")):
@@ -170,7 +175,17 @@ class Dispatcher:
         if parts[0] == "apis" and len(parts) == 2 and any(g == parts[1] for g, _ in resources.group_versions()):
             return _json(200, discovery.api_group(resources, parts[1]))
         if path == "/":
-            paths = ["/api", "/api/v1", "/apis", "/healthz", "/livez", "/openapi/v3", "/readyz", "/version"]
+            paths = [
+                "/api",
+                "/api/v1",
+                "/apis",
+                "/healthz",
+                "/livez",
+                "/openapi/v2",
+                "/openapi/v3",
+                "/readyz",
+                "/version",
+            ]
             return _json(200, {"paths": paths})
         return None
 

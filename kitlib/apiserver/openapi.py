@@ -12,6 +12,7 @@ import hashlib
 import json
 import types
 import typing
+import weakref
 from functools import cache
 from typing import Any
 
@@ -27,19 +28,36 @@ from kitlib.cluster.store.merge import MERGE_KEYS, PRIMITIVE_SETS
 _PREFIX = "io.k8s.api."
 
 
+_documents: weakref.WeakKeyDictionary[ResourceTable, dict[tuple[str, str], dict[str, Any]]] = (
+    weakref.WeakKeyDictionary()
+)
+"""The documents of a table, made once: a change of the CustomResourceDefinitions makes a new table."""
+_indexes: weakref.WeakKeyDictionary[ResourceTable, dict[str, Any]] = weakref.WeakKeyDictionary()
+
+
 def index(table: ResourceTable) -> dict[str, Any]:
     """`/openapi/v3`: the document of each group and version, by a path that names its hash."""
+    if table in _indexes:
+        return _indexes[table]
     paths = {}
     for group, version in table.group_versions():
         path = f"apis/{group}/{version}" if group else f"api/{version}"
         text = json.dumps(document(table, group, version), sort_keys=True)
         digest = hashlib.sha256(text.encode()).hexdigest()[:32].upper()
         paths[path] = {"serverRelativeURL": f"/openapi/v3/{path}?hash={digest}"}
-    return {"paths": paths}
+    _indexes[table] = {"paths": paths}
+    return _indexes[table]
 
 
 def document(table: ResourceTable, group: str, version: str) -> dict[str, Any]:
     """The OpenAPI v3 document of one group and version."""
+    made = _documents.setdefault(table, {})
+    if (group, version) not in made:
+        made[group, version] = _document(table, group, version)
+    return made[group, version]
+
+
+def _document(table: ResourceTable, group: str, version: str) -> dict[str, Any]:
     schemas: dict[str, Any] = {}
     paths: dict[str, Any] = {}
     for one in table.resources:

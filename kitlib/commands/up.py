@@ -40,10 +40,13 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from kitlib.api.errors import KitError
+    from kitlib.apiserver.credentials import remove_dead_context
     from kitlib.apiserver.server import APIService
 
     if options.nodes < 0:
         raise KitError(f"--nodes: must be a non-negative number, got {options.nodes}")
+    if remove_dead_context(_users_own(), "kitlib"):
+        print(f"removed the context of a cluster that has gone from {_users_own()}")
     ended = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: ended.set())
@@ -95,10 +98,14 @@ def _add_viewer(cluster: Any, service: Any) -> None:
     print(f"kubectl --context kitlib-{VIEWER} get pods    # a user who may only read")
 
 
+def _users_own() -> Path:
+    """The user's own kubeconfig."""
+    named = os.environ.get("KUBECONFIG", "").split(os.pathsep)[0]
+    return Path(named) if named else Path.home() / ".kube" / "config"
+
+
 def _merge(config: dict[str, Any]) -> Path:
     from kitlib.apiserver.credentials import merge_kubeconfig
 
-    named = os.environ.get("KUBECONFIG", "").split(os.pathsep)[0]
-    path = Path(named) if named else Path.home() / ".kube" / "config"
-    merge_kubeconfig(path, config)
-    return path
+    merge_kubeconfig(_users_own(), config)
+    return _users_own()

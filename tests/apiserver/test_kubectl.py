@@ -95,7 +95,7 @@ def kubectl(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     programs = binaries()
     assert programs is not None, "the package with kubectl and helm is not installed"
     folder = tmp_path_factory.mktemp("kubectl")
-    process = start(folder, "--nodes", "3")
+    process = start(folder, "--nodes", "3", "--viewer")
     try:
         yield Client(folder, programs)
     finally:
@@ -221,6 +221,78 @@ def test_top_exec_and_explain(web: Client) -> None:
     assert "maxUnavailable" in web("explain", "deploy.spec", "--recursive")
 
 
+def test_the_rest_of_what_people_type(web: Client) -> None:
+    web("rollout", "pause", "deploy/web", "-n", "tr")
+    web("rollout", "resume", "deploy/web", "-n", "tr")
+    web("set", "image", "deploy/web", "c=y:2", "-n", "tr")
+    web("rollout", "undo", "deploy/web", "-n", "tr")
+    web("rollout", "status", "deploy/web", "-n", "tr", "--timeout=60s")
+    assert web("get", "deploy", "web", "-n", "tr", "-o", "jsonpath={..image}") != "y:2"
+    web("wait", "--for=condition=Available", "deploy/web", "-n", "tr", "--timeout=60s")
+    web("wait", "--for=delete", "pod/none", "-n", "tr", "--timeout=3s")
+    web("autoscale", "deploy", "web", "--min=1", "--max=3", "-n", "tr")
+    assert web("get", "hpa", "web", "-n", "tr", "-o", "jsonpath={.spec.maxReplicas}") == "3"
+    web("delete", "hpa", "web", "-n", "tr")
+    assert len(web("create", "token", "default", "-n", "tr")) > 30
+    assert "Kubernetes control plane" in web("cluster-info")
+    assert "kitlib" in web("config", "view")
+    pod = web("get", "pods", "-n", "tr", "-l", "app=web", "-o", "jsonpath={.items[0].metadata.name}")
+    refused = web.refused("debug", "-n", "tr", pod, "--image=busybox", "--attach=false")
+    assert "ephemeral containers" in refused
+    assert "Creating debugging pod" in web("debug", "node/node-2", "--image=busybox", "--attach=false")
+    web("delete", "pods", "--all", "-n", "default", "--now")
+    assert web.run("attach", "-i", "-n", "tr", pod, stdin="hostname\nexit\n").stdout.startswith("web-")
+    missing = web.file("cmdef.yaml", CONFIG.replace("NAME", "cmdef").replace("VALUE", '"1"'))
+    assert "not found" in web.refused("replace", "-n", "tr", "-f", missing)
+    assert web("apply", "--prune=false", "-n", "tr", "-f", missing) == "configmap/cmdef created\n"
+    assert web("replace", "-n", "tr", "-f", missing) == "configmap/cmdef replaced\n"
+    assert "kind: Deployment" in web("get", "deploy", "web", "-n", "tr", "-o", "yaml")
+    assert '"kind": "List"' in web("get", "pods", "-n", "tr", "-l", "app=web", "-o", "json")
+    watch = subprocess.Popen(
+        [str(web._programs / "kubectl"), "get", "pods", "-n", "tr", "-w"],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=web.environment,
+    )
+    assert watch.stdout is not None
+    try:
+        assert watch.stdout.readline().startswith("NAME")
+        web("run", "watched", "--image=x", "-n", "tr")
+        assert any(line.startswith("watched ") for line in iter(watch.stdout.readline, ""))
+    finally:
+        watch.kill()
+        watch.wait()
+
+
+def test_configuration_reaches_containers(web: Client) -> None:
+    text = (
+        CONFIG.replace("NAME", "app").replace("VALUE", "speed")
+        + """---
+apiVersion: v1
+kind: Pod
+metadata: {name: reads}
+spec:
+  containers:
+  - {name: c, image: x, envFrom: [{configMapRef: {name: app}}], volumeMounts: [{name: v, mountPath: /etc/app}]}
+  volumes: [{name: v, configMap: {name: app}}]
+"""
+    )
+    web("apply", "-n", "tr", "-f", web.file("reads.yaml", text))
+    web("wait", "--for=condition=Ready", "pod/reads", "-n", "tr", "--timeout=60s")
+    assert web("exec", "-n", "tr", "reads", "--", "cat", "/etc/app/a") == "speed"
+    assert web("exec", "-n", "tr", "reads", "--", "printenv", "a") == "speed\n"
+
+
+def test_a_viewer_may_read_and_not_write(web: Client) -> None:
+    as_viewer = ("--context", "kitlib-viewer", "-n", "tr")
+    assert "web" in web(*as_viewer, "get", "deploy")
+    assert web.run(*as_viewer, "auth", "can-i", "delete", "pods").stdout == "no\n"
+    assert web(*as_viewer, "auth", "can-i", "list", "pods") == "yes\n"
+    assert 'User "viewer" cannot delete resource "deployments"' in web.refused(*as_viewer, "delete", "deploy", "web")
+    assert 'cannot list resource "secrets"' in web.refused(*as_viewer, "get", "secrets")
+    assert "cannot" in web.refused(*as_viewer, "exec", "deploy/web", "--", "true")
+
+
 def test_authorization_and_events(web: Client) -> None:
     assert web("auth", "can-i", "create", "pods", "-n", "tr") == "yes\n"
     assert "*.*" in web("auth", "can-i", "--list", "-n", "tr")
@@ -252,6 +324,27 @@ def test_what_is_wrong_is_said_in_the_servers_words(web: Client) -> None:
         "apply", "-n", "tr", "-f", empty
     )
     assert 'pods "nope" not found' in web.refused("get", "pod", "nope", "-n", "tr")
+
+
+def test_an_older_kubectl_works_too(web: Client) -> None:
+    program = os.environ.get("KITLIB_OLDER_KUBECTL")
+    assert program, "KITLIB_OLDER_KUBECTL names no kubectl: .ci/kubectl unpacks Debian's"
+
+    def older(*words: str) -> str:
+        result = subprocess.run(
+            [program, *words], capture_output=True, text=True, timeout=90, env=web.environment, cwd=web.folder
+        )
+        assert result.returncode == 0, f"kubectl {' '.join(words)}: {result.stdout}{result.stderr}"
+        return result.stdout
+
+    assert "GitVersion" in older("version")
+    text = DEPLOYMENT.replace("REPLICAS", "2").replace("name: web", "name: older").replace("app: web", "app: older")
+    assert older("apply", "-n", "tr", "-f", web.file("older.yaml", text)) == "deployment.apps/older created\n"
+    older("rollout", "status", "deploy/older", "-n", "tr", "--timeout=60s")
+    assert len(older("get", "pods", "-n", "tr", "-l", "app=older").splitlines()) == 3
+    assert "Replicas:               2 desired" in older("describe", "deploy", "older", "-n", "tr")
+    older("scale", "deploy", "older", "--replicas=1", "-n", "tr")
+    older("delete", "deploy", "older", "-n", "tr")
 
 
 CHART = {
