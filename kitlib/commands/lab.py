@@ -14,7 +14,12 @@ def add(commands: Any) -> None:
         "JupyterLab there, or Notebook 7. Notebooks use real nodes where a container engine answers, the simulated "
         "kernel elsewhere.",
     )
-    made.add_argument("folder", nargs="?", default="kitlib-course", help="your course folder (default: kitlib-course)")
+    made.add_argument(
+        "folder",
+        nargs="?",
+        default="kitlib-course",
+        help="your course folder (default: kitlib-course), or a shared link: its scenario is opened",
+    )
     made.add_argument(
         "--nodes", choices=("auto", "docker", "simulated"), default="auto", help="which kernel the notebooks use"
     )
@@ -33,10 +38,15 @@ def add(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     from kitlib.lab import launch
 
+    link = options.folder if "#kitlib=" in options.folder else ""
+    if link:
+        options.folder = "kitlib-course"
     if options.copy_only:
         copied = launch.make_course_folder(options.folder)
         counts = f"{len(copied.added)} new, {len(copied.updated)} updated, {len(copied.kept)} kept as you changed them"
         print(f"{copied.folder}: {counts}")
         return 0
-    launch.launch(options.folder, options.app, nodes=options.nodes, browser=not options.no_browser, port=options.port)
+    launch.launch(
+        options.folder, options.app, nodes=options.nodes, browser=not options.no_browser, port=options.port, link=link
+    )
     return 0

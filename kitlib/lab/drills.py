@@ -17,8 +17,6 @@ from kitlib.kubelet.qos.policy import get_container_oom_score_adjust
 from kitlib.kubelet.qos.qos_class import compute_pod_qos
 from kitlib.lab.drill import Drill, Topic
 from kitlib.lab.manifests import container, pod
-from kitlib.scheduler.queue.backoff import Backoff
-from kitlib.study.scenario import Scenario
 
 CLASSES = ("Guaranteed", "Burstable", "BestEffort")
 GIB = 2**30
@@ -116,6 +114,8 @@ def _evicted(draw: Random) -> Drill:
 
 def _fits(draw: Random) -> Drill:
     free, wanted = draw.choice((500, 900)), draw.choice((400, 700, 1000))
+    from kitlib.study.scenario import Scenario  # needs numpy: loaded by the questions that need it
+
     scenario = Scenario.of(
         {"nodes": [{"name": "n", "cpu": 2}], "pods": [{"name": "there", "node": "n", "cpu": f"{2000 - free}m"},
          {"name": "new", "cpu": f"{wanted}m"}]}
@@ -147,6 +147,8 @@ def _victim(draw: Random) -> Drill:
 
 def _backoff(draw: Random) -> Drill:
     attempt = draw.choice((2, 3, 4, 6))
+    from kitlib.scheduler.queue.backoff import Backoff  # as above
+
     wait = Backoff().calculate_backoff_duration(attempt) / 1000
     text = f"How long is the scheduler's back-off after try number {attempt} of a pod, in seconds?"
     return Drill(text, wait, "1 s, doubled each time, at most 10 s.", unit="seconds")

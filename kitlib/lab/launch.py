@@ -155,12 +155,14 @@ def first_notebook(folder: Path) -> Path | None:
     return next(iter(sorted((folder / "notebooks").glob("*.ipynb"))), None)
 
 
-def jupyter_command(folder: Path, app: str = "lab", *, browser: bool = True, port: int | None = None) -> list[str]:
-    """The command line that opens JupyterLab, or another of `APPS`, in `folder` on its first notebook."""
+def jupyter_command(
+    folder: Path, app: str = "lab", *, browser: bool = True, port: int | None = None, first: Path | None = None
+) -> list[str]:
+    """The command line that opens JupyterLab, or another of `APPS`, in `folder` on `first`, or its start page."""
     program = APPS[app]
     command = [sys.executable, "-m", program.module, f"--ServerApp.root_dir={folder}"]
     command += [f"--{name}.log_level=ERROR" for name in sorted({"LabApp", "ServerApp", program.page.partition(".")[0]})]
-    first = first_notebook(folder)
+    first = first or first_notebook(folder)
     if first is not None:
         command.append(f"--{program.page}={program.at}{quote(first.relative_to(folder).as_posix())}")
     if not browser:
@@ -186,8 +188,36 @@ def jupyter_environment(environment: Mapping[str, str], nodes: str = "auto") -> 
     }
 
 
+def shared_notebook(folder: Path, link: str) -> Path:
+    """A notebook in the course folder that opens the scenario of a shared link.
+
+    Raises:
+        KitError: the link is none; the folder cannot be written.
+    """
+    from kitlib.lab.share import line_of, state_in
+
+    state = state_in(link)
+    path = folder / "shared" / f"scenario-{hashlib.sha256(state.encode()).hexdigest()[:10]}.ipynb"
+    cell = {"cell_type": "code", "id": "shared", "metadata": {}, "execution_count": None, "outputs": []}
+    kernel = {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}
+    cells = [{**cell, "source": line_of(state).replace("; ", "\n")}]
+    notebook = {"cells": cells, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, json.dumps(notebook, indent=1))
+    except OSError as error:
+        raise KitError(f"{path}: {error.strerror or error}") from error
+    return path
+
+
 def launch(
-    folder: str | Path, app: str = "lab", *, nodes: str = "auto", browser: bool = True, port: int | None = None
+    folder: str | Path,
+    app: str = "lab",
+    *,
+    nodes: str = "auto",
+    browser: bool = True,
+    port: int | None = None,
+    link: str = "",
 ) -> None:
     """Make the course folder and become JupyterLab, Notebook 7 or Voilà (code hidden); does not return.
 
@@ -197,6 +227,7 @@ def launch(
         nodes: "auto", "docker" or "simulated": which kernel the notebooks use; read by `Lesson`.
         browser: open one.
         port: of the server; None = Jupyter's own choice.
+        link: of a shared scenario, opened instead of the start page.
 
     Raises:
         KitError: the program is not installed, or the folder cannot be written.
@@ -207,6 +238,8 @@ def launch(
     if importlib.util.find_spec(program.package or program.module) is None:
         raise KitError(f"{program.title} is not installed: {program.install}")
     copied = make_course_folder(folder)
-    command = jupyter_command(copied.folder.resolve(), app, browser=browser, port=port)
-    served = kubectl.environment(copied.folder.resolve())
+    whole = copied.folder.resolve()
+    first = shared_notebook(whole, link) if link else None
+    command = jupyter_command(whole, app, browser=browser, port=port, first=first)
+    served = kubectl.environment(whole)
     os.execve(command[0], command, {**jupyter_environment(os.environ, nodes), **served})

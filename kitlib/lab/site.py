@@ -1,10 +1,11 @@
 """`kitlib site`: the course as a static JupyterLite site. Python runs in the reader's browser, the server has files.
 
-The notebooks are copied with a first cell that installs the kit from a wheel inside the site, and name the kernel
-that JupyterLite has. Pages about the public interface stand under `api/`. The widgets' packages are in the site too;
-numpy, msgspec, pandas and PyYAML come from Pyodide's own distribution: from its servers, or from the site itself if a
-distribution is given. There are no processes in a browser: labs are checked in the notebook's own process there, so
-their points are for the learner, not for a grade.
+The site opens on the start page. The notebooks name the kernel that JupyterLite has; the kit's extension loads the kit
+from a wheel inside the site before their first cell, with a progress bar, and says plainly where Python cannot be had.
+The reference pages stand under `docs/`, pages about the public interface under `api/`. The widgets' packages are in the
+site too; numpy, msgspec, pandas and PyYAML come from Pyodide's own distribution: from its servers, or from the site
+itself if a distribution is given. Where numpy cannot be had, all that needs no scheduler works. There are no processes
+in a browser: labs are checked in the notebook's own process there, so their points are for the learner alone.
 """
 
 from __future__ import annotations
@@ -23,14 +24,19 @@ from kitlib.api.errors import KitError
 from kitlib.lab.api_pages import build_api_pages
 from kitlib.lab.bundle import own_wheel, run_pip
 from kitlib.lab.cheat_sheet import page
-from kitlib.lab.launch import make_course_folder
+from kitlib.lab.launch import JUPYTER, START, make_course_folder
+from kitlib.lab.pages import pages, rendered, title_of
+from kitlib.lab.server import START_OPTION
 
 NEEDS = ("jupyterlite_core", "jupyterlite_pyodide_kernel", "jupyter_server", "pdoc")
-WHEELS = ("comm", "ipywidgets", "jupyterlab_widgets", "anywidget", "psygnal", "plotly", "narwhals")
+WHEELS = (
+    *("comm", "ipywidgets", "jupyterlab_widgets", "anywidget", "psygnal", "plotly", "narwhals"),
+    *("rich", "markdown-it-py", "mdurl", "pygments"),
+)
 """Pure Python packages that Pyodide's distribution does not have; they are put into the site."""
-INSTALL = "%pip install -q kitlib pandas ipywidgets anywidget plotly"
 PYTHON = "3.14"
 """Of the Pyodide that JupyterLite's kernel is made for."""
+KERNEL_PLUGIN = "@jupyterlite/pyodide-kernel-extension:kernel"
 KERNEL = {"kernelspec": {"display_name": "Python (Pyodide)", "language": "python", "name": "python"}}
 
 
@@ -79,6 +85,7 @@ def build_site(folder: str | Path, *, pyodide: str | Path | None = None) -> Site
                 for_the_browser(json.loads(path.read_text(encoding="utf-8"))), indent=1, ensure_ascii=False
             )
             path.write_text(text + "\n", encoding="utf-8")
+        _settings(work)
         (work / "pypi").mkdir()
         own_wheel(work / "pypi")
         pure = ("--only-binary=:all:", "--platform", "any", "--python-version", PYTHON, "--implementation", "py")
@@ -92,6 +99,8 @@ def build_site(folder: str | Path, *, pyodide: str | Path | None = None) -> Site
             str(work / "site"),
             "--no-sourcemaps",
         ]
+        if not (Path(sys.prefix) / "share" / "jupyter" / "labextensions" / "kitlib").is_dir():
+            command += [f"--FederatedExtensionAddon.extra_labextensions_path={JUPYTER / 'share' / 'labextensions'}"]
         if pyodide is not None:
             command += ["--pyodide", str(Path(pyodide).resolve())]
         done = subprocess.run(
@@ -100,24 +109,56 @@ def build_site(folder: str | Path, *, pyodide: str | Path | None = None) -> Site
         if done.returncode or not (work / "site" / "jupyter-lite.json").exists():
             last = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:] or ["it said nothing"]
             raise KitError(f"jupyter lite build: {last[0]}")
-        pages = build_api_pages(work / "site" / "api")
         (work / "site" / "cheat-sheet.html").write_text(page(), encoding="utf-8")
+        modules = build_api_pages(work / "site" / "api")
+        _front(work / "site")
         try:
             shutil.rmtree(target, ignore_errors=True)
             shutil.copytree(work / "site", target)
         except OSError as error:
             raise KitError(f"{target}: {error.strerror or error}") from error
-    return Site(target, len(notebooks), pages, sum(p.stat().st_size for p in target.rglob("*") if p.is_file()))
+    return Site(target, len(notebooks), modules, sum(p.stat().st_size for p in target.rglob("*") if p.is_file()))
 
 
 def for_the_browser(notebook: dict[str, Any]) -> dict[str, Any]:
-    """The same notebook for JupyterLite's kernel, with a first cell that installs the kit."""
-    first: dict[str, Any] = {
-        "cell_type": "code",
-        "id": "kitlib-install",
-        "metadata": {},
-        "execution_count": None,
-        "outputs": [],
+    """The same notebook for JupyterLite's kernel."""
+    return {**notebook, "metadata": {**notebook.get("metadata", {}), **KERNEL}}
+
+
+def _settings(work: Path) -> None:
+    """What the page is told: which notebook starts by itself, from where Python comes, the kit's settings."""
+    from jupyterlite_pyodide_kernel import constants
+
+    kernel = {"pyodideUrl": f"{constants.PYODIDE_CDN_URL}/pyodide.mjs"}
+    options = {
+        START_OPTION: START,
+        "kitlibSite": "yes",
+        "appName": "kitlib",
+        "litePluginSettings": {KERNEL_PLUGIN: kernel},
     }
-    cells = [{**first, "source": [INSTALL]}, *notebook["cells"]]
-    return {**notebook, "cells": cells, "metadata": {**notebook.get("metadata", {}), **KERNEL}}
+    lite = {"jupyter-lite-schema-version": 0, "jupyter-config-data": options}
+    (work / "jupyter-lite.json").write_text(json.dumps(lite, indent=1), encoding="utf-8")
+    overrides = JUPYTER / "config" / "labconfig" / "default_setting_overrides.json"
+    shutil.copy(overrides, work / "overrides.json")
+
+
+def _front(site: Path) -> None:
+    """The site's first page leads to the start page and keeps the address's fragment; the reference pages as HTML."""
+    target = f"lab/index.html?path=notebooks/{START}"
+    (site / "index.html").write_text(
+        '<!doctype html><html lang="en"><meta charset="utf-8"><title>kitlib</title>'
+        '<meta name="viewport" content="width=device-width">'
+        '<script id="jupyter-config-data" type="application/json" data-jupyter-lite-root=".">{}</script>'
+        f'<script>location.replace("{target}" + location.hash)</script>'
+        "<h1>kitlib</h1><p>How Kubernetes enforces resources, and how its scheduler decides.</p>"
+        f'<p><a href="{target}">Start here</a> · <a href="docs/index.html">Reference</a> · '
+        '<a href="api/index.html">Modules</a></p></html>\n',
+        encoding="utf-8",
+    )
+    folder = site / "docs"
+    folder.mkdir()
+    texts = pages()
+    for name, text in texts.items():
+        (folder / f"{name}.html").write_text(rendered(text), encoding="utf-8")
+    listed = "\n".join(f"* [{title_of(text)}]({name}.md)" for name, text in texts.items())
+    (folder / "index.html").write_text(rendered(f"# Reference\n\n{listed}\n"), encoding="utf-8")

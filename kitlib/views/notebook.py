@@ -7,17 +7,14 @@ from typing import Any
 from kitlib.api.meta import KubeObject
 from kitlib.cluster.base import BaseCluster
 from kitlib.kubelet.cm.cgroup_tree import CgroupTree
-from kitlib.scheduler.decision import Decision
 from kitlib.views import objects
 from kitlib.views.cgroup_tree import TreeView
-from kitlib.views.decision import decision_html
 
 WIDEST = 160
 """Characters of a frame's cell."""
 _LOOKS: tuple[tuple[type, Any, Any], ...] = (
     (CgroupTree, lambda tree: TreeView(tree)._repr_html_(), lambda tree: str(TreeView(tree))),
     (KubeObject, objects.object_html, objects.object_text),
-    (Decision, decision_html, lambda decision: decision.explain()),
     (BaseCluster, objects.cluster_html, objects.cluster_text),
 )
 
@@ -43,9 +40,18 @@ def register(shell: Any = None) -> bool:
     for kind, as_html, as_text in _LOOKS:
         html.for_type(kind, as_html)
         text.for_type(kind, lambda value, printer, cycle, show=as_text: printer.text(show(value)))
+    decision = ("kitlib.scheduler.decision", "Decision")  # by name: the scheduler is loaded when there is one
+    html.for_type_by_name(*decision, _decision_html)
+    text.for_type_by_name(*decision, lambda value, printer, cycle: printer.text(value.explain()))
     for module in ("pandas", "pandas.core.frame"):  # by name: pandas is loaded when the first frame is made
         html.for_type_by_name(module, "DataFrame", _frame_html)
     return True
+
+
+def _decision_html(decision: Any) -> str:
+    from kitlib.views.decision import decision_html
+
+    return decision_html(decision)
 
 
 def _frame_html(frame: Any) -> Any:

@@ -86,6 +86,16 @@ def test_a_program_that_is_not_installed_is_named_with_what_brings_it(app, words
     assert not list(tmp_path.iterdir())
 
 
+def test_a_shared_link_becomes_a_notebook_that_is_opened_first(tmp_path):
+    made = launch.shared_notebook(tmp_path, "https://example.org/#kitlib=abc-_9")
+    source = "".join(json.loads(made.read_text())["cells"][0]["source"])
+    assert source.splitlines() == ["from kitlib.lab.share import opened", 'cluster = opened("abc-_9")', "cluster"]
+    command = launch.jupyter_command(tmp_path, first=made)
+    assert f"--LabApp.default_url=/lab/tree/shared/{made.name}" in command
+    with pytest.raises(KitError, match="a link ends in"):
+        launch.shared_notebook(tmp_path, '#kitlib=");import os')
+
+
 def test_voila_opens_on_the_start_page_too_and_a_token_is_still_asked_for(packaged, tmp_path):
     (packaged / "notebooks/00-start-here.ipynb").write_text("one")
     done = launch.make_course_folder(tmp_path / "course")

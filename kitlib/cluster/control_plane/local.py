@@ -140,6 +140,11 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
                 continue
         return found
 
+    @property
+    def options(self) -> ClusterOptions:
+        """What the cluster was made with."""
+        return self._options
+
     # Scheduling.
 
     @property

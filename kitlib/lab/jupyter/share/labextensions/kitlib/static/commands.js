@@ -1,4 +1,5 @@
 // Commands, for the palette, the launcher and the Help menu.
+import { inBrowser } from "./install.js";
 import { folderOf, startName } from "./start.js";
 
 const CATEGORY = "Kubernetes course";
@@ -95,6 +96,14 @@ const PAGES = [
   ["real-nodes", "Real nodes"], ["pending", "Why is my pod pending?"], ["kubectl", "With kubectl and helm"], ["limits", "Limits"],
 ];
 
+// A link that somebody shared: its state is letters, digits, - and _ alone; the kit checks what it holds.
+function openShared(kit) {
+  const found = /^#kitlib=([A-Za-z0-9_-]{1,48000})$/.exec(location.hash);
+  if (!found || !inBrowser(kit)) return;
+  const line = `from kitlib.lab.share import opened\n\ncluster = opened("${found[1]}")\ncluster`;
+  kit.app.restored.then(() => newNotebook(kit, "shared", [line], true));
+}
+
 export function addCommands(kit) {
   const { app, palette, launcher, menu } = kit;
   const icon = kitIcon(kit);
@@ -111,6 +120,7 @@ export function addCommands(kit) {
   add("new-cluster", "New cluster", "A notebook with a simulated cluster of three nodes", () => newNotebook(kit, "cluster", CLUSTER, true), 3);
   add("new-scenario", "New scenario", "Zones, nodes and pods to place by hand", () => newNotebook(kit, "scenario", [SCENARIO], true), 4);
   add("explain", "Explain a pending pod", "Your own cluster, or a dump of it", () => newNotebook(kit, "pending", [PENDING], true), 5);
+  openShared(kit);
   if (!menu) return;
   const items = PAGES.map(([page, label]) => {
     const command = `kitlib:page-${page}`;

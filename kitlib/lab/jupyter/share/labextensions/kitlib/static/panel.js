@@ -108,7 +108,7 @@ export function addPanel(kit) {
     } catch {
       // the kernel went: the next one is asked
     } finally {
-      setTimeout(() => { asking = false; }, REST); // its own turn is no news
+      setTimeout(() => { asking = false; }, REST); // its own turn changes nothing
     }
   };
   const soon = () => {

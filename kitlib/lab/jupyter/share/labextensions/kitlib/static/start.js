@@ -1,4 +1,6 @@
 // The start page shows itself: its notebook is run when it is opened, and only where the server says which one it is.
+import { inBrowser, install } from "./install.js";
+
 const STYLE = `
 .kitlib-start-notebook .jp-InputPrompt,.kitlib-start-notebook .jp-OutputPrompt,.kitlib-start-notebook .jp-Collapser,
 .kitlib-start-notebook .jp-CodeCell .jp-Cell-inputWrapper,.kitlib-start-notebook .jp-MarkdownCell:first-child,
@@ -6,7 +8,7 @@ const STYLE = `
 .kitlib-start-notebook .jp-cell-toolbar{display:none!important}
 .kitlib-start-notebook .jp-Cell{border:0!important;padding-left:0;padding-right:0}
 .kitlib-start-notebook .jp-OutputArea-child .jp-OutputArea-output{padding-left:0}
-.kitlib-start-notebook .kitlib-wait{max-width:960px;margin:24px auto;padding:0 16px;
+.kitlib-wait{max-width:960px;margin:24px auto;padding:0 16px;
 font-family:var(--jp-ui-font-family);font-size:15px;color:var(--jp-ui-font-color1)}
 `;
 const PATIENCE = 60_000;
@@ -34,24 +36,40 @@ export function addStart(kit) {
   });
   const consider = (panel) => {
     if (name && panel.context.path.split("/").pop() === name) run(kit, panel);
+    else if (inBrowser(kit)) prepare(kit, panel);
   };
   tracker.widgetAdded.connect((_, panel) => consider(panel));
   tracker.forEach(consider);
 }
 
-async function run(kit, panel) {
-  if (panel.hasClass("kitlib-start-notebook")) return;
-  panel.addClass("kitlib-start-notebook");
+function waiting(panel) {
   const wait = document.createElement("p");
   wait.className = "kitlib-wait";
   wait.setAttribute("role", "status");
   wait.textContent = "Python starts …";
+  panel.content.node.prepend(wait);
+  return wait;
+}
+
+async function prepare(kit, panel) {
+  await panel.context.ready;
+  await install(kit, panel, waiting(panel), true);
+}
+
+async function run(kit, panel) {
+  if (panel.hasClass("kitlib-start-notebook")) return;
+  panel.addClass("kitlib-start-notebook");
+  const wait = waiting(panel);
   const slow = setTimeout(() => {
     wait.textContent = "Python has not started within a minute. Reload the page; or show the notebook's code, and run it.";
     panel.removeClass("kitlib-start-notebook");
   }, PATIENCE);
   await panel.context.ready;
   panel.content.node.prepend(wait);
+  if (inBrowser(kit)) {
+    clearTimeout(slow);
+    if (!(await install(kit, panel, wait, false))) return;
+  }
   if (kit.isLab) kit.app.shell.collapseLeft?.();
   await panel.sessionContext.ready;
   await panel.sessionContext.session?.kernel?.info;

@@ -1,0 +1,84 @@
+// In the browser site there is no server: Python runs in the page. Before a notebook's first cell the kit and what it needs
+// are loaded from the site's own wheels, a progress bar says so, and a plain message where Python cannot be had.
+const NEEDED = [
+  ["the object library", ["msgspec", "pyyaml"], "msgspec, yaml"],
+  ["widgets", ["comm", "typing-extensions", "jupyterlab_widgets", "ipywidgets", "psygnal", "anywidget"], "anywidget"],
+  ["text", ["pygments", "mdurl", "markdown-it-py", "rich"], "rich.console"],
+  ["kitlib", ["kitlib"], "kitlib"],
+];
+const OPTIONAL = [
+  ["numpy", ["numpy"], "numpy", "the scheduler"],
+  ["pandas", ["pandas"], "pandas", "tables"],
+  ["plotly", ["narwhals", "plotly"], "plotly", "charts"],
+];
+const PATIENCE = 4500;
+const PLUGIN = "@jupyterlite/pyodide-kernel-extension:kernel";
+const code = (names, modules, deps) => `import piplite as _p
+await _p.install(${JSON.stringify(names)}, deps=${deps ? "True" : "False"})
+import ${modules}
+del _p
+`; // the import says what piplite does not: that a wheel could not be fetched
+
+export const inBrowser = (kit) => kit.modules.coreutils?.PageConfig.getOption("kitlibSite") === "yes";
+
+async function pythonAnswers(kit) {
+  let settings = {};
+  try {
+    settings = JSON.parse(kit.modules.coreutils.PageConfig.getOption("litePluginSettings") || "{}");
+  } catch {
+    // no settings: Pyodide's own place
+  }
+  const address = settings[PLUGIN]?.pyodideUrl;
+  if (!address) return "";
+  const base = kit.modules.coreutils.PageConfig.getBaseUrl();
+  const url = new URL(address, new URL(base, location.href));
+  try {
+    const answer = await fetch(url, { method: "HEAD", signal: AbortSignal.timeout(PATIENCE) });
+    return answer.ok ? "" : url.host;
+  } catch {
+    return url.host;
+  }
+}
+
+// Resolves to true when the kit can be imported; says on `place` how far it is, or what is wrong.
+export async function install(kit, panel, place, all) {
+  const word = document.createElement("span"), bar = document.createElement("progress");
+  bar.setAttribute("aria-label", "Loading Python");
+  bar.style.cssText = "display:block;width:100%;height:8px;margin-top:6px";
+  word.textContent = "Loading Python …";
+  place.replaceChildren(word, bar);
+  const away = await pythonAnswers(kit);
+  if (away) {
+    place.setAttribute("role", "alert");
+    place.textContent =
+      `Python cannot be loaded: ${away} does not answer. Check the network and reload the page. ` +
+      "Whoever built this site can put Python into it: kitlib site --pyodide FILE.";
+    return false;
+  }
+  await panel.sessionContext.ready;
+  const kernel = panel.sessionContext.session?.kernel;
+  if (!kernel) return false;
+  const steps = [...NEEDED.map((step) => [...step, ""]), ...(all ? OPTIONAL : [])];
+  bar.max = steps.length + 1;
+  bar.value = 0;
+  const missing = [];
+  // All at once: a cell that is run meanwhile waits behind them.
+  const replies = steps.map(([, names, modules], i) =>
+    kernel.requestExecute({ code: code(names, modules, i >= NEEDED.length && names.length === 1), silent: true, store_history: false, stop_on_error: false }).done);
+  for (const [i, [name, , , without]] of steps.entries()) {
+    word.textContent = `Loading Python: ${name} …`;
+    const reply = await replies[i];
+    bar.value = i + 1;
+    if (reply.content.status === "ok") continue;
+    if (!without) {
+      place.setAttribute("role", "alert");
+      place.textContent = `Python runs, but ${name} could not be loaded (${reply.content.evalue ?? "no reason was given"}). Reload the page.`;
+      return false;
+    }
+    missing.push(`${name}, so ${without} will not work`);
+  }
+  if (missing.length) {
+    place.textContent = `Not available here: ${missing.join("; ")}. Everything else runs.`;
+  } else place.remove();
+  return true;
+}
