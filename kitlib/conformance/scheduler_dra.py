@@ -8,7 +8,7 @@ from kitlib.api.devices import AllocationResult
 from kitlib.api.serialize import to_dict
 from kitlib.conformance import _scheduler_fresh as fresh
 from kitlib.scheduler.decision import Decision
-from kitlib.scheduler.plugins.dynamicresources.plugin import NAME, State
+from kitlib.scheduler.plugins.dynamicresources.state import NAME, State
 
 FILE = "scheduler_dra"
 INPUTS = fresh.INPUTS
