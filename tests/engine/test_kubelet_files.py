@@ -1,4 +1,4 @@
-"""A real node with the machine, settings and pods of an observed one shows the files that the real kubelet's node showed.
+"""A real node like an observed one (its machine, settings, pods) shows the files that the real kubelet's node showed.
 
 The cases are those of `kitlib conformance` (tests/vectors, kubelet_files) of the kernel's cgroup version whose pods all
 ran and for which the node needs no controller that it may lack; every file is compared that the kit's kubelet writes.
