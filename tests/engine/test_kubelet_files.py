@@ -72,7 +72,8 @@ def test_a_real_node_shows_what_the_real_kubelets_node_showed(
 ) -> None:
     machine = case["machine"]
     settings = {**case["kubeletConfiguration"], "failSwapOn": False}
-    cluster = start(1, cpus=machine["cpus"], memory=str(machine["memory"]), kubelet=settings)
+    memory = str(machine["memory"])
+    cluster = start(1, cpus=machine["cpus"], memory=memory, ephemeral_storage="1Ti", kubelet=settings)
     node = cluster.node()
     if node.cgroupfs.version != case["cgroupVersion"]:
         return  # the other boot follows it
@@ -94,4 +95,5 @@ def test_a_real_node_shows_what_the_real_kubelets_node_showed(
             expected[*key, file.name] = files[file.name]
     pods, containers = len(case["pods"]), sum(len(pod["spec"]["containers"]) for pod in case["pods"])
     assert len({key[:2] for key in expected}) >= pods + containers
-    assert {k: (v, found[k]) for k, v in expected.items() if found[k] != v} == {}
+    wrong = {k: (v, found[k]) for k, v in expected.items() if found[k] != v}
+    assert wrong == {}, str(wrong)
