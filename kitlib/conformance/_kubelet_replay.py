@@ -7,7 +7,6 @@ cgroup file is written by hand. A process that was killed shows in what its cont
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -28,7 +27,7 @@ from kitlib.conformance._kubelet_inputs import (
     shortages,
     with_transition_period,
 )
-from kitlib.conformance._observed import START
+from kitlib.conformance._observed import START, Observer
 from kitlib.conformance.kubelet_files import controllers, node_config
 from kitlib.kubelet.cm.cgroup_levels import container_id
 from kitlib.kubelet.cm.cgroup_names import NODE_ALLOCATABLE_CGROUP
@@ -90,7 +89,7 @@ class _ObservedRuntime(SimulatedRuntime):
         return found
 
 
-class Replay:
+class Replay(Observer):
     """One case. Implements `kitlib.kubelet.loop.interfaces.Reports`; keeps a timeline like the observed one.
 
     Args:
@@ -237,10 +236,6 @@ class Replay:
 
     # What the kubelet reports.
 
-    def now(self) -> datetime:
-        """Always the same date: dates are not compared."""
-        return START
-
     def event(
         self,
         about: Pod | None,
@@ -274,9 +269,6 @@ class Replay:
         """Keep a condition of the node; without an API server nobody sees it."""
         self._conditions[condition.type] = condition
         self._note_node()
-
-    def images(self, images: Sequence[Image]) -> None:
-        """Nothing."""
 
     def _note_node(self) -> None:
         if not self._case.get("standalone"):

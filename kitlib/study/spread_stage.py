@@ -33,7 +33,7 @@ from kitlib.api.serialize import deepcopy
 from kitlib.api.validation import validate_pod_create
 from kitlib.scheduler.decision import Decision
 from kitlib.scheduler.framework.pod_info import PodInfo
-from kitlib.scheduler.plugins.pod_topology_spread import HOSTNAME, ZONE, PodTopologySpread
+from kitlib.scheduler.plugins.pod_topology_spread import HOSTNAME, ZONE, PodTopologySpread, skews
 from kitlib.scheduler.scheduler import Scheduler
 from kitlib.study.scenario import Scenario, node_of, pod_of
 
@@ -181,7 +181,7 @@ class Spread:
         """Every domain: its name, its matching pods, how many of them count, the skew with one more, whether that is
         allowed.
 
-        Source: PodTopologySpread.Filter: skew = counted + 1 - the smallest count (0 with too few domains).
+        Source: PodTopologySpread.Filter.
         """
         pod, scheduler = self.pod(), self.scheduler
         asked = deepcopy(pod)
@@ -190,6 +190,7 @@ class Spread:
         state = PodTopologySpread().pre_filter(PodInfo(asked, self.release), context).state
         _, values = context.snapshot.label(self.topology_key)
         counted = dict(zip(values, state.counts[0].tolist(), strict=True))
+        skew = dict(zip(values, skews(state.domains[0], state.counts[0], state.smallest[0]).tolist(), strict=True))
         standing = dict.fromkeys(self._domains(), 0)
         of_node = {node: domain for domain, nodes in self._domains().items() for node in nodes}
         for node in self.placed:
@@ -197,9 +198,9 @@ class Spread:
         strict = self.when_unsatisfiable == "DoNotSchedule"
         rows = []
         for domain, pods in standing.items():
-            skew = counted[domain] + 1 - state.smallest[0]
-            allowed = not strict or skew <= self.max_skew
-            rows.append({"domain": domain, "pods": pods, "counted": counted[domain], "skew": skew, "allowed": allowed})
+            allowed = not strict or skew[domain] <= self.max_skew
+            row = {"domain": domain, "pods": pods, "counted": counted[domain], "skew": skew[domain], "allowed": allowed}
+            rows.append(row)
         return rows
 
     def _domains(self) -> dict[str, tuple[str, ...]]:

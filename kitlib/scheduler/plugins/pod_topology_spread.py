@@ -86,6 +86,12 @@ class FilterState:
     smallest: list[int]
 
 
+def skews(domains: Domains, counts: NDArray[np.int64], smallest: int) -> NDArray[np.int64]:
+    """What each domain would have with one more: its matching pods + 1 (if the pod matches itself) − the smallest."""
+    found: NDArray[np.int64] = counts + (domains.own - smallest)
+    return found
+
+
 @dataclass
 class ScoreState:
     """What Score needs: per constraint the counts by domain and the weight; and the rows that are left out."""
@@ -182,8 +188,9 @@ class PodTopologySpread(Plugin):
             codes = one.codes[rows]
             missing = codes < 0
             found.reject(missing, Code.UnschedulableAndUnresolvable, MISSING_LABEL)
-            most = one.constraint.max_skew + smallest - one.own
-            too_many = (counts > most)[codes] & ~missing if len(counts) else ~missing & (most < 0)
+            too_many = skews(one, counts, smallest) > one.constraint.max_skew
+            none = one.own - smallest > one.constraint.max_skew  # where there is no domain
+            too_many = too_many[codes] & ~missing if len(counts) else ~missing & none
             found.reject(too_many, Code.Unschedulable, NO_MATCH)
         return found
 
