@@ -36,3 +36,25 @@ def test_a_prediction_is_given_by_keyboard_and_mouse_kept_and_scored(open_cells)
     page.get_by_text("You predicted 50000; observed: 50000. Right. half of the period").wait_for()
     page.get_by_text("You predicted Guaranteed; observed: Burstable. Not this time.").wait_for()
     page.get_by_text("Predictions so far: 1 of 2 right.").wait_for()
+
+
+WAITING = """
+from IPython.display import display
+first = lesson.ask("early", "How many levels?", choices=["3", "4"])
+display(first, lesson.reveal("early", "4", "all pods, class, pod, container"))
+"""
+UNKNOWN = """
+display(lesson.ask("unknown", "And how many files?", unit="files"), lesson.reveal("unknown", 9, "one for each limit"))
+"""
+
+
+def test_an_answer_waits_for_a_guess_or_for_i_dont_know(open_cells):
+    page = open_cells(QUESTIONS, WAITING, UNKNOWN)
+    page.get_by_text("Answer the question above first.").first.wait_for()
+    assert page.locator(".kitlib-verdict").count() == 0
+    page.get_by_role("group", name="How many levels?").get_by_label("4").check()
+    page.get_by_text("You predicted 4; observed: 4. Right. all pods, class, pod, container").wait_for()
+    page.get_by_role("group", name="How many levels?").get_by_label("3").check()
+    page.get_by_text("The answer is shown; another guess does not count.").wait_for()
+    page.get_by_role("group", name="And how many files?").get_by_role("button", name="I don’t know").click()
+    page.get_by_text("You made no prediction. Observed: 9. one for each limit").wait_for()
