@@ -13,7 +13,7 @@ import html
 import os
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kitlib.api.errors import KitError
 from kitlib.lab import kubectl
@@ -21,9 +21,11 @@ from kitlib.lab.exercise import Judgement, Question, judged
 from kitlib.lab.lessons import content
 from kitlib.lab.prediction import Prediction, Reveal
 from kitlib.lab.progress import Progress
-from kitlib.lab.repetition import WarmUp
 from kitlib.lab.summary import Summary
 from kitlib.views.notebook import register
+
+if TYPE_CHECKING:
+    from kitlib.lab.repetition import WarmUp
 
 KERNELS = ("auto", "docker", "simulated")
 _open: weakref.WeakSet[Any] = weakref.WeakSet()
@@ -147,6 +149,8 @@ class Lesson:
 
     def warm_up(self) -> WarmUp:
         """A few questions of earlier notebooks, with fresh numbers."""
+        from kitlib.lab.repetition import WarmUp
+
         return WarmUp(int(self.name.partition("-")[0]), self._progress)
 
     def ask(
