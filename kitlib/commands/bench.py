@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import statistics
+import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+from kitlib.api.errors import KitError
+
 RUNS = 3
+WORKLOADS = ("basic", "spread", "antiaffinity", "preempt", "mixed")
 Figure = dict[str, Any]
 
 
@@ -19,37 +27,102 @@ def add(commands: Any) -> None:
         help="measure how fast the kit is here",
         description="Measure on one core; the median of several runs is printed. enforcement: pods turned into desired "
         "cgroup configurations, and whole trees. apply: objects through API server, controllers and hollow nodes. "
-        "scheduler: the four workloads of the scheduler benchmark, pods per second.",
+        "scheduler: the workloads of the scheduler benchmark, pods per second. load: a manifest file, and the plain "
+        "YAML reader as the reference. minutes: a simulated node's time.",
     )
-    made.add_argument("what", choices=("enforcement", "apply", "scheduler"), help="what to measure")
+    made.add_argument("what", choices=tuple(MEASURED), help="what to measure")
     made.add_argument("--pods", type=int, help="how many pods (enforcement: 10000, apply: 1000)")
     made.add_argument(
         "--nodes", type=int, action="append", help="scheduler: how many nodes (may be given several times)"
     )
-    made.add_argument("--workload", action="append", help="scheduler: basic, spread, antiaffinity or preempt")
+    made.add_argument("--workload", action="append", help="scheduler: basic, spread, antiaffinity, preempt or mixed")
     made.add_argument("--runs", type=int, default=RUNS, help=f"how many runs (default {RUNS})")
     made.add_argument("--json", action="store_true", help="print the figures as JSON")
+    made.add_argument(
+        "--compare",
+        metavar="REV",
+        help="run this checkout and another revision of it in turn, and print how many times as fast this one is",
+    )
     made.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    figures = {"enforcement": _enforcement, "apply": _apply, "scheduler": _scheduler}[options.what](options)
+    if options.compare:
+        return _compare(options)
+    figures = MEASURED[options.what](options)
     if options.json:
         print(json.dumps(figures, indent=2))
     else:
         for figure in figures:
-            print(f"{figure['what']:<58} {figure['seconds']:9.3f} s {figure['per_second']:12.0f} pods/s", flush=True)
+            print(_line(figure), flush=True)
     return 0
 
 
-def _timed(what: str, pods: int, runs: int, work: Callable[[], object]) -> Figure:
+def _line(figure: Figure) -> str:
+    text = f"{figure['what']:<58} {figure['seconds']:9.3f} s {figure['per_second']:12.0f} {figure['unit']}/s"
+    return text + (f" {figure['ratio']:6.2f} times the reference" if "ratio" in figure else "")
+
+
+def _compare(options: argparse.Namespace) -> int:
+    """Both revisions in turn, each in a process of its own; the median of the ratios, the smallest and the largest."""
+    root = Path(__file__).parents[2]
+    asked = ["--pods", str(options.pods)] if options.pods else []
+    for size in options.nodes or ():
+        asked += ["--nodes", str(size)]
+    each = [["--workload", name] for name in options.workload or WORKLOADS] if options.what == "scheduler" else [[]]
+    with tempfile.TemporaryDirectory() as place:
+        other = Path(place) / "other"
+        _git(root, "worktree", "add", "--detach", "--quiet", str(other), options.compare)
+        try:
+            for more in each:
+                arguments = [options.what, "--json", "--runs", "1", *asked, *more]
+                pairs = [
+                    (_figures(root, arguments), _figures(other, arguments, missing={}))
+                    for _ in range(max(1, options.runs))
+                ]
+                print_ratios(pairs, options.compare)
+        finally:
+            _git(root, "worktree", "remove", "--force", str(other))
+    return 0
+
+
+def print_ratios(pairs: list[tuple[dict[str, float], dict[str, float]]], revision: str) -> None:
+    for what in pairs[0][0]:
+        ratios = sorted(theirs[what] / ours[what] for ours, theirs in pairs if what in theirs)
+        if not ratios:
+            print(f"{what:<58} is not measured by {revision}", flush=True)
+            continue
+        spread = f"{ratios[0]:.2f} to {ratios[-1]:.2f}"
+        print(f"{what:<58} {statistics.median(ratios):6.2f} times as fast as {revision} ({spread})", flush=True)
+
+
+def _git(root: Path, *arguments: str) -> None:
+    done = subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True)
+    if done.returncode:
+        raise KitError(f"kitlib bench --compare: git {arguments[0]} {arguments[-1]}: {done.stderr.strip()}")
+
+
+def _figures(tree: Path, arguments: list[str], missing: dict[str, float] | None = None) -> dict[str, float]:
+    """What a checkout's `kitlib bench` prints: figure -> seconds; `missing` where it fails, if that may be."""
+    command = [sys.executable, "-m", "kitlib.cli", "bench", *arguments]
+    environment = {**os.environ, "PYTHONPATH": str(tree)}
+    done = subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True)
+    if done.returncode and missing is not None:
+        return missing
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        raise KitError(f"kitlib bench --compare: kitlib bench in {tree.name} ended with {done.returncode}: {last}")
+    return {figure["what"]: figure["seconds"] for figure in json.loads(done.stdout)}
+
+
+def _timed(what: str, pods: int, runs: int, work: Callable[[], object], unit: str = "pods") -> Figure:
     taken = []
     for _ in range(max(1, runs)):
         began = time.perf_counter()
         work()
         taken.append(time.perf_counter() - began)
     seconds = statistics.median(taken)
-    return {"what": what, "pods": pods, "seconds": seconds, "per_second": pods / seconds}
+    return {"what": what, "count": pods, "seconds": seconds, "per_second": pods / seconds, "unit": unit}
 
 
 def _enforcement(options: argparse.Namespace) -> list[Figure]:
@@ -104,12 +177,47 @@ def _scheduler(options: argparse.Namespace) -> list[Figure]:
     return [
         {
             "what": f"scheduler {one.workload}, {one.nodes} nodes",
-            "pods": count,
+            "count": count,
             "seconds": count / one.pods_per_second,
             "per_second": one.pods_per_second,
+            "unit": "pods",
         }
         for one in found
     ]
+
+
+def _load(options: argparse.Namespace) -> list[Figure]:
+    import yaml
+
+    from kitlib.api.serialize import load
+
+    count = options.pods or 2_500
+    text = yaml.safe_dump_all([_pod(i) for i in range(count)])
+    size = f"{len(text) / 1e6:.1f} MB of manifests"
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    plain = _timed(f"{size}, read by PyYAML alone", count, options.runs, lambda: list(yaml.load_all(text, loader)))
+    ours = _timed(f"{size}, loaded", count, options.runs, lambda: load(text))
+    return [plain, {**ours, "ratio": plain["seconds"] / ours["seconds"]}]
+
+
+def _minutes(options: argparse.Namespace) -> list[Figure]:
+    from kitlib.cluster import Cluster
+
+    count = options.pods or 100
+    cluster = Cluster.simulated([{"name": "node-1", "cpus": 64, "memory": "256Gi"}])
+    cluster.apply([_pod(i, node="node-1") for i in range(count)])
+    cluster.advance(60)
+    what = f"10 minutes of a simulated node with {count} pods"
+    return [_timed(what, 600, options.runs, lambda: cluster.advance(600), unit="virtual s")]
+
+
+MEASURED: dict[str, Callable[[argparse.Namespace], list[Figure]]] = {
+    "enforcement": _enforcement,
+    "apply": _apply,
+    "scheduler": _scheduler,
+    "load": _load,
+    "minutes": _minutes,
+}
 
 
 def _pod(number: int, node: str = "") -> dict[str, Any]:

@@ -1,8 +1,9 @@
-"""The scheduler benchmark: pods per second of the whole cycle, every node scored, on four workloads.
+"""The scheduler benchmark: pods per second of the whole cycle, every node scored, on five workloads.
 
 Node i: labels hostname and zone, 4 CPUs, 32Gi, 110 pods. Pod i: 100m and 500Mi. `basic` asks nothing more; `spread`
 spreads over zones (hard) and hosts (soft); `antiaffinity` keeps its group's pods apart; `preempt` finds every node
-full and has to remove somebody. Objects are made before the clock starts.
+full and has to remove somebody; in `mixed` no two pods request the same, so that no two of them are alike. Objects
+are made before the clock starts.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from kitlib.api.errors import KitError
 from kitlib.api.serialize import from_dict
 from kitlib.scheduler.scheduler import Scheduler
 
-WORKLOADS = ("basic", "spread", "antiaffinity", "preempt")
+WORKLOADS = ("basic", "spread", "antiaffinity", "preempt", "mixed")
 SIZES = (100, 1000, 5000)
 PODS = 1000
 HOSTNAME, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
@@ -90,7 +91,7 @@ def pod(i: int, workload: str) -> Pod:
     """The benchmark's pod number i."""
     labels = {"app": "load"}
     spec: dict[str, Any] = {}
-    cpu, priority = "100m", None
+    cpu, priority, memory = "100m", None, f"{400 + i}Mi" if workload == "mixed" else "500Mi"
     if workload == "spread":
         spec["topologySpreadConstraints"] = [
             _spread(ZONE, "DoNotSchedule"),
@@ -108,7 +109,9 @@ def pod(i: int, workload: str) -> Pod:
         }
     elif workload == "preempt":
         cpu, priority = "1", 1000
-    container = {"name": "c", "image": "load", "resources": {"requests": {"cpu": cpu, "memory": "500Mi"}}}
+    elif workload == "mixed":
+        cpu = f"{50 + i % 100}m"
+    container = {"name": "c", "image": "load", "resources": {"requests": {"cpu": cpu, "memory": memory}}}
     meta = {"name": f"pod-{i:05d}", "namespace": "default", "uid": f"pod-{i:05d}", "labels": labels}
     made: Pod = from_dict({"metadata": meta, "spec": {**spec, "containers": [container]}}, Pod)
     made.spec.priority = priority

@@ -1,0 +1,38 @@
+"""`kitlib bench`: its lines, and the comparison of two revisions."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from kitlib.cli import main
+from kitlib.commands.bench import print_ratios
+
+
+def test_every_figure_names_its_unit(capsys: pytest.CaptureFixture[str]) -> None:
+    for what, unit in (("minutes", "virtual s"), ("enforcement", "pods")):
+        assert main(["bench", what, "--pods", "3", "--runs", "1", "--json"]) == 0
+        figures = json.loads(capsys.readouterr().out)
+        assert {figure["unit"] for figure in figures} == {unit}
+        assert all(figure["per_second"] == pytest.approx(figure["count"] / figure["seconds"]) for figure in figures)
+
+
+def test_loading_is_compared_with_the_plain_reader(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "load", "--pods", "3", "--runs", "1"]) == 0
+    assert "times the reference" in capsys.readouterr().out.splitlines()[-1]
+
+
+def test_ratios_come_with_their_spread_and_say_what_the_other_revision_lacks(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    pairs = [({"a": 1.0, "b": 1.0}, {"a": 2.0}), ({"a": 1.0, "b": 1.0}, {"a": 4.0}), ({"a": 1.0, "b": 1.0}, {"a": 3.0})]
+    print_ratios(pairs, "v1")
+    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert lines == ["a 3.00 times as fast as v1 (2.00 to 4.00)", "b is not measured by v1"]
+
+
+def test_an_unknown_revision_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "minutes", "--compare", "no-such-revision"]) != 0
+    said = capsys.readouterr().err
+    assert "--compare" in said and ("no-such-revision" in said or "not a git repository" in said)
