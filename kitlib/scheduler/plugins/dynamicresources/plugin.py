@@ -128,7 +128,7 @@ class DynamicResources(Plugin):
 
     def pre_score(self, info: PodInfo, context: Context, rows: Rows) -> Any:
         state = _state(info)
-        scored = state is not None and (state.allocator is not None or bool(state.chosen))
+        scored = state is not None and (state.allocator is not None or bool(state.selected))
         return state if scored and context.release.enabled("KitPrioritizedListScores") else SKIP
 
     def score(self, state: State, info: PodInfo, context: Context, rows: Rows) -> Scores:
@@ -209,8 +209,8 @@ class DynamicResources(Plugin):
         if state is None:
             return SUCCESS
         claims = list(state.claims)
-        if node.name in state.chosen and state.extended is not None:
-            variant, pending = state.chosen[node.name], state.book.pending.pop(state.extended.metadata.uid, None)
+        if node.name in state.selected and state.extended is not None:
+            variant, pending = state.selected[node.name], state.book.pending.pop(state.extended.metadata.uid, None)
             status = PodExtendedResourceClaimStatus(request_mappings=variant.mappings)
             created = state.book.make(variant.claim, status)
             if pending is not None:

@@ -44,7 +44,7 @@ class State:
         wanted: its extended resources that classes stand behind.
         variants: which of them a node leaves to claims -> the claim for them, what containers take of it, and the
             allocator for all claims.
-        chosen: node -> the variant that holds there.
+        selected: node -> the variant that holds there.
         elsewhere: claims whose devices some node does not reach, or the pod may not use there.
         found: node -> what the claims without devices would get there.
     """
@@ -57,13 +57,13 @@ class State:
     extended: ResourceClaim | None = None
     wanted: list[str] = field(default_factory=list)
     variants: dict[tuple[str, ...], Variant] = field(default_factory=dict)
-    chosen: dict[str, Variant] = field(default_factory=dict)
+    selected: dict[str, Variant] = field(default_factory=dict)
     make: Callable[[list[ResourceClaim]], Allocator] | None = None
 
 
 def allocator_on(state: State, node: str) -> Allocator | None:
     """Who serves the pod's claims on a node; None = all of them have devices."""
-    return state.chosen[node].allocator if node in state.chosen else state.allocator
+    return state.selected[node].allocator if node in state.selected else state.allocator
 
 
 def _choose(state: State, pod: Pod, node: Node) -> Status:
@@ -80,7 +80,7 @@ def _choose(state: State, pod: Pod, node: Node) -> Status:
         claim.spec.devices.requests, mappings = requests_of(pod, lacking, state.book.classes)
         waiting = list(state.allocator.claims) if state.allocator is not None else []
         state.variants[lacking] = Variant(claim, mappings, state.make([*waiting, claim]))
-    state.chosen[node.name] = state.variants[lacking]
+    state.selected[node.name] = state.variants[lacking]
     return SUCCESS
 
 
