@@ -54,11 +54,12 @@ class ManifestError(APIError, ValueError):
         field: path of the field, `spec.containers[0].resources.limits[cpu]`; "" = the document as a whole.
         problem: what is wrong.
         cause: the decoder's words alone, where the fields do not fit the kind; "" otherwise.
+        excerpt: the lines around the place, with a caret below it, where the text is not YAML; "" otherwise.
     """
 
     def __init__(self, problem: str, *, file: str = "", document: int = 0, field: str = "") -> None:
         self.problem, self.file, self.document, self.field = problem, file, document, field
-        self.cause = ""
+        self.cause = self.excerpt = ""
         place = [file] if file else []
         if document:
             place.append(f"document {document}")

@@ -85,9 +85,15 @@ def yaml_documents(text: str | bytes, file: str = "") -> Iterator[Any]:
             count = reader.count
             parser.get_event()  # its end
     except yaml.YAMLError as error:
-        raise ManifestError(f"not YAML: {_one_line(error)}", file=file, document=max(1, number)) from None
+        found = ManifestError(f"not YAML: {_one_line(error)}", file=file, document=max(1, number))
+        found.excerpt = _excerpt(text, getattr(error, "problem_mark", None))
+        raise found from None
     except UnicodeError as error:
         raise ManifestError(f"not text: {getattr(error, 'reason', error)}", file=file) from None
+
+
+_WIDEST = 160
+"""Characters of a line in an excerpt."""
 
 
 @lru_cache(maxsize=1)
@@ -114,6 +120,16 @@ def _one_line(error: Exception) -> str:
     where = f", line {mark.line + 1}, column {mark.column + 1}" if mark is not None else ""
     text = str(getattr(error, "problem", None) or error).replace("\n", " ")
     return f"{text[:200]}{where}"
+
+
+def _excerpt(text: str | bytes, mark: Any) -> str:
+    """The line of a mark and the two above it, numbered, with a caret below the place."""
+    if mark is None or not isinstance(text, str):
+        return ""
+    lines = text.splitlines()
+    last = min(mark.line, len(lines) - 1)
+    shown = [f"{n + 1:4} | {lines[n][:_WIDEST]}" for n in range(max(0, last - 2), last + 1)]
+    return "\n".join([*shown, f"     | {' ' * min(mark.column, _WIDEST)}^"])
 
 
 class _Reader:

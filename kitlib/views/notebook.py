@@ -7,7 +7,7 @@ from typing import Any
 from kitlib.api.meta import KubeObject
 from kitlib.cluster.base import BaseCluster
 from kitlib.kubelet.cm.cgroup_tree import CgroupTree
-from kitlib.views import objects
+from kitlib.views import error_box, objects
 from kitlib.views.cgroup_tree import TreeView
 
 WIDEST = 160
@@ -43,6 +43,7 @@ def register(shell: Any = None) -> bool:
     decision = ("kitlib.scheduler.decision", "Decision")  # by name: the scheduler is loaded when there is one
     html.for_type_by_name(*decision, _decision_html)
     text.for_type_by_name(*decision, lambda value, printer, cycle: printer.text(value.explain()))
+    error_box.install(shell)
     for module in ("pandas", "pandas.core.frame"):  # by name: pandas is loaded when the first frame is made
         html.for_type_by_name(module, "DataFrame", _frame_html)
     return True
@@ -55,8 +56,22 @@ def _decision_html(decision: Any) -> str:
 
 
 def _frame_html(frame: Any) -> Any:
-    """A frame whose reasons can be read to their end; pandas cuts texts after 50 characters."""
+    """A frame whose reasons can be read to their end (pandas cuts texts after 50 characters), texts to the left."""
     import pandas as pd
 
     with pd.option_context("display.max_colwidth", WIDEST):
-        return frame._repr_html_()
+        made = frame._repr_html_()
+    if not isinstance(made, str):
+        return made
+    texts = [i for i, kind in enumerate(frame.dtypes, start=1) if not pd.api.types.is_numeric_dtype(kind)]
+    return _to_the_left(made, texts)
+
+
+def _to_the_left(table: str, columns: list[int]) -> str:
+    """Numbers stay at the right; a column of words is read from the left, its header above it."""
+    name = f"kitlib-{abs(hash(tuple(columns))) % 10**8}"
+    rules = "".join(
+        f".{name} tbody td:nth-of-type({i}),.{name} thead th:nth-of-type({i + 1}){{text-align:left!important}}"
+        for i in columns
+    )
+    return f"<div class='{name}'><style>{rules}</style>{table}</div>" if columns else table

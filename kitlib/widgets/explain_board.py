@@ -74,9 +74,7 @@ class ExplainBoard(KitWidget):
         reading.add_class("kitlib-row")
         self._input = ipw.Accordion(
             children=[
-                ipw.VBox(
-                    [self.text, ipw.HBox([self.read, self.file, self.example]), ipw.HBox([self.context, self.ask])]
-                )
+                ipw.VBox([self.text, reading, ipw.HBox([self.context, self.ask])]),
             ],
             titles=("What kubectl printed",),
             selected_index=0 if source is None else None,

@@ -1,0 +1,75 @@
+"""An error of the kit in a notebook: one box that says what, where and how to go on; the traceback is folded.
+
+Only errors that tell a reader what to change are shown so; anything else keeps Python's traceback.
+Source: IPython InteractiveShell.set_custom_exc.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import traceback
+from types import TracebackType
+from typing import Any
+
+from kitlib.api.errors import KitError, ManifestError
+from kitlib.api.resource import FORMAT_WRONG
+from kitlib.views.suggest import FORM
+
+_BOX = (
+    "border-left:4px solid #d55e00;background:color-mix(in srgb,#d55e00 9%,transparent);padding:8px 12px;"
+    "border-radius:0 6px 6px 0;color:inherit;font:14px/1.45 var(--jp-ui-font-family,system-ui,sans-serif)"
+)
+_MEND = (
+    (r"not YAML", "Look at the line above the caret too: a missing colon, quote or space is often there."),
+    (r"unknown field", "A field has another name or stands at another depth. Compare with kubectl explain."),
+    (re.escape(FORMAT_WRONG), FORM),
+    (r"already exists", "Delete the object first, or give the new one another name."),
+    (r"not found", "Look at what there is: cluster.pods(), cluster.nodes."),
+    (r"timed out", "Look at the events: cluster.events()."),
+    (r"closed|not connected", "The cluster has ended. Make a new one and run the cells from there."),
+)
+
+
+def mending(error: KitError) -> str:
+    """How to go on, one sentence; "" where the message says it all."""
+    return next((words for pattern, words in _MEND if re.search(pattern, str(error), re.IGNORECASE)), "")
+
+
+def error_html(error: KitError, trace: str = "") -> str:
+    """The box.
+
+    Args:
+        error: what was raised.
+        trace: the whole traceback, which opens on demand.
+    """
+    parts = [f"<p style='margin:0'><b>{type(error).__name__}</b>: {html.escape(str(error))}</p>"]
+    if isinstance(error, ManifestError) and error.excerpt:
+        parts.append(f"<pre style='margin:6px 0;color:inherit'>{html.escape(error.excerpt)}</pre>")
+    mend = mending(error)
+    if mend:
+        parts.append(f"<p style='margin:4px 0 0'>{html.escape(mend)}</p>")
+    if trace:
+        shown = f"<pre style='color:inherit;overflow:auto;max-height:24em' tabindex='0'>{html.escape(trace)}</pre>"
+        parts.append(f"<details><summary>Traceback</summary>{shown}</details>")
+    return f"<div class='kitlib-error' role='alert' style='{_BOX}'>{''.join(parts)}</div>"
+
+
+def error_text(error: KitError) -> str:
+    """The same for a terminal."""
+    excerpt = error.excerpt if isinstance(error, ManifestError) else ""
+    return "\n".join(part for part in (f"{type(error).__name__}: {error}", excerpt, mending(error)) if part)
+
+
+def install(shell: Any) -> None:
+    """Show the kit's errors so in this shell from now on; a cell that raises one has failed as before."""
+
+    def show(here: Any, kind: type[KitError], error: KitError, trace: TracebackType | None, **_more: Any) -> list[str]:
+        from IPython.display import display
+
+        whole = "".join(traceback.format_exception(kind, error, trace))
+        display({"text/html": error_html(error, whole), "text/plain": error_text(error)}, raw=True)
+        here._last_traceback = [error_text(error)]  # what the kernel answers to whoever runs the notebook
+        return [error_text(error)]
+
+    shell.set_custom_exc((KitError,), show)
