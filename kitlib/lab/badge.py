@@ -39,5 +39,5 @@ def badge_of(address: str) -> str:
     if found is None or provider is None or "/" not in found["path"]:
         raise KitError(f"{address}: not a repository at {' or '.join(HOSTS)}, which mybinder.org could open")
     path = found["path"] if provider == "gh" else quote(found["path"], safe="")
-    target = f"https://mybinder.org/v2/{provider}/{path}/HEAD?urlpath=lab/tree/notebooks"
+    target = f"https://mybinder.org/v2/{provider}/{path}/HEAD?urlpath=lab/tree/notebooks/00-start-here.ipynb"
     return f"[![Binder](https://mybinder.org/badge_logo.svg)]({target})"

@@ -11,7 +11,7 @@ from kitlib import cli
 from kitlib.api.errors import KitError
 from kitlib.lab.badge import badge_of, binder_badge
 
-END = "HEAD?urlpath=lab/tree/notebooks)"
+END = "HEAD?urlpath=lab/tree/notebooks/00-start-here.ipynb)"
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,10 @@ from urllib.parse import quote
 import pytest
 
 from kitlib.api.errors import KitError
-from kitlib.lab import site
+from kitlib.cluster import Cluster
+from kitlib.lab import share, site
 from kitlib.lab.bundle import own_wheel
+from kitlib.lab.start import kill
 
 ROOT = Path(__file__).parents[2]
 
@@ -164,6 +166,10 @@ def test_in_a_page_the_kit_computes_the_worked_example_and_kills_a_pod(
         pytest.skip(missing)
     from playwright import sync_api as playwright
 
+    with Cluster.simulated(nodes=[dict(kill.NODE)]) as cluster:
+        kill.run(cluster)
+        link = share.link(cluster)
+
     environment, source, _ = built
     public = tmp_path / "public"
     shutil.copytree(source, public)
@@ -192,9 +198,19 @@ def test_in_a_page_the_kit_computes_the_worked_example_and_kills_a_pod(
             page.wait_for_selector(".jp-OutputArea-output", timeout=180_000)
             page.wait_for_function("() => /END|Error/.test(document.body.innerText)", timeout=120_000)
             shown = "\n".join(o.inner_text() for o in page.query_selector_all(".jp-OutputArea-output"))
+            page.goto(f"{address}/")  # the start page shows itself, without numpy too
+            page.wait_for_selector(".kitlib-start h1", timeout=180_000)
+            page.locator(".kitlib-start button.pod.db").click()
+            page.get_by_role("button", name="Let db grow").click()
+            page.wait_for_selector(".kitlib-start .verdict", timeout=120_000)
+            verdict = page.locator(".kitlib-start .verdict").inner_text()
+            page.goto("about:blank")
+            page.goto(f"{address}/{link}")
+            page.wait_for_selector(".jp-OutputArea-output:has-text('SimulatedCluster')", timeout=180_000)
             browser.close()
     finally:
         server.shutdown()
+    assert verdict.endswith("cache is killed.")
     assert "FOUND" in shown, shown[-2000:]
     kubelet, first, second = json.loads(shown.partition("FOUND ")[2].partition(" END")[0])
     assert kubelet["nginx-demo1 cpu.shares"] == "512" and kubelet["differences v1"] == kubelet["differences v2"] == 0

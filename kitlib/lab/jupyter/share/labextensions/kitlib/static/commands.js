@@ -1,6 +1,6 @@
 // Commands, for the palette, the launcher and the Help menu.
 import { inBrowser } from "./install.js";
-import { folderOf, startName } from "./start.js";
+import { folderOf, ready, startName } from "./start.js";
 
 const CATEGORY = "Kubernetes course";
 const KERNEL = { kernelspec: { name: "python3", display_name: "Python 3 (ipykernel)", language: "python" }, language_info: { name: "python" } };
@@ -73,6 +73,7 @@ async function newNotebook(kit, name, cells, run = false) {
   if (run && panel) {
     await panel.context.ready;
     await panel.sessionContext.ready;
+    await ready.get(panel);
     await kit.modules.notebook.NotebookActions.runAll(panel.content, panel.sessionContext);
   }
   return panel;

@@ -12,6 +12,7 @@ const STYLE = `
 font-family:var(--jp-ui-font-family);font-size:15px;color:var(--jp-ui-font-color1)}
 `;
 const PATIENCE = 60_000;
+export const ready = new WeakMap(); // notebook -> when the kit can be imported there
 
 export function startName(kit) {
   return kit.modules.coreutils?.PageConfig.getOption("kitlibStart") ?? "";
@@ -36,7 +37,7 @@ export function addStart(kit) {
   });
   const consider = (panel) => {
     if (name && panel.context.path.split("/").pop() === name) run(kit, panel);
-    else if (inBrowser(kit)) prepare(kit, panel);
+    else if (inBrowser(kit)) ready.set(panel, prepare(kit, panel));
   };
   tracker.widgetAdded.connect((_, panel) => consider(panel));
   tracker.forEach(consider);
