@@ -31,16 +31,22 @@ def add(commands: Any) -> None:
     )
     made.add_argument("--no-browser", action="store_true", help="start the server, open no browser")
     made.add_argument("--port", type=int, help="of the server")
+    made.add_argument("--lab-seed", metavar="N", help="the variant of every lab (default: each learner's own)")
     made.add_argument("--copy-only", action="store_true", help="make the folder and stop")
     made.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
+    import os
+
     from kitlib.lab import launch
+    from kitlib.lab.variant import check_seed
 
     link = options.folder if "#kitlib=" in options.folder else ""
     if link:
         options.folder = "kitlib-course"
+    if options.lab_seed is not None:
+        os.environ["KITLIB_LAB_SEED"] = str(check_seed(options.lab_seed, "--lab-seed"))
     if options.copy_only:
         copied = launch.make_course_folder(options.folder)
         counts = f"{len(copied.added)} new, {len(copied.updated)} updated, {len(copied.kept)} kept as you changed them"
