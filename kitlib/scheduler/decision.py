@@ -10,6 +10,8 @@ import json
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+import numpy as np
+
 from kitlib.api.core import Pod
 from kitlib.api.release import Release
 from kitlib.scheduler.framework.binding import Binding
@@ -71,6 +73,14 @@ class Decision:
     suggested_host: str = ""
     binding: Binding | None = None
     evaluated_nodes: int = 0
+
+    @classmethod
+    def of_error(cls, pod: Pod, nodes: list[str], release: Release, text: str) -> Decision:
+        """The cycle of a pod that ended in an error before anything was decided."""
+        nothing = np.zeros(0, np.intp)
+        status = Status(Code.Error, (text,), "")
+        codes, rejected = np.zeros(len(nodes), np.uint8), np.full(len(nodes), -1, np.int32)
+        return cls(pod, nodes, release, filters=FilterOutcome(status, None, nothing, codes, rejected, release=release))
 
     @property
     def filters(self) -> FilterOutcome | None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from kitlib.api.core import Pod
 from kitlib.api.errors import KitError
+from kitlib.api.guard import Guard, described
 from kitlib.api.meta import Condition
 from kitlib.scheduler.decision import Decision
 from kitlib.scheduler.event_handlers import EventHandlers
@@ -65,16 +66,26 @@ class SchedulingLoop:
         )
         self.handlers = EventHandlers(scheduler, self.queue, sink.trace)
         self.decisions: dict[str, Decision] = {}
+        self._guard: Guard[QueuedPod] = Guard("scheduler", self._failed)
         self._flushed_ms = clock.now_ms()
 
     # Attempts.
 
     def schedule_one(self) -> Decision | None:
-        """Pop a pod and try it; None where no pod may be tried now."""
+        """Pop a pod and try it; None where no pod may be tried now.
+
+        A defect in the work on one pod (a plugin of the user's, for instance) is an error of that pod's cycle.
+        """
         info = self.queue.pop()
         if info is None:
             return None
-        pod = info.pod
+        try:
+            return self._attempt(info, info.pod)
+        except Exception as error:
+            self._guard.caught(info, error)
+            return self.decisions.get(info.uid)
+
+    def _attempt(self, info: QueuedPod, pod: Pod) -> Decision:
         decision = self.scheduler.schedule(pod)
         self.decisions[info.uid] = decision
         if decision.binding is not None and decision.binding.waits:
@@ -84,6 +95,20 @@ class SchedulingLoop:
         else:
             self.handle_scheduling_failure(info, decision)
         return decision
+
+    def _failed(self, info: QueuedPod, error: Exception) -> None:
+        """The pod gives back what it held, says that it failed, and waits for its next turn.
+
+        Source: ScheduleOne, handleSchedulingFailure with an error that is no FitError.
+        """
+        assumed, last = self.scheduler.pods.get(info.uid), self.decisions.get(info.uid)
+        if assumed is not None and last is not None and last.binding is not None and last.binding.info is assumed:
+            self.scheduler.undo_binding(last, described(error))
+        elif assumed is not None and not info.pod.spec.node_name:
+            self.scheduler.remove_pod(assumed.pod)
+        decision = Decision.of_error(info.pod, self.scheduler.snapshot.names, self.scheduler.release, described(error))
+        self.decisions[info.uid] = decision
+        self.handle_scheduling_failure(info, decision)
 
     def is_due(self) -> bool:
         """Whether a pod may be tried now; the queue's timers run first."""

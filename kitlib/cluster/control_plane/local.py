@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from kitlib.api.core import Node, Pod
 from kitlib.api.defaults import set_defaults
 from kitlib.api.errors import KitError, NotFound
+from kitlib.api.guard import Guard, described
 from kitlib.api.serialize import deepcopy
 from kitlib.cluster.admission.apiserver import APIServer
 from kitlib.cluster.base import Clock, check_seconds
 from kitlib.cluster.control_plane.options import ClusterOptions
 from kitlib.cluster.control_plane.verbs import LocalVerbs
 from kitlib.cluster.controllers.manager import ControllerManager
-from kitlib.cluster.events import expire
+from kitlib.cluster.events import expire, record
 from kitlib.cluster.nodes.interfaces import KernelNode, NotOnThisNode
 from kitlib.cluster.nodes.plan import NodePlan, Nodes, from_node, plan
 from kitlib.cluster.store.store import WatchEvent
@@ -55,6 +56,7 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
         self._by_node: dict[str, dict[tuple[str, str], Pod]] = {}
         self._settling, self._settled = False, -1
         self._next_expiry = EXPIRE_EVERY
+        self._guard: Guard[str] = Guard("node", self._node_failed)
         self.controllers = ControllerManager(self.api)
         self.controllers.metrics = self._usages
         self._gates = options.make_gate_manager()
@@ -243,7 +245,10 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
                 for name, node in list(self._nodes.items()):
                     pods = self._by_node.get(name)
                     if pods is not None:  # empty, once the last pod has gone: its containers must end
-                        node.sync(self.api, list(pods.values()))
+                        try:
+                            node.sync(self.api, list(pods.values()))
+                        except Exception as error:
+                            self._guard.caught(name, error)
                 if self.api.store.version == before:
                     break
         finally:
@@ -276,8 +281,11 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
     def run_for(self, seconds: float) -> None:
         """Let the clock, the nodes and the control plane run for so long, without a word in the journal."""
         self.clock.move(seconds)
-        for node in list(self._nodes.values()):
-            node.advance(seconds)
+        for name, node in list(self._nodes.items()):
+            try:
+                node.advance(seconds)
+            except Exception as error:
+                self._guard.caught(name, error)
         if self._autoscaler is not None and self._scheduler is not None:  # without a pod, none waits
             seconds_now = self.clock.seconds
             self._autoscaler.sync(self.api, self._scheduler, seconds_now, self._prospective_node, self._add_node)
@@ -286,6 +294,12 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
             expire(self.api.store)
             self.api.store.compact()
         self.settle()
+
+    def _node_failed(self, name: str, error: Exception) -> None:
+        """A defect in the work on one node: the node says so."""
+        node = self.api.store.find(Node, name, copy=False)
+        if node is not None:
+            record(self.api, node, "Warning", "KubeletError", described(error), "kubelet")
 
     def close(self) -> None:
         """Forget the nodes; the objects can still be read, and nothing can be changed any more."""

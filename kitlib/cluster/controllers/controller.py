@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Protocol
 
 from kitlib.api.errors import Conflict, KitError
+from kitlib.api.guard import Guard, described
 from kitlib.api.meta import KubeObject
 from kitlib.cluster.admission.apiserver import APIServer
 from kitlib.cluster.controllers.informers import Change, Informers, controller_of
@@ -64,6 +65,7 @@ class Controller(ABC):
         self.manager, self.api, self.informers = manager, manager.api, manager.informers
         self.now = manager.api.store.now
         self.queue: WorkQueue[Key] = WorkQueue(self.now)
+        self._guard: Guard[Key] = Guard(self.name, self._mark_failed)
 
     @abstractmethod
     def handlers(self) -> Mapping[str, Handler]:
@@ -92,13 +94,21 @@ class Controller(ABC):
             except (Conflict, KitError) as error:
                 log.info("%s: %s: %s", self.name, "/".join(key), error)
                 self.queue.add_rate_limited(key)
-            except Exception as error:  # a defect in one controller must not stop the control plane
-                log.exception("%s: %s", self.name, "/".join(key))
-                self.manager.errors.append((self.name, key, error))
+            except Exception as error:
+                self._guard.caught(key, error)
                 self.queue.add_rate_limited(key)
             else:
                 self.queue.forget(key)
         return bool(keys)
+
+    def _mark_failed(self, key: Key, error: Exception) -> None:
+        """A defect in the work on one object: the object says so. Its own kind is the first that is watched."""
+        self.manager.errors.append((self.name, key, error))
+        for kind in self.handlers():
+            about = self.find(kind, key)
+            if about is not None:
+                self.event(about, "Warning", "InternalError", described(error))
+                return
 
     def enqueue(self, obj: KubeObject) -> None:
         """Process this object."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable
 
+from kitlib.api.guard import Guard, described
 from kitlib.cluster.admission.apiserver import APIServer
 from kitlib.cluster.controllers.controller import Controller, Handler, Key, Usages
 from kitlib.cluster.controllers.cronjob import CronJobController
@@ -36,6 +37,7 @@ from kitlib.cluster.controllers.ttlafterfinished import TTLAfterFinishedControll
 from kitlib.cluster.controllers.volume.ephemeral import EphemeralVolumeController
 from kitlib.cluster.controllers.volume.persistentvolume import PersistentVolumeController
 from kitlib.cluster.controllers.volume.protection import ClaimProtectionController, VolumeProtectionController
+from kitlib.cluster.events import record
 from kitlib.cluster.store.store import WatchEvent
 
 MAX_ROUNDS = 500
@@ -90,6 +92,7 @@ class ControllerManager:
         self.informers = Informers(api.store)
         self.metrics: Callable[[], Usages] = dict
         self.errors: deque[tuple[str, Key, Exception]] = deque(maxlen=ERRORS_KEPT)
+        self._guard: Guard[Change] = Guard("controller-manager", self._failed)
         self.controllers = [kind(self) for kind in kinds]
         self._handlers: dict[str, list[Handler]] = {}
         for controller in self.controllers:
@@ -106,7 +109,16 @@ class ControllerManager:
 
     def _notify(self, change: Change) -> None:
         for handler in self._handlers.get(change.new.kind, ()):
-            handler(change)
+            try:
+                handler(change)
+            except Exception as error:
+                self._guard.caught(change, error)
+
+    def _failed(self, change: Change, error: Exception) -> None:
+        """A defect in the work on one change: the object says so, unless it is an event itself."""
+        self.errors.append(("controller-manager", (change.new.namespace, change.new.name), error))
+        if change.new.kind != "Event":
+            record(self.api, change.new, "Warning", "InternalError", described(error), "controller-manager")
 
     def controller(self, name: str) -> Controller:
         """The controller with this name."""

@@ -198,6 +198,14 @@ class CgroupManager:
             touched: of those in which anything may have changed.
         """
         fresh: list[Cgroup] = []
+        try:
+            self._write(workers, touched, fresh)
+        except Exception as error:
+            for cgroup in fresh:  # they are written anew when their pod is looked at again
+                self.refused[cgroup.uid] = str(error)
+            raise
+
+    def _write(self, workers: Collection[PodWorker], touched: Iterable[PodWorker], fresh: list[Cgroup]) -> None:
         gone: list[Cgroup] = []
         new_pod = False
         for worker in touched:

@@ -11,6 +11,7 @@ qosContainerManagerImpl.Start and UpdateCgroups, podContainerManagerImpl.EnsureE
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from math import inf
 
 from kitlib.api.core import TERMINAL_PHASES, Pod
@@ -26,6 +27,7 @@ from kitlib.kubelet.loop.backoff import event_message
 from kitlib.kubelet.loop.cgroups import CgroupManager
 from kitlib.kubelet.loop.container_state import ContainerState
 from kitlib.kubelet.loop.eviction import EVERY, Eviction
+from kitlib.kubelet.loop.faults import Faults
 from kitlib.kubelet.loop.garbage import GarbageCollector
 from kitlib.kubelet.loop.interfaces import CgroupFS, ContainerRuntime, Ended, Reports
 from kitlib.kubelet.loop.node_conditions import first_events
@@ -91,6 +93,7 @@ class Kubelet:
         self.rules = Desired(config, cgroups.version)
         self.managers = ResourceManagers(config, checkpoint)
         self.timeline = Timeline(clock)
+        self._faults = Faults(config.name, reports, runtime, self._drop)
         born, *told = first_events(
             config.name, config.settings, cgroups.version
         )  # the API server hears of it with the node
@@ -160,28 +163,26 @@ class Kubelet:
             pods: all of them, defaulted; one with a deletion timestamp is ended, and reported as gone.
         """
         bound = {pod.metadata.uid: pod for pod in pods}
-        for worker in [worker for uid, worker in self._workers.items() if uid not in bound]:
-            self._terminate(worker, grace=0.0)
+        removed = [worker for uid, worker in self._workers.items() if uid not in bound]
+        self._faults.each(removed, lambda worker: self._terminate(worker, grace=0.0))
         new: list[Pod] = []
         for uid, pod in bound.items():
             known = self._workers.get(uid)
             if known is None:
                 new.append(pod)
             elif known.pod is not pod:
-                self._update(known, pod)
+                self._faults.each([known], partial(self._update, pod=pod))
         leaving = [worker for worker in self.workers if worker.leaving] if new else []
         if leaving:  # what has ended makes room before the new ones ask for it
-            for worker in leaving:
-                self._stop_sandbox(worker)
-            self._write(leaving)
-            self._note_killed(leaving)
-            for worker in leaving:
-                self._forget_terminated(worker)
+            self._faults.each(leaving, self._stop_sandbox)
+            self._faults.together(leaving, self._write)
+            self._faults.together(leaving, self._note_killed)
+            self._faults.each(leaving, self._forget_terminated)
         for pod in new:
             if pod.metadata.deletion_timestamp is not None:
                 self.reports.gone(pod)
             elif pod.status.phase not in TERMINAL_PHASES:
-                self._admit(pod)
+                self._faults.manifests.run(pod, partial(self._admit, pod))
         self._work()
 
     def _update(self, worker: PodWorker, pod: Pod) -> None:
@@ -196,30 +197,31 @@ class Kubelet:
 
     def tick(self) -> None:
         """Look at what has happened since the last call, and at what is due."""
-        changed = self._collect()
-        now = self.clock()
-        self._system.tick(now)
+        part, now = self._faults.part, self.clock()
+        changed = part("containers", self._collect)
+        part("system", lambda: self._system.tick(now))
         if now >= self._next_qos:
             self._next_qos = now + QOS_EVERY
-            self._cgroups.update_qos_cgroups(self._workers.values(), "writing again, as every minute,")
+            again = "writing again, as every minute,"
+            part("QoS cgroups", lambda: self._cgroups.update_qos_cgroups(self._workers.values(), again))
         if now >= self._next_reconcile and not self.managers.idle:  # CPUs that came free go back to everybody
             self._next_reconcile = now + self.config.settings.cpu_manager_reconcile_period
-            self._write(())
-        self._garbage.tick(now)
-        self._volumes.tick(self._workers.values())
-        if now >= self._next_watch or self._cleaned_up():
+            part("CPU manager", lambda: self._write(()))
+        part("garbage collection", lambda: self._garbage.tick(now))
+        part("volumes", lambda: self._volumes.tick(self._workers.values()))
+        if now >= self._next_watch or part("eviction", self._cleaned_up):
             self._next_watch = now + EVERY
-            changed |= self._watch()
+            changed |= part("eviction", self._watch)
         if now >= self._next_status:
             self._next_status = now + self.config.settings.node_status_update_frequency
-            self.watcher.report_conditions()
+            part("node status", self.watcher.report_conditions)
         if now >= self._next_cleaning:
             self._next_cleaning = now + HOUSEKEEPING
-            self._cgroups.clean_up()
+            part("orphaned cgroups", self._cgroups.clean_up)
         if now >= self._next_retry:  # resizes that were deferred
             self._next_retry = now + RETRY
             changed |= any(worker.resizing for worker in self._dirty.values())
-        changed |= self._images.back_off(self._dirty.values())
+        changed |= part("images", lambda: self._images.back_off(self._dirty.values()))
         waiting = any(
             worker.terminating or worker.resize_error or worker.to_start(now) for worker in self._dirty.values()
         )
@@ -232,6 +234,9 @@ class Kubelet:
         self._mark_dirty(worker)
         for state in worker.states:
             self._ids[state.id] = (worker, state)
+        self._faults.each([worker], self._admit_worker)
+
+    def _admit_worker(self, worker: PodWorker) -> None:
         refused = self._admission.admit(worker, self._workers.values(), self._preempt)
         if refused is not None:
             self._reject(worker, *refused)
@@ -262,29 +267,32 @@ class Kubelet:
         touched: dict[str, PodWorker] = {}
         for _ in range(_STARTS):
             touched |= self._dirty
-            for worker in self._dirty.values():
-                if worker.terminating:
-                    self._stop_sandbox(worker)
-                if worker.phase() in TERMINAL_PHASES:
-                    self._stop(worker, 0.0)
-                    self.managers.release(worker.pod)
-                    self._admission.count(worker, -1)
-            self._resizer.work(self._dirty.values())
-            self._write(self._dirty.values())
-            self._resizer.finish(self._dirty.values(), self._cgroups.refused)
-            for worker in self._dirty.values():
-                if worker.active:
-                    self._starter.start(worker)
+            self._faults.each(self._dirty.values(), self._end_terminal)
+            self._faults.together(self._dirty.values(), self._resizer.work)
+            self._faults.together(self._dirty.values(), self._write)
+            self._faults.together(self._dirty.values(), partial(self._resizer.finish, refused=self._cgroups.refused))
+            self._faults.each([worker for worker in self._dirty.values() if worker.active], self._starter.start)
             if not self._collect():
                 break
-        self._write(touched.values())
-        self._note_killed(touched.values())
-        for worker in touched.values():
-            if worker.leaving:
-                self._forget_terminated(worker)
-            else:
-                self._report(worker)
+        self._faults.together(touched.values(), self._write)
+        self._faults.together(touched.values(), self._note_killed)
+        self._faults.each(touched.values(), self._forget_or_report)
         self._dirty = {uid: worker for uid, worker in self._dirty.items() if not worker.settled}
+
+    def _end_terminal(self, worker: PodWorker) -> None:
+        """Whatever is left of a pod that is being killed, or is over, ends."""
+        if worker.terminating:
+            self._stop_sandbox(worker)
+        if worker.phase() in TERMINAL_PHASES:
+            self._stop(worker, 0.0)
+            self.managers.release(worker.pod)
+            self._admission.count(worker, -1)
+
+    def _forget_or_report(self, worker: PodWorker) -> None:
+        if worker.leaving:
+            self._forget_terminated(worker)
+        else:
+            self._report(worker)
 
     def _write(self, touched: Iterable[PodWorker]) -> None:
         """Bring the cgroups in line; where CPUs are given out, one pod's change may concern all others."""
@@ -315,14 +323,12 @@ class Kubelet:
         """Take note of containers that have ended; whether there were any."""
         gone = self.runtime.ended()
         for one in gone:
-            self._note(one)
+            found = self._ids.get(one.id)
+            if found is not None:
+                self._faults.each([found[0]], partial(self._note, state=found[1], gone=one))
         return bool(gone)
 
-    def _note(self, gone: Ended) -> None:
-        found = self._ids.get(gone.id)
-        if found is None:
-            return
-        worker, state = found
+    def _note(self, worker: PodWorker, state: ContainerState, gone: Ended) -> None:
         self._mark_dirty(worker)
         self._garbage.died(gone.id)
         settings = self.config.settings
@@ -389,11 +395,16 @@ class Kubelet:
         self.managers.release(worker.pod)
         self._admission.count(worker, -1)
         self._volumes.forget(worker)
-        del self._workers[worker.pod.metadata.uid]
+        self._drop(worker)
+
+    def _drop(self, worker: PodWorker) -> None:
+        """Look at a pod no more; one that is to go is gone."""
         self._dirty.pop(worker.pod.metadata.uid, None)
-        for state in worker.states:
-            self._ids.pop(state.id, None)
-        self.reports.gone(worker.pod)
+        if worker.leaving:
+            self._workers.pop(worker.pod.metadata.uid, None)
+            for state in worker.states:
+                self._ids.pop(state.id, None)
+            self.reports.gone(worker.pod)
 
     def _report(self, worker: PodWorker) -> None:
         status = worker.status(self.clock(), self.reports.now(), self.rules.container_resources, self.config.gates)

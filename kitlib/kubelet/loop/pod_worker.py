@@ -96,6 +96,9 @@ class PodWorker:
         self.generation = 0
         self.has_sandbox, self.not_before = False, 0.0
 
+    def __str__(self) -> str:
+        return f"pod {self.pod.key}"
+
     @property
     def active(self) -> bool:
         """Whether it has cgroups: it is neither over nor on its way out."""

@@ -20,6 +20,7 @@ from typing import Any
 
 from kitlib.api.core import ConfigMap, Pod, PodStatus, Secret
 from kitlib.api.errors import KitError
+from kitlib.api.guard import Guard, described
 from kitlib.api.meta import Condition
 from kitlib.api.serialize import from_dict, to_dict
 from kitlib.kubelet.images.image_gc import Image
@@ -126,6 +127,7 @@ class Agent:
         self._streams: Streams | None = None
         self._bound: dict[str, Pod] = {}
         self._kills = 0
+        self._guard: Guard[str] = Guard("agent", self._say)
         self._ends, self._wakes = os.pipe()
         for descriptor in (self._ends, self._wakes):
             os.set_blocking(descriptor, False)
@@ -194,8 +196,11 @@ class Agent:
         try:
             self._kubelet.tick()
             self._tell_system_ooms(self._kubelet)
-        except (KitError, OSError) as error:
-            self._owner.event(None, "Warning", "KubeletError", f"{type(error).__name__}: {error}"[:500])
+        except Exception as error:
+            self._guard.caught("look", error)
+
+    def _say(self, part: str, error: Exception) -> None:
+        self._owner.event(None, "Warning", "KubeletError", f"{part}: {described(error)}")
 
     def _tell_system_ooms(self, kubelet: Kubelet) -> None:
         """Where a container was killed, see in the kernel's log whether the node itself had no memory left."""

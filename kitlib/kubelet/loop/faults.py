@@ -1,0 +1,94 @@
+"""A defect in the work on one pod fails this pod, and no other: the kubelet's loop goes on.
+
+What is done for all pods at once is done again for one after the other where it has raised, so that the pod at fault is
+found. A real kubelet has a worker per pod, which recovers from a panic, says FailedSync and tries again.
+
+Source: kubelet pod_workers.go podWorkerLoop; apimachinery util/runtime HandleCrash.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+
+from kitlib.api.core import Pod, PodStatus
+from kitlib.api.guard import Guard, described
+from kitlib.kubelet.loop.interfaces import ContainerRuntime, Reports
+from kitlib.kubelet.loop.pod_worker import PodWorker
+
+REASON = "InternalError"
+"""Of a pod that failed so."""
+
+
+class Faults:
+    """Of one kubelet.
+
+    Args:
+        node: its name.
+        reports: who hears of it.
+        runtime: ends what still runs of a pod with which nothing more can be done.
+        drop: is told of such a pod.
+    """
+
+    def __init__(
+        self, node: str, reports: Reports, runtime: ContainerRuntime, drop: Callable[[PodWorker], None]
+    ) -> None:
+        self._reports, self._runtime, self._drop = reports, runtime, drop
+        self.pods: Guard[PodWorker] = Guard(f"kubelet {node}", self._fail)
+        self.manifests: Guard[Pod] = Guard(f"kubelet {node}", self._refuse)
+        self.parts: Guard[str] = Guard(f"kubelet {node}", self._say)
+
+    def each(self, workers: Iterable[PodWorker], work: Callable[[PodWorker], object]) -> None:
+        """Do something with one pod after the other."""
+        for worker in list(workers):
+            try:
+                work(worker)
+            except Exception as error:
+                self.pods.caught(worker, error)
+
+    def together(self, workers: Iterable[PodWorker], work: Callable[[list[PodWorker]], object]) -> None:
+        """Do something with several pods at once; where that raises, with one after the other.
+
+        Args:
+            workers: the pods.
+            work: can be done again for a part of them.
+        """
+        some = list(workers)
+        try:
+            work(some)
+        except Exception as error:
+            if len(some) == 1:
+                self.pods.caught(some[0], error)
+            elif some:
+                self.each(some, lambda worker: work([worker]))
+            else:
+                self.parts.caught("pods", error)
+
+    def part(self, name: str, work: Callable[[], object]) -> bool:
+        """Do a part of what concerns the node as a whole; what it returns, False where it raised."""
+        try:
+            return bool(work())
+        except Exception as error:
+            self.parts.caught(name, error)
+            return False
+
+    def _fail(self, worker: PodWorker, error: Exception) -> None:
+        text = f"error syncing pod, skipping: {described(error)}"
+        again = worker.rejected is not None
+        worker.rejected = worker.rejected or (REASON, text)
+        self._reports.event(worker.pod, "Warning", "FailedSync", text)
+        if again:  # not even its end can be worked out
+            for identity in (*(state.id for state in worker.states), worker.sandbox):
+                with suppress(Exception):
+                    self._runtime.stop(identity, 0.0)
+            worker.has_sandbox = False
+            self._drop(worker)
+            self._reports.status(worker.pod, PodStatus(phase="Failed", reason=REASON, message=text))
+
+    def _refuse(self, pod: Pod, error: Exception) -> None:
+        text = f"error syncing pod, skipping: {described(error)}"
+        self._reports.event(pod, "Warning", "FailedSync", text)
+        self._reports.status(pod, PodStatus(phase="Failed", reason=REASON, message=text))
+
+    def _say(self, part: str, error: Exception) -> None:
+        self._reports.event(None, "Warning", "KubeletError", f"{part}: {described(error)}")
