@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from kitlib.api.apps import ReplicaSet, StatefulSet
+from kitlib.api.boundary import guarded
 from kitlib.api.core import (
     Namespace,
     Node,
@@ -92,6 +93,7 @@ class Dump:
         return cls._of([from_dict(item) for item in items], release, profile, frozenset(listed))
 
     @classmethod
+    @guarded("dump")
     def _of(
         cls,
         read: Sequence[KubeObject],
@@ -287,6 +289,7 @@ _COUNT = re.compile(
 _REASON = re.compile(r"(\d+) (.+)")
 
 
+@guarded("FailedScheduling message")
 def decode(message: str) -> dict[str, Any]:
     """A FailedScheduling message in its parts.
 

@@ -15,6 +15,7 @@ from urllib.parse import urlencode
 import msgspec
 
 from kitlib.advisor.dump import Dump
+from kitlib.api.boundary import guarded
 from kitlib.api.errors import KitError
 from kitlib.api.release import RELEASES, Release
 from kitlib.scheduler.profile import Profile
@@ -94,6 +95,7 @@ class _Refused(Exception):
     """One kind cannot be listed."""
 
 
+@guarded("kubeconfig")
 def _client(kubeconfig: str, context: str) -> Any:
     try:
         from kubernetes import client, config

@@ -24,6 +24,13 @@ ODD: tuple[Any, ...] = (
     "true", "null", "~", "2026-01-01T00:00:00Z", "v1", "Pod", "=1+1", [], {}, [[]], [{}], {"": None}, [None], {"a": []},
     [1, "a", None], {"name": "x"}, {"a": {"b": {"c": {}}}},
 )  # fmt: skip
+NEAR = (
+    "", "a", "web", "0", "1", "5", "0.5", "100m", "999", "64Mi", "10Gi", "1Ei", "1n", "1e3", "-1", "Always", "Never",
+    "In", "NotIn", "Exists", "Gt", "NoSchedule", "NoExecute", "PreferNoSchedule", "DoNotSchedule", "ScheduleAnyway",
+    "80", "http", "kubernetes.io/hostname", "example.com/gpu", "hugepages-2Mi", "node-1", "default", "stress-ng",
+    "--vm", "50%", "sleep", "infinity", "exit 3", "é",
+)  # fmt: skip
+"""Texts that some field takes."""
 _BYTES = (
     b"\x00",
     b"\xff\xfe",
@@ -56,6 +63,30 @@ class Mutator:
         for _ in range(changes or self.random.choice((1, 1, 1, 2, 3))):
             made = self._changed(made)
         return made
+
+    def near(self, data: Any, changes: int = 0) -> Any:
+        """A copy in which one or two values are others of their type, so that most of them are taken."""
+        made = _copied(data)
+        for _ in range(changes or self.random.choice((1, 2))):
+            places = list(_places(made))
+            texts = [one for holder, key in places if isinstance(one := holder[key], str)]
+            holder, key = self.random.choice(places)
+            holder[key] = self._like(holder[key], texts)
+        return made
+
+    def _like(self, value: Any, texts: list[str]) -> Any:
+        if isinstance(value, bool):
+            return not value
+        if isinstance(value, int):
+            return self.random.choice((0, 1, 2, -1, 7, 60, 100, 1000, 65535, 2**31 - 1))
+        if isinstance(value, str):
+            return self.random.choice((*texts, *NEAR))
+        if isinstance(value, list):
+            return self.random.choice(([], value * 2, value[::-1], value[:1]))
+        if isinstance(value, dict):
+            dropped = self.random.choice([*value, ""])
+            return {name: _copied(one) for name, one in value.items() if name != dropped}
+        return value
 
     def _changed(self, data: Any) -> Any:
         places = list(_places(data))

@@ -24,6 +24,8 @@ from tests.fuzz import samples
 from tests.fuzz.mutate import INPUTS, Mutator, fuzz, share
 
 RELEASES = tuple(Release.of(name) for name in ("1.23", "1.26", None))
+DEFECTS = ("InternalError", "FailedSync", "KubeletError", "SchedulerError")
+"""Reasons of the events that a guard writes."""
 OBJECTS = (samples.POD, *samples.OTHERS)
 
 
@@ -120,16 +122,22 @@ def test_a_simulated_cluster_survives_every_manifest(note: Any) -> None:
             command = words(samples.COMMANDS, mutator).encode("utf-8", "replace").decode()
             told = {**container, "command": ["sh", "-c", command]}
             return {**samples.POD, "spec": {**samples.POD["spec"], "containers": [told]}}
-        return mutator.value(share((samples.POD, *OBJECTS), mutator))
+        change = mutator.near if mutator.random.random() < 0.8 else mutator.value
+        return change(share((samples.POD, *OBJECTS), mutator))
 
     def run(manifest: Any) -> None:
         cluster = clusters[-1]
         try:
-            cluster.apply(manifest)
+            for made in cluster.apply(manifest):
+                if made.kind == "Pod":
+                    assert isinstance(cluster.explain(made.name, made.namespace).explain(), str)
         finally:
             cluster.apply(good)
             cluster.advance(2)
             assert cluster.pod("good").spec.containers
+            assert not cluster.controllers.errors, cluster.controllers.errors
+            internal = [e.message for e in cluster.events() if e.reason in DEFECTS]
+            assert not internal, internal
             if len(cluster.list("Pod")) > 20 or len(cluster.list("Node")) > 3:
                 clusters[:] = [Cluster.simulated(1)]
 

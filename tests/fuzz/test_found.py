@@ -212,3 +212,17 @@ def test_an_object_of_an_old_version_is_refused_and_the_next_one_is_taken(versio
     good = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}}
     cluster.apply(good | {"spec": {"containers": [{"name": "c", "image": "x"}]}})
     assert cluster.pod("p").spec.node_name == "node-1"
+
+
+def test_a_list_item_that_is_known_by_no_name_is_refused_and_nothing_changes() -> None:
+    cluster = Cluster.simulated(1)
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "more"}, "spec": {"taints": [{"key": "a"}]}}
+    node["status"] = {"capacity": {"cpu": "1"}, "allocatable": {"cpu": "1"}}
+    node["spec"]["taints"][0]["effect"] = "NoSchedule"  # type: ignore[index]
+    cluster.apply(node)
+    before = cluster.snapshot()
+    with pytest.raises(KitError):
+        cluster.apply({**node, "spec": {"taints": [{"key": {"a": "b"}, "effect": "NoSchedule"}]}})
+    with pytest.raises(KitError):
+        cluster.patch("Node", "more", {"spec": {"taints": [{"key": {"a": "b"}, "effect": []}]}})
+    assert cluster.snapshot() == before

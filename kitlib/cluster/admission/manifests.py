@@ -15,6 +15,7 @@ from typing import IO, Any
 from kitlib.api.boundary import check_data, guarded
 from kitlib.api.core import Node, Pod
 from kitlib.api.errors import KitError, ManifestError
+from kitlib.api.guard import described
 from kitlib.api.meta import KubeObject
 from kitlib.api.serialize import Located, deepcopy, from_dict, load_located, to_dict
 from kitlib.cluster.admission.apiserver import APIServer
@@ -95,6 +96,8 @@ class Applier:
                         made.append(self._one(one.object, create_only))
                     except KitError as error:
                         raise placed(error, one) from error.__cause__
+                    except Exception as error:  # a value of a type that nobody thought of
+                        raise placed(ManifestError(f"cannot be applied: {described(error)}"), one) from error
         except BaseException:
             self._last = last
             raise

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from kitlib.api.boundary import guarded
 from kitlib.api.core import Pod
 from kitlib.api.errors import KitError
 from kitlib.api.meta import KubeObject
@@ -47,6 +48,7 @@ class LocalVerbs(BaseCluster):
         self._record("delete", kind=wanted.kind, name=name, namespace=place, grace=grace, **how)
         self.settle()
 
+    @guarded("patch")
     def patch(self, kind: str, name: str, patch: Mapping[str, Any], namespace: str = "default") -> Any:
         """Change some fields of an object; see `BaseCluster.patch`."""
         wanted = resource(kind)
@@ -58,6 +60,7 @@ class LocalVerbs(BaseCluster):
         self.settle()
         return self.api.store.find(kind, name, place)
 
+    @guarded("resize")
     def resize(
         self, name: str, containers: Mapping[str, Mapping[str, Mapping[str, str]]], namespace: str = "default"
     ) -> Pod:

@@ -10,6 +10,7 @@ Source: apimachinery strategicpatch.CreateThreeWayMergePatch; the patchMergeKey 
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 MERGE_KEYS: dict[str, tuple[str, ...]] = {
@@ -136,11 +137,20 @@ def _set_order(merged: dict[str, Any], field: str, wanted: list[Any]) -> None:
         return
     if isinstance(wanted[0], dict):
         key = next(iter(wanted[0]))
-        places = {item.get(key): i for i, item in enumerate(wanted) if isinstance(item, dict)}
-        current.sort(key=lambda item: places.get(item.get(key) if isinstance(item, dict) else None, len(places)))
+        places = {_name(item, key): i for i, item in enumerate(wanted) if isinstance(item, dict)}
+        current.sort(key=lambda item: places.get(_name(item, key) if isinstance(item, dict) else None, len(places)))
     else:
-        ranks = {item: i for i, item in enumerate(wanted)}
-        current.sort(key=lambda item: ranks.get(item, len(ranks)))
+        ranks = {_hashable(item): i for i, item in enumerate(wanted)}
+        current.sort(key=lambda item: ranks.get(_hashable(item), len(ranks)))
+
+
+def _name(item: dict[str, Any], key: str) -> Hashable:
+    """By which an item of a list is known; a manifest may hold anything there until it is validated."""
+    return _hashable(item.get(key))
+
+
+def _hashable(value: Any) -> Hashable:
+    return value if isinstance(value, str | int | float | None) else repr(value)
 
 
 def _value(field: str, last: Any, new: Any, current: Any) -> Any:
@@ -149,10 +159,11 @@ def _value(field: str, last: Any, new: Any, current: Any) -> Any:
     key = _key_of(field, new, current)
     if key is None:
         return new
-    before = {item[key]: item for item in last if isinstance(item, dict) and key in item} if last else {}
-    standing = {item[key]: item for item in current}
-    merged = [three_way(before.get(item[key], {}), item, standing.get(item[key], {})) for item in new]
-    named = {item[key] for item in new}
+    listed = last if isinstance(last, list) else []
+    before = {_name(item, key): item for item in listed if isinstance(item, dict) and key in item}
+    standing = {_name(item, key): item for item in current}
+    merged = [three_way(before.get(_name(i, key), {}), i, standing.get(_name(i, key), {})) for i in new]
+    named = {_name(item, key) for item in new}
     # Items that somebody else added stay; items that the last manifest had and this one has not go.
     return merged + [item for name, item in standing.items() if name not in named and name not in before]
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from kitlib.api.boundary import guarded
 from kitlib.api.errors import KitError
 
 PIPES = ("docker_engine", "podman-machine-default")
@@ -51,6 +52,7 @@ class Endpoint:
     verify: bool = True
 
 
+@guarded("engine settings")
 def endpoints(environment: Mapping[str, str] | None = None, home: Path | None = None) -> list[Endpoint]:
     """The places to try, in order. One that was chosen (by DOCKER_HOST or a context) is the only one.
 
