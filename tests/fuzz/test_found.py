@@ -217,7 +217,7 @@ def test_an_object_of_an_old_version_is_refused_and_the_next_one_is_taken(versio
 def test_a_list_item_that_is_known_by_no_name_is_refused_and_nothing_changes() -> None:
     cluster = Cluster.simulated(1)
     node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "more"}, "spec": {"taints": [{"key": "a"}]}}
-    node["status"] = {"capacity": {"cpu": "1"}, "allocatable": {"cpu": "1"}}
+    node["status"] = {"capacity": {"cpu": "1", "memory": "1Gi"}, "allocatable": {"cpu": "1", "memory": "1Gi"}}
     node["spec"]["taints"][0]["effect"] = "NoSchedule"  # type: ignore[index]
     cluster.apply(node)
     before = cluster.snapshot()
