@@ -55,9 +55,24 @@ def test_a_killed_owner_leaves_nothing_wherever_it_was(traces: Traces) -> None:
         process.wait()
         process.stdout.close()
         traces.ids()
-    traces.sweep()
     assert traces.gone(5) == []
     assert len(traces.ids()) >= runs * 2 // 3
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+def test_a_paused_node_goes_with_its_owner(traces: Traces, how: signal.Signals) -> None:
+    process = owner(2)
+    assert process.stdout is not None
+    while process.stdout.readline() != "running\n":
+        assert process.poll() is None
+    client = engines.connect()
+    for one in client.api.containers(filters={"label": f"{container.RUN}={os.environ['KITLIB_RUN']}"}):
+        client.api.pause(one["Id"])
+    client.close()
+    process.send_signal(how)
+    process.wait()
+    process.stdout.close()
+    assert traces.gone(5) == []
 
 
 def test_a_stopped_agent_does_not_keep_the_node(traces: Traces) -> None:

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 from kitlib.api.errors import KitError
 from kitlib.cluster.nodes.plan import NodePlan
 from kitlib.kubelet.cm.node_config import NodeConfig
-from kitlib.node.real import container, engine, host
+from kitlib.node.real import container, engine, host, reaper
 from kitlib.node.real import image as images
 from kitlib.node.real.container import NodeContainer, Privilege
 from kitlib.node.real.link import Link
@@ -89,6 +89,7 @@ class Provisioner:
             if why := host.hindrance(self._info):  # said before an image is built in vain
                 raise engine.EngineError(f"no real nodes on this engine: {why}; or use Cluster.simulated()")
             container.sweep(self._client)
+            reaper.start()
         self._image = standing.result() or images.build(self._client)
 
     def _image_for(self, config: NodeConfig) -> str:

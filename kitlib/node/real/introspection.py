@@ -75,6 +75,7 @@ class Introspection:
         self.kubelet, self.cgroups, self.runtime, self.clock = kubelet, cgroups, runtime, clock
         self._watched: dict[int, Watched] = {}
         self._kernel_log, self._ring = KernelLog(), RingReader()
+        self._ring.new(mounts.kernel_log()[0])  # what stands there already is not this node's
         self._since = time.clock_gettime(time.CLOCK_MONOTONIC)
 
     def requests(self) -> dict[str, Callable[..., Any]]:
