@@ -36,6 +36,8 @@ from kitlib.cluster.nodes.streams import StreamEvent
 _log = logging.getLogger(__name__)
 AFTER_WRITE = 2.0
 """Seconds for which time goes on after a client has written something, with `only_while_waited`."""
+_READ_AT_MOST = 32 * MAX_BODY
+"""Bytes of a body that are read, so that one that is too large can be answered with 413."""
 TICK = 0.1
 """Seconds between two steps of a cluster's time while it is served."""
 
@@ -148,7 +150,7 @@ class APIService:
             (r".*", _Handler, own),
         ]
         application = Application(handlers, log_function=lambda handler: None)
-        server = HTTPServer(application, ssl_options=tls_context(self._certificate), max_body_size=MAX_BODY)
+        server = HTTPServer(application, ssl_options=tls_context(self._certificate), max_body_size=_READ_AT_MOST)
         server.add_sockets(self.sockets)
         ticking = asyncio.create_task(self._tick())
         self._ready.set()
@@ -311,6 +313,14 @@ class _Handler(RequestHandler):
             pass
         finally:
             await loop.run_in_executor(None, stream.close)
+
+    def send_error(self, status_code: int = 500, **details: Any) -> None:
+        """An answer that has begun cannot turn into an error: it ends."""
+        if self._headers_written:
+            with suppress(Exception):  # the client has gone
+                self.finish()
+            return
+        super().send_error(status_code, **details)
 
     def write_error(self, status_code: int, **details: Any) -> None:
         message = {405: "the server does not allow this method on the requested resource"}.get(status_code, "")

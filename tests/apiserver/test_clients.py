@@ -178,7 +178,7 @@ def test_fifty_watchers_hear_every_change_in_order(service: Any) -> None:
     import ssl
     import urllib.request
 
-    changes, watchers = 300, 50
+    changes, watchers = 1000, 50
     path = "/api/v1/namespaces/default/configmaps"
     context = ssl._create_unverified_context()
 

@@ -91,3 +91,43 @@ def test_a_users_own_kubeconfig_keeps_what_it_holds(service: Any, tmp_path: Path
     remove_from_kubeconfig(path, "kitlib")
     after = yaml.safe_load(path.read_text())
     assert {field: after[field] for field in own} == own
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "code", "words"),
+    [
+        ("GET", "/api/v1/nothing", None, 404, "the server could not find the requested resource"),
+        ("GET", "/nothing", None, 404, "the server could not find the requested resource"),
+        ("POST", "/api/v1/namespaces/default/pods", {"a": "x" * 4_000_000}, 413, "Request entity too large: limit is"),
+        ("POST", "/api/v1/namespaces/default/pods", [], 400, "the object provided is unrecognized"),
+        ("PATCH", "/api/v1/nodes/node-1", {}, 415, "the body of the request was in an unknown format"),
+    ],
+    ids=["no such resource", "no such path", "too large", "not an object", "not a patch"],
+)
+def test_bad_input_is_answered_with_a_status(
+    service: Any, method: str, path: str, body: Any, code: int, words: str
+) -> None:
+    with pytest.raises(urllib.error.HTTPError) as raised:
+        fetch(service, path, method=method, body=body)
+    status = json.load(raised.value)
+    assert (raised.value.code, status["kind"], status["code"]) == (code, "Status", code)
+    assert words in status["message"]
+
+
+def test_another_user_has_a_context_and_the_rights_of_its_roles(service: Any) -> None:
+    token = service.add_user("guest")
+    assert "kitlib-guest" in [one["name"] for one in service.config["contexts"]]
+    with pytest.raises(urllib.error.HTTPError) as raised:
+        fetch(service, "/api/v1/nodes", token)
+    assert raised.value.code == 403
+    assert fetch(service, "/version", token).status == 200
+
+
+def test_time_stands_still_while_nobody_waits() -> None:
+    with Cluster.simulated(1) as cluster, serve(cluster, only_while_waited=True) as made:
+        before = cluster.clock.seconds
+        assert fetch(made, "/api/v1/nodes").status == 200
+        assert cluster.clock.seconds == before
+        stream = fetch(made, "/api/v1/nodes?watch=true&timeoutSeconds=2")
+        assert stream.readline() and stream.read() == b""
+        assert cluster.clock.seconds > before
