@@ -149,7 +149,8 @@ def _front(site: Path) -> None:
         '<!doctype html><html lang="en"><meta charset="utf-8"><title>kitlib</title>'
         '<meta name="viewport" content="width=device-width">'
         '<script id="jupyter-config-data" type="application/json" data-jupyter-lite-root=".">{}</script>'
-        f'<script>location.replace("{target}" + location.hash)</script>'
+        '<script>const shared = location.hash.startsWith("#kitlib=");'
+        f'location.replace((shared ? "lab/index.html" : "{target}") + location.hash)</script>'
         "<h1>kitlib</h1><p>How Kubernetes enforces resources, and how its scheduler decides.</p>"
         f'<p><a href="{target}">Start here</a> · <a href="docs/index.html">Reference</a> · '
         '<a href="api/index.html">Modules</a></p></html>\n',
