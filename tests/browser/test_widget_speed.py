@@ -26,6 +26,10 @@ SLIDERS = {
         "cpu request, slider",
     ),
     "OOM arena": ("from kitlib.widgets import OomArena\nshown = OomArena()\nshown", "uses, slider"),
+    "side by side": (
+        "from kitlib.widgets import SideBySide\nshown = SideBySide()\nshown",
+        "cpu request, slider",
+    ),
     "shares race": ("from kitlib.widgets import SharesRace\nshown = SharesRace()\nshown", "racer-3 request, slider"),
 }
 LIMIT = 100
@@ -40,9 +44,9 @@ def p95(values):
 def test_speed_from_slider_to_figure(open_cells, name):
     code, label = SLIDERS[name]
     page = open_cells(code)
-    page.wait_for_selector(".kitlib-bar")
+    page.wait_for_selector(".kitlib-plot :is(.kitlib-bar, .kitlib-cells td)")
     page.wait_for_timeout(1000)
-    handle = page.locator(".kitlib-widget").get_by_role("slider", name=label)
+    handle = page.locator(".kitlib-widget").get_by_role("slider", name=label).first
     handle.focus()
     page.evaluate(MEASURE)
     for turn in range(60):
