@@ -22,6 +22,7 @@ from kitlib.lab.readings import (
     placed,
     pod_cgroup,
     quota_of,
+    wait_until_running,
 )
 from kitlib.lab.tables import short, table
 
@@ -55,4 +56,5 @@ __all__ = [
     "short",
     "spread",
     "table",
+    "wait_until_running",
 ]

@@ -69,6 +69,16 @@ def cpu_mask(cpus: str) -> str:
     return ",".join(digits[i : i + 8] for i in range(0, len(digits), 8))
 
 
+def wait_until_running(cluster: Any, *names: str, at_most: float = 120.0) -> bool:
+    """Let time pass until these pods (all, if none is named) run; whether they do."""
+    wanted = names or tuple(p.name for p in cluster.pods())
+    for _ in range(round(2 * at_most)):
+        if all(cluster.pod(name).status.phase == "Running" for name in wanted):
+            return True
+        cluster.advance(0.5)
+    return False
+
+
 def phases(cluster: Any) -> dict[str, str]:
     """Pod -> phase, with its reason where it has one."""
     said = {p.name: (p.status.phase, p.status.reason) for p in cluster.pods()}

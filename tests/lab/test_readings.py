@@ -16,6 +16,7 @@ from kitlib.lab.readings import (
     placed,
     pod_cgroup,
     quota_of,
+    wait_until_running,
 )
 
 
@@ -68,3 +69,10 @@ def test_an_arrival_is_looked_at_until_the_process_runs():
         rows = arrival(cluster, pod("a", cpu="1"))
         assert rows[-1]["node"] == "node-1" and "a" in rows[-1]["processes of"]
         assert len(arrival(cluster, pod("b", cpu="1"), at_most=3)) == 3
+
+
+def test_a_notebook_waits_until_its_pods_run_and_says_whether_they_do():
+    with Cluster.simulated(1, cpus=1) as cluster:
+        cluster.apply([pod("a"), pod("huge", cpu="2")])
+        assert wait_until_running(cluster, "a")
+        assert not wait_until_running(cluster, at_most=3)
