@@ -1,4 +1,4 @@
-"""The virtual clock: time stands still until somebody moves it, so two runs show the same times.
+"""The virtual clock: time stands still until it is moved, so two runs show the same times.
 
     now = start + seconds;  seconds = microseconds / 1e6
 

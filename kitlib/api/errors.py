@@ -117,7 +117,7 @@ class AlreadyExists(APIError):
 
 
 class Conflict(APIError):
-    """The object was changed by somebody else since it was read."""
+    """The object was changed by another writer since it was read."""
 
     code, reason = 409, "Conflict"
 

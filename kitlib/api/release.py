@@ -255,7 +255,7 @@ class Release:
 
     @classmethod
     def of(cls, given: Release | str | None, gates: Mapping[str, bool] | None = None) -> Release:
-        """The release that somebody named, with the gates that it may have already; None = the latest.
+        """The release of a name, with the gates that it may have already; None = the latest.
 
         Args:
             given: which.

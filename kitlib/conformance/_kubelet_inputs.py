@@ -1,7 +1,7 @@
 """What an observed timeline says about its inputs: the pods' manifests, what their programs did, the machine's figures.
 
 The cases hold what was done (`action`) and what was seen. What the programs did (how long they ran, with which code
-they ended, whether the kernel killed them), which values somebody wrote into files by hand, and how much memory was
+they ended, whether the kernel killed them), which values were written into files by hand, and how much memory was
 left when the kubelet looked, are inputs of the kubelet; they are read off what was seen.
 """
 
@@ -189,7 +189,7 @@ def shortages(timeline: Sequence[Entry]) -> list[Shortage]:
 
 
 def hand_written(action: Entry, timeline: Sequence[Entry], files: Sequence[str]) -> tuple[str, str, str] | None:
-    """Cgroup, file and value that somebody wrote by hand; None where the action is something else.
+    """Cgroup, file and value that were written by hand; None where the action is something else.
 
     Where the action does not hold them it names the file, and the value is what that file is seen to show next.
     """

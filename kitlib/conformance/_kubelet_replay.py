@@ -190,7 +190,7 @@ class Replay(Observer):
         self._pods[name] = resized
 
     def _write(self, cgroup: str, file: str, value: str) -> None:
-        """What somebody writes by hand; what the kernel refuses stays as it was."""
+        """What is written by hand; what the kernel refuses stays as it was."""
         owner, container = pod_of_cgroup(cgroup, self._case["timeline"])
         path = f"/{cgroup.lstrip('/')}"
         if owner in self._pods:

@@ -35,7 +35,7 @@ class ProfileShape(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class ConfigurationShape(msgspec.Struct, frozen=True, rename="camel"):
-    """Arguments of plugins and of extenders are checked by whoever takes them."""
+    """Arguments of plugins and of extenders are checked where they are used."""
 
     api_version: str | None = None
     kind: str | None = None

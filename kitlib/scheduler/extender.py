@@ -1,4 +1,4 @@
-"""Extenders: somebody outside who may reject nodes, score them, or bind: an HTTP webhook, or a Python callable.
+"""Extenders: processes outside that may reject nodes, score them, or bind: an HTTP webhook, or a Python callable.
 
 An extender sees pods and nodes as JSON (`ExtenderArgs`), answers with the nodes that are left and why others are not,
 or with scores from 0 to 10, which are scaled to the plugins' 100 and weighted. It is asked after the Filter plugins,

@@ -68,7 +68,7 @@ def is_native(name: str) -> bool:
 
 
 def is_extended(name: str) -> bool:
-    """A resource of somebody else's domain: `example.com/gpu`. Source: helper.IsExtendedResourceName."""
+    """A resource of a domain other than kubernetes.io: `example.com/gpu`. Source: helper.IsExtendedResourceName."""
     return not is_native(name) and not name.startswith("requests.") and not is_qualified_name(f"requests.{name}")
 
 

@@ -1,6 +1,6 @@
 """A quota manager by scheduling gates: pods that exceed the quota are kept waiting, not refused.
 
-A ResourceQuota refuses a pod at its creation, and whoever made it must try again. This manager, as the Kubernetes blog
+A ResourceQuota refuses a pod at its creation, and its creator must try again. This manager, as the Kubernetes blog
 on scheduling readiness (1.26) describes it, gives every new pod a gate instead, and takes the gate away, oldest pod
 first, as soon as there is quota for the pod. Kubernetes itself has no such manager; this one is the kit's own.
 """

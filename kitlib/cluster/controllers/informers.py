@@ -35,7 +35,7 @@ def controller_of(obj: KubeObject) -> OwnerReference | None:
 
 
 class Informers:
-    """Indexes over a store; whoever keeps them calls `apply` with every change.
+    """Indexes over a store; their owner calls `apply` with every change.
 
     Args:
         store: existing objects are indexed at once.

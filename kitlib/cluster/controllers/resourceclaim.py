@@ -175,7 +175,7 @@ def claim_from(template: ResourceClaimTemplate, pod: Pod, entry: str) -> Resourc
 
 
 def _reserve(api: APIServer, pod: Pod) -> None:
-    """A pod that stands on a node uses its allocated claims, whoever put it there."""
+    """A pod that stands on a node uses its allocated claims, however it was placed."""
     for wanted in pod.spec.resource_claims:
         try:
             name, must_own = claim_name(pod, wanted)

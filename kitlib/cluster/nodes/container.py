@@ -61,7 +61,7 @@ class ContainerNode(ContainerProcesses, ContainerStreams, NodeBase):
         container: that runs.
         record: for the journal.
         notes: what is different from the machine that was asked for.
-        facts: what the node said when somebody else started its kubelet; None = it is started here.
+        facts: what the node said when its kubelet was started elsewhere; None = it is started here.
 
     Attributes:
         fidelity: sentences: where this node cannot be what it should.

@@ -8,7 +8,7 @@ from kitlib.node.real.link import Conversation
 
 
 class NodeHandle(Protocol):
-    """The owner of the node's connection: its container, or whoever relays for it."""
+    """The owner of the node's connection: its container, or a relay."""
 
     @property
     def id(self) -> str:

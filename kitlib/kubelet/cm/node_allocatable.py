@@ -158,7 +158,7 @@ def node_status(
 
     Args:
         machine: the machine.
-        container_manager_capacity: where somebody else measured it; None = what follows from the machine.
+        container_manager_capacity: where it was measured elsewhere; None = what follows from the machine.
         reserved: what is kept from pods.
         max_pods: `--max-pods`.
         pods_per_core: `--pods-per-core`; 0 = no such limit.

@@ -1,6 +1,6 @@
 """The sentences behind the values of the desired tree: each names its inputs and ends in the figure that is written.
 
-They are put together only when somebody reads them (`Reason`), so a tree of thousands of pods does not pay for them.
+They are put together only when they are read (`Reason`), so a tree of thousands of pods does not pay for them.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Who writes what, and when:
 
-    kubepods, reserved cgroups   once, when the kubelet starts; what somebody writes by hand afterwards stays
+    kubepods, reserved cgroups   once, when the kubelet starts; what is written by hand afterwards stays
     QoS cgroups                  all their values: at the start, before a new pod's cgroup is made, when a pod is
                                  killed (it still counts), and every minute; with them kubepods' huge pages and
                                  memory.min
@@ -388,7 +388,7 @@ def _updated_with_qos(file: str) -> bool:
 
 
 def changed(cgroup: Cgroup, before: Cgroup | None) -> list[CgroupFile]:
-    """The files of a cgroup that somebody writes and whose value is another than before."""
+    """The files of a cgroup that the kubelet writes and whose value differs from before."""
     files = [file for file in cgroup.values() if file.written]
     if before is None:
         return files

@@ -1,4 +1,4 @@
-"""What the kubelet drives, as interfaces: cgroup files, a container runtime, and somebody who listens to its reports.
+"""What the kubelet drives, as interfaces: cgroup files, a container runtime, and a receiver of its reports.
 
 The same kubelet runs on the simulated kernel (`kitlib.node.simulated`) and inside a node container on a real one
 (`kitlib.node.real`), because it sees nothing but these.
@@ -62,7 +62,7 @@ class CgroupFS(Protocol):
         ...
 
     def configure(self, cgroup: Cgroup, files: Sequence[CgroupFile]) -> None:
-        """Tell whoever else manages the cgroup (systemd) which of its files are about to be written.
+        """Tell the other manager of the cgroup (systemd) which of its files are about to be written.
 
         Raises:
             KitError: where that one refuses.

@@ -69,7 +69,7 @@ class Kubelet:
 
     Attributes:
         managers: who has which CPUs, memory nodes and devices.
-        objects: the ConfigMaps and Secrets that pods refer to; whoever owns the kubelet says how they are found.
+        objects: the ConfigMaps and Secrets that pods refer to; its owner says how they are found.
         watcher: looks after pressure.
         timeline: what it did and why.
 

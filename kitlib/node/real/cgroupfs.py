@@ -35,7 +35,7 @@ SETTINGS = {
         *("memory.max", "memory.high", "memory.low", "memory.min", "memory.swap.max", "memory.oom.group"),
     ),
 }
-"""The files that somebody may set, read where no tree says which ones matter; those of huge pages come on top."""
+"""The files that can be written, read where no tree says which ones matter; those of huge pages come on top."""
 NOT_OURS = (
     "its engine runs without root, or maps users, and has no cgroup to give away "
     "(use one that root has started, or cgroup v2 with a cgroup that was delegated to the engine's user)"
@@ -239,7 +239,7 @@ class RealCgroupFS:
         return file.startswith(_NOT_EVERYWHERE) and not os.path.exists(self.location("/", file))
 
     def settings(self, path: str) -> list[str]:
-        """The files of a cgroup that somebody may set."""
+        """The files of a cgroup that can be written."""
         names = []
         for name in SETTINGS[self.version]:
             with suppress(CgroupError):
@@ -335,7 +335,7 @@ class RealCgroupFS:
                 raise CgroupError(number, path, "cgroup.subtree_control", missing) from None
 
     def _inherit_cpuset(self, above: str, below: str) -> None:
-        """v1: a new cgroup has no CPUs and no memory nodes until somebody fills them in from above."""
+        """v1: a new cgroup has no CPUs and no memory nodes until they are copied from the cgroup above."""
         root = self.hierarchies["cpuset"]
         for file in ("cpuset.cpus", "cpuset.mems"):
             if not self._text(f"{root}{below}/{file}").strip():

@@ -185,7 +185,7 @@ def message(raw: bytes) -> Message:
 
 
 class Bus:
-    """A connection to somebody who speaks D-Bus on a socket of his own; a context manager.
+    """A connection to a process that speaks D-Bus on a socket of its own; a context manager.
 
     Args:
         place: path of the socket.

@@ -3,8 +3,8 @@
 A thread reads all the time, so that a node never waits for its owner; it only sorts what comes. Reports wait in a queue
 until the owner's own thread takes them: nothing of the cluster is touched from two threads.
 
-What comes is checked before anybody sees it. A line that does not fit is noted and left out; whoever goes on like that,
-sends a line without end, or reports faster than anybody can take it, loses the connection, and nobody else does.
+Every line is checked before it is used. A line that does not fit is noted and left out. A node that goes on like that,
+sends a line without end, or reports faster than its reports can be read loses its connection; other nodes keep theirs.
 """
 
 from __future__ import annotations
@@ -207,11 +207,11 @@ class Conversation:
         return self.ended(f"{self.whom} has ended{f': {said}' if said else ''}")
 
     def _late(self, timeout: float) -> NodeGone:
-        """The error to raise where somebody is there and does not answer."""
+        """The error to raise where the node is connected and does not answer."""
         return self.ended(f"{self.whom}: no answer within {timeout:g} s")
 
     def _over(self) -> None:
-        """Nothing more will come: whoever waits for an answer hears of it."""
+        """The connection has ended: all who wait for an answer are told."""
         self._ended.set()
         for waiting in list(self._waiting.values()):
             waiting.put(None)

@@ -1,6 +1,6 @@
 """What a manifest asks for that no pod of a kit node gets, one sentence each, for an event.
 
-A node runs on somebody's machine beside others: pods have no capability, no privilege, no namespace of the host's, and
+A node runs on a machine that it shares: pods have no capability, no privilege, no namespace of the host's, and
 the runtime's default list of system calls. A request for more is not refused, since the pod can do its work without
 it; it is said.
 """

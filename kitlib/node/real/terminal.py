@@ -67,7 +67,7 @@ def resize(descriptor: int, width: int, height: int) -> None:
 
 
 def nudge(descriptor: int) -> None:
-    """Have the program in a terminal draw its line again, for somebody who has just attached."""
+    """Have the program in a terminal draw its line again for a client that has just attached."""
     group = fcntl.ioctl(descriptor, termios.TIOCGPGRP, b"\0" * 4)
     pid = struct.unpack("i", group)[0]
     if pid > 0:

@@ -70,7 +70,7 @@ class TlsStream:
         waits.poll()
 
     def shutdown(self, how: int) -> None:
-        """End the connection, without the farewells of TLS: whoever waits for it hears at once."""
+        """End the connection without the closing messages of TLS, so that a waiting reader ends at once."""
         socket.socket.shutdown(self._connection, how)
 
     def close(self) -> None:

@@ -350,7 +350,7 @@ class SimulatedCgroupFS:
         return (own & above) or above
 
     def apply(self, tree: CgroupTree) -> None:
-        """Make every cgroup of a desired tree and write every file that somebody writes, parents first.
+        """Make every cgroup of a desired tree and write the files of the kubelet and the runtime, parents first.
 
         Raises:
             CgroupError: at the first write that the kernel refuses.

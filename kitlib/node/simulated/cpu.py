@@ -6,7 +6,7 @@ tend to over a few periods. Where cpusets differ, processors that the same cgrou
 that the fewest may use first.
 
 A cgroup that would get more than its quota ends every period throttled: so it is but for the edge. The kernel notices a
-used-up quota only at a tick (4 ms at 250 Hz), so whoever would get about as much as his quota is throttled in some
+used-up quota only at a tick (4 ms at 250 Hz), so a cgroup that would get about its quota is throttled in some
 periods and not in others. Where that is a matter of rule, on one processor whose threads never pause, the ticks
 themselves are followed (`ticks`) to tell how many.
 
@@ -46,7 +46,7 @@ class Group:
         period: seconds of one period.
         cpus: what its processes may run on.
         tasks: process id -> CPUs that the process would like to use.
-        active: the cgroups below in which somebody wants something.
+        active: the cgroups below in which a process wants to run.
         raw: CPUs that all processes in it would like to use;
         wanted: with the limits below respected, its own not;
         wish: with its own limit too;
@@ -287,7 +287,7 @@ class Scheduler:
         return idle
 
     def _follow_ticks(self, root: Group, now: float, groups: list[Group]) -> None:
-        """Where somebody on the only processor gets about as much as his quota, see which periods are throttled."""
+        """Where a cgroup on the only processor gets about its quota, see which periods are throttled."""
         before, self._at_the_edge = self._at_the_edge, []
         if len(groups) <= CROWD and all(map(_never_pauses, groups)) and any(map(_is_at_the_edge, groups)):
             for group, outcome in zip(groups, ticks.run(_as_busy(root), self._cores), strict=True):
@@ -297,7 +297,7 @@ class Scheduler:
             group.throttle(now)
 
     def _press(self, group: Group, idle: float, now: float) -> None:
-        """How much of the time somebody waits, and everybody; `idle`: in which nobody below runs."""
+        """The shares of time in which some process waits and in which all wait; `idle`: in which none below runs."""
         if group.is_throttled:
             idle = max(idle, 1.0 - group.quota / group.wanted)
         group.idle = idle
@@ -306,7 +306,7 @@ class Scheduler:
             if some < EPSILON:
                 return
             group.pressure = Pressure(now)
-        # the machine as a whole always runs somebody else while somebody waits
+        # the machine as a whole always runs another process while one waits
         group.pressure.set(now, some, 0.0 if group.parent is None else min(idle, some))
 
     def _divide_split(self, root: Group, masks: set[frozenset[int]], now: float) -> None:
@@ -377,7 +377,7 @@ class Scheduler:
 
 
 def _busy_groups(group: Group) -> Iterator[Group]:
-    """A cgroup and those below in which somebody wants something; each before those in it, by name."""
+    """A cgroup and those below in which a process wants to run; each before those in it, by name."""
     yield group
     for _, child in sorted(group.active.items()):
         yield from _busy_groups(child)
@@ -436,8 +436,8 @@ def water_fill(wishes: Sequence[tuple[float, float]], amount: float) -> list[flo
 def water_level(weights: Sequence[float], wants: Sequence[float], amount: float) -> float:
     """The level at which Σ min(want, weight · level) is the amount, where that is less than all want together.
 
-    Whoever wants no more than an equal level would give is content, and leaves more to the others; in a few rounds
-    nobody new is.
+    A member that wants no more than an equal level would give is satisfied and leaves more to the others; after a few
+    rounds no further one is.
     """
     hungry, left = list(zip(weights, wants, strict=True)), amount
     while True:

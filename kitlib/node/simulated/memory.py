@@ -1,8 +1,8 @@
 """Memory as cgroups count it: what is charged at every level, which limits are in the way, whose cache is given back.
 
 Page cache is given back before anybody is killed, in proportion to how much of it each process holds; `memory.low`
-keeps a cgroup's part out of it as long as there is other cache, `memory.min` always. Above `memory.high` nobody is
-killed, but whoever asks for more sleeps: for every 64 pages 64 · o² seconds, at most 2, where o is the excess as a
+keeps a cgroup's part out of it as long as there is other cache, `memory.min` always. Above `memory.high` no process is
+killed, but one that asks for more sleeps: for every 64 pages 64 · o² seconds, at most 2, where o is the excess as a
 share of `memory.high`. From that follows how fast a process grows there (`growth`).
 
 Sources: mm/memcontrol.c (try_charge_memcg, mem_cgroup_calculate_protection, calculate_overage, calculate_high_delay,
@@ -31,7 +31,7 @@ _LINEAR = (LONGEST_SLEEP / _SLEEP) ** 0.5
 
 
 class Holder(Protocol):
-    """Whoever has memory: a process, its bytes, and the cgroup that they are charged to."""
+    """A process that has memory: its bytes, and the cgroup that they are charged to."""
 
     memory: int
     cache: int
@@ -127,7 +127,7 @@ class Ledger:
         return self._figure(path, MEMORY_LIMIT[self._cgroups.version])
 
     def high(self, path: str) -> int | None:
-        """Bytes above which whoever asks for more is slowed down; None = never."""
+        """Bytes above which a process that asks for more is slowed down; None = never."""
         return None if path == "/" or self._cgroups.version == 1 else self._figure(path, "memory.high")
 
     def exceeded(self, path: str) -> str | None:

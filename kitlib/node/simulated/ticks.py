@@ -11,7 +11,7 @@ What is followed, on a queue for every cgroup and with virtual time as its order
 
 * charge: a thread that has run moves on in virtual time by what it ran, divided by its weight; so does every
   cgroup above it. A cgroup with a quota takes 5 ms at a time from it, and what it owes.
-* tick: whoever has run longer than its slice, or is ahead of the next one by more than that, makes room.
+* tick: an entity that has run longer than its slice, or is ahead of the next one by more than that, is preempted.
 * throttle: a cgroup that has used up its quota leaves the queue, and the cgroups above it that have nobody else; these
   give back what they have taken of their own quota, but for 1 ms.
 * refill: the quota is whole again, nothing of the last period is added; who was throttled pays the debt and comes back
@@ -51,7 +51,7 @@ FIRST, SECONDS = 500_000_000, 5_000_000_000
 
 
 class Busy(NamedTuple):
-    """A cgroup in which somebody wants to run all the time.
+    """A cgroup in which a process wants to run all the time.
 
     Attributes:
         weight: as cpu.shares.
@@ -118,7 +118,7 @@ class _SchedEntity:
 class CfsRq(_SchedEntity):
     """A cgroup: who stands in it, who of them runs, and what is left of its quota.
 
-    `min_vruntime` is the virtual time of whoever has had least; it never falls. `runtime_remaining` has been taken
+    `min_vruntime` is the virtual time of the one with least time; it never falls. `runtime_remaining` has been taken
     from the quota and not been used, below 0 it is owed; `pool` is what can still be taken until the period `ends`.
     """
 
@@ -167,7 +167,7 @@ class CfsRq(_SchedEntity):
         return min(self.waiting(), key=lambda one: one.vruntime, default=None)
 
     def update_min_vruntime(self) -> None:
-        """The min_vruntime follows whoever has had least."""
+        """The min_vruntime follows the entity that has had least."""
         behind = [one.vruntime for one in self.members if one.queued]
         if behind:
             self.min_vruntime = max(self.min_vruntime, min(behind))
@@ -188,7 +188,7 @@ class CfsRq(_SchedEntity):
 
 
 class _Processor:
-    """Runs whoever is next, from tick to tick."""
+    """Runs the next entity, from tick to tick."""
 
     def __init__(self, root: Busy, factor: int) -> None:
         self.now = self._charged = 0
@@ -258,7 +258,7 @@ class _Processor:
         return used_up
 
     def _task_tick_fair(self) -> bool:
-        """Whether whoever runs is to make room."""
+        """Whether the running entity is preempted."""
         change = self._update_curr()
         for one in reversed(self._chain()):
             queue = one.parent
@@ -281,7 +281,7 @@ class _Processor:
         return min(max(part, self._granularity), self._latency)
 
     def _schedule(self) -> None:
-        """From the root down: throttle whose quota is used up; where somebody else has had less, he runs."""
+        """From the root down: throttle a cgroup whose quota is used up; where another entity has had less, it runs."""
         queue: _SchedEntity = self._root
         while isinstance(queue, CfsRq) and queue.running is not None:
             if self._throttle_cfs_rq(queue):
@@ -303,7 +303,7 @@ class _Processor:
         self._throttle_cfs_rq(queue)
 
     def _pick_next_task_fair(self) -> None:
-        """Wherever nobody runs in a cgroup that is to run: whoever has had least."""
+        """Where nothing runs in a cgroup that is to run, the entity that has had least runs."""
         queue: _SchedEntity = self._root
         while isinstance(queue, CfsRq):
             if queue.running is None:

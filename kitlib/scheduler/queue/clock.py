@@ -1,4 +1,4 @@
-"""The clock of the scheduler: whole milliseconds that move only when somebody moves them.
+"""The clock of the scheduler: whole milliseconds that move only when they are moved.
 
 Back-off, the flush of pods that waited too long and every time stamp of the queue are read from this clock, so a
 scenario of ten minutes runs in no time and gives the same answer on every run, in a browser as well as on a server.

@@ -3,7 +3,7 @@
 A pod that was refused waits in the pool of unschedulable pods until an event happens that one of the plugins that
 refused it registered for and does not dismiss (its queueing hint); then it goes to backoffQ, or straight to activeQ
 where its back-off is over. When activeQ is empty, the next pod is taken from backoffQ early. After five minutes in
-the pool a pod is tried again in any case. All times are read from a clock that somebody moves.
+the pool a pod is tried again in any case. All times are read from a clock that the caller moves.
 
 Source: pkg/scheduler/backend/queue (scheduling_queue.go, active_queue.go, backoff_queue.go); KEP-4247, KEP-5142.
 """
