@@ -62,12 +62,14 @@ export async function install(kit, panel, place, all) {
   bar.max = steps.length + 1;
   bar.value = 0;
   const missing = [];
-  // All at once: a cell that is run meanwhile waits behind them.
-  const replies = steps.map(([, names, modules], i) =>
-    kernel.requestExecute({ code: code(names, modules, i >= NEEDED.length && names.length === 1), silent: true, store_history: false, stop_on_error: false }).done);
+  const send = ([, names, modules], deps) =>
+    kernel.requestExecute({ code: code(names, modules, deps), silent: true, store_history: false }).done;
+  // What is needed at once: a cell that is run meanwhile waits behind it. An error would drop the requests behind it, so
+  // what may be missing is asked for one by one.
+  const replies = NEEDED.map((step) => send(step, false));
   for (const [i, [name, , , without]] of steps.entries()) {
     word.textContent = `Loading Python: ${name} …`;
-    const reply = await replies[i];
+    const reply = await (replies[i] ?? send(steps[i], steps[i][1].length === 1));
     bar.value = i + 1;
     if (reply.content.status === "ok") continue;
     if (!without) {
