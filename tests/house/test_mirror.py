@@ -11,6 +11,7 @@ ROOMS = ("advisor", "api", "apiserver", "cluster", "examples", "kubelet", "sched
 ALLOWED = {
     "tests/apiserver/test_clients.py": "client libraries talk to the package as a whole",
     "tests/apiserver/test_kubectl.py": "the real kubectl and helm talk to the package as a whole",
+    "tests/apiserver/test_kubectl_manifests.py": "manifests of charts, applied to the package as a whole",
     "tests/apiserver/test_fuzz.py": "requests of every kind to the package as a whole",
 }
 """Test file -> why it mirrors no module."""

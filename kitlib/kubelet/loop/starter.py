@@ -115,7 +115,9 @@ class ContainerStarter:
         """All variables: the manifest's, then those of devices.
 
         Raises:
-            ContainerProblem: where the manifest names what is not there. Source: generateContainerConfig.
+            ContainerProblem: where the manifest names what is not there.
+
+        Source: kuberuntime generateContainerConfig.
         """
         try:
             made = make_environment_variables(pod, container, self._objects, self._allocatable)
