@@ -21,6 +21,7 @@ from kitlib.scheduler.framework.events import (
     UNSCHEDULED_POD_DELETE,
     Action,
     ClusterEvent,
+    is_scaled_down,
     node_change_events,
     pod_change_events,
 )
@@ -89,6 +90,8 @@ class EventHandlers:
         if _is_pod_updated(old, new):
             for event in pod_change_events(new, old):
                 self.move_all(event, old, new)
+        elif _held(old) != _held(new) and is_scaled_down(new, old):
+            self.move_all(ClusterEvent(ASSIGNED_POD, Action.UPDATE_POD_SCALE_DOWN), old, new)
 
     def delete_pod_from_cache(self, pod: Pod) -> None:
         self._scheduler.remove_pod(pod)
@@ -173,6 +176,11 @@ class EventHandlers:
             brought = ", ".join(info.key for info in moved)
             about = name or pod_key(new if new is not None else old)
             self._trace(event.label, about, f"may help {brought}" if brought else "helps nobody who waits")
+
+
+def _held(pod: Pod) -> list[tuple[object, object]]:
+    """What the kubelet says that the containers hold: it changes while a pod is resized in place."""
+    return [(one.allocated_resources, one.resources) for one in pod.status.container_statuses]
 
 
 def _is_pod_updated(old: Pod, new: Pod) -> bool:

@@ -168,7 +168,7 @@ def pod_change_events(new: Pod, old: Pod) -> list[ClusterEvent]:
     actions = []
     if new.metadata.labels != old.metadata.labels:
         actions.append(Action.UPDATE_POD_LABEL)
-    if _is_scaled_down(new, old):
+    if is_scaled_down(new, old):
         actions.append(Action.UPDATE_POD_SCALE_DOWN)
     if old.spec.scheduling_gates and not new.spec.scheduling_gates:
         actions.append(Action.UPDATE_POD_SCHEDULING_GATES_ELIMINATED)
@@ -179,12 +179,15 @@ def pod_change_events(new: Pod, old: Pod) -> list[ClusterEvent]:
     return [ClusterEvent(resource, action) for action in actions] or [ClusterEvent(resource, Action.UPDATE)]
 
 
-def _is_scaled_down(new: Pod, old: Pod) -> bool:
-    """Whether any request became smaller or vanished."""
-    wanted = pod_requests(new)
+def is_scaled_down(new: Pod, old: Pod) -> bool:
+    """Whether any request became smaller or vanished; of a resize, once the kubelet has carried it out.
+
+    Source: framework.extractPodScaleDown.
+    """
+    wanted = pod_requests(new, use_status=True)
     return any(
         name not in wanted or before.milli_value() > wanted[name].milli_value()
-        for name, before in pod_requests(old).items()
+        for name, before in pod_requests(old, use_status=True).items()
     )
 
 

@@ -219,7 +219,7 @@ def _room_made(pod: Pod, old: Any, new: Any) -> bool:
         return True
     if not other.spec.node_name or not isinstance(old, Pod):
         return False
-    before, after = pod_requests(old), pod_requests(other)
+    before, after = pod_requests(old, use_status=True), pod_requests(other, use_status=True)
     wanted = pod_requests(pod)
     return any(
         name in before and (name not in after or after[name] < before[name])

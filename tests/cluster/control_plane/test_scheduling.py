@@ -307,3 +307,19 @@ def test_nothing_of_the_scheduler_is_made_before_there_is_a_pod() -> None:
     assert cluster._scheduler is None
     cluster.apply(pod("a"))
     assert cluster._scheduler is not None and cluster.decision("a").suggested_host
+
+
+def test_a_pod_that_waits_for_room_comes_when_another_has_been_resized() -> None:
+    """The event is the change of the other's status, when its kubelet has done it. Source: extractPodScaleDown."""
+    cluster = Cluster.simulated([{"cpus": 4}])
+
+    def manifest(name: str, cpu: str) -> dict[str, object]:
+        container = {"name": "main", "image": "x", "resources": {"requests": {"cpu": cpu}}}
+        return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {"containers": [container]}}
+
+    cluster.apply(manifest("db", "3"))
+    cluster.apply(manifest("shop", "1500m"))
+    assert cluster.pod("shop").spec.node_name == ""
+    cluster.resize("db", {"main": {"requests": {"cpu": "2"}}})
+    cluster.advance(15)
+    assert cluster.pod("shop").spec.node_name != ""
