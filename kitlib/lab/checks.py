@@ -128,6 +128,11 @@ class Facts:
         self.evidence: list[dict[str, Any]] = []
         self.remarks: list[str] = []
 
+    @property
+    def replayed(self) -> bool:
+        """Whether this cluster was watched from the start; False on real nodes, which others may keep busy."""
+        return self._history is not None
+
     def _note(self, kind: str, what: str, value: Any) -> None:
         self.evidence.append({"kind": kind, "what": what, "value": value})
 

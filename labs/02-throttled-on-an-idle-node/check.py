@@ -5,6 +5,8 @@ from kitlib.lab import Checks, Experiment, Facts
 
 checks = Checks()
 SECONDS = 5
+PERIOD = 100_000
+"""Microseconds of a period of bandwidth control, as the kubelet sets it."""
 TOLERATED = 0.02
 """Part of the periods: where quota and use are equal, a late timer throttles now and then on a real kernel."""
 
@@ -18,20 +20,25 @@ def throttle(facts: Experiment) -> None:
         expected="running",
         hint="does it fit on the node? look at its events",
     )
+    limit = cpu_limit(pod)
+    hint = (
+        f"a limit of {limit} is more than before, but the work can use more: it throttles all the same"
+        if limit is not None and limit.milli_value() > facts.variant.cpu
+        else "which of the two, request or limit, becomes the quota?"
+    )
+    if not facts.replayed:
+        quota(facts, pod, hint)
+        return
     before = facts.cpu_stat(pod)
     facts.let_pass(SECONDS)
     after = facts.cpu_stat(pod)
     periods, throttled, used = (after[key] - before[key] for key in ("nr_periods", "nr_throttled", "usage_usec"))
     usage = used / SECONDS / 1000
-    limit = next((c.resources.limits.get("cpu") for c in pod.spec.containers if c.name == "main"), None)
-    limit = limit or (pod.spec.resources.limits.get("cpu") if pod.spec.resources else None)
     facts.expect(
         throttled <= periods * TOLERATED,
         found=f"throttled in {throttled} of {periods} periods, using {usage:.0f}m",
         expected="no throttling while CPUs are idle",
-        hint=f"a limit of {limit} is more than before, but the work can use more: it throttles all the same"
-        if limit is not None and limit.milli_value() > facts.variant.cpu
-        else "which of the two, request or limit, becomes the quota?",
+        hint=hint,
     )
     facts.expect(
         usage > 1.5 * facts.variant.cpu,
@@ -43,6 +50,25 @@ def throttle(facts: Experiment) -> None:
         facts.remark(
             f"{pod.metadata.name} is {pod.status.qos_class} now and was Guaranteed: when the node's memory ends it is "
             "killed before Guaranteed pods. Request and limit of 1 CPU would have kept the class"
+        )
+
+
+def cpu_limit(pod):
+    """The CPU limit of the container main, or of the pod as a whole; None = none."""
+    own = next((c.resources.limits.get("cpu") for c in pod.spec.containers if c.name == "main"), None)
+    return own or (pod.spec.resources.limits.get("cpu") if pod.spec.resources else None)
+
+
+def quota(facts: Experiment, pod, hint: str) -> None:
+    """On a real node, which others may keep busy: no quota below the one CPU that the work can use."""
+    version = facts.tree(pod.spec.node_name).version
+    for container in ("", "main"):
+        value = facts.cgroup(pod, "cpu.max" if version == 2 else "cpu.cfs_quota_us", container).split()[0]
+        facts.expect(
+            value in ("max", "-1") or int(value) >= PERIOD,
+            found=f"a quota of {value} of {PERIOD} microseconds",
+            expected="no quota, or one that the work cannot use up",
+            hint=hint,
         )
 
 
