@@ -167,7 +167,7 @@ def verify(file: str | Path, key: str | Path) -> Statement:
         raise KitError(f"{key}: the public half of an Ed25519 key is expected")
     found = _MARK.search(text)
     try:
-        data = json.loads(found[1].replace("<\\/", "</")) if found else None
+        data: Any = json.loads(found[1].replace("<\\/", "</")) if found else None
         statement = msgspec.convert(data["statement"], Statement)
         signature = base64.b64decode(data["signature"], validate=True)
     except (ValueError, KeyError, TypeError, msgspec.ValidationError) as error:

@@ -141,7 +141,8 @@ class _Example:
         cluster.advance(5)
         node = cluster.node("node-1")
         tree = node.tree()
-        self._found = {cgroup.kind: cgroup for cgroup in tree.of_pod(cluster.pod("web").metadata.uid)}
+        own = tree.of_pod(cluster.pod("web").metadata.uid)
+        self._found: dict[str, Any] = {cgroup.kind: cgroup for cgroup in own}
         self._found["kubepods"] = tree.of_kind("kubepods")[0]
         self.score = node.proc("web")["oom_score_adj"]
         self.allocatable = str(cluster.nodes[0].status.allocatable["memory"])

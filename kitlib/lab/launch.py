@@ -198,7 +198,8 @@ def shared_notebook(folder: Path, link: str) -> Path:
 
     state = state_in(link)
     path = folder / "shared" / f"scenario-{hashlib.sha256(state.encode()).hexdigest()[:10]}.ipynb"
-    cell = {"cell_type": "code", "id": "shared", "metadata": {}, "execution_count": None, "outputs": []}
+    cell: dict[str, object] = {"cell_type": "code", "id": "shared", "metadata": {}}
+    cell |= {"execution_count": None, "outputs": []}
     kernel = {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}
     cells = [{**cell, "source": line_of(state).replace("; ", "\n")}]
     notebook = {"cells": cells, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}

@@ -66,7 +66,7 @@ def state_of(cluster: Any) -> str:
     if not isinstance(cluster.clock, VirtualClock):
         raise KitError("share: only simulated clusters can be shared: a real one's time passes by itself")
     nodes = [_node(plan) for plan in cluster.options.nodes]
-    version = cluster.node(nodes[0].name).desired().version if nodes else 2
+    version: Literal[1, 2] = cluster.node(nodes[0].name).desired().version if nodes else 2
     state = SharedState(1, str(cluster.release.name), version, nodes, list(cluster.journal))
     text = json.dumps(msgspec.to_builtins(state), ensure_ascii=False, separators=(",", ":"), default=str)
     made = base64.urlsafe_b64encode(zlib.compress(text.encode(), 9)).decode().rstrip("=")

@@ -69,7 +69,7 @@ def _kernel(cluster: Any) -> tuple[str, str]:
         return ("simulated" if virtual else "docker"), "what the cluster of this notebook runs on"
     if "kernel" not in _seen:  # asking an engine takes time, and the answer stays
         _seen["kernel"] = choose_kernel()
-    return _seen["kernel"]  # type: ignore[no-any-return]
+    return _seen["kernel"]
 
 
 def _cluster(name: str, cluster: Any) -> dict[str, Any]:

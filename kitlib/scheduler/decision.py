@@ -80,7 +80,8 @@ class Decision:
         nothing = np.zeros(0, np.intp)
         status = Status(Code.Error, (text,), "")
         codes, rejected = np.zeros(len(nodes), np.uint8), np.full(len(nodes), -1, np.int32)
-        return cls(pod, nodes, release, filters=FilterOutcome(status, None, nothing, codes, rejected, release=release))
+        outcome = FilterOutcome(status, None, nothing, codes, rejected, release=release)
+        return cls(pod, nodes, release, answers=Given(outcome))
 
     @property
     def filters(self) -> FilterOutcome | None:

@@ -148,8 +148,8 @@ class EvictionGauge(KitWidget):
             {**row, "name": row["name"].partition("/")[0], "words": self._words(row["name"].partition("/")[0])}
             for row in oom_rows(self.node)
         ]
-        places = {name: number for number, name in enumerate(sorted(row["name"] for row in shown))}
-        shown.sort(key=lambda row: (row["qos"] != NODE, places[row["name"]]))
+        places = {name: number for number, name in enumerate(sorted(str(row["name"]) for row in shown))}
+        shown.sort(key=lambda row: (row["qos"] != NODE, places[str(row["name"])]))
         marks = []
         for signal, threshold, met in zip(
             *(chart.columns[name] for name in ("signal", "threshold", "met")), strict=True

@@ -111,7 +111,7 @@ def _manifest(limit: int) -> dict[str, Any]:
 def _cgroup(node: Any) -> Cgroup:
     for cgroup in node.desired().of_kind("container"):
         if cgroup.pod == f"default/{NAME}":
-            return cgroup  # type: ignore[no-any-return]
+            return cgroup
     raise KitError(f"{NAME} does not run: {'; '.join(p.status.message for p in node.pods() if p.name == NAME)}")
 
 
