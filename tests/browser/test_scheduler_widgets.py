@@ -56,7 +56,7 @@ def widget(open_cells, artifacts, request):
 
     def opened(expression, **more):
         page = open_cells(f"from kitlib.widgets import {expression.partition('(')[0]}\nw = {expression}\nw", **more)
-        page.wait_for_selector(".kitlib-grid, .kitlib-plot, .kitlib-board", timeout=60_000)
+        page.wait_for_selector(".kitlib-grid, .kitlib-plot, .kitlib-board", timeout=60_000, state="attached")
         page.wait_for_selector(STATUS)
         return page
 
