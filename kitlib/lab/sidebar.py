@@ -60,7 +60,7 @@ def _variables() -> dict[str, Any]:
 def _is_cluster(value: Any) -> bool:
     from kitlib.cluster.base import BaseCluster
 
-    return BaseCluster in type(value).__mro__ and not value.closed
+    return isinstance(value, BaseCluster) and not value.closed
 
 
 def _kernel(cluster: Any) -> tuple[str, str]:

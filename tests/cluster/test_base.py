@@ -10,6 +10,7 @@ import pytest
 from kitlib.api.errors import AlreadyExists, Invalid, KitError, ManifestError, NoMatch, NotFound, TooManyRequests
 from kitlib.api.serialize import load
 from kitlib.cluster import Cluster
+from kitlib.cluster.base import BaseCluster
 from kitlib.cluster.control_plane.simulated import SimulatedCluster
 from kitlib.cluster.journal import Journal
 
@@ -365,3 +366,15 @@ def test_what_a_deployment_owns_goes_with_it_or_stays(policy: str, replica_sets:
     assert ("propagation_policy" in cluster.journal[-2]) == (policy != "Background")
     with pytest.raises(KitError, match="propagationPolicy: 'All': valid values: Background, Foreground, Orphan"):
         cluster.delete("replicaset", "x", propagation_policy="All")
+
+
+@pytest.mark.parametrize("value", [3, "text", object(), int], ids=["number", "text", "object", "class"])
+def test_other_things_are_no_clusters(value: object) -> None:
+    assert not isinstance(value, BaseCluster)
+    assert not isinstance(value, Cluster)
+
+
+def test_every_kind_of_cluster_is_a_cluster() -> None:
+    with Cluster.simulated(1) as cluster:
+        assert isinstance(cluster, BaseCluster)
+        assert isinstance(cluster, Cluster)
