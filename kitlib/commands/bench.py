@@ -14,8 +14,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from kitlib.api.errors import KitError
-
 RUNS = 3
 WORKLOADS = ("basic", "spread", "antiaffinity", "preempt", "mixed")
 Figure = dict[str, Any]
@@ -97,6 +95,8 @@ def print_ratios(pairs: list[tuple[dict[str, float], dict[str, float]]], revisio
 
 
 def _git(root: Path, *arguments: str) -> None:
+    from kitlib.api.errors import KitError
+
     done = subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True)
     if done.returncode:
         raise KitError(f"kitlib bench --compare: git {arguments[0]} {arguments[-1]}: {done.stderr.strip()}")
@@ -104,6 +104,8 @@ def _git(root: Path, *arguments: str) -> None:
 
 def _figures(tree: Path, arguments: list[str], missing: dict[str, float] | None = None) -> dict[str, float]:
     """What a checkout's `kitlib bench` prints: figure -> seconds; `missing` where it fails, if that may be."""
+    from kitlib.api.errors import KitError
+
     command = [sys.executable, "-m", "kitlib.cli", "bench", *arguments]
     environment = {**os.environ, "PYTHONPATH": str(tree)}
     done = subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True)

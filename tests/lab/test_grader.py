@@ -54,7 +54,7 @@ def edited(manifest, drawn):
     """The manifest with one to three random changes."""
     made = copy.deepcopy(manifest)
     for _ in range(drawn.randint(1, 3)):
-        if drawn.random() < 0.3:
+        if drawn.random() < 0.3 and isinstance(made.get("spec"), dict):  # a PriorityClass has none
             spec = made["spec"]
             if "template" in spec and isinstance(spec["template"], dict):
                 spec = spec["template"].get("spec", spec)
@@ -80,7 +80,7 @@ def edited(manifest, drawn):
             parent.append(copy.deepcopy(parent[path[-1]]))
         else:
             parent[f"{path[-1]}x"] = parent[path[-1]]
-        if not isinstance(made.get("spec"), dict):
+        if "spec" in manifest and not isinstance(made.get("spec"), dict):
             break
     return made
 

@@ -1,6 +1,7 @@
 """Pod garbage collection: pods of nodes that are gone are deleted; so are terminating pods without a node.
 
-The kit deletes the pods of a deleted node at once; upstream waits for 40 s to be sure that the node is gone.
+The kit deletes the pods of a deleted node at once; upstream waits for 40 s to be sure that the node is gone. A pod that
+names a node which was never there has these 40 s here too, or its controller would make the next one without end.
 
 Source: pkg/controller/podgc/gc_controller.go (gcOrphaned, gcUnscheduledTerminating).
 """
@@ -11,9 +12,12 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from kitlib.api.core import TERMINAL_PHASES, Node, Pod
-from kitlib.cluster.controllers.controller import Controller, Handler, Key
+from kitlib.cluster.controllers.controller import Controller, Handler, Key, key_of
 from kitlib.cluster.controllers.informers import Change
 from kitlib.cluster.controllers.tainteviction import mark_disruption_target
+
+QUARANTINE = 40.0
+"""Seconds that a missing node may still come. Source: gc_controller.go quarantineTime."""
 
 
 class PodGCController(Controller):
@@ -36,7 +40,9 @@ class PodGCController(Controller):
         old = change.old
         bound = pod.spec.node_name and (not isinstance(old, Pod) or old.spec.node_name != pod.spec.node_name)
         orphaned = bound and self.api.store.find(Node, pod.spec.node_name, copy=False) is None
-        if orphaned or (not pod.spec.node_name and pod.metadata.deletion_timestamp is not None):
+        if orphaned:
+            self.queue.add_after(key_of(pod), QUARANTINE)
+        elif not pod.spec.node_name and pod.metadata.deletion_timestamp is not None:
             self.enqueue(pod)
 
     def sync(self, key: Key) -> None:
