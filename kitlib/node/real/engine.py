@@ -147,7 +147,9 @@ def reach(environment: Mapping[str, str] | None = None) -> tuple[Any, Endpoint]:
     for endpoint in tried:
         client = None
         try:
-            client = _client(docker, endpoint)
+            client = _patient_client(docker, endpoint)
+            if endpoint.url.startswith("unix:"):
+                client.api.trust_env = False  # a socket has no proxy; looking for one reads the whole environment
             client.ping()
             client.api.timeout = TIMEOUT
             return client, endpoint
@@ -157,6 +159,16 @@ def reach(environment: Mapping[str, str] | None = None) -> tuple[Any, Endpoint]:
             said.append(f"{endpoint.found}: {_reason(error)}")
     where = "; ".join(said) or "no socket at the usual places"
     raise EngineError(f"no container engine answers: {where}. Start Docker or Podman, or use Cluster.simulated()")
+
+
+def _patient_client(docker: Any, endpoint: Endpoint) -> Any:
+    """A client. The SDK walks through the environment, and fails where a thread changes it meanwhile: once more."""
+    for _ in range(5):
+        try:
+            return _client(docker, endpoint)
+        except KeyError:
+            continue
+    return _client(docker, endpoint)
 
 
 def _client(docker: Any, endpoint: Endpoint) -> Any:

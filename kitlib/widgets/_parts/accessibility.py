@@ -16,8 +16,14 @@ from kitlib.widgets._parts.page import script, style
 
 
 class Access(anywidget.AnyWidget):
-    """The invisible part; `title` and `sentence` are what a screen reader says of the widget and of its picture."""
+    """The invisible part.
+
+    Attributes:
+        title, sentence: what a screen reader says of the widget and of its picture.
+        stale: whether the picture shows the values before a rejected one, and is dimmed.
+    """
 
     _esm = script("access.js", STYLE=style())
     title = traitlets.Unicode().tag(sync=True)
     sentence = traitlets.Unicode().tag(sync=True)
+    stale = traitlets.Bool().tag(sync=True)

@@ -165,6 +165,7 @@ class KitWidget(ipw.VBox):
 
     def _stale(self, stale: bool) -> None:
         """Dim what still shows the values before a rejected one."""
+        self._access.stale = stale
         for part in (*(self.pictures or (self._picture,)), self._sentence, self._details):
             (part.add_class if stale else part.remove_class)("kitlib-stale")
 

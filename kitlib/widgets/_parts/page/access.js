@@ -1,3 +1,4 @@
+const PICTURES = ".kitlib-chart, .kitlib-board, .kitlib-lanes, .kitlib-live, .kitlib-grid";
 let next = 0;
 function idOf(node) { return node.id || (node.id = "kitlib-" + ++next); }
 function mend(root, model) {
@@ -12,6 +13,9 @@ function mend(root, model) {
       if (text && handle.getAttribute("aria-valuetext") !== text) handle.setAttribute("aria-valuetext", text);
     }
     if (readout && name) readout.setAttribute("aria-label", name + ", value");
+  }
+  for (const picture of root.querySelectorAll(PICTURES)) { // Jupyter sets classes on the parts that are its own alone
+    if (picture.closest(".kitlib-widget") === root) picture.classList.toggle("kitlib-stale", model.get("stale"));
   }
   for (const plot of root.querySelectorAll(".kitlib-canvas")) {
     if (plot.closest(".kitlib-widget") !== root) continue;
@@ -74,7 +78,7 @@ export default {
       if (!root) return void setTimeout(start, 30);
       watcher = new MutationObserver(() => soon(root));
       watcher.observe(root, { childList: true, subtree: true });
-      model.on("change:sentence", () => soon(root));
+      model.on("change:sentence change:stale", () => soon(root));
       mend(root, model);
     };
     start();
