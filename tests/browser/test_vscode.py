@@ -92,30 +92,35 @@ def test_all_texts_can_be_read_in_every_theme(open_cells, servers, front, artifa
 
 
 @pytest.mark.parametrize("front", ["vscode"])
-def test_the_first_notebook_of_the_course_runs_in_its_folder(browser, servers, front, artifacts):
+def test_the_start_page_and_the_first_lesson_run_in_the_courses_folder(browser, servers, front, artifacts):
     address, folder = servers(front)
     launch.make_course_folder(folder / "course")
-    first = launch.first_notebook(folder / "course")
-    code_cells = sum(cell["cell_type"] == "code" for cell in json.loads(first.read_text())["cells"])
-    page = browser.new_page(viewport={"width": 1400, "height": 9000}, reduced_motion="reduce")
-    page.set_default_timeout(20_000)
-    vscode_front.open_notebook(page, address, folder / "course", "notebooks", first.name)
-    outputs = vscode_front.run_all(page, code_cells, wait=240)
-    outputs.wait_for_function("() => document.querySelectorAll('.kitlib-verdict').length >= 3", timeout=240_000)
-    assert "The simulated kernel" in outputs.locator(".kitlib-lesson").first.inner_text()
-    outputs.wait_for_function("() => document.querySelectorAll('.kitlib-widget[role=group]').length >= 3")
-    outputs.locator("h1", has_text="A pod becomes cgroup files").wait_for()
-    page.screenshot(path=str(artifacts / "vscode-first-notebook.png"))
-    page.close()
+    start = launch.first_notebook(folder / "course")
+    lesson = start.with_name("01-a-pod-becomes-cgroup-files.ipynb")
+    for path in (start, lesson):
+        code_cells = sum(cell["cell_type"] == "code" for cell in json.loads(path.read_text())["cells"])
+        page = browser.new_page(viewport={"width": 1400, "height": 9000}, reduced_motion="reduce")
+        page.set_default_timeout(20_000)
+        vscode_front.open_notebook(page, address, folder / "course", "notebooks", path.name)
+        outputs = vscode_front.run_all(page, code_cells, wait=240)
+        if path == start:
+            outputs.locator(".kitlib-start").first.wait_for()
+            assert "Capstone" in outputs.locator("body").inner_text()
+        else:
+            outputs.wait_for_function("() => document.querySelectorAll('.kitlib-verdict').length >= 3", timeout=240_000)
+            assert "The simulated kernel" in outputs.locator(".kitlib-lesson").first.inner_text()
+            outputs.wait_for_function("() => document.querySelectorAll('.kitlib-widget[role=group]').length >= 1")
+            outputs.locator("h1", has_text="A pod becomes cgroup files").wait_for()
+        page.screenshot(path=str(artifacts / f"vscode-{path.stem}.png"))
+        page.close()
 
 
 @pytest.mark.parametrize("front", ["vscode"])
 def test_keys_that_a_widget_gets_do_nothing_to_the_notebook(open_cells, front):
     outputs = open_cells("from kitlib.widgets import SpreadExplorer\nSpreadExplorer(zones=2, nodes=2)", "'the second'")
-    outputs.wait_for_selector(".kitlib-grid td[tabindex='0']")
-    outputs.locator(".kitlib-grid td[tabindex='0']").focus()
+    outputs.locator(".kitlib-board-box[data-box='zone1-1'] header > button").focus()
     outputs.page.keyboard.press("+")
-    outputs.locator(".kitlib-grid-status", has_text="1 matching pod").wait_for()
+    outputs.locator(".kitlib-board-box[data-box='zone1-1'] .kitlib-board-token").wait_for()
     for key in ("x", "o", "d", "d", "a", "b", "ArrowDown", "Delete"):  # the Jupyter keymap's, of a notebook in focus
         outputs.page.keyboard.press(key)
     outputs.page.wait_for_timeout(1000)
