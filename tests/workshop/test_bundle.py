@@ -68,11 +68,11 @@ def test_the_worked_example_runs_from_it(installed: tuple[Path, str]) -> None:
 
 def test_the_course_and_jupyterlab_are_there(installed: tuple[Path, str], unpacked: Path) -> None:
     assert len(list((unpacked / "course" / "notebooks").glob("*.ipynb"))) >= 12
-    assert len(list((unpacked / "course" / "labs").glob("*/lab.ipynb"))) == 15
+    assert len(list((unpacked / "course" / "labs").glob("*/lab.ipynb"))) == 16
     assert not list((unpacked / "course" / "labs").glob("*/solution"))
     assert run(installed[0], str(installed[0] / "python"), "-m", "jupyterlab", "--version")
     lab = "from kitlib.lab import Lab; print(Lab('01-make-it-guaranteed').check())"
-    assert "Reached: 0" in run(installed[0], str(installed[0] / "python"), "-I", "-c", lab)
+    assert "This time 0 of 3 points" in run(installed[0], str(installed[0] / "python"), "-I", "-c", lab)
 
 
 def test_an_image_that_cannot_be_loaded_does_not_stop_the_installation(installed: tuple[Path, str]) -> None:
