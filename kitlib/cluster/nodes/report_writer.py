@@ -82,13 +82,17 @@ class ReportWriter:
             self._write_status(api, pod, report["status"], pod_sync)
 
     def _write_status(self, api: APIServer, pod: Pod, status: Mapping[str, object], pod_sync: PodSync) -> None:
-        """A pod's status, beside the conditions that others own (PodScheduled)."""
+        """A pod's status, beside the conditions that others own (PodScheduled); those of resizes are the kubelet's.
+
+        Source: kubelet mergePodStatus.
+        """
         standing = _standing(api, pod)
         if standing is None:
             return
         reported: Pod = from_dict({"metadata": {"name": pod.name}, "status": status}, Pod)
         ours = {c.type for c in reported.status.conditions}
-        reported.status.conditions += [c for c in standing.status.conditions if c.type not in ours]
+        others = [c for c in standing.status.conditions if c.type not in ours and not c.type.startswith("PodResize")]
+        reported.status.conditions += others
         reported.status.qos_class = standing.status.qos_class
         known = pod_sync.knows(standing)
         self._reports.status(pod, reported.status)
