@@ -135,12 +135,14 @@ class _Asked:
         state: of PreFilter or PreScore.
         weight: of a Score plugin.
         raw: the scores of all rows, of a Score plugin whose normalisation depends on which rows are feasible.
+        asks: whether a Filter plugin has a PreFilter.
     """
 
     plugin: Plugin
     state: Any = None
     weight: int = 0
     raw: Scores | None = None
+    asks: bool = False
 
 
 class LikePods:
@@ -174,7 +176,7 @@ class LikePods:
         self._known: dict[tuple[int, ...], tuple[bool, int]] = {}
         self.answerable = self._size > 0 and self._prepare()
         if self.answerable:
-            self._plain = not (self._all_filters or self._all_scores or self._ranged)
+            self._plain = not self._ranged
             self._places = self._size - 1 - context.snapshot.name_order()
             self._ask_about_all_rows()
 
@@ -225,7 +227,7 @@ class LikePods:
             if plugin.name not in states and plugin.takes_part("pre_filter"):
                 return False
             if affected[plugin.name] is Affected.ALL:
-                self._all_filters.append(_Asked(plugin))
+                self._all_filters.append(_Asked(plugin, asks=plugin.takes_part("pre_filter")))
             elif state is SKIP:
                 continue
             elif affected[plugin.name] is Affected.AMOUNTS:
@@ -322,27 +324,44 @@ class LikePods:
             dice: choose between equal nodes; None takes the first by name.
         """
         self._follow()
-        if not self._plain:
-            return self._choose_among_all(dice)
+        states = self._filter_states()
+        if states is None:
+            return -1
+        if not states and self._plain:
+            return self._choose_by_amounts(dice)
+        return self._choose_among_all(states, dice)
+
+    def _filter_states(self) -> list[tuple[Plugin, Any]] | None:
+        """The plugins whose answers for all rows have to be asked for, with their states; None = run a whole cycle."""
+        states: list[tuple[Plugin, Any]] = []
+        for one in self._all_filters:
+            state = None
+            if one.asks:
+                found = one.plugin.pre_filter(self.info, self._context)
+                if found.status.code or found.nodes is not None:
+                    return None
+                state = found.state
+            if state is not SKIP:
+                states.append((one.plugin, state))
+        return states
+
+    def _choose_by_amounts(self, dice: random.Random | None) -> int:
+        """Where no plugin looks at anything but the pods of a row."""
+        if self._all_scores:
+            rows = np.flatnonzero(self._open)
+            if any(one.plugin.pre_score(self.info, self._context, rows) is not SKIP for one in self._all_scores):
+                return self._choose_among_all([], dice)
         if dice is None:
             row = int(self._order.argmax())
             return row if self._order[row] >= 0 else -1
         rows = np.flatnonzero(self._open)
         return self._pick(rows, self._total[rows], dice) if len(rows) else -1
 
-    def _choose_among_all(self, dice: random.Random | None) -> int:
+    def _choose_among_all(self, states: list[tuple[Plugin, Any]], dice: random.Random | None) -> int:
         info, context = self.info, self._context
         rows = np.flatnonzero(self._open)
-        for one in self._all_filters:
-            state = None
-            if one.plugin.takes_part("pre_filter"):
-                found = one.plugin.pre_filter(info, context)
-                if not found.status.ok or found.nodes is not None:
-                    return -1
-                state = found.state
-            if state is SKIP:
-                continue
-            codes = one.plugin.filter(state, info, context, rows).codes
+        for plugin, state in states:
+            codes = plugin.filter(state, info, context, rows).codes
             if codes.any():
                 if (codes == Code.Error).any():
                     return -1
