@@ -27,7 +27,7 @@ def reference() -> float:
 
 
 @pytest.mark.parametrize("workload", bench.WORKLOADS)
-def test_a_hundred_pods_on_a_thousand_nodes(benchmark, workload):
+def test_a_hundred_pods_on_a_thousand_nodes(workload):
     references, taken = [], []
 
     def once():
@@ -35,7 +35,8 @@ def test_a_hundred_pods_on_a_thousand_nodes(benchmark, workload):
         figures = bench.run([workload], [NODES], runs=1, pods=PODS, clock=time.process_time)
         taken.append(1 / figures[0].pods_per_second)
 
-    benchmark.pedantic(once, rounds=3, warmup_rounds=1)
+    for _ in range(4):
+        once()
     ratio = min(taken) / min(references)  # of processor time: other work on the machine only ever adds to it
     print(f"\n{workload}: {min(taken) * 1000:.2f} ms a pod, {ratio:.2f} times the reference")
     least, most = AIMS[workload]

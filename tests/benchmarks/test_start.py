@@ -6,11 +6,9 @@ interpreter alone were 1.06 (kitlib), 11 to 19 (kitlib.cluster), 1.7 to 2.0 (kit
 
 from __future__ import annotations
 
-import statistics
 import subprocess
 import sys
 import time
-from typing import Any
 
 import pytest
 
@@ -27,9 +25,7 @@ def seconds(statement: str) -> float:
 @pytest.mark.parametrize(
     ("statement", "at_most"), [("import kitlib", 1.8), ("import kitlib.cluster", 25.0), ("import kitlib.cli", 4.0)]
 )
-def test_an_import_takes_so_many_times_what_the_interpreter_takes(
-    benchmark: Any, statement: str, at_most: float
-) -> None:
+def test_an_import_takes_so_many_times_what_the_interpreter_takes(statement: str, at_most: float) -> None:
     alone: list[float] = []
     taken: list[float] = []
 
@@ -37,7 +33,8 @@ def test_an_import_takes_so_many_times_what_the_interpreter_takes(
         alone.append(seconds("pass"))
         taken.append(seconds(statement))
 
-    benchmark.pedantic(both, rounds=ROUNDS, iterations=1, warmup_rounds=1)
-    ratio = statistics.median(taken) / statistics.median(alone)
-    print(f"\n{statement}: {statistics.median(taken) * 1000:.0f} ms, {ratio:.2f} times the interpreter alone")
+    for _ in range(ROUNDS):
+        both()
+    ratio = min(taken) / min(alone)  # other work on the machine only ever adds
+    print(f"\n{statement}: {min(taken) * 1000:.0f} ms, {ratio:.2f} times the interpreter alone")
     assert 0.8 < ratio < at_most

@@ -17,7 +17,7 @@ def pod(i: int) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"p{i}"}, "spec": {"containers": [container]}}
 
 
-def test_a_sync_with_fifty_unchanged_pods(benchmark: Any) -> None:
+def test_a_sync_with_fifty_unchanged_pods() -> None:
     cluster = Cluster.simulated([{"cpus": 16, "memory": "64Gi"}])
     cluster.apply([pod(i) for i in range(PODS)])
     kubelet = cluster.node().kubelet
@@ -30,5 +30,6 @@ def test_a_sync_with_fifty_unchanged_pods(benchmark: Any) -> None:
         kubelet.sync(copies.pop())
         taken.append(time.process_time() - began)
 
-    benchmark.pedantic(once, rounds=20, warmup_rounds=5)
+    for _ in range(25):
+        once()
     assert min(taken) < 0.02
