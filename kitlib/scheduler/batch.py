@@ -25,7 +25,7 @@ from kitlib.api.serialize import deepcopy
 from kitlib.scheduler.framework.filter_outcome import FilterOutcome
 from kitlib.scheduler.framework.filtering import find_nodes_that_pass_filters
 from kitlib.scheduler.framework.plugin import SKIP, Affected, Context, Handle, Plugin, Scores
-from kitlib.scheduler.framework.pod_info import PodInfo
+from kitlib.scheduler.framework.pod_info import PodInfo, resize_conditions
 from kitlib.scheduler.framework.scoring import ScoreOutcome, prioritize_nodes
 from kitlib.scheduler.framework.status import Code, Rows
 
@@ -176,21 +176,12 @@ class LikePods:
         self._known: dict[tuple[int, ...], tuple[bool, int]] = {}
         self.answerable = self._size > 0 and self._prepare()
         if self.answerable:
-            self._plain = not self._ranged
             self._places = self._size - 1 - context.snapshot.name_order()
             self._ask_about_all_rows()
 
     def is_like(self, pod: Pod) -> bool:
         """Whether a pod is of this kind."""
-        mine, status = self.info.pod, pod.status
-        return (
-            mine.spec == pod.spec
-            and mine.metadata.labels == pod.metadata.labels
-            and mine.metadata.owner_references == pod.metadata.owner_references
-            and mine.metadata.deletion_timestamp == pod.metadata.deletion_timestamp
-            and mine.status.container_statuses == status.container_statuses
-            and not any(one.type.startswith("PodResize") for one in status.conditions)
-        )
+        return self.info.holds_for(pod) and self.info.pod.metadata.owner_references == pod.metadata.owner_references
 
     def placed(self, pod: Pod, node: str) -> PodInfo:
         """The pod on a node. What it shares belongs to this kind alone, not to the caller's object."""
@@ -209,7 +200,7 @@ class LikePods:
             if answer is None:
                 return False
             affected[plugin.name] = answer
-        if any(one.type.startswith("PodResize") for one in self.info.pod.status.conditions):
+        if resize_conditions(self.info.pod):
             return False
         return self._prepare_filters(affected) and self._prepare_scores(affected)
 
@@ -324,60 +315,45 @@ class LikePods:
             dice: choose between equal nodes; None takes the first by name.
         """
         self._follow()
-        states = self._filter_states()
-        if states is None:
+        passing = self._passing()
+        if passing is None:
             return -1
-        if not states and self._plain:
-            return self._choose_by_amounts(dice)
-        return self._choose_among_all(states, dice)
-
-    def _filter_states(self) -> list[tuple[Plugin, Any]] | None:
-        """The plugins whose answers for all rows have to be asked for, with their states; None = run a whole cycle."""
-        states: list[tuple[Plugin, Any]] = []
-        for one in self._all_filters:
-            state = None
-            if one.asks:
-                found = one.plugin.pre_filter(self.info, self._context)
-                if found.status.code or found.nodes is not None:
-                    return None
-                state = found.state
-            if state is not SKIP:
-                states.append((one.plugin, state))
-        return states
-
-    def _choose_by_amounts(self, dice: random.Random | None) -> int:
-        """Where no plugin looks at anything but the pods of a row."""
-        if self._all_scores:
-            rows = np.flatnonzero(self._open)
-            if any(one.plugin.pre_score(self.info, self._context, rows) is not SKIP for one in self._all_scores):
-                return self._choose_among_all([], dice)
-        if dice is None:
-            row = int(self._order.argmax())
-            return row if self._order[row] >= 0 else -1
-        rows = np.flatnonzero(self._open)
-        return self._pick(rows, self._total[rows], dice) if len(rows) else -1
-
-    def _choose_among_all(self, states: list[tuple[Plugin, Any]], dice: random.Random | None) -> int:
-        info, context = self.info, self._context
-        rows = np.flatnonzero(self._open)
-        for plugin, state in states:
-            codes = plugin.filter(state, info, context, rows).codes
-            if codes.any():
-                if (codes == Code.Error).any():
-                    return -1
-                rows = rows[codes == 0]
-        if not len(rows):
-            return -1
+        rows, filtered = passing
+        scores = [(one, state) for one in self._all_scores if (state := self._pre_score(one, rows)) is not SKIP]
+        if dice is None and not filtered and not scores and not self._ranged:
+            return int(self._order.argmax())  # kept up to date row by row
         total = self._total[rows]
         for one in self._ranged:
             assert one.raw is not None
             total = total + one.weight * one.plugin.normalize(one.state, one.raw[rows])
-        for one in self._all_scores:
-            state = one.plugin.pre_score(info, context, rows)
-            if state is not SKIP:
-                raw = one.plugin.score(state, info, context, rows)
-                total = total + one.weight * one.plugin.normalize(state, raw)
+        for one, state in scores:
+            raw = one.plugin.score(state, self.info, self._context, rows)
+            total = total + one.weight * one.plugin.normalize(state, raw)
         return self._pick(rows, total, dice)
+
+    def _passing(self) -> tuple[Rows, bool] | None:
+        """The feasible rows, and whether more than amounts decided; None where there are none, or a plugin fails."""
+        rows, filtered = np.flatnonzero(self._open), False
+        if not len(rows):
+            return None
+        for one in self._all_filters:
+            state = None
+            if one.asks:
+                found = one.plugin.pre_filter(self.info, self._context)
+                if not found.status.ok or found.nodes is not None:
+                    return None
+                state = found.state
+            if state is SKIP:
+                continue
+            codes = one.plugin.filter(state, self.info, self._context, rows).codes
+            if codes.any():
+                if (codes == Code.Error).any():
+                    return None
+                rows, filtered = rows[codes == 0], True
+        return (rows, filtered) if len(rows) else None
+
+    def _pre_score(self, one: _Asked, rows: Rows) -> Any:
+        return one.plugin.pre_score(self.info, self._context, rows)
 
     def _pick(self, rows: Rows, total: Scores, dice: random.Random | None) -> int:
         if dice is None:

@@ -95,7 +95,8 @@ class Term:
         return self.selector.matches(pod.metadata.labels)
 
 
-def _resize_conditions(pod: Pod) -> list[tuple[str, str]]:
+def resize_conditions(pod: Pod) -> list[tuple[str, str]]:
+    """What the kubelet says of a resize, on which the pod's requests depend."""
     return [(c.type, c.reason) for c in pod.status.conditions if c.type.startswith("PodResize")]
 
 
@@ -267,17 +268,21 @@ class PodInfo:
 
     def replace(self, newer: Pod) -> bool:
         """Hold a newer version of the pod, if nothing has changed that is computed from it; whether that was so."""
-        old = self.pod
-        same = (
-            old.spec == newer.spec
-            and old.metadata.labels == newer.metadata.labels
-            and old.metadata.deletion_timestamp == newer.metadata.deletion_timestamp
-            and old.status.container_statuses == newer.status.container_statuses
-            and _resize_conditions(old) == _resize_conditions(newer)
-        )
+        same = self.holds_for(newer)
         if same:
             self.pod = newer
         return same
+
+    def holds_for(self, other: Pod) -> bool:
+        """Whether what is computed from the pod is the same for another one of its namespace."""
+        mine = self.pod
+        return (
+            mine.spec == other.spec
+            and mine.metadata.labels == other.metadata.labels
+            and mine.metadata.deletion_timestamp == other.metadata.deletion_timestamp
+            and mine.status.container_statuses == other.status.container_statuses
+            and resize_conditions(mine) == resize_conditions(other)
+        )
 
     @property
     def terminating(self) -> bool:
