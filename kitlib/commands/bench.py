@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 RUNS = 3
-WORKLOADS = ("basic", "spread", "antiaffinity", "preempt", "mixed")
 Figure = dict[str, Any]
 
 
@@ -67,7 +66,11 @@ def _compare(options: argparse.Namespace) -> int:
     asked = ["--pods", str(options.pods)] if options.pods else []
     for size in options.nodes or ():
         asked += ["--nodes", str(size)]
-    each = [["--workload", name] for name in options.workload or WORKLOADS] if options.what == "scheduler" else [[]]
+    each: list[list[str]] = [[]]
+    if options.what == "scheduler":
+        from kitlib.study import bench
+
+        each = [["--workload", name] for name in options.workload or bench.WORKLOADS]
     with tempfile.TemporaryDirectory() as place:
         other = Path(place) / "other"
         _git(root, "worktree", "add", "--detach", "--quiet", str(other), options.compare)

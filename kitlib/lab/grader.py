@@ -148,31 +148,20 @@ def _guarded(result: TaskResult, rules: Iterable[RuleResult]) -> TaskResult:
     broken = next((rule for rule in rules if not rule.kept and rule.guards(result.task)), None)
     if broken is None:
         return result
-    if not result.passed:
-        return msgspec.structs.replace(result, points=0.0)
-    return msgspec.structs.replace(
-        result,
-        points=0.0,
-        passed=False,
-        found=f"solved, but a rule is broken: {broken.found}",
-        expected=broken.title,
-        hint=broken.hint,
-        remarks=(),
-    )
+    return _without_points(result, f"solved, but a rule is broken: {broken.found}", broken.title, broken.hint)
 
 
 def _missing(result: TaskResult, title: str) -> TaskResult:
     """A task that holds from the start gives no point before the tasks that it needs are solved."""
+    return _without_points(result, "this held from the start", f"first: {title}", "it counts together with that task")
+
+
+def _without_points(result: TaskResult, found: str, expected: str, hint: str) -> TaskResult:
+    """A task that earns nothing; one that would have been solved says why instead of what was checked."""
     if not result.passed:
         return msgspec.structs.replace(result, points=0.0)
     return msgspec.structs.replace(
-        result,
-        points=0.0,
-        passed=False,
-        found="this held from the start",
-        expected=f"first: {title}",
-        hint="it counts together with that task",
-        remarks=(),
+        result, points=0.0, passed=False, found=found, expected=expected, hint=hint, remarks=()
     )
 
 

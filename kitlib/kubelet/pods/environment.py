@@ -11,10 +11,13 @@ from typing import NamedTuple
 
 import msgspec
 
+from kitlib.api.container import ConfigMapEnvSource, ConfigMapKeySelector, SecretEnvSource, SecretKeySelector
 from kitlib.api.core import Container, EnvVar, Pod
 from kitlib.api.errors import KitError
 from kitlib.kubelet.pods.fieldpath import field_value, resource_value
 from kitlib.kubelet.pods.objects import CONFIG_MAP, SECRET, MissingObject, Objects
+
+Reference = ConfigMapEnvSource | SecretEnvSource | ConfigMapKeySelector | SecretKeySelector
 
 
 class Environment(NamedTuple):
@@ -68,13 +71,7 @@ def make_environment_variables(
         for kind, reference in ((CONFIG_MAP, source.config_map_ref), (SECRET, source.secret_ref)):
             if reference is None:
                 continue
-            try:
-                data = objects.data(kind, pod.namespace, reference.name)
-            except MissingObject:
-                if reference.optional:
-                    continue
-                raise
-            for key, value in data.items():
+            for key, value in (_data(objects, kind, pod.namespace, reference) or {}).items():
                 name = source.prefix + key
                 if _is_name(name):
                     values[name] = value.decode(errors="replace")
@@ -105,18 +102,29 @@ def _value(
     for kind, reference in ((CONFIG_MAP, source.config_map_key_ref), (SECRET, source.secret_key_ref)):
         if reference is None:
             continue
-        try:
-            data = objects.data(kind, pod.namespace, reference.name)
-        except MissingObject:
-            if reference.optional:
-                return None
-            raise
+        data = _data(objects, kind, pod.namespace, reference)
+        if data is None:
+            return None
         if reference.key in data:
             return data[reference.key].decode(errors="replace")
         if reference.optional:
             return None
         raise MissingObject(f"couldn't find key {reference.key} in {kind} {pod.namespace}/{reference.name}")
     raise KitError(f"env {variable.name}: this source of a value does not exist on the kit's nodes")
+
+
+def _data(objects: Objects, kind: str, namespace: str, reference: Reference) -> Mapping[str, bytes] | None:
+    """The data of an object that a container refers to; None where it is not there and need not be.
+
+    Raises:
+        MissingObject: it is not there.
+    """
+    try:
+        return objects.data(kind, namespace, reference.name)
+    except MissingObject:
+        if reference.optional:
+            return None
+        raise
 
 
 def _is_name(name: str) -> bool:
