@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
 import yaml
 
 from kitlib.api import cel
@@ -32,17 +31,6 @@ OBJECTS = (samples.POD, *samples.OTHERS)
 def words(texts: tuple[str, ...], mutator: Mutator) -> str:
     """A text with something changed in it; it may hold what UTF-8 cannot."""
     return mutator.text(share(texts, mutator).encode()).decode("utf-8", "surrogateescape")
-
-
-@pytest.fixture
-def note(record_property: Any) -> Any:
-    """Keeps the figures with the test's result."""
-
-    def keep(figures: dict[str, float]) -> None:
-        for name, value in figures.items():
-            record_property(name, value)
-
-    return keep
 
 
 def test_yaml_texts(note: Any) -> None:

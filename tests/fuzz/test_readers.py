@@ -61,17 +61,6 @@ ENVIRONMENT = {
 CONTEXT = {"Name": "c", "Endpoints": {"docker": {"Host": "unix:///x.sock", "SkipTLSVerify": False}}}
 
 
-@pytest.fixture
-def note(record_property: Any) -> Any:
-    """Keeps the figures with the test's result."""
-
-    def keep(figures: dict[str, float]) -> None:
-        for name, value in figures.items():
-            record_property(name, value)
-
-    return keep
-
-
 def test_dumps_are_refused_or_explained(note: Any) -> None:
     def make(mutator: Mutator) -> Any:
         items = [NODE, {**samples.POD, "status": {"phase": "Pending"}}, share(samples.OTHERS, mutator)]

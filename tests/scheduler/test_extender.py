@@ -2,28 +2,10 @@
 
 import pytest
 
-from kitlib.api.core import Node, Pod
 from kitlib.api.errors import KitError
-from kitlib.api.serialize import from_dict
 from kitlib.scheduler.extender import Extender, ExtenderError
 from kitlib.scheduler.scheduler import Scheduler
-
-ZONE = "topology.kubernetes.io/zone"
-
-
-def node(name, zone):
-    meta = {"name": name, "labels": {"kubernetes.io/hostname": name, ZONE: zone}}
-    return from_dict({"metadata": meta, "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "9"}}}, Node)
-
-
-NODES = [node("a", "z1"), node("b", "z2")]
-
-
-def pod(*claims, name="p", on="", **volume):
-    volumes = [{"name": f"v{i}", "persistentVolumeClaim": {"claimName": c}} for i, c in enumerate(claims)]
-    volumes += [{"name": "disk", **volume}] if volume else []
-    spec = {"containers": [{"name": "c"}], "volumes": volumes, "nodeName": on}
-    return from_dict({"metadata": {"name": name, "namespace": "default", "uid": name}, "spec": spec}, Pod)
+from tests.scheduler.storage import NODES, pod
 
 
 def answers(verb, arguments):
