@@ -35,7 +35,7 @@ def make_key(options: argparse.Namespace) -> int:
     from kitlib.lab.certificate import make_key
 
     private, public = make_key(options.file)
-    print(f"{private}: keep it to yourself\n{public}: give it to whoever wants to verify")
+    print(f"{private}: keep it to yourself\n{public}: give it to those who verify")
     return 0
 
 

@@ -88,7 +88,7 @@ def _cluster(options: argparse.Namespace) -> Any:
 
 
 def _add_viewer(cluster: Any, service: Any) -> None:
-    """The role is an object of the cluster: whoever changes it changes what the viewer may do."""
+    """The role is an object of the cluster: a change of it changes what the viewer may do."""
     from kitlib.apiserver.rbac import VIEW, VIEW_BINDING, VIEWER
 
     with service.lock:

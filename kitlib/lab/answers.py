@@ -147,7 +147,7 @@ def _do_one(cluster: Any, step: dict[str, Any], start: dict[str, dict[str, Any]]
     elif "evict" in step:
         cluster.evict(step["evict"])
     else:
-        raise KitError(f"an answer's step is none of those that there are: {step}")
+        raise KitError(f"an answer's step is unknown: {step}")
 
 
 def _change(cluster: Any, step: dict[str, Any], start: dict[str, dict[str, Any]]) -> None:

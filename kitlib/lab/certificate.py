@@ -1,8 +1,8 @@
 """A certificate for the capstone: one page that states what a replay confirmed, signed with an instructor's key.
 
 The instructor makes a key once (`kitlib certificate key instructor.pem`), signs a learner's progress file (`kitlib
-certificate sign`), and gives the public half to whoever wants to check (`kitlib certificate verify`). The page carries
-its statement as JSON; the signature (Ed25519, RFC 8032) is over that JSON. Whoever verifies makes the page again from
+certificate sign`), and gives the public half to those who check (`kitlib certificate verify`). The page carries
+its statement as JSON; the signature (Ed25519, RFC 8032) is over that JSON. Verification makes the page again from
 the statement and compares, so no visible word can be changed either.
 """
 
@@ -182,7 +182,7 @@ def verify(file: str | Path, key: str | Path) -> Statement:
 
 
 def page(statement: Statement, signature: str = "") -> str:
-    """The page: a picture to print, and the statement with its signature for whoever verifies."""
+    """The page: a picture to print, and the statement with its signature for verification."""
     data = json.dumps(
         {"statement": msgspec.to_builtins(statement), "signature": signature}, sort_keys=True, ensure_ascii=False
     ).replace("</", "<\\/")

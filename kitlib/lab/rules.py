@@ -49,7 +49,7 @@ class RuleSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=
 
     Attributes:
         key, title: its name, and the sentence that the learner reads.
-        hint: the next step for whoever broke it.
+        hint: the next step after it was broken.
         unchanged: `KIND NAME` with `*`, or `KIND NAME: FIELD, FIELD`.
         at: "always" or "end": when `unchanged` holds.
         forbidden: actions of the journal, with a kind and a name's pattern where the action has them.

@@ -3,7 +3,7 @@
 Pods with the same spec, labels, namespace and owners get the same answers from plugins that say so
 (`Plugin.affected_by_placement`). Of such a pod only that is asked anew which the placements since the last one can have
 changed: nothing, the answers for the rows whose pods have changed, or everything of a plugin. The choice is the one
-that a whole cycle makes; the answers of all plugins are computed when somebody looks at them.
+that a whole cycle makes; the answers of all plugins are computed when they are read.
 
 Source: KEP-5598; framework/runtime/batch.go OpportunisticBatch.
 """

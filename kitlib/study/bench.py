@@ -2,7 +2,7 @@
 
 Node i: labels hostname and zone, 4 CPUs, 32Gi, 110 pods. Pod i: 100m and 500Mi. `basic` asks nothing more; `spread`
 spreads over zones (hard) and hosts (soft); `antiaffinity` keeps its group's pods apart; `preempt` finds every node
-full and has to remove somebody; in `mixed` no two pods request the same, so that no two of them are alike. Objects
+full and has to remove a pod; in `mixed` no two pods request the same, so that no two of them are alike. Objects
 are made before the clock starts.
 """
 

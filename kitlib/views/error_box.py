@@ -69,7 +69,7 @@ def install(shell: Any) -> None:
 
         whole = "".join(traceback.format_exception(kind, error, trace))
         display({"text/html": error_html(error, whole), "text/plain": error_text(error)}, raw=True)
-        setattr(here, "_last_traceback", [error_text(error)])  # noqa: B010 - what the kernel answers to whoever runs the notebook
+        setattr(here, "_last_traceback", [error_text(error)])  # noqa: B010 - what the kernel answers to a runner
         return [error_text(error)]
 
     shell.set_custom_exc((KitError,), show)

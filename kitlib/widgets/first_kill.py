@@ -140,7 +140,7 @@ class FirstKill(KitWidget):
             left = [row for row in rows if row["name"] not in victim]
             scenes += [
                 self._scene(rows, f"{GROWS} takes its memory: more is wanted than the machine has."),
-                self._scene(rows, f"The kernel must kill somebody. It takes {self.killed}.", victim),
+                self._scene(rows, f"The kernel must kill a process. It takes one of {self.killed}.", victim),
                 self._scene(left, f"{self.killed} is gone; its memory is enough for now."),
             ]
         legend = [*QOS_LEGEND, Mark("your guess", state="chosen", sign="▢"), Mark("killed", sign="✗")]
@@ -165,7 +165,7 @@ class FirstKill(KitWidget):
             if row["qos"] != NODE
         )
         return (
-            "<div class='kitlib-box' role='status'><p><b>Why:</b> the kernel kills whoever has the most points. A "
+            "<div class='kitlib-box' role='status'><p><b>Why:</b> the kernel kills the process with the most points. A "
             "point is a page of memory (4 KiB); the kubelet adds or takes off points by the pod's QoS class, through "
             "<code>oom_score_adj</code>: 1000 for BestEffort, −997 for Guaranteed, in between for Burstable, lower for "
             "those that request more.</p>"

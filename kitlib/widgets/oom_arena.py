@@ -199,7 +199,7 @@ class OomArena(KitWidget):
         self._say_forecast(text)
         used = sum(row["memory_bytes"] for row in expected.rows)
         limit = self.node.config.machine.memory
-        fits = "it does not fit: somebody is killed" if expected.where else "everything fits, nobody is killed"
+        fits = "it does not fit: a process is killed" if expected.where else "everything fits, nobody is killed"
         chart = oom_ranking(expected.rows, told=False)
         words = f"With {pod.name} {mebibytes(used)} of {mebibytes(limit)} are used; {fits}. {chart.sentence}"
         return replace(chart, sentence=words)

@@ -77,7 +77,7 @@ def victims(facts: Facts) -> None:
         facts.pod(v.urgent).spec.node_name == "node-1",
         found=f"{v.urgent} is not on node-1",
         expected=f"{v.urgent} in their place",
-        hint="they went for somebody else: see the first task",
+        hint="they went for another pod: see the first task",
     )
 
 

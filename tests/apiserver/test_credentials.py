@@ -18,7 +18,7 @@ def test_a_dead_context_goes_and_others_stay(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         address = f"https://127.0.0.1:{server.getsockname()[1]}"
         merge_kubeconfig(path, kubeconfig(address, new_certificate(), "t"))
-        assert not remove_dead_context(path, "kitlib"), "somebody answers there"
+        assert not remove_dead_context(path, "kitlib"), "a server answers there"
     assert remove_dead_context(path, "kitlib")
     left = yaml.safe_load(path.read_text())
     assert left["clusters"] == [OTHER] and left["users"] == left["contexts"] == []

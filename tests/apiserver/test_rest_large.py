@@ -1,4 +1,4 @@
-"""Many objects: each version of an object is put into its wire form once, whoever lists or watches it."""
+"""Many objects: each version of an object is put into its wire form once for all lists and watches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that somebody else wrote (dumps, kubeconfigs, progress files, engine contexts) and the environment."""
+"""Files that others wrote (dumps, kubeconfigs, progress files, engine contexts) and the environment."""
 
 from __future__ import annotations
 

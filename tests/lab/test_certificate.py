@@ -1,4 +1,4 @@
-"""A certificate states what a replay confirms; whoever changes a word of it is found out."""
+"""A certificate states what a replay confirms; a changed word is found."""
 
 from pathlib import Path
 

@@ -1,7 +1,7 @@
 """Streams into containers, from their user's side: the same for simulated and real nodes.
 
-Whoever opens one hears of output, of input that was taken, and of its end; it may send input, resize the terminal, and
-close. Callbacks may come on another thread.
+The side that opens one hears of output, of input that was taken, and of its end; it may send input, resize the
+terminal, and close. Callbacks may come on another thread.
 """
 
 from __future__ import annotations

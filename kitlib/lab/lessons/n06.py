@@ -68,7 +68,7 @@ QUESTIONS = [
     ),
     Question(
         "own",
-        "How much memory, in MiB, may all pods of this node use together before somebody steps in by force?",
+        "How much memory, in MiB, may all pods of this node use together before the kernel steps in?",
         unit="MiB",
         why="The two reservations are subtracted. Requested may be {offered}: 100Mi less.",
         formula="1024 − 128 − 128",

@@ -57,7 +57,7 @@ QUESTIONS = [
     ),
     Question(
         "rewritten",
-        "Somebody writes 5 into the weight of burstable, by hand. How many values differ after a minute and a half?",
+        "The weight of burstable is set to 5 by hand. How many values differ after a minute and a half?",
         unit="values",
         why="The kubelet writes the classes again every minute, whether anything has changed or not.",
     ),

@@ -34,7 +34,7 @@ QUESTIONS = [
     ),
     Question(
         "class",
-        "Somebody writes another value into a file of the QoS cgroup burstable. When is it repaired?",
+        "An administrator writes another value into a file of the QoS cgroup burstable. When is it repaired?",
         choices=TIMES,
         answer_of=_in_words,
         why="UpdateCgroups writes the classes every minute, whether anything has changed or not.",
@@ -48,7 +48,7 @@ QUESTIONS = [
     ),
     Question(
         "orphan",
-        "Somebody makes a cgroup that looks like a pod's, but there is no such pod. When is it removed?",
+        "An administrator makes a cgroup that looks like a pod's, but there is no such pod. When is it removed?",
         choices=TIMES,
         answer_of=_in_words,
         why="Housekeeping, every two seconds: cleanupOrphanedPodCgroups.",

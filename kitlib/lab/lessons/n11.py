@@ -63,7 +63,7 @@ EXERCISES = [
         "idle is 40 MiB above its request of nothing. How far above its own may report be?",
         _survives,
         'answer = "125Mi"',
-        "Whoever is further above the request goes first.",
+        "The pod that is further above its request goes first.",
     ),
     Exercise(
         "tie",

@@ -86,7 +86,7 @@ QUESTIONS = [
         "What happens to the third pod?",
         choices=[WAITS, REFUSED, GATED],
         answer_of=lambda names: REFUSED if "c" not in names else WAITS,
-        why="The API server checks a quota at creation. It does not queue; whoever made the pod must try again "
+        why="The API server checks a quota at creation. It does not queue; the creator of the pod must try again "
         "and again.",
     ),
     Question(

@@ -114,6 +114,6 @@ answer = next(name for name in RELEASES_ALL if Release(name).knows(GATE) and Rel
         """
 answer = sum(board[name]["1.26"] != board[name]["1.36"] for name in names)
 """,
-        "These would surprise somebody who upgrades.",
+        "These are surprises of an upgrade.",
     ),
 ]

@@ -1,4 +1,4 @@
-"""A real node of the kit has no images: its own root stands in for each, and nothing is left of ended containers."""
+"""A real node of the kit has no images: its own root serves as each, and nothing is left of ended containers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class NoImages:
         """Nothing to do."""
 
     def images(self) -> Sequence[Image]:
-        """None: the node's own root stands in for every image."""
+        """None: the node's own root serves as every image."""
         return ()
 
     def pull(self, image: str) -> Image | None:

@@ -1,6 +1,6 @@
 """Which rows of a snapshot have changed since a position: what was computed from the other rows still holds.
 
-The log keeps the last changes only. Whoever is further behind computes everything anew.
+The log keeps the last changes only. A reader that is further behind computes everything anew.
 """
 
 from __future__ import annotations

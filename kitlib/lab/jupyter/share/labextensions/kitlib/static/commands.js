@@ -97,7 +97,7 @@ const PAGES = [
   ["real-nodes", "Real nodes"], ["pending", "Why is my pod pending?"], ["kubectl", "With kubectl and helm"], ["limits", "Limits"],
 ];
 
-// A link that somebody shared: its state is letters, digits, - and _ alone; the kit checks what it holds.
+// A shared link: its state is letters, digits, - and _ alone; the kit checks what it holds.
 function openShared(kit) {
   const found = /^#kitlib=([A-Za-z0-9_-]{1,48000})$/.exec(location.hash);
   if (!found || !inBrowser(kit)) return;

@@ -52,7 +52,7 @@ export async function install(kit, panel, place, all) {
     place.setAttribute("role", "alert");
     place.textContent =
       `Python cannot be loaded: ${away} does not answer. Check the network and reload the page. ` +
-      "Whoever built this site can put Python into it: kitlib site --pyodide FILE.";
+      "The person who built this site can put Python into it: kitlib site --pyodide FILE.";
     return false;
   }
   await panel.sessionContext.ready;
