@@ -2,7 +2,7 @@
 
 They are for a machine with one processor whose clock counts instructions (`.ci/vm v2-clock`): there a host that has
 other things to do does not disturb what is measured. The table of every cgroup goes to the artifacts `scenarios-
-cpu-v1.md` (or v2) and `scenarios-cpu-pods-v1.md`, where pods have limits too (every fifth scenario). Which are run is
+cpu-v1.md` (or v2) and `scenarios-cpu-pods-v1.md`, where pods have limits too (every second scenario). Which are run is
 set by KITLIB_SCENARIOS (memory, cpu): `40,1000-1010` unless told, none of them one that the model's constants were
 fitted on.
 
@@ -12,10 +12,14 @@ five runs of the one left lay 50 to 96 points apart on the real kernel itself). 
 containers' limits, 197 (v2) and 196 (v1) of 209 cgroups in 40 scenarios were within 10%. In scenarios 1000 to 1009,
 on cgroup v2, the parts differed by 0.003 CPUs at most, none of 13 quotas differed, and the runs of one lay 36 to 100%
 apart on the real kernel.
+
+So the throttled periods of a container in a limited pod may differ in one case of twenty (RATE), and a sample of few
+scenarios is judged by the binomial distribution of that rate. CPUs have no such allowance: none may differ.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import statistics
 import time
@@ -33,6 +37,8 @@ from tests.vm.scenarios import Scenario
 
 VERSION = os.environ.get("KITLIB_VM", "v2")
 CPU = scenarios.numbers(1)
+RATE = 0.05
+"""Share of the cgroups in limited pods whose throttled periods differ, as measured."""
 WINDOW = 2.0
 """Seconds that are compared."""
 POINTS = 0.03
@@ -139,7 +145,7 @@ class Row:
         text: the line without its verdict.
         apart: CPUs by which the parts differ.
         verdict: "" = alike; spread = the kernel's own runs lie further apart than the bound, and the model's figure is
-            among them; differs.
+            among them; periods = the throttled periods differ; differs = the CPUs do, or only one side has periods.
     """
 
     text: str
@@ -166,7 +172,7 @@ def compared(scenario: Scenario, runs: list[Measured], modelled: Measured) -> li
         elif shares[-1] - shares[0] > slack and shares[0] - slack <= expected <= shares[-1] + slack:
             verdict = "spread"
         else:
-            verdict = "differs"
+            verdict = "periods"
         limit = scenario.limits.get(name)
         weights, busy = (f"{pod.weight}/{one.weight}", f"{one.busy}") if one else (f"{pod.weight}", "")
         real = f"{middle:.0%}" + (f" ({shares[0]:.0%} to {shares[-1]:.0%} in {len(runs)} runs)" if runs[1:] else "")
@@ -178,9 +184,18 @@ def compared(scenario: Scenario, runs: list[Measured], modelled: Measured) -> li
     return found
 
 
+def likely(of: int, rate: float = RATE) -> int:
+    """How many of so many cases a rate of differences explains: more come in one sample of a hundred."""
+    most, chance = 0, (1 - rate) ** of
+    while chance < 0.99:
+        most += 1
+        chance += math.comb(of, most) * rate**most * (1 - rate) ** (of - most)
+    return most
+
+
 @pytest.mark.parametrize(
     ("title", "make", "numbers"),
-    [("cpu", scenarios.cpu, CPU), ("cpu-pods", scenarios.limited_pods, CPU[::5])],
+    [("cpu", scenarios.cpu, CPU), ("cpu-pods", scenarios.limited_pods, CPU[::2])],
     ids=["limited containers", "limited pods too"],
 )
 def test_processors_are_divided_alike(
@@ -201,15 +216,16 @@ def test_processors_are_divided_alike(
             more = compared(scenario, runs, modelled)
         rows += more
     wrong = [row.text for row in rows if row.verdict == "differs"]
+    periods = [row.text for row in rows if row.verdict == "periods"]
     # Where a pod has the sum of its containers, who of them is used up first hangs on nanoseconds, and on what each had
     # taken of its quota when it began: every run on the real kernel settles into another order of them.
     sums = make is scenarios.limited_pods
-    most, chance = (limited // 20, max(limited // 20, 1)) if sums else (0, max(limited // 50, 1))
+    most, chance = (likely(limited), likely(limited)) if sums else (0, max(limited // 50, 1))
     spread = sum(row.verdict == "spread" for row in rows)
     text = (
         f"{len(numbers)} scenarios, {len(rows)} cgroups, {limited} of them with a quota: the largest difference is "
-        f"{max(row.apart for row in rows):.3f} CPUs; {len(wrong)} differ; the throttled periods of {spread} differ as "
-        f"much between two runs of the real kernel; {again} scenarios were run again."
+        f"{max(row.apart for row in rows):.3f} CPUs; {len(wrong + periods)} differ; the throttled periods of "
+        f"{spread} differ as much between two runs of the real kernel; {again} scenarios were run again."
     )
     head = (
         "| scenario | cgroup | weights | quota | busy | real CPUs | simulated | periods throttled | simulated | |\n"
@@ -220,5 +236,6 @@ def test_processors_are_divided_alike(
     )
     lines = [heading, "", text, "", head, *(f"{row.text} {row.verdict} |" for row in rows)]
     (artifacts / f"scenarios-{title}-{VERSION}.md").write_text("\n".join(lines) + "\n")
-    assert len(wrong) <= most, "\n" + "\n".join(wrong)
+    assert not wrong, "\n" + "\n".join(wrong)
+    assert len(periods) <= most, "\n" + "\n".join(periods)
     assert spread <= chance, text
