@@ -361,11 +361,27 @@ class Facts:
             expected="a pod that the scheduler placed",
             hint="nodeName skips the scheduler: it hides the reasons instead of removing them; leave it out",
         )
+        self.needs_to_run(pod)
+
+    def needs_to_run(self, pod: Pod, hint: str = "", *, credit: float = 0.0) -> None:
+        """Go on if a pod is on a node and runs.
+
+        Args:
+            pod: which one.
+            hint: what to look at in this lab.
+            credit: part of the points that a pod that does not run is worth.
+
+        Raises:
+            Wrong: it does not.
+        """
+        on = f" on {pod.spec.node_name}" if pod.spec.node_name else ""
+        why = pod.status.reason or pod.status.message
         self.expect(
-            pod.status.phase == "Running",
-            found=f"{pod.metadata.name} on {pod.spec.node_name}, phase {pod.status.phase or 'unknown'}",
-            expected="a running pod",
-            hint="look at the pod's status and events; a node that just started it needs some seconds",
+            bool(pod.spec.node_name) and pod.status.phase == "Running",
+            found=f"{pod.metadata.name} is {pod.status.phase or 'Pending'}{on}{f': {why}' if why else ''}",
+            expected=f"{pod.metadata.name} running",
+            hint=hint or "look at the pod's status and events; a node that just started it needs some seconds",
+            credit=credit,
         )
 
     # ---- saying what is wrong

@@ -2,7 +2,8 @@
 
 Each learner's file is `NAME.jsonl` or `NAME/progress.jsonl` in the folder that was collected. What counts in it decides
 `kitlib.lab.submissions`: the best check of each task of the course, bounded by what the task is worth. Without a replay
-these are the learners' claims; with one, a point counts that the replay confirms. Predictions give no points. A file
+these are the learners' claims; with one, a point counts that the replay confirms. Predictions give no points. Hints
+cost what the instructor says here (`hint_cost` of lab.toml, KITLIB_HINT_COST), and the total is less by that. A file
 that cannot be taken has a row without points and its reason; the table is made of the others.
 """
 
@@ -18,6 +19,7 @@ from pathlib import Path
 from kitlib.api.errors import KitError
 from kitlib.lab import submissions
 from kitlib.lab.recheck import recheck as replay
+from kitlib.lab.score import hint_cost
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 """What a spreadsheet takes for the beginning of a formula (OWASP, "CSV Injection"), the full-width forms too."""
@@ -31,6 +33,8 @@ class LearnerRow:
         learner: the file's or folder's name.
         labs: lab -> (points, possible points so far).
         hints: lab -> hints taken.
+        cost: lab -> points that these hints cost.
+        seeds: lab -> the seeds of the variants that were checked.
         minutes: lab -> minutes between the first and the last entry.
         changed_checks: labs whose check file differed from the package's when a task was graded.
         not_confirmed: claims that a replay did not confirm, in words; None = nothing was replayed.
@@ -40,6 +44,8 @@ class LearnerRow:
     learner: str
     labs: dict[str, tuple[float, float]] = field(default_factory=dict)
     hints: dict[str, int] = field(default_factory=dict)
+    cost: dict[str, float] = field(default_factory=dict)
+    seeds: dict[str, tuple[int, ...]] = field(default_factory=dict)
     minutes: dict[str, float] = field(default_factory=dict)
     changed_checks: tuple[str, ...] = ()
     not_confirmed: tuple[str, ...] | None = None
@@ -47,8 +53,8 @@ class LearnerRow:
 
     @property
     def points(self) -> float:
-        """All points together."""
-        return sum(points for points, _ in self.labs.values())
+        """All points together, of each lab less what its hints cost, but never below 0."""
+        return sum(max(points - self.cost.get(lab, 0.0), 0.0) for lab, (points, _) in self.labs.items())
 
 
 def read_learners(folder: str | Path, *, recheck: bool = False) -> list[LearnerRow]:
@@ -102,6 +108,8 @@ def _row(learner: str, path: Path, recheck: bool) -> LearnerRow:
         labs=labs,
         not_confirmed=tuple(str(claim) for claim in claims if claim.why) if recheck else None,
         hints={lab: found.hints.get(lab, 0) for lab in labs},
+        cost={lab: found.hints.get(lab, 0) * hint_cost(course[lab]) for lab in labs},
+        seeds={lab: found.seeds.get(lab, ()) for lab in labs},
         minutes={lab: (last - first) / 60 for lab, (first, last) in found.seconds.items()},
         changed_checks=found.changed_checks,
         problems=found.problems,
@@ -114,14 +122,14 @@ def labs_of(rows: Iterable[LearnerRow]) -> list[str]:
 
 
 def to_csv(rows: list[LearnerRow]) -> str:
-    """The table as CSV: learner, points and possible points of each lab, hints, total, and labs with changed checks.
+    """The table as CSV: learner; points, possible points, hints, their cost and variant of each lab; total; changes.
 
     Further columns say what a replay did not confirm, where there was one, and what was refused of a file. No cell is
     a formula to a spreadsheet.
     """
     labs, out, replayed = labs_of(rows), io.StringIO(), any(row.not_confirmed is not None for row in rows)
     writer = csv.writer(out, lineterminator="\n")
-    columns = [f"{lab} {what}" for lab in labs for what in ("points", "of", "hints")]
+    columns = [f"{lab} {what}" for lab in labs for what in ("points", "of", "hints", "hint cost", "variant")]
     refused = any(row.problems for row in rows)
     more = [*(["not confirmed"] if replayed else []), *(["refused"] if refused else [])]
     writer.writerow(["learner", *columns, "total", "changed checks", *more])
@@ -129,7 +137,8 @@ def to_csv(rows: list[LearnerRow]) -> str:
         cells: list[object] = [_text(row.learner)]
         for lab in labs:
             points, of = row.labs.get(lab, ("", ""))
-            cells += [_number(points), _number(of), row.hints.get(lab, "")]
+            cells += [_number(points), _number(of), row.hints.get(lab, ""), _number(row.cost.get(lab, ""))]
+            cells.append(_seeds(row, lab))
         cells += [_number(row.points), " ".join(row.changed_checks)]
         cells += [_text("; ".join(row.not_confirmed or ()))] if replayed else []
         cells += [_text("; ".join(row.problems))] if refused else []
@@ -183,10 +192,18 @@ def _cell(row: LearnerRow, lab: str) -> str:
     points, of = row.labs[lab]
     warning = " ⚠" if lab in row.changed_checks else ""
     meter = f'<meter max="{_number(of) or 1}" value="{_number(points)}"></meter>'
+    cost, seeds = row.cost.get(lab, 0.0), _seeds(row, lab)
+    hints = f"{row.hints.get(lab, 0)} hints{f' (-{_number(cost)})' if cost else ''}"
+    variant = f", variant {seeds}" if seeds else ""
     return (
         f"<td>{meter} {_number(points)}/{_number(of)}{warning}"
-        f"<br><small>{row.hints.get(lab, 0)} hints, {row.minutes.get(lab, 0):.0f} min</small></td>"
+        f"<br><small>{hints}, {row.minutes.get(lab, 0):.0f} min{variant}</small></td>"
     )
+
+
+def _seeds(row: LearnerRow, lab: str) -> str:
+    """The variants that a learner checked; "" where nothing was checked."""
+    return " ".join(map(str, row.seeds.get(lab, ())))
 
 
 def _number(value: float | str) -> str:

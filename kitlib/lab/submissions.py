@@ -41,11 +41,13 @@ class Details(msgspec.Struct, frozen=True):
         journal: what was done to the cluster, as JSON; not decoded before it is replayed.
         ground: what it was done on.
         check_changed: whether the learner's copy of the checks had been edited.
+        number: of a hint, from 1.
     """
 
     journal: msgspec.Raw = msgspec.Raw(b"")
     ground: Ground = SIMULATED
     check_changed: bool = False
+    number: int | None = None
 
 
 class Submitted(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -66,7 +68,8 @@ class Submission:
 
     Attributes:
         checks: (lab, task) -> the check that claims most.
-        hints: lab -> hints taken.
+        hints: lab -> hints taken; one that was shown again counts once, as in the learner's own score.
+        seeds: lab -> the variants that were checked, by their seeds.
         seconds: lab -> (first, last) unix time.
         changed_checks: labs whose checks had been edited, as the file says itself.
         problems: what was refused, in words.
@@ -74,6 +77,7 @@ class Submission:
 
     checks: Mapping[tuple[str, str], Submitted] = field(default_factory=dict)
     hints: Mapping[str, int] = field(default_factory=dict)
+    seeds: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     seconds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     changed_checks: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
@@ -115,7 +119,8 @@ def read(path: Path) -> Submission:
     if len(lines) > MAX_ENTRIES:
         raise KitError(f"{len(lines)} lines; at most {MAX_ENTRIES} are read")
     checks: dict[tuple[str, str], Submitted] = {}
-    hints: dict[str, int] = {}
+    hints: dict[str, set[tuple[str, int | None]]] = {}
+    seeds: dict[str, set[int]] = {}
     seconds: dict[str, tuple[float, float]] = {}
     changed: set[str] = set()
     for number, line in enumerate(lines, start=1):
@@ -133,8 +138,9 @@ def read(path: Path) -> Submission:
         first, last = seconds.get(entry.lab, (entry.seconds, entry.seconds))
         seconds[entry.lab] = min(first, entry.seconds), max(last, entry.seconds)
         if entry.kind == "hint":
-            hints[entry.lab] = hints.get(entry.lab, 0) + 1
+            hints.setdefault(entry.lab, set()).add((entry.task, entry.details.number))
         elif entry.kind == "check":
+            seeds.setdefault(entry.lab, set()).add(entry.details.ground.seed)
             if entry.details.check_changed:
                 changed.add(entry.lab)
             known = checks.get((entry.lab, entry.task))
@@ -143,7 +149,14 @@ def read(path: Path) -> Submission:
     if problems and not taken:
         raise KitError(f"no line of it is an entry; {problems[0]}")
     more = [f"{len(problems) - MAX_PROBLEMS} more problems"] if len(problems) > MAX_PROBLEMS else []
-    return Submission(checks, hints, seconds, tuple(sorted(changed)), tuple(problems[:MAX_PROBLEMS] + more))
+    return Submission(
+        checks,
+        {lab: len(taken_hints) for lab, taken_hints in hints.items()},
+        {lab: tuple(sorted(found)) for lab, found in seeds.items()},
+        seconds,
+        tuple(sorted(changed)),
+        tuple(problems[:MAX_PROBLEMS] + more),
+    )
 
 
 def _entry(decoder: msgspec.json.Decoder[Submitted], line: bytes) -> Submitted:

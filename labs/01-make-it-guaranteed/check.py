@@ -40,13 +40,7 @@ def guaranteed(facts: Facts) -> None:
             else "does the pod run? look at its status and events; a node needs some seconds to start it",
             credit=0.5,
         )
-    facts.expect(
-        pod.status.phase == "Running",
-        found=f"phase {pod.status.phase or 'unknown'}",
-        expected="a running pod",
-        hint="does the pod fit on the node? look at its events",
-        credit=0.5,
-    )
+    facts.needs_to_run(pod, "does the pod fit on the node? look at its events", credit=0.5)
 
 
 def why_not(facts: Facts, pod) -> None:

@@ -14,12 +14,7 @@ TOLERATED = 0.02
 @checks.check("throttle", trial=True)
 def throttle(facts: Experiment) -> None:
     pod = facts.pod(facts.variant.pod)
-    facts.expect(
-        pod.status.phase == "Running",
-        found=f"{pod.metadata.name} is {pod.status.phase or 'pending'}",
-        expected="running",
-        hint="does it fit on the node? look at its events",
-    )
+    facts.needs_to_run(pod, "does it fit on the node? look at its events")
     limit = cpu_limit(pod)
     hint = (
         f"a limit of {limit} is more than before, but the work can use more: it throttles all the same"

@@ -52,12 +52,7 @@ def order(facts: Facts) -> None:
         expected="a node whose memory ran out, and the kernel's choice between the two",
         hint=f"a limit on {v.batch} keeps the node from filling up: then nobody learns whom the kernel would choose",
     )
-    facts.expect(
-        db.status.phase == "Running",
-        found=f"{v.db} is {db.status.phase}",
-        expected=f"{v.db} running",
-        hint=f"why did {v.db} end? look at its status",
-    )
+    facts.needs_to_run(db, f"why did {v.db} end? look at its status")
     facts.kernel_log(db.spec.node_name)
     facts.memory_limit(db)
     facts.process_score(v.db)

@@ -48,12 +48,7 @@ def victim(facts: Facts) -> None:
         expected=f"{v.cache} evicted",
         hint=f"{v.cache} grows after 20 s; the kubelet looks every 10 s: lab.cluster.advance(60)",
     )
-    facts.expect(
-        report.status.phase == "Running",
-        found=f"{v.report} is {report.status.phase}",
-        expected=f"{v.report} running",
-        hint=f"why did {v.report} end? look at its status",
-    )
+    facts.needs_to_run(report, f"why did {v.report} end? look at its status")
     facts.events("Evicted", v.cache)
     facts.memory_usage(report)
 

@@ -15,12 +15,7 @@ def wanted(facts: Facts) -> int:
 def exclusive(facts: Facts) -> None:
     v, count = facts.variant, wanted(facts)
     pod = facts.pod(v.trader)
-    facts.expect(
-        bool(pod.spec.node_name) and pod.status.phase == "Running",
-        found=f"{v.trader} is {pod.status.phase or 'pending'}: {pod.status.message}",
-        expected=f"{v.trader} running",
-        hint="does what it asks for fit? one CPU is reserved for the system",
-    )
+    facts.needs_to_run(pod, "does what it asks for fit? one CPU is reserved for the system")
     facts.expect(
         any(c.name == "main" for c in pod.spec.containers),
         found="no container main",

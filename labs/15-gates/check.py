@@ -24,13 +24,7 @@ def who_is_next(facts: Facts) -> None:
             hint=f"order {pod.metadata.annotations.get('example.com/order')}: remove every gate of {name}",
             credit=0.5 if name == v.second else 0.0,
         )
-        facts.expect(
-            pod.status.phase == "Running",
-            found=f"{name} is {pod.status.phase or 'not scheduled yet'}",
-            expected="running",
-            hint="the scheduler needs a moment: lab.cluster.advance(10)",
-            credit=0.5,
-        )
+        facts.needs_to_run(pod, "the scheduler needs a moment: lab.cluster.advance(10)", credit=0.5)
         facts.needs_the_scheduler(pod)
     facts.expect(
         bool(third.spec.scheduling_gates),

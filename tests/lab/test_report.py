@@ -32,11 +32,42 @@ def test_the_best_check_counts_and_hints_are_shown(room):
 
 
 def test_the_table_as_csv(room):
+    columns = [f"{lab} {what}" for lab in (FIRST, THIRD) for what in ("points", "of", "hints", "hint cost", "variant")]
     assert to_csv(read_learners(room)).splitlines() == [
-        f"learner,{FIRST} points,{FIRST} of,{FIRST} hints,{THIRD} points,{THIRD} of,{THIRD} hints,total,changed checks",
-        "ann,2,2,1,,,,2,",
-        f"bob,0,2,0,0,0,0,0,{FIRST}",
+        ",".join(["learner", *columns, "total", "changed checks"]),
+        "ann,2,2,1,0,0,,,,,,2,",
+        f"bob,0,2,0,0,0,0,0,0,0,,0,{FIRST}",
     ]
+
+
+@pytest.mark.parametrize(
+    ("price", "numbers", "hints", "cost", "total"),
+    [
+        ("", [1, 2], 2, 0, 2),
+        ("0.5", [1, 2], 2, 1, 1),
+        ("0.5", [1, 1, 1], 1, 0.5, 1.5),
+        ("3", [1, 2], 2, 6, 0),
+    ],
+    ids=["hints are free", "each hint costs", "the same hint again is free", "no lab is worth less than nothing"],
+)
+def test_a_hint_costs_what_the_instructor_says(tmp_path, monkeypatch, price, numbers, hints, cost, total):
+    monkeypatch.setenv("KITLIB_HINT_COST", price)
+    eve = Progress(tmp_path / "eve")
+    eve.record("check", FIRST, "guaranteed", 2, 2, ground={"kernel": "simulated", "seed": 12})
+    for number in numbers:
+        eve.record("hint", FIRST, "guaranteed", 0, 0, number=number)
+    (row,) = read_learners(tmp_path)
+    assert (row.hints[FIRST], row.cost[FIRST], row.points) == (hints, cost, total)
+    page = to_html([row])
+    assert f"{hints} hints{f' (-{cost:g})' if cost else ''}, " in page and "variant 12" in page
+    assert f",{hints},{cost:g},12," in to_csv([row])
+
+
+def test_every_variant_that_was_checked_is_named(tmp_path):
+    eve = Progress(tmp_path / "eve")
+    for seed in (7, 3, 7):
+        eve.record("check", FIRST, "guaranteed", 1, 2, ground={"seed": seed})
+    assert read_learners(tmp_path)[0].seeds == {FIRST: (3, 7)}
 
 
 def test_the_page_marks_a_changed_check_and_escapes_names(room):
