@@ -99,8 +99,8 @@ class Spread:
         loose = deepcopy(pod)
         loose.spec.topology_spread_constraints = []
         by_hand = scenario.release(release)
-        # in 1.24 every filter is asked about every node, so that a full node that is also excluded says both
-        found = scenario.scheduler("1.24").explain(loose)
+        # every filter is asked about every node, as in 1.24, so that a full node that is also excluded says both
+        found = scenario.scheduler(by_hand.with_gates({"KitAllFiltersRun": True})).explain(loose)
         said = {node: {status.plugin for status in found.statuses(node)} for node in found.nodes}
         matcher = LabelSelectorMatcher(one.label_selector)
         return cls(
