@@ -200,10 +200,19 @@ def status():
     return {name: said.get(name, "").strip() for name in kept}
 
 
+def label():
+    try:
+        with open("/proc/self/attr/current", "rb") as file:
+            return file.read().rstrip(b"\0\n").decode()
+    except OSError:
+        return ""
+
+
 def main():
     if status()["NoNewPrivs"] != "1":
         sys.exit("this is for the inside of a pod")
-    print(json.dumps({"status": status(), "probes": {name: in_child(action) for name, action in probes()}}))
+    outcomes = {name: in_child(action) for name, action in probes()}
+    print(json.dumps({"status": status(), "label": label(), "probes": outcomes}))
     sys.stdout.flush()
 
 

@@ -18,7 +18,7 @@ TRIES = {
     "becoming root": "python3 -c 'import os; os.setuid(0)'",
     "reading kernel memory": 'test -n "$(head -c 1 /proc/kcore)"',  # masked: nothing is in it
     "changing a setting of the kernel": "echo 1 > /proc/sys/vm/drop_caches",
-    "sysrq": "test -f /proc/sysrq-trigger && echo b > /proc/sysrq-trigger",  # masked: a null device
+    "sysrq": "echo b > /proc/sysrq-trigger",
     "the host's clock": "python3 -c 'import time; time.clock_settime(time.CLOCK_REALTIME, 0)'",
     "cgroup files": "ls /sys/fs/cgroup/*",
     "a new user namespace's rights over the host": "unshare -m true",

@@ -16,6 +16,7 @@ from kitlib.api.errors import KitError
 from kitlib.cli import main
 from kitlib.cluster import Cluster, engine_answers
 from kitlib.kubelet.cm.cgroup_tree import controller_of
+from tests.engine.escapes import refused
 from tests.engine.helpers import SLOW, pod, state
 from tests.engine.own_engine import give_image
 from tests.engine.rootless_engine import DELEGATED, MOUNT, RootlessEngine, rootless_engine
@@ -105,6 +106,8 @@ def nodes_do_what_is_granted(there: RootlessEngine, capsys: pytest.CaptureFixtur
         ended = cluster.pod("eater").status.container_statuses[0].last_state["terminated"]
         assert (ended["reason"], ended["exitCode"]) == ("OOMKilled", 137)
         assert state(cluster, "guaranteed") == ("Running", "running", 0)
+        for user in (1000, 65534):
+            assert sum(refused(cluster, user).values()) >= 200
     assert there.gone(5) == []
     found = doctor(capsys)
     assert "runs without root" in found["container engine"]["advice"]

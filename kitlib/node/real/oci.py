@@ -28,9 +28,10 @@ UNPRIVILEGED_UID = 65534
 WORKLOAD_PROCESS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "workload_process.py")
 MASKED = (
     *("/proc/acpi", "/proc/asound", "/proc/kcore", "/proc/keys", "/proc/latency_stats", "/proc/timer_list"),
-    *("/proc/timer_stats", "/proc/sched_debug", "/proc/scsi", "/proc/sysrq-trigger"),
+    *("/proc/timer_stats", "/proc/sched_debug", "/proc/scsi"),
 )
-READ_ONLY = ("/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys")
+READ_ONLY = ("/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger")
+"""As containerd sets both. Source: containerd oci.populateDefaultUnixSpec."""
 PAUSE = ["/usr/bin/sleep", "infinity"]
 _DISK = ("cache", "disk", "logs", "volume", "inodes")
 _TMPFS = ["nosuid", "nodev", "mode=1777"]
