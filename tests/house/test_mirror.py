@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-ROOMS = ("advisor", "api", "apiserver", "cluster", "examples", "kubelet", "scheduler", "study")
+ROOMS = ("advisor", "api", "apiserver", "cluster", "examples", "kubelet", "node", "scheduler", "study")
 ALLOWED = {
     "tests/apiserver/test_clients.py": "client libraries talk to the package as a whole",
     "tests/apiserver/test_kubectl.py": "the real kubectl and helm talk to the package as a whole",

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 MIB = 2**20
 FITTED = range(200)
 """Scenarios of CPU that were looked at while the simulated scheduler's constants (`ticks.FILLING`) were chosen. They
-are recorded in tests/node_simulated; what is claimed of the model is tested on others."""
+are recorded in tests/node/simulated; what is claimed of the model is tested on others."""
 
 
 def numbers(place: int) -> range:

@@ -22,7 +22,7 @@ ROW = re.compile(r"\| `(.*)` \| (.*?) \| (.*?) \|.*\|")
 
 def scripts(version: int) -> dict[str, str]:
     """Sentence -> script, as the virtual machine runs it."""
-    text = (HERE.parent / "vm" / "rules" / f"v{version}.txt").read_text()
+    text = (HERE.parents[1] / "vm" / "rules" / f"v{version}.txt").read_text()
     return dict(block.split("\n", 1) for block in text.removeprefix("# ").split("\n# "))
 
 
