@@ -10,7 +10,7 @@ Source: k8s.io/apimachinery/pkg/apis/meta/v1/types.go.
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 
@@ -21,11 +21,15 @@ class KubeStruct(msgspec.Struct, kw_only=True, rename="camel", omit_defaults=Tru
     Fields of a manifest that the type does not declare stand in `unknown_fields` of the struct they belong to.
     """
 
+    # Few instances have these: they stand in `__dict__` there, which the others never make.
+    unknown_fields_: ClassVar[dict[str, Any] | None] = None
+    created_: ClassVar[int] = 0
+    """The store's version at which an object was created."""
+
     @property
     def unknown_fields(self) -> dict[str, Any]:
         """Fields read from a manifest that this type does not declare; empty where there were none."""
-        fields: dict[str, Any] = self.__dict__.get("unknown_fields_", {})
-        return fields
+        return self.unknown_fields_ or {}
 
 
 class OwnerReference(KubeStruct):

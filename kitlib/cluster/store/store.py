@@ -399,4 +399,4 @@ class Store:
 
 def age(obj: KubeObject) -> int:
     """The version at which the object was created: what the order of a list follows."""
-    return int(obj.__dict__.get("created_", 0))
+    return obj.created_

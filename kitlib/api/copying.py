@@ -1,0 +1,93 @@
+"""Copies of API objects that share nothing which can be changed.
+
+What a type's copy consists of is written down as Python once a type, from the types of its fields, as dataclasses do:
+most of a pod's fields are empty, and to ask each of them what it is takes longer than to copy it.
+"""
+
+from __future__ import annotations
+
+import datetime
+import types
+import typing
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from kitlib.api.meta import KubeStruct
+from kitlib.api.resource import Quantity
+
+S = TypeVar("S")
+Copier = Callable[[Any], Any]
+
+
+def deepcopy(value: S) -> S:
+    """A copy that shares nothing that can be changed; much faster than `copy.deepcopy`."""
+    copied: S = _COPIERS[type(value)](value)
+    return copied
+
+
+class _Copiers(dict[type, Copier]):
+    """Type -> how its values are copied; made when a type is met first."""
+
+    def __missing__(self, kind: type) -> Copier:
+        made = self[kind] = _struct(kind) if issubclass(kind, KubeStruct) else _same
+        return made
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _list(value: list[Any]) -> list[Any]:
+    return [_COPIERS[type(one)](one) for one in value]
+
+
+def _dict(value: dict[Any, Any]) -> dict[Any, Any]:
+    return {key: _COPIERS[type(one)](one) for key, one in value.items()}
+
+
+_COPIERS = _Copiers({list: _list, dict: _dict})
+
+
+def _struct(kind: type[KubeStruct]) -> Copier:
+    """The function that copies values of a type, field by field."""
+    hints = typing.get_type_hints(kind)
+    lines = ["def copy(value):", " made = value.__copy__()"]
+    for name in kind.__struct_fields__:
+        expression = _expression(hints[name], f"value.{name}")
+        if expression:
+            lines += [f" if value.{name} is not None:", f"  made.{name} = {expression}"]
+    lines += [
+        " if value.unknown_fields_ is not None:",
+        "  made.__dict__['unknown_fields_'] = copiers[dict](value.unknown_fields_)",
+        " if value.created_:",
+        "  made.__dict__['created_'] = value.created_",
+        " return made",
+    ]
+    made: dict[str, Any] = {"copiers": _COPIERS}
+    exec("\n".join(lines), made)
+    copier: Copier = made["copy"]
+    return copier
+
+
+def _expression(hint: Any, value: str) -> str:
+    """How a field is copied that is there; "" = its value cannot be changed."""
+    if typing.get_origin(hint) in (typing.Union, types.UnionType):
+        kinds = [one for one in typing.get_args(hint) if one is not type(None)]
+        if len(kinds) == 1:
+            return _expression(kinds[0], value)
+        return "" if all(_is_fixed(one) for one in kinds) else f"copiers[type({value})]({value})"
+    if _is_fixed(hint):
+        return ""
+    held = typing.get_args(hint)
+    if typing.get_origin(hint) is list:
+        return f"{value}.copy()" if _is_fixed(held[0]) else f"[copiers[type(i)](i) for i in {value}] if {value} else []"
+    if typing.get_origin(hint) is dict:
+        each = f"{{k: copiers[type(i)](i) for k, i in {value}.items()}}"
+        return f"{value}.copy()" if _is_fixed(held[1]) else f"{each} if {value} else {{}}"
+    return f"copiers[type({value})]({value})"
+
+
+def _is_fixed(hint: Any) -> bool:
+    if typing.get_origin(hint) in (typing.Union, types.UnionType):
+        return all(_is_fixed(one) for one in typing.get_args(hint))
+    return hint in (str, int, float, bool, bytes, type(None), Quantity, datetime.datetime)
