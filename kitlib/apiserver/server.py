@@ -50,7 +50,7 @@ class APIService:
         watches: how many are open.
         wrote_at: when a client last changed something; seconds of the monotonic clock.
         token: the bearer token that every request needs.
-        lock: held while the cluster is used; whoever uses the cluster beside the API takes it too.
+        lock: held while the cluster is used; code that uses the cluster beside the API takes it too.
 
     Args:
         cluster: what is served.

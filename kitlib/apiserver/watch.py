@@ -129,7 +129,7 @@ class WatchStream:
         return lines
 
     def _take(self, change: str, obj: dict[str, Any]) -> None:
-        """What a change is to somebody who sees only what the selectors match."""
+        """What a change is to a client that sees only what the selectors match."""
         key, matches = _key(obj), self._matches(obj)
         known = key in self._known or (key in self._changed_since and change != "ADDED")
         if change == "DELETED" or not matches:

@@ -3,7 +3,7 @@
 Only actions stand in it, never results. A simulated cluster is deterministic, so the same actions on a cluster that
 began in the same way lead to the same state: that is how a lab is graded, and how a lesson is shown again.
 
-A journal may come from somebody who wants points: each entry is checked against the schema of its action, and holds
+A journal may be forged for points: each entry is checked against the schema of its action, and holds
 plain data only. A text or a path in the place of an object is refused, so a replay opens no file.
 """
 

@@ -34,7 +34,7 @@ class Wrong(Exception):
     Args:
         found: what is there.
         expected: what should be.
-        hint: the next step for somebody who made this mistake.
+        hint: the next step for a learner who made this mistake.
         credit: the part of the points that is earned all the same, 0 to 1.
     """
 

@@ -3,7 +3,7 @@
 The notebook sends the journal of what the learner did to the cluster (apply, delete, write, advance). The grader builds
 a fresh cluster from the lab's definition, does the setup, replays the journal and runs the checks there. Simulated
 clusters are deterministic, so the replayed one is the learner's. A journal can only hold what a learner may do, so
-whoever forges one that passes has solved the task.
+a forged one that passes solves the task.
 
 On real nodes the checks look at these first, and then at a replay in which as much time passes as really did; both must
 hold. In a browser (Pyodide) there are no processes: the replay runs in the notebook's own, and `kitlib lab-report
@@ -346,7 +346,7 @@ def grade_apart(
 
 
 def _limit_resources() -> None:
-    """A journal is somebody else's data: its replay writes no file and cannot take the machine's memory."""
+    """A journal is foreign data: its replay writes no file and cannot take the machine's memory."""
     sys.dont_write_bytecode = True
     with suppress(ImportError, OSError, ValueError):  # not on Windows
         import resource

@@ -1,8 +1,8 @@
 """Labs as nbgrader assignments: each task becomes a locked cell that checks the cluster and gives its points.
 
 The cell replays on a fresh cluster, in a process of its own, what the learner did to `lab.cluster`, and its value is
-the number of points, so nbgrader gives partial credit. nbgrader runs a whole notebook in one kernel, and whoever writes
-cells there can change anything in it: to be sure, let `kitlib lab-report --recheck` replay the journals on your own
+the number of points, so nbgrader gives partial credit. nbgrader runs a whole notebook in one kernel, and a cell
+there can change anything in it: to be sure, let `kitlib lab-report --recheck` replay the journals on your own
 machine.
 
 Source: nbgrader's documentation, "Creating and grading assignments"; metadata of schema version 3.

@@ -4,8 +4,8 @@ Entries are only ever appended, so a killed kernel loses at most the line it was
 ignored on reading. Where the disk is full, entries wait in memory for the next one, and the learner goes on. The file
 is `progress.jsonl` in the folder that KITLIB_PROGRESS names, else in the user's data folder.
 
-`Entry` is the schema of a line: what does not fit it is no entry. Whoever reads other people's files uses
-`kitlib.lab.submissions`, which trusts nothing in them.
+`Entry` is the schema of a line: what does not fit it is no entry. Files of other
+learners are read by `kitlib.lab.submissions`, which trusts nothing in them.
 """
 
 from __future__ import annotations

@@ -117,7 +117,7 @@ def _row(learner: str, path: Path, recheck: bool) -> LearnerRow:
 
 
 def labs_of(rows: Iterable[LearnerRow]) -> list[str]:
-    """Every lab that anybody has begun, by name."""
+    """Every lab that a learner has begun, by name."""
     return sorted({lab for row in rows for lab in row.labs})
 
 

@@ -1,8 +1,8 @@
 """A scenario as a link of its own, and as one line of code: what a cluster was made of, and what was done to it.
 
 The state is compressed JSON in the link's fragment, which no browser sends to a server. `kitlib lab LINK` and the
-browser site open it. A link comes from anybody: its size, what it expands to and every field are bounded and checked
-before a cluster is made, and nothing in it can name a file.
+browser site open it. A link may come from any source: its size, what it expands to and every field are bounded and
+checked before a cluster is made, and nothing in it can name a file.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Reads what learners sent: their progress files, as data of somebody who may want points that nobody earned.
+"""Reads what learners sent: their progress files, which may be forged for points.
 
 Nothing of a learner's folder is imported, run, or opened by a path that stands in it. A file is opened only if it is a
 regular one of bounded size; each line must fit a schema; labs and tasks are those of this installation's course, by

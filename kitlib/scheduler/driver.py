@@ -1,4 +1,4 @@
-"""A scheduler on a clock that somebody moves, with a small cluster around it: pods that end, claims that are written.
+"""A scheduler on a virtual clock, with a small cluster around it: pods that end, claims that are written.
 
     driver = Driver(nodes)
     driver.add_pod(pod)

@@ -47,7 +47,7 @@ class CgroupTreeExplorer(KitWidget):
             ipw.Dropdown(options=[(EVERYTHING, ""), *[(f, f) for f in files]], value=controller), "files"
         )
         self.pod = labelled(ipw.Dropdown(options=[(EVERYTHING, "")], value=""), "pod")
-        self.written = labelled(ipw.Checkbox(value=False, indent=False), "only files that somebody sets")
+        self.written = labelled(ipw.Checkbox(value=False, indent=False), "only files that are set")
         self.different = labelled(ipw.Checkbox(value=False, indent=False), "only what differs")
         for control in (self.controller, self.pod):
             control.layout.width = "18em"

@@ -1,5 +1,5 @@
-"""Limits that somebody edits in the cgroup files of a real node: what the kernel then does, and that the kubelet, which
-writes a pod's files when the pod changes and reads none of them back, leaves them as they are."""
+"""Limits that are edited by hand in the cgroup files of a real node: what the kernel then does, and that the kubelet,
+which writes a pod's files when the pod changes and reads none of them back, leaves them as they are."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def usable(case: Mapping[str, Any]) -> bool:
 
 
 def manifest(pod: Mapping[str, Any]) -> dict[str, Any]:
-    """A static pod's manifest as anybody might apply it."""
+    """A static pod's manifest as a user would apply it."""
     spec = {key: value for key, value in pod["spec"].items() if key not in ("nodeName", "priority", "hostNetwork")}
     for kind in ("initContainers", "containers"):
         some = [one | {"image": "x", "command": _command(one["command"])} for one in spec.get(kind, ())]

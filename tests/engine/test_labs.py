@@ -48,7 +48,7 @@ CASES = [(folder.name, text) for folder in REAL.values() for text in actions(fol
 
 
 class Patient:
-    """The lab's cluster for somebody who does not wait longer than needed.
+    """The lab's cluster for a test that does not wait longer than needed.
 
     Args:
         cluster: of the lab.
@@ -123,7 +123,7 @@ def attempt(name: str, text: str, progress: Path, memory: Memory) -> tuple[Grade
         return before, lab.check(), lab
 
 
-# Tricks: what somebody does who would rather not solve the task.
+# Tricks: ways to pass without solving the task.
 
 
 def another_cluster(lab: Lab) -> None:

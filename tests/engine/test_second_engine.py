@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import random
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,11 +20,12 @@ from kitlib.api.errors import KitError
 from kitlib.cluster import Cluster
 from kitlib.node.real import engine, host, image
 from kitlib.node.real.link import NodeGone
-from tests.engine.helpers import pod, state
+from tests.engine.helpers import ROOT, SLOW, pod, state
 from tests.engine.own_engine import OwnEngine, give_image, own_engine
 
 ROOM = 60 << 20
 HERE = ("process", "container")
+BUILD_KILLS = int(os.environ.get("KITLIB_KILLS", "12")) // 2
 
 
 @pytest.fixture(scope="module")
@@ -142,6 +146,42 @@ def test_an_image_is_not_made_on_a_full_disk_and_none_is_left_half_made(
     assert standing(client) == ([], [])
     filler.unlink()
     assert image.tag() in image.load(client, saved)
+    client.close()
+
+
+BUILDER = """
+from kitlib.node.real import engine, image
+image.tag = lambda *, systemd=False: f"{image.NAME}:of-another-day"
+image.build(engine.connect(), tell=lambda text: print(text, flush=True))
+"""
+
+
+def test_a_killed_build_of_the_image_leaves_nothing_and_the_next_one_succeeds(there: OwnEngine) -> None:
+    dice, client = random.Random(11), there.client()
+    client.images.get(image.tag()).tag(image.base_of())
+    images, containers = standing(client)
+    for number in range(BUILD_KILLS):
+        process = subprocess.Popen([sys.executable, "-c", BUILDER], stdout=subprocess.PIPE, text=True, cwd=ROOT)
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith("Step 1")
+        if number % 2:
+            time.sleep(dice.uniform(0, 0.5))
+        else:  # while a step runs in its container
+            while "Running in" not in process.stdout.readline():
+                assert process.poll() is None
+        process.kill()
+        process.wait()
+        process.stdout.close()
+    deadline = time.monotonic() + 10 * SLOW
+    while standing(client)[1] != containers and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert standing(client) == (images, containers)
+    assert there.gone(5) == []
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    subprocess.run([sys.executable, "-c", BUILDER], check=True, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL)
+    assert image.have(client, f"{image.NAME}:of-another-day")
+    client.images.remove(f"{image.NAME}:of-another-day", force=True)
+    client.images.remove(image.base_of())
     client.close()
 
 

@@ -15,7 +15,7 @@ HOLDERS = (b"containerd-shim-runc-v2", b"containerd-shim", b"conmon", b"podman",
 
 
 class Traces:
-    """What this machine holds of the nodes of this test, whoever else uses the engine at the same time."""
+    """What this machine holds of the nodes of this test, also while others use the engine."""
 
     def __init__(self, run: str) -> None:
         self._run, self._since, self._client = run, int(time.time()) - 1, engine.connect()

@@ -74,7 +74,7 @@ class Scenario:
         pods: what stands in it.
         limit: bytes;
         limited: the cgroup that has that limit, "." = the one around all pods.
-        grows: the container whose process grows until somebody dies.
+        grows: the container whose process grows until the OOM killer kills.
     """
 
     number: int

@@ -46,7 +46,7 @@ POINTS = 0.03
 PERIODS = 0.1
 """Share of the periods by which those that end throttled may differ."""
 SCRAP = 0.01
-"""CPUs: periods are counted while somebody runs, and whoever gets less may not run once in the time."""
+"""CPUs: periods are counted while a thread runs; a cgroup that gets less may not run once in the time."""
 AGAIN = 4
 """Times that a scenario in which something differs is run again, for LONGER seconds: what nanoseconds decide is not the
 same twice on the real kernel either, and how far its own runs lie apart is then seen."""

@@ -67,7 +67,7 @@ def first_killed(lines: list[str], pids: dict[int, str]) -> str:
 
 
 def really_out_of_memory(side: Real, scenario: Scenario) -> tuple[str, set[str], bool, int]:
-    """Grow until somebody dies.
+    """Grow until the OOM killer kills.
 
     Returns:
         Who died first, and who did; whether the badness of the first two was further apart than `CLOSE`; bytes that a

@@ -85,7 +85,7 @@ class Autoscaler:
         for one in due:
             self._ordered.remove(one)
             self._bring(api, one[1], now, pending.values(), add)
-        if due or self._ordered:  # the scheduler tries what has come before anybody is told that nothing will
+        if due or self._ordered:  # the scheduler tries new nodes before a pod is told that none will come
             return
         for uid, pod in pending.items():
             if now - self._since[uid] >= self.after:

@@ -1,8 +1,8 @@
 """API server, controllers and scheduler over nodes that work by themselves, on the machine's time.
 
 They are those of the simulated cluster; they act whenever the cluster is asked for something or time is waited for, and
-first take what the nodes have reported. Where the nodes come from is the business of whoever runs this: the user's own
-process (`DockerCluster`) or a container of its own (`kitlib.cluster.control_plane.container`).
+first take what the nodes have reported. The nodes come from the process that runs this: the user's own
+(`DockerCluster`) or one in a container of its own (`kitlib.cluster.control_plane.container`).
 """
 
 from __future__ import annotations

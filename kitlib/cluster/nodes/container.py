@@ -165,7 +165,7 @@ class ContainerNode(ContainerProcesses, ContainerStreams, NodeBase):
         return CgroupTree(tree.version, tree.driver, (_as_given(c, given) for c in tree.values()))
 
     def _root_as_given(self, wanted: CgroupTree) -> Mapping[str, str]:
-        """The root's files as the engine gave them: read once, before anybody here writes to them."""
+        """The root's files as the engine gave them: read once, before the first write."""
         if self._root_files is None:
             self._root_files = {}
             for name in wanted["/"]:

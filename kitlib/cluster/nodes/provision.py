@@ -1,7 +1,6 @@
 """The engine's side of real nodes: the image, the containers, and what of the machine asked for the engine can give.
 
-Nothing here knows what a pod is: whoever decides about the cluster, in this process or in a container of its own, gets
-its nodes from here.
+Nothing here knows what a pod is: the control plane, in this process or in a container of its own, gets its nodes here.
 """
 
 from __future__ import annotations

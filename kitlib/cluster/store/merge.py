@@ -164,7 +164,7 @@ def _value(field: str, last: Any, new: Any, current: Any) -> Any:
     standing = {_name(item, key): item for item in current}
     merged = [three_way(before.get(_name(i, key), {}), i, standing.get(_name(i, key), {})) for i in new]
     named = {_name(item, key) for item in new}
-    # Items that somebody else added stay; items that the last manifest had and this one has not go.
+    # Items that another writer added stay; items that the last manifest had and this one has not go.
     return merged + [item for name, item in standing.items() if name not in named and name not in before]
 
 

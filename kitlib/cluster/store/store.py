@@ -1,7 +1,7 @@
 """The object store: what the API server and etcd are in a cluster, without a network.
 
 Objects are kept by kind, namespace and name. Every change has a resource version, one number for the whole store; an
-update that names an older version is refused, so two writers never overwrite each other unseen. Whoever watches gets
+update that names an older version is refused, so two writers never overwrite each other unseen. A watcher gets
 every change once, in order. Changes inside `transaction()` happen all together or not at all, and are told to watchers
 only when they stand.
 

@@ -315,7 +315,7 @@ def _key(pod: Pod | None) -> list[str]:
 
 
 def main() -> int:
-    """Take standard input and output for the owner; what anybody prints goes to standard error."""
+    """Take standard input and output for the owner; prints go to standard error."""
     writes = os.dup(1)
     os.dup2(2, 1)
     return Agent(0, writes).run()

@@ -303,7 +303,7 @@ def sweep(client: Any) -> list[str]:
         if place != _numbered_by() or not pid.isdigit():
             continue
         if _lost(found["Id"], found["State"]) if int(pid) == os.getpid() else not _runs(int(pid)):
-            with suppress(Exception):  # it ends by itself in this moment, or somebody else sweeps too
+            with suppress(Exception):  # it ends by itself at this moment, or another process sweeps too
                 client.api.remove_container(found["Id"], force=True)
                 removed.append(str(found["Id"]))
     return removed

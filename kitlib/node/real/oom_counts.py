@@ -1,7 +1,7 @@
 """How many processes of a container the OOM killer has ended, asked when the container has ended.
 
 The counter stands in the container's own cgroup. On cgroup v2 systemd removes a scope as soon as its last process has
-gone, and the counter with it, maybe before anybody has read it. The pod's counter counts everything below it and stays:
+gone, and the counter with it, possibly before it was read. The pod's counter counts everything below it and stays:
 what it has more than the containers that still run and those that were counted before is the lost one's.
 
 Source: cgroup-v2.rst, memory.events; containerd's watch of memory.events (cgroup2 Manager.EventChan).

@@ -114,6 +114,6 @@ def _has_no_program(pid: int) -> bool:
         os.readlink(f"/proc/{pid}/exe")
     except FileNotFoundError:
         return True
-    except OSError:  # it may not be looked at: then it is somebody's process
+    except OSError:  # access denied: a process of another user
         return False
     return False

@@ -128,7 +128,7 @@ class Allocation:
                 self._stalls.note(process)
 
     def _out_of_memory(self, path: str, invoker: Process) -> bool:
-        """Kill one process, or its whole cgroup with memory.oom.group; whether anybody could be killed."""
+        """Kill one process, or its whole cgroup with memory.oom.group; whether a process could be killed."""
         limit = self._ledger.limit(path) or 0
         candidates = [self._kernel.candidate(p) for p in self._kernel.below(path)]
         victim = oom.choose(candidates, min(limit, self._kernel.machine.memory) // oom.PAGE)

@@ -1,4 +1,4 @@
-"""What a new cgroup's files hold before anybody writes them.
+"""What the files of a new cgroup hold before the first write.
 
 Sources: Documentation/admin-guide/cgroup-v1, cgroup-v2.rst (the defaults that each file's paragraph names).
 """

@@ -1,6 +1,6 @@
 """Memory as cgroups count it: what is charged at every level, which limits are in the way, whose cache is given back.
 
-Page cache is given back before anybody is killed, in proportion to how much of it each process holds; `memory.low`
+Page cache is reclaimed before a process is killed, in proportion to how much of it each process holds; `memory.low`
 keeps a cgroup's part out of it as long as there is other cache, `memory.min` always. Above `memory.high` no process is
 killed, but one that asks for more sleeps: for every 64 pages 64 · o² seconds, at most 2, where o is the excess as a
 share of `memory.high`. From that follows how fast a process grows there (`growth`).

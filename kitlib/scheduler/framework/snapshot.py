@@ -372,7 +372,7 @@ class Snapshot:
                 known[1][info.row] += sign
 
     def remembered(self, key: Hashable) -> dict[int, Any]:
-        """Whatever somebody remembers about rows: row -> anything; rows that changed since are forgotten."""
+        """A cache of values by row; rows that changed since are dropped."""
         found = self._remembered.get(key)
         if found is None:
             if len(self._remembered) >= MAX_KEPT:

@@ -42,7 +42,7 @@ class Passing:
 
     @property
     def virtual(self) -> bool:
-        """Whether time stands still until somebody moves it."""
+        """Whether the clock is virtual and moves only when told."""
         return self._cluster is not None
 
     def on(self, seconds: float) -> None:

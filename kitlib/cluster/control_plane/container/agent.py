@@ -215,7 +215,7 @@ class ControlPlane:
                 self._answer(asked)
                 if self._loads:
                     self._load()
-            if asked is None or time.monotonic() >= next_look:  # also where somebody asks all the time
+            if asked is None or time.monotonic() >= next_look:  # also while requests come without a pause
                 self._look()
                 next_look = time.monotonic() + LOOK
         return 0
@@ -224,7 +224,7 @@ class ControlPlane:
         """While the owner has its answer and types: what the first pod will need."""
         self._loads = False
         self._standing.load()
-        gc.freeze()  # what was loaded stays; a full collection need not walk it while somebody waits
+        gc.freeze()  # what was loaded stays; a full collection need not walk it while a request waits
 
     def _look(self) -> None:
         """Let controllers and scheduler act; what goes wrong is told, and the next look tries again."""
@@ -325,7 +325,7 @@ def log_error(error: Exception) -> None:
 
 
 def main() -> int:
-    """Take standard input and output for the owner; what anybody prints goes to standard error."""
+    """Take standard input and output for the owner; prints go to standard error."""
     writes = os.dup(1)
     os.dup2(2, 1)
     return ControlPlane(0, writes).run()
