@@ -15,9 +15,9 @@ from urllib.parse import urlencode
 import msgspec
 
 from kitlib.advisor.dump import Dump
-from kitlib.api.boundary import guarded
 from kitlib.api.errors import KitError
 from kitlib.api.release import RELEASES, Release
+from kitlib.node.kubernetes.client import api_client
 from kitlib.scheduler.profile import Profile
 
 NEEDED = (("", "v1", "nodes", "Node"), ("", "v1", "pods", "Pod"))
@@ -67,7 +67,7 @@ def read_cluster(
     Raises:
         KitError: the client is not installed, the cluster does not answer, or nodes and pods may not be listed.
     """
-    client = _client(kubeconfig, context)
+    client = api_client(kubeconfig, context)
     items: list[dict[str, Any]] = []
     missing: list[str] = []
     listed: list[str] = []
@@ -93,30 +93,6 @@ def read_cluster(
 
 class _Refused(Exception):
     """One kind cannot be listed."""
-
-
-@guarded("kubeconfig")
-def _client(kubeconfig: str, context: str) -> Any:
-    try:
-        from kubernetes import client, config
-    except ImportError:
-        raise KitError("reading a running cluster needs the client: pip install 'kitlib[live]'") from None
-    try:
-        configuration = client.Configuration()
-        config.load_kube_config(kubeconfig or None, context or None, configuration)
-    except config.ConfigException as error:
-        try:
-            if kubeconfig or context:
-                raise KitError(f"kubeconfig: {error}") from None
-            config.load_incluster_config(configuration)
-        except config.ConfigException:
-            raise KitError(f"kubeconfig: {error}") from None
-    configuration.retries = 1
-    if not configuration.verify_ssl:  # the user's own choice: once is enough, and that is in the kubeconfig
-        import urllib3
-
-        urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
-    return client.ApiClient(configuration)
 
 
 def _get(client: Any, path: str, **query: Any) -> dict[str, Any]:

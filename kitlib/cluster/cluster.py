@@ -1,8 +1,9 @@
-"""The public face of clusters: `Cluster.simulated()` and `Cluster.docker()` make one of a kind."""
+"""The public face of clusters: `Cluster.simulated()`, `.docker()` and `.kubernetes()` make one of a kind."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -17,20 +18,23 @@ if TYPE_CHECKING:
     from kitlib.cluster.control_plane.container.client import ContainerControlPlaneClient
     from kitlib.cluster.control_plane.docker import DockerCluster
     from kitlib.cluster.control_plane.simulated import SimulatedCluster
-    from kitlib.cluster.nodes.provision import Show
+    from kitlib.cluster.nodes.provisioner import Provision, Show
     from kitlib.node.real.container import Privilege
 
     RealCluster: TypeAlias = ContainerControlPlaneClient | DockerCluster
 
 ControlPlane = Literal["container", "process"]
 _PLACES = ("process", "container")
+DEADLINE, START = 8 * 3600, 180.0
+"""Seconds: that a node of `Cluster.kubernetes` lives at most, and that its pod may take to run."""
 
 
 class Cluster(BaseCluster):
     """A cluster to work with: `apply`, `delete`, `get`, `watch`, `events`, `advance`, and its nodes by name.
 
     `Cluster.simulated()` runs in this process on a simulated kernel and virtual time, `Cluster.docker()` on real
-    kernels in disposable containers. Every cluster is an instance of `Cluster`, whatever its kind.
+    kernels in disposable containers, `Cluster.kubernetes()` on real kernels in pods. Every cluster is an instance of
+    `Cluster`, whatever its kind.
     """
 
     @classmethod
@@ -92,20 +96,81 @@ class Cluster(BaseCluster):
         from kitlib.cluster.nodes.provision import ProvisionOptions
 
         where = control_plane or os.environ.get("KITLIB_CONTROL_PLANE") or "container"
-        if where not in _PLACES:
-            raise KitError(f"control_plane: must be one of {', '.join(_PLACES)}, got {where!r}")
-        wanted = ClusterOptions.of(nodes, **options)
         provision = ProvisionOptions(privilege=privilege, image=image, progress=progress)
-        why = ""
-        if where == "container":
-            from kitlib.cluster.control_plane.container.client import ContainerControlPlaneClient, why_in_process
+        return _started(ClusterOptions.of(nodes, **options), provision, where)
 
-            why = why_in_process(wanted)
-            if not why:
-                return ContainerControlPlaneClient(wanted, provision)
-        from kitlib.cluster.control_plane.docker import DockerCluster
+    @staticmethod
+    def kubernetes(
+        nodes: Nodes = 1,
+        *,
+        namespace: str = "",
+        image: str = "",
+        context: str = "",
+        kubeconfig: str = "",
+        privilege: Privilege = "least",
+        requests: Mapping[str, str] | None = None,
+        deadline: int = DEADLINE,
+        start_timeout: float = START,
+        pod: Mapping[str, Any] | None = None,
+        control_plane: ControlPlane = "process",
+        progress: Show | None = None,
+        **options: Any,
+    ) -> RealCluster:
+        """A cluster of real kernels in pods of a Kubernetes cluster in which you have rights.
 
-        cluster = DockerCluster(wanted, provision)
-        if why:
-            cluster.notes.append(why)
-        return cluster
+        Args:
+            nodes, options: as for `Cluster.simulated`. What the cluster cannot give is said in `node.fidelity`.
+            namespace: of the pods; "" = KITLIB_NODES_NAMESPACE, else the context's.
+            image: that the cluster can pull; "" = KITLIB_NODE_IMAGE, else the kit's own name, which must be on its
+                machines already (kind load, minikube image load).
+            context, kubeconfig: as kubectl has them; inside a pod its service account is used where there is no file.
+            privilege: "least" (the smallest set that can own cgroups) or "full" (`privileged: true`).
+            requests: what the cluster's scheduler sets aside for each node; None = 100m of CPU, 128Mi of memory.
+            deadline: seconds after which the cluster ends a node in any case.
+            start_timeout: seconds that a pod may take to run.
+            pod: fields of the pods' specification: nodeSelector, tolerations, runtimeClassName, imagePullSecrets, ….
+            control_plane: in this "process", or in a pod ("container") of its own.
+            progress: as for `Cluster.docker`.
+
+        Raises:
+            KitError: where rights are missing, or Pod Security, a quota or another rule of the cluster refuses a pod,
+                or it does not run in time: which rule, and what to do; then nothing is left.
+        """
+        from kitlib.cluster.nodes.provision_pods import PodProvisionOptions
+
+        provision = PodProvisionOptions(
+            namespace=namespace or os.environ.get("KITLIB_NODES_NAMESPACE", ""),
+            image=image or os.environ.get("KITLIB_NODE_IMAGE", ""),
+            context=context,
+            kubeconfig=kubeconfig,
+            privilege=privilege,
+            requests=requests,
+            deadline=deadline,
+            start_timeout=start_timeout,
+            pod=pod or {},
+            progress=progress,
+        )
+        return _started(ClusterOptions.of(nodes, **options), provision, control_plane)
+
+
+def _started(wanted: ClusterOptions, provision: Provision, where: str) -> RealCluster:
+    """A cluster of real nodes, its control plane in a container or in this process.
+
+    Raises:
+        KitError: naming the argument, or why it cannot start.
+    """
+    if where not in _PLACES:
+        raise KitError(f"control_plane: must be one of {', '.join(_PLACES)}, got {where!r}")
+    why = ""
+    if where == "container":
+        from kitlib.cluster.control_plane.container.client import ContainerControlPlaneClient, why_in_process
+
+        why = why_in_process(wanted)
+        if not why:
+            return ContainerControlPlaneClient(wanted, provision)
+    from kitlib.cluster.control_plane.docker import DockerCluster
+
+    cluster = DockerCluster(wanted, provision)
+    if why:
+        cluster.notes.append(why)
+    return cluster

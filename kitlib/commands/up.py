@@ -22,7 +22,10 @@ def add(commands: Any) -> None:
     )
     made.add_argument("manifests", nargs="*", metavar="MANIFEST", help="files to apply at start")
     made.add_argument(
-        "--kind", choices=("simulated", "docker", "hollow"), default="simulated", help="default: simulated"
+        "--kind",
+        choices=("simulated", "docker", "kubernetes", "hollow"),
+        default="simulated",
+        help="default: simulated; kubernetes: nodes are pods of the kubeconfig's cluster (KITLIB_NODE_IMAGE)",
     )
     made.add_argument("--nodes", type=int, default=3, help="how many (default: 3)")
     made.add_argument("--release", default="", help="the Kubernetes release to follow (default: the newest)")
@@ -81,6 +84,8 @@ def _cluster(options: argparse.Namespace) -> Any:
     settings: dict[str, Any] = {"release": options.release} if options.release else {}
     if options.kind == "docker":
         return Cluster.docker(options.nodes, control_plane="process", **settings)
+    if options.kind == "kubernetes":
+        return Cluster.kubernetes(options.nodes, **settings)
     if options.kind == "hollow":
         settings["kubelets"] = False
     settings["start"] = datetime.now(UTC).replace(microsecond=0)  # clients count ages from the machine's time

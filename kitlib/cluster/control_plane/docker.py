@@ -13,7 +13,7 @@ from kitlib.cluster.control_plane.options import ClusterOptions
 from kitlib.cluster.control_plane.realtime import RealTimeCluster
 from kitlib.cluster.nodes.container import ContainerNode, container_node_config
 from kitlib.cluster.nodes.plan import NodePlan
-from kitlib.cluster.nodes.provision import Provisioner, ProvisionOptions, start_all
+from kitlib.cluster.nodes.provisioner import Provision, start_all
 
 
 class DockerCluster(RealTimeCluster):
@@ -27,11 +27,11 @@ class DockerCluster(RealTimeCluster):
         KitError: where no engine answers, the image cannot be built, or a node does not start; then nothing is left.
     """
 
-    def __init__(self, options: ClusterOptions, provision: ProvisionOptions) -> None:
+    def __init__(self, options: ClusterOptions, provision: Provision) -> None:
         self.release = options.release
         for one in options.nodes:
             container_node_config(one, options.release)  # what cannot be is said before anything is started
-        self._provisioner = Provisioner(provision)
+        self._provisioner = provision.provisioner()
         self._started: dict[str, ContainerNode] = {}
         try:
             self._provisioner.prepare()

@@ -5,34 +5,25 @@ Nothing here knows what a pod is: the control plane, in this process or in a con
 
 from __future__ import annotations
 
-import sys
 import threading
-import weakref
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any
 
 from kitlib.api.errors import KitError
 from kitlib.cluster.nodes.plan import NodePlan
+from kitlib.cluster.nodes.provisioner import Connect, Held, Show
 from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.node.real import container, engine, host, reaper
 from kitlib.node.real import image as images
 from kitlib.node.real.container import NodeContainer, Privilege
 from kitlib.node.real.link import Link
 
-AT_ONCE = 10
-"""Nodes that are started at the same time."""
 MAX_MEMORY_SHARE = 0.8
 """Of the engine's memory that one node may have, whatever was asked for."""
 BOUND = {"cpuset": "CPUs", "memory": "memory", "pids": "number of processes"}
 """Controller that an engine may lack -> what of a node's container it bounds."""
-Show = Callable[[int, int], None]
-Connect = Callable[[str, object], Link]
-"""Makes the connection of a container: its name and the engine's stream -> the link."""
 _PRIVILEGES = ("least", "full")
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,8 +48,16 @@ class ProvisionOptions:
         if self.privilege not in _PRIVILEGES:
             raise KitError(f"privilege: must be one of {', '.join(_PRIVILEGES)}, got {self.privilege!r}")
 
+    def provisioner(self) -> EngineProvisioner:
+        """What starts the containers.
 
-class Provisioner:
+        Raises:
+            KitError: where no engine answers.
+        """
+        return EngineProvisioner(self)
+
+
+class EngineProvisioner:
     """Starts containers on the engine, and ends them all when it is closed or no longer referenced.
 
     Args:
@@ -76,13 +75,11 @@ class Provisioner:
         self._lacking: tuple[str, ...] = ()
         self._built = threading.Lock()
         self._with_systemd = image
-        self._containers: list[NodeContainer] = []
-        self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="kitlib-start")
-        self._end = weakref.finalize(self, _let_go, self._containers)
+        self._held: Held[NodeContainer] = Held(self)
 
     def prepare(self) -> None:
         """Ask the engine what it is, remove what others left behind, make sure of the image."""
-        standing = self._threads.submit(lambda: self._image or images.standing(self._client))
+        standing = self._held.threads.submit(lambda: self._image or images.standing(self._client))
         with engine.asking("real nodes"):
             self._info = self._client.info()
             if why := host.hindrance(self._info):  # said before an image is built in vain
@@ -135,7 +132,7 @@ class Provisioner:
                 "images and a disk are declared; pods run on the node's own root and write to memory, so nothing of "
                 "them can be collected as garbage, and there is no disk pressure"
             )
-        made = self._uninterrupted(
+        start = partial(
             container.start,
             self._client,
             self._image_for(config),
@@ -148,6 +145,7 @@ class Provisioner:
             systemd=config.settings.cgroup_driver == "systemd",
             link=link,
         )
+        made = self._held.begin(start)
         self._lacking = made.lacking
         if "SYSLOG" in made.lacking:
             notes.append("the kernel's log may be refused (no CAP_SYSLOG)")
@@ -158,76 +156,16 @@ class Provisioner:
 
     def begin_control(self, link: Connect) -> NodeContainer:
         """Start the container of a control plane."""
-        return self._uninterrupted(container.start_control, self._client, self._image, link)
-
-    def _uninterrupted(self, start: Callable[..., NodeContainer], *what: Any, **how: Any) -> NodeContainer:
-        """Start a container where no interrupt can come between the engine and us: `close` ends it in any case."""
-
-        def begin() -> NodeContainer:
-            made = start(*what, **how)
-            self._containers.append(made)
-            return made
-
-        return self._threads.submit(begin).result()
+        return self._held.begin(partial(container.start_control, self._client, self._image, link))
 
     def let_go(self) -> None:
         """Let go of all containers: they end by themselves."""
-        _let_go(self._containers)
+        self._held.let_go()
 
     def close(self) -> None:
         """End all containers; nothing of them is left."""
-        self._end.detach()
-        self._threads.shutdown()
-        for one in self._containers:
-            one.link.close()
-        for one in self._containers:
+        self._held.stop()
+        for one in self._held.all:
             one.close()
-        self._containers.clear()
+        self._held.all.clear()
         self._client.close()
-
-
-def start_all(plans: Sequence[NodePlan], begin: Callable[[NodePlan, int], T], progress: Show | None) -> list[T]:
-    """The first node finds out what the engine grants, the others start together.
-
-    Args:
-        plans: of the nodes.
-        begin: starts one, told its number.
-        progress: told how far it has come.
-
-    Returns:
-        What `begin` returned, in the order of the plans.
-    """
-    if not plans:
-        return []
-    with _shown(progress, len(plans)) as show:
-        first, *others = plans
-        show(0, len(plans))
-        made = [begin(first, 0)]
-        show(1, len(plans))
-        if others:
-            with ThreadPoolExecutor(min(AT_ONCE, len(others))) as pool:
-                jobs = [pool.submit(begin, one, number) for number, one in enumerate(others, 1)]
-                for number, job in enumerate(jobs, 2):
-                    made.append(job.result())
-                    show(number, len(plans))
-    return made
-
-
-@contextmanager
-def _shown(progress: Show | None, wanted: int) -> Iterator[Show]:
-    """Who is told how far the start has come: the caller's own function, or a bar in a terminal."""
-    if progress is not None or wanted < 2 or not sys.stderr.isatty():
-        yield progress or (lambda done, wanted: None)
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("starting nodes", total=wanted)
-        yield lambda done, wanted: bar.update(task, completed=done)
-
-
-def _let_go(containers: list[NodeContainer]) -> None:
-    """A cluster that nobody holds any more ends its nodes."""
-    for one in containers:
-        one.link.close()

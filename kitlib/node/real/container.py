@@ -299,10 +299,8 @@ def sweep(client: Any) -> list[str]:
     """
     removed = []
     for found in client.api.containers(all=True, filters={"label": LABEL}):
-        place, _, pid = found.get("Labels", {}).get(OWNER, "").rpartition(":")
-        if place != _numbered_by() or not pid.isdigit():
-            continue
-        if _lost(found["Id"], found["State"]) if int(pid) == os.getpid() else not _runs(int(pid)):
+        held = found.get("Labels", {}).get(OWNER, "")
+        if _lost(found["Id"], found["State"]) if held == owner() else runs_here(held) is False:
             with suppress(Exception):  # it ends by itself at this moment, or another process sweeps too
                 client.api.remove_container(found["Id"], force=True)
                 removed.append(str(found["Id"]))
@@ -313,6 +311,12 @@ def _lost(identity: str, state: str) -> bool:
     """Whether a container of this very process runs without its stream; one just created has none yet."""
     link = _held.get(identity)
     return state != "created" and (link is None or not link.alive)
+
+
+def runs_here(process: str) -> bool | None:
+    """Whether an owner, as `owner` names it, still runs; None where it is none of this machine's."""
+    place, _, pid = process.rpartition(":")
+    return _runs(int(pid)) if place == _numbered_by() and pid.isdigit() else None
 
 
 def _runs(pid: int) -> bool:

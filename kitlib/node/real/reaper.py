@@ -1,4 +1,4 @@
-"""Ends what a killed process leaves on its engine: a container that it had not started yet, a node that is paused.
+"""Ends what a killed process leaves on its engine: a container that it had not started yet, a paused node, a pod.
 
 A node ends by itself with its owner's stream, but neither of these can. So the owner has a small process beside it, in
 a session of its own, which reads from a pipe that nobody writes to. When the pipe ends the owner has gone.
@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from kitlib.node.real import engine
 from kitlib.node.real.container import OWNER, owner
 
 LOOKS_FOR = 3.0
@@ -24,29 +25,38 @@ _WAITS = """
 import sys
 sys.stdin.buffer.read()
 sys.path.insert(0, sys.argv[1])
-from kitlib.node.real import engine, reaper
-reaper.clean(engine.connect(), sys.argv[2])
+import importlib
+importlib.import_module(sys.argv[2]).reap(*sys.argv[3:])
 """
 _lock = threading.Lock()
-_running: list[subprocess.Popen[bytes]] = []
+_running: dict[tuple[str, ...], subprocess.Popen[bytes]] = {}
 
 
-def start() -> None:
-    """Start it for this process, once."""
+def start(module: str = __name__, *words: str) -> None:
+    """Start it for this process, once for each engine.
+
+    Args:
+        module: whose function `reap` cleans up.
+        words: what that function is told; none = the owner, for the container engine.
+    """
+    told = (module, *(words or (owner(),)))
     with _lock:
-        if any(one.poll() is None for one in _running):
+        if told in _running and _running[told].poll() is None:
             return
         root = str(Path(__file__).parents[3])
         with suppress(OSError):  # without it everything works as long as nobody is killed
-            _running[:] = [
-                subprocess.Popen(
-                    [sys.executable, "-c", _WAITS, root, owner()],
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.DEVNULL,
-                    start_new_session=True,
-                )
-            ]
+            _running[told] = subprocess.Popen(
+                [sys.executable, "-c", _WAITS, root, *told],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+
+
+def reap(whose: str) -> None:
+    """Remove the containers of an owner that has gone."""
+    clean(engine.connect(), whose)
 
 
 def clean(client: Any, whose: str) -> None:

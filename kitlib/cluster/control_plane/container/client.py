@@ -26,7 +26,7 @@ from kitlib.cluster.control_plane.polling import TICK, PollingCluster, RealClock
 from kitlib.cluster.nodes.container import ContainerNode, container_node_config
 from kitlib.cluster.nodes.interfaces import NodeFacts
 from kitlib.cluster.nodes.plan import NodePlan, Nodes, plan
-from kitlib.cluster.nodes.provision import Provisioner, ProvisionOptions, start_all
+from kitlib.cluster.nodes.provisioner import Provision, start_all
 
 if TYPE_CHECKING:
     from kitlib.scheduler.decision import Decision
@@ -102,7 +102,7 @@ class ContainerControlPlaneClient(PollingCluster):
             left.
     """
 
-    def __init__(self, options: ClusterOptions, provision: ProvisionOptions) -> None:
+    def __init__(self, options: ClusterOptions, provision: Provision) -> None:
         self.release = options.release
         plans = [self._with_settings_read(one) for one in options.nodes]
         self._options, self._closed, self._lock = options, False, threading.RLock()
@@ -110,7 +110,7 @@ class ContainerControlPlaneClient(PollingCluster):
         self._seen, self._ended = 0, False
         self.clock = RealClock()
         super().__init__(RemoteAPIServer(self), options.release)
-        self._provisioner = Provisioner(provision)
+        self._provisioner = provision.provisioner()
         self._end = weakref.finalize(self, self._provisioner.let_go)  # the links' threads hold the starter, not this
         self._relay = Relay(self._provisioner, options.release)
         try:

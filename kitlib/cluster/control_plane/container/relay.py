@@ -17,10 +17,9 @@ from kitlib.cluster.control_plane.container import wire
 from kitlib.cluster.nodes.container import container_node_config
 from kitlib.cluster.nodes.interfaces import NodeFacts
 from kitlib.cluster.nodes.plan import NodePlan
-from kitlib.cluster.nodes.provision import Provisioner
+from kitlib.cluster.nodes.provisioner import LinkedHandle, Provisioner
 from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.node.real import protocol
-from kitlib.node.real.container import NodeContainer
 from kitlib.node.real.link import BEGINS, Link, NodeGone
 
 
@@ -123,9 +122,9 @@ class Relay:
 
     def __init__(self, starter: Provisioner, release: Release) -> None:
         self._provisioner, self._release = starter, release
-        self.begun: dict[str, tuple[NodePlan, NodeConfig, NodeContainer, list[str]]] = {}
+        self.begun: dict[str, tuple[NodePlan, NodeConfig, LinkedHandle, list[str]]] = {}
         self.facts: dict[str, NodeFacts] = {}
-        self.control: NodeContainer | None = None
+        self.control: LinkedHandle | None = None
         self.link: ControlLink | None = None
 
     def open(self) -> None:

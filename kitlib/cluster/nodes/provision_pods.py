@@ -1,0 +1,158 @@
+"""The Kubernetes side of real nodes: their pods, and what of the machine asked for a pod can have.
+
+A pod cannot ask for a set of processors or a limit of processes; its agent gives itself both, one cgroup above the
+node's root (`kitlib.node.real.bounds`).
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from kitlib.cluster.nodes.plan import NodePlan
+from kitlib.cluster.nodes.provisioner import Connect, Held, Show
+from kitlib.kubelet.cm.node_config import NodeConfig
+from kitlib.node.kubernetes import manifest, pods
+from kitlib.node.kubernetes.client import Api, Place
+from kitlib.node.kubernetes.manifest import PodOptions
+from kitlib.node.kubernetes.pods import NodePod
+from kitlib.node.real import image as images
+from kitlib.node.real import reaper
+from kitlib.node.real.container import Privilege
+from kitlib.node.real.link import Link
+
+KEEP_ALIVE = 30.0
+"""Seconds between two words to every node: load balancers close connections over which nothing goes for a minute."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PodProvisionOptions:
+    """How the pods of nodes are made; see `Cluster.kubernetes`.
+
+    Raises:
+        KitError: naming the argument.
+    """
+
+    deadline: int
+    start_timeout: float
+    namespace: str = ""
+    image: str = ""
+    context: str = ""
+    kubeconfig: str = ""
+    privilege: Privilege = "least"
+    requests: Mapping[str, str] | None = None
+    pod: Mapping[str, Any] = field(default_factory=dict)
+    progress: Show | None = None
+
+    def __post_init__(self) -> None:
+        self.pods(systemd=False)
+
+    def pods(self, *, systemd: bool) -> PodOptions:
+        """What node pods have in common; with `systemd`, of those that have it."""
+        return PodOptions(
+            image=self.image or images.tag(systemd=systemd),
+            privilege=self.privilege,
+            requests=dict(manifest.REQUESTS if self.requests is None else self.requests),
+            deadline=self.deadline,
+            spec=self.pod,
+        )
+
+    def provisioner(self) -> PodProvisioner:
+        """What starts the pods.
+
+        Raises:
+            KitError: no client, or no configuration of one.
+        """
+        return PodProvisioner(self)
+
+
+class PodProvisioner:
+    """Starts pods, and ends them all when it is closed or no longer referenced.
+
+    Args:
+        options: how the pods are made.
+
+    Raises:
+        KitError: no client, or no configuration of one.
+    """
+
+    def __init__(self, options: PodProvisionOptions) -> None:
+        self._options = options
+        place = Place(options.kubeconfig, options.context, options.namespace)
+        self._api = Api(place)
+        self._place = Place(place.kubeconfig, place.context, self._api.namespace)
+        self._held: Held[NodePod] = Held(self)
+        self._ended = threading.Event()
+        weakref.finalize(self, self._ended.set)
+
+    def prepare(self) -> None:
+        """Ask for the rights that are needed, delete what others left behind, begin to keep connections alive.
+
+        Raises:
+            KitError: rights are missing, or the cluster does not answer.
+        """
+        pods.check_rights(self._api)
+        pods.sweep(self._api)
+        self._owner = pods.owner_of(self._api)
+        where = self._place
+        reaper.start(pods.__name__, self._owner.label, where.kubeconfig, where.context, where.namespace)
+        keeping = threading.Thread(
+            target=_keep_alive, args=(self._held.all, self._ended), name="kitlib-keep-alive", daemon=True
+        )
+        keeping.start()
+
+    def begin(self, one: NodePlan, config: NodeConfig, number: int, link: Connect = Link) -> tuple[NodePod, list[str]]:
+        """Start one node; see `Provisioner.begin`."""
+        machine, notes = config.machine, []
+        if one.cgroup_version is not None:
+            notes.append(f"cgroup v{one.cgroup_version} was asked for; the machine that runs the pod decides")
+        if machine.swap:
+            notes.append("swap is declared; whether there is any, the machine that runs the pod decides")
+        if one.images or machine.ephemeral_storage:
+            notes.append(
+                "images and a disk are declared; pods run on the node's own root and write to memory, so nothing of "
+                "them can be collected as garbage, and there is no disk pressure"
+            )
+        systemd = config.settings.cgroup_driver == "systemd"
+        body = manifest.node_pod(
+            self._name(one.name), one.name, machine, self._options.pods(systemd=systemd), self._owner, systemd=systemd
+        )
+        return self._start(one.name, body, link), notes
+
+    def begin_control(self, link: Connect) -> NodePod:
+        """Start the pod of a control plane."""
+        body = manifest.control_pod(self._name("control-plane"), self._options.pods(systemd=False), self._owner)
+        return self._start("control-plane", body, link)
+
+    def _name(self, node: str) -> str:
+        return manifest.pod_name(node, os.urandom(4).hex())
+
+    def _start(self, node: str, body: dict[str, Any], link: Connect) -> NodePod:
+        timeout = self._options.start_timeout
+        return self._held.begin(
+            lambda: pods.start(self._api, node, body, link=link, timeout=timeout, given_up=self._ended)
+        )
+
+    def let_go(self) -> None:
+        """Let go of all pods: their containers end by themselves, `close` or the reaper deletes them."""
+        self._held.let_go()
+
+    def close(self) -> None:
+        """End all nodes and delete their pods."""
+        self._ended.set()
+        self._held.stop()
+        names = [one.pod for one in self._held.all if pods.delete(self._api, one.pod)]
+        pods.wait_until_gone(self._api, names)
+        self._held.all.clear()
+        self._api.close()
+
+
+def _keep_alive(nodes: list[NodePod], ended: threading.Event) -> None:
+    """Say a word to every node from time to time."""
+    while not ended.wait(KEEP_ALIVE):
+        for one in list(nodes):
+            one.link.tell("alive")

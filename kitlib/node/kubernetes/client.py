@@ -1,0 +1,223 @@
+"""Requests to a Kubernetes API server with the user's own rights: plain data in, plain data out, refusals as values.
+
+The configuration (kubeconfig, service account, credential plugins, proxies) is the official client's; its models are
+left out, since they are of one release and most of its import time.
+
+Source: client-go rest.Config and clientcmd loading order; Kubernetes API concepts "Status", "WebSocket" of attach.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import msgspec
+
+from kitlib.api.boundary import guarded
+from kitlib.api.errors import KitError
+
+TIMEOUT = 30
+"""Seconds for one request."""
+PROTOCOLS = "v4.channel.k8s.io"
+"""What every release speaks; closing the connection ends the pod's standard input."""
+SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+MISSING = "a Kubernetes cluster is reached through the official client: pip install 'kitlib[live]'"
+
+
+class KubernetesError(KitError):
+    """The cluster refuses a request, or does not answer: why, and what to do."""
+
+
+class Refused(KubernetesError):
+    """An answer other than 2xx.
+
+    Attributes:
+        code: the HTTP status; 0 = no answer.
+        reason: the Status object's, `Forbidden`.
+        message: the Status object's, in the API server's words.
+    """
+
+    def __init__(self, code: int, reason: str, message: str) -> None:
+        super().__init__(f"{code} {reason}: {message}" if code else message)
+        self.code, self.reason, self.message = code, reason, message
+
+
+@guarded("kubeconfig")
+def api_client(kubeconfig: str = "", context: str = "") -> Any:
+    """The official client, configured as kubectl is.
+
+    Args:
+        kubeconfig: path of the file; "" = $KUBECONFIG or ~/.kube/config, inside a pod its service account.
+        context: in that file; "" = the current one.
+
+    Raises:
+        KitError: the client is not installed, or no configuration can be read.
+    """
+    try:
+        from kubernetes import client, config
+    except ImportError:
+        raise KitError(MISSING) from None
+    configuration = client.Configuration()
+    try:
+        config.load_kube_config(kubeconfig or None, context or None, configuration)
+    except config.ConfigException as error:
+        try:
+            if kubeconfig or context:
+                raise KitError(f"kubeconfig: {error}") from None
+            config.load_incluster_config(configuration)
+        except config.ConfigException:
+            raise KitError(f"kubeconfig: {error}") from None
+    configuration.retries = 1
+    if not configuration.verify_ssl:  # the user's own choice: once is enough, and that is in the kubeconfig
+        import urllib3
+
+        urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
+    return client.ApiClient(configuration)
+
+
+def current_namespace(kubeconfig: str = "", context: str = "") -> str:
+    """The namespace of the context, inside a pod its own, else `default`."""
+    from kubernetes import config
+
+    try:
+        contexts, current = config.list_kube_config_contexts(kubeconfig or None)
+        one = next((c for c in contexts if c["name"] == context), current) if context else current
+        return str(one["context"].get("namespace") or "default")
+    except (config.ConfigException, OSError, TypeError, KeyError):
+        return own_namespace() or "default"
+
+
+def own_namespace() -> str:
+    """The namespace of the pod in which this process runs; "" outside of a cluster."""
+    if not os.environ.get("KUBERNETES_SERVICE_HOST"):
+        return ""
+    try:
+        return (SERVICE_ACCOUNT / "namespace").read_text(encoding="utf-8").strip()
+    except OSError:
+        return ""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Which cluster, as text, so that another process can reach it too.
+
+    Attributes:
+        kubeconfig: path; "" = where kubectl looks.
+        context: in it; "" = the current one.
+        namespace: of the node pods; "" = the context's.
+    """
+
+    kubeconfig: str = ""
+    context: str = ""
+    namespace: str = ""
+
+
+class Api:
+    """One namespace of a cluster.
+
+    Args:
+        place: which.
+
+    Attributes:
+        host: the API server's address.
+        namespace: in which pods are made.
+
+    Raises:
+        KitError: no client, or no configuration.
+    """
+
+    def __init__(self, place: Place) -> None:
+        self._client = api_client(place.kubeconfig, place.context)
+        self.namespace = place.namespace or current_namespace(place.kubeconfig, place.context)
+        self.host = str(self._client.configuration.host)
+
+    def close(self) -> None:
+        """Give its connections back."""
+        self._client.close()
+
+    def request(
+        self, method: str, path: str, body: Mapping[str, Any] | None = None, *, timeout: float = TIMEOUT, **query: Any
+    ) -> Any:
+        """One request; the answer as plain data, or as text where it is no JSON.
+
+        Raises:
+            Refused: for any answer but 2xx, and where there is none.
+        """
+        from kubernetes.client.exceptions import ApiException
+
+        asked = urlencode({name: value for name, value in query.items() if value not in ("", None)})
+        headers = {"Accept": "application/json", **self._credentials()}
+        if body is not None:
+            headers["Content-Type"] = "application/json"
+        url = f"{self.host}{path}{'?' if asked else ''}{asked}"
+        try:
+            answer = self._client.rest_client.request(method, url, headers=headers, body=body, _request_timeout=timeout)
+            status = int(answer.status)
+            text = answer.read() if hasattr(answer, "read") else answer.data
+        except ApiException as error:  # older clients raise it here, newer ones only when the answer becomes an object
+            status, text = int(error.status or 0), error.body or b""
+        except Exception as error:  # urllib3's own: no route, no name, a wrong certificate
+            raise Refused(0, "", f"{self.host} does not answer: {_innermost(error)}") from None
+        raw = text if isinstance(text, bytes) else str(text).encode()
+        if not 200 <= status < 300:
+            raise refused(status, raw)
+        try:
+            return msgspec.json.decode(raw)
+        except msgspec.DecodeError:
+            return raw.decode("utf-8", "replace")
+
+    def pods(self, name: str = "", subresource: str = "") -> str:
+        """The path of the namespace's pods, of one of them, or of a part of one."""
+        path = f"/api/v1/namespaces/{self.namespace}/pods"
+        return "/".join(part for part in (path, name, subresource) if part)
+
+    def attach(self, name: str, container: str) -> Any:
+        """A connected WebSocket to a container's streams.
+
+        Raises:
+            Refused: where the API server does not switch protocols.
+        """
+        from kubernetes.stream.ws_client import create_websocket
+
+        asked = urlencode({"container": container, "stdin": "true", "stdout": "true", "stderr": "true"})
+        url = f"{self.host.replace('http', 'ws', 1)}{self.pods(name, 'attach')}?{asked}"
+        headers = {name.lower(): value for name, value in self._credentials().items()}
+        try:
+            return create_websocket(self._client.configuration, url, {**headers, "sec-websocket-protocol": PROTOCOLS})
+        except Exception as error:  # websocket-client's, ssl's, the socket's
+            status = int(getattr(error, "status_code", 0) or 0)
+            if status:
+                raise refused(status, getattr(error, "resp_body", b"") or b"") from None
+            raise Refused(0, "", f"{self.host} does not answer: {_innermost(error)}") from None
+
+    def _credentials(self) -> dict[str, str]:
+        """The headers that say who asks; a token that has expired is fetched again by the client."""
+        settings: Callable[[], Mapping[str, Mapping[str, str]]] = self._client.configuration.auth_settings
+        return {one["key"]: one["value"] for one in settings().values() if one.get("value")}
+
+
+def refused(status: int, body: bytes) -> Refused:
+    """The refusal that an answer means; its body is a Status object, or whatever stands between."""
+    try:
+        told = msgspec.json.decode(body)
+        if isinstance(told, dict) and told.get("kind") == "Status":
+            return Refused(status, str(told.get("reason") or ""), str(told.get("message") or ""))
+    except msgspec.DecodeError:
+        pass
+    return Refused(status, "", body.decode("utf-8", "replace").strip()[:300] or "no reason is given")
+
+
+def _innermost(error: BaseException) -> str:
+    """The cause in a few words: the layers above only repeat it."""
+    seen = error
+    while (cause := getattr(seen, "reason", None) or seen.__cause__ or seen.__context__) and isinstance(
+        cause, BaseException
+    ):
+        seen = cause
+    if isinstance(seen, OSError) and seen.strerror:
+        return seen.strerror.lower()
+    return (str(seen) or type(seen).__name__).splitlines()[0][:200]

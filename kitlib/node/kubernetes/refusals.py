@@ -1,0 +1,118 @@
+"""Which rule of a cluster keeps a node from starting, in words: what the API server refused, what the kubelet reports.
+
+Each sentence names the rule, repeats what the cluster said, and says what an administrator must grant.
+
+Source: PodSecurity admission (k8s.io/pod-security-admission), ResourceQuota and LimitRanger admission, RBAC authorizer
+messages; kubelet container state reasons (pkg/kubelet/images/types.go, kuberuntime), pod reasons (evicted, deadline).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from kitlib.node.kubernetes.client import KubernetesError, Refused
+
+GRANTS = "kitlib workshop --namespace {namespace} prints the manifest that an administrator applies"
+NEVER = ("ErrImageNeverPull", "InvalidImageName", "ImageInspectError", "ImagePullBackOff", "RegistryUnavailable")
+"""Reasons for which an image does not come by waiting; `ErrImagePull` is tried again once by the kubelet."""
+BROKEN = ("CreateContainerConfigError", "CreateContainerError", "RunContainerError", "StartError", "CrashLoopBackOff")
+
+
+def of_request(error: Refused, node: str, namespace: str) -> KubernetesError:
+    """What a refused request for a node pod means."""
+    return KubernetesError(f"node {node}: {explained(error, namespace)}")
+
+
+def explained(error: Refused, namespace: str) -> str:
+    """The rule that refused, what it said, and what to do."""
+    said, grants = error.message, GRANTS.format(namespace=namespace)
+    if error.code == 0:
+        return said
+    if error.code == 401:
+        return f"the cluster does not know who asks (401 Unauthorized): {said}; renew the credentials of the kubeconfig"
+    if found := re.search(r"violates PodSecurity \"([^\"]+)\": (.*)", said, re.DOTALL):
+        return (
+            f"Pod Security {found[1]} of namespace {namespace} refuses the pod: {found[2]}. A node owns a cgroup tree, "
+            f"which only the level privileged allows (pod-security.kubernetes.io/enforce: privileged): {grants}"
+        )
+    if "exceeded quota" in said or "failed quota" in said:
+        return (
+            f"the quota of namespace {namespace} refuses the pod: {said}. Ask for fewer or smaller nodes (cpus=, "
+            f"memory=, requests=), close clusters, or have the ResourceQuota raised"
+        )
+    if found := re.search(r"User \"([^\"]*)\" cannot (\w+) resource \"([^\"]+)\"", said):
+        return (
+            f"RBAC: {found[1]} may not {found[2]} {found[3]} in namespace {namespace}: {said}. A Role must grant it: "
+            f"{grants}"
+        )
+    if re.search(r"(maximum|minimum) .*(usage|limit|request)|LimitRange", said):
+        return f"a LimitRange of namespace {namespace} refuses the pod: {said}. Set cpus=, memory= or requests= to fit"
+    if "admission webhook" in said or "ValidatingAdmissionPolicy" in said:
+        return f"an admission policy of the cluster refuses the pod: {said}. Its administrator must except {namespace}"
+    if error.code == 404 and "namespaces" in said:
+        return f"there is no namespace {namespace}: {said}; {grants}"
+    if "is being terminated" in said:
+        return f"namespace {namespace} is being deleted: {said}"
+    if "serviceaccount" in said.lower() and "not found" in said:
+        return f"namespace {namespace} has no default service account yet: {said}; try again in a moment"
+    if error.code == 422:
+        return f"the API server finds the pod invalid: {said}"
+    return f"the API server refuses: {error}"
+
+
+def missing_rights(missing: list[tuple[str, str]], namespace: str) -> KubernetesError:
+    """What of the needed rights a user does not have: verb and resource of each."""
+    text = ", ".join(f"{verb} {resource}" for verb, resource in missing)
+    return KubernetesError(
+        f"RBAC: you may not {text} in namespace {namespace}. A Role must grant it: {GRANTS.format(namespace=namespace)}"
+    )
+
+
+def of_pod(pod: Mapping[str, Any]) -> str:
+    """Why a pod will not run, whatever time passes; "" = it may."""
+    status = pod.get("status") or {}
+    if pod.get("metadata", {}).get("deletionTimestamp"):
+        return "it was deleted while it started"
+    for state, name in _states(status):
+        reason, said = str(state.get("reason") or ""), str(state.get("message") or "")
+        if name == "waiting" and reason in NEVER:
+            return (
+                f"its image cannot be pulled ({reason}): {said}. Push it to a registry that the cluster reaches "
+                "(kitlib image build; docker tag; docker push) and name it: image= or KITLIB_NODE_IMAGE"
+            )
+        if name == "waiting" and reason in BROKEN:
+            return f"its container cannot be made ({reason}): {said}"
+        if name == "terminated":
+            return f"its container ended with {state.get('exitCode')} ({reason}){f': {said}' if said else ''}"
+    if status.get("phase") in ("Failed", "Succeeded"):
+        reason, said = status.get("reason") or status["phase"], status.get("message") or "no message"
+        return f"it ended ({reason}): {said}"
+    return ""
+
+
+def waits_for(pod: Mapping[str, Any]) -> str:
+    """What a pod that does not run yet waits for, as the scheduler and the kubelet say it."""
+    status = pod.get("status") or {}
+    for one in status.get("conditions") or ():
+        if one.get("type") == "PodScheduled" and one.get("status") == "False":
+            return f"no machine of the cluster takes it ({one.get('reason')}): {one.get('message')}"
+    for state, _ in _states(status):
+        if state.get("reason"):
+            return f"{state['reason']}: {state.get('message') or 'the kubelet is at work'}"
+    if not pod.get("spec", {}).get("nodeName"):
+        return "no scheduler has looked at it"
+    return "the kubelet has not reported yet"
+
+
+def is_running(pod: Mapping[str, Any]) -> bool:
+    """Whether its container runs, so that one can attach to it."""
+    return any(name == "running" for _, name in _states(pod.get("status") or {}))
+
+
+def _states(status: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], str]]:
+    for one in status.get("containerStatuses") or ():
+        for name, state in (one.get("state") or {}).items():
+            if isinstance(state, Mapping):
+                yield state, name
