@@ -1,78 +1,25 @@
-"""A scenario as a link of its own, and as one line of code: what a cluster was made of, and what was done to it.
+"""A scenario as a link of its own, and as one line of code: a cluster, or a widget with what was done in it.
 
-The state is compressed JSON in the link's fragment, which no browser sends to a server. `kitlib lab LINK` and the
-browser site open it. A link may come from any source: its size, what it expands to and every field are bounded and
-checked before a cluster is made, and nothing in it can name a file.
+The state stands in the link's fragment, which no browser sends to a server. `kitlib lab LINK` and the browser site open
+it. What a link may hold is checked by `kitlib.cluster.shared` and `kitlib.widgets.shared`.
 """
 
 from __future__ import annotations
 
-import base64
-import binascii
-import json
-import re
-import zlib
-from typing import Annotated, Any, Literal
+from typing import Any
 
-import msgspec
-from msgspec import Meta
+from kitlib.cluster.shared import (
+    MARK,
+    SharedState,
+    converted,
+    line_of,
+    made_again,
+    state_in,
+    state_of,
+    unpacked,
+)
 
-from kitlib.api.boundary import json_document
-from kitlib.api.clock import VirtualClock
-from kitlib.api.errors import KitError
-from kitlib.cluster import Cluster
-from kitlib.cluster.journal import Journal
-
-MARK = "kitlib="
-MAX_TEXT = 48_000
-"""Characters of a state; chat programs and mail keep links of this size, browsers far longer ones."""
-MAX_BYTES = 1 << 20
-MAX_SECONDS = 7 * 86_400.0
-"""Time that a shared journal may let pass."""
-_STATE = re.compile(r"[A-Za-z0-9_-]+")
-_FLAG = re.compile(r"--(?!config)[a-z0-9-]+(=[^/\\]*)?")
-Word = Annotated[str, Meta(max_length=253)]
-Flag = Annotated[str, Meta(max_length=300)]
-
-
-class SharedNode(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A node in the words of `Cluster.simulated(nodes=…)`."""
-
-    name: Word
-    cpus: Annotated[int, Meta(ge=1, le=512)]
-    memory: Annotated[str, Meta(max_length=32)]
-    labels: dict[Word, Word] = {}
-    taints: Annotated[list[Word], Meta(max_length=20)] = []
-    kubelet: Annotated[list[Flag], Meta(max_length=40)] = []
-    resources: dict[Word, Annotated[int, Meta(ge=0, le=100_000)]] = {}
-
-
-class SharedState(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a link holds."""
-
-    version: Literal[1]
-    release: Annotated[str, Meta(max_length=8)]
-    cgroups: Literal[1, 2]
-    nodes: Annotated[list[SharedNode], Meta(min_length=1, max_length=100)]
-    journal: Annotated[list[dict[str, Any]], Meta(max_length=500)]
-
-
-def state_of(cluster: Any) -> str:
-    """The state of a simulated cluster as text of letters, digits, - and _.
-
-    Raises:
-        KitError: it cannot be told in a link: real nodes, nodes with images or devices, or too much was done.
-    """
-    if not isinstance(cluster.clock, VirtualClock):
-        raise KitError("share: only simulated clusters can be shared: a real one's time passes by itself")
-    nodes = [_node(plan) for plan in cluster.options.nodes]
-    version: Literal[1, 2] = cluster.node(nodes[0].name).desired().version if nodes else 2
-    state = SharedState(1, str(cluster.release.name), version, nodes, list(cluster.journal))
-    text = json.dumps(msgspec.to_builtins(state), ensure_ascii=False, separators=(",", ":"), default=str)
-    made = base64.urlsafe_b64encode(zlib.compress(text.encode(), 9)).decode().rstrip("=")
-    if len(made) > MAX_TEXT:
-        raise KitError(f"share: {len(made)} characters are too many for a link: at most {MAX_TEXT}")
-    return made
+__all__ = ["code", "line_of", "link", "opened", "state_in", "state_of"]
 
 
 def link(cluster: Any, site: str = "") -> str:
@@ -85,76 +32,15 @@ def code(cluster: Any) -> str:
     return line_of(state_of(cluster))
 
 
-def line_of(state: str) -> str:
-    """The line of Python that opens a state."""
-    return f'from kitlib.lab.share import opened; cluster = opened("{state}"); cluster'
-
-
-def state_in(text: str) -> str:
-    """The state that a link or a text holds.
-
-    Raises:
-        KitError: it holds none, or more than a link may.
-    """
-    state = text.strip().rpartition(MARK)[2]
-    if len(state) > MAX_TEXT or not _STATE.fullmatch(state):
-        raise KitError(f"share: a link ends in #{MARK} and at most {MAX_TEXT} letters, digits, - and _")
-    return state
-
-
 def opened(text: str) -> Any:
-    """The cluster that a link or a state describes: made again, and everything done again.
+    """The cluster or the widget that a link or a state describes: made again, and everything done again.
 
     Raises:
         KitError: the link is none, or holds what a scenario cannot have; nothing is made then.
     """
-    state = _decoded(state_in(text))
-    journal = Journal.checked(state.journal)
-    seconds = sum(float(entry["seconds"]) for entry in journal if entry["action"] == "advance")
-    if seconds > MAX_SECONDS:
-        raise KitError(f"share: {seconds:.0f} s pass in this scenario: at most {MAX_SECONDS:.0f}")
-    cluster = Cluster.simulated(
-        [msgspec.to_builtins(node) for node in state.nodes], cgroup_version=state.cgroups, release=state.release
-    )
-    try:
-        cluster.replay(journal)
-    except BaseException:
-        cluster.close()
-        raise
-    return cluster
+    document = unpacked(state_in(text))
+    if isinstance(document, dict) and "widget" in document:
+        from kitlib.widgets.shared import SharedScene, opened_scene
 
-
-def _decoded(state: str) -> SharedState:
-    try:
-        packed = base64.urlsafe_b64decode(state + "=" * (-len(state) % 4))
-        unpacking = zlib.decompressobj()
-        plain = unpacking.decompress(packed, MAX_BYTES)
-    except (binascii.Error, zlib.error, ValueError) as error:
-        raise KitError(f"share: the link is damaged: {error}") from None
-    if unpacking.unconsumed_tail or not unpacking.eof:
-        raise KitError(f"share: the link is damaged, or holds more than {MAX_BYTES} bytes")
-    try:
-        found = msgspec.convert(json_document(plain, "link"), SharedState)
-    except (msgspec.ValidationError, ValueError, RecursionError) as error:
-        raise KitError(f"share: {str(error)[:300]}") from None
-    for node in found.nodes:
-        for flag in node.kubelet:
-            if not _FLAG.fullmatch(flag):
-                raise KitError(f"share: node {node.name}: kubelet: {flag[:80]!r} is no flag, or names a file")
-    return found
-
-
-def _node(plan: Any) -> SharedNode:
-    flags = plan.kubelet
-    if plan.images or plan.devices or isinstance(flags, str) or any(not isinstance(flag, str) for flag in flags):
-        raise KitError(f"share: node {plan.name}: images, devices and configuration files cannot be put into a link")
-    taints = [f"{taint.key}={taint.value or ''}:{taint.effect}" for taint in plan.taints]
-    return SharedNode(
-        plan.name,
-        plan.machine.cores,
-        str(plan.machine.memory),
-        dict(plan.labels),
-        taints,
-        list(flags),
-        dict(plan.resources),
-    )
+        return opened_scene(converted(document, SharedScene))
+    return made_again(converted(document, SharedState))

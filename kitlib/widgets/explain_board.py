@@ -45,6 +45,8 @@ class ExplainBoard(KitWidget):
     title = "Explain board"
     try_this = "press Load an example, or paste what kubectl printed of your own cluster."
 
+    unshared = ("source", "what kubectl printed", "Load a file", "or context of your kubeconfig", "Ask the cluster")
+
     def __init__(
         self, source: Dump | Path | str | None = None, pod: str = "", *, release: Release | str | None = None
     ) -> None:

@@ -20,10 +20,12 @@ import plotly.graph_objects as go
 
 from kitlib.api.errors import KitError
 from kitlib.charts.base import Chart
+from kitlib.cluster.shared import packed
 from kitlib.widgets._parts.accessibility import Access
 from kitlib.widgets._parts.chart_picture import ChartPicture
 from kitlib.widgets._parts.field import Field, labelled
 from kitlib.widgets._parts.ticker import Ticker
+from kitlib.widgets.shared import Recorder, scene_of
 
 __all__ = ["ChartPicture", "Field", "KitWidget", "Ticker", "labelled"]
 
@@ -49,6 +51,8 @@ class KitWidget(ipw.VBox):
         title: the widget's name, its heading.
         try_this: one line that says what to do first.
         pictures: what of `picture` shows data, where it holds controls too; () = all of it.
+        unshared: labels of controls that no link may move, and whose content is never put into one.
+        made_with: the arguments of the call.
         aria_live: "polite" = a new sentence is read out; "off" while it changes by itself all the time.
     """
 
@@ -56,6 +60,8 @@ class KitWidget(ipw.VBox):
     try_this = ""
     aria_live = "polite"
     pictures: tuple[ipw.Widget, ...] = ()
+    unshared: tuple[str, ...] = ()
+    made_with: tuple[tuple[Any, ...], dict[str, Any]] = ((), {})
     _closers: list[Callable[[], None]] = []
 
     def __init__(
@@ -69,7 +75,7 @@ class KitWidget(ipw.VBox):
         self._message, self._sentence, self._table = ipw.HTML(), ipw.HTML(), ipw.HTML()
         for part, name in ((self._message, "say"), (self._sentence, "sentence"), (self._table, "table")):
             part.add_class(f"kitlib-{name}")
-        self._access = Access(title=self.title)
+        self._access = Access(self._shared_state, title=self.title)
         self._details = ipw.Accordion(
             children=[self._table],
             titles=("The table behind the picture",),
@@ -80,7 +86,13 @@ class KitWidget(ipw.VBox):
         parts = [self._message, self._picture, self._sentence, self._details, self._access]
         super().__init__([self._head, *self._controls, *parts])
         self.add_class("kitlib-widget")
+        self._recorder = Recorder(self)
         self._close_what_this_cell_made_before()
+
+    def __new__(cls, *arguments: Any, **keywords: Any) -> Any:
+        made = super().__new__(cls, *arguments, **keywords)
+        made.made_with = (arguments, keywords)
+        return made
 
     # ---- for subclasses
 
@@ -172,6 +184,7 @@ class KitWidget(ipw.VBox):
     def show(self, chart: Chart) -> None:
         """Put `chart` on the screen: what has changed in the picture, then the sentence and the table."""
         self._chart = chart
+        self._recorder.listen()
         self.paint(chart)
         self._sentence.value = f'<p role="status" aria-live="{self.aria_live}">{html.escape(chart.sentence)}</p>'
         self._table.value = self.table(chart)
@@ -190,6 +203,9 @@ class KitWidget(ipw.VBox):
     def problem(self) -> str:
         """The message shown beside the controls, empty where there is none."""
         return self._message.value
+
+    def _shared_state(self) -> str:
+        return packed(scene_of(self, self._recorder))
 
     def frame(self) -> Any:
         """The data behind the picture as a pandas frame."""

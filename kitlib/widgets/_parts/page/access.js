@@ -42,9 +42,35 @@ function mend(root, model) {
     }
   }
 }
+// The panel "Share or export": what it does comes when it is opened for the first time, and once for the whole page.
+function sharePanel(model, el, rootOf) {
+  const panel = document.createElement("details"), name = document.createElement("summary"), inside = document.createElement("div");
+  panel.className = "kitlib-share";
+  name.textContent = "Share or export";
+  panel.append(name, inside);
+  el.append(panel);
+  let ask = null;
+  const begin = async (script) => {
+    const address = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
+    window.kitlibShare ??= import(address);
+    const { shareMenu } = await window.kitlibShare;
+    URL.revokeObjectURL(address);
+    ask ??= shareMenu(inside, { root: rootOf(), model });
+  };
+  const told = (message) => { if (message.kind === "tools" && !ask) { inside.textContent = ""; begin(message.script); } };
+  model.on("msg:custom", told);
+  panel.addEventListener("toggle", () => {
+    if (!panel.open) return;
+    if (ask) return ask();
+    inside.textContent = "The kernel is asked …";
+    model.send({ kind: "tools" });
+  });
+  return () => model.off("msg:custom", told);
+}
 export default {
   render({ model, el }) {
     el.classList.add("kitlib-access");
+    const closeShare = sharePanel(model, el, () => el.closest(".kitlib-widget"));
     if (!document.getElementById("kitlib-style")) {
       const sheet = document.createElement("style");
       sheet.id = "kitlib-style";
@@ -84,6 +110,7 @@ export default {
     start();
     return () => {
       stopped = true;
+      closeShare();
       watcher?.disconnect();
       window.removeEventListener("keydown", guard, true);
       document.removeEventListener("keydown", keep);

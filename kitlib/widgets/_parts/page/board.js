@@ -35,6 +35,7 @@ export default {
         if (told && model.get("position") !== i) { model.set("position", i); model.save_changes(); }
       },
     });
+    el.kitlibPlayer = player;
     el.append(areas, player.bar, legend, status, help);
 
     function rects() {

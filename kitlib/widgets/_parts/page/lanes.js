@@ -30,6 +30,7 @@ export default {
       ended: () => true, more: () => {},
       show: (i, told) => { if (told) follows = i === times.length - 1; until(times[i]); },
     });
+    el.kitlibPlayer = player;
     el.append(empty, body, axis, player.bar, legend, status);
     for (const [name, [sign, tone]] of Object.entries(SIGNS)) {
       const line = element("li"), key = element("i", "", sign);

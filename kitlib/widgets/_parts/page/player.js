@@ -81,8 +81,9 @@ function makePlayer({ count, time, says, show, more, ended }) {
     said.append(text);
   }
   return {
-    bar, go, paint, stop,
+    bar, go, paint, stop, says,
     get at() { return at; },
+    get count() { return count(); },
     grown() { if (waiting) { waiting = 0; beat(); } },
   };
 }

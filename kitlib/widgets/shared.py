@@ -1,0 +1,218 @@
+"""A widget as the text of a link: which one, what it was made with, and what was done to it in the page.
+
+Only what a page sends is kept (values of controls, presses, acts on a board), in order; opening a link makes the widget
+anew and does the same again. A link may come from any source: it can name the kit's widgets alone, set what their
+controls allow, and press what `unshared` does not name; files, clusters of the reader's and code are out of its reach.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import weakref
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Annotated, Any, Literal
+
+import ipywidgets as ipw
+import msgspec
+import traitlets
+from msgspec import Meta
+
+from kitlib.api.errors import KitError
+from kitlib.cluster import Cluster
+from kitlib.cluster.shared import SharedState, Word, made_again, shared_state
+from kitlib.widgets import WIDGETS
+
+MAX_STEPS = 400
+_PLAIN = re.compile(r"[\w .:=,<>%+-]*")
+_FILES = (".yaml", ".yml", ".json", ".toml")
+_VALUES = ("value", "index", "position", "selected")
+"""Traits in which a page tells what the learner did."""
+Plain = None | bool | int | float | Annotated[str, Meta(max_length=16_384)]
+
+
+class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """One thing that was done.
+
+    Attributes:
+        name, number: of the control: its label, and which one of that label.
+        values: traits that were set; {} = none.
+        message: what it was sent; {} = nothing.
+    """
+
+    name: Word
+    number: Annotated[int, Meta(ge=0, le=500)] = 0
+    values: dict[Literal["value", "index", "position", "selected"], Plain | list[int]] = {}
+    message: dict[Word, Plain | list[int]] = {}
+
+
+class SharedScene(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What a link of a widget holds."""
+
+    version: Literal[1]
+    widget: Word
+    arguments: dict[Word, Plain | list[Annotated[str, Meta(max_length=64)]]] = {}
+    cluster: SharedState | None = None
+    steps: Annotated[list[Step], Meta(max_length=MAX_STEPS)] = []
+
+
+class Recorder:
+    """Hears what the page sends to the controls of one widget.
+
+    Args:
+        widget: whose controls.
+
+    Attributes:
+        steps: what was done, in order; a control that is moved on and on is one step.
+    """
+
+    def __init__(self, widget: Any) -> None:
+        self._widget = weakref.ref(widget)
+        self._heard: weakref.WeakSet[ipw.Widget] = weakref.WeakSet()
+        self.steps: list[Step] = []
+        self.unplain = ""
+
+    def listen(self) -> None:
+        """Hear all controls that are there by now."""
+        widget = self._widget()
+        for control in parts_of(widget) if widget is not None else ():
+            if control not in self._heard:
+                self._heard.add(control)
+                self._hear(control)
+
+    def _hear(self, control: ipw.Widget) -> None:
+        set_state, handle = control.set_state, control._handle_custom_msg
+
+        def state(sync_data: dict[str, Any]) -> None:
+            values = {key: value for key, value in sync_data.items() if key in _VALUES}
+            if values:
+                self._note(control, values=values)
+            set_state(sync_data)
+
+        def message(content: dict[str, Any], buffers: Any) -> None:
+            if isinstance(control, ipw.Button) or "act" in content:
+                self._note(control, message=content)
+            handle(content, buffers)
+
+        control.set_state, control._handle_custom_msg = state, message
+
+    def _note(self, control: ipw.Widget, **done: dict[str, Any]) -> None:
+        widget = self._widget()
+        if widget is None or isinstance(control, ipw.ToggleButton | ipw.Accordion):
+            return
+        name, number = place_of(widget, control)
+        if name in widget.unshared:
+            self.unplain = name
+            return
+        try:
+            step = msgspec.convert({"name": name, "number": number, **done}, Step)
+        except msgspec.ValidationError:
+            self.unplain = name
+            return
+        last = self.steps[-1] if self.steps else None
+        if last and step.values and (last.name, last.number, [*last.values]) == (name, number, [*step.values]):
+            self.steps.pop()
+        self.steps.append(step)
+
+
+def scene_of(widget: Any, recorder: Recorder) -> SharedScene:
+    """The widget as a link holds it.
+
+    Raises:
+        KitError: it shows something that cannot be told in a link, or too much was done.
+    """
+    if len(recorder.steps) > MAX_STEPS:
+        raise KitError(f"share: {len(recorder.steps)} steps are too many for a link: at most {MAX_STEPS}")
+    if recorder.unplain:
+        raise KitError(f"share: what “{recorder.unplain}” brought in stays here: it is not put into a link")
+    given, keywords = widget.made_with
+    bound = inspect.signature(type(widget).__init__).bind(widget, *given, **keywords).arguments
+    arguments: dict[str, Any] = {}
+    cluster = None
+    for name, value in list(bound.items())[1:]:
+        if isinstance(value, Cluster):
+            cluster = shared_state(value)
+            arguments[name] = ""
+        elif not _is_plain(value) or (value is not None and name in widget.unshared):
+            raise KitError(
+                f"share: {type(widget).__name__}({name}=…): {type(value).__name__} cannot be put into a link"
+            )
+        else:
+            arguments[name] = list(value) if isinstance(value, tuple) else value
+    steps = [step for step in recorder.steps if cluster is None or step.values]  # a cluster's journal has what was done
+    return SharedScene(1, type(widget).__name__, arguments, cluster, steps)
+
+
+def opened_scene(scene: SharedScene) -> Any:
+    """The widget that a link describes.
+
+    Raises:
+        KitError: there is no such widget, or the link holds what one cannot be made with.
+    """
+    if scene.widget not in WIDGETS:
+        raise KitError(f"share: widget: Unsupported value: {scene.widget!r}: supported values: {', '.join(WIDGETS)}")
+    kind = getattr(import_module(f"kitlib.widgets.{WIDGETS[scene.widget]}"), scene.widget)
+    known = list(inspect.signature(kind.__init__).parameters)[1:]
+    arguments: dict[str, Any] = {}
+    for name, value in scene.arguments.items():
+        if name not in known or not _is_plain(value) or (value is not None and name in kind.unshared):
+            raise KitError(f"share: {scene.widget}: {name[:80]!r}: is no argument, or not one that a link may set")
+        arguments[name] = value
+    cluster = made_again(scene.cluster) if scene.cluster is not None else None
+    if cluster is not None:
+        if known[0] not in arguments or known[0] not in ("cluster", "source"):
+            raise KitError(f"share: {scene.widget} takes no cluster")
+        arguments[known[0]] = cluster
+    try:
+        widget = kind(**arguments)
+        for number, step in enumerate(scene.steps, start=1):
+            _do(widget, step, number)
+    except (KitError, ValueError, TypeError, traitlets.TraitError) as error:
+        if cluster is not None:
+            cluster.close()
+        raise KitError(f"share: {scene.widget}: {str(error)[:300]}") from None
+    return widget
+
+
+def _do(widget: Any, step: Step, number: int) -> None:
+    control = next((one for one in parts_of(widget) if place_of(widget, one) == (step.name, step.number)), None)
+    if control is None or step.name in widget.unshared or isinstance(control, ipw.ToggleButton):
+        raise KitError(f"step {number}: no control {step.name!r} that a link may move")
+    for key, value in step.values.items():
+        if not control.has_trait(key):
+            raise KitError(f"step {number}: {step.name} has no {key}")
+        control.set_state({key: value})
+    if step.message:
+        control._handle_custom_msg(dict(step.message), [])
+
+
+def parts_of(widget: ipw.Widget) -> Iterator[ipw.Widget]:
+    """All widgets inside a widget, in the order of the page."""
+    for child in getattr(widget, "children", ()):
+        yield child
+        yield from parts_of(child)
+
+
+def place_of(widget: ipw.Widget, control: ipw.Widget) -> tuple[str, int]:
+    """A control's label, and which one of that label it is."""
+    name, number = _label(control), 0
+    for one in parts_of(widget):
+        if one is control:
+            break
+        number += _label(one) == name
+    return name, number
+
+
+def _label(control: ipw.Widget) -> str:
+    found = getattr(control, "description", "") or getattr(control, "label", "") or getattr(control, "tooltip", "")
+    return str(found or type(control).__name__)[:253]
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a link may give a widget this: a number, words that name no file, a manifest of several lines."""
+    if isinstance(value, str):
+        return "\n" in value or (bool(_PLAIN.fullmatch(value)) and not value.lower().endswith(_FILES))
+    if isinstance(value, list | tuple):
+        return all(isinstance(one, str) and _is_plain(one) for one in value)
+    return value is None or isinstance(value, bool | int | float)
