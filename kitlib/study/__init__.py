@@ -1,1 +1,5 @@
-"""Teaching tools around the scheduler: scenarios, comparison of releases, replay, benchmark."""
+"""Teaching tools around the scheduler: scenarios, comparison of releases, replay, sweeps (`study.sweep`), benchmark."""
+
+from kitlib.study.sweeps.sweep import sweep
+
+__all__ = ["sweep"]

@@ -1,0 +1,7 @@
+"""Sweeps: one scenario over a grid of parameters and random seeds (`sweep`), and what came out (`Results`)."""
+
+from kitlib.study.sweeps.results import Results
+from kitlib.study.sweeps.row import Progress, Row
+from kitlib.study.sweeps.sweep import Sweep, sweep
+
+__all__ = ["Progress", "Results", "Row", "Sweep", "sweep"]

@@ -1,0 +1,125 @@
+"""A sweep on a Dask cluster: chunks of points as tasks, of which a few are under way for each thread of the cluster.
+
+What goes out and comes back is JSON in bytes. A task is kitlib's own function with the work as data, so workers need
+this version of kitlib; a scenario that stands in a notebook's cell is carried along by Dask (cloudpickle). A worker
+that is lost is Dask's to replace; a task that Dask gives up is tried again point by point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from kitlib import __version__
+from kitlib.api.errors import KitError
+from kitlib.study.sweeps.chunks import Chunk, Chunks, Numbered
+from kitlib.study.sweeps.row import Row
+from kitlib.study.sweeps.task import Task, task_of
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+CHUNK_S, POLL_S = 0.2, 0.2
+CONNECT_S = 10
+PER_THREAD = 2
+"""Tasks under way for each thread: one that is computed, one that waits beside it."""
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What a task returns.
+
+    Attributes:
+        kitlib: version on the worker.
+        rows: of the chunk's points.
+    """
+
+    kitlib: str
+    rows: list[Row]
+
+
+def compute(work: bytes | Task, points: bytes) -> bytes:
+    """A task: the rows of a chunk."""
+    task = task_of(work) if isinstance(work, bytes) else work
+    rows = [task.evaluate(point) for point in msgspec.json.decode(points, type=list[dict[str, Any]])]
+    return msgspec.json.encode(Answer(__version__, rows))
+
+
+def connected(client: Any) -> tuple[Client, bool]:
+    """A Dask client, and whether it was made here.
+
+    Args:
+        client: one, or the address of a scheduler.
+
+    Raises:
+        KitError: distributed is not installed, nothing answers there, or it is no client for synchronous use.
+    """
+    try:
+        from distributed import Client
+    except ImportError:
+        raise KitError("client=: needs Dask: pip install 'kitlib[dask]'") from None
+    made = isinstance(client, str)
+    if isinstance(client, str):
+        try:
+            client = Client(client, timeout=CONNECT_S, set_as_default=False)
+        except (OSError, ValueError, TypeError) as error:
+            raise KitError(f"client={client!r}: no Dask scheduler answers there: {error}") from None
+    if not isinstance(client, Client):
+        raise KitError(f"client=: must be a distributed.Client or an address, got {type(client).__name__}")
+    if client.asynchronous:
+        raise KitError("client=: an asynchronous Client cannot be waited for: make it without asynchronous=True")
+    if client.status != "running":
+        raise KitError(f"client=: it is {client.status}")
+    return client, made
+
+
+def rows(task: Task, points: Sequence[Numbered], client: Client) -> Iterator[list[tuple[int, Row]]]:
+    """Rows as they come; an empty list from time to time, so that the caller can look around.
+
+    Raises:
+        KitError: the cluster has gone, or its workers have another version of kitlib.
+    """
+    from distributed import wait
+
+    work: Any = msgspec.json.encode(task.work) if task.work is not None else task
+    chunks, under_way = Chunks(points, _threads(client), CHUNK_S), dict[Any, Chunk]()
+    try:
+        while True:
+            while len(under_way) < PER_THREAD * _threads(client) and (chunk := chunks.take()) is not None:
+                encoded = msgspec.json.encode([point for _, point in chunk.points])
+                under_way[client.submit(compute, work, encoded, pure=False)] = chunk
+            if not under_way:
+                return
+            try:
+                ended = wait(list(under_way), timeout=POLL_S, return_when="FIRST_COMPLETED").done
+            except TimeoutError:
+                ended = set()
+            yield [row for future in ended for row in _collected(future, under_way.pop(future), chunks)]
+            if client.status not in ("running", "connecting"):
+                raise KitError(f"the Dask cluster has gone: the client is {client.status}")
+    finally:
+        if under_way and client.status == "running":
+            client.cancel(list(under_way), force=True)
+
+
+def _collected(future: Future, chunk: Chunk, chunks: Chunks) -> list[tuple[int, Row]]:
+    if future.status != "finished":
+        error = future.exception() if future.status == "error" else None
+        how = (
+            f"WorkerEnded: {type(error).__name__}"
+            if error is not None
+            else f"WorkerEnded: its task was {future.status}"
+        )
+        if isinstance(error, ImportError | KitError):
+            raise KitError(f"a Dask worker cannot compute this: {type(error).__name__}: {error}")
+        return chunks.failed(chunk, how)
+    answer = msgspec.json.decode(future.result(), type=Answer)
+    if answer.kitlib != __version__:
+        raise KitError(f"a Dask worker has kitlib {answer.kitlib}, this process {__version__}: results would be mixed")
+    chunks.done(chunk, sum(row.seconds for row in answer.rows))
+    return chunk.rows(answer.rows)
+
+
+def _threads(client: Client) -> int:
+    return max(1, sum(client.nthreads().values()))

@@ -1,0 +1,66 @@
+"""A worker process of a sweep: reads chunks of points from standard input, writes their rows to standard output.
+
+One line is one message, JSON. The first line in is the work, the first line out says that it could be made, or why not.
+The process ends with its parent: a thread reads the input, and its end is the end of the process and of what it has
+started, in the middle of a point too.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import signal
+import sys
+import threading
+from typing import Any, BinaryIO
+
+import msgspec
+
+from kitlib.api.errors import KitError
+from kitlib.study.sweeps.row import Row
+
+
+class Hello(msgspec.Struct, frozen=True):
+    """A worker's first answer: its kit's version, or why it cannot work."""
+
+    kitlib: str = ""
+    error: str = ""
+
+
+def main() -> None:
+    """Answer until the input ends."""
+    with os.fdopen(os.dup(1), "wb", buffering=0) as out:
+        os.dup2(2, 1)  # what a scenario prints is no message
+        lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+        threading.Thread(target=_read, args=(sys.stdin.buffer, lines), daemon=True).start()
+        _answer(lines, out)
+
+
+def _read(source: BinaryIO, lines: queue.SimpleQueue[bytes]) -> None:
+    for line in source:
+        lines.put(line)
+    if hasattr(os, "killpg") and os.getpgrp() == os.getpid():  # its own group: see `processes.Worker`
+        os.killpg(0, signal.SIGKILL)
+    os._exit(0)
+
+
+def _answer(lines: queue.SimpleQueue[bytes], out: Any) -> None:
+    from kitlib import __version__
+    from kitlib.study.sweeps.task import task_of
+
+    try:
+        task = task_of(lines.get())
+    except KitError as error:
+        _write(out, msgspec.json.encode(Hello(error=str(error))))
+        return
+    _write(out, msgspec.json.encode(Hello(__version__)))
+    decoder = msgspec.json.Decoder(list[dict[str, Any]])
+    while True:
+        rows: list[Row] = [task.evaluate(point) for point in decoder.decode(lines.get())]
+        _write(out, msgspec.json.encode(rows))
+
+
+def _write(out: Any, message: bytes) -> None:
+    left = memoryview(message + b"\n")
+    while left:
+        left = left[out.write(left) :]
