@@ -7,7 +7,17 @@
 from kitlib.lab.checks import Checks, Experiment, Facts, Wrong
 from kitlib.lab.lab import Lab
 from kitlib.lab.lesson import Lesson
-from kitlib.lab.manifests import container, deployment, pod, priority_class, quota, resources, spread
+from kitlib.lab.manifests import (
+    container,
+    deployment,
+    disruption_budget,
+    horizontal_autoscaler,
+    pod,
+    priority_class,
+    quota,
+    resources,
+    spread,
+)
 from kitlib.lab.prediction import Prediction, Verdict
 from kitlib.lab.progress import Progress
 from kitlib.lab.readings import (
@@ -42,8 +52,10 @@ __all__ = [
     "cpu_stat",
     "cpu_used",
     "deployment",
+    "disruption_budget",
     "failed",
     "file_names",
+    "horizontal_autoscaler",
     "memory_used",
     "phases",
     "placed",

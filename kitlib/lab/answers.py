@@ -23,6 +23,7 @@ A step is one of:
     resize: POD                  with `containers`
     write: POD                   a cgroup file: `container`, `files` by cgroup version, and `value` or `v1` and `v2`
     evict: POD
+    drain: NODE                  as `kubectl drain` does, for so many seconds at most: `for`
     wait: SECONDS
 
 With `refused: true` the cluster may refuse it.
@@ -39,6 +40,7 @@ from typing import Any
 from kitlib.api.errors import KitError
 from kitlib.api.serialize import load_data, to_dict
 from kitlib.lab.fields import put
+from kitlib.study.drain import drain
 
 Steps = list[dict[str, Any]]
 Action = Callable[[Any], None]
@@ -146,6 +148,8 @@ def _do_one(cluster: Any, step: dict[str, Any], start: dict[str, dict[str, Any]]
         _write(cluster, step)
     elif "evict" in step:
         cluster.evict(step["evict"])
+    elif "drain" in step:
+        drain(cluster, step["drain"], step["for"])
     else:
         raise KitError(f"an answer's step is unknown: {step}")
 

@@ -406,6 +406,12 @@ class Experiment(Facts):
         """Let the cluster run for so long."""
         self._cluster.advance(seconds)
 
+    def drain(self, node: str, seconds: float) -> list[str]:
+        """Drain a node for so long, as kubectl does; the pods that went."""
+        from kitlib.study.drain import drain
+
+        return [row["pod"] for row in drain(self._cluster, node, seconds) if row["answer"] == "gone"]
+
     def cpu_usage(self, name: str, seconds: float = 10, namespace: str = "default") -> float:
         """Milli-CPU that a pod uses per second over the next `seconds`, from its cgroup's own counter."""
         before = self._cpu_seconds(name, namespace)

@@ -50,6 +50,7 @@ class Lab:
         kernel: "docker" or "simulated".
         why: why this one.
         seed: see above.
+        variant: the names and numbers that it gives.
 
     Raises:
         KitError: there is no such lab, its files do not fit, or real nodes were asked for and cannot be made.
@@ -61,6 +62,7 @@ class Lab:
         self._progress = progress or Progress()
         self.seed = learners_seed(self._progress.path.parent) if seed is None else check_seed(seed)
         self._folder = LabFolder.read(_find(name), self.seed)
+        self.variant = self._folder.variant
         self.kernel, self.why = _kernel(nodes, self._folder.definition)
         self._predictions = {
             p.key: Prediction(

@@ -86,19 +86,46 @@ def pod(
     return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": fields | spec}
 
 
-def deployment(name: str, replicas: int, template: Manifest) -> Manifest:
-    """A Deployment of pods like `template`, selected by its labels (`app=<name>` where it has none)."""
+def deployment(name: str, replicas: int, template: Manifest, **more: Any) -> Manifest:
+    """A Deployment of pods like `template`, selected by its labels (`app=<name>` where it has none).
+
+    Args:
+        name, replicas: of the Deployment.
+        template: a pod's manifest.
+        more: further fields of the Deployment's spec, in the API's spelling.
+    """
     labels = template["metadata"].get("labels") or {"app": name}
     meta = {key: value for key, value in template["metadata"].items() if key != "name"} | {"labels": labels}
     spec = {"replicas": replicas, "selector": {"matchLabels": labels}}
     spec |= {"template": {"metadata": meta, "spec": template["spec"]}}
-    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name}, "spec": spec}
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name}, "spec": spec | more}
 
 
 def priority_class(name: str, value: int, **fields: Any) -> Manifest:
     """A PriorityClass."""
     head = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}}
     return head | {"value": value, **fields}
+
+
+def disruption_budget(name: str, app: str = "", **spec: Any) -> Manifest:
+    """A PodDisruptionBudget of the pods `app=<app>` (the budget's name, unless another is given).
+
+    Args:
+        name: of the budget.
+        app: value of the label `app`.
+        spec: `minAvailable`, `maxUnavailable` and others, in the API's spelling.
+    """
+    head = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": name}}
+    return head | {"spec": {"selector": {"matchLabels": {"app": app or name}}, **spec}}
+
+
+def horizontal_autoscaler(deployment: str, target: int, *, least: int = 1, most: int = 10) -> Manifest:
+    """A HorizontalPodAutoscaler of a Deployment: CPU in percent of what its pods request."""
+    head = {"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": {"name": deployment}}
+    of = {"apiVersion": "apps/v1", "kind": "Deployment", "name": deployment}
+    cpu = {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": target}}
+    spec = {"scaleTargetRef": of, "minReplicas": least, "maxReplicas": most}
+    return head | {"spec": spec | {"metrics": [{"type": "Resource", "resource": cpu}]}}
 
 
 def quota(name: str, hard: Mapping[str, str], **spec: Any) -> Manifest:

@@ -28,6 +28,7 @@ NAMES = [
     "15-gates-queues-quota",
     "16-one-scenario-every-release",
     "17-explain-your-own-cluster",
+    "21-day-2",
 ]
 SECTIONS = (
     "The question",
@@ -179,6 +180,21 @@ RIGHT: dict[str, dict[str, Any]] = {
         "cluster": "directly below kubepods",
     },
     "17-explain-your-own-cluster": {"reasons": 3, "own": "request less CPU", "more": 4},
+    "21-day-2": {
+        "drain": "it asks again and again, and never ends",
+        "at-once": 1,
+        "sick": "the drain is refused as well",
+        "rolled": 4,
+        "keys": 3,
+        "descheduler": 1,
+        "after": 0,
+        "idle": "e",
+        "zone": "no, none",
+        "percent": 200,
+        "replicas": 2,
+        "nothing": "it does nothing: there is nothing to divide by",
+        "both": "at the most: 10 replicas",
+    },
 }
 """The right answer to each question that has the same one on both kernels."""
 SIMULATED: dict[str, dict[str, Any]] = {

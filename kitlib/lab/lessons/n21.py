@@ -1,0 +1,232 @@
+"""Questions and exercises of notebook 21, day 2: drains, roll-outs, autoscalers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kitlib.api.core import Node, Pod
+from kitlib.api.policy import PodDisruptionBudget
+from kitlib.api.resource import Quantity
+from kitlib.api.selectors import LabelSelectorMatcher
+from kitlib.api.serialize import deepcopy, from_dict
+from kitlib.cluster import Cluster
+from kitlib.cluster.controllers.podautoscaler.replica_calculator import DEFAULT_TOLERANCE
+from kitlib.lab.exercise import Exercise, Question, first_problem, number
+from kitlib.lab.manifests import deployment, pod
+from kitlib.study.descheduler import spread_evictions
+from kitlib.study.scale_down import removals
+from kitlib.study.scenario import ZONE, node_of, pod_of
+
+AGAIN = "it asks again and again, and never ends"
+GONE = "the pod is evicted after its grace period"
+REFUSED = "it ends with an error after the first refusal"
+STAYS, MAY = "the drain is refused as well", "it is evicted: it is not healthy anyway"
+NOTHING = "it does nothing: there is nothing to divide by"
+MOST, SETTLED = "at the most: 10 replicas", "at the replicas and the request that fit the load"
+
+
+def _drained(answer: str) -> str:
+    return AGAIN if answer.startswith("429") else GONE
+
+
+QUESTIONS = [
+    Question(
+        "drain",
+        "What does the drain do?",
+        choices=[GONE, REFUSED, AGAIN],
+        answer_of=_drained,
+        why="An eviction is a question. Three healthy pods are needed and three are there, so every answer is 429, and "
+        "kubectl asks again after 5 seconds. Nobody makes a fourth pod: the budget has to give.",
+    ),
+    Question(
+        "at-once",
+        "How many pods of n1 are evicted before the first refusal?",
+        unit="pods",
+        why="One disruption is allowed. The next one is, when the first pod's replacement is ready elsewhere.",
+        formula="disruptionsAllowed = currentHealthy - desiredHealthy; desiredHealthy = expectedPods - maxUnavailable",
+    ),
+    Question(
+        "sick",
+        "What happens to worker's pod?",
+        choices=[MAY, STAYS],
+        answer_of=lambda answers: STAYS if any(one.startswith("429") for one in answers) else MAY,
+        why="The budget counts healthy pods: 1 is needed, 0 are there. The usual unhealthyPodEvictionPolicy, "
+        "IfHealthyBudget, lets a broken pod go only while enough others are healthy; AlwaysAllow lets it go.",
+    ),
+    Question(
+        "rolled",
+        "How many of the six new pods are in the fuller zone afterwards?",
+        unit="pods",
+        why="While it rolls, old pods count too. Each step was within the skew; then the old pods went.",
+    ),
+    Question(
+        "keys",
+        "And if the constraint says matchLabelKeys: [pod-template-hash]?",
+        unit="pods",
+        why="Then only pods of the same ReplicaSet count, so the new ones spread among themselves.",
+    ),
+    Question(
+        "descheduler",
+        "How many pods does it evict?",
+        unit="pods",
+        why="As few as bring the zones within the skew; the scheduler puts the new one where fewer are.",
+        formula="min(ceil(high - average), ceil(average - low), ceil((skew - maxSkew) / 2))",
+    ),
+    Question(
+        "after",
+        "How many of the six run on c?",
+        unit="pods",
+        why="Their places were decided while c was cordoned; nobody decides again. The next new pod would go there.",
+    ),
+    Question(
+        "idle",
+        "Which node may be removed?",
+        choices=["a", "b", "c", "d", "e"],
+        answer_of=lambda nodes: nodes[0] if len(nodes) == 1 else ", ".join(nodes),
+        why="No controller would make tool again, cache would lose its local volume, the budget allows nothing, and d "
+        "is in use.",
+    ),
+    Question(
+        "zone",
+        "May one of the three nodes be removed?",
+        choices=["yes, one of them", "no, none"],
+        answer_of=lambda nodes: "yes, one of them" if nodes else "no, none",
+        why="While it is drained, the node is tainted but still there: its zone counts as empty, and one pod more "
+        "anywhere else would make a skew of 2.",
+    ),
+    Question(
+        "percent",
+        "Which utilization does the autoscaler see while each requests 100m?",
+        unit="percent",
+        why="Use divided by request. It has nothing to do with the node, nor with the limit.",
+    ),
+    Question(
+        "replicas",
+        "How many replicas does it want while each requests 400m?",
+        unit="replicas",
+        why="The use is the same, the request is four times as large: half of it is used, which is the target.",
+        formula="ceil(replicas × utilization / target), unchanged within 10%",
+    ),
+    Question(
+        "nothing",
+        "And while they request nothing?",
+        choices=["it counts 100% of what is used", NOTHING, "it goes by the limit"],
+        answer_of=lambda reason: NOTHING if reason == "FailedGetResourceMetric" else "it goes by the limit",
+        why="ScalingActive is False: missing request for cpu. A new container without requests stops the whole "
+        "autoscaler.",
+    ),
+    Question(
+        "both",
+        "Where do they end?",
+        choices=["at 1 replica", SETTLED, MOST],
+        answer_of=lambda replicas: MOST if replicas == 10 else "at 1 replica" if replicas == 1 else SETTLED,
+        why="The request follows the use, so about 80% of it is always used, whatever the number of replicas. A target "
+        "of 50% is never met: more replicas, smaller requests, more replicas.",
+    ),
+]
+
+
+def _budget(answer: Any, _: Any) -> str:
+    """The budget is tried on a cluster: what may be evicted, and how many are left."""
+    made = from_dict(dict(answer), PodDisruptionBudget)
+    if not LabelSelectorMatcher(made.spec.selector).matches({"app": "web"}):
+        return "Its selector selects none of web's pods (app: web): such a budget protects nobody."
+    with Cluster.simulated(1, kubelets=False) as cluster:
+        cluster.apply([deployment("web", 3, pod("web")), made])
+        cluster.advance(5)
+        status = cluster.get("PodDisruptionBudget", made.name).status
+    return first_problem(
+        (status.disruptions_allowed < 1, f"It needs {status.desired_healthy} of 3: no eviction is allowed, ever."),
+        (status.disruptions_allowed > 1, f"It allows {status.disruptions_allowed} evictions at once: 2 must stay."),
+    )
+
+
+def _constraint(answer: Any, _: Any) -> str:
+    """The constraint is put to the autoscaler's question, and to the scheduler's."""
+    rule = dict(answer)
+    if rule.get("whenUnsatisfiable") != "DoNotSchedule":
+        return "It must stay hard: DoNotSchedule."
+    if rule.get("topologyKey") != ZONE:
+        return "It must spread over zones."
+    rule.setdefault("labelSelector", {"matchLabels": {"app": "web"}})
+    nodes: list[Node] = [node_of({"name": name, "zone": name}) for name in "abc"]
+    pods = [_replica(name, rule) for name in "abc"]
+    selector = pods[0].spec.topology_spread_constraints[0].label_selector
+    if not LabelSelectorMatcher(selector).matches({"app": "web"}):
+        return "It must count web's pods (app: web): a constraint that selects none of them spreads nothing."
+    if not any(one.possible for one in removals(nodes, pods)):
+        return "No node may go: while a node is drained its zone counts as empty. Which nodes shall count?"
+    return ""
+
+
+def _replica(node: str, rule: dict[str, Any]) -> Pod:
+    manifest = pod(f"web-{node}", cpu="100m", labels={"app": "web"}, nodeName=node, topologySpreadConstraints=[rule])
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "web", "controller": True}
+    manifest["metadata"]["ownerReferences"] = [owner]
+    return deepcopy(pod_of(manifest))
+
+
+def _request(answer: Any, _: Any) -> str:
+    asked = Quantity.parse(str(answer)).milli_value()
+    if asked <= 0:
+        return "Without a request there is nothing to divide by."
+    ratio = 200 / asked / 0.8
+    return first_problem(
+        (asked == 160, "80% of 200m is 160m: it is the other way round, 200m shall be 80% of the request."),
+        (asked < 2, "The quantity is too small: m stands for thousandths of a CPU."),
+        (
+            not DEFAULT_TOLERANCE.holds(ratio),
+            f"200m of {asked}m are {20000 // asked}%: the target is 80%, so it wants "
+            f"{'more' if ratio > 1 else 'fewer'} than 4.",
+        ),
+    )
+
+
+def _evictions() -> int:
+    nodes = [node_of({"name": name, "zone": name}) for name in "abc"]
+    rule = {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule"}
+    rule["labelSelector"] = {"matchLabels": {"app": "web"}}
+    pods = [_replica(name, rule) for name in "aaaaab"]
+    for place, one in enumerate(pods):
+        one.metadata.name = one.metadata.uid = f"web-{place}"
+    return len(spread_evictions(nodes, pods))
+
+
+EXERCISES = [
+    Exercise(
+        "budget",
+        "Of 3 pods one may be missing: say how many must stay, or how many may go.",
+        _budget,
+        'answer = disruption_budget("web", maxUnavailable=1)',
+        "maxUnavailable keeps its meaning when the replicas change; minAvailable: 2 would not.",
+    ),
+    Exercise(
+        "constraint",
+        "The drained node has a taint. A constraint can say whether tainted nodes count.",
+        _constraint,
+        'answer = spread(ZONE, labelSelector=APP, nodeTaintsPolicy="Honor")',
+        "With nodeTaintsPolicy: Honor a tainted node's zone does not count; a larger maxSkew bears an empty zone.",
+    ),
+    Exercise(
+        "request",
+        "Utilization is use divided by request.",
+        _request,
+        'answer = "250m"',
+        "200m of 250m are 80%.",
+    ),
+    Exercise(
+        "evictions",
+        "The average is 2. How many must leave the fullest zone so that the zones are within the skew?",
+        number(
+            _evictions,
+            {
+                5: "The fullest zone keeps the average.",
+                4: "The fullest zone keeps the average.",
+                2: "Then 3, 2, 1 or 3, 1, 2: still a skew of 2.",
+            },
+            otherwise="Move them one by one, from the fullest zone to the emptiest, until the skew is 1.",
+        ),
+        "answer = 3",
+        "5, 1, 0 becomes 2, 2, 2.",
+    ),
+]

@@ -1,0 +1,146 @@
+"""The node is drained through the eviction API, and both budgets still do what budgets are for."""
+
+from kitlib.api.policy import PodDisruptionBudget
+from kitlib.api.selectors import LabelSelectorMatcher
+from kitlib.lab import Checks, Experiment, Facts, Wrong
+from kitlib.lab.history import Moment
+
+checks = Checks()
+
+
+def is_ready(pod) -> bool:
+    return pod.metadata.deletion_timestamp is None and any(
+        c.type == "Ready" and c.status == "True" for c in pod.status.conditions
+    )
+
+
+def drained(facts: Facts, app: str, why: str) -> None:
+    """No pod of an application is on the node, and no new one can come."""
+    v = facts.variant
+    left = [pod.metadata.name for pod in facts.pods("default", {"app": app}) if pod.spec.node_name == v.node]
+    node = next(one for one in facts.nodes() if one.metadata.name == v.node)
+    if left and node.spec.unschedulable:
+        raise Wrong(f"{', '.join(left)} on {v.node}", f"no pod of {app} there", why)
+    facts.expect(
+        not left,
+        found=f"{', '.join(left)} on {v.node}, which is not cordoned",
+        expected=f"no pod of {app} there",
+        hint=f'drain it: drain(lab.cluster, "{v.node}", at_most=60)',
+    )
+    facts.expect(
+        bool(node.spec.unschedulable),
+        found=f"{v.node} is not cordoned",
+        expected=f"{v.node} cordoned",
+        hint="it is upgraded next: uncordon it afterwards",
+    )
+
+
+@checks.check("web")
+def web(facts: Facts) -> None:
+    v = facts.variant
+    budget = find_budget(facts, v.web)
+    needs, has = budget.status.desired_healthy, budget.status.current_healthy
+    drained(
+        facts,
+        v.web,
+        f"the budget needs {needs} healthy pods and {has} are there: allow one to be missing, then drain again"
+        if needs >= has
+        else f'the budget allows it now: drain(lab.cluster, "{v.node}", at_most=60)',
+    )
+    ready = [pod for pod in facts.pods("default", {"app": v.web}) if is_ready(pod)]
+    facts.expect(
+        len(ready) >= v.replicas,
+        found=f"{len(ready)} pods of {v.web} are ready",
+        expected=f"{v.replicas}",
+        hint=f"{v.web} keeps its replicas; a new one warms up for some seconds: lab.cluster.advance(20)",
+    )
+    for pod in ready:
+        facts.needs_the_scheduler(pod)
+
+
+@checks.check("worker")
+def worker(facts: Facts) -> None:
+    v = facts.variant
+    policy = find_budget(facts, v.worker).spec.unhealthy_pod_eviction_policy
+    drained(
+        facts,
+        v.worker,
+        "the pod is broken: no number in the budget makes it healthy. Which policy lets broken pods go?"
+        if policy != "AlwaysAllow"
+        else f'the budget lets it go now: drain(lab.cluster, "{v.node}", at_most=60)',
+    )
+    facts.expect(
+        bool(facts.pods("default", {"app": v.worker})),
+        found=f"there is no pod of {v.worker}",
+        expected=f"{v.worker} on another node, broken as it is",
+        hint=f"{v.worker} keeps its one replica",
+    )
+
+
+@checks.check("budgets")
+def budgets(facts: Facts) -> None:
+    v = facts.variant
+    of_web = find_budget(facts, v.web)
+    keeps = of_web.status.desired_healthy
+    facts.expect(
+        keeps >= v.replicas - 1,
+        found=f"the budget of {v.web} keeps {keeps} of {of_web.status.expected_pods}",
+        expected=f"at least {v.replicas - 1}",
+        hint="a budget that keeps fewer protects less than the team asked for: one may be missing, not more",
+    )
+    facts.expect(
+        of_web.status.disruptions_allowed > 0,
+        found=f"the budget of {v.web} allows no disruption",
+        expected="one at a time",
+        hint="the next drain would hang again: are all replicas ready?",
+    )
+    spec = find_budget(facts, v.worker).spec
+    kept = str(spec.min_available) not in ("None", "0", "0%") or str(spec.max_unavailable) in ("0", "0%")
+    facts.expect(
+        kept,
+        found=f"the budget of {v.worker} keeps no pod",
+        expected="a healthy one kept",
+        hint=f"when {v.worker} is mended, its only pod must not be evicted without asking: keep minAvailable: 1",
+    )
+
+
+def find_budget(facts: Facts, name: str) -> PodDisruptionBudget:
+    """The budget of an application, which selects its pods."""
+    budget = facts.find("PodDisruptionBudget", name)
+    if not isinstance(budget, PodDisruptionBudget):
+        raise Wrong(f"no budget {name}", "the budget to be there", "change it, do not take it away")
+    facts.expect(
+        LabelSelectorMatcher(budget.spec.selector).matches({"app": name}),
+        found=f"the budget {name} selects other pods",
+        expected=f"app: {name}",
+        hint="a budget that selects none of the pods protects nobody",
+    )
+    return budget
+
+
+@checks.never("enough")
+def enough(moment: Moment) -> str:
+    """More than one replica is missing, of those that were there at the start."""
+    owners = [one for key, one in moment.first.items() if key[0] == "Deployment" and one.spec.replicas > 1]
+    for owner in owners:
+        name = owner.metadata.name
+        ready = sum(is_ready(pod) for pod in moment.pods(app=name))
+        if ready < owner.spec.replicas - 1:
+            return f"{ready} of {owner.spec.replicas} pods of {name} were ready"
+    return ""
+
+
+@checks.never("taints")
+def taints(moment: Moment) -> str:
+    """A taint that is not the cluster's own."""
+    for key, node in moment.objects.items():
+        if key[0] == "Node":
+            for taint in node.spec.taints:
+                if not taint.key.startswith("node.kubernetes.io/"):
+                    return f"{node.metadata.name} was tainted {taint.key}:{taint.effect}"
+    return ""
+
+
+@checks.observed("gone", at_start=True)
+def gone(facts: Experiment) -> int:
+    return len(facts.drain(facts.variant.node, 300))
