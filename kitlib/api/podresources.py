@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kitlib.api.core import Container, Pod, ResourceList
+from kitlib.api.core import Container, EphemeralContainer, Pod, ResourceList
 from kitlib.api.release import Release
 
 POD_LEVEL_RESOURCES = ("cpu", "memory")
@@ -26,7 +26,8 @@ def containers_of(pod: Pod) -> list[Container]:
 def field_path(pod: Pod, container: Container) -> str:
     """Where a container stands in its pod, as events name it: `spec.containers{web}`. Source: GenerateContainerRef."""
     inits = any(one.name == container.name for one in pod.spec.init_containers)
-    return f"spec.{'initContainers' if inits else 'containers'}{{{container.name}}}"
+    kind = "ephemeralContainers" if isinstance(container, EphemeralContainer) else "containers"
+    return f"spec.{'initContainers' if inits else kind}{{{container.name}}}"
 
 
 def supports_pod_level(resource: str) -> bool:

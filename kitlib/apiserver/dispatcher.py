@@ -218,7 +218,8 @@ class Dispatcher:
         if method == "PUT":
             return self._written(200, served, self.rest.update(served, namespace, name, "", request), request)
         if method == "PATCH":
-            return self._written(200, served, self.rest.patch(served, namespace, name, "", request), request)
+            code = 200 if self.rest.exists(served, namespace, name) else 201  # applied from the server's side
+            return self._written(code, served, self.rest.patch(served, namespace, name, "", request), request)
         if name:
             return _json(200, self.rest.delete(served, namespace, name, request))
         return _json(200, self.rest.delete_collection(served, namespace, request))

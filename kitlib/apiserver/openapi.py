@@ -22,6 +22,7 @@ from kitlib.api.meta import KubeStruct
 from kitlib.api.resource import Quantity
 from kitlib.api.serialize import type_of
 from kitlib.apiserver.managed_fields import LIST_KEYS
+from kitlib.apiserver.patches import PATCH_TYPES
 from kitlib.apiserver.resources import APIResource, ResourceTable
 from kitlib.cluster.store.merge import MERGE_KEYS, PRIMITIVE_SETS
 
@@ -130,14 +131,22 @@ def _field(name: str, hint: Any, schemas: dict[str, Any]) -> dict[str, Any]:
     if "$ref" in made:  # what stands beside a reference is ignored
         return {"allOf": [made], "default": {}}
     if made.get("type") == "array":
-        if name in MERGE_KEYS:
-            made |= {"x-kubernetes-patch-strategy": "merge", "x-kubernetes-patch-merge-key": MERGE_KEYS[name][0]}
+        key = next((one for one in MERGE_KEYS.get(name, ()) if one in _fields_of_items(hint)), "")
+        if key:
+            made |= {"x-kubernetes-patch-strategy": "merge", "x-kubernetes-patch-merge-key": key}
         elif name in PRIMITIVE_SETS:
             made |= {"x-kubernetes-patch-strategy": "merge", "x-kubernetes-list-type": "set"}
-        if name in LIST_KEYS:
-            made |= {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": list(LIST_KEYS[name][0])}
+        keys = next((some for some in LIST_KEYS.get(name, ()) if {*some} <= _fields_of_items(hint)), ())
+        if keys:
+            made |= {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": list(keys)}
         made.setdefault("x-kubernetes-list-type", "atomic")
     return made
+
+
+def _fields_of_items(hint: Any) -> set[str]:
+    """The fields of a list's items: `ports` of a Service are merged by another key than those of a container."""
+    found = next((one for one in typing.get_args(hint) if isinstance(one, type) and issubclass(one, KubeStruct)), None)
+    return {name for name, _ in _fields(found)} if found is not None else set()
 
 
 def _type(hint: Any, schemas: dict[str, Any]) -> dict[str, Any]:
@@ -171,6 +180,15 @@ _PLAIN: dict[Any, dict[str, Any]] = {
 }
 
 
+def _patch_body(one: APIResource) -> dict[str, Any]:
+    """The patches that a resource takes: kubectl merges by this document where the strategic one is among them.
+
+    Source: kubectl apply gvkSupportsPatchOpenAPIV3.
+    """
+    types = [kind for kind in PATCH_TYPES if one.schema is None or "strategic" not in kind]
+    return {"content": {kind: {"schema": {"type": "object"}} for kind in types}}
+
+
 def _paths(one: APIResource, schema: str) -> dict[str, Any]:
     base = f"/apis/{one.group}/{one.version}" if one.group else f"/api/{one.version}"
     where = f"{base}/namespaces/{{namespace}}/{one.plural}" if one.namespaced else f"{base}/{one.plural}"
@@ -188,6 +206,6 @@ def _paths(one: APIResource, schema: str) -> dict[str, Any]:
     if "create" in one.verbs:
         many["post"] = operation("post", *write)
         single["put"] = operation("put", *write)
-        single["patch"] = operation("patch", *write, "force")
+        single["patch"] = {**operation("patch", *write, "force"), "requestBody": _patch_body(one)}
         single["delete"] = operation("delete", "dryRun", "gracePeriodSeconds", "propagationPolicy")
     return {where: many, f"{where}/{{name}}": single}

@@ -24,6 +24,7 @@ from kitlib.apiserver.required_fields import complete
 from kitlib.apiserver.resources import APIResource, ResourceTable
 from kitlib.apiserver.selectors import field_selector, label_selector
 from kitlib.apiserver.status import StatusError, of_error, success
+from kitlib.apiserver.timestamps import with_whole_seconds
 from kitlib.cluster.admission.deletion import PROPAGATION_POLICIES
 from kitlib.cluster.store.kinds import Resource, UnknownKind, resource, resource_by_rule, resource_of
 
@@ -88,6 +89,10 @@ class Rest:
             raise StatusError(404, f'{served.qualified} "{name}" not found', "NotFound", details)
         return self.wire(served, found)
 
+    def exists(self, served: APIResource, namespace: str, name: str) -> bool:
+        """Whether an object is there."""
+        return self.cluster.api.store.find(self.kind_of(served), name, namespace, copy=False) is not None
+
     def list(self, served: APIResource, namespace: str, request: Request) -> tuple[list[Object], Object]:
         """The objects that the selectors match, by namespace and name, and the list's metadata.
 
@@ -124,6 +129,7 @@ class Rest:
         """A stored object as this group and version shows it."""
         data = to_dict(obj)
         data["apiVersion"], data["kind"] = served.group_version, served.kind
+        with_whole_seconds(data)
         if served.schema is None:
             complete(served.kind, data)
         if served.plural == "events":
@@ -317,18 +323,33 @@ class Rest:
 
     def _store(self, served: APIResource, data: Object, subresource: str, request: Request) -> Object:
         api = self.cluster.api
-        if subresource == "status":
-            return self._write(served, request, lambda: api.update_status(self._object(served, data, request)), data)
-        if subresource == "resize":
-            return self._write(served, request, lambda: api.resize(self._object(served, data, request)), data)
-        return self._write(served, request, lambda: api.update(self._object(served, data, request)), data)
+        ways = {
+            "status": api.update_status,
+            "resize": api.resize,
+            "ephemeralcontainers": api.update_ephemeral_containers,
+        }
+        write = ways.get(subresource, api.update)
+        return self._write(served, request, lambda: write(self._changed(served, data, request)), data)
+
+    def _changed(self, served: APIResource, data: Object, request: Request) -> Any:
+        """The object that a write names; its time of deletion keeps the digits that the wire does not show."""
+        made = self._object(served, data, request)
+        standing = self.cluster.api.store.standing(made)
+        if standing is not None and made.metadata.deletion_timestamp is not None:
+            before = standing.metadata.deletion_timestamp
+            if before is not None and before.replace(microsecond=0) == made.metadata.deletion_timestamp:
+                made.metadata.deletion_timestamp = before
+        return made
 
     def _write(self, served: APIResource, request: Request, act: Callable[[], Any], data: Object) -> Object:
         """Carry out a write; under `dryRun` it is undone. The answer is the object as it stands afterwards."""
         with self.errors(served, data.get("metadata", {}).get("name", "")), self._undone_if(request.dry_run):
             stored = act()
         shown = self.wire(served, stored)
-        if not request.dry_run:
+        if request.dry_run:
+            standing = self.cluster.api.store.standing(stored)
+            _with_version(shown, standing.metadata.resource_version if standing is not None else "")
+        else:
             self.cluster.settle()
         return shown
 
@@ -354,6 +375,13 @@ class Rest:
 
     def _time(self) -> str:
         return str(self.cluster.now().strftime("%Y-%m-%dT%H:%M:%SZ"))
+
+
+def _with_version(shown: Object, version: str) -> None:
+    """The answer to a dry run has the version that stands; a new object has none. Source: DryRunnableStorage."""
+    shown["metadata"].pop("resourceVersion", None)
+    if version:
+        shown["metadata"]["resourceVersion"] = version
 
 
 def _key(obj: Object) -> tuple[str, str]:

@@ -53,9 +53,6 @@ class Subresources:
     def _part(self, served: APIResource, name: str, target: Target, request: Request) -> Result:
         if request.method == "GET":
             return 200, self._rest.get(served, target.namespace, target.name)
-        if name == "ephemeralcontainers":
-            why = "ephemeral containers: the kit's kubelet does not run them; kubectl exec enters a container, and "
-            raise StatusError(501, why + "kubectl debug --copy-to makes a copy of the pod", "NotImplemented")
         if request.method == "PUT":
             return 200, self._rest.update(served, target.namespace, target.name, name, request)
         if request.method == "PATCH":

@@ -68,6 +68,10 @@ class API(Protocol):
         """Replace the resources of a pod's containers."""
         ...
 
+    def update_ephemeral_containers(self, pod: Pod) -> Pod:
+        """Add ephemeral containers to a pod, as `kubectl debug` does."""
+        ...
+
     def delete(self, kind: Any, name: str, namespace: str = "", *, grace: int | None = 0) -> Any:
         """Delete an object."""
         ...

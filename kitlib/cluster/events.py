@@ -126,6 +126,7 @@ def record(
     source: str = "",
     field: str = "",
     annotations: Mapping[str, str] | None = None,
+    reporter: str = "",
 ) -> None:
     """Write an event about an object.
 
@@ -137,6 +138,7 @@ def record(
         source: the component that writes it.
         field: path of the part of the object that it is about.
         annotations: of the event.
+        reporter: the component that reports it, where that is not `source`.
     """
     now, correlator = api.store.now(), api.correlator
     involved: Key = (source, about.metadata.uid, about.kind, about.name)
@@ -179,6 +181,7 @@ def record(
         type=kind,
         count=written.count,
         source={"component": source} if source else {},
+        reporting_component=reporter or source,
         first_timestamp=now,
         last_timestamp=now,
     )

@@ -237,8 +237,18 @@ def test_the_rest_of_what_people_type(web: Client) -> None:
     assert "Kubernetes control plane" in web("cluster-info")
     assert "kitlib" in web("config", "view")
     pod = web("get", "pods", "-n", "tr", "-l", "app=web", "-o", "jsonpath={.items[0].metadata.name}")
-    refused = web.refused("debug", "-n", "tr", pod, "--image=busybox", "--attach=false")
-    assert "ephemeral containers" in refused
+    words = ("debug", "-n", "tr", pod, "--image=busybox", "--target=c")
+    assert f"{pod}\n" in web(*words, "-c", "one", "-i", "--", "sh", stdin="hostname\nexit\n")
+    web(*words, "-c", "two", "--attach=false")
+    assert web("exec", "-n", "tr", pod, "-c", "two", "--", "cat", "/sys/fs/cgroup/cpu.weight") == "1\n"
+    assert "may not be removed" in web.refused(
+        *("patch", "pod", pod, "-n", "tr", "--subresource=ephemeralcontainers", "--type=merge"),
+        *("-p", '{"spec":{"ephemeralContainers":[]}}'),
+    )
+    assert web("logs", "-n", "tr", pod, "-c", "two") == ""
+    web("debug", "-n", "tr", pod, "--copy-to=copy", "--image=busybox", "--attach=false")
+    web("wait", "--for=condition=Ready", "pod/copy", "-n", "tr", "--timeout=60s")
+    web("delete", "pod", "copy", "-n", "tr", "--now")
     assert "Creating debugging pod" in web("debug", "node/node-2", "--image=busybox", "--attach=false")
     web("delete", "pods", "--all", "-n", "default", "--now")
     assert web.run("attach", "-i", "-n", "tr", pod, stdin="hostname\nexit\n").stdout.startswith("web-")

@@ -284,3 +284,41 @@ def test_an_object_with_a_finalizer_stays_until_it_is_removed(call: Any) -> None
     assert code == 200 and marked["metadata"]["deletionTimestamp"]
     call("PATCH", f"{MAPS}/m", {"metadata": {"finalizers": None}}, content_type=MERGE)
     assert call("GET", f"{MAPS}/m")[0] == 404
+
+
+def test_times_on_the_wire_have_whole_seconds_and_leases_keep_their_digits(call: Any) -> None:
+    spec = {"containers": [{"name": "c", "image": "x"}]}
+    call("POST", "/api/v1/namespaces/default/pods", {"metadata": {"name": "p"}, "spec": spec})
+    lease = {"metadata": {"name": "l"}, "spec": {"renewTime": "2026-01-01T00:00:00.123456Z"}}
+    call("POST", "/apis/coordination.k8s.io/v1/namespaces/default/leases", lease)
+    _, pod = call("GET", "/api/v1/namespaces/default/pods/p")
+    times = [pod["metadata"]["creationTimestamp"], pod["status"]["startTime"]]
+    times += [one["lastTransitionTime"] for one in pod["status"]["conditions"]]
+    assert all(len(one) == len("2026-01-01T00:00:00Z") for one in times)
+    _, found = call("GET", "/apis/coordination.k8s.io/v1/namespaces/default/leases/l")
+    assert found["spec"]["renewTime"] == "2026-01-01T00:00:00.123456Z"
+
+
+def test_a_dry_run_answers_with_the_version_that_stands(call: Any) -> None:
+    _, made = call("POST", "/api/v1/namespaces/default/configmaps?dryRun=All", {"metadata": {"name": "c"}})
+    assert "resourceVersion" not in made["metadata"]
+    _, before = call("POST", "/api/v1/namespaces/default/configmaps", {"metadata": {"name": "c"}})
+    path = "/api/v1/namespaces/default/configmaps/c?dryRun=All"
+    _, after = call("PATCH", path, {"data": {"a": "1"}}, content_type="application/merge-patch+json")
+    assert after["data"] == {"a": "1"}
+    assert after["metadata"]["resourceVersion"] == before["metadata"]["resourceVersion"]
+
+
+def test_an_object_that_is_applied_for_the_first_time_is_created(call: Any) -> None:
+    path = "/api/v1/namespaces/default/configmaps/c?fieldManager=m"
+    manifest = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": {"a": "1"}}
+    for code in (201, 200):
+        assert call("PATCH", path, manifest, content_type="application/apply-patch+yaml")[0] == code
+
+
+def test_taints_are_replaced_as_a_whole(call: Any) -> None:
+    path, patch = "/api/v1/nodes/node-1", {"content_type": "application/strategic-merge-patch+json"}
+    taints = [{"key": "a", "effect": "NoSchedule"}, {"key": "b", "effect": "NoSchedule"}]
+    call("PATCH", path, {"spec": {"taints": taints}}, **patch)
+    call("PATCH", path, {"spec": {"taints": taints[:1]}}, **patch)
+    assert [one["key"] for one in call("GET", path)[1]["spec"]["taints"]] == ["a"]

@@ -26,6 +26,7 @@ from kitlib.api.serialize import deepcopy
 from kitlib.api.validation import validate
 from kitlib.cluster.admission import deletion, limit_range, pod_resize, quota, strategy
 from kitlib.cluster.admission.deletion import NAMESPACE_FINALIZER
+from kitlib.cluster.admission.ephemeral_containers import validate_ephemeral_containers_update
 from kitlib.cluster.admission.initial_status import reset_status
 from kitlib.cluster.admission.priority import admit_priority, check_priority_class, system_priority_classes
 from kitlib.cluster.admission.validation import admin_access
@@ -172,6 +173,23 @@ class APIServer:
             for changed in charged:
                 self.store.update(changed)
         return stored
+
+    def update_ephemeral_containers(self, pod: Pod) -> Pod:
+        """The pod's `ephemeralcontainers` subresource: only ephemeral containers are added.
+
+        Raises:
+            Invalid: where one that is there changes or goes, or a new one has what ephemeral containers may not have.
+        """
+        old = self.store.get(Pod, pod.name, pod.namespace)
+        made = deepcopy(old)
+        made.metadata.resource_version = pod.metadata.resource_version
+        made.spec.ephemeral_containers = deepcopy(pod).spec.ephemeral_containers
+        made.metadata.managed_fields = pod.metadata.managed_fields
+        set_defaults(made)
+        errors = validate_ephemeral_containers_update(made, old)
+        if errors:
+            raise Invalid(made.kind, made.name, errors)
+        return self.store.update(made)
 
     def bind(self, name: str, namespace: str, node: str) -> Pod:
         """Give a pod its node, as the scheduler's Binding does.

@@ -237,7 +237,7 @@ class ClusterScheduler:
         self._api.delete(Pod, victim.name, victim.namespace, grace=None)
 
     def record_event(self, pod: Pod, kind: str, reason: str, message: str) -> None:
-        record(self._api, pod, kind, reason, message)
+        record(self._api, pod, kind, reason, message, reporter=pod.spec.scheduler_name)
 
     def trace(self, reason: str, about: str, message: str) -> None:
         """The API does not show what happens in the queue."""

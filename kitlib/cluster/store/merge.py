@@ -32,7 +32,6 @@ MERGE_KEYS: dict[str, tuple[str, ...]] = {
     "podIPs": ("ip",),
     "ownerReferences": ("uid",),
     "secrets": ("name",),
-    "taints": ("key",),
 }
 """The fields whose lists are merged by a key; several candidates: the one that every item has."""
 PRIMITIVE_SETS = frozenset({"finalizers", "podCIDRs"})

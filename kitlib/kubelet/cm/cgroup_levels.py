@@ -71,8 +71,10 @@ def container_id(uid: str, name: str) -> str:
 
 
 def running_containers(pod: Pod) -> list[Container]:
-    """The containers of a pod that has started: its sidecars and its containers."""
-    return [*filter(is_restartable_init, pod.spec.init_containers), *pod.spec.containers]
+    """The containers of a pod that has started: its sidecars, its containers, the ephemeral ones that run."""
+    ended = {one.name for one in pod.status.ephemeral_container_statuses if "terminated" in one.state}
+    ephemeral = [one for one in pod.spec.ephemeral_containers if one.name not in ended]
+    return [*filter(is_restartable_init, pod.spec.init_containers), *pod.spec.containers, *ephemeral]
 
 
 class Desired:

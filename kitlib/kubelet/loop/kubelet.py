@@ -189,6 +189,8 @@ class Kubelet:
         """A pod that is known has another manifest, status or time of deletion than before."""
         if worker.update(pod):
             self._mark_dirty(worker)
+            for state in worker.ephemerals:
+                self._ids.setdefault(state.id, (worker, state))
             self._volumes.refresh(worker)
         grace = float(pod.metadata.deletion_grace_period_seconds or 0)
         if pod.metadata.deletion_timestamp is not None and (not worker.leaving or grace < worker.given):

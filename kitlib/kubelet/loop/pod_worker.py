@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from math import inf
 
-from kitlib.api.core import TERMINAL_PHASES, Container, Pod, PodStatus
+from kitlib.api.core import TERMINAL_PHASES, Container, EphemeralContainer, Pod, PodStatus
 from kitlib.api.meta import Condition
 from kitlib.api.podresources import containers_of, pod_requests
 from kitlib.api.release import Release
@@ -57,7 +57,7 @@ class PodWorker:
 
     Attributes:
         pod: as it was last seen.
-        inits, mains: their states, in the manifest's order.
+        inits, mains, ephemerals: their states, in the manifest's order.
         rejected: reason and message, where it was not admitted.
         ending: why the kubelet ends it itself: evicted, preempted.
         given: seconds that its containers got when they were last told to end; infinite = they were not.
@@ -86,6 +86,8 @@ class PodWorker:
         self.sandbox = container_id(uid, "")
         self.inits = [ContainerState(c, container_id(uid, c.name)) for c in pod.spec.init_containers]
         self.mains = [ContainerState(c, container_id(uid, c.name)) for c in pod.spec.containers]
+        self.ephemerals: list[ContainerState] = []
+        self._add_ephemerals()
         self.leaving = False
         self.rejected: tuple[str, str] | None = None
         self.ending: Ending | None = None
@@ -125,12 +127,12 @@ class PodWorker:
     @property
     def states(self) -> list[ContainerState]:
         """All of them."""
-        return [*self.inits, *self.mains]
+        return [*self.inits, *self.mains, *self.ephemerals]
 
     @property
     def running(self) -> bool:
         """Whether any container runs."""
-        for some in (self.mains, self.inits):
+        for some in (self.mains, self.inits, self.ephemerals):
             for state in some:
                 if state.alive:
                     return True
@@ -152,10 +154,18 @@ class PodWorker:
         self.generation += 1
         self.allocated = with_resources(pod, self.allocated)
         self.actual = with_resources(pod, self.actual)
+        self._add_ephemerals()
         if not self.resizing:
             self.resize_pending, self.resize_error = ("", ""), ""
         self._take_over()
         return True
+
+    def _add_ephemerals(self) -> None:
+        """Ephemeral containers come one by one, and none goes. Source: ValidatePodEphemeralContainersUpdate."""
+        known = {state.container.name for state in self.ephemerals}
+        for one in self.pod.spec.ephemeral_containers:
+            if one.name not in known:
+                self.ephemerals.append(ContainerState(one, container_id(self.pod.metadata.uid, one.name)))
 
     @property
     def resizing(self) -> bool:
@@ -180,6 +190,8 @@ class PodWorker:
     def may_restart(self, state: ContainerState) -> bool:
         """Whether the policy starts a container again that has ended so."""
         policy = self.pod.spec.restart_policy
+        if isinstance(state.container, EphemeralContainer):
+            return False
         if is_restartable_init(state.container):
             return True
         if state in self.inits:
@@ -187,10 +199,14 @@ class PodWorker:
         return policy == "Always" or (policy == "OnFailure" and not state.succeeded)
 
     def to_start(self, now: float) -> list[ContainerState]:
-        """The containers whose turn it is: init containers one by one, sidecars beside them, then all others."""
+        """The containers whose turn it is: init containers one by one, sidecars beside them, then all others.
+
+        Ephemeral containers start at once, even where an init container fails. Source: computePodActions.
+        """
         due: list[ContainerState] = []
         if self.rejected is not None or self.terminating or self.not_before > now:
             return due
+        due += [state for state in self.ephemerals if self._is_due(state, now)]
         for state in self.inits:
             if is_restartable_init(state.container):
                 if self._is_due(state, now):
@@ -272,18 +288,18 @@ class PodWorker:
             found.reason, found.message = self.ending.reason, self.ending.message
         held = self.resized_from or self.actual
         own = {c.name: c for c in containers_of(held)}
-        found.container_statuses, found.init_container_statuses = (
+        found.container_statuses, found.init_container_statuses, found.ephemeral_container_statuses = (
             [
                 container_status(
                     self.actual,
                     state,
                     seconds,
                     may_restart=self.may_restart(state) and not self.terminating,
-                    resources=resources(held, own[state.container.name]) if state.alive else None,
+                    resources=resources(held, own.get(state.container.name, state.container)) if state.alive else None,
                 )
                 for state in some
             ]
-            for some in (self.mains, self.inits)
+            for some in (self.mains, self.inits, self.ephemerals)
         )
         found.allocated_resources = dict(pod_requests(self.allocated, release=release))
         found.resources = pod_resources(held, release)

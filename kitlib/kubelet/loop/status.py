@@ -10,7 +10,15 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from kitlib.api.core import TERMINAL_PHASES, Container, ContainerStatus, Pod, ResourceList, ResourceRequirements
+from kitlib.api.core import (
+    TERMINAL_PHASES,
+    Container,
+    ContainerStatus,
+    EphemeralContainer,
+    Pod,
+    ResourceList,
+    ResourceRequirements,
+)
 from kitlib.api.meta import Condition
 from kitlib.api.podresources import pod_limits, pod_requests
 from kitlib.api.release import Release
@@ -50,11 +58,13 @@ def container_status(
     declared = state.container
     shown = _state(pod, state, now, may_restart)
     waiting = "waiting" in shown and bool(state.ended)
+    ephemeral = isinstance(declared, EphemeralContainer)  # it has no probes: neither started nor ready
+    finished = state.succeeded and not may_restart and declared in pod.spec.init_containers
     return ContainerStatus(
         name=declared.name,
         image=declared.image,
-        ready=bool(state.alive) or (state.succeeded and not may_restart and declared in pod.spec.init_containers),
-        started=bool(state.alive),
+        ready=not ephemeral and (bool(state.alive) or finished),
+        started=None if ephemeral else bool(state.alive),
         restart_count=state.restarts,
         state=shown,
         last_state={"terminated": state.ended} if waiting else state.last,

@@ -168,7 +168,7 @@ class Introspection:
         """
         for worker in self.kubelet.workers:
             if (worker.pod.namespace, worker.pod.name) == (namespace, pod):
-                for state in (*worker.mains, *worker.inits):
+                for state in (*worker.mains, *worker.inits, *worker.ephemerals):
                     if container in ("", state.container.name):
                         return state
         raise NotFound("containers", f"{namespace}/{pod}/{container}")

@@ -63,7 +63,12 @@ def of_container(container: Container, place: str) -> Iterator[str]:
 
 def sentences(pod: Pod, container: Container) -> list[str]:
     """Everything that is not granted to a container: what its pod asks for is said with the first one."""
-    kinds = (("containers", pod.spec.containers), ("initContainers", pod.spec.init_containers))
+    spec = pod.spec
+    kinds = (
+        ("containers", spec.containers),
+        ("initContainers", spec.init_containers),
+        ("ephemeralContainers", spec.ephemeral_containers),
+    )
     place = next(
         (f"spec.{kind}[{i}]" for kind, listed in kinds for i, one in enumerate(listed) if one.name == container.name),
         f"container {container.name}",

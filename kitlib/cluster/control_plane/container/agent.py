@@ -42,7 +42,7 @@ START = 120.0
 """Seconds that the owner has for starting one node."""
 _CHUNK = 1 << 16
 _METHODS = ("patch", "resize", "delete", "evict", "settle", "scale", "cordon")
-_API = ("create", "update", "update_status", "resize")
+_API = ("create", "update", "update_status", "resize", "update_ephemeral_containers")
 
 
 class ControlledCluster(RealTimeCluster):

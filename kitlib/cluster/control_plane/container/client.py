@@ -79,6 +79,10 @@ class RemoteAPIServer:
         """Replace the resources of a pod's containers."""
         return self._write("resize", obj)
 
+    def update_ephemeral_containers(self, obj: Pod) -> Any:
+        """Add ephemeral containers to a pod."""
+        return self._write("update_ephemeral_containers", obj)
+
     def delete(self, kind: Any, name: str, namespace: str = "", *, grace: int | None = None) -> None:
         """Delete an object."""
         self._cluster.delete(kind if isinstance(kind, str) else kind.__name__, name, namespace, grace=grace)
