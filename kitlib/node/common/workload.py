@@ -19,7 +19,7 @@ ANNOTATION = "kitlib.dev/workload."
 IDLE_MEMORY = 3 * 2**20
 """Bytes that a small process needs for itself."""
 FOREVER = math.inf
-_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 
 
 class WorkloadError(KitError, ValueError):
@@ -37,6 +37,8 @@ class Phase(NamedTuple):
         pids: how many processes and threads it is, itself included.
         disk, logs, volume: bytes that it has written to its own layer, its log, and the pod's local volumes.
         inodes: files that it has made.
+        burst: seconds of CPU time that its threads together need each time; 0 = they are busy all the time.
+        every: seconds from when one burst is due to the next.
     """
 
     seconds: float
@@ -48,6 +50,8 @@ class Phase(NamedTuple):
     logs: int = 0
     volume: int = 0
     inodes: int = 0
+    burst: float = 0.0
+    every: float = 0.0
 
 
 class Workload(NamedTuple):
@@ -74,7 +78,9 @@ class Workload(NamedTuple):
 
 
 _LARGEST = {"cpus": 1e6, "pids": 4 * 2**20, "memory": 2**62, "cache": 2**62, "disk": 2**62, "logs": 2**62}
-_LARGEST |= {"volume": 2**62, "inodes": 2**53}
+_LARGEST |= {"volume": 2**62, "inodes": 2**53, "burst": 1e6, "every": 1e6}
+SHORTEST = 0.001
+"""Seconds: bursts come no more often."""
 
 
 def check_workload(workload: Workload) -> Workload:
@@ -90,6 +96,11 @@ def check_workload(workload: Workload) -> Workload:
             value = getattr(phase, name)
             if not 0 <= value <= largest:
                 raise WorkloadError(f"{name} must be from 0 to {largest:g}, got {value}")
+        if (phase.burst or phase.every) and (phase.every < SHORTEST or not phase.burst or not phase.cpus):
+            raise WorkloadError(
+                f"burst= and every= go together, with cpu= threads and every= at least {SHORTEST:g} s, got "
+                f"burst={phase.burst:g} every={phase.every:g} cpu={phase.cpus:g}"
+            )
     if not workload.tidying >= 0 or not -(2**31) <= workload.exit_code < 2**31:
         raise WorkloadError(f"exit code {workload.exit_code} is out of range")
     return workload
@@ -115,11 +126,14 @@ def declared_workload(text: str, where: str = "workload") -> Workload:
                     values[name] = Quantity(value).value()
                 elif name in ("pids", "inodes"):
                     values[name] = _count(value, 1 if name == "pids" else 0)
+                elif name in ("burst", "every"):
+                    values[name] = parse_seconds(value)
                 elif name == "exit":
                     exit_code = int(value)
                 else:
                     raise ValueError(
-                        "known are a duration, cpu=, memory=, cache=, pids=, disk=, logs=, volume=, inodes=, exit="
+                        "known are a duration, cpu=, memory=, cache=, pids=, disk=, logs=, volume=, inodes=, burst=, "
+                        "every=, exit="
                     )
             except (ValueError, ArithmeticError, QuantityError) as error:
                 raise WorkloadError(f"{where}: Invalid value: {shortened(word, 200)!r}: {error}") from None
@@ -141,8 +155,8 @@ def _count(text: str, least: int) -> int:
 
 
 def parse_seconds(text: str) -> float:
-    """`10`, `10s`, `2m`, `infinity`."""
+    """`10`, `10s`, `200ms`, `2m`, `infinity`."""
     if text.startswith("inf"):
         return FOREVER
-    unit = text[-1:]
-    return float(text[:-1]) * _SECONDS[unit] if unit in _SECONDS else float(text)
+    unit = "ms" if text.endswith("ms") else text[-1:]
+    return float(text.removesuffix(unit)) * _SECONDS[unit] if unit in _SECONDS else float(text)

@@ -65,7 +65,12 @@ def command(pod: Pod, container: Container) -> tuple[list[str], list[str]]:
 def workload_command(workload: Workload) -> list[str]:
     """A process that follows a declared workload."""
     phases = [
-        [None if p.seconds == FOREVER else p.seconds, p.cpus, p.memory, *([p.pids] if p.pids > 1 else [])]
+        [
+            None if p.seconds == FOREVER else p.seconds,
+            p.cpus,
+            p.memory,
+            *([p.pids, p.burst, p.every] if p.burst else [p.pids] if p.pids > 1 else []),
+        ]
         for p in workload.phases
     ]
     return [

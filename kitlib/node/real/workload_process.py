@@ -5,6 +5,9 @@ It runs inside a pod and imports nothing of the kit:
 Each phase is seconds (null = for ever), CPUs, bytes of memory that are touched and kept, and where it is not one how
 many processes it is. More than one CPU takes more than one process; a part of a CPU is busy for that part of every
 10 ms. Where the kernel refuses a process (pids.max), there are as many as it allows.
+
+Two numbers more are a burst: the CPU time that its processes need together each time, and the seconds from one to the
+next. Each burst writes a line that says how long it took from when it was due: `burst took 0.308 s`.
 """
 
 import contextlib
@@ -36,7 +39,10 @@ def main(text: str, code: int) -> int:
         end = float("inf") if seconds is None else began + due + seconds
         due += seconds or 0.0
         _populate(idle, (more[0] if more else 1) - max(1, math.ceil(cpus)))
-        _work(cpus, end)
+        if more[1:]:
+            _work_in_bursts(max(1, math.ceil(cpus)), more[1], more[2], end)
+        else:
+            _work(cpus, end)
     _populate(idle, 0)
     return code
 
@@ -85,6 +91,36 @@ def _work(cpus: float, end: float) -> None:
     else:
         time.sleep(max(0.0, end - time.monotonic()))
     for child in helpers:
+        os.waitpid(child, 0)
+
+
+def _work_in_bursts(count: int, work: float, every: float, end: float) -> None:
+    """Have `count` processes do their part of `work` seconds of CPU time, every so many seconds."""
+    begin, done = os.pipe(), os.pipe()
+    workers = []
+    for _ in range(count):
+        child = os.fork()
+        if child == 0:
+            os.close(begin[1])
+            while os.read(begin[0], 1):
+                until = time.process_time() + work / count
+                while time.process_time() < until:
+                    pass
+                os.write(done[1], b".")
+            os._exit(0)
+        workers.append(child)
+    due = time.monotonic()
+    while due < end:
+        time.sleep(max(0.0, due - time.monotonic()))
+        os.write(begin[1], b"." * count)
+        left = count
+        while left:
+            left -= len(os.read(done[0], left))
+        print(f"burst took {time.monotonic() - due:.3f} s", flush=True)
+        due += every
+    for one in (*begin, *done):
+        os.close(one)
+    for child in workers:
         os.waitpid(child, 0)
 
 

@@ -124,7 +124,7 @@ class Allocation:
             if process.pid in self._kernel.processes:
                 self._ledger.note_peak(process.charged)
                 if not process.missing:
-                    self._kernel.scheduler.want(process.cgroup, process.pid, process.wants.cpus)
+                    self._kernel.demand(process)
                 self._stalls.note(process)
 
     def _out_of_memory(self, path: str, invoker: Process) -> bool:

@@ -10,6 +10,9 @@ used-up quota only at a tick (4 ms at 250 Hz), so a cgroup that would get about 
 periods and not in others. Where that is a matter of rule, on one processor whose threads never pause, the ticks
 themselves are followed (`ticks`) to tell how many.
 
+Bursts that are shorter than a period are followed in time (`bursts`): their cgroups have a `bandwidth` in place of a
+quota, and the division sees only the threads that may run just now.
+
 Only what has changed is computed anew: a cgroup whose part and whose wishes are as before keeps its figures.
 
 Sources: Documentation/scheduler/sched-design-CFS, sched-bwc; kernel/sched/fair.c (calc_group_shares, throttle_cfs_rq);
@@ -24,6 +27,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from kitlib.node.simulated import ticks
+from kitlib.node.simulated.bandwidth import CfsBandwidth
+from kitlib.node.simulated.bursts import Bursts
 from kitlib.node.simulated.cgroupfs import SimulatedCgroupFS
 from kitlib.node.simulated.pressure import Pressure
 
@@ -54,7 +59,9 @@ class Group:
         idle: share of the time in which none of its processes runs.
         throttles: share of its periods that end throttled.
         held: seconds a second that it is, on each processor.
-        seconds, periods, throttled, throttled_seconds: what it has counted until `since`.
+        seconds, periods, throttled, throttled_seconds, bursts, burst_seconds: what it has counted until `since`.
+        followed: whether its processes are followed in time; its quota is then a `bandwidth`.
+        stalled: process id -> CPUs that it would use if it were not throttled, where it is followed.
     """
 
     path: str
@@ -79,6 +86,11 @@ class Group:
     periods: float = 0.0
     throttled: float = 0.0
     throttled_seconds: float = 0.0
+    bursts: int = 0
+    burst_seconds: float = 0.0
+    followed: bool = False
+    bandwidth: CfsBandwidth | None = None
+    stalled: dict[int, float] | None = None
     pressure: Pressure | None = None
 
     @property
@@ -99,6 +111,8 @@ class Group:
         """Count the time since the last call, in which nothing has changed."""
         passed = now - self.since
         self.since = now
+        if self.bandwidth is not None:
+            self._collect(self.bandwidth)
         if passed <= 0 or self.wanted <= 0:
             return
         self.seconds += self.got * passed
@@ -107,6 +121,16 @@ class Group:
             self.periods += periods
             self.throttled += periods * self.throttles
             self.throttled_seconds += passed * self.held
+
+    def _collect(self, counted: CfsBandwidth) -> None:
+        """What the quota has counted since the last time."""
+        self.periods += counted.nr_periods
+        self.throttled += counted.nr_throttled
+        self.throttled_seconds += counted.throttled_time / 1e9
+        self.bursts += counted.nr_burst
+        self.burst_seconds += counted.burst_time / 1e9
+        counted.nr_periods = counted.nr_throttled = counted.throttled_time = 0
+        counted.nr_burst = counted.burst_time = 0
 
     def throttle(self, now: float, outcome: ticks.Outcome | None = None) -> None:
         """Which of its periods end throttled from now on: as ticks have it, or else all or none."""
@@ -128,10 +152,21 @@ class Scheduler:
         cgroups: whose files rule.
         cores: how many processors there are.
         changed: called with a process id and its new rate, before it holds.
+        rate: the rate of a process.
+        done: called with a process id and the seconds that a burst of it took.
     """
 
-    def __init__(self, cgroups: SimulatedCgroupFS, cores: int, changed: Callable[[int, float], None]) -> None:
+    def __init__(
+        self,
+        cgroups: SimulatedCgroupFS,
+        cores: int,
+        changed: Callable[[int, float], None],
+        rate: Callable[[int], float],
+        done: Callable[[int, float], None],
+    ) -> None:
         self._cgroups, self._cores, self._changed = cgroups, cores, changed
+        self._bursts = Bursts(rate, self._wish, done)
+        self._followed: set[str] = set()
         self._groups: dict[str, Group] = {}
         self._dirty: set[Group] = set()
         self._busy: dict[Group, frozenset[int]] = {}
@@ -144,26 +179,128 @@ class Scheduler:
         if found is None:
             parent = None if path == "/" else self.group(path.rpartition("/")[0] or "/")
             found = self._groups[path] = Group(path, parent, 0 if parent is None else parent.depth + 1)
+            found.followed = parent is not None and parent.followed
             self._read(found)
         return found
 
-    def want(self, path: str, pid: int, cpus: float) -> None:
-        """A process would like to use so many CPUs from now on; 0 = none."""
+    def want(
+        self,
+        path: str,
+        pid: int,
+        cpus: float,
+        now: float,
+        *,
+        work: float = _INFINITE,
+        every: float = _INFINITE,
+        brief: bool = False,
+    ) -> None:
+        """A process would like to use so many CPUs from now on; 0 = none.
+
+        Args:
+            path: its cgroup.
+            pid: which.
+            cpus: threads that are busy.
+            now: seconds since boot.
+            work: seconds of CPU time of one burst; infinite = it is busy until it wants something else.
+            every: seconds from one burst to the next.
+            brief: whether that holds for less than some periods.
+        """
         group = self.group(path)
+        if brief and cpus and not group.followed:
+            self._follow(group, now, burst=work != _INFINITE)
+        if group.followed:
+            self._bursts.follow(group, pid, cpus, now, work=work, every=every, brief=brief)
+            self._leave_steady(now)
+            return
         if cpus:
             group.tasks[pid] = cpus
         elif group.tasks.pop(pid, None) is None:
             return
+        self._note(group)
+
+    def _note(self, group: Group) -> None:
+        """Its processes want something else than before."""
         if group.tasks:
             self._busy[group] = group.cpus
         else:
             self._busy.pop(group, None)
         self._dirty.add(group)
 
+    def upcoming(self) -> float:
+        """Seconds since boot at which the rates change by themselves."""
+        return self._bursts.upcoming() if self._followed else _INFINITE
+
+    def step(self, now: float) -> None:
+        """Bursts that begin or end, ticks and periods that are due."""
+        if self._followed:
+            self._bursts.step(now)
+            if self._bursts.ended:
+                self._leave_steady(now)
+
+    def _wish(self, group: Group, pid: int, cpus: float, held: float) -> None:
+        """What a process that is followed would like to use just now, and what throttling keeps from it."""
+        if cpus:
+            group.tasks[pid] = cpus
+        elif group.tasks.pop(pid, None) is not None:
+            self._changed(pid, 0.0)
+        stalled = group.stalled or {}
+        stalled.pop(pid, None)
+        if held:
+            stalled[pid] = held
+        group.stalled = stalled
+        self._note(group)
+
+    def _follow(self, group: Group, now: float, *, burst: bool) -> None:
+        """Follow everything below the topmost cgroup with a quota; without one, bursts only."""
+        top, above = group if burst else None, group if group.path != "/" else None
+        while above is not None:
+            if above.quota != _INFINITE:
+                top = above
+            above = above.parent
+        if top is None:
+            return
+        self._followed.add(top.path)
+        for one in self._below(top.path):
+            one.settle(now)
+            one.followed = True
+            tasks, one.tasks = one.tasks, {}
+            self._read(one)
+            for pid, cpus in tasks.items():
+                self._bursts.follow(one, pid, cpus, now, work=_INFINITE, every=_INFINITE, brief=False)
+
+    def _leave_steady(self, now: float) -> None:
+        """Where nobody's work is brief any more averages hold again, once quotas rest or a period has ended."""
+        for path in list(self._followed):
+            here = self._bursts.processes.items()
+            inside = {pid: one for pid, one in here if f"{one.group.path}/".startswith(path + "/")}
+            if any(one.brief for one in inside.values()):
+                continue
+            groups = self._below(path)
+            running = any(g.bandwidth is not None and g.bandwidth.ends is not None for g in groups)
+            if running and not (self._bursts.ended and any(one.lanes for one in inside.values())):
+                continue
+            self._followed.discard(path)
+            for pid in inside:
+                self._bursts.forget(pid, now)
+            for group in groups:
+                group.settle(now)
+                self._bursts.watch(group.path, None)
+                group.followed, group.bandwidth, group.stalled = False, None, None
+                self._read(group)
+                self._dirty.add(group)
+            for pid, one in inside.items():
+                if one.cpus:
+                    self.want(one.group.path, pid, one.cpus, now)
+
+    def _below(self, path: str) -> list[Group]:
+        return [one for one in self._groups.values() if one.path == path or one.path.startswith(path + "/")]
+
     def forget(self, path: str, now: float) -> None:
         """A cgroup has been removed."""
         group = self._groups.pop(path, None)
         if group is not None:
+            self._bursts.watch(path, None)
+            self._followed.discard(path)
             self._busy.pop(group, None)
             self._dirty.discard(group)
             if group.parent is not None and group.parent.active.pop(path, None) is not None:
@@ -193,7 +330,8 @@ class Scheduler:
             if root.differs(amount):
                 self._share(root, amount, now)
         self._split = split
-        self._follow_ticks(root, now, [] if split or max(map(len, masks), default=0) != 1 else list(_busy_groups(root)))
+        alone = not split and not self._followed and max(map(len, masks), default=0) == 1
+        self._follow_ticks(root, now, list(_busy_groups(root)) if alone else [])
 
     def _read(self, group: Group) -> None:
         """Weight, quota and cpuset from the files."""
@@ -214,6 +352,26 @@ class Scheduler:
             group.quota = _INFINITE if limit == "max" else int(limit) / int(period_text)
         else:
             group.weight, group.quota = TASK_WEIGHT, _INFINITE
+        if group.followed:
+            self._read_bandwidth(group)
+        elif group.quota != _INFINITE and any(one.startswith(path + "/") for one in self._followed):
+            self._follow(group, group.since, burst=False)
+
+    def _read_bandwidth(self, group: Group) -> None:
+        """The quota of a cgroup that is followed is used slice by slice; the division knows none."""
+        quota, group.quota = group.quota, _INFINITE
+        if quota == _INFINITE:
+            group.bandwidth = None
+            self._bursts.watch(group.path, None)
+            return
+        burst = int(self._cgroups.read(group.path, "cpu.max.burst")) * 1000 if self._cgroups.version == 2 else 0
+        limits = round(quota * group.period * 1e9), round(group.period * 1e9), burst
+        known = group.bandwidth
+        if known is None:
+            group.bandwidth = CfsBandwidth(*limits)
+            self._bursts.watch(group.path, group.bandwidth)
+        elif limits != (known.quota, known.period, known.burst):
+            known.limit(*limits)
 
     def _measure(self, now: float) -> None:
         """What everybody wishes, from below; only above what has changed."""
@@ -228,6 +386,8 @@ class Scheduler:
                 own = sum(group.tasks.values())
                 group.wanted = own + sum([child.wish for child in group.active.values()])
                 group.raw = own + sum([child.raw for child in group.active.values()])
+                if group.stalled:
+                    group.raw += sum(group.stalled.values())
                 group.wish = min(group.wanted, group.quota, float(len(group.cpus)))
                 group.stale = True
                 parent = group.parent

@@ -23,6 +23,7 @@ from kitlib.node.common.kernel_log import KernelLog
 from kitlib.node.common.workload import FOREVER, Workload
 from kitlib.node.simulated import oom
 from kitlib.node.simulated.allocation import Allocation
+from kitlib.node.simulated.bursts import BRIEF
 from kitlib.node.simulated.cgroupfs import CONTROLLERS, SimulatedCgroupFS
 from kitlib.node.simulated.cpu import Scheduler
 from kitlib.node.simulated.memory import Ledger, pids_below, upwards
@@ -34,6 +35,8 @@ from kitlib.node.simulated.statistics import statistic
 SIGKILL = 9
 GROWING = 1.0
 """Seconds between two looks at processes that memory.high slows down."""
+KEPT_BURSTS = 10_000
+"""How many past bursts of a process are remembered."""
 
 
 class Kernel:
@@ -61,7 +64,7 @@ class Kernel:
         for path in machine.cgroups:  # on v1 made with mkdir: no processors are copied into it
             (self.cgroups.makedirs if version == 2 else self.cgroups.mkdirs)(path)
         self.memory: Ledger = Ledger(self.cgroups, machine.memory)
-        self.scheduler = Scheduler(self.cgroups, machine.cores, self._run_at)
+        self.scheduler = Scheduler(self.cgroups, machine.cores, self._run_at, self._rate_of, self._burst_done)
         self.now = 0.0
         self.log = KernelLog()
         self.processes: dict[int, Process] = {}
@@ -140,7 +143,7 @@ class Kernel:
         """A process ends; `killed_at`: by the OOM killer, because this cgroup's limit was reached."""
         process.run_at(0.0)
         self.processes.pop(process.pid, None)
-        self.scheduler.want(process.cgroup, process.pid, 0.0)
+        self.scheduler.want(process.cgroup, process.pid, 0.0, self.now)
         was = process.memory, process.cache
         self.memory.hold(process, 0, 0)
         process.memory, process.cache = was
@@ -154,12 +157,11 @@ class Kernel:
         process = self.processes.get(pid)
         if process is None or process.cgroup == path:
             return
-        wanted = process.wants.cpus
-        self.scheduler.want(process.cgroup, pid, 0.0)
+        self.scheduler.want(process.cgroup, pid, 0.0, self.now)
         self._count_tasks(process.cgroup, -process.tasks)
         process.cgroup = path
         self._count_tasks(path, process.tasks)
-        self.scheduler.want(path, pid, 0.0 if process.missing else wanted)
+        self.demand(process)
         self._stalls.moved(pid)
 
     def _removed(self, path: str) -> None:
@@ -187,8 +189,31 @@ class Kernel:
             group.settle(self.now)
             group.seconds = 0.0
 
+    def demand(self, process: Process) -> None:
+        """Have the scheduler know what a process wants of the CPUs: nothing while memory.high keeps memory from it."""
+        phase = process.wants
+        self.scheduler.want(
+            process.cgroup,
+            process.pid,
+            0.0 if process.missing else phase.cpus,
+            self.now,
+            work=phase.burst or FOREVER,
+            every=phase.every or FOREVER,
+            brief=phase.burst > 0 or phase.seconds < BRIEF,
+        )
+
+    def _rate_of(self, pid: int) -> float:
+        return self.processes[pid].rate
+
+    def _burst_done(self, pid: int, seconds: float) -> None:
+        bursts = self.processes[pid].bursts
+        bursts.append(seconds)
+        del bursts[:-KEPT_BURSTS]
+
     def _run_at(self, pid: int, rate: float) -> None:
-        self.processes[pid].run_at(rate)
+        process = self.processes.get(pid)
+        if process is not None:  # it may just have ended
+            process.run_at(rate)
 
     def advance(self, seconds: float) -> None:
         """Let time pass."""
@@ -198,8 +223,10 @@ class Kernel:
             self._stalls.press()
             growing = any(process.missing for process in self._stalls.waiting)
             upcoming = self._due[0][0] if self._due else FOREVER
-            until = min(end, max(upcoming, self.now), self.now + GROWING if growing else FOREVER)
+            moved = self.scheduler.upcoming()
+            until = min(end, max(min(upcoming, moved), self.now), self.now + GROWING if growing else FOREVER)
             passed, self.now = until - self.now, until
+            self.scheduler.step(until)
             if growing and passed > 0:
                 self._allocation.grow(passed)
             changing = self._phases_over()
@@ -235,7 +262,7 @@ class Kernel:
         self._fork(process, phase.pids)
         self._allocation.charge(process, phase)
         if process.pid in self.processes:
-            self.scheduler.want(process.cgroup, process.pid, 0.0 if process.missing else phase.cpus)
+            self.demand(process)
             if not phase.cpus or process.missing:
                 process.run_at(0.0)
 

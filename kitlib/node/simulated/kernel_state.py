@@ -22,12 +22,15 @@ class CpuGroup(Protocol):
         periods, throttled: CFS periods in which it wanted to run, and in which it was throttled.
         throttled_seconds: in which it waited for its quota.
         seconds: of CPU time.
+        bursts, burst_seconds: periods in which more than the quota was used (cpu.max.burst), and that.
     """
 
     periods: float
     throttled: float
     throttled_seconds: float
     seconds: float
+    bursts: int
+    burst_seconds: float
 
     def settle(self, now: float) -> None:
         """Count up to now."""
@@ -38,8 +41,6 @@ class CpuScheduler(Protocol):
     """Who gets which CPUs."""
 
     def group(self, path: str) -> CpuGroup: ...
-
-    def want(self, path: str, pid: int, cpus: float) -> None: ...
 
 
 class KernelState(Protocol):
@@ -65,6 +66,8 @@ class KernelState(Protocol):
     def scheduler(self) -> CpuScheduler: ...
 
     def below(self, path: str) -> Iterator[Process]: ...
+
+    def demand(self, process: Process) -> None: ...
 
     def candidate(self, process: Process) -> oom.Candidate: ...
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from kitlib.node.common.workload import Phase, Workload
@@ -34,6 +34,7 @@ class Process:
         cpu_seconds: used so far.
         rate: CPUs that it gets now.
         started: seconds since boot.
+        bursts: seconds that each of its bursts took, from when it was due.
     """
 
     clock: Clock
@@ -53,6 +54,7 @@ class Process:
     rate: float = 0.0
     used: float = 0.0
     since: float = 0.0
+    bursts: list[float] = field(default_factory=list)
 
     @property
     def wants(self) -> Phase:

@@ -27,7 +27,8 @@ def _cpu_stat(kernel: KernelState, path: str) -> str:
     used = int(group.seconds * 1e6)
     return (
         f"usage_usec {used}\nuser_usec {used}\nsystem_usec 0\nnr_periods {periods}\nnr_throttled {throttled}\n"
-        f"throttled_usec {int(group.throttled_seconds * 1e6)}\nnr_bursts 0\nburst_usec 0"
+        f"throttled_usec {int(group.throttled_seconds * 1e6)}\n"
+        f"nr_bursts {group.bursts}\nburst_usec {int(group.burst_seconds * 1e6)}"
     )
 
 

@@ -13,7 +13,18 @@ def test_a_declared_curve_is_read():
     assert workload.exit_code == 3
 
 
-@pytest.mark.parametrize("text", ["10s cpu=lots", "colour=blue", "cpu=1; 10s cpu=2"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("10s cpu=lots", "colour=blue", "cpu=1; 10s cpu=2"),
+        *("cpu=8 burst=160ms", "cpu=8 every=1s", "burst=160ms every=1s", "cpu=1 burst=1ms every=0s"),
+    ],
+)
 def test_a_curve_that_cannot_be_read_is_refused(text):
     with pytest.raises(ValueError):
         declared_workload(text)
+
+
+def test_bursts_are_cpu_time_and_the_seconds_between_them():
+    (phase,) = declared_workload("cpu=8 burst=160ms every=0.5").phases
+    assert (phase.cpus, phase.burst, phase.every) == (8, 0.16, 0.5)

@@ -1,0 +1,159 @@
+"""Bursts shorter than a period on both kernels: how long they take, how often they are throttled, what periods count.
+
+A process works in bursts (`burst=` of the workload language) under a quota; the real one is the process that follows a
+workload in a node. As test_processors.py it is for a machine with one processor whose clock counts instructions
+(`.ci/vm v2-clock`). The table goes to the artifact `bursts-v2.md` (or v1).
+
+What was measured, on which the bounds stand (v2, eight bursts of each of seven cases): CPU time the same to a
+millisecond; periods and throttled periods of a burst the same in five cases, in two 0.13 and 0.25 more on the real
+kernel (one burst of eight ended a period later); medians apart by 14 ms at most (three ticks and a half: the real
+process's burst begins some milliseconds later in its period, and Python itself uses quota); 11 ms of throttled time.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import statistics
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from kitlib.kubelet.cm.cgroup_tree import Version
+from kitlib.node.common.workload import declared_workload
+from kitlib.node.real.oci import workload_command
+from tests.vm.bench import Puppets, Real, Side, Simulated
+
+VERSION = os.environ.get("KITLIB_VM", "v2")
+FIRST, COUNT = 2, 5
+"""Bursts before those that are compared, and these."""
+
+
+APART = 0.02
+"""Seconds by which the medians may differ: five ticks."""
+
+
+class Case(NamedTuple):
+    """What runs, under which quota (microseconds of 100 ms; 0 = none)."""
+
+    workload: str
+    quota: int
+
+
+CASES = [
+    Case("cpu=8 burst=160ms every=500ms", 50_000),
+    Case("cpu=8 burst=80ms every=500ms", 50_000),
+    Case("cpu=8 burst=30ms every=300ms", 50_000),
+    Case("cpu=2 burst=40ms every=400ms", 20_000),
+    Case("cpu=1 burst=30ms every=300ms", 20_000),
+    Case("cpu=4 burst=80ms every=1s", 10_000),
+    Case("cpu=8 burst=80ms every=500ms", 0),
+]
+
+
+class Counted(NamedTuple):
+    """CPU seconds used, periods, throttled ones, seconds that processors were throttled."""
+
+    used: float
+    periods: float
+    throttled: float
+    waited: float
+
+
+class Seen(NamedTuple):
+    """What a case did: seconds that each burst took, and what was counted of each on average."""
+
+    bursts: list[float]
+    counted: Counted
+
+
+def set_up(side: Side, case: Case, version: Version) -> None:
+    side.fs.makedirs(side.base)
+    side.do_make("burst")
+    if case.quota:
+        side.do_write(f"burst {'cpu.cfs_quota_us' if version == 1 else 'cpu.max'} {case.quota}")
+
+
+def counted(side: Side, version: Version) -> Counted:
+    """What `cpu.stat` says."""
+    stat = dict(line.split() for line in side.fs.read(side.path("burst"), "cpu.stat").splitlines())
+    periods = int(stat.get("nr_periods", 0)), int(stat.get("nr_throttled", 0))
+    if version == 1:
+        used = int(side.fs.read(side.path("burst"), "cpuacct.usage")) / 1e9
+        return Counted(used, *periods, int(stat.get("throttled_time", 0)) / 1e9)
+    return Counted(int(stat["usage_usec"]) / 1e6, *periods, int(stat.get("throttled_usec", 0)) / 1e6)
+
+
+def seen(took: list[float], before: Counted, after: Counted) -> Seen:
+    """Of each burst."""
+    return Seen(took, Counted(*((b - a) / len(took) for a, b in zip(before, after, strict=True))))
+
+
+def really(side: Real, case: Case) -> Seen:
+    """On the real kernel: the start of Python, which uses quota too, and the first bursts do not count."""
+    set_up(side, case, side.fs.version)
+    command = workload_command(declared_workload(case.workload))
+    wait = "import os, sys; sys.stdin.read(1); os.execv(sys.argv[1], sys.argv[1:])"
+    started = [sys.executable, "-I", "-S", "-c", wait, *command]
+    with subprocess.Popen(started, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None and process.stdout is not None
+        side.attach("burst", process.pid)
+        process.stdin.write("x")
+        process.stdin.close()
+        took, before = [], Counted(0, 0, 0, 0)
+        for number in range(1, FIRST + COUNT + 1):
+            took.append(float(process.stdout.readline().split()[2]))
+            if number == FIRST:
+                before = counted(side, side.fs.version)
+        found = seen(took[FIRST:], before, counted(side, side.fs.version))
+        for pid in side.fs.procs(side.path("burst")):
+            os.kill(pid, signal.SIGKILL)
+    side.clear()
+    return found
+
+
+def modelled(case: Case, version: Version) -> Seen:
+    """On the simulated one."""
+    side = Simulated(version)
+    set_up(side, case, version)
+    pid = side.kernel.spawn(declared_workload(case.workload), side.path("burst"))
+    process, before = side.kernel.processes[pid], Counted(0, 0, 0, 0)
+    while len(process.bursts) < FIRST + COUNT:
+        done = len(process.bursts)
+        side.kernel.advance(0.001)
+        if len(process.bursts) == FIRST and done < FIRST:
+            before = counted(side, version)
+    return seen(process.bursts[FIRST:], before, counted(side, version))
+
+
+@pytest.fixture
+def real(puppets: Puppets) -> Iterator[Real]:
+    side = Real(puppets)
+    yield side
+    side.clear()
+
+
+def test_bursts_take_as_long_and_are_throttled_as_often(real: Real, artifacts: Path) -> None:
+    rows = []
+    for case in CASES:
+        ours, theirs = modelled(case, real.fs.version), really(real, case)
+        rows.append((case, ours, theirs))
+    lines = ["| workload | quota | | median | shortest | longest | CPU s | periods | throttled | waited |"]
+    lines += ["|" + "---|" * 10]
+    for case, *both in rows:
+        for name, one in zip(("simulated", "real"), both, strict=True):
+            figures = [statistics.median(one.bursts), min(one.bursts), max(one.bursts), *one.counted]
+            shown = " | ".join(f"{figure:.3f}" for figure in figures)
+            lines.append(f"| {case.workload} | {case.quota} | {name} | {shown} |")
+    (artifacts / f"bursts-{VERSION}.md").write_text("\n".join(lines) + "\n")
+    for case, ours, theirs in rows:
+        name = f"{case}\n" + "\n".join(lines)
+        assert statistics.median(theirs.bursts) == pytest.approx(statistics.median(ours.bursts), abs=APART), name
+        assert theirs.counted.used == pytest.approx(ours.counted.used, abs=0.003), name
+        assert theirs.counted.periods == pytest.approx(ours.counted.periods, abs=1 / 2), name
+        assert theirs.counted.throttled == pytest.approx(ours.counted.throttled, abs=1 / 2), name
+        assert theirs.counted.waited == pytest.approx(ours.counted.waited, abs=3 * APART), name
