@@ -10,7 +10,7 @@ Source: k8s.io/apimachinery/pkg/apis/meta/v1/types.go.
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import msgspec
 
@@ -25,6 +25,11 @@ class KubeStruct(msgspec.Struct, kw_only=True, rename="camel", omit_defaults=Tru
     unknown_fields_: ClassVar[dict[str, Any] | None] = None
     created_: ClassVar[int] = 0
     """The store's version at which an object was created."""
+
+    if TYPE_CHECKING:
+
+        def __copy__(self) -> Self:
+            """A copy that shares what stands in it; every msgspec.Struct has it."""
 
     @property
     def unknown_fields(self) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from kitlib.api.errors import KitError
 from kitlib.api.policy import PodDisruptionBudget
 from kitlib.api.release import Release
 from kitlib.api.serialize import deepcopy
-from kitlib.scheduler.batch import LikePods, OpportunisticBatch
+from kitlib.scheduler.batch import OpportunisticBatch
 from kitlib.scheduler.decision import Decision, Given
 from kitlib.scheduler.extender import Extender, add_extender_scores, find_nodes_that_pass_extenders
 from kitlib.scheduler.framework.binding import Binding, bind, reserve_and_permit, unreserve
@@ -33,6 +33,7 @@ from kitlib.scheduler.framework.scoring import ScoreError, ScoreOutcome, priorit
 from kitlib.scheduler.framework.snapshot import Snapshot
 from kitlib.scheduler.framework.status import SUCCESS, Code, Status
 from kitlib.scheduler.framework.volumes import Volumes
+from kitlib.scheduler.like_pods import LikePods
 from kitlib.scheduler.node_search import evaluate_nominated_node, keep_to_sample, num_feasible_nodes_to_find
 from kitlib.scheduler.profile import DEFAULT_SCHEDULER, Profile
 from kitlib.scheduler.queue.nominator import Nominator
@@ -353,7 +354,7 @@ class Scheduler:
     def _assume(self, pod: Pod, decision: Decision, like: LikePods | None) -> PodInfo:
         """The pod stands on its node from now on. Source: schedule_one.go assume."""
         if like is not None:
-            info, states = like.placed(pod, decision.suggested_host), like.info.states
+            info, states = like.placed(pod, decision.suggested_host), like.states
         else:
             placed = deepcopy(pod)
             placed.spec.node_name = decision.suggested_host

@@ -33,7 +33,8 @@ from kitlib.api.serialize import deepcopy
 from kitlib.api.validation import validate_pod_create
 from kitlib.scheduler.decision import Decision
 from kitlib.scheduler.framework.pod_info import PodInfo
-from kitlib.scheduler.plugins.pod_topology_spread import HOSTNAME, ZONE, PodTopologySpread, skews
+from kitlib.scheduler.plugins.pod_topology_spread import HOSTNAME, ZONE, PodTopologySpread
+from kitlib.scheduler.plugins.spread_domains import skews
 from kitlib.scheduler.scheduler import Scheduler
 from kitlib.study.scenario import Scenario, node_of, pod_of
 

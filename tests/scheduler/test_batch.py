@@ -21,6 +21,7 @@ from kitlib.scheduler.profile import Profile
 from kitlib.scheduler.scheduler import Scheduler
 
 HOSTNAME, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
+AMOUNTS = ("100m", "150m", "900m", "30m")
 EXAMPLES = int(os.environ.get("KITLIB_SEQUENCES", "60"))
 
 
@@ -142,6 +143,7 @@ def same(one: Decision, other: Decision) -> None:
 steps = st.lists(
     st.one_of(
         st.tuples(st.just("pods"), st.integers(0, 2), st.integers(1, 6)),
+        st.tuples(st.just("amounts"), st.integers(0, 2), st.integers(1, 6)),
         st.tuples(st.just("remove"), st.integers(0, 30), st.just(0)),
         st.tuples(st.just("taint"), st.integers(0, 6), st.just(0)),
         st.tuples(st.just("nominate"), st.integers(0, 6), st.just(0)),
@@ -169,10 +171,11 @@ def test_random_clusters_decide_the_same_with_and_without_batches(
     decisions: list[tuple[Decision, Decision]] = []
     number = 0
     for what, which, many in todo:
-        if what == "pods":
+        if what in ("pods", "amounts"):
             for _ in range(many):
                 number += 1
-                one, other = (scheduler.schedule(pod(number, made[which])) for scheduler in both)
+                kind = made[which] if what == "pods" else made[which] | {"cpu": AMOUNTS[number % len(AMOUNTS)]}
+                one, other = (scheduler.schedule(pod(number, kind)) for scheduler in both)
                 decisions.append((one, other))
         elif what == "remove" and which in range(1, number + 1):
             for scheduler in both:
@@ -226,17 +229,23 @@ def test_from_the_second_like_pod_on_a_batch_is_used() -> None:
     ("sentence", "changes"),
     [
         ("another label", {"app": "b"}),
-        ("another request", {"cpu": "200m"}),
+        ("another resource", {"cpu": ""}),
         ("a spread constraint more", {"spread": [(ZONE, "DoNotSchedule", 1)]}),
         ("a toleration", {"tolerates": True}),
         ("another priority", {"priority": 5}),
     ],
 )
-def test_a_pod_that_differs_is_of_another_kind(sentence: str, changes: dict[str, Any]) -> None:
+def test_a_pod_that_differs_is_placed_by_a_whole_cycle(sentence: str, changes: dict[str, Any]) -> None:
     scheduler = Scheduler(three())
     for i in range(3):
         scheduler.schedule(like(i))
     assert not batched(scheduler.schedule(like(9, **changes)))
+
+
+def test_pods_that_differ_in_amounts_alone_share_what_does_not_follow_from_amounts() -> None:
+    scheduler = Scheduler(three())
+    assert [batched(scheduler.schedule(like(i, cpu=f"{100 + i}m"))) for i in range(4)] == [False, True, True, True]
+    assert {info.requests["cpu"] for info in scheduler.pods.values()} == {100, 101, 102, 103}
 
 
 class OddNodesOnly(NodePlugin):

@@ -26,6 +26,7 @@ from kitlib.scheduler.framework.arguments import check_arguments
 from kitlib.scheduler.framework.dra_manager import Claims
 from kitlib.scheduler.framework.events import EVERYTHING, Registered
 from kitlib.scheduler.framework.filter_outcome import FilterOutcome
+from kitlib.scheduler.framework.kept_answers import KeptAnswers
 from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.post_filter import NOOP, PostFilterResult
 from kitlib.scheduler.framework.snapshot import Snapshot
@@ -43,6 +44,16 @@ class Affected(Enum):
     AMOUNTS = "amounts"
     """The answer for the row that the pod stands on, and only by what the pods there request."""
     ALL = "all"
+
+
+class Reads(Enum):
+    """What of a pod itself a plugin's answers for it depend on."""
+
+    ANYTHING = "anything"
+    ALL_BUT_AMOUNTS = "all but amounts"
+    """Which resources the containers request may count, but not how much of them."""
+    AMOUNTS = "amounts"
+    """Nothing but the amounts requested, and the state that PreFilter or PreScore made."""
 
 
 class _Skip:
@@ -144,6 +155,9 @@ class Plugin:
     depends_on: ClassVar[str] = "pods"
     """What Filter looks at besides the pod: `node` (the Node object), `requests` (and what the pods on it request),
     `pods` (anything else)."""
+    reads: ClassVar[Reads] = Reads.ANYTHING
+    """What of the pod the answers depend on: like pods that differ in amounts alone share what does not follow from
+    them."""
     feature_gate: ClassVar[str] = ""
     """Without this gate of the release the plugin takes no part in PreEnqueue and PostFilter."""
     missing_state: ClassVar[str] = ""
@@ -178,6 +192,13 @@ class Plugin:
         left. Such pods are scheduled in a batch.
 
         Source: framework interface.go SignPlugin; KEP-5598.
+        """
+        return None
+
+    def kept_answers(self, info: PodInfo, context: Context) -> KeptAnswers | None:
+        """Answers for pods of a kind that follow the pods that come and go, where a placement affects all of them.
+
+        None = the plugin is asked anew for each pod.
         """
         return None
 

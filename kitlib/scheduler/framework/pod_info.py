@@ -24,6 +24,8 @@ _NON_MISSING: ResourceList = {
     "cpu": Quantity.from_milli(DEFAULT_MILLI_CPU),
     "memory": Quantity.from_int(DEFAULT_MEMORY, "BinarySI"),
 }
+_OF_AMOUNTS = ("requests", "non_zero", "balanced", "scored", "signature")
+"""What of a pod's info follows from the amounts that its containers request."""
 Amounts = dict[str, int]
 """Resource -> milli-CPU of CPU, whole units of everything else."""
 HostPort = tuple[str, str, int]
@@ -184,6 +186,9 @@ class PodInfo:
         Source: noderesources calculatePodResourceRequest.
         """
         rounds = self.release.enabled("KitScoringRoundsOverhead")
+        spec = self.pod.spec
+        if not (rounds or spec.resources or spec.init_containers or self.pod.status.container_statuses):
+            return self.non_zero  # nothing of what they count in another way is there
         listed = amounts(
             pod_requests(
                 self.pod,
@@ -254,6 +259,15 @@ class PodInfo:
         made = PodInfo.__new__(PodInfo)
         made.__dict__.update(self.__dict__)
         made.pod, made.row, made.states = pod, -1, None
+        return made
+
+    def with_other_amounts(self, pod: Pod) -> PodInfo:
+        """A pod that is the same but for the amounts that its containers request."""
+        made = self.like(pod)
+        for name in _OF_AMOUNTS:
+            made.__dict__.pop(name, None)
+        for name in _OF_AMOUNTS:
+            getattr(made, name)
         return made
 
     @property

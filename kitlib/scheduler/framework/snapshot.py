@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from copy import copy
-from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
@@ -22,9 +21,10 @@ from kitlib.api.core import Node, Taint
 from kitlib.api.errors import KitError
 from kitlib.api.release import Release
 from kitlib.scheduler.framework.change_log import ChangeLog
-from kitlib.scheduler.framework.pod_info import HostPort, PodInfo, Term, amounts
+from kitlib.scheduler.framework.counts import MAX_PLACES, Codes, Column, Counted, Part, StandingTerm, add
+from kitlib.scheduler.framework.pod_info import HostPort, PodInfo, amounts
+from kitlib.scheduler.framework.row_amounts import RowAmounts
 
-Column = NDArray[np.int64]
 _ZONES = ("failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone")
 _REGIONS = ("failure-domain.beta.kubernetes.io/region", "topology.kubernetes.io/region")
 """Labels of a node's zone and region, in the order in which they are asked. Source: component-helpers GetZoneKey."""
@@ -32,23 +32,12 @@ _REGIONS = ("failure-domain.beta.kubernetes.io/region", "topology.kubernetes.io/
 
 TERM_KINDS = ("required_affinity", "required_anti_affinity", "preferred_affinity", "preferred_anti_affinity")
 MAX_HISTORY = 256
-"""Changes after which nothing is written down any more until a new history is begun."""
+"""Changes after which nothing is written down any more until a new history is begun; as many as nodes, if these are
+more: then a copy of the columns costs more than to repeat them."""
+MAX_KINDS = 4096
+"""Kinds of pods of which it is known at once what they are part of."""
 MAX_KEPT = 512
 """Kinds of columns that are kept at once; beyond that all are forgotten and made anew."""
-
-
-@dataclass
-class Counted:
-    """A count by row that follows the pods."""
-
-    column: Column
-    matches: Callable[[PodInfo], int]
-
-    def count(self, info: PodInfo, sign: int) -> None:
-        """A pod has come (1) or gone (-1)."""
-        amount = self.matches(info)
-        if amount:
-            self.column[info.row] += sign * amount
 
 
 class Snapshot:
@@ -83,7 +72,7 @@ class Snapshot:
         self.unschedulable: NDArray[np.bool_] = np.zeros(0, np.bool_)
         self.pods: list[dict[str, PodInfo]] = []
         self.ports: list[set[HostPort]] = []
-        self._terms: dict[str, dict[Hashable, tuple[Term, Column]]] = {}
+        self._terms: dict[str, dict[Hashable, StandingTerm]] = {}
         self.changes = 0
         self._labels: dict[str, tuple[NDArray[np.int32], list[str]]] = {}
         self._one_to_one: dict[str, bool] = {}
@@ -96,8 +85,9 @@ class Snapshot:
         self._counted: dict[Hashable, Counted] = {}
         self._remembered: dict[Hashable, tuple[int, dict[int, Any]]] = {}
         self._counts = 0
-        self._amounts: dict[int, tuple[int, ...]] = {}
-        self._parts: dict[Hashable, tuple[int, list[tuple[Column, int]]]] = {}
+        self._amounts = RowAmounts(self._amounts_now)
+        self._parts: dict[Hashable, tuple[int, list[Part]]] = {}
+        self._every: Column = np.zeros(0, np.int64)
         self.history: list[tuple[PodInfo, int, int]] | None = None
         self._build(list(nodes))
 
@@ -105,8 +95,15 @@ class Snapshot:
         return len(self.nodes)
 
     def every_row(self) -> Column:
-        """All row numbers."""
-        return np.arange(len(self), dtype=np.int64)
+        """All row numbers; not to be changed."""
+        if len(self._every) != len(self):
+            self._every = np.arange(len(self), dtype=np.int64)
+            self._every.setflags(write=False)
+        return self._every
+
+    def at(self, rows: Column, column: NDArray[Any]) -> NDArray[Any]:
+        """A column's values on rows; the column itself, which must not be changed, where these are `every_row()`."""
+        return column if rows is self._every else column[rows]
 
     def search_order(self) -> Column:
         """All rows in the order in which nodes are tried: zone by zone in turn. Source: backend/cache nodeTree.list."""
@@ -151,7 +148,7 @@ class Snapshot:
         self._labels, self._one_to_one, self._taints, self._images = {}, {}, None, None
         self._order = self._search_order = np.zeros(0, np.int64)
         self._log, self._columns, self._counted, self._remembered = ChangeLog(), {}, {}, {}
-        self._amounts, self._parts, self.history = {}, {}, None
+        self._amounts, self._parts, self.history = RowAmounts(self._amounts_now), {}, None
 
     def rebuild(self, nodes: Iterable[Node], pods: Iterable[PodInfo]) -> None:
         """Other nodes, or the same ones changed, with these pods on them; pods of unknown nodes are left out."""
@@ -189,29 +186,32 @@ class Snapshot:
             if column is None:
                 column = self.requested[name] = np.zeros(len(self), np.int64)
                 self.allocatable.setdefault(name, np.zeros(len(self), np.int64))
+                self._amounts = RowAmounts(self._amounts_now)
             column[row] += sign * amount
         cpu, memory = info.non_zero
         self._log.append(row)
         if self.history is not None:
             self.history.append((info, row, sign))
-            if len(self.history) >= MAX_HISTORY:
+            if len(self.history) >= max(MAX_HISTORY, len(self)):
                 self.history = None
-        self._amounts.pop(row, None)
+        self._amounts.changed(row, info.kind, sign)
         if info.kind is None:
             for counted in self._counted.values():
                 counted.count(info, sign)
         else:
-            for column, amount in self._counted_of(info):
-                column[row] += sign * amount
+            for part in self._counted_of(info):
+                add(part, row, sign)
         self.non_zero_cpu[row] += sign * cpu
         self.non_zero_memory[row] += sign * memory
         self.pod_count[row] += sign
 
-    def _counted_of(self, info: PodInfo) -> list[tuple[Column, int]]:
+    def _counted_of(self, info: PodInfo) -> list[Part]:
         """The counts that pods of a kind are part of, with their parts."""
         found = self._parts.get(info.kind)
         if found is None or found[0] != self._counts:
-            parts = [(one.column, amount) for one in self._counted.values() if (amount := one.matches(info))]
+            if len(self._parts) >= MAX_KINDS:
+                self._parts.clear()
+            parts = [part for one in self._counted.values() for part in one.parts(info)]
             found = self._parts[info.kind] = self._counts, parts
         return found[1]
 
@@ -226,16 +226,16 @@ class Snapshot:
 
     @property
     def counts(self) -> int:
-        """Version of the set of columns that follow the pods: a copy has those that there were."""
+        """Version of the set of counts and terms that follow the pods: a copy has those that there were."""
         return self._counts
 
-    def amounts_of(self, row: int) -> tuple[int, ...]:
-        """All that the row offers, and what the pods on it take of it: rows with equal amounts get equal answers."""
-        found = self._amounts.get(row)
-        if found is not None:
-            return found
+    def amounts_of(self, row: int) -> int:
+        """A number for all that the row offers and what the pods on it take of it: equal amounts, equal answers."""
+        return self._amounts.of(row)
+
+    def _amounts_now(self, row: int) -> tuple[int, ...]:
         have, taken = self.allocatable.values(), self.requested.values()
-        self._amounts[row] = found = (
+        return (
             *[column.item(row) for column in have],
             *[column.item(row) for column in taken],
             self.non_zero_cpu.item(row),
@@ -243,7 +243,6 @@ class Snapshot:
             self.pod_count.item(row),
             self.allowed_pods.item(row),
         )
-        return found
 
     def columns_only(self) -> Snapshot:
         """A copy as it stands now that shares the nodes. It does not know the pods, only what is counted of them."""
@@ -254,12 +253,11 @@ class Snapshot:
         made.pod_count = self.pod_count.copy()
         made.nodes = list(self.nodes)
         made._terms = {
-            kind: {key: (term, column.copy()) for key, (term, column) in terms.items()}
-            for kind, terms in self._terms.items()
+            kind: {key: standing.copied() for key, standing in terms.items()} for kind, terms in self._terms.items()
         }
         made._counted = {key: Counted(one.column.copy(), one.matches) for key, one in self._counted.items()}
         made._log, made._columns, made._remembered, made.history = ChangeLog(), {}, {}, None
-        made._amounts, made._parts = {}, {}
+        made._amounts, made._parts = RowAmounts(made._amounts_now), {}
         return made
 
     def repeat(self, history: Iterable[tuple[PodInfo, int, int]]) -> None:
@@ -302,6 +300,11 @@ class Snapshot:
             found = len(values) == len(self) and bool((codes == self.every_row()).all())
             self._one_to_one[key] = found
         return found
+
+    def places(self, key: str) -> tuple[Codes | None, int]:
+        """A label's values as places: row -> number of the place (-1 = none; None = every row's own), and how many."""
+        codes, values = self.label(key)
+        return None if self.is_one_to_one(key) else codes, len(values)
 
     def taint_groups(self) -> tuple[NDArray[np.int32], list[tuple[Taint, ...]]]:
         """Nodes by their list of taints: row -> number of the list, and the lists. Few lists serve many nodes."""
@@ -347,7 +350,7 @@ class Snapshot:
         if found is None:
             if len(self._columns) >= MAX_KEPT:
                 self._columns.clear()
-            made = compute(np.arange(len(self), dtype=np.int64))
+            made = compute(self.every_row())
         else:
             position, made = found
             if position < self._log.position:
@@ -358,8 +361,8 @@ class Snapshot:
         self._columns[key] = self._log.position, made
         return made
 
-    def standing_terms(self, kind: str) -> list[tuple[Term, Column]]:
-        """The different affinity terms of a kind among the pods that stand, each with its number of pods by row."""
+    def standing_terms(self, kind: str) -> list[StandingTerm]:
+        """The different affinity terms of a kind among the pods that stand; none is taken away while nodes stay."""
         return list(self._terms[kind].values())
 
     def _count_terms(self, info: PodInfo, sign: int) -> None:
@@ -368,8 +371,12 @@ class Snapshot:
                 key = (term.topology_key, term.weight, term.key)
                 known = self._terms[kind].get(key)
                 if known is None:
-                    known = self._terms[kind][key] = term, np.zeros(len(self), np.int64)
-                known[1][info.row] += sign
+                    self._counts += 1
+                    codes, places = self.places(term.topology_key)
+                    column = np.zeros(len(self), np.int64)
+                    sums = column if codes is None else np.zeros(places + 1, np.int64)
+                    known = self._terms[kind][key] = StandingTerm(term, column, codes, sums)
+                known.count(info.row, sign)
 
     def remembered(self, key: Hashable) -> dict[int, Any]:
         """A cache of values by row; rows that changed since are dropped."""
@@ -396,6 +403,29 @@ class Snapshot:
             key: what is counted.
             matches: pod -> its part of the count, 0 for nothing.
         """
+        return self._count_of(key, matches).column
+
+    def counted_by(
+        self, key: Hashable, matches: Callable[[PodInfo], int], places: Hashable, codes: Codes | None, size: int
+    ) -> Column:
+        """The same by place, followed by a 0; by row where `codes` is None.
+
+        Args:
+            key, matches: as of `counted`.
+            places: what the places are.
+            codes: row -> place, -1 = none.
+            size: how many places there are.
+        """
+        found = self._count_of(key, matches)
+        if codes is None:
+            return found.column
+        if places not in found.sums:
+            self._counts += 1
+            if len(found.sums) >= MAX_PLACES:
+                found.sums.clear()
+        return found.by_place(places, codes, size)
+
+    def _count_of(self, key: Hashable, matches: Callable[[PodInfo], int]) -> Counted:
         found = self._counted.get(key)
         if found is None:
             if len(self._counted) >= MAX_KEPT:
@@ -404,4 +434,4 @@ class Snapshot:
             found = self._counted[key] = Counted(np.zeros(len(self), np.int64), matches)
             for info in self.every_pod():
                 found.count(info, 1)
-        return found.column
+        return found

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from kitlib.scheduler.framework.events import Registered
-from kitlib.scheduler.framework.plugin import MAX_NODE_SCORE, Affected, Context, Plugin, Scores
+from kitlib.scheduler.framework.plugin import MAX_NODE_SCORE, Affected, Context, Plugin, Reads, Scores
 from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.status import Rows
 
@@ -25,6 +25,7 @@ class ImageLocality(Plugin):
     """Adds up image sizes, each scaled by the part of all nodes that have it, so that pods do not crowd on one node."""
 
     name = "ImageLocality"
+    reads = Reads.ALL_BUT_AMOUNTS
 
     def affected_by_placement(self, info: PodInfo, context: Context) -> Affected:
         return Affected.NOTHING

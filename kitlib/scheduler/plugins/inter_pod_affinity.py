@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -19,9 +18,20 @@ from numpy.typing import NDArray
 from kitlib.api.core import Pod
 from kitlib.api.release import Release
 from kitlib.scheduler.framework.events import NODE, POD, Action, ClusterEvent, Registered, uid_of
-from kitlib.scheduler.framework.plugin import MAX_NODE_SCORE, SKIP, Affected, Context, Plugin, PreFilterResult, Scores
+from kitlib.scheduler.framework.plugin import (
+    MAX_NODE_SCORE,
+    SKIP,
+    Affected,
+    Context,
+    Plugin,
+    PreFilterResult,
+    Reads,
+    Scores,
+)
 from kitlib.scheduler.framework.pod_info import PodInfo, Term
 from kitlib.scheduler.framework.status import Code, Rows, Verdicts
+from kitlib.scheduler.plugins.affinity_kept import KeptAffinity
+from kitlib.scheduler.plugins.affinity_terms import all_match, matching, matching_all, standing_that_mean, unrolled
 
 AFFINITY = "node(s) didn't match pod affinity rules"
 ANTI_AFFINITY = "node(s) didn't match pod anti-affinity rules"
@@ -44,11 +54,15 @@ class InterPodAffinity(Plugin):
     """Looks at other pods, through the places that they stand in."""
 
     name = "InterPodAffinity"
+    reads = Reads.ALL_BUT_AMOUNTS
     missing_state = 'error reading "PreFilterInterPodAffinity" from cycleState: not found'
     missing_score_state = 'failed to read "PreScoreInterPodAffinity" from cycleState: not found'
 
     def affected_by_placement(self, info: PodInfo, context: Context) -> Affected:
         return Affected.ALL
+
+    def kept_answers(self, info: PodInfo, context: Context) -> KeptAffinity:
+        return KeptAffinity(info, context, self.hard_weight, self.ignore_existing)
 
     def events_to_register(self, context: Context) -> Sequence[Registered]:
         return [
@@ -66,20 +80,20 @@ class InterPodAffinity(Plugin):
 
     def pre_filter(self, info: PodInfo, context: Context) -> PreFilterResult:
         existing: Places = {}
-        for term, standing in _standing_that_mean(info, context, "required_anti_affinity"):
-            _add(existing, context, term, standing)
+        for standing in standing_that_mean(info, context, "required_anti_affinity"):
+            _add(existing, context, standing.term, standing.column)
         if not existing and not info.required_affinity and not info.required_anti_affinity:
             return PreFilterResult(SKIP)
         affinity: Places = {}
         anti: Places = {}
-        wanted = _unrolled(info.required_affinity, context)
+        wanted = unrolled(info.required_affinity, context)
         if wanted:
-            liked = _matching_all(wanted, context)
+            liked = matching_all(wanted, context)
             if liked.any():
                 for term in wanted:
                     _add(affinity, context, term, liked)
-        for term in _unrolled(info.required_anti_affinity, context):
-            _add(anti, context, term, _matching(term, context))
+        for term in unrolled(info.required_anti_affinity, context):
+            _add(anti, context, term, matching(term, context))
         return PreFilterResult(FilterState(existing, affinity, anti))
 
     def filter(self, state: FilterState, info: PodInfo, context: Context, rows: Rows) -> Verdicts:
@@ -93,7 +107,7 @@ class InterPodAffinity(Plugin):
                 near &= _counts(state.affinity, term.topology_key, codes) > 0
             # the first pod of a group that wants to be near itself may stand anywhere
             nobody = not any(counts.any() for counts in state.affinity.values())
-            first = nobody and _all_match(_unrolled(info.required_affinity, context), info, context)
+            first = nobody and all_match(unrolled(info.required_affinity, context), info, context)
             passes = labelled & (near | first)
             found.reject(~passes, Code.UnschedulableAndUnresolvable, AFFINITY)
         for places, reason in ((state.anti_affinity, ANTI_AFFINITY), (state.existing_anti, EXISTING)):
@@ -109,14 +123,15 @@ class InterPodAffinity(Plugin):
         if not wishes and self.ignore_existing and context.release.enabled("KitPreScoreSkips"):
             return SKIP
         for terms, sign in ((info.preferred_affinity, 1), (info.preferred_anti_affinity, -1)):
-            for term in _unrolled(terms, context):
-                _add(places, context, term, sign * term.weight * _matching(term, context))
+            for term in unrolled(terms, context):
+                _add(places, context, term, sign * term.weight * matching(term, context))
         kinds = [("required_affinity", self.hard_weight)] if self.hard_weight else []
         kinds += [("preferred_affinity", 0), ("preferred_anti_affinity", -1)]
         for kind, weight in kinds:
-            for term, standing in _standing_that_mean(info, context, kind):
+            for standing in standing_that_mean(info, context, kind):
+                term = standing.term
                 factor = weight if weight > 0 else (term.weight if weight == 0 else -term.weight)
-                _add(places, context, term, factor * standing)
+                _add(places, context, term, factor * standing.column)
         return places if places or not context.release.enabled("KitPreScoreSkips") else SKIP
 
     def score(self, state: Places, info: PodInfo, context: Context, rows: Rows) -> Scores:
@@ -130,47 +145,6 @@ class InterPodAffinity(Plugin):
         if high == low:
             return np.zeros(len(scores), np.int64)
         return (MAX_NODE_SCORE * ((scores - low) / (high - low))).astype(np.int64)
-
-
-def _unrolled(terms: tuple[Term, ...], context: Context) -> tuple[Term, ...]:
-    """Terms of the incoming pod with the namespaces that their selectors mean."""
-    if all(term.namespace_selector is None for term in terms):
-        return terms
-    keep = context.release.enabled("KitNamespaceSelectorAskedTwice")
-    return tuple(term.unrolled(context.namespaces, keep_selector=keep) for term in terms)
-
-
-def _all_match(terms: Iterable[Term], other: PodInfo, context: Context) -> bool:
-    """Whether a pod is meant by all of the terms (and there are some). Source: podMatchesAllAffinityTerms."""
-    listed = list(terms)
-    return bool(listed) and all(term.matches(other.pod, context.namespaces) for term in listed)
-
-
-def _matching(term: Term, context: Context) -> NDArray[np.int64]:
-    """How many pods of each row a term means."""
-    names = context.namespaces
-    return context.snapshot.counted(("term", term.key), lambda other: int(term.matches(other.pod, names)))
-
-
-def _matching_all(terms: tuple[Term, ...], context: Context) -> NDArray[np.int64]:
-    """How many pods of each row all of the terms mean."""
-    if len(terms) == 1:
-        return _matching(terms[0], context)
-    key = ("terms", tuple(term.key for term in terms))
-    return context.snapshot.counted(key, lambda other: int(_all_match(terms, other, context)))
-
-
-def _standing_that_mean(info: PodInfo, context: Context, kind: str) -> Iterable[tuple[Term, NDArray[np.int64]]]:
-    """The different terms of a kind by which standing pods mean this one, each with how many pods of each row have it.
-
-    Terms are added, never taken away, while the nodes stay the same.
-    """
-    terms = context.snapshot.standing_terms(kind)
-    if not terms:
-        return ()
-    meant: list[bool] = info.prepared.setdefault((InterPodAffinity.name, kind), [])
-    meant += [term.matches(info.pod, context.namespaces) for term, _ in terms[len(meant) :]]
-    return compress(terms, meant)
 
 
 def _add(places: Places, context: Context, term: Term, by_row: NDArray[np.int64]) -> None:

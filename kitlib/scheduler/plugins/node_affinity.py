@@ -22,6 +22,7 @@ from kitlib.scheduler.framework.plugin import (
     Context,
     Plugin,
     PreFilterResult,
+    Reads,
     Scores,
     default_normalize,
 )
@@ -46,6 +47,7 @@ class NodeAffinity(Plugin):
     """
 
     name = "NodeAffinity"
+    reads = Reads.ALL_BUT_AMOUNTS
     depends_on = "node"
     missing_score_state = 'reading "PreScoreNodeAffinity" from cycleState: not found'
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from kitlib.api.core import Pod
 from kitlib.scheduler.framework.events import NODE, Action, ClusterEvent, Registered
-from kitlib.scheduler.framework.plugin import Affected, Context, Plugin
+from kitlib.scheduler.framework.plugin import Affected, Context, Plugin, Reads
 from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.status import Code, Rows, Verdicts
 
@@ -19,6 +19,7 @@ class NodeName(Plugin):
     """A pod that names its node runs there or nowhere."""
 
     name = "NodeName"
+    reads = Reads.ALL_BUT_AMOUNTS
     depends_on = "node"
 
     def affected_by_placement(self, info: PodInfo, context: Context) -> Affected:

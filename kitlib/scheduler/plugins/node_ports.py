@@ -10,7 +10,7 @@ from typing import Any
 
 from kitlib.api.core import Pod
 from kitlib.scheduler.framework.events import NODE, POD, Action, ClusterEvent, Registered
-from kitlib.scheduler.framework.plugin import SKIP, Affected, Context, Plugin, PreFilterResult
+from kitlib.scheduler.framework.plugin import SKIP, Affected, Context, Plugin, PreFilterResult, Reads
 from kitlib.scheduler.framework.pod_info import HostPort, PodInfo
 from kitlib.scheduler.framework.status import Code, Rows, Verdicts
 
@@ -22,6 +22,7 @@ class NodePorts(Plugin):
     """Compares the pod's host ports with those taken on each node."""
 
     name = "NodePorts"
+    reads = Reads.ALL_BUT_AMOUNTS
     missing_state = 'reading "PreFilterNodePorts" from cycleState: not found'
 
     def affected_by_placement(self, info: PodInfo, context: Context) -> Affected | None:

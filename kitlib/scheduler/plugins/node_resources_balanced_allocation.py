@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kitlib.scheduler.framework.events import Registered
-from kitlib.scheduler.framework.plugin import MAX_NODE_SCORE, SKIP, Affected, Context, Plugin, Scores
+from kitlib.scheduler.framework.plugin import MAX_NODE_SCORE, SKIP, Affected, Context, Plugin, Reads, Scores
 from kitlib.scheduler.framework.pod_info import Amounts, PodInfo
 from kitlib.scheduler.framework.status import Rows
 from kitlib.scheduler.plugins.node_resources_fit import DEFAULT_RESOURCES, NATIVE, weights_of
@@ -25,6 +25,7 @@ class NodeResourcesBalancedAllocation(Plugin):
     """
 
     name = "NodeResourcesBalancedAllocation"
+    reads = Reads.AMOUNTS
 
     def affected_by_placement(self, info: PodInfo, context: Context) -> Affected:
         return Affected.AMOUNTS
@@ -44,17 +45,22 @@ class NodeResourcesBalancedAllocation(Plugin):
         return info.balanced
 
     def score(self, state: Any, info: PodInfo, context: Context, rows: Rows) -> Scores:
-        key = (self, "score", info.signature)
-        found: Scores = context.snapshot.kept(key, lambda some: (self._score(state, context, some),))[0][rows]
-        return found
+        table, key = context.snapshot, (self, "score", info.signature)
+        found: Scores = table.kept(key, lambda some: (self._score(state, context, some),))[0]
+        return found[rows]
 
     def _score(self, state: Amounts, context: Context, rows: Rows) -> Scores:
-        after = ((1 - self._deviation(state, state, context, rows)) * MAX_NODE_SCORE).astype(np.int64)
+        after = _points(self._deviation(state, state, context, rows))
         if not context.release.enabled("KitBalancedComparesWithout"):
             return after
-        before = ((1 - self._deviation({}, state, context, rows)) * MAX_NODE_SCORE).astype(np.int64)
+        # without the pod, all pods that ask for the same resources find the same
+        names = tuple(name for name in self.resources if name not in NATIVE and state.get(name))
+        without = (self, "without", names)
+        table = context.snapshot
+        kept = table.kept(without, lambda some: (_points(self._deviation({}, state, context, some)),))[0]
         half = MAX_NODE_SCORE // 2
-        return half + (half + after - before) // 2
+        made: Scores = (after - table.at(rows, kept) + half) // 2 + half
+        return made
 
     def _deviation(self, more: Amounts, asked_for: Amounts, context: Context, rows: Rows) -> NDArray[np.float64]:
         """Standard deviation of the used fractions with `more` on the nodes; extended resources only if asked for."""
@@ -64,12 +70,15 @@ class NodeResourcesBalancedAllocation(Plugin):
         for name in self.resources:
             if name not in NATIVE and not asked_for.get(name):
                 continue
-            has = table.column(name, table.allocatable)[rows]
-            asked = table.column(name, table.requested)[rows] + more.get(name, 0)
-            fractions.append(np.minimum(asked / np.maximum(has, 1), 1.0))
-            counted.append(has > 0)
+            has = table.at(rows, table.column(name, table.allocatable))
+            asked = table.at(rows, table.column(name, table.requested)) + more.get(name, 0)
+            there = has > 0
+            counted.append(there)
+            fractions.append(np.minimum(asked / (has if there.all() else np.maximum(has, 1)), 1.0))
         if not fractions:
             return np.zeros(len(rows))
+        if len(fractions) == 2 and all(there.all() for there in counted):
+            return np.abs(fractions[0] - fractions[1]) / 2
         values, there = np.array(fractions), np.array(counted)
         count = there.sum(axis=0)
         safe = np.maximum(count, 1)
@@ -79,3 +88,7 @@ class NodeResourcesBalancedAllocation(Plugin):
             two = np.abs(values[0] - values[1]) / 2
             spread = np.where(count == 2, two, spread)
         return np.where(count >= 2, spread, 0.0)
+
+
+def _points(deviation: NDArray[np.float64]) -> Scores:
+    return ((1 - deviation) * MAX_NODE_SCORE).astype(np.int64)

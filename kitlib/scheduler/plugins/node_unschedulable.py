@@ -11,7 +11,7 @@ from typing import Any
 from kitlib.api.core import Pod, Taint
 from kitlib.api.selectors import tolerates_all
 from kitlib.scheduler.framework.events import NODE, UNSCHEDULED_POD, Action, ClusterEvent, Registered, is_itself
-from kitlib.scheduler.framework.plugin import Affected, Context, Plugin
+from kitlib.scheduler.framework.plugin import Affected, Context, Plugin, Reads
 from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.status import Code, Rows, Verdicts
 
@@ -22,6 +22,7 @@ class NodeUnschedulable(Plugin):
     """Keeps pods away from nodes with `spec.unschedulable`, unless they tolerate the taint that goes with it."""
 
     name = "NodeUnschedulable"
+    reads = Reads.ALL_BUT_AMOUNTS
     depends_on = "node"
 
     def affected_by_placement(self, info: PodInfo, context: Context) -> Affected:

@@ -20,7 +20,7 @@ from kitlib.scheduler.framework.events import (
     Registered,
     changes_of,
 )
-from kitlib.scheduler.framework.plugin import SKIP, Affected, Context, Plugin, PreFilterResult
+from kitlib.scheduler.framework.plugin import SKIP, Affected, Context, Plugin, PreFilterResult, Reads
 from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.status import Code, Rows, Verdicts
 from kitlib.scheduler.framework.volumes import claim_names, claims_used, class_name
@@ -47,6 +47,7 @@ class NodeVolumeLimits(Plugin):
     """Counts attached volumes by driver against the CSINode's allocatable count."""
 
     name = "NodeVolumeLimits"
+    reads = Reads.ALL_BUT_AMOUNTS
 
     def affected_by_placement(self, info: PodInfo, context: Context) -> Affected | None:
         return None if claims_used(info.pod) else Affected.NOTHING

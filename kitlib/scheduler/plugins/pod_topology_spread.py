@@ -24,57 +24,31 @@ from kitlib.api.meta import LabelSelector, LabelSelectorRequirement
 from kitlib.api.release import Release
 from kitlib.api.selectors import LabelSelectorMatcher, repels_scheduling, untolerated_taint
 from kitlib.scheduler.framework.events import NODE, POD, Action, ClusterEvent, Registered, uid_of
-from kitlib.scheduler.framework.plugin import MAX_NODE_SCORE, SKIP, Affected, Context, Plugin, PreFilterResult, Scores
+from kitlib.scheduler.framework.plugin import (
+    MAX_NODE_SCORE,
+    SKIP,
+    Affected,
+    Context,
+    Plugin,
+    PreFilterResult,
+    Reads,
+    Scores,
+)
 from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.status import Code, Rows, Verdicts
 from kitlib.scheduler.plugins.default_selector import default_selector
 from kitlib.scheduler.plugins.node_affinity import required_matches
+from kitlib.scheduler.plugins.spread_domains import Constraint, Domains, count, skews
+from kitlib.scheduler.plugins.spread_kept import KeptSpread
 
 NO_MATCH = "node(s) didn't match pod topology spread constraints"
 MISSING_LABEL = f"{NO_MATCH} (missing required label)"
 HOSTNAME = "kubernetes.io/hostname"
 ZONE = "topology.kubernetes.io/zone"
-MAX_INT32 = 2**31 - 1
-"""The smallest count where there is no domain at all."""
 SYSTEM_DEFAULTS = (
     TopologySpreadConstraint(topology_key=HOSTNAME, when_unsatisfiable="ScheduleAnyway", max_skew=3),
     TopologySpreadConstraint(topology_key=ZONE, when_unsatisfiable="ScheduleAnyway", max_skew=5),
 )
-
-
-@dataclass(frozen=True)
-class Constraint:
-    """One constraint of a pod, parsed."""
-
-    max_skew: int
-    topology_key: str
-    selector: LabelSelectorMatcher
-    min_domains: int
-    honour_affinity: bool
-    honour_taints: bool
-
-
-@dataclass(frozen=True)
-class Domains:
-    """What a constraint looks at, as far as nodes and pod say it.
-
-    Attributes:
-        constraint: parsed.
-        codes: row -> number of its domain; -1 = it has none.
-        size: how many domains there are.
-        rows: whose pods are counted.
-        eligible: numbers of the domains among which the smallest is looked for.
-        own: 1 if the pod matches itself.
-        hosts: whether every row is a domain of its own, with its number.
-    """
-
-    constraint: Constraint
-    codes: NDArray[np.int32]
-    size: int
-    rows: Rows
-    eligible: Rows
-    own: int
-    hosts: bool
 
 
 @dataclass
@@ -84,12 +58,6 @@ class FilterState:
     domains: list[Domains]
     counts: list[NDArray[np.int64]]
     smallest: list[int]
-
-
-def skews(domains: Domains, counts: NDArray[np.int64], smallest: int) -> NDArray[np.int64]:
-    """What each domain would have with one more: its matching pods + 1 (if the pod matches itself) − the smallest."""
-    found: NDArray[np.int64] = counts + (domains.own - smallest)
-    return found
 
 
 @dataclass
@@ -106,6 +74,7 @@ class PodTopologySpread(Plugin):
     """Counts matching pods per domain."""
 
     name = "PodTopologySpread"
+    reads = Reads.ALL_BUT_AMOUNTS
     missing_state = 'reading "PreFilterPodTopologySpread" from cycleState: not found'
     missing_score_state = 'error reading "PreScorePodTopologySpread" from cycleState: not found'
 
@@ -151,20 +120,33 @@ class PodTopologySpread(Plugin):
         return [ready(one, pod, context, selector) for one in defaults]
 
     def pre_filter(self, info: PodInfo, context: Context) -> PreFilterResult:
-        prepared = info.prepared.get((self, "filter"))
-        if prepared is None:
-            prepared = info.prepared[self, "filter"] = self._filter_domains(info, context)
+        prepared = self._hard(info, context)
         if not prepared:
             return PreFilterResult(SKIP)
         counts, smallest = [], []
         for one in prepared:
-            found = _count(one, info.pod, context)
+            found = count(one, info.pod, context)
             if context.removed:
                 found = _follow_removals(one, info.pod, context, found)
-            least = int(found[one.eligible].min()) if len(one.eligible) else MAX_INT32
-            smallest.append(0 if len(one.eligible) < one.constraint.min_domains else least)
+            smallest.append(one.smallest(found))
             counts.append(found)
         return PreFilterResult(FilterState(prepared, counts, smallest))
+
+    def kept_answers(self, info: PodInfo, context: Context) -> KeptSpread:
+        soft, ignored = self._soft(info, context)
+        return KeptSpread(info, context, self._hard(info, context), soft, ignored, HOSTNAME)
+
+    def _hard(self, info: PodInfo, context: Context) -> list[Domains]:
+        found: list[Domains] | None = info.prepared.get((self, "filter"))
+        if found is None:
+            found = info.prepared[self, "filter"] = self._filter_domains(info, context)
+        return found
+
+    def _soft(self, info: PodInfo, context: Context) -> tuple[list[Domains], NDArray[np.bool_]]:
+        found: tuple[list[Domains], NDArray[np.bool_]] | None = info.prepared.get((self, "score"))
+        if found is None:
+            found = info.prepared[self, "score"] = self._score_domains(info, context)
+        return found
 
     def _filter_domains(self, info: PodInfo, context: Context) -> list[Domains]:
         constraints = self.constraints(info.pod, context, "DoNotSchedule")
@@ -195,10 +177,7 @@ class PodTopologySpread(Plugin):
         return found
 
     def pre_score(self, info: PodInfo, context: Context, rows: Rows) -> Any:
-        prepared = info.prepared.get((self, "score"))
-        if prepared is None:
-            prepared = info.prepared[self, "score"] = self._score_domains(info, context)
-        listed, left_out = prepared
+        listed, left_out = self._soft(info, context)
         if not listed:
             if context.release.enabled("KitPreScoreSkips"):
                 return SKIP
@@ -213,7 +192,7 @@ class PodTopologySpread(Plugin):
                 codes = one.codes[feasible]
                 # where a label may be missing, missing it counts as one more value
                 domains = int(np.count_nonzero(np.bincount(codes + 1, minlength=1)))
-            counts.append(_count(one, info.pod, context))
+            counts.append(count(one, info.pod, context))
             weights.append(math.log(domains + 2))
         return ScoreState(listed, counts, weights, ignored)
 
@@ -349,22 +328,6 @@ def _follow_removals(one: Domains, pod: Pod, context: Context, counts: NDArray[n
         if uncounted and meant and other.row in one.rows:
             made[one.codes[other.row]] -= 1
     return made
-
-
-def _count(one: Domains, pod: Pod, context: Context) -> NDArray[np.int64]:
-    """Matching pods of the pod's namespace by domain, on the rows that count. Source: countPodsMatchSelector."""
-    namespace, selector = pod.metadata.namespace, one.constraint.selector
-    if selector.everything and context.release.enabled("KitEmptySpreadSelectorCountsNobody"):
-        return np.zeros(one.size, np.int64)  # an empty selector counts nobody, though the pod itself matches it
-
-    def matches(other: PodInfo) -> int:
-        meta = other.pod.metadata
-        return int(meta.namespace == namespace and not other.terminating and selector.matches(meta.labels))
-
-    matching = context.snapshot.counted(("spread", namespace, selector), matches)
-    if one.hosts:
-        return matching.copy()
-    return np.bincount(one.codes[one.rows], matching[one.rows], minlength=one.size).astype(np.int64)
 
 
 def _spread_pod(pod: Pod, old: Any, new: Any) -> bool:

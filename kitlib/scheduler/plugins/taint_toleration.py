@@ -14,7 +14,7 @@ import numpy as np
 from kitlib.api.core import Node, Pod, Taint, Toleration
 from kitlib.api.selectors import repels_scheduling, tolerates, untolerated_taint
 from kitlib.scheduler.framework.events import NODE, UNSCHEDULED_POD, Action, ClusterEvent, Registered, is_itself
-from kitlib.scheduler.framework.plugin import Affected, Context, Plugin, Scores, default_normalize
+from kitlib.scheduler.framework.plugin import Affected, Context, Plugin, Reads, Scores, default_normalize
 from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.status import Code, Rows, Verdicts
 
@@ -23,6 +23,7 @@ class TaintToleration(Plugin):
     """Judges each distinct list of taints once, for all nodes that have it."""
 
     name = "TaintToleration"
+    reads = Reads.ALL_BUT_AMOUNTS
     depends_on = "node"
     missing_score_state = 'failed to read "PreScoreTaintToleration" from cycleState: not found'
 

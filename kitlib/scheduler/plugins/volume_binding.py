@@ -32,7 +32,7 @@ from kitlib.scheduler.framework.events import (
     Registered,
     changes_of,
 )
-from kitlib.scheduler.framework.plugin import SKIP, Affected, Context, Plugin, PreFilterResult, Scores
+from kitlib.scheduler.framework.plugin import SKIP, Affected, Context, Plugin, PreFilterResult, Reads, Scores
 from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.status import Code, Rows, Status, Verdicts
 from kitlib.scheduler.framework.volumes import (
@@ -69,6 +69,7 @@ class VolumeBinding(Plugin):
     """Finds out on which nodes all claims can be served."""
 
     name = "VolumeBinding"
+    reads = Reads.ALL_BUT_AMOUNTS
     missing_state = "not found"
 
     def affected_by_placement(self, info: PodInfo, context: Context) -> Affected | None:

@@ -13,7 +13,7 @@ import numpy as np
 from kitlib.api.core import Pod, Volume
 from kitlib.api.release import Release
 from kitlib.scheduler.framework.events import NODE, POD, PVC, Action, ClusterEvent, Registered, changes_of
-from kitlib.scheduler.framework.plugin import SKIP, Affected, Context, Plugin, PreFilterResult
+from kitlib.scheduler.framework.plugin import SKIP, Affected, Context, Plugin, PreFilterResult, Reads
 from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.status import Code, Rows, Status, Verdicts
 from kitlib.scheduler.framework.volumes import claims_used
@@ -26,6 +26,7 @@ class VolumeRestrictions(Plugin):
     """Compares the pod's disks with those of the pods on each node."""
 
     name = "VolumeRestrictions"
+    reads = Reads.ALL_BUT_AMOUNTS
     missing_state = 'cannot read "PreFilterVolumeRestrictions" from cycleState'
 
     def affected_by_placement(self, info: PodInfo, context: Context) -> Affected | None:

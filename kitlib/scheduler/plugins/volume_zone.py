@@ -10,7 +10,7 @@ from typing import Any
 
 from kitlib.api.core import Pod
 from kitlib.scheduler.framework.events import NODE, PV, PVC, STORAGE_CLASS, Action, ClusterEvent, Registered, changes_of
-from kitlib.scheduler.framework.plugin import SKIP, Affected, Context, Plugin, PreFilterResult
+from kitlib.scheduler.framework.plugin import SKIP, Affected, Context, Plugin, PreFilterResult, Reads
 from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.status import Code, Rows, Status, Verdicts
 from kitlib.scheduler.framework.volumes import claims_used, class_name, waits_for_consumer
@@ -33,6 +33,7 @@ class VolumeZone(Plugin):
     """Compares zone labels of volumes with those of nodes; a label may list several, `a__b`."""
 
     name = "VolumeZone"
+    reads = Reads.ALL_BUT_AMOUNTS
 
     def affected_by_placement(self, info: PodInfo, context: Context) -> Affected | None:
         return None if claims_used(info.pod) else Affected.NOTHING

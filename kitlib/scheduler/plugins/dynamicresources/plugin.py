@@ -28,6 +28,7 @@ from kitlib.scheduler.framework.plugin import (
     FailedCycle,
     Plugin,
     PreFilterResult,
+    Reads,
     Scores,
     default_normalize,
 )
@@ -58,6 +59,7 @@ class DynamicResources(Plugin):
     """Finds devices for a pod's claims."""
 
     name = NAME
+    reads = Reads.ALL_BUT_AMOUNTS
     feature_gate = "DynamicResourceAllocation"
     missing_state = "not found"
 

@@ -1,0 +1,327 @@
+"""Pods that are alike, and which node is the best for the next one of them.
+
+Similar pods have the same spec but for the amounts that their containers request, and the same labels, namespace and
+owners: what does not follow from amounts is computed once for all of them. Like pods request the same, too: of the next
+one only that is asked anew which the placements since the last one can have changed.
+
+Source: KEP-5598; framework/runtime/batch.go OpportunisticBatch.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from kitlib.api.core import Pod, PodSpec, ResourceRequirements
+from kitlib.api.serialize import deepcopy
+from kitlib.scheduler.framework.kept_answers import KeptAnswers, Mask
+from kitlib.scheduler.framework.plugin import SKIP, Affected, Context, Handle, Plugin, Reads, Scores
+from kitlib.scheduler.framework.pod_info import PodInfo, resize_conditions
+from kitlib.scheduler.framework.status import Code, Rows
+from kitlib.scheduler.room import MANY_ROWS, Asked, Room
+
+POINTS = ("pre_filter", "filter", "pre_score", "score")
+_NOTHING = ResourceRequirements()
+_KINDS = count(1)
+
+
+class AskedAgain:
+    """A plugin that keeps no answers: it is asked anew for each pod.
+
+    Args:
+        plugin: whose answers any placement may change.
+        info, context: the pod and the cluster.
+    """
+
+    def __init__(self, plugin: Plugin, info: PodInfo, context: Context) -> None:
+        self._plugin, self._info, self._context = plugin, info, context
+
+    def idle(self) -> bool:
+        return False
+
+    def restrict(self, passing: Mask) -> Mask | None:
+        plugin, state = self._plugin, None
+        if plugin.takes_part("pre_filter"):
+            found = plugin.pre_filter(self._info, self._context)
+            if not found.status.ok or found.nodes is not None:
+                return None
+            state = found.state
+        if state is SKIP:
+            return passing
+        rows = np.flatnonzero(passing)
+        codes = plugin.filter(state, self._info, self._context, rows).codes
+        if (codes == Code.Error).any():
+            return None
+        passing[rows[codes != 0]] = False
+        return passing
+
+    def normalized(self, rows: Rows) -> Scores | None:
+        plugin, state = self._plugin, None
+        if plugin.takes_part("pre_score"):
+            state = plugin.pre_score(self._info, self._context, rows)
+        if state is SKIP:
+            return None
+        return plugin.normalize(state, plugin.score(state, self._info, self._context, rows))
+
+
+@dataclass
+class _Ranged:
+    """A plugin whose scores never change, but whose normalisation depends on which rows are feasible."""
+
+    asked: Asked
+    raw: Scores
+
+
+class SimilarPods:
+    """Pods that are alike but for the amounts that they request: what they have in common.
+
+    Args:
+        pod: one of them.
+        handle: its profile.
+        context: the cluster.
+
+    Attributes:
+        info: computed from a copy of the pod.
+        changes: version of the nodes.
+        answerable: whether such pods can be scheduled in a batch at all.
+        shared: whether pods that request other amounts have all this in common; else it holds for one kind alone.
+        fixed: the rows that pass the filters which nothing changes.
+        constant: the weighted scores that nothing changes.
+        ranged: scores that nothing changes but the range of the feasible ones.
+        room_filters, room_scores: plugins that look at amounts, the latter with their weights.
+        kept_filters, kept_scores: plugins whose answers any placement changes, the latter with their weights.
+        states: of the PreFilter plugins.
+    """
+
+    def __init__(self, pod: Pod, handle: Handle, context: Context) -> None:
+        self.handle, self.context = handle, context
+        self.info = PodInfo(deepcopy(pod), context.release)
+        self.info.compute()
+        self._bare = without_amounts(self.info.pod.spec)
+        self.changes = context.snapshot.changes
+        self.size = len(context.snapshot)
+        self.fixed: Mask = np.ones(self.size, np.bool_)
+        self.constant: Scores = np.zeros(self.size, np.int64)
+        self.ranged: list[_Ranged] = []
+        self.room_filters: list[Plugin] = []
+        self.room_scores: list[tuple[Plugin, int]] = []
+        self.kept_filters: list[KeptAnswers] = []
+        self.kept_scores: list[tuple[KeptAnswers, int]] = []
+        self.states: dict[str, Any] = {}
+        self.shared = True
+        self._kept: dict[str, KeptAnswers] = {}
+        self.answerable = self.size > 0 and self._prepare()
+        if self.answerable:
+            self.places = self.size - 1 - context.snapshot.name_order()
+            self.offset = self.constant * self.size + self.places
+
+    def includes(self, pod: Pod) -> bool:
+        """Whether a pod is similar."""
+        mine = self.info.pod
+        if not self.shared:
+            return self.info.holds_for(pod) and mine.metadata.owner_references == pod.metadata.owner_references
+        return (
+            self._bare == without_amounts(pod.spec)
+            and mine.metadata.labels == pod.metadata.labels
+            and mine.metadata.deletion_timestamp == pod.metadata.deletion_timestamp
+            and mine.status.container_statuses == pod.status.container_statuses
+            and mine.metadata.owner_references == pod.metadata.owner_references
+            and not resize_conditions(pod)
+        )
+
+    def info_of(self, pod: Pod) -> PodInfo:
+        """What is computed of a similar pod; what it shares belongs to this class, not to the caller's object."""
+        mine = self.info.pod
+        spec, metadata, made = mine.spec.__copy__(), pod.metadata.__copy__(), pod.__copy__()
+        spec.containers = [one.__copy__() for one in mine.spec.containers]
+        for one, theirs in zip(spec.containers, pod.spec.containers, strict=True):
+            one.resources = deepcopy(theirs.resources)
+        metadata.labels = mine.metadata.labels
+        made.spec, made.metadata, made.status = spec, metadata, pod.status.__copy__()
+        info = self.info.with_other_amounts(made)
+        info.kind = next(_KINDS)
+        return info
+
+    def _prepare(self) -> bool:
+        """Ask every plugin once; whether all of them let pods be alike."""
+        affected: dict[str, Affected] = {}
+        for plugin in {id(one): one for point in POINTS for one in self.handle.at(point)}.values():
+            answer = plugin.affected_by_placement(self.info, self.context)
+            if answer is None:
+                return False
+            affected[plugin.name] = answer
+            by_amounts = plugin.reads is Reads.AMOUNTS and answer is Affected.AMOUNTS
+            self.shared = self.shared and (by_amounts or plugin.reads is Reads.ALL_BUT_AMOUNTS)
+        if resize_conditions(self.info.pod):
+            return False
+        return self._prepare_filters(affected) and self._prepare_scores(affected)
+
+    def _prepare_filters(self, affected: Mapping[str, Affected]) -> bool:
+        for plugin in self.handle.at("pre_filter"):
+            found = plugin.pre_filter(self.info, self.context)
+            if not found.status.ok or found.nodes is not None:
+                return False
+            self.states[plugin.name] = found.state
+        self.info.states = self.states
+        every = self.context.snapshot.every_row()
+        for plugin in self.handle.at("filter"):
+            state = self.states.get(plugin.name)
+            if plugin.name not in self.states and plugin.takes_part("pre_filter"):
+                return False
+            if affected[plugin.name] is Affected.ALL:
+                self.kept_filters.append(self._kept_answers(plugin))
+            elif affected[plugin.name] is Affected.AMOUNTS:
+                self.room_filters.append(plugin)
+            elif state is not SKIP:
+                codes = plugin.filter(state, self.info, self.context, every).codes
+                if (codes == Code.Error).any():
+                    return False
+                self.fixed &= codes == 0
+        return True
+
+    def _kept_answers(self, plugin: Plugin) -> KeptAnswers:
+        found = self._kept.get(plugin.name)
+        if found is None:
+            found = plugin.kept_answers(self.info, self.context) or AskedAgain(plugin, self.info, self.context)
+            self._kept[plugin.name] = found
+        return found
+
+    def _prepare_scores(self, affected: Mapping[str, Affected]) -> bool:
+        first = self.handle.at("pre_score")
+        every = self.context.snapshot.every_row()
+        for plugin in self.handle.at("score"):
+            weight = self.handle.weights[plugin.name]
+            asks = plugin.takes_part("pre_score")
+            if asks and plugin not in first:
+                return False
+            if affected[plugin.name] is Affected.ALL:
+                self.kept_scores.append((self._kept_answers(plugin), weight))
+            elif affected[plugin.name] is Affected.AMOUNTS:
+                if plugin.takes_part("normalize"):
+                    return False
+                self.room_scores.append((plugin, weight))
+            else:
+                state = plugin.pre_score(self.info, self.context, every) if asks else None
+                if state is not SKIP:
+                    self._add_constant(Asked(plugin, state, weight), every)
+        return True
+
+    def _add_constant(self, asked: Asked, every: Rows) -> None:
+        raw = asked.plugin.score(asked.state, self.info, self.context, every)
+        possible = raw[self.fixed]
+        if not asked.plugin.takes_part("normalize"):
+            self.constant += asked.weight * raw
+        elif len(possible) and (possible == possible[0]).all():
+            self.constant += asked.weight * int(asked.plugin.normalize(asked.state, possible[:1])[0])
+        else:
+            self.ranged.append(_Ranged(asked, raw))
+
+
+class LikePods:
+    """A kind of pods: which node is the best for the next one of them.
+
+    Args:
+        similar: what they have in common with pods that request other amounts.
+        info: of one of them.
+        room: where there is room for them.
+        states: of the PreFilter plugins.
+    """
+
+    def __init__(self, similar: SimilarPods, info: PodInfo, room: Room, states: Mapping[str, Any]) -> None:
+        self.similar, self.info, self.room, self.states = similar, info, room, states
+        self.handle, self._context = similar.handle, similar.context
+        self._look_at_all_rows()
+
+    @property
+    def changes(self) -> int:
+        """Version of the nodes."""
+        return self.similar.changes
+
+    def is_like(self, pod: Pod) -> bool:
+        """Whether a pod is of this kind."""
+        return self.info.holds_for(pod) and self.info.pod.metadata.owner_references == pod.metadata.owner_references
+
+    def placed(self, pod: Pod, node: str) -> PodInfo:
+        """The pod on a node. What it shares belongs to this kind alone, not to the caller's object."""
+        spec, metadata, made = self.info.pod.spec.__copy__(), pod.metadata.__copy__(), pod.__copy__()
+        spec.node_name, metadata.labels = node, self.info.pod.metadata.labels
+        made.spec, made.metadata, made.status = spec, metadata, pod.status.__copy__()
+        return self.info.like(made)
+
+    def _look_at_all_rows(self) -> None:
+        """Weighted score, then place by name, as one number that is the highest for the best row; -1 = it fails."""
+        self.room.follow()
+        similar, room = self.similar, self.room
+        best = room.score * similar.size + similar.offset
+        self._order = np.where((room.codes == 0) & similar.fixed, best, -1)
+        self._version = self._context.snapshot.version
+
+    def _follow(self) -> None:
+        """Look again at the rows whose pods have changed."""
+        snapshot, similar, room = self._context.snapshot, self.similar, self.room
+        if self._version == snapshot.version:
+            return
+        room.follow()
+        rows = snapshot.changed_since(self._version)
+        if rows is None:
+            self._look_at_all_rows()
+            return
+        if len(rows) >= MANY_ROWS:
+            some = np.fromiter(rows, np.int64, len(rows))
+            best = room.score[some] * similar.size + similar.offset[some]
+            self._order[some] = np.where(room.fits(some) & similar.fixed[some], best, -1)
+        else:
+            for row in rows:
+                code, score = room.of(row)
+                passes = not code and similar.fixed.item(row)
+                self._order[row] = score * similar.size + similar.offset.item(row) if passes else -1
+        self._version = snapshot.version
+
+    def choose(self, dice: random.Random | None) -> int:
+        """The row of the best node for the next pod; -1 where a whole cycle has to be run (no node fits, or an error).
+
+        Args:
+            dice: choose between equal nodes; None takes the first by name.
+        """
+        self._follow()
+        similar, order = self.similar, self._order
+        filters = [one for one in similar.kept_filters if not one.idle()]
+        scores = [one for one in similar.kept_scores if not one[0].idle()]
+        if not filters and not scores and not similar.ranged and dice is None:
+            best = int(order.argmax())
+            return best if order.item(best) >= 0 else -1
+        passing: Mask | None = order >= 0
+        for kept in filters:
+            passing = kept.restrict(passing)  # type: ignore[arg-type]
+            if passing is None:
+                return -1
+        rows = np.flatnonzero(passing)  # type: ignore[arg-type]
+        if not len(rows):
+            return -1
+        total = order[rows]
+        for kept, weight in scores:
+            points = kept.normalized(rows)
+            if points is not None:
+                total += points * (weight * similar.size)
+        for one in similar.ranged:
+            asked = one.asked
+            total += asked.plugin.normalize(asked.state, one.raw[rows]) * (asked.weight * similar.size)
+        if dice is None:
+            return int(rows[total.argmax()])
+        total //= similar.size  # without the places by name
+        best_rows = rows[total == total.max()]
+        return int(best_rows[dice.randrange(len(best_rows))])
+
+
+def without_amounts(spec: PodSpec) -> PodSpec:
+    """A spec in which the containers request nothing, to be compared."""
+    bare: PodSpec = spec.__copy__()
+    bare.containers = [one.__copy__() for one in spec.containers]
+    for container in bare.containers:
+        container.resources = _NOTHING
+    return bare

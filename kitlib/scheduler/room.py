@@ -1,0 +1,97 @@
+"""Where there is room for what a pod requests, and the scores that follow from amounts alone.
+
+Pods that request the same share one `Room`, whatever else they ask for. After a placement only the rows are asked about
+whose pods have changed, and each combination of amounts once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kitlib.scheduler.framework.plugin import Context, Plugin, Scores
+from kitlib.scheduler.framework.pod_info import PodInfo
+from kitlib.scheduler.framework.status import Code, Rows
+
+MANY_ROWS = 6
+"""Changed rows from which on they are looked at together."""
+
+
+@dataclass
+class Asked:
+    """A plugin and what it is handed.
+
+    Attributes:
+        state: of PreFilter or PreScore.
+        weight: of a Score plugin.
+    """
+
+    plugin: Plugin
+    state: Any = None
+    weight: int = 0
+
+
+class Room:
+    """The answers of the plugins that look at amounts, for all rows.
+
+    Args:
+        info: a pod that requests them.
+        context: the cluster.
+        filters, scores: the plugins.
+
+    Attributes:
+        codes: what Filter says of each row, 0 = it passes.
+        score: the weighted scores.
+    """
+
+    def __init__(self, info: PodInfo, context: Context, filters: Sequence[Asked], scores: Sequence[Asked]) -> None:
+        self._info, self._context, self._filters, self._scores = info, context, filters, scores
+        self._all_run = context.release.enabled("KitAllFiltersRun")
+        self._known: dict[int, tuple[int, int]] = {}
+        self._version = -1
+        self._ask_about_all_rows()
+
+    def _ask_about_all_rows(self) -> None:
+        self.codes, self.score = self._answers(self._context.snapshot.every_row())
+        self._version = self._context.snapshot.version
+
+    def _answers(self, rows: Rows) -> tuple[NDArray[np.uint8], Scores]:
+        codes, total = np.zeros(len(rows), np.uint8), np.zeros(len(rows), np.int64)
+        for one in self._filters:
+            found = one.plugin.filter(one.state, self._info, self._context, rows).codes
+            # later plugins are not asked about a row that one has rejected, unless the release asks all of them
+            codes = np.maximum(codes, found) if self._all_run else np.where(codes == 0, found, codes)
+        for one in self._scores:
+            total += one.weight * one.plugin.score(one.state, self._info, self._context, rows)
+        return codes, total
+
+    def of(self, row: int) -> tuple[int, int]:
+        """What Filter says of a row, and the weighted score."""
+        number = self._context.snapshot.amounts_of(row)
+        found = self._known.get(number)
+        if found is None:
+            codes, total = self._answers(np.array([row], np.int64))
+            found = self._known[number] = codes.item(0), total.item(0)
+        return found
+
+    def follow(self) -> None:
+        """Ask again about the rows whose pods have changed."""
+        snapshot = self._context.snapshot
+        if self._version == snapshot.version:
+            return
+        rows = snapshot.changed_since(self._version)
+        if rows is None:
+            self._ask_about_all_rows()
+            return
+        for row in rows:
+            self.codes[row], self.score[row] = self.of(row)
+        self._version = snapshot.version
+
+    def fits(self, rows: Rows) -> NDArray[np.bool_]:
+        """Which of the rows pass."""
+        passes: NDArray[np.bool_] = self.codes[rows] == Code.Success
+        return passes
