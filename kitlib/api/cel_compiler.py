@@ -1,0 +1,237 @@
+"""Turns a parsed CEL expression into functions; types are checked as far as they are known.
+
+Source: k8s.io/dynamic-resource-allocation/cel (compile.go newCompiler); cel-spec langdef.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+from kitlib.api import cel_library as lib
+from kitlib.api import cel_operators as ops
+from kitlib.api.cel_library import ANY, BOOL, LIST, MAP, OPTIONAL, STRING, EvaluationError, Maybe, Overload
+from kitlib.api.cel_operators import Run
+from kitlib.api.cel_parser import CompileError, Node, wrong
+
+DEVICE, DOMAINS, CAPACITIES, AMOUNTS = (
+    "kubernetes.DRADevice",
+    "map(string, map)",
+    "map(string, Quantity map)",
+    "amounts",
+)
+_FIELDS = {"driver": STRING, "attributes": DOMAINS, "capacity": CAPACITIES, "allowMultipleAllocations": BOOL}
+_INSIDE = {DOMAINS: MAP, CAPACITIES: AMOUNTS, AMOUNTS: lib.QUANTITY}
+_SHOWN = {DOMAINS: "map(string, map(string, any))", CAPACITIES: "map(string, map(string, kubernetes.Quantity))"}
+_SHOWN |= {AMOUNTS: "map(string, kubernetes.Quantity)", MAP: "map(string, any)", LIST: "list(dyn)"}
+_MACROS = ("all", "exists", "exists_one", "map", "filter")
+budget = SimpleNamespace(left=0)
+"""Elements that the macros of the running evaluation may still go through."""
+
+
+def shown(kind: str) -> str:
+    return _SHOWN.get(kind, kind)
+
+
+class Compiler:
+    """Turns a tree into functions, types checked on the way as far as they are known."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def compiled(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
+        """The type of a part (`dyn` where it is not known) and what computes it."""
+        found: tuple[str, Run] = getattr(self, f"_{node.kind}")(node, scope)
+        return found
+
+    def wrong(self, node: Node, problem: str) -> CompileError:
+        return wrong(self.text, node.at, problem)
+
+    def no_overload(self, node: Node, name: str, kinds: Sequence[str], method: bool = False) -> CompileError:
+        texts = [shown(kind) for kind in kinds]
+        taken = f"{texts[0]}.({', '.join(texts[1:])})" if method else f"({', '.join(texts)})"
+        return self.wrong(node, f"found no matching overload for '{name}' applied to '{taken}'")
+
+    def _literal(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
+        value = node.value
+        return lib.type_of(value), lambda _: value
+
+    def _name(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
+        name = node.value
+        if name not in scope:
+            if name in lib.TYPES:
+                return lib.TYPE, lambda _: lib.TypeName(name)
+            raise self.wrong(node, f"undeclared reference to '{name}' (in container '')")
+        return scope[name], lambda names: names[name]
+
+    def _select(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
+        kind, inner = self.compiled(node.parts[0], scope)
+        name = node.value
+        gives = self._selected(node, kind)
+        return gives, lambda names: ops.field(inner(names), name)
+
+    def _selected(self, node: Node, kind: str) -> str:
+        if kind == DEVICE:
+            if node.value not in _FIELDS:
+                raise self.wrong(node, f"undefined field '{node.value}'")
+            return _FIELDS[node.value]
+        if kind not in (ANY, MAP, OPTIONAL, *_INSIDE):
+            raise self.wrong(node, f"type '{shown(kind)}' does not support field selection")
+        return OPTIONAL if kind == OPTIONAL else _INSIDE.get(kind, ANY)
+
+    def _optional_select(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
+        kind, inner = self.compiled(node.parts[0], scope)
+        self._selected(node, kind)
+        name = node.value
+        return OPTIONAL, lambda names: ops.optional(inner(names), name)
+
+    def _index(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
+        kind, inner = self.compiled(node.parts[0], scope)
+        key_kind, key = self.compiled(node.parts[1], scope)
+        keys = {LIST: lib.INT, DOMAINS: STRING, CAPACITIES: STRING, AMOUNTS: STRING}
+        if kind not in (ANY, MAP, OPTIONAL, LIST, *_INSIDE) or key_kind not in (ANY, keys.get(kind, key_kind)):
+            raise self.no_overload(node, "_[_]", (kind, key_kind))
+        gives = OPTIONAL if kind == OPTIONAL else _INSIDE.get(kind, ANY)
+        return gives, lambda names: ops.field(inner(names), key(names))
+
+    def _optional_index(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
+        _, inner = self.compiled(node.parts[0], scope)
+        _, key = self.compiled(node.parts[1], scope)
+        return OPTIONAL, lambda names: ops.optional(inner(names), key(names))
+
+    def _list(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
+        parts = [self.compiled(part, scope)[1] for part in node.parts]
+        return LIST, lambda names: [part(names) for part in parts]
+
+    def _map(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
+        parts = [self.compiled(part, scope)[1] for part in node.parts]
+        pairs = list(zip(parts[::2], parts[1::2], strict=True))
+        return MAP, lambda names: {key(names): value(names) for key, value in pairs}
+
+    def _choice(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
+        (asked, condition), (one, yes), (other, no) = (self.compiled(part, scope) for part in node.parts)
+        if asked not in (BOOL, ANY) or (one != other and ANY not in (one, other)):
+            raise self.no_overload(node, "_?_:_", (asked, one, other))
+        return one if one == other else ANY, lambda names: yes(names) if ops.truth(condition(names)) else no(names)
+
+    def _unary(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
+        kind, inner = self.compiled(node.parts[0], scope)
+        if kind not in ((ANY, BOOL) if node.value == "!" else (ANY, *lib.NUMBERS)):
+            raise self.no_overload(node, f"{node.value}_", (kind,))
+        if node.value == "!":
+            return BOOL, lambda names: not ops.truth(inner(names))
+        return kind, lambda names: ops.arithmetic("-", 0, inner(names))
+
+    def _binary(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
+        (one, left), (other, right) = (self.compiled(part, scope) for part in node.parts)
+        operator, known = node.value, ANY not in (one, other)
+        if operator in ("&&", "||"):
+            if {one, other} - {ANY, BOOL}:
+                raise self.no_overload(node, f"_{operator}_", (one, other))
+            return BOOL, lambda names: ops.logical(operator == "&&", ((left, names), (right, names)))
+        if operator == "in":
+            if other not in (ANY, LIST, MAP, *_INSIDE):
+                raise self.no_overload(node, "@in", (one, other))
+            return BOOL, lambda names: ops.inside(left(names), right(names))
+        if operator in ("==", "!="):
+            if known and one != other:
+                raise self.no_overload(node, f"_{operator}_", (one, other))
+            return BOOL, lambda names: ops.equal(left(names), right(names)) == (operator == "==")
+        if operator in ("<", "<=", ">", ">="):
+            ordered = {one, other} <= set(lib.NUMBERS) or one == other in (STRING, BOOL)
+            if (known and not ordered) or {one, other} & {lib.QUANTITY, lib.SEMVER}:
+                raise self.no_overload(node, f"_{operator}_", (one, other))
+            return BOOL, lambda names: ops.ordered(operator, left(names), right(names))
+        if known and (one != other or one not in ((*lib.NUMBERS, STRING, LIST) if operator == "+" else lib.NUMBERS)):
+            raise self.no_overload(node, f"_{operator}_", (one, other))
+        return one if known else ANY, lambda names: ops.arithmetic(operator, left(names), right(names))
+
+    def _call(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
+        if node.value == "has":
+            return self._has(node, scope)
+        return self._called(node, lib.FUNCTIONS, scope, False)
+
+    def _method(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
+        receiver, name = node.parts[0], node.value
+        if receiver == Node("name", "cel", at=receiver.at) and name == "bind" and len(node.parts) == 4:
+            return self._bind(node, scope)
+        if receiver == Node("name", "optional", at=receiver.at) and name in ("of", "none"):
+            parts = [self.compiled(part, scope)[1] for part in node.parts[1:]]
+            return OPTIONAL, lambda names: Maybe(True, parts[0](names)) if parts else Maybe(False)
+        if name in _MACROS and len(node.parts) in (3, 4) and node.parts[1].kind == "name":
+            return self._macro(node, scope)
+        return self._called(node, lib.METHODS, scope, True)
+
+    def _called(
+        self, node: Node, table: Mapping[str, list[Overload]], scope: Mapping[str, str], method: bool
+    ) -> tuple[str, Run]:
+        name = node.value
+        overloads = table.get(name)
+        if overloads is None:
+            raise self.wrong(node, f"undeclared reference to '{name}' (in container '')")
+        made = [self.compiled(part, scope) for part in node.parts]
+        kinds = tuple(MAP if kind in _INSIDE else kind for kind, _ in made)
+        fitting = [one for one in overloads if _takes(one, kinds)]
+        if not fitting:
+            raise self.no_overload(node, name, [kind for kind, _ in made], method)
+        runs = [run for _, run in made]
+        gives = {one.gives for one in fitting}
+
+        def call(names: dict[str, Any]) -> Any:
+            values = [run(names) for run in runs]
+            found = tuple(lib.type_of(value) for value in values)
+            for one in fitting:
+                if _takes(one, found):
+                    return one.work(*values)
+            raise EvaluationError("no such overload")
+
+        return gives.pop() if len(gives) == 1 else ANY, call
+
+    def _has(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
+        if len(node.parts) != 1 or node.parts[0].kind != "select":
+            raise self.wrong(node, "invalid argument to has() macro")
+        asked = node.parts[0]
+        kind, inner = self.compiled(asked.parts[0], scope)
+        self._selected(asked, kind)
+        return BOOL, lambda names: ops.optional(inner(names), asked.value).there
+
+    def _bind(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
+        name = node.parts[1].value
+        if node.parts[1].kind != "name":
+            raise self.wrong(node, "cel.bind() variable names must be simple identifiers")
+        kind, value = self.compiled(node.parts[2], scope)
+        gives, inner = self.compiled(node.parts[3], {**scope, name: kind})
+        return gives, lambda names: inner({**names, name: value(names)})
+
+    def _macro(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
+        """`list.all(x, …)` and its kin; of a map the keys are gone through."""
+        _, listed = self.compiled(node.parts[0], scope)
+        name, which = node.parts[1].value, node.value
+        inside = {**scope, name: ANY}
+        parts = [self.compiled(part, inside)[1] for part in node.parts[2:]]
+        if len(parts) == 2 and which != "map":
+            raise self.no_overload(node, which, [ANY] * len(node.parts), True)
+
+        def run(names: dict[str, Any]) -> Any:
+            values = listed(names)
+            if not isinstance(values, list | dict):
+                raise EvaluationError("no such overload")
+            budget.left -= len(values) + 1
+            if budget.left < 0:
+                raise EvaluationError("operation cancelled: actual cost limit exceeded")
+            asked = [{**names, name: value} for value in values]
+            if which in ("all", "exists"):
+                return ops.every(which == "all", parts[0], asked)
+            if which == "map":
+                return [parts[-1](one) for one in asked if len(parts) == 1 or ops.truth(parts[0](one))]
+            kept = [one[name] for one in asked if ops.truth(parts[0](one))]
+            return kept if which == "filter" else len(kept) == 1
+
+        return (LIST if which in ("map", "filter") else BOOL), run
+
+
+def _takes(overload: Overload, kinds: tuple[str, ...]) -> bool:
+    return len(overload.takes) == len(kinds) and all(
+        ANY in (wanted, kind) or wanted == kind for wanted, kind in zip(overload.takes, kinds, strict=True)
+    )

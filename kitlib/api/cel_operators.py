@@ -1,0 +1,119 @@
+"""The operators of CEL on values: what they give, and the error where types or keys do not fit.
+
+`false && error` is false and `true || error` is true on either side.
+
+Source: cel-spec langdef.md; cel-go common/types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from kitlib.api import cel_library as lib
+from kitlib.api.cel_library import BOOL, LIST, STRING, EvaluationError, Maybe
+
+Run = Callable[[dict[str, Any]], Any]
+"""Computes a part of an expression from the values of its names."""
+
+
+def truth(value: Any) -> bool:
+    """The value itself; only a boolean has one."""
+    if not isinstance(value, bool):
+        raise EvaluationError("no such overload")
+    return value
+
+
+def logical(conjunction: bool, sides: Iterable[tuple[Run, dict[str, Any]]]) -> bool:
+    """`&&` and `||`: the side that decides wins over an error of another, whichever comes first."""
+    problem: EvaluationError | None = None
+    for run, names in sides:
+        try:
+            if truth(run(names)) != conjunction:
+                return not conjunction
+        except EvaluationError as error:
+            problem = problem or error
+    if problem is not None:
+        raise problem
+    return conjunction
+
+
+def every(conjunction: bool, run: Run, asked: Iterable[dict[str, Any]]) -> bool:
+    """`all` (conjunction) and `exists` over the elements."""
+    return logical(conjunction, ((run, names) for names in asked))
+
+
+def field(value: Any, key: Any) -> Any:
+    """A field of a message, a value of a map, an element of a list."""
+    if isinstance(value, Maybe):
+        return optional(value, key)
+    if isinstance(value, list):
+        if isinstance(key, bool) or not isinstance(key, int):
+            raise EvaluationError("no such overload")
+        if not 0 <= key < len(value):
+            raise EvaluationError(f"index out of bounds: {key}")
+        return value[key]
+    if not isinstance(value, Mapping):
+        raise EvaluationError("no such overload")
+    try:
+        return value[key]
+    except (KeyError, TypeError):
+        raise EvaluationError(f"no such key: {key}") from None
+
+
+def optional(value: Any, key: Any) -> Maybe:
+    """The same where it may be missing."""
+    if isinstance(value, Maybe):
+        return optional(value.value, key) if value.there else value
+    if isinstance(value, list):
+        inside = isinstance(key, int) and 0 <= key < len(value)
+        return Maybe(True, value[key]) if inside else Maybe(False)
+    if not isinstance(value, Mapping):
+        raise EvaluationError("no such overload")
+    return Maybe(True, value[key]) if key in value else Maybe(False)
+
+
+def equal(one: Any, other: Any) -> bool:
+    """`==`: numbers of two types are compared, other types differ."""
+    kinds = {lib.type_of(one), lib.type_of(other)}
+    if len(kinds) > 1 and not kinds <= set(lib.NUMBERS):
+        return False
+    if isinstance(one, list):
+        return len(one) == len(other) and all(map(equal, one, other))
+    return bool(one == other)
+
+
+def inside(value: Any, values: Any) -> bool:
+    """`in`: an element of a list, a key of a map."""
+    if not isinstance(values, list | dict):
+        raise EvaluationError("no such overload")
+    return any(equal(value, one) for one in values)
+
+
+def ordered(operator: str, one: Any, other: Any) -> bool:
+    """`<`, `<=`, `>`, `>=`."""
+    kinds = {lib.type_of(one), lib.type_of(other)}
+    if not kinds <= set(lib.NUMBERS) and kinds not in ({STRING}, {BOOL}):
+        raise EvaluationError("no such overload")
+    if operator in ("<", ">="):
+        return bool(one < other) == (operator == "<")
+    return bool(one > other) == (operator == ">")
+
+
+def arithmetic(operator: str, one: Any, other: Any) -> Any:
+    """`+`, `-`, `*`, `/`, `%`: integers divide towards zero, as in Go."""
+    kinds = {lib.type_of(one), lib.type_of(other)}
+    if operator == "+" and kinds in ({STRING}, {LIST}):
+        return one + other
+    if kinds not in ({lib.INT}, {lib.DOUBLE}) and not (operator == "-" and one == 0):
+        raise EvaluationError("no such overload")
+    if operator in ("+", "-", "*"):
+        return one + other if operator == "+" else one - other if operator == "-" else one * other
+    if kinds == {lib.DOUBLE} and operator == "/":
+        return one / other if other else float("inf")
+    if kinds != {lib.INT}:
+        raise EvaluationError("no such overload")
+    if other == 0:
+        raise EvaluationError("division by zero" if operator == "/" else "modulus by zero")
+    quotient = abs(one) // abs(other) * (1 if (one < 0) == (other < 0) else -1)  # towards zero, as in Go
+    return quotient if operator == "/" else one - quotient * other
