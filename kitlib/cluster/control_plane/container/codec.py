@@ -14,17 +14,13 @@ from __future__ import annotations
 
 import base64
 import binascii
-import dataclasses
-import importlib
 import math
 import re
 import types
-import typing
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC, date, datetime, timedelta
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime, timedelta
 from enum import Enum
-from functools import cache
 from typing import Any, cast
 
 import msgspec
@@ -34,16 +30,19 @@ from kitlib.api.meta import KubeStruct
 from kitlib.api.release import Release
 from kitlib.api.resource import Quantity
 from kitlib.api.serialize import from_dict, to_dict
+from kitlib.cluster.control_plane.container.value_types import (
+    NotData,
+    attributes,
+    fields_of,
+    filled,
+    name_of,
+    type_named,
+)
 
 MAX_BYTES = 256 << 20
 MAX_DEPTH = 100
-_PACKAGES = ("kitlib.api.", "kitlib.kubelet.", "kitlib.scheduler.", "kitlib.study.", "kitlib.cluster.nodes.plan")
-"""Whose value types may travel: they compute and act on nothing."""
-_MODULE = re.compile(r"kitlib(\.[a-z_]+)+")
-_ATTRIBUTE = re.compile(r"_?[A-Za-z][A-Za-z0-9_]*")
 _DTYPE = re.compile(r"[<>|=]?[biuf][1-8]|[<>=]?U[0-9]{1,4}")
 _MAX_INT_DIGITS = 40
-_NOT_VALUES = BaseException | type | str | bytes | int | float | list | dict
 _SEQUENCES: dict[str, Callable[[Iterable[Any]], Any]] = {
     "list": list,
     "tuple": tuple,
@@ -63,10 +62,6 @@ _MAPPING_OF: dict[type, str] = {
     types.MappingProxyType: "view",
     defaultdict: "dict",
 }
-
-
-class NotData(KitError):
-    """A value that cannot travel, or a text that is no such value."""
 
 
 def encode(value: Any) -> str:
@@ -140,14 +135,14 @@ class _Encoder:
             return ["utc"]
         if kind.__module__ == "numpy":
             return _array(value)
-        name = _name_of(kind)
+        name = name_of(kind)
         if isinstance(value, Enum):
             return ["enum", name, value.name]
         if isinstance(value, KubeStruct):
             return ["object", name, to_dict(value)]
         if isinstance(value, msgspec.Struct):
-            return ["struct", name, {f: self.plain(getattr(value, f), depth) for f in _fields(kind)}]
-        fields = _fields(kind) or _attributes(value)
+            return ["struct", name, {f: self.plain(getattr(value, f), depth) for f in fields_of(kind)}]
+        fields = fields_of(kind) or attributes(value)
         return ["data", name, {f: self.plain(getattr(value, f), depth) for f in fields}]
 
 
@@ -191,14 +186,14 @@ class _Decoder:
         if simple is not None:
             return simple(*rest)
         name, content = rest
-        kind = _type_named(name)
+        kind = type_named(name)
         if tag == "enum" and issubclass(kind, Enum):
             return kind[content]
         if tag == "object" and issubclass(kind, KubeStruct):
             return from_dict(content, cast(Any, kind))
         if tag in ("data", "struct") and isinstance(content, dict):
             fields = {name: self.value(one, depth) for name, one in content.items()}
-            return _filled(kind, fields, struct=tag == "struct")
+            return filled(kind, fields, struct=tag == "struct")
         raise NotData(f"{str(tag)[:40]!r} is not a kind of value")
 
 
@@ -259,136 +254,3 @@ def _to_array(dtype: Any, shape: Any, content: Any) -> Any:
     if not isinstance(shape, list) or len(shape) > 4 or not all(type(n) is int and 0 <= n <= 1 << 31 for n in shape):
         raise NotData("an array of no such shape")
     return flat.reshape(shape).copy()
-
-
-# Types.
-
-
-def _name_of(kind: type) -> str:
-    name = f"{kind.__module__}:{kind.__qualname__}"
-    if _type_named(name) is not kind:
-        raise NotData(f"{kind.__qualname__} cannot be sent")
-    return name
-
-
-@cache
-def _type_named(name: str) -> type:
-    """A value type by module and name; modules of other packages are not even loaded.
-
-    Raises:
-        NotData: there is none that may travel.
-    """
-    module, _, member = str(name).partition(":")
-    if not (_MODULE.fullmatch(module) and f"{module}.".startswith(_PACKAGES)):
-        raise NotData(f"{str(name)[:80]!r} is not one of the types that may be sent")
-    try:
-        found = getattr(importlib.import_module(module), member, None) if member.isidentifier() else None
-    except ImportError:
-        found = None
-    ours = isinstance(found, type) and found.__module__ == module and found.__qualname__ == member
-    if not (ours and isinstance(found, type) and _is_value_type(found)):
-        raise NotData(f"{str(name)[:80]!r} is not one of the types that may be sent")
-    return found
-
-
-def _is_value_type(kind: type) -> bool:
-    """Whether an instance is nothing but its fields: making one and letting it go runs nothing."""
-    if hasattr(kind, "__del__"):
-        return False
-    if issubclass(kind, msgspec.Struct):
-        return not hasattr(kind, "__post_init__")
-    if issubclass(kind, tuple):
-        return bool(_fields(kind))
-    return issubclass(kind, Enum) or not issubclass(
-        kind, BaseException | type | str | bytes | int | float | list | dict
-    )
-
-
-@cache
-def _fields(kind: type) -> tuple[str, ...]:
-    if dataclasses.is_dataclass(kind):
-        return tuple(field.name for field in dataclasses.fields(kind))
-    return tuple(getattr(kind, "__struct_fields__", getattr(kind, "_fields", ())))
-
-
-def _attributes(value: Any) -> list[str]:
-    """What a value of an ordinary class holds."""
-    slots = [name for kind in type(value).__mro__ for name in _slots(kind)]
-    return [name for name in (*slots, *getattr(value, "__dict__", ())) if hasattr(value, name)]
-
-
-def _slots(kind: type) -> tuple[str, ...]:
-    found = kind.__dict__.get("__slots__", ())
-    names = (found,) if isinstance(found, str) else tuple(found)
-    return tuple(name for name in names if not name.startswith("__"))
-
-
-@cache
-def _hints(kind: type) -> dict[str, Any]:
-    """Annotations of a type's fields; none where some stand for the type checker only."""
-    try:
-        return typing.get_type_hints(kind)
-    except NameError:
-        return {}
-
-
-def _filled(kind: type, fields: Mapping[str, Any], *, struct: bool) -> Any:
-    """An instance with these fields and nothing run: neither constructor nor `__post_init__`."""
-    declared, wanted = _fields(kind), set(fields)
-    known = wanted == set(declared) if declared or struct else all(map(_ATTRIBUTE.fullmatch, wanted))
-    if struct is not issubclass(kind, msgspec.Struct) or not known:
-        raise NotData(f"{kind.__qualname__}: not its fields")
-    hints = _hints(kind)
-    for name, value in fields.items():
-        if name in hints and not _fits(value, hints[name]):
-            raise NotData(f"{kind.__qualname__}.{name}: {type(value).__name__} does not fit")
-    if struct:
-        return kind(**fields)  # sets the fields: there is no `__post_init__`
-    if issubclass(kind, tuple):
-        return tuple.__new__(kind, [fields[name] for name in declared])
-    made = object.__new__(kind)
-    for name, value in fields.items():
-        object.__setattr__(made, name, value)
-    return made
-
-
-def _fits(value: Any, hint: Any) -> bool:
-    """Whether a value is of an annotated type; what cannot be told is let pass."""
-    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
-    if hint is Any or isinstance(hint, typing.TypeVar):
-        return True
-    if origin in (typing.Union, types.UnionType):
-        return any(_fits(value, one) for one in arguments)
-    if origin is typing.Literal:
-        return value in arguments
-    if origin is typing.Annotated:
-        return _fits(value, arguments[0])
-    if hint is None or hint is type(None):
-        return value is None
-    if hint is float:
-        return isinstance(value, float | int) and not isinstance(value, bool)
-    if hint is int:
-        return isinstance(value, int) or type(value).__module__ == "numpy"
-    if hint is date:
-        return isinstance(value, date)
-    if origin is tuple:
-        if not isinstance(value, tuple):
-            return False
-        if len(arguments) == 2 and arguments[1] is Ellipsis:
-            return all(_fits(one, arguments[0]) for one in value)
-        return len(arguments) == len(value) and all(map(_fits, value, arguments))
-    plain = origin or hint
-    if not isinstance(plain, type):
-        return True
-    if plain is Callable or plain is typing.Callable:
-        return False
-    try:
-        if not isinstance(value, plain):
-            return type(value).__module__ == "numpy" and plain in (bool, float, Sequence)
-    except TypeError:  # a protocol that cannot be asked
-        return True
-    if isinstance(value, Mapping) and len(arguments) == 2:
-        return all(_fits(key, arguments[0]) and _fits(one, arguments[1]) for key, one in value.items())
-    if isinstance(value, list | set | frozenset | deque) and len(arguments) == 1:
-        return all(_fits(one, arguments[0]) for one in value)
-    return True
