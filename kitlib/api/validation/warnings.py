@@ -6,58 +6,49 @@ pkg/api/service/warnings.go, WarningsOnCreate of the strategies in pkg/registry.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Iterator
 
 from kitlib.api.apps import DaemonSet, Deployment, ReplicaSet, StatefulSet
 from kitlib.api.batch import CronJob, Job, JobSpec
-from kitlib.api.container import Container
 from kitlib.api.coordination import RuntimeClass
 from kitlib.api.core import (
     Endpoints,
-    NodeSelectorTerm,
+    Node,
     PersistentVolume,
     PersistentVolumeClaim,
-    PersistentVolumeClaimSpec,
     Pod,
-    PodAffinityTerm,
-    PodSpec,
     PodTemplate,
     PodTemplateSpec,
     ReplicationController,
+    Secret,
     Service,
+    ServiceAccount,
 )
 from kitlib.api.defaults import set_defaults
 from kitlib.api.meta import KubeObject
-from kitlib.api.networking import Ingress
-from kitlib.api.resource import Quantity
+from kitlib.api.networking import EndpointSlice, Ingress
 from kitlib.api.serialize import deepcopy
-from kitlib.api.validation.names import is_dns1123_label, is_valid_label_value
+from kitlib.api.storage import StorageClass
+from kitlib.api.validation.names import is_dns1123_label
+from kitlib.api.validation.pod_warnings import pod_warnings
+from kitlib.api.validation.warning_parts import (
+    CLASS_ANNOTATION,
+    CLASS_DEPRECATED,
+    VOLUMES,
+    claim_spec,
+    deprecated_label,
+    fractional,
+    node_selector,
+    node_term,
+)
 
-_LABELS = {
-    "beta.kubernetes.io/arch": ("v1.14", "kubernetes.io/arch"),
-    "beta.kubernetes.io/os": ("v1.14", "kubernetes.io/os"),
-    "failure-domain.beta.kubernetes.io/region": ("v1.17", "topology.kubernetes.io/region"),
-    "failure-domain.beta.kubernetes.io/zone": ("v1.17", "topology.kubernetes.io/zone"),
-    "beta.kubernetes.io/instance-type": ("v1.17", "node.kubernetes.io/instance-type"),
-}
-_VOLUMES = {
-    "photon_persistent_disk": ("photonPersistentDisk", "deprecated in v1.11, non-functional in v1.16+"),
-    "git_repo": ("gitRepo", "deprecated in v1.11, and disabled by default in v1.33+"),
-    "scale_io": ("scaleIO", "deprecated in v1.16, non-functional in v1.22+"),
-    "flocker": ("flocker", "deprecated in v1.22, non-functional in v1.25+"),
-    "storageos": ("storageOS", "deprecated in v1.22, non-functional in v1.25+"),
-    "quobyte": ("quobyte", "deprecated in v1.22, non-functional in v1.25+"),
-    "glusterfs": ("glusterfs", "deprecated in v1.25, non-functional in v1.26+"),
-    "cephfs": ("cephFS", "deprecated in v1.28, non-functional in v1.31+"),
-    "rbd": ("rbd", "deprecated in v1.28, non-functional in v1.31+"),
-}
 _SURPRISING = "which can result in surprising behavior; a DNS label is recommended"
 _IN_PODS = "this is used in Pod names and hostnames"
 _IN_HOSTNAME = "this is used in the Pod's hostname"
-_BYTES = ("memory", "ephemeral-storage")
-_CLASS_DEPRECATED = 'deprecated since v1.8; use "storageClassName" attribute instead'
+_MOUNTABLE = "kubernetes.io/enforce-mountable-secrets"
+_PEM = re.compile(rb"-----BEGIN ([^-\n]+)-----\r?\n.*?-----END \1-----", re.DOTALL)
 _INGRESS_CLASS = 'annotation "kubernetes.io/ingress.class"'
-_CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
 
 
 def warnings_of(obj: KubeObject) -> list[str]:
@@ -74,7 +65,7 @@ def warning_header(text: str) -> str:
 def _texts(obj: KubeObject) -> Iterator[str]:
     if isinstance(obj, Pod):
         yield from _name(obj, _IN_HOSTNAME)
-        yield from _pod(obj.spec, "spec")
+        yield from pod_warnings(obj.spec, obj.metadata, "")
     elif isinstance(obj, Deployment | ReplicaSet | Job):
         yield from _name(obj, _IN_PODS)
         if isinstance(obj, Job):
@@ -88,7 +79,7 @@ def _texts(obj: KubeObject) -> Iterator[str]:
     elif isinstance(obj, StatefulSet):
         yield from _template(obj.spec.template, "spec.template")
         for i, claim in enumerate(obj.spec.volume_claim_templates):
-            yield from _claim(claim.metadata.annotations, claim.spec, f"spec.volumeClaimTemplates[{i}].")
+            yield from claim_spec(claim.spec, f"spec.volumeClaimTemplates[{i}].spec")
         limit = obj.spec.revision_history_limit
         if limit is not None and limit < 0:
             text = "a negative value retains all historical revisions; a value >= 0 is recommended"
@@ -106,7 +97,9 @@ def _texts(obj: KubeObject) -> Iterator[str]:
 
 def _others(obj: KubeObject) -> Iterator[str]:
     if isinstance(obj, PersistentVolumeClaim):
-        yield from _claim(obj.metadata.annotations, obj.spec, "")
+        if CLASS_ANNOTATION in obj.metadata.annotations:
+            yield f"metadata.annotations[{CLASS_ANNOTATION}]: {CLASS_DEPRECATED}"
+        yield from claim_spec(obj.spec, "spec")
     elif isinstance(obj, PersistentVolume):
         yield from _volume(obj)
     elif isinstance(obj, Endpoints):
@@ -116,11 +109,24 @@ def _others(obj: KubeObject) -> Iterator[str]:
             yield f"{_INGRESS_CLASS} is deprecated, please use 'spec.ingressClassName' instead"
     elif isinstance(obj, RuntimeClass):
         if obj.overhead is not None:
-            yield from _fractional(obj.overhead.pod_fixed, "overhead.podFixed", ("memory",))
+            yield from fractional(obj.overhead.pod_fixed, "overhead.podFixed", ("memory",))
         if obj.scheduling is not None:
-            yield from _node_selector(obj.scheduling.node_selector, "scheduling.nodeSelector")
+            yield from node_selector(obj.scheduling.node_selector, "scheduling.nodeSelector")
     elif isinstance(obj, Service):
         yield from _service(obj)
+    elif isinstance(obj, StorageClass):
+        yield from _storage_class(obj)
+    elif isinstance(obj, Secret):
+        yield from _secret(obj)
+    elif isinstance(obj, ServiceAccount):
+        if _MOUNTABLE in obj.metadata.annotations:
+            detail = "deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets"
+            yield f"metadata.annotations[{_MOUNTABLE}]: {detail}"
+    elif isinstance(obj, EndpointSlice):
+        if obj.address_type == "FQDN":
+            yield "addressType: FQDN endpoints are deprecated"
+    elif isinstance(obj, Node) and obj.spec.external_id:
+        yield "spec.externalID: this field is deprecated, and is unused by Kubernetes"
 
 
 def _name(obj: KubeObject, use: str) -> Iterator[str]:
@@ -131,7 +137,7 @@ def _name(obj: KubeObject, use: str) -> Iterator[str]:
 
 
 def _template(template: PodTemplateSpec, field: str) -> Iterator[str]:
-    yield from _pod(template.spec, f"{field}.spec")
+    yield from pod_warnings(template.spec, template.metadata, f"{field}.")
 
 
 def _job(spec: JobSpec, field: str) -> Iterator[str]:
@@ -144,95 +150,6 @@ def _job(spec: JobSpec, field: str) -> Iterator[str]:
     yield from _template(spec.template, f"{field}.template")
 
 
-def _pod(spec: PodSpec, field: str) -> Iterator[str]:
-    """Source: warningsForPodSpecAndMeta."""
-    yield from _node_selector(spec.node_selector, f"{field}.nodeSelector")
-    affinity = spec.affinity
-    if affinity is not None and affinity.node_affinity is not None:
-        below, required = f"{field}.affinity.nodeAffinity", affinity.node_affinity.required
-        for i, term in enumerate(required.node_selector_terms if required is not None else ()):
-            at = f"{below}.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[{i}]"
-            yield from _node_term(term, at)
-        for i, preferred in enumerate(affinity.node_affinity.preferred):
-            at = f"{below}.preferredDuringSchedulingIgnoredDuringExecution[{i}].preference"
-            yield from _node_term(preferred.preference, at)
-    for i, constraint in enumerate(spec.topology_spread_constraints):
-        at = f"{field}.topologySpreadConstraints[{i}]"
-        if constraint.topology_key in _LABELS:
-            yield f"{at}.topologyKey: {constraint.topology_key} is {_deprecated(constraint.topology_key)}"
-        if constraint.label_selector is None:
-            yield _no_pod(at)
-    for i, volume in enumerate(spec.volumes):
-        for name, (wire, text) in _VOLUMES.items():
-            if getattr(volume, name, None) is not None:
-                yield f"{field}.volumes[{i}].{wire}: {text}"
-        if volume.ephemeral is not None and volume.ephemeral.volume_claim_template is not None:
-            template = volume.ephemeral.volume_claim_template
-            at = f"{field}.volumes[{i}].ephemeral.volumeClaimTemplate."
-            yield from _claim(template.metadata.annotations, template.spec, at)
-    yield from _repeated((alias.ip for alias in spec.host_aliases), f"{field}.hostAliases", "ip")
-    names = [secret.name for secret in spec.image_pull_secrets]
-    yield from _repeated(names, f"{field}.imagePullSecrets", "name")
-    for i, name in enumerate(names):
-        if not name:
-            yield f'{field}.imagePullSecrets[{i}].name: invalid empty name ""'
-    yield from _fractional(spec.overhead, f"{field}.overhead", ("memory",))
-    for container, at in _containers(spec, field):
-        yield from _container(container, at)
-    yield from _ports(spec, field)
-    grace = spec.termination_grace_period_seconds
-    if grace is not None and grace < 0:
-        text = "must be >= 0; negative values are invalid and will be treated as 1"
-        yield f"{field}.terminationGracePeriodSeconds: {text}"
-    if affinity is not None:
-        for name, terms in (("podAffinity", affinity.pod_affinity), ("podAntiAffinity", affinity.pod_anti_affinity)):
-            if terms is not None:
-                at = f"{field}.affinity.{name}"
-                required_at = f"{at}.requiredDuringSchedulingIgnoredDuringExecution"
-                yield from _pod_terms(((term, "") for term in terms.required), required_at)
-                preferred_at = f"{at}.preferredDuringSchedulingIgnoredDuringExecution"
-                weighted = ((term.pod_affinity_term, ".podAffinityTerm") for term in terms.preferred)
-                yield from _pod_terms(weighted, preferred_at)
-
-
-def _containers(spec: PodSpec, field: str) -> Iterator[tuple[Container, str]]:
-    """Source: VisitContainersWithPath."""
-    for name, listed in (("initContainers", spec.init_containers), ("containers", spec.containers)):
-        for i, container in enumerate(listed):
-            yield container, f"{field}.{name}[{i}]"
-
-
-def _container(container: Container, field: str) -> Iterator[str]:
-    yield from _fractional(container.resources.limits, f"{field}.resources.limits", _BYTES)
-    yield from _fractional(container.resources.requests, f"{field}.resources.requests", _BYTES)
-    seen: set[str] = set()
-    for i, variable in enumerate(container.env):
-        if variable.name in seen and (variable.value_from is not None or f"$({variable.name})" not in variable.value):
-            text = f'hides previous definition of "{variable.name}", which may be dropped when using apply'
-            yield f"{field}.env[{i}]: {text}"
-        seen.add(variable.name)
-
-
-def _ports(spec: PodSpec, field: str) -> Iterator[str]:
-    """Source: warningsForPodSpecAndMeta, duplicate ports and port names."""
-    names: dict[str, str] = {}
-    for container, at in _containers(spec, field):
-        if ".initContainers[" in at and container.restart_policy != "Always":
-            continue
-        ports: dict[tuple[int, str], str] = {}
-        for i, port in enumerate(container.ports):
-            here = f"{at}.ports[{i}]"
-            key = port.container_port, port.protocol
-            if key in ports:
-                yield f"{here}: duplicate port definition with {ports[key]}"
-            ports.setdefault(key, here)
-            if port.name and port.name in names:
-                first = names[port.name]
-                text = f'duplicate port name "{port.name}" with {first}'
-                yield f"{here}.name: {text}, services and probes that select ports by name will use {first}"
-            names.setdefault(port.name, f"{here}.name")
-
-
 def _service(obj: Service) -> Iterator[str]:
     """Source: GetWarningsForService."""
     if obj.spec.type == "ExternalName" and obj.spec.external_ips:
@@ -243,10 +160,41 @@ def _service(obj: Service) -> Iterator[str]:
         yield 'spec.SessionAffinity is ignored when spec.type is "ExternalName"'
 
 
+def _storage_class(obj: StorageClass) -> Iterator[str]:
+    """Source: pkg/api/storage GetWarningsForStorageClass."""
+    for i, term in enumerate(obj.allowed_topologies):
+        for j, expression in enumerate(term.match_label_expressions):
+            text = deprecated_label(expression.key)
+            if text:
+                yield f"allowedTopologies[{i}].matchLabelExpressions[{j}].key: {text}"
+
+
+def _secret(obj: Secret) -> Iterator[str]:
+    """A pair that is no PEM; what its certificate says is not looked at. Source: warningsForSecret, tls.X509KeyPair."""
+    if obj.type != "kubernetes.io/tls":
+        return
+    blocks = [name.decode(errors="replace") for name in _PEM.findall(obj.data.get("tls.crt", b""))]
+    if not blocks:
+        yield "tls: failed to find any PEM data in certificate input"
+    elif "CERTIFICATE" not in blocks:
+        if len(blocks) == 1 and blocks[0].endswith("PRIVATE KEY"):
+            yield (
+                "tls: failed to find certificate PEM data in certificate input, but did find a private key; "
+                "PEM inputs may have been switched"
+            )
+        else:
+            yield (
+                'tls: failed to find "CERTIFICATE" PEM block in certificate input after skipping PEM blocks of the '
+                f"following types: [{' '.join(blocks)}]"
+            )
+    elif not _PEM.search(obj.data.get("tls.key", b"")):
+        yield "tls: failed to find any PEM data in key input"
+
+
 def _volume(obj: PersistentVolume) -> Iterator[str]:
     """Source: pkg/api/persistentvolume GetWarningsForPersistentVolume."""
-    if _CLASS_ANNOTATION in obj.metadata.annotations:
-        yield f"metadata.annotations[{_CLASS_ANNOTATION}]: {_CLASS_DEPRECATED}"
+    if CLASS_ANNOTATION in obj.metadata.annotations:
+        yield f"metadata.annotations[{CLASS_ANNOTATION}]: {CLASS_DEPRECATED}"
     if obj.spec.persistent_volume_reclaim_policy == "Recycle":
         yield (
             "spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, the recommended "
@@ -254,60 +202,8 @@ def _volume(obj: PersistentVolume) -> Iterator[str]:
         )
     if obj.spec.node_affinity is not None and obj.spec.node_affinity.required is not None:
         for i, term in enumerate(obj.spec.node_affinity.required.node_selector_terms):
-            yield from _node_term(term, f"spec.nodeAffinity.required.nodeSelectorTerms[{i}]")
-    yield from _fractional(obj.spec.capacity, "spec.capacity", ("storage",))
-
-
-def _claim(annotations: Mapping[str, str], spec: PersistentVolumeClaimSpec, field: str) -> Iterator[str]:
-    """Source: GetWarningsForPersistentVolumeClaim(Spec)."""
-    if _CLASS_ANNOTATION in annotations:
-        yield f"{field}metadata.annotations[{_CLASS_ANNOTATION}]: {_CLASS_DEPRECATED}"
-    yield from _fractional(spec.resources.requests, f"{field}spec.resources.requests", ("storage",))
-    yield from _fractional(spec.resources.limits, f"{field}spec.resources.limits", ("storage",))
-
-
-def _node_term(term: NodeSelectorTerm, field: str) -> Iterator[str]:
-    """Source: GetWarningsForNodeSelectorTerm."""
-    for i, expression in enumerate(term.match_expressions):
-        at = f"{field}.matchExpressions[{i}]"
-        if expression.key in _LABELS:
-            yield f"{at}.key: {expression.key} is {_deprecated(expression.key)}"
-        for j, value in enumerate(expression.values):
-            for problem in is_valid_label_value(value):
-                yield f"{at}.values[{j}]: {value} is invalid, {problem}"
-
-
-def _node_selector(selector: Mapping[str, str], field: str) -> Iterator[str]:
-    for key in selector:
-        if key in _LABELS:
-            yield f"{field}[{key}]: {_deprecated(key)}"
-
-
-def _deprecated(label: str) -> str:
-    since, instead = _LABELS[label]
-    return f'deprecated since {since}; use "{instead}" instead'
-
-
-def _pod_terms(terms: Iterable[tuple[PodAffinityTerm, str]], field: str) -> Iterator[str]:
-    for i, (term, below) in enumerate(terms):
-        if term.label_selector is None:
-            yield _no_pod(f"{field}[{i}]{below}")
-
-
-def _no_pod(field: str) -> str:
-    return f"{field}.labelSelector: a null labelSelector results in matching no pod"
-
-
-def _repeated(values: Iterable[str], field: str, name: str) -> Iterator[str]:
-    seen: set[str] = set()
-    for i, value in enumerate(values):
-        if value in seen:
-            yield f'{field}[{i}].{name}: duplicate {name} "{value}"'
-        seen.add(value)
-
-
-def _fractional(quantities: Mapping[str, Quantity], field: str, names: tuple[str, ...]) -> Iterator[str]:
-    for name in names:
-        quantity = quantities.get(name)
-        if quantity is not None and quantity.milli_value() % 1000:
-            yield f'{field}[{name}]: fractional byte value "{quantity}" is invalid, must be an integer'
+            yield from node_term(term, f"spec.nodeAffinity.required.nodeSelectorTerms[{i}]")
+    for name, (wire, text) in VOLUMES.items():
+        if getattr(obj.spec, name, None) is not None:
+            yield f"spec.{wire}: {text}"
+    yield from fractional(obj.spec.capacity, "spec.capacity", ("storage",))
