@@ -14,6 +14,7 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from kitlib.api.apiextensions import CustomResourceDefinition
+from kitlib.api.coordination import RuntimeClass
 from kitlib.api.core import LimitRange, Namespace, NamespaceSpec, Node, Pod, PodStatus, ResourceQuota, Toleration
 from kitlib.api.defaults import set_defaults
 from kitlib.api.devices import ResourceClaim, ResourceClaimTemplate
@@ -29,6 +30,7 @@ from kitlib.cluster.admission.deletion import NAMESPACE_FINALIZER
 from kitlib.cluster.admission.ephemeral_containers import validate_ephemeral_containers_update
 from kitlib.cluster.admission.initial_status import reset_status
 from kitlib.cluster.admission.priority import admit_priority, check_priority_class, system_priority_classes
+from kitlib.cluster.admission.runtime_class import admit_runtime_class
 from kitlib.cluster.admission.validation import admin_access
 from kitlib.cluster.events import EventCorrelator
 from kitlib.cluster.store.kinds import is_served, resource, resource_of
@@ -303,6 +305,7 @@ class APIServer:
                 pod.spec.tolerations.append(
                     Toleration(key=key, operator="Exists", effect="NoExecute", toleration_seconds=_FALL_AWAY_AFTER)
                 )
+        admit_runtime_class(pod, self.store.list(RuntimeClass, copy=False))
 
     def _check(self, made: KubeObject, old: KubeObject | None) -> list[ResourceQuota]:
         """Validating admission; returns the quotas with their new use."""
