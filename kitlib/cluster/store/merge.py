@@ -36,6 +36,9 @@ MERGE_KEYS: dict[str, tuple[str, ...]] = {
 """The fields whose lists are merged by a key; several candidates: the one that every item has."""
 PRIMITIVE_SETS = frozenset({"finalizers", "podCIDRs"})
 """Lists of plain values that are merged as sets (patchStrategy merge without a key)."""
+RETAIN_KEYS = frozenset({"strategy", "volumes"})
+"""Fields of which a change keeps only what the manifest names (patchStrategy retainKeys): a union, where the new member
+replaces the old one, whoever set it."""
 _DELETE_FROM, _ORDER = "$deleteFromPrimitiveList/", "$setElementOrder/"
 
 
@@ -154,17 +157,29 @@ def _hashable(value: Any) -> Hashable:
 
 def _value(field: str, last: Any, new: Any, current: Any) -> Any:
     if isinstance(new, dict) and isinstance(current, dict):
-        return three_way(last if isinstance(last, dict) else {}, new, current)
+        merged_field = three_way(last if isinstance(last, dict) else {}, new, current)
+        return _retained(field, new, current, merged_field)
     key = _key_of(field, new, current)
     if key is None:
         return new
     listed = last if isinstance(last, list) else []
     before = {_name(item, key): item for item in listed if isinstance(item, dict) and key in item}
     standing = {_name(item, key): item for item in current}
-    merged = [three_way(before.get(_name(i, key), {}), i, standing.get(_name(i, key), {})) for i in new]
+    merged = []
+    for item in new:
+        name = _name(item, key)
+        now = standing.get(name, {})
+        merged.append(_retained(field, item, now, three_way(before.get(name, {}), item, now)))
     named = {_name(item, key) for item in new}
     # Items that another writer added stay; items that the last manifest had and this one has not go.
     return merged + [item for name, item in standing.items() if name not in named and name not in before]
+
+
+def _retained(field: str, new: dict[str, Any], current: dict[str, Any], merged: dict[str, Any]) -> dict[str, Any]:
+    """Source: strategicpatch handleDirectiveInDiff; `$retainKeys` is sent only where something differs."""
+    if field not in RETAIN_KEYS or merged == current:
+        return merged
+    return {name: value for name, value in merged.items() if name in new}
 
 
 def _key_of(field: str, new: Any, current: Any) -> str | None:
