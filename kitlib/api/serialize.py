@@ -213,7 +213,9 @@ def _types() -> dict[tuple[str, str], type[KubeObject]]:
     return found
 
 
-Plan = Any  # None = a leaf; dict = a struct's fields; ("list", plan) or ("dict", plan)
+Plan = Any  # None = a leaf; dict = a struct's fields; ("list" or "dict", plan of the items, what null stands for)
+_ZEROS = {str: "", int: 0, bool: False, float: 0.0, Quantity: "0", bytes: ""}
+"""What Go's decoder makes of null in a list or a map: the zero value of the type."""
 
 
 @cache
@@ -229,24 +231,39 @@ def _shape(hint: Any) -> Plan:
         shapes = [_shape(a) for a in arguments if a is not type(None)]
         return next((s for s in shapes if s is not None), None)
     if origin is list:
-        inner = _shape(arguments[0])
-        return ("list", inner) if inner is not None else ("list", None)
+        return ("list", _shape(arguments[0]), _zero(arguments[0]))
     if origin is dict:
-        inner = _shape(arguments[1])
-        return ("dict", inner) if inner is not None else None
+        inner, zero = _shape(arguments[1]), _zero(arguments[1])
+        return ("dict", inner, zero) if inner is not None or zero is not None else None
     return _plan(hint) if isinstance(hint, type) and issubclass(hint, KubeStruct) else None
+
+
+def _zero(hint: Any) -> Any:
+    """The zero value of an item's type; None where null may stand."""
+    if typing.get_origin(hint) is typing.Annotated:
+        hint = typing.get_args(hint)[0]
+    if isinstance(hint, type) and issubclass(hint, KubeStruct):
+        return {}
+    return _ZEROS.get(hint)
 
 
 def _without_nulls(data: Any, plan: Plan, path: tuple[Any, ...], unknown: list[Any]) -> Any:
     if plan is None:
         return data
     if isinstance(plan, tuple):
-        if plan[0] == "list" and isinstance(data, list):
-            if plan[1] is None:
+        kind, inner, zero = plan
+        if kind == "list" and isinstance(data, list):
+            if None in data:
+                data = [zero if item is None else item for item in data]
+            if inner is None:
                 return data
-            return [_without_nulls(item, plan[1], (*path, i), unknown) for i, item in enumerate(data)]
-        if plan[0] == "dict" and isinstance(data, dict):
-            return {key: _without_nulls(item, plan[1], (*path, key), unknown) for key, item in data.items()}
+            return [_without_nulls(item, inner, (*path, i), unknown) for i, item in enumerate(data)]
+        if kind == "dict" and isinstance(data, dict):
+            if None in data.values():
+                data = {key: zero if item is None else item for key, item in data.items()}
+            if inner is None:
+                return data
+            return {key: _without_nulls(item, inner, (*path, key), unknown) for key, item in data.items()}
         return data
     if not isinstance(data, dict):
         return data

@@ -110,7 +110,7 @@ def _rules(rules: HPAScalingRules | None, window: int | None, policies: tuple[tu
     if made.stabilization_window_seconds is None:
         made.stabilization_window_seconds = window
     made.select_policy = made.select_policy if made.select_policy is not None else "Max"
-    if not made.policies:
+    if made.policies is None:
         made.policies = [HPAScalingPolicy(type=kind, value=value, period_seconds=15) for kind, value in policies]
     return made
 

@@ -185,7 +185,7 @@ def _rules(rules: HPAScalingRules | None, field: str) -> Errors:
         found.append(not_supported(f"{field}.selectPolicy", rules.select_policy, SELECT_POLICIES))
     if not rules.policies:
         found.append(required(f"{field}.policies", "must specify at least one Policy"))
-    for i, policy in enumerate(rules.policies):
+    for i, policy in enumerate(rules.policies or ()):
         place = f"{field}.policies[{i}]"
         if policy.type not in SCALING_POLICIES:
             found.append(not_supported(f"{place}.type", policy.type, SCALING_POLICIES))

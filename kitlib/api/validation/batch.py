@@ -1,17 +1,15 @@
-"""Jobs and CronJobs.
+"""Jobs, and the templates of Jobs.
 
-Source: pkg/apis/batch/validation ValidateJob, validateJobSpec, validatePodFailurePolicy, ValidateCronJobCreate,
-validateCronJobSpec.
+Source: pkg/apis/batch/validation ValidateJob, validateJobSpec, validatePodFailurePolicy, ValidateJobTemplateSpec.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
+import json
+from collections.abc import Sequence
 
-from kitlib.api.batch import CronJob, CronJobSpec, Job, JobSpec, JobTemplateSpec, PodFailurePolicyRule
-from kitlib.api.cron import ScheduleError, parse_standard
+from kitlib.api.batch import Job, JobSpec, JobTemplateSpec, PodFailurePolicyRule
 from kitlib.api.selectors import LabelSelectorMatcher
-from kitlib.api.serialize import deepcopy
 from kitlib.api.validation.fields import (
     OMITTED,
     Errors,
@@ -22,8 +20,6 @@ from kitlib.api.validation.fields import (
     required,
     too_long_value,
     too_many,
-    validate_enum,
-    validate_immutable_field,
     validate_nonnegative_field,
 )
 from kitlib.api.validation.job_indexes import (
@@ -36,15 +32,14 @@ from kitlib.api.validation.names import is_domain_prefixed_path, is_qualified_na
 from kitlib.api.validation.object_meta import (
     validate_label_selector,
     validate_object_meta,
-    validate_object_meta_update,
 )
 from kitlib.api.validation.pod import validate_pod_template_spec
 
 COMPLETION_MODES = ("NonIndexed", "Indexed")
 FAILURE_ACTIONS = ("Count", "FailIndex", "FailJob", "Ignore")
 CONDITION_STATUSES = ("False", "True", "Unknown")
+EXIT_CODE_OPERATORS = ("In", "NotIn")
 MAX_EXIT_CODES = 255
-MAX_CRON_JOB_NAME = 52
 _INDEXED_ONLY = "requires indexed completion mode"
 
 
@@ -165,11 +160,15 @@ def _pod_failure_policy(spec: JobSpec, field: str) -> Errors:
     return found
 
 
+def _quoted(values: Sequence[str]) -> str:
+    """A list as Go's `%q` shows it."""
+    return f"[{' '.join(json.dumps(one) for one in values)}]"
+
+
 def _failure_rule(rule: PodFailurePolicyRule, spec: JobSpec, names: set[str], field: str) -> Errors:
     found: Errors = []
-    listed = ", ".join(f'"{one}"' for one in FAILURE_ACTIONS)
     if not rule.action:
-        found.append(required(f"{field}.action", f"valid values: [{listed.replace(', ', ' ')}]"))
+        found.append(required(f"{field}.action", f"valid values: {_quoted(FAILURE_ACTIONS)}"))
     elif rule.action == "FailIndex":
         if spec.backoff_limit_per_index is None:
             found.append(invalid(f"{field}.action", rule.action, "requires the backoffLimitPerIndex to be set"))
@@ -183,7 +182,7 @@ def _failure_rule(rule: PodFailurePolicyRule, spec: JobSpec, names: set[str], fi
         place = f"{field}.onPodConditions[{j}]"
         found += each(f"{place}.type", pattern.type, is_qualified_name(pattern.type))
         if not pattern.status:
-            found.append(required(f"{place}.status", f"valid values: {list(CONDITION_STATUSES)}"))
+            found.append(required(f"{place}.status", f"valid values: {_quoted(CONDITION_STATUSES)}"))
         elif pattern.status not in CONDITION_STATUSES:
             found.append(not_supported(f"{place}.status", pattern.status, CONDITION_STATUSES))
     if rule.on_exit_codes is not None and rule.on_pod_conditions:
@@ -197,7 +196,11 @@ def _failure_rule(rule: PodFailurePolicyRule, spec: JobSpec, names: set[str], fi
 def _exit_codes(rule: PodFailurePolicyRule, names: set[str], field: str) -> Errors:
     codes = rule.on_exit_codes
     assert codes is not None
-    found = validate_enum(codes.operator, f"{field}.operator", ("In", "NotIn"))
+    found: Errors = []
+    if not codes.operator:
+        found.append(required(f"{field}.operator", f"valid values: {_quoted(EXIT_CODE_OPERATORS)}"))
+    elif codes.operator not in EXIT_CODE_OPERATORS:
+        found.append(not_supported(f"{field}.operator", codes.operator, EXIT_CODE_OPERATORS))
     if codes.container_name is not None and codes.container_name not in names:
         detail = "must be one of the container or initContainer names in the pod template"
         found.append(invalid(f"{field}.containerName", codes.container_name, detail))
@@ -216,97 +219,6 @@ def _exit_codes(rule: PodFailurePolicyRule, names: set[str], field: str) -> Erro
     if list(codes.values) != sorted(codes.values):
         found.append(invalid(place, codes.values, "must be ordered"))
     return found
-
-
-def validate_job_update(new: Job, old: Job) -> Errors:
-    """Template, selector and completion mode stay; a suspended Job may be placed otherwise.
-
-    Source: ValidateJobUpdate.
-    """
-    found = validate_object_meta_update(new.metadata, old.metadata) + validate_job_spec(new.spec, "spec")
-    mine, theirs = new.spec, old.spec
-    if mine.completion_mode != "Indexed" or mine.completions != mine.parallelism:
-        found += validate_immutable_field(mine.completions, theirs.completions, "spec.completions")
-    found += validate_immutable_field(mine.selector, theirs.selector, "spec.selector")
-    template = deepcopy(mine.template)
-    if theirs.suspend and old.status.start_time is None:
-        was, now = theirs.template, template
-        now.spec.node_selector, now.spec.affinity = was.spec.node_selector, was.spec.affinity
-        now.spec.tolerations, now.spec.scheduling_gates = was.spec.tolerations, was.spec.scheduling_gates
-        now.metadata.labels, now.metadata.annotations = was.metadata.labels, was.metadata.annotations
-    if template != theirs.template:
-        found.append(invalid("spec.template", mine.template, "field is immutable"))
-    for name, value, before in (
-        ("completionMode", mine.completion_mode, theirs.completion_mode),
-        ("podFailurePolicy", mine.pod_failure_policy, theirs.pod_failure_policy),
-        ("backoffLimitPerIndex", mine.backoff_limit_per_index, theirs.backoff_limit_per_index),
-        ("managedBy", mine.managed_by, theirs.managed_by),
-        ("successPolicy", mine.success_policy, theirs.success_policy),
-    ):
-        found += validate_immutable_field(value, before, f"spec.{name}")
-    return found
-
-
-def validate_cron_job(obj: CronJob) -> Errors:
-    """Source: ValidateCronJobCreate."""
-    found = validate_object_meta(obj.metadata, namespaced=True) + validate_cron_job_spec(obj.spec, "spec")
-    if len(obj.metadata.name) > MAX_CRON_JOB_NAME:
-        detail = f"must be no more than {MAX_CRON_JOB_NAME} characters"
-        found.append(invalid("metadata.name", obj.metadata.name, detail))
-    return found
-
-
-def validate_cron_job_update(new: CronJob, old: CronJob) -> Errors:
-    """Source: ValidateCronJobUpdate."""
-    return validate_object_meta_update(new.metadata, old.metadata) + validate_cron_job_spec(new.spec, "spec")
-
-
-def validate_cron_job_spec(spec: CronJobSpec, field: str) -> Errors:
-    """Source: validateCronJobSpec."""
-    found = validate_schedule_format(spec.schedule, f"{field}.schedule")
-    found += validate_nonnegative_field(spec.starting_deadline_seconds, f"{field}.startingDeadlineSeconds")
-    if spec.time_zone is not None:
-        found += validate_time_zone(spec.time_zone, f"{field}.timeZone")
-    found += validate_enum(spec.concurrency_policy, f"{field}.concurrencyPolicy", ("Allow", "Forbid", "Replace"))
-    found += validate_job_template_spec(spec.job_template, f"{field}.jobTemplate")
-    found += validate_nonnegative_field(spec.successful_jobs_history_limit, f"{field}.successfulJobsHistoryLimit")
-    return found + validate_nonnegative_field(spec.failed_jobs_history_limit, f"{field}.failedJobsHistoryLimit")
-
-
-def validate_schedule_format(schedule: str, field: str) -> Errors:
-    """Source: validateScheduleFormat."""
-    if not schedule:
-        return [required(field)]
-    found: Errors = []
-    try:
-        parse_standard(schedule)
-    except ScheduleError as error:
-        found.append(invalid(field, schedule, str(error)))
-    if "TZ" in schedule:
-        detail = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
-        found.append(invalid(field, schedule, detail))
-    return found
-
-
-def validate_time_zone(zone: str, field: str) -> Errors:
-    """Source: validateTimeZone."""
-    if not zone:
-        return [invalid(field, zone, "timeZone must be nil or non-empty string")]
-    if zone.lower() == "local":
-        detail = "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"
-        return [invalid(field, zone, detail)]
-    if ".." in zone or zone[0] in "/\\" or "\\" in zone:
-        return [invalid(field, zone, "time: invalid location name")]
-    known = _time_zones()
-    return [] if not known or zone in known else [invalid(field, zone, f"unknown time zone {zone}")]
-
-
-@lru_cache(maxsize=1)
-def _time_zones() -> frozenset[str]:
-    """Every name of the time zone database; empty where this system has none, and then each name is accepted."""
-    import zoneinfo
-
-    return frozenset(zoneinfo.available_timezones())
 
 
 def validate_job_template_spec(template: JobTemplateSpec, field: str) -> Errors:

@@ -21,7 +21,7 @@ _APPROVAL = "api-approved.kubernetes.io"
 
 def validate_custom_resource_definition(obj: CustomResourceDefinition) -> Errors:
     """Source: ValidateCustomResourceDefinition."""
-    found = validate_object_meta(obj.metadata, namespaced=False)
+    found = validate_object_meta(obj.metadata, namespaced=False, known_finalizers=False)
     spec = obj.spec
     if obj.metadata.name and obj.metadata.name != f"{spec.names.plural}.{spec.group}":
         detail = 'must be spec.names.plural+"."+spec.group'
@@ -190,7 +190,8 @@ def _typed(part: Mapping[str, Any], field: str, detail: str) -> Errors:
 
 def validate_custom_resource_definition_update(new: CustomResourceDefinition, old: CustomResourceDefinition) -> Errors:
     """Scope and kind stay. Source: ValidateCustomResourceDefinitionUpdate."""
-    found = validate_object_meta_update(new.metadata, old.metadata) + validate_custom_resource_definition(new)
+    found = validate_object_meta_update(new.metadata, old.metadata, known_finalizers=False)
+    found += validate_custom_resource_definition(new)
     for name, value, before in (("scope", new.spec.scope, old.spec.scope), ("group", new.spec.group, old.spec.group)):
         if value != before:
             found.append(invalid(f"spec.{name}", value, "field is immutable"))

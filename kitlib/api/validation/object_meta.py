@@ -39,9 +39,18 @@ _NO_OWNER_KINDS = {("v1", "Event")}
 
 
 def validate_object_meta(
-    meta: ObjectMeta, *, namespaced: bool, name_rule: NameRule = name_is_dns_subdomain, field: str = "metadata"
+    meta: ObjectMeta,
+    *,
+    namespaced: bool,
+    name_rule: NameRule = name_is_dns_subdomain,
+    field: str = "metadata",
+    known_finalizers: bool = True,
 ) -> Errors:
     """Name, namespace, labels, annotations, owners and finalizers of a new object.
+
+    Args:
+        known_finalizers: a finalizer without a domain must be one of Kubernetes' own; of budgets, CRDs and custom
+            resources this is not asked.
 
     Source: ValidateObjectMetaAccessor, core ValidateObjectMeta.
     """
@@ -65,7 +74,7 @@ def validate_object_meta(
     if meta.owner_references:
         found += validate_owner_references(meta.owner_references, f"{field}.ownerReferences")
     if meta.finalizers:
-        found += validate_finalizers(meta.finalizers, f"{field}.finalizers")
+        found += validate_finalizers(meta.finalizers, f"{field}.finalizers", known=known_finalizers)
     return found
 
 
@@ -74,7 +83,9 @@ def _masked(prefix: str) -> str:
     return f"{prefix[:-2]}a" if len(prefix) > 1 and prefix.endswith("-") else prefix
 
 
-def validate_object_meta_update(new: ObjectMeta, old: ObjectMeta, field: str = "metadata") -> Errors:
+def validate_object_meta_update(
+    new: ObjectMeta, old: ObjectMeta, field: str = "metadata", *, known_finalizers: bool = True
+) -> Errors:
     """Name, namespace and UID stay; labels and annotations are checked again. Source: ValidateObjectMetaUpdate."""
     found = validate_immutable_field(new.name, old.name, f"{field}.name")
     found += validate_immutable_field(new.namespace, old.namespace, f"{field}.namespace")
@@ -88,7 +99,7 @@ def validate_object_meta_update(new: ObjectMeta, old: ObjectMeta, field: str = "
     found += validate_labels(new.labels, f"{field}.labels")
     found += validate_annotations(new.annotations, f"{field}.annotations")
     found += validate_owner_references(new.owner_references, f"{field}.ownerReferences")
-    return found + validate_finalizers(new.finalizers, f"{field}.finalizers")
+    return found + validate_finalizers(new.finalizers, f"{field}.finalizers", known=known_finalizers)
 
 
 def validate_owner_references(owners: Sequence[OwnerReference], field: str) -> Errors:
@@ -121,7 +132,7 @@ def validate_owner_references(owners: Sequence[OwnerReference], field: str) -> E
     return found
 
 
-def validate_finalizers(names: Sequence[str], field: str) -> Errors:
+def validate_finalizers(names: Sequence[str], field: str, *, known: bool = True) -> Errors:
     """Source: ValidateFinalizers, validateKubeFinalizerName."""
     found: Errors = []
     for name in names:
@@ -129,7 +140,7 @@ def validate_finalizers(names: Sequence[str], field: str) -> Errors:
     if "orphan" in names and "foregroundDeletion" in names:
         found.append(invalid(field, list(names), "finalizer orphan and foregroundDeletion cannot be both set"))
     for i, name in enumerate(names):
-        if "/" not in name and name not in STANDARD_FINALIZERS:
+        if known and "/" not in name and name not in STANDARD_FINALIZERS:
             detail = "name is neither a standard finalizer name nor is it fully qualified"
             found.append(invalid(f"{field}[{i}]", name, detail))
     return found

@@ -6,8 +6,6 @@ registry/core/pod Strategy.
 
 from __future__ import annotations
 
-import re
-
 from kitlib.api.core import Pod, PodSpec, PodTemplateSpec
 from kitlib.api.meta import ObjectMeta
 from kitlib.api.numbers import MAX_INT32
@@ -33,6 +31,7 @@ from kitlib.api.validation.object_meta import (
     validate_labels,
     validate_object_meta,
 )
+from kitlib.api.validation.pod_annotations import validate_pod_specific_annotations
 from kitlib.api.validation.pod_os import validate_os
 from kitlib.api.validation.security_context import (
     validate_host_users,
@@ -44,7 +43,6 @@ from kitlib.api.validation.volumes import validate_volumes
 RESTART_POLICIES = ("Always", "OnFailure", "Never")
 DNS_POLICIES = ("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None")
 PREEMPTION_POLICIES = ("PreemptLowerPriority", "Never")
-DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 _NO_TOKEN = "must not be specified when serviceAccountName is not set"
 
 
@@ -65,7 +63,7 @@ def validate_pod_metadata_and_spec(pod: Pod) -> Errors:
     """Source: validatePodMetadataAndSpec."""
     spec = pod.spec
     found = validate_object_meta(pod.metadata, namespaced=True)
-    found += validate_pod_specific_annotations(pod.metadata, "metadata.annotations")
+    found += validate_pod_specific_annotations(pod.metadata, spec, "metadata.annotations")
     found += validate_pod_spec(spec, "spec", pod.metadata)
     if not spec.service_account_name:
         for i, volume in enumerate(spec.volumes):
@@ -80,20 +78,12 @@ def validate_pod_metadata_and_spec(pod: Pod) -> Errors:
     return found
 
 
-def validate_pod_specific_annotations(meta: ObjectMeta, field: str) -> Errors:
-    """Source: ValidatePodSpecificAnnotations."""
-    cost = meta.annotations.get(DELETION_COST)
-    if cost is not None and not (re.fullmatch(r"0|-?[1-9][0-9]*", cost) and -MAX_INT32 - 1 <= int(cost) <= MAX_INT32):
-        return [invalid(f"{field}[{DELETION_COST}]", cost, "must be a 32bit integer")]
-    return []
-
-
 def validate_pod_template_spec(template: PodTemplateSpec, field: str) -> Errors:
     """The pod in a workload. Source: ValidatePodTemplateSpec."""
     meta = template.metadata
     found = validate_labels(meta.labels, f"{field}.labels")
     found += validate_annotations(meta.annotations, f"{field}.annotations")
-    found += validate_pod_specific_annotations(meta, f"{field}.annotations")
+    found += validate_pod_specific_annotations(meta, template.spec, f"{field}.annotations")
     found += validate_pod_spec(template.spec, f"{field}.spec", None)
     if template.spec.ephemeral_containers:
         detail = "ephemeral containers not allowed in pod template"

@@ -12,6 +12,7 @@ from kitlib.api.serialize import deepcopy, to_dict
 from kitlib.api.validation.fields import Errors, forbidden, invalid
 from kitlib.api.validation.object_meta import validate_object_meta_update
 from kitlib.api.validation.pod import validate_pod_metadata_and_spec
+from kitlib.api.validation.pod_annotations import validate_pod_specific_annotation_updates
 
 IMMUTABLE = (
     "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,"
@@ -27,15 +28,14 @@ def validate_pod_update(new: Pod, old: Pod) -> Errors:
     Source: ValidatePodUpdate.
     """
     found = validate_object_meta_update(new.metadata, old.metadata) + validate_pod_metadata_and_spec(new)
-    if found:
-        return found
-    found += _gates(new, old)
-    found += _deadline(new, old)
-    found += _tolerations(new, old)
+    found += validate_pod_specific_annotation_updates(new, old, "metadata.annotations")
     if len(new.spec.containers) != len(old.spec.containers):
         return [*found, forbidden("spec.containers", "pod updates may not add or remove containers")]
     if len(new.spec.init_containers) != len(old.spec.init_containers):
         return [*found, forbidden("spec.initContainers", "pod updates may not add or remove containers")]
+    found += _deadline(new, old)
+    found += _tolerations(new, old)
+    found += _gates(new, old)
     munged = _with_allowed_changes(new, old)
     if old.spec.scheduling_gates:
         found += _while_gated(munged, new, old)

@@ -34,7 +34,10 @@ EVICTION_POLICIES = ("AlwaysAllow", "IfHealthyBudget")
 def validate_pod_disruption_budget(obj: PodDisruptionBudget) -> Errors:
     """The name need only be a segment of a path. Source: ValidatePodDisruptionBudget, rest.BeforeCreate."""
     found = _budget(obj)
-    return found or validate_object_meta(obj.metadata, namespaced=True, name_rule=validate_path_segment_name)
+    if found:
+        return found
+    rule = validate_path_segment_name
+    return validate_object_meta(obj.metadata, namespaced=True, name_rule=rule, known_finalizers=False)
 
 
 def _budget(obj: PodDisruptionBudget) -> Errors:
@@ -56,7 +59,7 @@ def _budget(obj: PodDisruptionBudget) -> Errors:
 
 def validate_pod_disruption_budget_update(new: PodDisruptionBudget, old: PodDisruptionBudget) -> Errors:
     """Source: podDisruptionBudgetStrategy.ValidateUpdate."""
-    return _budget(new) or validate_object_meta_update(new.metadata, old.metadata)
+    return _budget(new) or validate_object_meta_update(new.metadata, old.metadata, known_finalizers=False)
 
 
 def validate_priority_class(obj: PriorityClass) -> Errors:

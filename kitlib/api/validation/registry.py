@@ -50,7 +50,9 @@ from kitlib.api.validation import (
 )
 from kitlib.api.validation import batch as jobs
 from kitlib.api.validation import devices as claims
+from kitlib.api.validation.cron_job import validate_cron_job, validate_cron_job_update
 from kitlib.api.validation.fields import Errors
+from kitlib.api.validation.job_update import validate_job_update
 from kitlib.api.validation.object_meta import (
     validate_object_meta,
     validate_object_meta_update,
@@ -89,8 +91,8 @@ RULES: dict[type[KubeObject], tuple[Create, Update]] = {
     apps.ReplicaSet: (workloads.validate_replica_set, workloads.validate_replica_set_update),
     apps.StatefulSet: (workloads.validate_stateful_set, workloads.validate_stateful_set_update),
     apps.DaemonSet: (workloads.validate_daemon_set, workloads.validate_daemon_set_update),
-    batch.Job: (jobs.validate_job, jobs.validate_job_update),
-    batch.CronJob: (jobs.validate_cron_job, jobs.validate_cron_job_update),
+    batch.Job: (jobs.validate_job, validate_job_update),
+    batch.CronJob: (validate_cron_job, validate_cron_job_update),
     hpa_types.HorizontalPodAutoscaler: (
         autoscaling.validate_horizontal_pod_autoscaler,
         autoscaling.validate_horizontal_pod_autoscaler_update,
@@ -146,12 +148,20 @@ def rules_of(type_: type[KubeObject], *, namespaced: bool) -> tuple[Create, Upda
     if type_ in RULES:
         return RULES[type_]
     if type_ is core.PodTemplate:
-        return _pod_template, lambda new, old: _pod_template(new) + _update(new, old)
+        return _pod_template, _pod_template_update
 
     def create(obj: KubeObject) -> Errors:
-        return validate_object_meta(obj.metadata, namespaced=namespaced, name_rule=validate_path_segment_name)
+        rule = validate_path_segment_name
+        return validate_object_meta(obj.metadata, namespaced=namespaced, name_rule=rule, known_finalizers=False)
 
     return create, _update
+
+
+def _pod_template_update(new: core.PodTemplate, old: core.PodTemplate) -> Errors:
+    """Source: ValidatePodTemplateUpdate."""
+    return validate_object_meta_update(new.metadata, old.metadata) + validate_pod_template_spec(
+        new.template, "template"
+    )
 
 
 def _pod_template(obj: core.PodTemplate) -> Errors:
@@ -160,4 +170,4 @@ def _pod_template(obj: core.PodTemplate) -> Errors:
 
 
 def _update(new: KubeObject, old: KubeObject) -> Errors:
-    return validate_object_meta_update(new.metadata, old.metadata)
+    return validate_object_meta_update(new.metadata, old.metadata, known_finalizers=False)

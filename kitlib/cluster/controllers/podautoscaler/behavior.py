@@ -142,7 +142,7 @@ def scale_up_limit(current: int, history: History, rules: HPAScalingRules, now: 
     if rules.select_policy == "Disabled":
         return current
     limits = []
-    for policy in rules.policies:
+    for policy in rules.policies or ():
         start = _start(current, history, policy.period_seconds, now)
         grown = start + policy.value if policy.type == "Pods" else math.ceil(start * (1 + policy.value / 100))
         limits.append(grown)
@@ -154,7 +154,7 @@ def scale_down_limit(current: int, history: History, rules: HPAScalingRules, now
     if rules.select_policy == "Disabled":
         return current
     limits = []
-    for policy in rules.policies:
+    for policy in rules.policies or ():
         start = _start(current, history, policy.period_seconds, now)
         shrunk = start - policy.value if policy.type == "Pods" else int(start * (1 - policy.value / 100))
         limits.append(shrunk)
@@ -165,7 +165,7 @@ def note_scaling(hpa: HorizontalPodAutoscaler, history: History, before: int, af
     """Remember a change of the scale for the policies. Source: storeScaleEvent."""
     up, down = rules_of(hpa)
     for events, rules, change in ((history.up, up, after - before), (history.down, down, before - after)):
-        longest = max((policy.period_seconds for policy in rules.policies), default=0)
+        longest = max((policy.period_seconds for policy in rules.policies or ()), default=0)
         events[:] = [one for one in events if (now - one.at).total_seconds() < longest]
         if change > 0:
             events.append(Event(now, change))

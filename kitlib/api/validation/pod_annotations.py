@@ -1,0 +1,77 @@
+"""Annotations of pods that the API server reads.
+
+Source: pkg/apis/core/validation ValidatePodSpecificAnnotations, ValidateSeccompPodAnnotations,
+ValidateAppArmorPodAnnotations, ValidatePodSpecificAnnotationUpdates.
+"""
+
+from __future__ import annotations
+
+import re
+
+from kitlib.api.core import Pod, PodSpec
+from kitlib.api.meta import ObjectMeta
+from kitlib.api.numbers import MAX_INT32
+from kitlib.api.validation.fields import Errors, forbidden, invalid, shown
+from kitlib.api.validation.paths import validate_local_descending_path
+from kitlib.api.validation.pod_warnings import APPARMOR_PREFIX, SECCOMP_POD, SECCOMP_PREFIX
+
+DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
+MIRROR_POD = "kubernetes.io/config.mirror"
+_SECCOMP_PROFILES = ("runtime/default", "docker/default", "unconfined")
+_APPARMOR_PROFILES = ("", "runtime/default", "unconfined")
+_LOCALHOST = "localhost/"
+
+
+def validate_pod_specific_annotations(meta: ObjectMeta, spec: PodSpec, field: str) -> Errors:
+    """Source: ValidatePodSpecificAnnotations."""
+    found: Errors = []
+    mirror = meta.annotations.get(MIRROR_POD)
+    if mirror is not None and not spec.node_name:
+        detail = "must set spec.nodeName if mirror pod annotation is set"
+        found.append(invalid(f"{field}[{MIRROR_POD}]", mirror, detail))
+    cost = meta.annotations.get(DELETION_COST)
+    if cost is not None and not (re.fullmatch(r"0|-?[1-9][0-9]*", cost) and -MAX_INT32 - 1 <= int(cost) <= MAX_INT32):
+        found.append(invalid(f"{field}[{DELETION_COST}]", cost, "must be a 32bit integer"))
+    for key, profile in meta.annotations.items():
+        if key == SECCOMP_POD or key.startswith(SECCOMP_PREFIX):
+            found += _seccomp(profile, f"{field}.{key}")
+    for key, profile in meta.annotations.items():
+        if key.startswith(APPARMOR_PREFIX):
+            found += _app_armor(key, profile, spec, f"{field}[{key}]")
+    return found
+
+
+def _seccomp(profile: str, field: str) -> Errors:
+    """Source: ValidateSeccompProfile."""
+    if profile in _SECCOMP_PROFILES:
+        return []
+    if profile.startswith(_LOCALHOST):
+        return validate_local_descending_path(profile.removeprefix(_LOCALHOST), field)
+    return [invalid(field, profile, "must be a valid seccomp profile")]
+
+
+def _app_armor(key: str, profile: str, spec: PodSpec, field: str) -> Errors:
+    """Source: ValidateAppArmorPodAnnotations, ValidateAppArmorProfileFormat."""
+    found: Errors = []
+    name = key.removeprefix(APPARMOR_PREFIX)
+    containers = (*spec.init_containers, *spec.containers, *spec.ephemeral_containers)
+    if name not in {container.name for container in containers}:
+        found.append(invalid(field, name, "container not found"))
+    if profile not in _APPARMOR_PROFILES and not profile.startswith(_LOCALHOST):
+        found.append(invalid(field, profile, f"invalid AppArmor profile name: {shown(profile)}"))
+    return found
+
+
+def validate_pod_specific_annotation_updates(new: Pod, old: Pod, field: str) -> Errors:
+    """What the kubelet relies on stays. Source: ValidatePodSpecificAnnotationUpdates."""
+    found: Errors = []
+    before, after = old.metadata.annotations, new.metadata.annotations
+    for key, value in before.items():
+        if after.get(key) != value and (key.startswith(APPARMOR_PREFIX) or key == MIRROR_POD):
+            what = "mirror pod annotation" if key == MIRROR_POD else "AppArmor annotations"
+            found.append(forbidden(f"{field}[{key}]", f"may not remove or update {what}"))
+    for key in after:
+        if key not in before and (key.startswith(APPARMOR_PREFIX) or key == MIRROR_POD):
+            what = "mirror pod annotation" if key == MIRROR_POD else "AppArmor annotations"
+            found.append(forbidden(f"{field}[{key}]", f"may not add {what}"))
+    return found
