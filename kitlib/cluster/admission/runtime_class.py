@@ -53,8 +53,7 @@ def _set_scheduling(pod: Pod, runtime_class: RuntimeClass) -> None:
         own = spec.node_selector.get(key)
         if own is not None and own != value:
             conflict = (
-                f"conflict: runtimeClass.scheduling.nodeSelector[{key}] = {value}; "
-                f"pod.spec.nodeSelector[{key}] = {own}"
+                f"conflict: runtimeClass.scheduling.nodeSelector[{key}] = {value}; pod.spec.nodeSelector[{key}] = {own}"
             )
             raise Forbidden("pods", pod.name, conflict)
     spec.node_selector = {**spec.node_selector, **scheduling.node_selector}
