@@ -167,6 +167,7 @@ def _engine() -> list[Finding]:
         if there.hindrance:
             instead = "Cluster.simulated() needs no engine"
             return [*found, Finding("a real node", "missing", "cannot start on this engine", instead)]
+        found.append(_root(there.maps_root))
         if image.have(client, image.tag()):
             found.append(Finding("image of a node", "ok", image.tag()))
             found.append(_node())
@@ -180,6 +181,14 @@ def _engine() -> list[Finding]:
         return [Finding("container engine", "missing", f"it fails: {str(error)[:300]}", advice)]
     finally:
         client.close()
+
+
+def _root(mapped: bool) -> Finding:
+    """What root of a node is on the machine. Source: user_namespaces(7), capabilities(7)."""
+    if mapped:
+        return Finding("root of a node", "ok", "is the engine's own user on the machine (user namespace)")
+    advice = "give real nodes only to people whom you would give root there; an engine without root maps it"
+    return Finding("root of a node", "limited", "is root of the machine (CAP_SYS_ADMIN, no user namespace)", advice)
 
 
 def _node() -> Finding:

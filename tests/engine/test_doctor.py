@@ -25,6 +25,9 @@ def test_doctor_names_the_engine_and_what_a_node_is_refused(
     told = found["container engine"]["found"]
     assert told.startswith(f"{'Podman' if podman else 'Docker'} ") and version["Version"] in told
     assert told.endswith(f"found at {endpoint.found}")
+    root = found["root of a node"]
+    assert (root["state"], "root of the machine" in root["found"]) == ("limited", True)
+    assert "people whom you would give root" in root["advice"]
     node = found["a real node"]
     assert node["found"].startswith("starts")
     assert node["state"] == ("limited" if shared.node().fidelity else "ok")

@@ -117,6 +117,7 @@ def nodes_do_what_is_granted(there: RootlessEngine, capsys: pytest.CaptureFixtur
     assert there.gone(5) == []
     found = doctor(capsys)
     assert "runs without root" in found["container engine"]["advice"]
+    assert found["root of a node"]["state"] == "ok"
     assert (found["a real node"]["state"], found["a real node"]["found"]) == ("limited", "starts")
     assert "oom_score_adj" in found["a real node"]["advice"]
     assert "real nodes" in found["works here"]["found"]

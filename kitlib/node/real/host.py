@@ -37,6 +37,8 @@ class Host:
         driver: of the engine.
         refuses: sentences: what nodes will not get there.
         hindrance: why none can start at all; "" = they may.
+        maps_root: root of a node is an ordinary user of the machine: an engine without root puts every container into a
+            user namespace. Elsewhere CAP_SYS_ADMIN, without which a node owns no cgroups, makes it the machine's root.
     """
 
     name: str
@@ -47,6 +49,7 @@ class Host:
     driver: str
     refuses: tuple[str, ...]
     hindrance: str = ""
+    maps_root: bool = False
 
     def __str__(self) -> str:
         return f"{self.name} {self.version} on {self.system}, cgroup v{self.cgroup}, driver {self.driver}"
@@ -69,6 +72,7 @@ def host_of(client: Any, endpoint: Endpoint) -> Host:
         driver=str(info.get("CgroupDriver", "?")),
         refuses=tuple(refusals(info)),
         hindrance=hindrance(info),
+        maps_root=rootless(info),
     )
 
 
