@@ -19,18 +19,20 @@ def memory_box(
     coming: str = "",
     marks: Sequence[Line] = (),
     words: str = "",
+    whole: str = "the machine",
 ) -> Box:
     """The bar of one node.
 
     Args:
         name: of the node.
-        capacity: bytes of the machine.
+        capacity: bytes of the machine, or of what `whole` names.
         rows: {"name", "qos", "memory_bytes", "words"}, in the order to show; qos "node" = of no pod.
         dead: names of those that were killed or evicted.
         chosen: the one that the learner has picked.
         coming: the one that is not there yet.
         marks: further lines, their place as a part of the capacity.
         words: what is said about the node.
+        whole: what the capacity is that of.
     """
     used = sum(int(row["memory_bytes"]) for row in rows)
     scale = Scale(capacity, used)
@@ -54,7 +56,7 @@ def memory_box(
     ]
     end = scale.of(capacity)
     lines = [Line(mark.at * end, mark.label, mark.kind) for mark in marks]
-    lines.append(Line(end, f"{size(capacity)}: the machine", "bad" if scale.over else ""))
+    lines.append(Line(end, f"{size(capacity)}: {whole}", "bad" if scale.over else ""))
     free = f"{mebibytes(capacity - used)} free" if not scale.over else f"{mebibytes(used - capacity)} too much"
     lines.sort(key=lambda line: line.at)
     note = f"{mebibytes(used)} of {mebibytes(capacity)} in use, {free}"

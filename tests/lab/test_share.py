@@ -9,10 +9,10 @@ import zlib
 
 import pytest
 
+from kitlib.advisor import first_kill as kill
 from kitlib.api.errors import KitError
 from kitlib.cluster import Cluster
 from kitlib.lab import share
-from kitlib.lab.start import kill
 
 NODE = {"name": "a", "cpus": 1, "memory": "1Gi"}
 GOOD = {"version": 1, "release": "1.36", "cgroups": 2, "nodes": [NODE], "journal": []}

@@ -18,11 +18,11 @@ from urllib.parse import quote
 
 import pytest
 
+from kitlib.advisor import first_kill as kill
 from kitlib.api.errors import KitError
 from kitlib.cluster import Cluster
 from kitlib.lab import share, site
 from kitlib.lab.bundle import own_wheel
-from kitlib.lab.start import kill
 
 ROOT = Path(__file__).parents[2]
 

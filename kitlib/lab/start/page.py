@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from kitlib.advisor import first_kill as kill
 from kitlib.api.errors import KitError
 from kitlib.lab.launch import START
 from kitlib.lab.lesson import Lesson
 from kitlib.lab.prediction import Prediction
 from kitlib.lab.progress import Progress
-from kitlib.lab.start import kill, throttle
+from kitlib.lab.start import throttle
 from kitlib.lab.start.course_map import continue_with, course_map
 from kitlib.widgets._parts.start_page import StartPage
 

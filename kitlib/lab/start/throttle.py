@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from kitlib.advisor.first_kill import NODE
 from kitlib.api.errors import KitError
 from kitlib.kubelet.cm.cgroup_tree import Cgroup
-from kitlib.lab.start.kill import NODE
 
 NAME = "api"
 THREADS = 2

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from kitlib.advisor import first_kill as kill
 from kitlib.api.errors import KitError
 from kitlib.cluster import Cluster
-from kitlib.lab.start import kill, throttle
+from kitlib.lab.start import throttle
 
 
 @pytest.fixture(scope="module", params=[1, 2], ids=["cgroup v1", "cgroup v2"])

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from kitlib.advisor import first_kill as kill
 from kitlib.cluster import Cluster
-from kitlib.lab.start import kill
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -72,3 +72,11 @@ def test_the_readmes_moving_picture_shows_the_same_figures(outcome):
     picture = (ROOT / ".pictures" / "first-kill.svg").read_text()
     for rank in outcome.ranking:
         assert f">{rank.uses} MiB {'−' if rank.adj < 0 else '+'} {abs(rank.adj)} ‰<" in picture
+
+
+def test_the_story_is_told_in_four_moments_and_before_the_kill_in_one(outcome):
+    quiet, grown, killing, gone = kill.moments(outcome)
+    assert kill.moments(None) == [quiet]
+    assert sum(quiet.uses.values()) < kill.CAPACITY < sum(grown.uses.values())
+    assert killing.dead == "cache" and "cache" not in gone.uses
+    assert sum(gone.uses.values()) < kill.CAPACITY, "its memory is enough"

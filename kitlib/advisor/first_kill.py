@@ -1,7 +1,7 @@
 """Four pods on a full node: one grows, the kernel kills one, and the reason is computed from what the kernel compares.
 
-The victim is read from the pods' statuses. The ranking is the kernel's: memory in use plus oom_score_adj thousandths of
-the memory in question.
+The start page and the widget `FirstKill` are views of it. The victim is read from the pods' statuses. The ranking is
+the kernel's: memory in use plus oom_score_adj thousandths of the memory in question.
 
 Source: kernel mm/oom_kill.c (oom_badness); kubelet GetContainerOOMScoreAdjust.
 """
@@ -149,6 +149,38 @@ def run(cluster: Any) -> Outcome:
     return Outcome("", ranking, "")
 
 
+@dataclass(frozen=True)
+class Moment:
+    """The node at one moment of the story.
+
+    Attributes:
+        caption: what has just happened.
+        uses: pod -> MiB in use, in the order of `PODS`.
+        dead: the pod that is being killed; "" = none.
+    """
+
+    caption: str
+    uses: dict[str, int]
+    dead: str = ""
+
+
+def moments(outcome: Outcome | None) -> list[Moment]:
+    """The story's moments, one after the other; before the kill there is the first alone."""
+    quiet = {pod.name: pod.uses for pod in PODS}
+    first = Moment(f"{GROWING.name} is quiet.", quiet)
+    if outcome is None or not outcome.killed:
+        return [first]
+    wanted = {**quiet, GROWING.name: GROWING.wants}
+    left = {name: uses for name, uses in wanted.items() if name != outcome.killed}
+    over = sum(wanted.values()) - CAPACITY
+    return [
+        first,
+        Moment(f"{GROWING.name} takes its memory: {over} MiB more are wanted than there are.", wanted),
+        Moment(f"The kernel must kill a process. It takes one of {outcome.killed}.", wanted, outcome.killed),
+        Moment(f"{outcome.killed} is gone; its memory is enough for now.", left),
+    ]
+
+
 def _ranking(node: Any) -> tuple[Rank, ...]:
     """The four pods as the kernel would compare them once db wants more; () while not all of them run."""
     known = {f"{pod.name}/main": pod for pod in PODS}
@@ -176,7 +208,7 @@ def why(outcome: Outcome, guess: str) -> list[str]:
     ranks = {rank.name: rank for rank in outcome.ranking}
     victim = ranks.get(outcome.killed)
     if victim is None:
-        return ["Nobody was killed. Run it again."]
+        return ["No process was killed. Run it again."]
     said = [_about_the_guess(ranks[guess], victim)] if guess in ranks else []
     pod = next(pod for pod in PODS if pod.name == victim.name)
     said.append(
