@@ -131,7 +131,7 @@ def start(
     try:
         api.request("POST", api.pods(), body)
         running = _wait(api, node, name, timeout, given_up or threading.Event())
-        held = link(node, AttachStream(api.attach(name, CONTAINER)))
+        held = link(node, _attach(api, node, name))
         statuses = running["status"]["containerStatuses"]
         return NodePod(api, name, str(statuses[0].get("containerID") or "").rpartition("//")[2] or name, held)
     except BaseException as error:  # an interrupted cell too
@@ -166,6 +166,20 @@ def _wait(api: Api, node: str, name: str, timeout: float, given_up: threading.Ev
         if given_up.wait(min(pause, left)):
             raise KubernetesError(f"node {node}: it is not wanted any more")
         pause = min(_SLOWEST, pause * 1.5)
+
+
+def _attach(api: Api, node: str, name: str) -> AttachStream:
+    """The stream of a pod that runs; one that ends just now says why.
+
+    Raises:
+        Refused, KubernetesError: naming the rule, or the container's last words.
+    """
+    try:
+        return AttachStream(api.attach(name, CONTAINER))
+    except Refused as error:
+        if error.code in (400, 404, 500):
+            _wait(api, node, name, 0.0, threading.Event())
+        raise
 
 
 def _last_words(api: Api, name: str) -> str:

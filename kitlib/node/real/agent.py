@@ -115,10 +115,11 @@ class Agent:
 
     Args:
         reads, writes: descriptors of the owner's requests and of the answers.
+        lacking: sentences: what its container could not be given.
     """
 
-    def __init__(self, reads: int, writes: int) -> None:
-        self._reads, self._owner = reads, Owner(writes)
+    def __init__(self, reads: int, writes: int, lacking: Sequence[str] = ()) -> None:
+        self._reads, self._owner, self._lacking = reads, Owner(writes), lacking
         self._began = time.monotonic()
         self._rest = b""
         self._kubelet: Kubelet | None = None
@@ -281,7 +282,7 @@ class Agent:
             "kernel": os.uname().release,
             "systemd": version_of_systemd,
             "cpus": sorted(os.sched_getaffinity(0)),
-            "limits": capabilities.limits(cgroups, wanted.machine, lowest),
+            "limits": [*self._lacking, *capabilities.limits(cgroups, wanted.machine, lowest)],
             "seconds": self.clock(),
             "began": self._began,
         }
@@ -314,11 +315,15 @@ def _key(pod: Pod | None) -> list[str]:
     return [] if pod is None else [pod.namespace, pod.name, pod.metadata.uid]
 
 
-def main() -> int:
-    """Take standard input and output for the owner; prints go to standard error."""
+def main(lacking: Sequence[str] = ()) -> int:
+    """Take standard input and output for the owner; prints go to standard error.
+
+    Args:
+        lacking: sentences: what the container could not be given.
+    """
     writes = os.dup(1)
     os.dup2(2, 1)
-    return Agent(0, writes).run()
+    return Agent(0, writes, lacking).run()
 
 
 if __name__ == "__main__":

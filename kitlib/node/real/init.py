@@ -56,8 +56,11 @@ def begin(agent: Callable[[], int]) -> None:
         # systemd takes over what stands in the root: the watchdog stays out of its sight
         if cgroups.version == 2 or root == cgroups.hierarchies.get("name=systemd"):
             os.makedirs(root + LEAF, exist_ok=True)
-            with open(f"{root}{LEAF}/cgroup.procs", "w") as file:
-                file.write(str(os.getppid()))
+            with open(f"{root}/cgroup.procs") as file:
+                stands_here = str(os.getppid()) in file.read().split()
+            if stands_here:  # in a pod it stands above the node's root
+                with open(f"{root}{LEAF}/cgroup.procs", "w") as file:
+                    file.write(str(os.getppid()))
     if os.fork():
         os._exit(0)
     _process_1(agent)

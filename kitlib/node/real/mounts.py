@@ -19,6 +19,9 @@ from kitlib.kubelet.cm.cgroup_tree import MOUNT
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT, MS_BIND, MS_REC = 1, 2, 4, 8, 32, 4096, 16384
 MS_PRIVATE = 1 << 18
 CLONE_NEWNS, CLONE_NEWPID = 0x20000, 0x20000000
+CLONE_NEWCGROUP, CLONE_NEWNET = 0x2000000, 0x40000000
+MNT_DETACH = 2
+_SIOCSIFFLAGS, _IFF_UP = 0x8914, 1
 PR_SET_CHILD_SUBREAPER = 36
 _NAMES = ("cpuset", "cpu", "cpuacct", "memory", "hugetlb", "pids", "freezer", "devices", "blkio", "net_cls", "net_prio")
 
@@ -85,6 +88,37 @@ def own_namespaces() -> None:
     if _libc.unshare(CLONE_NEWNS | CLONE_NEWPID) != 0:
         raise KitError(f"unshare: {os.strerror(ctypes.get_errno())}: systemd needs namespaces of its own")
     _mount("none", "/", "", MS_REC | MS_PRIVATE)
+
+
+def own_cgroups(place: str) -> None:
+    """A cgroup namespace that begins at this process's cgroup, and its file system (v2) at `place`.
+
+    Raises:
+        KitError: where the kernel refuses.
+    """
+    if _libc.unshare(CLONE_NEWNS | CLONE_NEWCGROUP) != 0:
+        raise KitError(f"unshare: {os.strerror(ctypes.get_errno())}: a node needs a cgroup namespace (CAP_SYS_ADMIN?)")
+    _mount("none", "/", "", MS_REC | MS_PRIVATE)
+    if _libc.umount2(place.encode(), MNT_DETACH) != 0:  # a file system cannot be mounted on itself
+        raise KitError(f"umount {place}: {os.strerror(ctypes.get_errno())}")
+    _mount("cgroup2", place, "cgroup2", MS_NOSUID | MS_NODEV | MS_NOEXEC)
+
+
+def own_network() -> None:
+    """A network of this process's own: a loopback device and nothing else.
+
+    Raises:
+        KitError: where the kernel refuses the namespace.
+        OSError: where it refuses to bring the device up.
+    """
+    if _libc.unshare(CLONE_NEWNET) != 0:
+        raise KitError(f"unshare: {os.strerror(ctypes.get_errno())}")
+    import fcntl  # nodes of a container engine do without
+    import socket
+    import struct
+
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        fcntl.ioctl(any_socket, _SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", _IFF_UP))
 
 
 def own_proc(masked: Iterable[str], read_only: Iterable[str]) -> None:

@@ -20,6 +20,7 @@ class Running:
         ours: the kubelet asked it to end, so its end is not reported.
         output: the read end of its output, or -1.
         input: where its standard input is written to, or -1: it has none.
+        input_once: its standard input ends with the first that attaches to it (`stdinOnce`).
         terminal: the master side of its terminal, or -1.
         namespace, pod: whose it is.
         log: its output.
@@ -36,6 +37,7 @@ class Running:
     sampled: tuple[float, float] = (0.0, 0.0)
     rate: float = 0.0
     input: int = -1
+    input_once: bool = False
     terminal: int = -1
     namespace: str = ""
     pod: str = ""

@@ -148,6 +148,7 @@ class CrunRuntime(NoImages):
             running = self.containers[identity]
             running.output, running.input, running.terminal = streams.keep()
             running.namespace, running.pod = pod.namespace, pod.name
+            running.input_once = container.stdin_once and not container.tty
         except (KitError, OSError) as error:
             raise ContainerProblem("CreateContainerError", str(error)) from error
         finally:

@@ -171,6 +171,7 @@ class Streams:
         self._streams: dict[int, Stream] = {}
         self._follows: dict[int, _Follow] = {}
         self._detach: dict[int, tuple[Log, Callable[[bytes], None]]] = {}
+        self._once: dict[int, Running] = {}
 
     def requests(self) -> dict[str, Callable[..., Any]]:
         """What may be asked for, by name."""
@@ -205,6 +206,8 @@ class Streams:
             raise KitError(f"container {running.name} does not read standard input (stdin: true is not set)")
         stream.input, stream.tty, stream.close_input = (running.input if stdin else -1), tty, False
         self._streams[number] = stream
+        if stdin and running.input_once:
+            self._once[number] = running
 
         def heard(piece: bytes) -> None:
             stream.push(STDOUT, piece)
@@ -369,5 +372,9 @@ class Streams:
         if held is not None:
             with suppress(ValueError):
                 held[0].listeners.remove(held[1])
+        once = self._once.pop(stream.number, None)
+        if once is not None and once.input >= 0:  # Source: containerd attach with StdinOnce
+            os.close(once.input)
+            once.input = -1
         stream.close()
         self._streams.pop(stream.number, None)

@@ -1,10 +1,10 @@
 """The first process of a container: a watchdog that ends it when nobody holds its standard input any more.
 
 The agent, a node's or (with the word `control-plane`) the control plane's, is a child of it; with the word `systemd`
-systemd is, and the agent a child of that (`init.py`). The watchdog reads nothing
-and does nothing but wait for the other end of the pipe to be closed: even with an agent that is stuck or stopped, the
-container goes with its owner. When process 1 ends, the kernel ends all others of the container, and the engine removes
-it.
+systemd is, and the agent a child of that (`init.py`). In a pod of Kubernetes it is told the node's bounds, which the
+agent sets itself (`bounds.py`). The watchdog reads nothing and does nothing but wait for the other end of the pipe to
+be closed: even with an agent that is stuck or stopped, the container goes with its owner. When process 1 ends, the
+kernel ends all others of the container, and the engine removes it.
 """
 
 import _signal as signal  # `signal` itself would load enum: a third of what the watchdog needs
@@ -17,7 +17,8 @@ AGENT_FAILED = 70
 
 def main() -> None:
     """Fork the agent, then watch."""
-    systemd = sys.argv[1:] == ["systemd"]
+    words = sys.argv[1:]
+    systemd, bounds = "systemd" in words, [word for word in words if word.startswith("--")]
     signal.signal(signal.SIGCHLD, signal.SIG_IGN if systemd else signal.SIG_DFL)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: os._exit(0))
@@ -31,12 +32,12 @@ def main() -> None:
         sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(__file__)))))
         import importlib
 
-        agent = (
-            "kitlib.cluster.control_plane.container.agent"
-            if sys.argv[1:] == ["control-plane"]
-            else "kitlib.node.real.agent"
-        )
+        agent = "kitlib.cluster.control_plane.container.agent" if "control-plane" in words else "kitlib.node.real.agent"
         main_of = importlib.import_module(agent).main
+        if bounds:
+            module = importlib.import_module("kitlib.node.real.bounds")
+            lacking, of_agent = module.enter(module.read(bounds)), main_of
+            main_of = lambda: of_agent(lacking)  # noqa: E731
         sys.exit(importlib.import_module("kitlib.node.real.init").begin(main_of) if systemd else main_of())
     os.close(begins)
     watch = select.poll()
