@@ -27,6 +27,7 @@ COMMANDS = (
     "bundle",
     "site",
     "workshop",
+    "room",
     "lab-report",
     "lab-export",
     "certificate",

@@ -20,6 +20,7 @@ import msgspec
 from kitlib.api.core import Pod
 from kitlib.api.errors import KitError, NotFound
 from kitlib.api.serialize import load, to_dict, to_yaml
+from kitlib.lab import room
 from kitlib.lab.certificate import Certificate, unsigned
 from kitlib.lab.definition import Definition, Ground, LabFolder
 from kitlib.lab.graded import Graded
@@ -42,7 +43,8 @@ class Lab:
         name: the folder's name among the course's labs, or a path.
         nodes: "docker" does the lab on real nodes, where it can be done there and time is what the clock shows;
             "" takes KITLIB_NODES. Everything else is the simulated kernel, on which two minutes pass in no time.
-        seed: of the variant: names, numbers, victims; None = the learner's own, or that of KITLIB_LAB_SEED.
+        seed: of the variant: names, numbers, victims; None = the room's (`kitlib room --seed`), else that of
+            KITLIB_LAB_SEED, else the learner's own.
         progress: where results are kept.
 
     Attributes:
@@ -53,15 +55,19 @@ class Lab:
         variant: the names and numbers that it gives.
 
     Raises:
-        KitError: there is no such lab, its files do not fit, or real nodes were asked for and cannot be made.
+        KitError: there is no such lab, it is closed for the room, its files do not fit, or real nodes were asked for
+            and cannot be made.
     """
 
     def __init__(
         self, name: str | Path, nodes: str = "", *, seed: int | None = None, progress: Progress | None = None
     ) -> None:
         self._progress = progress or Progress()
-        self.seed = learners_seed(self._progress.path.parent) if seed is None else check_seed(seed)
-        self._folder = LabFolder.read(_find(name), self.seed)
+        place, decided = _find(name).resolve(), room.current()
+        decided.require_open(place.name)
+        fixed = decided.seeds.get(place.name) if seed is None else check_seed(seed)
+        self.seed = learners_seed(self._progress.path.parent) if fixed is None else fixed
+        self._folder = LabFolder.read(place, self.seed)
         self.variant = self._folder.variant
         self.kernel, self.why = _kernel(nodes, self._folder.definition)
         self._predictions = {
@@ -118,8 +124,9 @@ class Lab:
         On real nodes the nodes themselves are checked, and then the replay: both must hold.
 
         Raises:
-            KitError: a task that there is not, or a grader that could not run.
+            KitError: a task that there is not, a grader that could not run, or the lab is closed for the room.
         """
+        room.current().require_open(self._folder.name)
         for key in tasks:
             self._folder.definition.task(key)
         journal, found = self._grade(tasks)

@@ -107,32 +107,47 @@ def shortened(text: str) -> str:
     return clean if len(clean) <= _SHOWN else f"{clean[:_SHOWN]}… ({len(text)} characters)"
 
 
+def entries(path: Path) -> list[Submitted]:
+    """The lines of a learner's file that fit, in the order in which they were written.
+
+    Raises:
+        KitError: the file as a whole cannot be taken.
+    """
+    return _entries(path)[0]
+
+
+def _entries(path: Path) -> tuple[list[Submitted], list[str]]:
+    """Lines that fit, and what is wrong with the others."""
+    decoder = msgspec.json.Decoder(Submitted)
+    lines, found, problems = _content(path).split(b"\n"), list[Submitted](), list[str]()
+    if len(lines) > MAX_ENTRIES:
+        raise KitError(f"{len(lines)} lines; at most {MAX_ENTRIES} are read")
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            found.append(_entry(decoder, line))
+        except KitError as error:
+            if number < len(lines):  # the last one may be what a killed kernel was writing
+                problems.append(f"line {number}: {error}")
+    if problems and not found:
+        raise KitError(f"no line of it is an entry; {problems[0]}")
+    return found, problems
+
+
 def read(path: Path) -> Submission:
     """What a learner's file claims.
 
     Raises:
         KitError: the file as a whole cannot be taken.
     """
-    content = _content(path)
-    decoder = msgspec.json.Decoder(Submitted)
-    lines, problems, taken = content.split(b"\n"), list[str](), 0
-    if len(lines) > MAX_ENTRIES:
-        raise KitError(f"{len(lines)} lines; at most {MAX_ENTRIES} are read")
+    found, problems = _entries(path)
     checks: dict[tuple[str, str], Submitted] = {}
     hints: dict[str, set[tuple[str, int | None]]] = {}
     seeds: dict[str, set[int]] = {}
     seconds: dict[str, tuple[float, float]] = {}
     changed: set[str] = set()
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        try:
-            entry = _entry(decoder, line)
-        except KitError as error:
-            if number < len(lines):  # the last one may be what a killed kernel was writing
-                problems.append(f"line {number}: {error}")
-            continue
-        taken += 1
+    for entry in found:
         if entry.lab not in course_labs():
             continue
         first, last = seconds.get(entry.lab, (entry.seconds, entry.seconds))
@@ -146,13 +161,11 @@ def read(path: Path) -> Submission:
             known = checks.get((entry.lab, entry.task))
             if known is None or entry.points > known.points:
                 checks[entry.lab, entry.task] = entry
-    if problems and not taken:
-        raise KitError(f"no line of it is an entry; {problems[0]}")
     more = [f"{len(problems) - MAX_PROBLEMS} more problems"] if len(problems) > MAX_PROBLEMS else []
     return Submission(
         checks,
         {lab: len(taken_hints) for lab, taken_hints in hints.items()},
-        {lab: tuple(sorted(found)) for lab, found in seeds.items()},
+        {lab: tuple(sorted(used)) for lab, used in seeds.items()},
         seconds,
         tuple(sorted(changed)),
         tuple(problems[:MAX_PROBLEMS] + more),

@@ -1,0 +1,105 @@
+"""`kitlib room FOLDER`: an instructor's view over all learners; opens and closes labs, fixes variants."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+
+def add(commands: Any) -> None:
+    made = commands.add_parser(
+        "room",
+        help="show who is at which lab and who is stuck; open and close labs for everybody",
+        description="Read the progress files in FOLDER (NAME.jsonl or NAME/progress.jsonl) and show every learner, "
+        "those who need help first. FOLDER/room.json says which labs are open and which variants are fixed; learners' "
+        "servers read it (KITLIB_ROOM).",
+    )
+    made.add_argument("folder", type=Path, help="the learners' folder on shared storage")
+    made.add_argument("--open", nargs="+", default=[], metavar="LAB", help="open these labs: 03, or the whole name")
+    made.add_argument("--close", nargs="+", default=[], metavar="LAB", help="close these labs, or `all`")
+    made.add_argument(
+        "--seed",
+        nargs="+",
+        default=[],
+        metavar="LAB=N",
+        help="give everybody variant N of a lab; LAB= gives the learners their own again",
+    )
+    made.add_argument("--file", type=Path, help="the room's file (default: FOLDER/room.json)")
+    made.add_argument("--watch", type=float, metavar="SECONDS", help="show it again and again, until Ctrl-C")
+    made.add_argument("-o", "--output", type=Path, metavar="FILE", help="write a page (.html) that reads itself again")
+    made.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    from kitlib.api.errors import KitError
+    from kitlib.lab import room, room_view
+    from kitlib.lab.files import write_whole
+    from kitlib.lab.submissions import course_labs
+
+    view = room_view.RoomView(options.folder)
+    file = options.file or options.folder / room.FILE
+    decided = room.read(file)
+    if options.open or options.close or options.seed:
+        course = tuple(course_labs())
+        decided = decided.closed(_named(options.close, course), course) if options.close else decided
+        decided = decided.opened(_named(options.open, course)) if options.open else decided
+        decided = decided.seeded(_seeds(options.seed, course))
+        room.write(file, decided)
+    if options.watch is not None and options.watch < 1:
+        raise KitError(f"--watch: must be at least 1 second, got {options.watch:g}")
+    if options.output is not None and options.output.suffix != ".html":
+        raise KitError(f"{options.output}: a name ending in .html is expected")
+    try:
+        while True:
+            seats = view.seats()
+            if options.output is None:
+                print(room_view.to_text(seats, decided), end="", flush=True)
+            else:
+                write_whole(options.output, room_view.to_html(seats, decided))
+            if options.watch is None:
+                return 0
+            time.sleep(options.watch)
+            decided = room.read(file)
+    except OSError as error:
+        raise KitError(f"{options.output}: {error.strerror or error}") from error
+    except KeyboardInterrupt:
+        return 0
+
+
+def _named(words: Sequence[str], course: Sequence[str]) -> list[str]:
+    """Labs by name or number.
+
+    Raises:
+        KitError: there is no such lab.
+    """
+    from kitlib.api.errors import KitError
+
+    found: list[str] = []
+    for word in words:
+        one = course if word == "all" else [lab for lab in course if lab == word or lab.partition("-")[0] == word]
+        if not one:
+            raise KitError(f"lab {word!r}: there is no such lab; valid values: {', '.join(course)}")
+        found += one
+    return found
+
+
+def _seeds(words: Sequence[str], course: Sequence[str]) -> dict[str, int | None]:
+    """Lab -> variant, of words `03=7`.
+
+    Raises:
+        KitError: a word that is none.
+    """
+    from kitlib.api.errors import KitError
+    from kitlib.lab.variant import check_seed
+
+    found: dict[str, int | None] = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals:
+            raise KitError(f"--seed {word}: LAB=N is expected")
+        for lab in _named([name], course):
+            found[lab] = check_seed(value, f"seed of {lab}") if value else None
+    return found

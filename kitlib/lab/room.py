@@ -1,0 +1,116 @@
+"""What an instructor decides for a whole room: which labs are open, and which variant everybody gets.
+
+The decisions stand in one file, `room.json`, which learners' servers see but cannot write (KITLIB_ROOM names it there).
+It is read whenever a lab is opened or checked, so a lab that is opened at the front of the room is open everywhere at
+once. Without such a file every lab is open, and variants are the learners' own.
+
+    {"open": ["01-make-it-guaranteed"], "seeds": {"01-make-it-guaranteed": 7}}
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from kitlib.api.errors import KitError
+from kitlib.lab.files import write_whole
+from kitlib.lab.variant import check_seed
+
+FILE = "room.json"
+VARIABLE = "KITLIB_ROOM"
+MAX_FILE = 1 << 20
+
+
+class _Stored(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """The file."""
+
+    open: list[str] | None = None
+    seeds: dict[str, int] = {}
+
+
+@dataclass(frozen=True)
+class Room:
+    """The decisions.
+
+    Attributes:
+        open: labs that may be worked on; None = all.
+        seeds: lab -> the variant that everybody gets; a lab that is not named has the learner's own.
+    """
+
+    open: tuple[str, ...] | None = None
+    seeds: Mapping[str, int] = field(default_factory=dict)
+
+    def require_open(self, lab: str) -> None:
+        """Refuse a lab that is closed.
+
+        Raises:
+            KitError: it is.
+        """
+        if self.open is not None and lab not in self.open:
+            raise KitError(f"lab {lab} is closed: your instructor opens it for the room; what you reached is kept")
+
+    def opened(self, labs: Iterable[str]) -> Room:
+        """The room with these labs open too; where all were open, only these are from now on."""
+        return Room(tuple(sorted({*(self.open or ()), *labs})), self.seeds)
+
+    def closed(self, labs: Iterable[str], course: Iterable[str]) -> Room:
+        """The room without these labs.
+
+        Args:
+            labs: that are closed.
+            course: all labs that there are.
+        """
+        before = tuple(course) if self.open is None else self.open
+        return Room(tuple(sorted(set(before) - set(labs))), self.seeds)
+
+    def seeded(self, seeds: Mapping[str, int | None]) -> Room:
+        """The room with other variants; None gives the learners their own again."""
+        kept = {lab: seed for lab, seed in {**self.seeds, **seeds}.items() if seed is not None}
+        return Room(self.open, {lab: check_seed(seed, f"seed of {lab}") for lab, seed in sorted(kept.items())})
+
+
+def current() -> Room:
+    """The room in which this learner works; every lab is open where there is none."""
+    named = os.environ.get(VARIABLE, "")
+    return read(named) if named else Room()
+
+
+def read(file: str | Path) -> Room:
+    """A room's file; one that is not there decides nothing.
+
+    Raises:
+        KitError: it cannot be read, or is not such a file.
+    """
+    place = Path(file)
+    try:
+        with place.open("rb") as opened:
+            text = opened.read(MAX_FILE)
+    except FileNotFoundError:
+        return Room()
+    except OSError as error:
+        raise KitError(f"{place}: {error.strerror or error}") from error
+    try:
+        stored = msgspec.json.decode(text, type=_Stored)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise KitError(f"{place}: not a room's file: {error}") from None
+    return Room(None if stored.open is None else tuple(stored.open)).seeded(stored.seeds)
+
+
+def write(file: str | Path, room: Room) -> None:
+    """Write a room's file whole: learners read the old one or the new one.
+
+    Raises:
+        KitError: it cannot be written.
+    """
+    place = Path(file)
+    stored = _Stored(None if room.open is None else list(room.open), dict(room.seeds))
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(place, msgspec.json.format(msgspec.json.encode(stored)).decode() + "\n")
+        place.chmod(0o644)
+    except OSError as error:
+        raise KitError(f"{place}: {error.strerror or error}") from error
