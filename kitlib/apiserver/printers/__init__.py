@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
-from kitlib.apiserver.printers import network, others, workloads
+from kitlib.apiserver.printers import network, others, policies, workloads
 from kitlib.apiserver.printers.pods import print_pod
 from kitlib.apiserver.printers.text import Object, age
 from kitlib.apiserver.resources import APIResource, Column
@@ -60,6 +60,19 @@ PRINTERS: dict[str, Printer] = {
     "ResourceSlice": others.print_resource_slice,
     "ResourceClaimTemplate": others.print_name_and_age,
     "DeviceClass": others.print_name_and_age,
+    "MutatingWebhookConfiguration": policies.print_webhook_configuration,
+    "ValidatingWebhookConfiguration": policies.print_webhook_configuration,
+    "MutatingAdmissionPolicy": policies.print_admission_policy,
+    "ValidatingAdmissionPolicy": policies.print_admission_policy,
+    "MutatingAdmissionPolicyBinding": policies.print_admission_policy_binding,
+    "ValidatingAdmissionPolicyBinding": policies.print_admission_policy_binding,
+    "FlowSchema": policies.print_flow_schema,
+    "PriorityLevelConfiguration": policies.print_priority_level_configuration,
+    "CertificateSigningRequest": policies.print_certificate_signing_request,
+    "ServiceCIDR": policies.print_service_cidr,
+    "VolumeAttributesClass": policies.print_volume_attributes_class,
+    "ComponentStatus": policies.print_component_status,
+    "APIService": policies.print_api_service,
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -38,10 +39,14 @@ def _external(obj: Object, kind: str) -> str:
     if kind == "ExternalName":
         return str(spec.get("externalName", ""))
     if kind == "LoadBalancer":
-        ingress = ((obj.get("status") or {}).get("loadBalancer") or {}).get("ingress") or ()
-        found = [one.get("ip") or one.get("hostname", "") for one in ingress]
-        return ",".join([*found, *given]) or "<pending>"
+        return ",".join([*_balanced(obj), *given]) or "<pending>"
     return ",".join(given) or "<none>"
+
+
+def _balanced(obj: Object) -> list[str]:
+    """The addresses of a load balancer. Source: printers loadBalancerStatusStringer."""
+    ingress = ((obj.get("status") or {}).get("loadBalancer") or {}).get("ingress") or ()
+    return sorted({one.get("ip") or one.get("hostname", "") for one in ingress} - {""})
 
 
 def print_endpoints(obj: Object, now: datetime) -> list[Any]:
@@ -50,39 +55,52 @@ def print_endpoints(obj: Object, now: datetime) -> list[Any]:
         ports = subset.get("ports") or [{}]
         for port in ports:
             for address in subset.get("addresses") or ():
-                found.append(f"{address.get('ip', '')}:{port['port']}" if port else address.get("ip", ""))
-    return [obj["metadata"].get("name", ""), _shortened(found), created(obj, now)]
+                found.append(_host_port(address.get("ip", ""), port["port"]) if port else address.get("ip", ""))
+    shown = _shortened(found) if obj.get("subsets") else "<none>"
+    return [obj["metadata"].get("name", ""), shown, created(obj, now)]
+
+
+def _host_port(host: str, port: int) -> str:
+    """Source: net.JoinHostPort."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def _shortened(found: list[str]) -> str:
     more = len(found) - _MAX_ENDPOINTS
     text = ",".join(found[:_MAX_ENDPOINTS])
-    return (f"{text} + {more} more..." if more > 0 else text) or "<none>"
+    return f"{text} + {more} more..." if more > 0 else text
 
 
 def print_endpoint_slice(obj: Object, now: datetime) -> list[Any]:
-    ports = [str(p.get("port")) if p.get("port") is not None else "*" for p in obj.get("ports") or ()]
+    ports = [str(p["port"]) if p.get("port") is not None else p.get("name") or "*" for p in obj.get("ports") or ()]
     addresses = [address for one in obj.get("endpoints") or () for address in one.get("addresses") or ()]
     shown = _unset(ports), _unset(addresses)
     return [obj["metadata"].get("name", ""), obj.get("addressType", ""), *shown, created(obj, now)]
 
 
 def _unset(found: list[str]) -> str:
-    more = len(found) - _MAX_ENDPOINTS
-    text = ",".join(found[:_MAX_ENDPOINTS])
-    return (f"{text} + {more} more..." if more > 0 else text) or "<unset>"
+    return _shortened(found) or "<unset>"
 
 
 def print_ingress(obj: Object, now: datetime) -> list[Any]:
     spec = obj.get("spec", {})
-    hosts = [rule["host"] for rule in spec.get("rules") or () if rule.get("host")]
-    more = len(hosts) - _MAX_ENDPOINTS
-    shown = ",".join(hosts[:_MAX_ENDPOINTS]) + (f" + {more} more..." if more > 0 else "")
-    ingress = ((obj.get("status") or {}).get("loadBalancer") or {}).get("ingress") or ()
-    address = ",".join(one.get("ip") or one.get("hostname", "") for one in ingress)
+    address = ",".join(_balanced(obj))
     ports = "80, 443" if spec.get("tls") else "80"
     chosen = spec.get("ingressClassName") or "<none>"
-    return [obj["metadata"].get("name", ""), chosen, shown or "*", address, ports, created(obj, now)]
+    return [obj["metadata"].get("name", ""), chosen, _hosts(spec.get("rules") or []), address, ports, created(obj, now)]
+
+
+def _hosts(rules: Sequence[Object]) -> str:
+    """Source: printers formatHosts: those beyond the third are counted by their rules."""
+    hosts: list[str] = []
+    more = False
+    for rule in rules:
+        more = more or len(hosts) == _MAX_ENDPOINTS
+        if not more and rule.get("host"):
+            hosts.append(rule["host"])
+    if not hosts:
+        return "*"
+    return ",".join(hosts) + (f" + {len(rules) - _MAX_ENDPOINTS} more..." if more else "")
 
 
 def print_ingress_class(obj: Object, now: datetime) -> list[Any]:

@@ -84,12 +84,12 @@ def print_persistent_volume(obj: Object, now: datetime) -> list[Any]:
     phase = "Terminating" if obj["metadata"].get("deletionTimestamp") else status.get("phase", "")
     return [
         _name(obj),
-        str((spec.get("capacity") or {}).get("storage", "")),
+        str((spec.get("capacity") or {}).get("storage", "0")),
         access_modes(spec.get("accessModes")),
         spec.get("persistentVolumeReclaimPolicy", ""),
         phase,
         f"{claim.get('namespace', '')}/{claim.get('name', '')}" if claim else "",
-        spec.get("storageClassName", ""),
+        _class(obj),
         spec.get("volumeAttributesClassName") or "<unset>",
         status.get("reason", ""),
         created(obj, now),
@@ -105,23 +105,31 @@ def print_persistent_volume_claim(obj: Object, now: datetime) -> list[Any]:
         _name(obj),
         phase,
         spec.get("volumeName", ""),
-        str((status.get("capacity") or {}).get("storage", "")) if bound else "",
+        str((status.get("capacity") or {}).get("storage", "0")) if bound else "",
         access_modes(status.get("accessModes")) if bound else "",
-        spec.get("storageClassName") or "",
+        _class(obj),
         spec.get("volumeAttributesClassName") or "<unset>",
         created(obj, now),
         spec.get("volumeMode") or "<unset>",
     ]
 
 
+def _class(obj: Object) -> str:
+    """The storage class of a volume or claim. Source: helper GetPersistentVolumeClass."""
+    marks = obj.get("metadata", {}).get("annotations") or {}
+    found = marks.get("volume.beta.kubernetes.io/storage-class")
+    return str(found if found is not None else obj.get("spec", {}).get("storageClassName") or "")
+
+
 def print_storage_class(obj: Object, now: datetime) -> list[Any]:
     marks = obj.get("metadata", {}).get("annotations") or {}
-    default = marks.get("storageclass.kubernetes.io/is-default-class") == "true"
+    keys = ("storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
+    default = any(marks.get(key) == "true" for key in keys)
     return [
         f"{_name(obj)} (default)" if default else _name(obj),
         obj.get("provisioner", ""),
         obj.get("reclaimPolicy") or "Delete",
-        obj.get("volumeBindingMode") or "<unset>",
+        obj.get("volumeBindingMode") or "Immediate",
         bool(obj.get("allowVolumeExpansion")),
         created(obj, now),
     ]

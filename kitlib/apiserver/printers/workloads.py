@@ -121,6 +121,7 @@ def print_horizontal_pod_autoscaler(obj: Object, now: datetime) -> list[Any]:
 
 
 _SHOWN_METRICS = 2
+_METRIC_TYPES = ("ContainerResource", "External", "Object", "Pods", "Resource")
 
 
 def _metrics(wanted: list[Any], current: list[Any]) -> str:
@@ -135,6 +136,8 @@ def _metrics(wanted: list[Any], current: list[Any]) -> str:
 
 def _metric(spec: Any, status: Any) -> str:
     kind = spec.get("type", "")
+    if kind not in _METRIC_TYPES:
+        return "<unknown type>"
     field = kind[:1].lower() + kind[1:]
     wanted = (spec.get(field) or {}).get("target") or {}
     now = (status.get(field) or {}).get("current") or {}
@@ -145,7 +148,9 @@ def _metric(spec: Any, status: Any) -> str:
     if wanted.get("averageValue") is not None:
         average = "" if kind == "Resource" or kind == "ContainerResource" or kind == "Pods" else " (avg)"
         return f"{prefix}{now.get('averageValue') or '<unknown>'}/{wanted['averageValue']}{average}"
-    return f"{prefix}{now.get('value') or '<unknown>'}/{wanted.get('value', '')}"
+    if prefix:
+        return f"{prefix}<unknown>/<auto>"
+    return f"{now.get('value') or '<unknown>'}/{wanted.get('value', '')}"
 
 
 def print_controller_revision(obj: Object, now: datetime) -> list[Any]:
