@@ -39,7 +39,8 @@ class OpportunisticBatch:
         self._context = context
         self._seen: dict[Hashable, Pod] = {}
         self._similar: dict[Hashable, SimilarPods] = {}
-        self._kinds: dict[Hashable, LikePods | None] = {}
+        self._kinds: dict[Hashable, LikePods] = {}
+        self._last: LikePods | None = None
         self._rooms: dict[Hashable, Room] = {}
         self._changes = -1
         self._moment: Moment | None = None
@@ -55,6 +56,10 @@ class OpportunisticBatch:
             self._changes = self._context.snapshot.changes
             for known in (self._similar, self._kinds, self._rooms):
                 known.clear()
+            self._last = None
+        last = self._last
+        if last is not None and last.handle is handle and last.is_like(pod):
+            return last
         key = _key(pod, handle)
         found = self._kinds.pop(key, None)
         if found is None or not found.is_like(pod):
@@ -65,6 +70,7 @@ class OpportunisticBatch:
             if found is None:
                 return None
         _keep(self._kinds, key, found)
+        self._last = found
         return found
 
     def _similar_pods(self, pod: Pod, handle: Handle, key: Hashable) -> SimilarPods | None:

@@ -26,7 +26,7 @@ from kitlib.scheduler.extender import Extender, add_extender_scores, find_nodes_
 from kitlib.scheduler.framework.binding import Binding, bind, reserve_and_permit, unreserve
 from kitlib.scheduler.framework.dra_manager import Claims
 from kitlib.scheduler.framework.filtering import find_nodes_that_pass_filters
-from kitlib.scheduler.framework.framework import commit_post_filter, enabled_at, run_post_filter_plugins
+from kitlib.scheduler.framework.framework import commit_post_filter, run_post_filter_plugins
 from kitlib.scheduler.framework.plugin import Context
 from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.scoring import ScoreError, ScoreOutcome, prioritize_nodes
@@ -287,7 +287,7 @@ class Scheduler:
 
     def pre_enqueue(self, pod: Pod) -> Status:
         """Whether the pod may enter the queue: the first plugin's refusal, or success."""
-        for plugin in enabled_at(self.profile_of(pod), "pre_enqueue", self.release):
+        for plugin in self.profile_of(pod).enabled("pre_enqueue", self.release):
             status = plugin.pre_enqueue_in(pod, self.context)
             if not status.ok:
                 return status

@@ -10,24 +10,25 @@ KEPT = 10_000
 
 
 class ChangeLog:
-    """Changed rows, one entry a change."""
+    """Changed rows, one entry a change.
+
+    Attributes:
+        position: how many changes there have been.
+    """
 
     def __init__(self) -> None:
         self._rows: list[int] = []
         self._forgotten = 0
+        self.position = 0
 
     def __len__(self) -> int:
         """How many changes are remembered."""
         return len(self._rows)
 
-    @property
-    def position(self) -> int:
-        """How many changes there have been."""
-        return self._forgotten + len(self._rows)
-
     def append(self, row: int) -> None:
         """A row has changed."""
         self._rows.append(row)
+        self.position += 1
         if len(self._rows) > 2 * KEPT:
             self._forgotten += KEPT
             del self._rows[:KEPT]

@@ -39,6 +39,9 @@ class Framework:
     off: dict[str, set[str]] = field(default_factory=dict)
     everywhere: frozenset[str] | None = None
     _at: dict[str, tuple[list[Plugin], list[Plugin]]] = field(default_factory=dict, repr=False, compare=False)
+    _enabled: dict[str, tuple[list[Plugin], Release, list[Plugin]]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
 
     def at(self, point: str) -> list[Plugin]:
         """The plugins that take part at an extension point."""
@@ -52,6 +55,14 @@ class Framework:
             self._at[point] = list(self.plugins), found
         return [plugin for plugin in found if self.weights.get(plugin.name)] if point == "score" else found
 
+    def enabled(self, point: str, release: Release) -> list[Plugin]:
+        """The plugins at a point that the release has."""
+        found, known = self.at(point), self._enabled.get(point)
+        if known is None or known[0] is not found or known[1] is not release:
+            have = [p for p in found if not p.feature_gate or release.enabled(p.feature_gate)]
+            known = self._enabled[point] = found, release, have
+        return known[2]
+
     def _ordered(self, point: str, found: list[Plugin]) -> list[Plugin]:
         """What is enabled by name at a point and for all points comes first, then the rest for all points, then those
         enabled only there. Source: framework runtime expandMultiPointPlugins."""
@@ -63,11 +74,6 @@ class Framework:
         off = self.off.get(point, set())
         rest = [p for p in found if p.name in self.everywhere and p.name not in off and p.name not in places]
         return [*override, *rest, *(p for p in first if p.name not in self.everywhere)]
-
-
-def enabled_at(framework: Framework, point: str, release: Release) -> list[Plugin]:
-    """The plugins at a point that the release has."""
-    return [p for p in framework.at(point) if not p.feature_gate or release.enabled(p.feature_gate)]
 
 
 def build_queueing_hint_map(framework: Framework, context: Context) -> dict[str, list[Registered]]:
@@ -97,7 +103,7 @@ def run_post_filter_plugins(
     reasons: list[str] = []
     effects: dict[str, object] = {}
     answer: PostFilterResult | None = None
-    plugins = enabled_at(framework, "post_filter", release)
+    plugins = framework.enabled("post_filter", release)
     for plugin in plugins:
         found = plugin.post_filter(cycle, info, context)
         if found.effect is not None:

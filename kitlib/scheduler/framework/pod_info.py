@@ -295,7 +295,9 @@ class PodInfo:
             and mine.metadata.labels == other.metadata.labels
             and mine.metadata.deletion_timestamp == other.metadata.deletion_timestamp
             and mine.status.container_statuses == other.status.container_statuses
-            and resize_conditions(mine) == resize_conditions(other)
+            and (
+                mine.status.conditions == other.status.conditions or resize_conditions(mine) == resize_conditions(other)
+            )
         )
 
     @property

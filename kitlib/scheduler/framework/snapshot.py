@@ -181,39 +181,39 @@ class Snapshot:
 
     def _count(self, info: PodInfo, sign: int) -> None:
         row = info.row
-        for name, amount in info.requests.items():
-            column = self.requested.get(name)
-            if column is None:
-                column = self.requested[name] = np.zeros(len(self), np.int64)
-                self.allocatable.setdefault(name, np.zeros(len(self), np.int64))
-                self._amounts = RowAmounts(self._amounts_now)
-            column[row] += sign * amount
-        cpu, memory = info.non_zero
         self._log.append(row)
         if self.history is not None:
             self.history.append((info, row, sign))
             if len(self.history) >= max(MAX_HISTORY, len(self)):
                 self.history = None
         self._amounts.changed(row, info.kind, sign)
-        if info.kind is None:
-            for counted in self._counted.values():
-                counted.count(info, sign)
-        else:
-            for part in self._counted_of(info):
-                add(part, row, sign)
-        self.non_zero_cpu[row] += sign * cpu
-        self.non_zero_memory[row] += sign * memory
-        self.pod_count[row] += sign
+        for part in self._parts_of(info):
+            add(part, row, sign)
 
-    def _counted_of(self, info: PodInfo) -> list[Part]:
-        """The counts that pods of a kind are part of, with their parts."""
-        found = self._parts.get(info.kind)
-        if found is None or found[0] != self._counts:
+    def _parts_of(self, info: PodInfo) -> list[Part]:
+        """What a pod adds to columns and counts; pods of a kind add the same."""
+        found = self._parts.get(info.kind) if info.kind is not None else None
+        if found is not None and found[0] == self._counts:
+            return found[1]
+        parts: list[Part] = [
+            (self.non_zero_cpu.data, None, info.non_zero[0]),
+            (self.non_zero_memory.data, None, info.non_zero[1]),
+            (self.pod_count.data, None, 1),
+        ]
+        for name, amount in info.requests.items():
+            if name not in self.requested:
+                self._counts += 1
+                self.requested[name] = np.zeros(len(self), np.int64)
+                self.allocatable.setdefault(name, np.zeros(len(self), np.int64))
+                self._amounts = RowAmounts(self._amounts_now)
+            parts.append((self.requested[name].data, None, amount))
+        for one in self._counted.values():
+            parts += one.parts(info)
+        if info.kind is not None:
             if len(self._parts) >= MAX_KINDS:
                 self._parts.clear()
-            parts = [part for one in self._counted.values() for part in one.parts(info)]
-            found = self._parts[info.kind] = self._counts, parts
-        return found[1]
+            self._parts[info.kind] = self._counts, parts
+        return parts
 
     @property
     def version(self) -> int:

@@ -17,7 +17,6 @@ import numpy as np
 from kitlib.api.claims import ClaimError, asked_for, claims_of, deallocated, is_reserved_for, reserved
 from kitlib.api.core import Node, Pod, PodExtendedResourceClaimStatus
 from kitlib.api.devices import MAX_SUBREQUESTS, MAX_USERS, ResourceClaim
-from kitlib.api.podresources import containers_of
 from kitlib.api.serialize import deepcopy
 from kitlib.scheduler.framework.dra_manager import Claims
 from kitlib.scheduler.framework.events import Registered
@@ -71,9 +70,14 @@ class DynamicResources(Plugin):
         return device_events(context.claims)
 
     def concerns(self, pod: Pod) -> bool:
-        return bool(pod.spec.resource_claims) or any(
-            "/" in name for container in containers_of(pod) for name in container.resources.requests
-        )
+        if pod.spec.resource_claims:
+            return True
+        # asked about every pod several times: a plain loop
+        for container in pod.spec.containers:
+            for name in container.resources.requests:
+                if "/" in name:
+                    return True
+        return any("/" in name for container in pod.spec.init_containers for name in container.resources.requests)
 
     def pre_enqueue_in(self, pod: Pod, context: Context) -> Status:
         """The pod's claims must be there."""
