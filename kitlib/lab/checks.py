@@ -412,6 +412,10 @@ class Experiment(Facts):
 
         return [row["pod"] for row in drain(self._cluster, node, seconds) if row["answer"] == "gone"]
 
+    def resize(self, name: str, containers: Mapping[str, Mapping[str, Mapping[str, str]]]) -> None:
+        """Resize a pod in place."""
+        self._cluster.resize(name, containers)
+
     def cpu_usage(self, name: str, seconds: float = 10, namespace: str = "default") -> float:
         """Milli-CPU that a pod uses per second over the next `seconds`, from its cgroup's own counter."""
         before = self._cpu_seconds(name, namespace)

@@ -128,6 +128,13 @@ def horizontal_autoscaler(deployment: str, target: int, *, least: int = 1, most:
     return head | {"spec": spec | {"metrics": [{"type": "Resource", "resource": cpu}]}}
 
 
+def limit_range(name: str, **limits: Mapping[str, str]) -> Manifest:
+    """A LimitRange of containers: `default`, `defaultRequest`, `min`, `max`, `maxLimitRequestRatio`, by resource."""
+    head = {"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": name}}
+    item = {"type": "Container", **{field: dict(amounts) for field, amounts in limits.items()}}
+    return head | {"spec": {"limits": [item]}}
+
+
 def quota(name: str, hard: Mapping[str, str], **spec: Any) -> Manifest:
     """A ResourceQuota."""
     head = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": name}}

@@ -29,6 +29,7 @@ NAMES = [
     "16-one-scenario-every-release",
     "17-explain-your-own-cluster",
     "21-day-2",
+    "22-limit-range-disk-resize",
 ]
 SECTIONS = (
     "The question",
@@ -194,6 +195,21 @@ RIGHT: dict[str, dict[str, Any]] = {
         "replicas": 2,
         "nothing": "it does nothing: there is nothing to divide by",
         "both": "at the most: 10 replicas",
+    },
+    "22-limit-range-disk-resize": {
+        "class": "Burstable",
+        "limited": 200,
+        "asking": "it is refused",
+        "running": "nothing: they keep what they have",
+        "full": "the kubelet evicts the pod",
+        "counted": "writer, logger and scratch",
+        "pressure": "greedy",
+        "resize": "Deferred: it waits",
+        "room": "no: what web waits for counts already",
+        "then": "it gets its CPU within seconds",
+        "too-much": "the API server refuses it",
+        "guaranteed": "the API server refuses it",
+        "shrink": "the kubelet does not do it, and says so",
     },
 }
 """The right answer to each question that has the same one on both kernels."""
