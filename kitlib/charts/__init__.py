@@ -10,6 +10,7 @@ from kitlib.charts.queues import queue_chart
 from kitlib.charts.scheduler_board import filter_board, score_bars
 from kitlib.charts.shares import shares_chart
 from kitlib.charts.spread import spread_chart, spread_map
+from kitlib.charts.sweep import heat_map, share_bars, small_multiples
 from kitlib.charts.timeline import timeline_chart
 from kitlib.charts.usage import usage_chart
 
@@ -18,12 +19,15 @@ __all__ = [
     "cpu_map",
     "eviction_gauge",
     "filter_board",
+    "heat_map",
     "node_bar",
     "oom_ranking",
     "preemption_chart",
     "queue_chart",
     "score_bars",
+    "share_bars",
     "shares_chart",
+    "small_multiples",
     "spread_chart",
     "spread_map",
     "timeline_chart",
