@@ -18,6 +18,7 @@ def add(commands: Any) -> None:
     made.add_argument("folder", help="where the progress files are")
     made.add_argument("-o", "--output", type=Path, help="write to this file: .csv or .html")
     made.add_argument("--recheck", action="store_true", help="replay every check here; count what that confirms")
+    made.add_argument("--workers", type=int, metavar="N", help="processes (default: as many as there are processors)")
     made.set_defaults(run=run)
 
 
@@ -26,7 +27,8 @@ def run(options: argparse.Namespace) -> int:
     from kitlib.lab import report
     from kitlib.lab.files import write_whole
 
-    rows = report.read_learners(options.folder, recheck=options.recheck)
+    shown = options.recheck and sys.stderr.isatty()
+    rows = report.read_learners(options.folder, recheck=options.recheck, workers=options.workers, progress=shown)
     if not options.recheck:
         print("kitlib lab-report: points are what the learners' files claim; --recheck replays them", file=sys.stderr)
     if options.output is None:

@@ -4,7 +4,8 @@ Each learner's file is `NAME.jsonl` or `NAME/progress.jsonl` in the folder that 
 `kitlib.lab.submissions`: the best check of each task of the course, bounded by what the task is worth. Without a replay
 these are the learners' claims; with one, a point counts that the replay confirms. Predictions give no points. Hints
 cost what the instructor says here (`hint_cost` of lab.toml, KITLIB_HINT_COST), and the total is less by that. A file
-that cannot be taken has a row without points and its reason; the table is made of the others.
+that cannot be taken has a row without points and its reason; the table is made of the others. Each file is a point of
+a sweep: a whole room is graded in several processes, and a file at which a process ends is one bad row.
 """
 
 from __future__ import annotations
@@ -12,14 +13,20 @@ from __future__ import annotations
 import csv
 import html
 import io
-from collections.abc import Iterable
+import os
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+from urllib.parse import quote_from_bytes, unquote_to_bytes
+
+import msgspec
 
 from kitlib.api.errors import KitError
 from kitlib.lab import submissions
 from kitlib.lab.recheck import recheck as replay
 from kitlib.lab.score import hint_cost
+from kitlib.study.sweeps import Progress, Row, sweep
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 """What a spreadsheet takes for the beginning of a formula (OWASP, "CSV Injection"), the full-width forms too."""
@@ -57,12 +64,21 @@ class LearnerRow:
         return sum(max(points - self.cost.get(lab, 0.0), 0.0) for lab, (points, _) in self.labs.items())
 
 
-def read_learners(folder: str | Path, *, recheck: bool = False) -> list[LearnerRow]:
+def read_learners(
+    folder: str | Path,
+    *,
+    recheck: bool = False,
+    workers: int | None = None,
+    progress: Callable[[Progress], Any] | bool = False,
+) -> list[LearnerRow]:
     """One row for every progress file in `folder`, by name.
 
     Args:
         folder: where the files are.
         recheck: replay each task's best check here, with this installation's labs, and count what comes out.
+        workers: processes that read and replay files; None = as many as there are processors and work for them, none
+            without a replay; 0 = this process.
+        progress: as of `study.sweep`.
 
     Raises:
         KitError: the folder is not there or holds no progress file.
@@ -77,17 +93,41 @@ def read_learners(folder: str | Path, *, recheck: bool = False) -> list[LearnerR
         found.append((root.name, root / "progress.jsonl"))
     if not found:
         raise KitError(f"{place}: no progress files (NAME.jsonl or NAME/progress.jsonl)")
-    rows, seen = [], dict[str, Path]()
+    refused, seen = list[LearnerRow](), dict[str, Path]()
     for name, path in sorted(found):
         learner = submissions.shortened(name)
         if name in seen:
             first, second = (one.relative_to(root) for one in (seen[name], path))
             problem = f"{second}: not read: {first} is this learner's file already"
-            rows.append(LearnerRow(learner, problems=(submissions.shortened(problem),), not_confirmed=None))
+            refused.append(LearnerRow(learner, problems=(submissions.shortened(problem),), not_confirmed=None))
         else:
             seen[name] = path
-            rows.append(_row(learner, path, recheck))
-    return rows
+    points = [{"path": quote_from_bytes(os.fsencode(path)), "recheck": recheck} for path in seen.values()]
+    if workers is None and not recheck:
+        workers = 0  # reading alone is quicker than starting a process
+    results = sweep(graded, points, workers=workers, progress=progress)
+    rows = [
+        _learner_row(submissions.shortened(name), row, recheck) for name, row in zip(seen, results.rows, strict=True)
+    ]
+    return sorted([*rows, *refused], key=lambda row: row.learner)
+
+
+def _learner_row(learner: str, row: Row, recheck: bool) -> LearnerRow:
+    """A learner's row; a file at which a process ended, or its code failed, is a bad one."""
+    if not row.error:
+        return msgspec.convert({**row.values["found"], "learner": learner}, LearnerRow)
+    problem = submissions.shortened(f"bad file: {row.error}")
+    return LearnerRow(learner, problems=(problem,), not_confirmed=() if recheck else None)
+
+
+def graded(path: str, recheck: bool) -> dict[str, Any]:
+    """What one learner's file is worth, as data: a sweep's scenario.
+
+    Args:
+        path: of the progress file, its bytes quoted as in a URL.
+        recheck: replay what it claims.
+    """
+    return {"found": msgspec.to_builtins(_row("", Path(os.fsdecode(unquote_to_bytes(path))), recheck))}
 
 
 def _row(learner: str, path: Path, recheck: bool) -> LearnerRow:

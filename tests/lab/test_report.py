@@ -3,7 +3,7 @@
 import pytest
 
 from kitlib.api.errors import KitError
-from kitlib.lab import Lab, submissions
+from kitlib.lab import Lab, report, submissions
 from kitlib.lab.definition import Ground, LabFolder
 from kitlib.lab.grader import prepare
 from kitlib.lab.launch import course_source
@@ -80,6 +80,27 @@ def test_the_page_marks_a_changed_check_and_escapes_names(room):
 def test_a_folder_without_files_is_said_to_be_so(tmp_path):
     with pytest.raises(KitError, match="no progress files"):
         read_learners(tmp_path)
+
+
+def test_a_room_is_the_same_in_several_processes_and_a_file_that_ends_one_is_one_bad_row(room, monkeypatch):
+    (room / "mallory").mkdir()
+    (room / "mallory" / "progress.jsonl").write_text("not an entry\n")
+    here = read_learners(room, workers=0)
+    assert [row.learner for row in here] == ["ann", "bob", "mallory"]
+    assert here[2].problems[0].startswith("bad file: no line of it is an entry")
+    assert read_learners(room, workers=2) == here
+    monkeypatch.setattr("kitlib.lab.report.graded", _ends_at_bob)
+    ann, bob, mallory = read_learners(room, workers=2)
+    assert (ann, mallory) == (here[0], here[2])
+    assert bob.problems == ("bad file: WorkerEnded: its process ended with code 3 (3 times)",) and bob.points == 0
+
+
+def _ends_at_bob(path, recheck):
+    import os
+
+    if "bob" in path:
+        os._exit(3)
+    return report.graded(path, recheck)
 
 
 def test_a_replay_is_on_what_the_lab_was_done_on(tmp_path):

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from kitlib.api.boundary import SURROGATE
 from kitlib.api.errors import KitError, shortened
 
 MAX_POINTS = 1_000_000
@@ -70,6 +71,8 @@ def plain(value: Any, where: str) -> Any:
     """
     if isinstance(value, float) and not math.isfinite(value):
         raise KitError(f"{where}: must be a finite number, got {value}")
+    if isinstance(value, str) and SURROGATE.search(value):
+        raise KitError(f"{where}: must be a text that UTF-8 can hold, got {shortened(ascii(value), 80)}")
     if value is None or isinstance(value, bool | str) or type(value) in (int, float):
         return value
     if isinstance(value, Mapping):

@@ -18,6 +18,7 @@ from typing import Any
 
 import msgspec
 
+from kitlib.api.boundary import SURROGATE
 from kitlib.api.errors import KitError, shortened
 from kitlib.study.sweeps import template
 from kitlib.study.sweeps.grid import Point, key, plain
@@ -118,7 +119,7 @@ class Task:
         try:
             values = self._values(point)
         except (Exception, SystemExit) as raised:
-            error = shortened(f"{type(raised).__name__}: {raised}", MAX_ERROR)
+            error = SURROGATE.sub("?", shortened(f"{type(raised).__name__}: {raised}", MAX_ERROR))
         finally:
             random.setstate(before)
         return Row(point, values, error, round(time.perf_counter() - began, 6))

@@ -44,6 +44,7 @@ def test_values_are_as_json_gives_them_back() -> None:
         ({"a": "xyz"}, (), "grid.a: must be a list of values, got 'xyz'"),
         ({"a": {"b": 1}}, (), "grid.a: must be a list of values"),
         ({"a": [object()]}, (), r"grid.a\[0\]: must be a number, a text"),
+        ({"a": ["\udcff"]}, (), r"grid.a\[0\]: must be a text that UTF-8 can hold, got '\\udcff'"),
         ({"a": [float("inf")]}, (), r"grid.a\[0\]: must be a finite number, got inf"),
         ({"a": [1, 1]}, (), r'the point {"a":1} stands in it twice'),
         ({"max skew": [1]}, (), "a parameter's name must be a Python name, got 'max skew'"),

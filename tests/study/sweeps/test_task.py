@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -44,11 +45,15 @@ def test_a_metric_reads_what_the_scenario_returned() -> None:
         (lambda a: {"a": 1}, "KitError: metric: its column 'a' has the name of a parameter"),
         (lambda a: {"error": 1}, "KitError: metric: its column 'error' has the name"),
         (lambda a: exit(3), "SystemExit: 3"),
+        (lambda a: {}["\udcff"], "KeyError: '\\udcff'"),
+        (lambda a: Path("\udcff").read_text(), "FileNotFoundError: "),
+        (lambda a: "\udcff", "KitError: value: must be a text that UTF-8 can hold"),
     ],
 )
 def test_whatever_is_raised_stands_in_the_row(function: Any, error: str) -> None:
     row = Task(function).evaluate({"a": 1})
     assert row.error.startswith(error) and row.values == {}
+    assert msgspec.json.decode(msgspec.json.encode(row)) == msgspec.to_builtins(row)
 
 
 def test_the_global_random_generator_begins_anew_at_every_point_and_is_put_back() -> None:
