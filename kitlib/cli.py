@@ -22,6 +22,7 @@ COMMANDS = (
     "doctor",
     "explain",
     "image",
+    "sweep",
     "conformance",
     "bench",
     "bundle",

@@ -25,7 +25,8 @@ def add(commands: Any) -> None:
         description="Measure on one core; the median of several runs is printed. enforcement: pods turned into desired "
         "cgroup configurations, and whole trees. apply: objects through API server, controllers and hollow nodes. "
         "scheduler: the workloads of the scheduler benchmark, pods per second. load: a manifest file, and the plain "
-        "YAML reader as the reference. minutes: a simulated node's time.",
+        "YAML reader as the reference. minutes: a simulated node's time. sweep: scenarios in one process and in two, "
+        "which must find the same (not on one core).",
     )
     made.add_argument("what", choices=tuple(MEASURED), help="what to measure")
     made.add_argument("--pods", type=int, help="how many pods (enforcement: 10000, apply: 1000)")
@@ -33,6 +34,7 @@ def add(commands: Any) -> None:
         "--nodes", type=int, action="append", help="scheduler: how many nodes (may be given several times)"
     )
     made.add_argument("--workload", action="append", help="scheduler: basic, spread, antiaffinity, preempt or mixed")
+    made.add_argument("--points", type=int, default=10_000, help="sweep: how many scenarios (default 10000)")
     made.add_argument("--runs", type=int, default=RUNS, help=f"how many runs (default {RUNS})")
     made.add_argument("--json", action="store_true", help="print the figures as JSON")
     made.add_argument(
@@ -216,12 +218,43 @@ def _minutes(options: argparse.Namespace) -> list[Figure]:
     return [_timed(what, 600, options.runs, lambda: cluster.advance(600), unit="virtual s")]
 
 
+def _sweep(options: argparse.Namespace) -> list[Figure]:
+    """Spreading scenarios in one worker process and in two, in turn; the second figure's ratio is how much faster."""
+    from kitlib.api.errors import KitError
+    from kitlib.examples.sweeps import example
+    from kitlib.study.sweeps import Sweep
+    from kitlib.study.sweeps.grid import points
+
+    definition, count, figures = example("max-skew"), max(1, options.points), list[Figure]()
+    grid = points(definition.grid, count // 16 + 1)[:count]
+    found: list[list[Any]] = []
+    taken: dict[int, list[float]] = {1: [], 2: []}
+    for _ in range(max(1, options.runs)):
+        for workers, seconds in taken.items():
+            run = Sweep(definition.scenario, grid, definition.metric)
+            began = time.perf_counter()
+            rows = run.run(workers=workers).rows
+            seconds.append(time.perf_counter() - began)
+            found.append([(row.point, row.values, row.error) for row in rows])
+    if any(one != found[0] for one in found) or any(error for _, _, error in found[0]):
+        raise KitError("kitlib bench sweep: two runs found different rows, or errors")
+    for workers, seconds in taken.items():
+        median = statistics.median(seconds)
+        what = f"{count} scenarios, {workers} worker{'s' if workers > 1 else ''}, same rows"
+        figures.append(
+            {"what": what, "count": count, "seconds": median, "per_second": count / median, "unit": "scenarios"}
+        )
+    figures[1]["ratio"] = statistics.median(a / b for a, b in zip(taken[1], taken[2], strict=True))
+    return figures
+
+
 MEASURED: dict[str, Callable[[argparse.Namespace], list[Figure]]] = {
     "enforcement": _enforcement,
     "apply": _apply,
     "scheduler": _scheduler,
     "load": _load,
     "minutes": _minutes,
+    "sweep": _sweep,
 }
 
 

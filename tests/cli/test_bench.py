@@ -23,6 +23,12 @@ def test_loading_is_compared_with_the_plain_reader(capsys: pytest.CaptureFixture
     assert "times the reference" in capsys.readouterr().out.splitlines()[-1]
 
 
+def test_a_sweep_is_measured_with_one_worker_and_with_two(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "sweep", "--points", "20", "--runs", "1", "--json"]) == 0
+    one, two = json.loads(capsys.readouterr().out)
+    assert one["count"] == two["count"] == 20 and two["ratio"] == pytest.approx(one["seconds"] / two["seconds"])
+
+
 def test_ratios_come_with_their_spread_and_say_what_the_other_revision_lacks(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

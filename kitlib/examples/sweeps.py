@@ -1,0 +1,32 @@
+"""Sweeps to try and to change: what maxSkew costs, which score strategy packs best, who is killed first.
+
+    examples()                            # their names
+    example("max-skew").sweep().run()
+
+Each is a file of plain data in `sweeps/`; see `kitlib.study.sweeps.definition`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kitlib.api.errors import KitError
+from kitlib.study.sweeps.definition import Definition
+
+FOLDER = Path(__file__).parent / "sweeps"
+
+
+def examples() -> list[str]:
+    """Their names."""
+    return sorted(path.stem for path in FOLDER.glob("*.yaml"))
+
+
+def example(name: str) -> Definition:
+    """An example by its name.
+
+    Raises:
+        KitError: there is none; the message lists those that there are.
+    """
+    if name not in examples():
+        raise KitError(f"no sweep {name!r}; valid values: {', '.join(examples())}")
+    return Definition.read(FOLDER / f"{name}.yaml")

@@ -1,0 +1,74 @@
+"""A sweep in a file: scenario, grid, seeds, metrics and which picture shows it; data alone.
+
+scenario: {nodes: [...], pods: [...]}      # see `template`, or a scenario of kitlib's own as module:function
+grid: {maxSkew: [1, 2, 5], zones: [2, 3]}
+seeds: 20
+metric: [pending, zone_skew]
+chart: {x: maxSkew, y: zones, value: pending}
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from kitlib.api.errors import KitError, shortened
+from kitlib.api.serialize import load_data
+from kitlib.study.sweeps.sweep import Sweep
+
+
+class ChartOf(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which picture shows the results.
+
+    Attributes:
+        x, value: a parameter, a measured column.
+        y: a second parameter; "" = bars of how often each value came.
+        panel: a third one, a panel each; "" = none.
+    """
+
+    x: str
+    value: str
+    y: str = ""
+    panel: str = ""
+
+
+class Definition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A sweep as it stands in a file; attributes as the arguments of `sweep`."""
+
+    scenario: dict[str, Any] | str
+    grid: dict[str, Any] | list[Any] = {}
+    seeds: int | list[int] = 0
+    metric: str | list[str] | dict[str, str] | None = None
+    chart: ChartOf | None = None
+
+    @classmethod
+    def read(cls, path: Path) -> Definition:
+        """A sweep from a YAML or JSON file.
+
+        Raises:
+            KitError: it cannot be read, a field is none of a sweep's, or it names code that is not kitlib's.
+        """
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise KitError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
+        try:
+            found = msgspec.convert(load_data(text, path.name), cls)
+        except msgspec.ValidationError as error:
+            problem, _, where = str(error).partition(" - at `$")
+            place = where.rstrip("`").lstrip(".") or "the file"
+            raise KitError(f"{path}: {place}: {shortened(problem, 300)}") from None
+        metrics = found.metric if isinstance(found.metric, list) else [found.metric]
+        metrics = [*found.metric.values()] if isinstance(found.metric, dict) else metrics
+        for one in (found.scenario, *metrics):
+            if isinstance(one, str) and ":" in one and not one.startswith("kitlib."):
+                raise KitError(
+                    f"{path}: {shortened(one, 80)!r}: a function of your own runs from Python: study.sweep(…)"
+                )
+        return found
+
+    def sweep(self) -> Sweep:
+        """The sweep, checked. Raises: KitError, as `sweep`."""
+        return Sweep(self.scenario, self.grid, self.metric, seeds=self.seeds)
