@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from kitlib.scheduler.decision import Decision
 
 _ROUNDS = 100
+"""Rounds of controllers, scheduler and kubelets in one instant."""
+_NAMED = 5
 EXPIRE_EVERY = 60.0
 """Seconds between two looks for events whose time is over."""
 N = TypeVar("N", bound=KernelNode)
@@ -227,7 +229,10 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
     # Time.
 
     def settle(self) -> None:
-        """Controllers, scheduler and kubelets do what they can do now, until none of them finds anything to do."""
+        """Controllers, scheduler and kubelets do what they can do now, until none of them finds anything to do.
+
+        Where they undo each other's work without end, the rounds stop and the log names what still changes.
+        """
         idle = self.api.store.version == self._settled and not self.controllers.is_due()
         if self._settling or (idle and not (self._scheduler is not None and self._scheduler.due())):
             return
@@ -251,9 +256,19 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
                             self._guard.caught(name, error)
                 if self.api.store.version == before:
                     break
+            else:
+                self._log_unsettled(before)
         finally:
             self._settling = False
         self._settled = self.api.store.version
+
+    def _log_unsettled(self, version: int) -> None:
+        """Name the objects that changed after this version: controllers or nodes undo each other's work."""
+        import logging
+
+        changed = sorted({f"{e.object.kind} {e.object.key}" for e in self.api.store.changes(version)})
+        text = "not at rest after %d rounds; objects that still change: %s"
+        logging.getLogger(__name__).warning(text, _ROUNDS, ", ".join(changed[:_NAMED]))
 
     def advance(self, seconds: float) -> None:
         """Let time pass: kernels run, kubelets look, the scheduler's back-offs end.
