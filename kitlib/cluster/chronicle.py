@@ -1,7 +1,8 @@
 """What happened on a node and around it, from four sources on one clock: Kubernetes events, the kernel's log, the
 kubelet's own steps, and cgroup files whose content has changed.
 
-Files do not say when they were written, so they are read at every look and compared with the look before.
+Files do not say when they were written, so they are read at every look and compared with the look before. The node
+knows when: its kernel, where it is simulated, else its kubelet. What neither has noted is dated by the look.
 """
 
 from __future__ import annotations
@@ -93,18 +94,24 @@ class Chronicle:
         names, self._names = self._names, {path: name_of(cgroup) or path for path, cgroup in tree.items()}
         if before is None:
             return []
+        dates = {(path, file): at for at, path, file in self._node.cgroup_changes() if self._looked <= at <= now}
         found = []
+
+        def tell(path: str, file: str, name: str, text: str) -> None:
+            found.append(_entry(dates.get((path, file), now), "cgroup", name, text))
+
         for path, files in values.items():
             name = self._names[path]
             if path not in before:
-                found.append(_entry(now, "cgroup", name, f"made {path}"))
+                tell(path, "", name, f"made {path}")
                 continue
             for file, value in files.items():
                 old = before[path].get(file)
                 if old != value:
-                    found.append(_entry(now, "cgroup", name, f"{file}: {old} is now {value}"))
-        gone = [path for path in before if path not in values]
-        found += [_entry(now, "cgroup", names.get(path, path), f"removed {path}") for path in gone]
+                    tell(path, file, name, f"{file}: {old} is now {value}")
+        for path in before:
+            if path not in values:
+                tell(path, "", names.get(path, path), f"removed {path}")
         return found
 
 

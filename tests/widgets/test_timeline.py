@@ -6,6 +6,7 @@ import pytest
 
 from kitlib.api.errors import KitError
 from kitlib.cluster import Cluster
+from kitlib.kubelet.loop.timeline import Entry
 from kitlib.widgets import Timeline
 
 POD = """
@@ -50,6 +51,36 @@ def test_a_file_written_by_hand_is_seen(timeline):
     last = timeline.frame().iloc[-1]
     assert (last.source, last.object) == ("cgroup", "/kubepods/burstable")
     assert last.text.endswith("is now 55")
+
+
+def test_a_change_is_dated_when_it_was_made_and_not_when_it_is_looked_at():
+    with Cluster.simulated(1) as cluster:
+        made = Timeline(cluster)
+        cluster.advance(7)
+        cluster.apply(POD.replace("memory=300Mi", "memory=150Mi"))
+        cluster.advance(4)
+        cluster.node().write("/kubepods/burstable", "cpu.weight", "55")
+        cluster.advance(20)
+        made.refresh()
+        frame = made.frame()
+        changes = frame[frame.source == "cgroup"]
+        born = changes[changes.text.str.startswith("made") & (changes.object == "busy/app")]
+        assert list(born.seconds) == [7]
+        assert changes[changes.text.str.endswith("is now 55")].seconds.iloc[0] == 11
+        cluster.delete("Pod", "busy", grace=0)
+        cluster.advance(30)
+        made.refresh()
+        frame = made.frame()
+        gone = frame[(frame.source == "cgroup") & frame.text.str.startswith("removed")]
+        assert len(gone) and gone.seconds.max() < 45, "the pod's cgroups went when it was deleted, at 31 s"
+
+
+@pytest.mark.parametrize(
+    ("detail", "files"),
+    [("memory.max=1, cpu.weight=2", ["memory.max", "cpu.weight"]), ("", []), ("grace 30 s", [])],
+)
+def test_what_the_kubelet_notes_names_the_files_that_it_wrote(detail, files):
+    assert Entry(1.0, "podContainerManager", "writing", "/kubepods", detail).files() == files
 
 
 def test_sources_and_words_can_be_chosen(timeline):

@@ -15,6 +15,7 @@ from kitlib.cluster.nodes.plan import NodePlan
 from kitlib.kubelet.cm.cgroup_tree import Cgroup, CgroupTree, Difference
 from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.loop.node_conditions import first_events
+from kitlib.kubelet.loop.timeline import Entry
 
 
 class NodeBase(ABC):
@@ -69,6 +70,19 @@ class NodeBase(ABC):
     def read(self, path: str, file: str) -> str:
         """The content of a cgroup file."""
         return str(self.cgroupfs.read(path, file))
+
+    @abstractmethod
+    def timeline(self) -> list[Entry]:
+        """What the kubelet did, when and why, oldest first."""
+
+    def cgroup_changes(self) -> list[tuple[float, str, str]]:
+        """When which file of which cgroup was written, as the kubelet has noted it; "" = made or removed."""
+        return [
+            (step.time, step.about, file)
+            for step in self.timeline()
+            if step.about.startswith("/")
+            for file in ("", *step.files())
+        ]
 
     def write(self, path: str, file: str, value: str) -> None:
         """Write a cgroup file by hand.

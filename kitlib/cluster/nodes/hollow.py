@@ -58,6 +58,7 @@ class HollowNode:
     kernel_log = NeedsKernel()
     uptime = NeedsKernel()
     timeline = NeedsKernel()
+    cgroup_changes = NeedsKernel()
     checkpoint = NeedsKernel()
     processes = NeedsKernel()
     process = NeedsKernel()

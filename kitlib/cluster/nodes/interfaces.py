@@ -168,6 +168,10 @@ class KernelNode(Node, Protocol):
         """What the kubelet did, when and why, oldest first."""
         ...
 
+    def cgroup_changes(self) -> list[tuple[float, str, str]]:
+        """When which file of which cgroup was written; the file "" = the cgroup was made or removed."""
+        ...
+
     def checkpoint(self) -> str:
         """The kubelet's file `cpu_manager_state`; "" without a static CPU policy."""
         ...

@@ -114,6 +114,10 @@ class SimulatedNode(SimulatedStreams, NodeBase):
         """What the kubelet did, when and why, oldest first."""
         return list(self.kubelet.timeline)
 
+    def cgroup_changes(self) -> list[tuple[float, str, str]]:
+        """When which file of which cgroup was written, by any hand; "" = the cgroup was made or removed."""
+        return list(self.kernel.changes)
+
     def checkpoint(self) -> str:
         """What the kubelet's file `cpu_manager_state` holds: who has which CPUs; "" without a static CPU policy."""
         return self.kubelet.managers.checkpoint()

@@ -37,6 +37,10 @@ class Entry(NamedTuple):
     detail: str = ""
     source: str = ""
 
+    def files(self) -> list[str]:
+        """The files that were written, where the detail tells `memory.max=1, cpu.weight=2`."""
+        return [name for name, found, _ in (part.partition("=") for part in self.detail.split(", ")) if found]
+
     def __str__(self) -> str:
         detail = f": {self.detail}" if self.detail else ""
         return f"{self.time:9.1f}  {self.actor:<16} {self.action} {self.about}{detail}".rstrip()

@@ -97,6 +97,8 @@ class SimulatedCgroupFS:
         """Called when a process has been moved by hand: its id, and the cgroup it stands in now."""
         self.on_remove: Callable[[str], None] | None = None
         """Called when a cgroup has been removed."""
+        self.on_change: Callable[[str, str], None] | None = None
+        """Called when a file has been written, or with the file "" when the cgroup has been made or removed."""
         self.on_reset: Callable[[str, str], None] | None = None
         """Called when a counter is to forget what it has counted: the cgroup, the file."""
         self.on_kill: Callable[[str], None] | None = None
@@ -138,6 +140,7 @@ class SimulatedCgroupFS:
             raise CgroupError(errno.ENOENT, path)
         insort(self._directories[parent].children, path)
         self._directories[path] = Directory(dict(self._new_files))
+        self._tell(path, "")
 
     def makedirs(self, path: str) -> None:
         """Make a cgroup and those above it that are missing; on v2 controllers are handed down on the way.
@@ -195,6 +198,7 @@ class SimulatedCgroupFS:
         del siblings[bisect_left(siblings, path)]
         del self._directories[path]
         self._effective.pop(path, None)
+        self._tell(path, "")
         if self.on_remove is not None:
             self.on_remove(path)
 
@@ -268,7 +272,12 @@ class SimulatedCgroupFS:
             directory.files[file] = relations.kept(self, path, file, value)
         except Refused as refused:
             raise CgroupError(refused.number, path, file, value.strip(), refused.why) from None
+        self._tell(path, file)
         self._touch(path, file)
+
+    def _tell(self, path: str, file: str) -> None:
+        if self.on_change is not None:
+            self.on_change(path, file)
 
     def _touch(self, path: str, file: str) -> None:
         """Note that a setting of the CPU scheduler has changed, and what depends on it."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 import errno
 import heapq
 import itertools
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
 
 from kitlib.kubelet.cm.cgroup_tree import Version
@@ -35,6 +35,8 @@ from kitlib.node.simulated.statistics import statistic
 SIGKILL = 9
 GROWING = 1.0
 """Seconds between two looks at processes that memory.high slows down."""
+CHANGES_KEPT = 20_000
+"""How many past writes of cgroup files are remembered."""
 KEPT_BURSTS = 10_000
 """How many past bursts of a process are remembered."""
 
@@ -53,6 +55,7 @@ class Kernel:
         scheduler: who gets which CPUs.
         now: seconds since boot.
         log: what dmesg shows.
+        changes: when which file of which cgroup was written; the file "" = the cgroup was made or removed.
     """
 
     def __init__(self, machine: MachineInfo, version: Version, available: Sequence[str] = CONTROLLERS) -> None:
@@ -66,6 +69,8 @@ class Kernel:
         self.memory: Ledger = Ledger(self.cgroups, machine.memory)
         self.scheduler = Scheduler(self.cgroups, machine.cores, self._run_at, self._rate_of, self._burst_done)
         self.now = 0.0
+        self.changes: deque[tuple[float, str, str]] = deque(maxlen=CHANGES_KEPT)
+        self.cgroups.on_change = lambda path, file: self.changes.append((self.now, path, file))
         self.log = KernelLog()
         self.processes: dict[int, Process] = {}
         self._tasks: dict[str, int] = defaultdict(int)
