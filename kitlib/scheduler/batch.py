@@ -123,7 +123,7 @@ class OpportunisticBatch:
         if moment is None or moment.known != known or snapshot.history is not moment.history:
             moment = self._moment = Moment(replace(self._context, snapshot=snapshot.columns_only()), known)
             snapshot.history = moment.history
-        return LaterAnswers(moment, len(moment.history), like, pod)
+        return LaterAnswers(moment, len(moment.history), like, pod, self._context)
 
 
 @dataclass
@@ -134,11 +134,13 @@ class Moment:
         context: with a copy of the columns.
         known: versions of the nodes and of what is counted.
         history: pods with their rows, 1 = came, -1 = went.
+        last: the answers that were computed last, for how much of the history and which kind of pods.
     """
 
     context: Context
     known: tuple[int, int]
     history: list[tuple[PodInfo, int, int]] = field(default_factory=list)
+    last: tuple[tuple[int, Hashable], tuple[FilterOutcome, ScoreOutcome | None]] | None = None
 
     def after(self, length: int) -> Context:
         """The cluster after so many entries of the history."""
@@ -153,17 +155,29 @@ class LaterAnswers:
     Args:
         moment, length: which cluster.
         like, pod: of which kind, and who.
+        now: the cluster as it stands when it is asked.
     """
 
-    def __init__(self, moment: Moment, length: int, like: LikePods, pod: Pod) -> None:
+    def __init__(self, moment: Moment, length: int, like: LikePods, pod: Pod, now: Context) -> None:
         self._moment, self._length, self._pod = moment, length, pod
         self._handle, self._info = like.handle, like.info
+        self._now, self._version = now, (now.snapshot.changes, now.snapshot.version)
 
     @cached_property
-    def _computed(self) -> tuple[FilterOutcome, ScoreOutcome]:
-        context, info = self._moment.after(self._length), self._info.like(self._pod)
+    def _computed(self) -> tuple[FilterOutcome, ScoreOutcome | None]:
+        key = (self._length, self._info.kind)
+        if self._moment.last is None or self._moment.last[0] != key:
+            self._moment.last = key, self._compute()
+        return self._moment.last[1]
+
+    def _compute(self) -> tuple[FilterOutcome, ScoreOutcome | None]:
+        table = self._now.snapshot
+        unchanged = (table.changes, table.version) == self._version
+        context = replace(self._moment.context, snapshot=table) if unchanged else self._moment.after(self._length)
+        info = self._info.like(self._pod)
         outcome = find_nodes_that_pass_filters(self._handle, info, context)
-        return outcome, prioritize_nodes(self._handle, info, context, outcome.feasible)
+        rows = outcome.feasible
+        return outcome, prioritize_nodes(self._handle, info, context, rows) if len(rows) else None
 
     @property
     def filters(self) -> FilterOutcome:
@@ -171,8 +185,8 @@ class LaterAnswers:
         return self._computed[0]
 
     @property
-    def scores(self) -> ScoreOutcome:
-        """Of PreScore, Score and NormalizeScore."""
+    def scores(self) -> ScoreOutcome | None:
+        """Of PreScore, Score and NormalizeScore; None where no node passes."""
         return self._computed[1]
 
 

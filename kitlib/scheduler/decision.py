@@ -121,7 +121,11 @@ class Decision:
             return [self.gate] if self.gate else []
         if not self.filters.status.ok:
             return [self.filters.status]
-        row = self.nodes.index(node)
+        return self._statuses(self.nodes.index(node))
+
+    def _statuses(self, row: int) -> list[Status]:
+        """The same by row, of a cycle in which PreFilter has not ended it."""
+        assert self.filters is not None
         if self.filters.prefilter_node_names is not None and row not in self.filters.rows:
             assert self.filters.absent is not None
             return [self.filters.absent]
@@ -181,7 +185,7 @@ class Decision:
             return []
         if not self.filters.status.ok:
             return [self.filters.status.plugin] if self.filters.status.plugin else []
-        found = {s.plugin for node in self.nodes for s in self.statuses(node) if s.plugin}
+        found = {plugin for plugin, _, _ in self.filters.rejections() if plugin}
         restricted = self.filters.prefilter_node_names
         left_out = restricted is not None and len(self.filters.rows) < len(self.nodes)
         if restricted is not None and left_out and self.release.enabled("KitNarrowingPluginsReject"):
@@ -244,8 +248,8 @@ class Decision:
         feasible = self.feasible
         lines.append(f"Pod {name}: {len(feasible)} of {len(self.nodes)} nodes pass every filter.")
         by_reason: dict[tuple[str, str], list[str]] = {}
-        for node in self.nodes:
-            for status in self.statuses(node):
+        for row, node in enumerate(self.nodes):
+            for status in self._statuses(row):
                 for reason in status.reasons:
                     by_reason.setdefault((status.plugin, reason), []).append(node)
         for (plugin, reason), nodes in sorted(by_reason.items(), key=lambda item: -len(item[1])):

@@ -16,13 +16,15 @@ from itertools import count
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kitlib.api.core import Pod, PodSpec, ResourceRequirements
 from kitlib.api.serialize import deepcopy
+from kitlib.scheduler.framework.filter_outcome import FilterOutcome
 from kitlib.scheduler.framework.kept_answers import KeptAnswers, Mask
 from kitlib.scheduler.framework.plugin import SKIP, Affected, Context, Handle, Plugin, Reads, Scores
 from kitlib.scheduler.framework.pod_info import PodInfo, resize_conditions
-from kitlib.scheduler.framework.status import Code, Rows
+from kitlib.scheduler.framework.status import SUCCESS, Code, Rows
 from kitlib.scheduler.room import MANY_ROWS, Asked, Room
 
 POINTS = ("pre_filter", "filter", "pre_score", "score")
@@ -41,7 +43,10 @@ class AskedAgain:
     def __init__(self, plugin: Plugin, info: PodInfo, context: Context) -> None:
         self._plugin, self._info, self._context = plugin, info, context
 
-    def idle(self) -> bool:
+    def passes_all(self) -> bool:
+        return False
+
+    def scores_none(self) -> bool:
         return False
 
     def restrict(self, passing: Mask) -> Mask | None:
@@ -90,7 +95,8 @@ class SimilarPods:
         changes: version of the nodes.
         answerable: whether such pods can be scheduled in a batch at all.
         shared: whether pods that request other amounts have all this in common; else it holds for one kind alone.
-        fixed: the rows that pass the filters which nothing changes.
+        fixed, fixed_codes: the rows that pass the filters which nothing changes, and what these say.
+        ordered: whether none of them rejects a row after a filter that looks at amounts has been asked.
         constant: the weighted scores that nothing changes.
         ranged: scores that nothing changes but the range of the feasible ones.
         room_filters, room_scores: plugins that look at amounts, the latter with their weights.
@@ -105,12 +111,15 @@ class SimilarPods:
         self._bare = without_amounts(self.info.pod.spec)
         self.changes = context.snapshot.changes
         self.size = len(context.snapshot)
-        self.fixed: Mask = np.ones(self.size, np.bool_)
+        self.fixed_codes: NDArray[np.uint8] = np.zeros(self.size, np.uint8)
+        self.fixed: Mask = self.fixed_codes == 0
+        self.ordered = True
+        self._all_run = context.release.enabled("KitAllFiltersRun")
         self.constant: Scores = np.zeros(self.size, np.int64)
         self.ranged: list[_Ranged] = []
         self.room_filters: list[Plugin] = []
         self.room_scores: list[tuple[Plugin, int]] = []
-        self.kept_filters: list[KeptAnswers] = []
+        self.kept_filters: dict[str, KeptAnswers] = {}
         self.kept_scores: list[tuple[KeptAnswers, int]] = []
         self.states: dict[str, Any] = {}
         self.shared = True
@@ -174,14 +183,17 @@ class SimilarPods:
             if plugin.name not in self.states and plugin.takes_part("pre_filter"):
                 return False
             if affected[plugin.name] is Affected.ALL:
-                self.kept_filters.append(self._kept_answers(plugin))
+                self.kept_filters[plugin.name] = self._kept_answers(plugin)
             elif affected[plugin.name] is Affected.AMOUNTS:
                 self.room_filters.append(plugin)
             elif state is not SKIP:
                 codes = plugin.filter(state, self.info, self.context, every).codes
                 if (codes == Code.Error).any():
                     return False
-                self.fixed &= codes == 0
+                self.ordered = self.ordered and not (self.room_filters and codes.any())
+                first_only = np.where(self.fixed_codes == 0, codes, self.fixed_codes)
+                self.fixed_codes = np.maximum(self.fixed_codes, codes) if self._all_run else first_only
+        self.fixed = self.fixed_codes == 0
         return True
 
     def _kept_answers(self, plugin: Plugin) -> KeptAnswers:
@@ -290,8 +302,8 @@ class LikePods:
         """
         self._follow()
         similar, order = self.similar, self._order
-        filters = [one for one in similar.kept_filters if not one.idle()]
-        scores = [one for one in similar.kept_scores if not one[0].idle()]
+        filters = [one for one in similar.kept_filters.values() if not one.passes_all()]
+        scores = [one for one in similar.kept_scores if not one[0].scores_none()]
         if not filters and not scores and not similar.ranged and dice is None:
             best = int(order.argmax())
             return best if order.item(best) >= 0 else -1
@@ -316,6 +328,25 @@ class LikePods:
         total //= similar.size  # without the places by name
         best_rows = rows[total == total.max()]
         return int(best_rows[dice.randrange(len(best_rows))])
+
+    def rejections(self) -> FilterOutcome | None:
+        """What PreFilter and Filter say where no row passes: each row's code and the states, but no reasons.
+
+        None = a whole cycle is needed to know.
+        """
+        similar, room, snapshot = self.similar, self.room, self._context.snapshot
+        answers = similar.kept_filters
+        known = similar.ordered or self._context.release.enabled("KitAllFiltersRun")
+        if not known or (self._order >= 0).any() or not all(one.passes_all() for one in answers.values()):
+            return None
+        if self._context.release.enabled("KitAllFiltersRun"):
+            codes = np.maximum(similar.fixed_codes, room.codes)
+        else:
+            codes = np.where(similar.fixed_codes == 0, room.codes, similar.fixed_codes)
+        outcome = FilterOutcome(SUCCESS, None, snapshot.every_row(), codes, np.full(similar.size, -1, np.int32))
+        outcome.release = self._context.release
+        outcome.states = {**self.states, **{name: SKIP for name in answers if name in self.states}}
+        return outcome
 
 
 def without_amounts(spec: PodSpec) -> PodSpec:

@@ -337,16 +337,21 @@ class Scheduler:
         like = self._batch.like(pod, profile)
         if like is None or not self.pre_enqueue(pod).ok:
             return None
-        row = like.choose(self._random)
+        row, post_filter = like.choose(self._random), None
         if row < 0:
-            return None
-        answers = self._batch.answers(like, pod)
+            outcome = like.rejections()
+            if outcome is None or any(one.needs_verdicts for one in profile.enabled("post_filter", self.release)):
+                return None
+            info = like.info.like(pod)
+            info.states = outcome.states
+            post_filter = run_post_filter_plugins(profile, info, self.context, outcome, {})
         decision = Decision(
             pod,
             snapshot.names,
             self.release,
-            answers=answers,
-            suggested_host=snapshot.names[row],
+            answers=self._batch.answers(like, pod),
+            post_filter=post_filter,
+            suggested_host=snapshot.names[row] if row >= 0 else "",
             evaluated_nodes=size,
         )
         return decision, like

@@ -136,6 +136,10 @@ def same(one: Decision, other: Decision) -> None:
         assert list(one.scores.raw) == list(other.scores.raw)
         assert np.array_equal(one.scores.total, other.scores.total)
     assert one.nominated == other.nominated
+    assert (one.post_filter is None) == (other.post_filter is None)
+    if one.post_filter is not None and other.post_filter is not None:
+        assert list(one.post_filter.candidates) == list(other.post_filter.candidates)
+        assert one.post_filter.best == other.post_filter.best
     assert [victim.key for victim in one.victims] == [victim.key for victim in other.victims]
     assert one.binding is None or one.binding.asked == other.binding.asked  # type: ignore[union-attr]
 

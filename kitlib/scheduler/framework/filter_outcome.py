@@ -5,6 +5,7 @@ Source: kube-scheduler framework types.go (Diagnosis, NodeToStatus).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -64,6 +65,21 @@ class FilterOutcome:
             if place < len(rows) and rows[place] == row and verdicts.codes[place]:
                 found.append(verdicts.status(place, name))
         return found
+
+    def rejections(self) -> Iterator[tuple[str, tuple[str, ...], int]]:
+        """Plugin, reasons, and how many rows it rejects with them; a row counts with every plugin that rejects it."""
+        alone = np.array(sorted(self.single), np.int64)
+        for name in self.plugins:
+            rows, verdicts = self.verdicts[name]
+            bad = verdicts.codes != 0
+            if len(alone):
+                bad &= ~np.isin(rows, alone)
+            for number, count in enumerate(np.bincount(verdicts.which[bad]).tolist()):
+                if count:
+                    yield name, verdicts.texts[number], count
+        for row, statuses in self.single.items():
+            for status in statuses if self.codes[row] else ():
+                yield status.plugin, status.reasons, 1
 
     @property
     def absent(self) -> Status | None:

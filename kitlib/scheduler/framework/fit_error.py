@@ -32,10 +32,9 @@ def fit_error(nodes: int, reasons: Mapping[str, int], release: Release, pre_filt
 def count_reasons(outcome: FilterOutcome, size: int, release: Release) -> Counter[str]:
     """Reason -> how many nodes have it."""
     counts: Counter[str] = Counter()
-    for row in outcome.rows:
-        if outcome.codes[row]:
-            for status in outcome.statuses(int(row)):
-                counts.update(status.reasons)
+    for _, reasons, count in outcome.rejections():
+        for reason in reasons:
+            counts[reason] += count
     absent = outcome.absent
     if absent is not None and absent.reasons and len(outcome.rows) < size:
         counts[absent.reasons[0]] += size - len(outcome.rows)

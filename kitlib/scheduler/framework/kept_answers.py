@@ -18,8 +18,11 @@ Mask = NDArray[np.bool_]
 class KeptAnswers(Protocol):
     """A plugin's answers for the next pod of a kind, on the cluster as it stands."""
 
-    def idle(self) -> bool:
-        """Whether all rows pass now, and none gets a score."""
+    def passes_all(self) -> bool:
+        """Whether PreFilter would leave the plugin out of Filter now."""
+
+    def scores_none(self) -> bool:
+        """Whether no row gets a score now."""
 
     def restrict(self, passing: Mask) -> Mask | None:
         """Which of the rows pass that have passed so far; None = a whole cycle is needed to say what is wrong.

@@ -158,6 +158,8 @@ class Plugin:
     reads: ClassVar[Reads] = Reads.ANYTHING
     """What of the pod the answers depend on: like pods that differ in amounts alone share what does not follow from
     them."""
+    needs_verdicts: ClassVar[bool] = True
+    """Whether PostFilter looks at more of the cycle than each row's code and the states of PreFilter."""
     feature_gate: ClassVar[str] = ""
     """Without this gate of the release the plugin takes no part in PreEnqueue and PostFilter."""
     missing_state: ClassVar[str] = ""

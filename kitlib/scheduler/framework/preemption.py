@@ -11,7 +11,7 @@ plugins/defaultpreemption (SelectVictimsOnNode, PodEligibleToPreemptOthers), uti
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import numpy as np
@@ -19,6 +19,7 @@ import numpy as np
 from kitlib.api.core import Pod
 from kitlib.api.policy import PodDisruptionBudget
 from kitlib.api.selectors import LabelSelectorMatcher
+from kitlib.scheduler.framework.candidate_search import CandidateSearch, SelectVictims
 from kitlib.scheduler.framework.filter_outcome import FilterOutcome
 from kitlib.scheduler.framework.filtering import run_filter_plugins_with_nominated_pods
 from kitlib.scheduler.framework.fit_error import fit_error
@@ -29,12 +30,15 @@ from kitlib.scheduler.framework.status import Code, Status
 
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
 _NOW = datetime(9999, 1, 1, tzinfo=UTC)
-SelectVictims = Callable[[int], Candidate | Status]
-"""Row -> the victims there, or why there are none."""
 
 
 def preempt(
-    cycle: FailedCycle, info: PodInfo, context: Context, enough: int, select: SelectVictims | None = None
+    cycle: FailedCycle,
+    info: PodInfo,
+    context: Context,
+    enough: int,
+    select: SelectVictims | None = None,
+    search: CandidateSearch | None = None,
 ) -> PostFilterResult:
     """Look for victims after a failed cycle.
 
@@ -43,6 +47,7 @@ def preempt(
     Args:
         enough: candidates, after which the search ends if one of them violates no budget.
         select: finds the victims on a node; None = `select_victims_on_node`.
+        search: of like pods before this one, by the same `select`.
 
     Source: Evaluator.Preempt, DryRunPreemption.
     """
@@ -52,38 +57,23 @@ def preempt(
         return PostFilterResult(Code.Unschedulable, _message(context, refusal), nominating_mode=NOOP)
     if not outcome.status.ok and not context.release.enabled("KitPreFilterRejectsEveryNode"):
         return _after_pre_filter(cycle.handle, info, context, outcome)
-    statuses: Counter[str] = Counter()
     promising = outcome.rows[outcome.codes[outcome.rows] == Code.Unschedulable]
     if outcome.prefilter_node_names is not None and not context.release.enabled("KitAbsentNodesHaveStatus"):
         absent = np.setdiff1d(np.arange(len(snapshot)), outcome.rows)
         promising = np.union1d(promising, absent)
-    statuses[NOT_HELPFUL] += len(snapshot) - len(promising)
-    candidates: dict[str, Candidate] = {}
-    errors: list[str] = []
-    harmless = False
-    for row in promising.tolist():
-        if select is not None:
-            found = select(row)
-        else:
-            found = select_victims_on_node(cycle.handle, info, context, row, outcome, cycle.nominated)
-        if isinstance(found, Status):
-            statuses.update(found.reasons)
-        elif not found.victims:
-            errors.append(f'expected at least one victim pod on node "{found.node}"')
-        else:
-            candidates[found.node] = found
-            harmless = harmless or not found.violations
-            if harmless and len(candidates) >= enough:
-                break
-    if not candidates and errors:
-        text = errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]"
+
+    def dry_run(row: int) -> Candidate | Status:
+        return select_victims_on_node(cycle.handle, info, context, row, outcome, cycle.nominated)
+
+    found = (search or CandidateSearch()).run(promising, enough, select or dry_run, snapshot)
+    if found.candidates:
+        return PostFilterResult(Code.Success, "", found.candidates, found.best)
+    if found.errors:
+        text = found.errors[0] if len(found.errors) == 1 else f"[{', '.join(found.errors)}]"
         return PostFilterResult(Code.Error, _message(context, text))
-    if not candidates:
-        counted = {reason: count for reason, count in statuses.items() if count}
-        text = fit_error(len(snapshot), counted, context.release)
-        return PostFilterResult(Code.Unschedulable, _message(context, text))
-    best = pick_one_node_for_preemption(list(candidates.values()))
-    return PostFilterResult(Code.Success, "", candidates, best)
+    statuses = Counter({NOT_HELPFUL: len(snapshot) - len(promising)}) + found.reasons
+    text = fit_error(len(snapshot), statuses, context.release)
+    return PostFilterResult(Code.Unschedulable, _message(context, text))
 
 
 def _message(context: Context, text: str) -> str:

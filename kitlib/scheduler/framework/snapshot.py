@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from copy import copy
 from itertools import zip_longest
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from kitlib.scheduler.framework.counts import MAX_PLACES, Codes, Column, Counted
 from kitlib.scheduler.framework.pod_info import HostPort, PodInfo, amounts
 from kitlib.scheduler.framework.row_amounts import RowAmounts
 
+M = TypeVar("M")
 _ZONES = ("failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone")
 _REGIONS = ("failure-domain.beta.kubernetes.io/region", "topology.kubernetes.io/region")
 """Labels of a node's zone and region, in the order in which they are asked. Source: component-helpers GetZoneKey."""
@@ -84,6 +85,7 @@ class Snapshot:
         self._columns: dict[Hashable, tuple[int, tuple[NDArray[Any], ...]]] = {}
         self._counted: dict[Hashable, Counted] = {}
         self._remembered: dict[Hashable, tuple[int, dict[int, Any]]] = {}
+        self._memo: dict[Hashable, Any] = {}
         self._counts = 0
         self._amounts = RowAmounts(self._amounts_now)
         self._parts: dict[Hashable, tuple[int, list[Part]]] = {}
@@ -147,7 +149,7 @@ class Snapshot:
         self.changes += 1
         self._labels, self._one_to_one, self._taints, self._images = {}, {}, None, None
         self._order = self._search_order = np.zeros(0, np.int64)
-        self._log, self._columns, self._counted, self._remembered = ChangeLog(), {}, {}, {}
+        self._log, self._columns, self._counted, self._remembered, self._memo = ChangeLog(), {}, {}, {}, {}
         self._amounts, self._parts, self.history = RowAmounts(self._amounts_now), {}, None
 
     def rebuild(self, nodes: Iterable[Node], pods: Iterable[PodInfo]) -> None:
@@ -257,6 +259,7 @@ class Snapshot:
         }
         made._counted = {key: Counted(one.column.copy(), one.matches) for key, one in self._counted.items()}
         made._log, made._columns, made._remembered, made.history = ChangeLog(), {}, {}, None
+        made._memo = {}
         made._amounts, made._parts = RowAmounts(made._amounts_now), {}
         return made
 
@@ -377,6 +380,16 @@ class Snapshot:
                     sums = column if codes is None else np.zeros(places + 1, np.int64)
                     known = self._terms[kind][key] = StandingTerm(term, column, codes, sums)
                 known.count(info.row, sign)
+
+    def memo(self, key: Hashable, make: Callable[[], M]) -> M:
+        """Whatever follows the pods by itself, made once while the nodes stay the same."""
+        found = self._memo.get(key)
+        if found is None:
+            if len(self._memo) >= MAX_KEPT:
+                self._memo.clear()
+            found = self._memo[key] = make()
+        made: M = found
+        return made
 
     def remembered(self, key: Hashable) -> dict[int, Any]:
         """A cache of values by row; rows that changed since are dropped."""

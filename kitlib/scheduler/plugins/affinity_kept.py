@@ -60,10 +60,13 @@ class KeptAffinity:
         self._looked = Looked()
         self._codes: dict[str, NDArray[np.int32] | None] = {}
 
-    def idle(self) -> bool:
+    def passes_all(self) -> bool:
         self._follow()
-        looked = self._looked
-        return not (looked.forbidden or looked.liked or looked.points or self._version < 0)
+        return not (self._looked.forbidden or self._looked.liked or self._version < 0)
+
+    def scores_none(self) -> bool:
+        self._follow()
+        return not (self._looked.points or self._version < 0)
 
     def _follow(self) -> None:
         """Look for the counts again where there are other ones than before."""

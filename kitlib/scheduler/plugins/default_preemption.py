@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kitlib.api.errors import KitError
+from kitlib.scheduler.framework.candidate_search import CandidateSearch
 from kitlib.scheduler.framework.events import Registered
 from kitlib.scheduler.framework.filtering import filters
 from kitlib.scheduler.framework.plugin import Context, FailedCycle, Plugin
@@ -40,6 +41,7 @@ class DefaultPreemption(Plugin):
     """
 
     name = "DefaultPreemption"
+    needs_verdicts = False
 
     def events_to_register(self, context: Context) -> Sequence[Registered]:
         return []
@@ -59,7 +61,10 @@ class DefaultPreemption(Plugin):
         wanted = requests_that_matter(cycle)
         if cycle.nominated or wanted is None:
             return preempt(cycle, info, context, enough)
-        known = context.snapshot.remembered(("victims", tuple(wanted.items()), info.priority))
+        # an old release's reason names the pod
+        named = info.pod.name if "{pod}" in context.release.text("no_victims") else ""
+        key = (self, tuple(wanted.items()), info.priority, named)
+        known = context.snapshot.remembered(key)
 
         def select(row: int) -> Candidate | Status:
             found: Candidate | Status | None = known.get(row)
@@ -67,7 +72,8 @@ class DefaultPreemption(Plugin):
                 found = known[row] = victims_by_requests(info, wanted, context, row)
             return found
 
-        return preempt(cycle, info, context, enough, select)
+        search: CandidateSearch = context.snapshot.memo(key, CandidateSearch)
+        return preempt(cycle, info, context, enough, select, search)
 
     def calculate_num_candidates(self, size: int) -> int:
         """How many candidates a cluster of `size` nodes looks for. Source: calculateNumCandidates."""

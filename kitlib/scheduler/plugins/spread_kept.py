@@ -103,8 +103,11 @@ class KeptSpread:
         self._scores = bool(soft) or not context.release.enabled("KitPreScoreSkips")
         self._version = -1
 
-    def idle(self) -> bool:
-        return not self._hard and not self._scores
+    def passes_all(self) -> bool:
+        return not self._hard
+
+    def scores_none(self) -> bool:
+        return not self._scores
 
     def _follow(self) -> bool:
         """Look for the counts again where there are other ones than before; whether all of them are there."""

@@ -61,6 +61,7 @@ class DynamicResources(Plugin):
     reads = Reads.ALL_BUT_AMOUNTS
     feature_gate = "DynamicResourceAllocation"
     missing_state = "not found"
+    needs_verdicts = False
 
     def affected_by_placement(self, info: PodInfo, context: Context) -> Affected | None:
         devices = info.pod.spec.resource_claims or any("/" in name for name in info.requests)

@@ -1,0 +1,131 @@
+"""The search for nodes on which preemption helps: node by node, until there are enough candidates.
+
+A search that is kept looks again only at the nodes whose pods have changed, as long as the same nodes come into
+question: one like pod after the other that makes room costs as much as the node that it changes.
+
+Source: framework/preemption DryRunPreemption, SelectCandidate, pickOneNodeForPreemption.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+
+import numpy as np
+
+from kitlib.scheduler.framework.post_filter import Candidate
+from kitlib.scheduler.framework.snapshot import Snapshot
+from kitlib.scheduler.framework.status import Rows, Status
+
+SelectVictims = Callable[[int], Candidate | Status]
+"""Row -> the victims there, or why there are none."""
+Cost = tuple[float, ...]
+
+
+@dataclass
+class Found:
+    """What a search found.
+
+    Attributes:
+        candidates: node -> candidate, in the order of the search.
+        best: the nodes of equal merit that cost least.
+        reasons: why nodes are no candidates, counted.
+        errors: nodes where nobody would have to go.
+    """
+
+    candidates: dict[str, Candidate] = field(default_factory=dict)
+    best: list[str] = field(default_factory=list)
+    reasons: Counter[str] = field(default_factory=Counter)
+    errors: list[str] = field(default_factory=list)
+
+
+class CandidateSearch:
+    """A search, and what is known from the one before."""
+
+    def __init__(self) -> None:
+        self._promising: Rows = np.zeros(0, np.int64)
+        self._enough, self._changes, self._version = -1, -1, -1
+        self._rows: dict[int, Candidate | None] = {}
+        self._names: dict[str, Candidate] = {}
+        self._by_cost: dict[Cost, set[int]] = {}
+        self._costs: list[Cost] = []
+        self._again = False
+        self._reasons: Counter[str] = Counter()
+
+    def run(self, promising: Rows, enough: int, select: SelectVictims, snapshot: Snapshot) -> Found:
+        """Search.
+
+        Args:
+            promising: rows where it may help, in order.
+            enough: candidates, after which the search ends if one of them violates no budget.
+            select: finds the victims on a node.
+            snapshot: the nodes.
+        """
+        if not self._follow(promising, enough, select, snapshot):
+            found = self._walk(promising, enough, select)
+            self._promising, self._enough = promising, enough
+            # budgets weigh candidates against each other, errors end the search: these are looked for from the start
+            harmless = all(one is None or not one.violations for one in self._rows.values())
+            self._again = harmless and not found.errors
+            self._reasons = found.reasons
+        else:
+            found = Found(reasons=self._reasons)
+        self._changes, self._version = snapshot.changes, snapshot.version
+        found.candidates, found.best = dict(self._names), self._best()
+        return found
+
+    def _walk(self, promising: Rows, enough: int, select: SelectVictims) -> Found:
+        self._rows, self._names, self._by_cost, self._costs = {}, {}, {}, []
+        found, harmless = Found(), False
+        for row in promising.tolist():
+            one = select(row)
+            self._rows[row] = None
+            if isinstance(one, Status):
+                found.reasons.update(one.reasons)
+            elif not one.victims:
+                found.errors.append(f'expected at least one victim pod on node "{one.node}"')
+            else:
+                self._add(row, one)
+                harmless = harmless or not one.violations
+                if harmless and len(self._names) >= enough:
+                    break
+        return found
+
+    def _follow(self, promising: Rows, enough: int, select: SelectVictims, snapshot: Snapshot) -> bool:
+        """Look at the changed nodes; whether that is enough."""
+        if not self._again or self._changes != snapshot.changes or self._enough != enough:
+            return False
+        changed = snapshot.changed_since(self._version)
+        if changed is None or not np.array_equal(promising, self._promising):
+            return False
+        again = changed & self._rows.keys()
+        if again and not self._names:  # without any candidate the reasons are what matters
+            return False
+        for row in again:
+            old, new = self._rows[row], select(row)
+            if old is None and isinstance(new, Status):
+                continue
+            if old is None or isinstance(new, Status) or not new.victims or new.violations:
+                return False
+            self._by_cost[old.cost].discard(row)
+            self._add(row, new)
+        return True
+
+    def _add(self, row: int, candidate: Candidate) -> None:
+        self._rows[row] = self._names[candidate.node] = candidate
+        rows = self._by_cost.get(candidate.cost)
+        if not rows:
+            rows = self._by_cost[candidate.cost] = set()
+            heappush(self._costs, candidate.cost)
+        rows.add(row)
+
+    def _best(self) -> list[str]:
+        """The nodes that cost least, in the order of the search."""
+        while self._costs:
+            rows = self._by_cost.get(self._costs[0])
+            if rows:
+                return [one.node for row in sorted(rows) if (one := self._rows[row]) is not None]
+            self._by_cost.pop(heappop(self._costs), None)
+        return []
