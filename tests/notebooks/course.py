@@ -30,6 +30,7 @@ NAMES = [
     "17-explain-your-own-cluster",
     "21-day-2",
     "22-limit-range-disk-resize",
+    "24-what-if-sweeps",
 ]
 SECTIONS = (
     "The question",
@@ -210,6 +211,13 @@ RIGHT: dict[str, dict[str, Any]] = {
         "too-much": "the API server refuses it",
         "guaranteed": "the API server refuses it",
         "shrink": "the kubelet does not do it, and says so",
+    },
+    "24-what-if-sweeps": {
+        "victim": "less than half of the time",
+        "pending": 10,
+        "policy": "yes, about one pod",
+        "packs": "none or one",
+        "cluster": 1,
     },
 }
 """The right answer to each question that has the same one on both kernels."""
