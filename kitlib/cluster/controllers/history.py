@@ -93,7 +93,10 @@ def truncate(
 
     Args:
         live: names of the revisions in use.
+        limit: None = 10; a negative one keeps every revision.
     """
+    if limit is not None and limit < 0:
+        return
     unused = [one for one in revisions if one.name not in live]
     for one in unused[: max(0, len(unused) - (10 if limit is None else limit))]:
         controller.api.delete(ControllerRevision, one.name, one.namespace)

@@ -1,6 +1,7 @@
 """Nodes: their conditions and `spec.unschedulable` become taints, which the scheduler and taint eviction act on.
 
-A node that is not ready gets a NoSchedule and a NoExecute taint; so does one that does not answer.
+A node that is not ready gets a NoSchedule taint at once, and a NoExecute taint when its zone's rate allows; so does
+one that does not answer.
 
 Source: pkg/controller/nodelifecycle/node_lifecycle_controller.go (doNoScheduleTaintingPass, processTaintBaseEviction,
 monitorNodeHealth, nodeConditionToTaintKeyStatusMap).
@@ -17,11 +18,14 @@ from kitlib.api.serialize import deepcopy
 from kitlib.cluster.admission.apiserver import APIServer
 from kitlib.cluster.controllers.controller import Controller, Handler, Key, Manager
 from kitlib.cluster.controllers.informers import Change
+from kitlib.cluster.controllers.node_zones import Zones
 from kitlib.cluster.events import record
 from kitlib.kubelet.loop.node_conditions import ready_condition, status_message
 
 NODE_MONITOR_PERIOD = 5.0
 """Seconds between two looks at a node's health."""
+EVICTION_PERIOD = 0.1
+"""Seconds between two looks at the nodes that wait for a taint. Source: scheduler.NodeEvictionPeriod."""
 NOT_READY = "node.kubernetes.io/not-ready"
 UNREACHABLE = "node.kubernetes.io/unreachable"
 UNSCHEDULABLE = "node.kubernetes.io/unschedulable"
@@ -34,6 +38,7 @@ _BY_CONDITION = {
     ("NetworkUnavailable", "True"): "node.kubernetes.io/network-unavailable",
 }
 _NO_SCHEDULE = frozenset({*_BY_CONDITION.values(), UNSCHEDULABLE})
+_ZONES: Key = ("zones", "")
 _NO_EXECUTE = {"False": NOT_READY, "Unknown": UNREACHABLE}
 
 
@@ -45,18 +50,23 @@ class NodeLifecycleController(Controller):
     def __init__(self, manager: Manager) -> None:
         super().__init__(manager)
         self._recovered: dict[Key, float] = {}
+        self._zones = Zones()
 
     def handlers(self) -> Mapping[str, Handler]:
         return {"Node": self._on_node}
 
     def _on_node(self, change: Change) -> None:
-        if change.type != "DELETED":
-            self.queue.add(("", change.new.name))
+        self.queue.add(("", change.new.name))
 
     def sync(self, key: Key) -> None:
         """Bring the node's taints in line; those that others set stay."""
+        if key == _ZONES:
+            self._taint_waiting()
+            return
         node: Node | None = self.find(Node, key)
         if node is None:
+            self._zones.drop(key[1])
+            self._assess()
             return
         wanted = {
             _BY_CONDITION[c.type, c.status] for c in node.status.conditions if (c.type, c.status) in _BY_CONDITION
@@ -65,10 +75,12 @@ class NodeLifecycleController(Controller):
             wanted.add(UNSCHEDULABLE)
         ready = next((c.status for c in node.status.conditions if c.type == "Ready"), None)
         executes = _NO_EXECUTE.get(ready or "")
+        if self._zones.put(node, executes is None, self.now().timestamp()):
+            self._assess()
         standing = {t.key for t in node.spec.taints if t.effect == "NoSchedule" and t.key in _NO_SCHEDULE}
         executing = {t.key for t in node.spec.taints if t.effect == "NoExecute" and t.key in _NO_EXECUTE.values()}
-        wanted_executing = executing if ready is None else ({executes} if executes else set())
-        if executing - wanted_executing and not self._monitored(key):
+        wanted_executing = executing if ready is None else self._executing(node.name, executes, executing)
+        if not executes and executing - wanted_executing and not self._monitored(key):
             wanted_executing |= executing
         if wanted == standing and wanted_executing == executing:
             return
@@ -84,6 +96,50 @@ class NodeLifecycleController(Controller):
         made += [Taint(key=key, effect="NoExecute", time_added=now) for key in sorted(wanted_executing - executing)]
         changed.spec.taints = kept + made
         self.api.store.update(changed)
+
+    def _executing(self, name: str, wanted: str | None, standing: set[str]) -> set[str]:
+        """The NoExecute taints that the node may have now; a first one waits for its zone.
+
+        Source: processTaintBaseEviction.
+        """
+        if wanted is None or self._zones.suspended:
+            self._zones.cancel(name)
+            return set()
+        if standing:  # the reason may change at once
+            return {wanted}
+        self._zones.request(name)
+        self.queue.add_after(_ZONES, EVICTION_PERIOD)
+        return set()
+
+    def _assess(self) -> None:
+        """What a node that comes or goes changes for the others of its zone."""
+        before = self._zones.suspended
+        self._zones.assess(self.now().timestamp())
+        if self._zones.suspended != before:
+            for name in self._zones.names():
+                self.queue.add(("", name))
+        self.queue.add_after(_ZONES, EVICTION_PERIOD)
+
+    def _taint_waiting(self) -> None:
+        """Give up as many nodes as their zones' rates allow. Source: doNoExecuteTaintingPass."""
+        now = self.now().timestamp()
+        for zone in self._zones.zones.values():
+            while zone.waiting and zone.limiter.try_accept(now):
+                name = next(iter(zone.waiting))
+                del zone.waiting[name]
+                self._taint(name)
+            wait = zone.limiter.wait(now)
+            if zone.waiting and wait < float("inf"):
+                self.queue.add_after(_ZONES, wait)
+
+    def _taint(self, name: str) -> None:
+        node: Node | None = self.find(Node, ("", name))
+        ready = next((c.status for c in node.status.conditions if c.type == "Ready"), "") if node is not None else ""
+        if node is not None and ready in _NO_EXECUTE:
+            changed = deepcopy(node)
+            taint = Taint(key=_NO_EXECUTE[ready], effect="NoExecute", time_added=self.now())
+            changed.spec.taints = [*node.spec.taints, taint]
+            self.api.store.update(changed)
 
     def _monitored(self, key: Key) -> bool:
         """Whether a node's health was looked at since its NoExecute taint lost its reason; else it soon will be.
@@ -114,21 +170,17 @@ def mark_unreachable(api: APIServer, name: str) -> None:
         message="Kubelet stopped posting node status.",
         last_transition_time=api.store.now(),
     )
-    taints = [Taint(key=UNREACHABLE, effect=effect) for effect in ("NoSchedule", "NoExecute")]
-    _write(api, name, unknown, taints, "NodeNotReady", "node-controller")
+    _write(api, name, unknown, "NodeNotReady", "node-controller")
 
 
 def mark_ready(api: APIServer, name: str) -> None:
     """The kubelet posts the node's status again."""
-    _write(api, name, ready_condition(api.store.now()), [], "NodeReady", "kubelet")
+    _write(api, name, ready_condition(api.store.now()), "NodeReady", "kubelet")
 
 
-def _write(api: APIServer, name: str, ready: Condition, taints: list[Taint], reason: str, source: str) -> None:
-    """A node's condition, the taints that follow from it, and the event; nothing where it has been deleted."""
+def _write(api: APIServer, name: str, ready: Condition, reason: str, source: str) -> None:
+    """A node's condition and the event; nothing where it has been deleted. Its taints are the controller's."""
     node: Node | None = api.store.find(Node, name, "")
-    if node is None:
-        return
-    standing = put_condition(api, node, ready)
-    standing.spec.taints = [*(taint for taint in standing.spec.taints if taint.key != UNREACHABLE), *taints]
-    api.update(standing)
-    record(api, standing, "Normal", reason, status_message(name, reason), source)
+    if node is not None:
+        standing = put_condition(api, node, ready)
+        record(api, standing, "Normal", reason, status_message(name, reason), source)

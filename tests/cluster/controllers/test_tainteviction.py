@@ -52,13 +52,13 @@ def test_a_second_taint_that_is_not_tolerated_evicts_at_once():
 
 @pytest.mark.parametrize(("status", "key"), [("False", "not-ready"), ("Unknown", "unreachable")])
 def test_a_node_that_is_not_ready_loses_its_pods_after_five_minutes(status, key):
-    cluster = hollow(1)
-    cluster.apply([pod("a")])
+    cluster = hollow(2)
+    cluster.apply([pod("a", nodeName="node-1")])
     node = cluster.nodes[0]
     for condition in node.status.conditions:
         condition.status = status
     cluster.api.update_status(node)
-    cluster.settle()
+    cluster.advance(0.2)
     taints = {(taint.key, taint.effect) for taint in cluster.nodes[0].spec.taints}
     assert taints == {(f"node.kubernetes.io/{key}", "NoSchedule"), (f"node.kubernetes.io/{key}", "NoExecute")}
     cluster.advance(299)

@@ -1,0 +1,179 @@
+"""How fast nodes that went away are given up, zone by zone: one in ten seconds, slower where much of a zone is gone,
+not at all where everything is.
+
+Source: pkg/controller/nodelifecycle ComputeZoneState, handleDisruption, setLimiterInZone, ReducedQPSFunc;
+scheduler.RateLimitedTimedQueue; client-go util/flowcontrol.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Literal
+
+from kitlib.api.core import Node
+
+EVICTION_RATE = 0.1
+"""Nodes a second that get a NoExecute taint in a zone. Source: --node-eviction-rate."""
+SECONDARY_EVICTION_RATE = 0.01
+"""The same in a large zone of which much is gone. Source: --secondary-node-eviction-rate."""
+UNHEALTHY_ZONE_THRESHOLD = 0.55
+"""The part of a zone's nodes (and at least three) that makes it unhealthy. Source: --unhealthy-zone-threshold."""
+LARGE_CLUSTER_SIZE = 50
+"""Up to so many nodes a zone is small: then an unhealthy one loses nothing. Source: --large-cluster-size-threshold."""
+_TINY = 1e-9  # what a sum of fractions may be short of a whole token
+_REGIONS = ("topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/region")
+_ZONES = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
+
+ZoneState = Literal["Initial", "Normal", "PartialDisruption", "FullDisruption"]
+
+
+def zone_of(node: Node) -> str:
+    """Region and zone in one; "" where a node says neither. Source: component-helpers GetZoneKey."""
+    labels = node.metadata.labels
+    region = next((labels[key] for key in _REGIONS if key in labels), "")
+    zone = next((labels[key] for key in _ZONES if key in labels), "")
+    return f"{region}:\x00:{zone}" if region or zone else ""
+
+
+def zone_state(ready: int, not_ready: int) -> ZoneState:
+    """Source: ComputeZoneState."""
+    if not ready and not_ready:
+        return "FullDisruption"
+    if not_ready > 2 and not_ready / (ready + not_ready) >= UNHEALTHY_ZONE_THRESHOLD:
+        return "PartialDisruption"
+    return "Normal"
+
+
+def eviction_rate(state: ZoneState, nodes: int) -> float:
+    """Nodes a second that may be given up in a zone. Source: setLimiterInZone, HealthyQPSFunc, ReducedQPSFunc."""
+    if state == "PartialDisruption":
+        return SECONDARY_EVICTION_RATE if nodes > LARGE_CLUSTER_SIZE else 0.0
+    return EVICTION_RATE
+
+
+@dataclass
+class Limiter:
+    """A token bucket that holds one token; at rate 0 nothing passes.
+
+    Attributes:
+        rate: tokens a second.
+        tokens: what it holds.
+        at: when that was, in seconds.
+    """
+
+    rate: float = EVICTION_RATE
+    tokens: float = 1.0
+    at: float = 0.0
+
+    def try_accept(self, now: float) -> bool:
+        """Take a token, if there is one."""
+        self._fill(now)
+        if not self.rate or self.tokens < 1:
+            return False
+        self.tokens -= 1
+        return True
+
+    def wait(self, now: float) -> float:
+        """Seconds until the next token; infinite where none comes."""
+        self._fill(now)
+        return max(0.0, 1 - self.tokens) / self.rate if self.rate else float("inf")
+
+    def swap(self, rate: float, now: float) -> None:
+        """Another rate; a bucket that is empty stays empty. Source: RateLimitedTimedQueue.SwapLimiter."""
+        if rate != self.rate:
+            self.tokens, self.at, self.rate = (0.0 if not self.try_accept(now) else 1.0), now, rate
+
+    def _fill(self, now: float) -> None:
+        grown = self.tokens + (now - self.at) * self.rate
+        self.tokens, self.at = (1.0 if grown > 1 - _TINY else grown), now
+
+
+@dataclass
+class Zone:
+    """One zone.
+
+    Attributes:
+        state: as last computed.
+        limiter: of its nodes' NoExecute taints.
+        waiting: names of nodes that are to get one, first come first.
+    """
+
+    state: ZoneState = "Initial"
+    limiter: Limiter = field(default_factory=Limiter)
+    waiting: dict[str, None] = field(default_factory=dict)
+
+
+class Zones:
+    """All zones of a cluster, and which of their nodes are ready.
+
+    Attributes:
+        zones: by key.
+        suspended: no zone has a node that answers.
+    """
+
+    def __init__(self) -> None:
+        self.zones: dict[str, Zone] = {}
+        self.suspended = False
+        self._nodes: dict[str, tuple[str, bool]] = {}
+        self._counts: Counter[tuple[str, bool]] = Counter()
+
+    def put(self, node: Node, ready: bool, now: float) -> bool:
+        """Note a node; whether something changed."""
+        seen = zone_of(node), ready
+        before = self._nodes.get(node.name)
+        if before == seen:
+            return False
+        if before is not None:
+            self._counts[before] -= 1
+            if before[0] != seen[0]:
+                self.cancel(node.name)
+        self._nodes[node.name] = seen
+        self._counts[seen] += 1
+        self.zones.setdefault(seen[0], Zone(limiter=Limiter(at=now)))
+        return True
+
+    def drop(self, name: str) -> None:
+        """Forget a node that is gone."""
+        before = self._nodes.pop(name, None)
+        if before is not None:
+            self._counts[before] -= 1
+            self.zones[before[0]].waiting.pop(name, None)
+
+    def request(self, name: str) -> None:
+        """A node waits for its NoExecute taint."""
+        self.zones[self._nodes[name][0]].waiting.setdefault(name)
+
+    def cancel(self, name: str) -> None:
+        """A node needs no taint any more."""
+        if name in self._nodes:
+            self.zones[self._nodes[name][0]].waiting.pop(name, None)
+
+    def names(self) -> list[str]:
+        """All nodes."""
+        return list(self._nodes)
+
+    def assess(self, now: float) -> None:
+        """Bring states and rates up to date.
+
+        Where no zone has a node that answers, it is the network or the control plane that failed: nothing is given up.
+
+        Source: handleDisruption.
+        """
+        states: dict[str, ZoneState] = {}
+        for key in list(self.zones):
+            ready, not_ready = self._counts[key, True], self._counts[key, False]
+            if ready + not_ready:
+                states[key] = zone_state(ready, not_ready)
+            else:
+                del self.zones[key]
+        everywhere = bool(states) and all(state == "FullDisruption" for state in states.values())
+        for key, zone in self.zones.items():
+            if everywhere:
+                zone.limiter.swap(0.0, now)
+                zone.waiting.clear()
+            elif self.suspended or zone.state != states[key]:
+                nodes = self._counts[key, True] + self._counts[key, False]
+                zone.limiter.swap(eviction_rate(states[key], nodes), now)
+            zone.state = states[key]
+        self.suspended = everywhere

@@ -1,0 +1,107 @@
+"""Nodes that stop answering are given up one by one, and not at all where too much is gone."""
+
+from __future__ import annotations
+
+import pytest
+
+from kitlib.cluster.controllers.node_zones import Limiter, eviction_rate, zone_state
+from tests.cluster.controllers.builders import hollow
+
+UNREACHABLE = "node.kubernetes.io/unreachable"
+STATES = {
+    "all answer": (10, 0, "Normal"),
+    "two are never too many": (1, 2, "Normal"),
+    "less than 55% of the zone": (5, 4, "Normal"),
+    "55% of the zone and more": (9, 11, "PartialDisruption"),
+    "three of four": (1, 3, "PartialDisruption"),
+    "none answers": (0, 1, "FullDisruption"),
+    "an empty zone": (0, 0, "Normal"),
+}
+
+
+@pytest.mark.parametrize(("ready", "gone", "state"), STATES.values(), ids=STATES.keys())
+def test_the_state_of_a_zone(ready: int, gone: int, state: str) -> None:
+    assert zone_state(ready, gone) == state
+
+
+RATES = {
+    "a small zone with a partial disruption loses nothing": ("PartialDisruption", 50, 0.0),
+    "a large one loses a node in 100 seconds": ("PartialDisruption", 51, 0.01),
+    "a healthy one a node in 10 seconds": ("Normal", 5, 0.1),
+    "so does one that is gone, while others answer": ("FullDisruption", 5, 0.1),
+}
+
+
+@pytest.mark.parametrize(("state", "nodes", "rate"), RATES.values(), ids=RATES.keys())
+def test_the_rate_of_a_zone(state, nodes: int, rate: float) -> None:
+    assert eviction_rate(state, nodes) == rate
+
+
+def test_a_limiter_that_was_empty_stays_empty_at_another_rate() -> None:
+    full, empty = Limiter(at=0.0), Limiter(at=0.0)
+    assert empty.try_accept(0) and not empty.try_accept(9.9)
+    for limiter in (full, empty):
+        limiter.swap(0.01, 9.9)
+    assert full.try_accept(9.9)
+    assert not empty.try_accept(9.9) and empty.wait(9.9) == pytest.approx(100)
+
+
+def lose(cluster, *numbers: int, status: str = "Unknown") -> None:
+    for node in cluster.nodes:
+        if int(node.name.removeprefix("node-")) in numbers:
+            for condition in node.status.conditions:
+                condition.status = status if condition.type == "Ready" else condition.status
+            cluster.api.update_status(node)
+    cluster.advance(0.2)
+
+
+def tainted(cluster, effect: str = "NoExecute") -> list[str]:
+    return [
+        node.name
+        for node in cluster.nodes
+        if any((taint.key, taint.effect) == (UNREACHABLE, effect) for taint in node.spec.taints)
+    ]
+
+
+def test_one_node_in_ten_seconds_is_given_up():
+    cluster = hollow(7)
+    lose(cluster, 1, 2, 3)
+    assert tainted(cluster, "NoSchedule") == ["node-1", "node-2", "node-3"], "nothing new comes to any of them"
+    assert tainted(cluster) == ["node-1"]
+    cluster.advance(9)
+    assert tainted(cluster) == ["node-1"]
+    cluster.advance(1)
+    assert tainted(cluster) == ["node-1", "node-2"]
+    cluster.advance(10)
+    assert tainted(cluster) == ["node-1", "node-2", "node-3"]
+
+
+def test_a_node_that_answers_again_loses_its_place():
+    cluster = hollow(7)
+    lose(cluster, 1, 2, 3)
+    lose(cluster, 2, status="True")
+    cluster.advance(10)
+    assert tainted(cluster) == ["node-1", "node-3"]
+
+
+def test_a_small_zone_with_too_many_lost_nodes_keeps_their_pods():
+    cluster = hollow(4)
+    lose(cluster, 1, 2, 3)
+    cluster.advance(1000)
+    assert tainted(cluster) == []
+    lose(cluster, 2, 3, status="True")
+    cluster.advance(10)
+    assert tainted(cluster) == ["node-1"]
+
+
+def test_where_no_node_answers_none_is_given_up():
+    cluster = hollow(2)
+    lose(cluster, 1)
+    assert tainted(cluster) == ["node-1"]
+    lose(cluster, 2)
+    assert tainted(cluster) == [], "node-1 gets its pods back"
+    cluster.advance(1000)
+    assert tainted(cluster) == []
+    lose(cluster, 1, status="True")
+    cluster.advance(10)
+    assert tainted(cluster) == ["node-2"]
