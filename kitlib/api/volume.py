@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
-from kitlib.api.container import ResourceRequirements
+from kitlib.api.container import ResourceList
 from kitlib.api.meta import KubeStruct, LabelSelector, ObjectMeta
 from kitlib.api.numbers import Int32
 from kitlib.api.resource import Quantity
@@ -53,10 +53,15 @@ class PersistentVolumeClaimVolumeSource(KubeStruct):
     read_only: bool = False
 
 
+class VolumeResourceRequirements(KubeStruct):
+    limits: ResourceList = {}
+    requests: ResourceList = {}
+
+
 class PersistentVolumeClaimSpec(KubeStruct):
     access_modes: list[str] = []
     selector: LabelSelector | None = None
-    resources: ResourceRequirements = msgspec.field(default_factory=ResourceRequirements)
+    resources: VolumeResourceRequirements = msgspec.field(default_factory=VolumeResourceRequirements)
     volume_name: str = ""
     storage_class_name: str | None = None
     volume_mode: str | None = None

@@ -77,7 +77,7 @@ NEW: dict[str, tuple[dict[str, Any], list[str]]] = {
             "metadata": {"name": "h"},
             "spec": {
                 "maxReplicas": 2,
-                "scaleTargetRef": {"kind": "Deployment", "name": "d"},
+                "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"},
                 "behavior": {"scaleUp": {"policies": []}},
             },
         },
@@ -194,3 +194,33 @@ def test_the_rest_of_a_jobs_template_stays(old: dict[str, Any], template: dict[s
     (problem,) = problems(new, old)
     assert problem.startswith("spec.template: Invalid value: {")
     assert problem.endswith("}: field is immutable")
+
+
+def autoscaler(**target: str) -> dict[str, Any]:
+    reference = {"kind": "Deployment", "name": "d", **target}
+    spec = {"maxReplicas": 2, "scaleTargetRef": reference}
+    return {"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": {"name": "h"}, "spec": spec}
+
+
+TARGETS: dict[str, tuple[dict[str, str], list[str]]] = {
+    "the group is missing": (
+        {"apiVersion": "v1"},
+        ['spec.scaleTargetRef.apiVersion: Invalid value: "v1": apiVersion must specify API group'],
+    ),
+    "only ReplicationControllers have none": ({"apiVersion": "v1", "kind": "ReplicationController"}, []),
+    "a version of three parts": (
+        {"apiVersion": "a/b/c"},
+        ['spec.scaleTargetRef.apiVersion: Invalid value: "a/b/c": unexpected GroupVersion string: a/b/c'],
+    ),
+}
+
+
+@pytest.mark.parametrize(("target", "expected"), TARGETS.values(), ids=TARGETS.keys())
+def test_the_target_of_an_autoscaler(target: dict[str, str], expected: list[str]) -> None:
+    assert problems(autoscaler(**target)) == expected
+
+
+def test_a_stateful_set_may_keep_every_revision() -> None:
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": POD_SPEC}
+    spec = {"selector": {"matchLabels": {"a": "b"}}, "template": template, "revisionHistoryLimit": -1}
+    assert problems({"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "s"}, "spec": spec}) == []

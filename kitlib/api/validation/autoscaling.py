@@ -61,7 +61,8 @@ def _spec(obj: HorizontalPodAutoscaler) -> Errors:
         found.append(required("spec.maxReplicas", "must be set and greater than 0"))
     if spec.min_replicas is not None and spec.max_replicas < spec.min_replicas:
         found.append(invalid("spec.maxReplicas", spec.max_replicas, "must be greater than or equal to `minReplicas`"))
-    found += _reference(spec.scale_target_ref, "spec.scaleTargetRef")
+    target = spec.scale_target_ref
+    found += _reference(target, "spec.scaleTargetRef", grouped=target.kind != "ReplicationController")
     for i, metric in enumerate(spec.metrics):
         found += _metric(metric, f"spec.metrics[{i}]")
     if spec.behavior is not None:
@@ -70,11 +71,20 @@ def _spec(obj: HorizontalPodAutoscaler) -> Errors:
     return found
 
 
-def _reference(reference: CrossVersionObjectReference, field: str) -> Errors:
-    """Source: ValidateCrossVersionObjectReference."""
+def _reference(reference: CrossVersionObjectReference, field: str, *, grouped: bool = False) -> Errors:
+    """Source: ValidateCrossVersionObjectReference, ValidateAPIVersion.
+
+    Args:
+        grouped: the API group must be named, as of a target to scale; only ReplicationControllers have none.
+    """
     found: Errors = []
     for name, value in (("kind", reference.kind), ("name", reference.name)):
         found += each(f"{field}.{name}", value, is_path_segment_name(value)) if value else [required(f"{field}.{name}")]
+    version = reference.api_version
+    if version.count("/") > 1:
+        found.append(invalid(f"{field}.apiVersion", version, f"unexpected GroupVersion string: {version}"))
+    elif grouped and not version.rpartition("/")[0]:
+        found.append(invalid(f"{field}.apiVersion", version, "apiVersion must specify API group"))
     return found
 
 

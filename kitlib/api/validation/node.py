@@ -102,7 +102,7 @@ def validate_node_update(new: Node, old: Node) -> Errors:
 
 def validate_lease(obj: Lease) -> Errors:
     """Source: ValidateLease, ValidateLeaseSpec."""
-    return validate_object_meta(obj.metadata, namespaced=True) + _lease_spec(obj)
+    return validate_object_meta(obj.metadata, namespaced=True, known_finalizers=False) + _lease_spec(obj)
 
 
 def _lease_spec(obj: Lease) -> Errors:
@@ -125,8 +125,8 @@ def validate_lease_update(new: Lease, old: Lease) -> Errors:
 
 def validate_runtime_class(obj: RuntimeClass) -> Errors:
     """Source: ValidateRuntimeClass."""
-    found = validate_object_meta(obj.metadata, namespaced=False)
-    found += each("handler", obj.handler, is_dns1123_label(obj.handler))
+    found = validate_object_meta(obj.metadata, namespaced=False, known_finalizers=False)
+    found += each("handler", obj.handler, is_dns1123_label(obj.handler)) if obj.handler else [required("handler")]
     if obj.overhead is not None:
         found += validate_overhead(obj.overhead.pod_fixed, "overhead.podFixed")
     if obj.scheduling is not None:

@@ -79,7 +79,7 @@ def _texts(obj: KubeObject) -> Iterator[str]:
     elif isinstance(obj, StatefulSet):
         yield from _template(obj.spec.template, "spec.template")
         for i, claim in enumerate(obj.spec.volume_claim_templates):
-            yield from claim_spec(claim.spec, f"spec.volumeClaimTemplates[{i}].spec")
+            yield from claim_spec(claim.spec, f"spec.volumeClaimTemplates[{i}]")
         limit = obj.spec.revision_history_limit
         if limit is not None and limit < 0:
             text = "a negative value retains all historical revisions; a value >= 0 is recommended"

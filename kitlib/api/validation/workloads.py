@@ -175,7 +175,7 @@ def validate_stateful_set_spec(spec: StatefulSetSpec, field: str) -> Errors:
         found += _template(_with_claims(spec), spec.selector, f"{field}.template", "StatefulSet")
     for i, claim in enumerate(spec.volume_claim_templates):
         found += validate_persistent_volume_claim_spec(claim.spec, f"{field}.volumeClaimTemplates[{i}].spec")
-    return found + validate_nonnegative_field(spec.revision_history_limit, f"{field}.revisionHistoryLimit")
+    return found
 
 
 def _stateful_set_strategy(spec: StatefulSetSpec, field: str) -> Errors:
