@@ -1,4 +1,9 @@
-"""`kitlib workshop FOLDER`: JupyterHub with limits for each learner, the learners' image, the instructor's guide."""
+"""`kitlib workshop FOLDER`: JupyterHub with limits for each learner, the learners' image, the instructor's guide.
+
+kitlib workshop recipe                      one host
+kitlib workshop recipe --kubernetes         Zero to JupyterHub, shared storage, real nodes in a namespace of their own
+kitlib workshop --namespace kitlib-nodes    prints what an administrator grants for real nodes
+"""
 
 from __future__ import annotations
 
@@ -14,7 +19,7 @@ def add(commands: Any) -> None:
         description="Write into FOLDER: guide.md for the instructor, jupyterhub_config.py with limits for each "
         "learner, the Dockerfile of the learners' image and the kit's wheel. Files that you have changed are kept.",
     )
-    made.add_argument("folder", type=Path, help="where the files go")
+    made.add_argument("folder", type=Path, nargs="?", help="where the files go")
     made.add_argument("--learners", type=int, default=30, help="servers at once (default: 30)")
     made.add_argument("--memory", type=int, default=600, metavar="MB", help="for each learner (default: 600)")
     made.add_argument("--cpus", type=float, default=1.0, help="that one learner may use (default: 1)")
@@ -25,16 +30,57 @@ def add(commands: Any) -> None:
         action="store_true",
         help="put in all wheels of the learners' image: it is then built without an index",
     )
+    made.add_argument("--kubernetes", action="store_true", help="for Zero to JupyterHub instead of one host")
+    made.add_argument("--image", default="registry.example/kitlib-learner:1", help="of learners, with --kubernetes")
+    made.add_argument("--hub", default="kitlib-hub", metavar="NAME", help="the hub's namespace, with --kubernetes")
+    made.add_argument(
+        "--namespace",
+        metavar="NAME",
+        help="of real nodes' pods (default: kitlib-nodes); without FOLDER its manifest is printed",
+    )
+    made.add_argument("--nodes", type=int, default=3, help="real nodes of each learner (default: 3)")
+    made.add_argument("--node-cpus", type=int, default=4, metavar="N", help="of a real node (default: 4)")
+    made.add_argument("--node-memory", default="8Gi", metavar="SIZE", help="of a real node (default: 8Gi)")
+    made.add_argument("--node-image", default="registry.example/kitlib-node:1", metavar="IMAGE", help="of real nodes")
+    made.add_argument(
+        "--for",
+        dest="subjects",
+        nargs="+",
+        metavar="WHO",
+        help="who may have real nodes: user:NAME, group:NAME, serviceaccount:NAMESPACE:NAME",
+    )
     made.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    from kitlib.workshop import Limits, write
+    from kitlib.api.errors import KitError
+    from kitlib.workshop import Limits, kubernetes, write
+    from kitlib.workshop.nodes_namespace import NodesNamespace
 
     limits = Limits(options.learners, options.memory, options.cpus, options.processes)
-    done = write(options.folder, limits, wheel=not options.no_wheel, wheels=options.wheels)
+    nodes = NodesNamespace(
+        name=options.namespace or "kitlib-nodes",
+        image=options.node_image,
+        learners=options.learners,
+        nodes=options.nodes,
+        cpus=options.node_cpus,
+        memory=options.node_memory,
+        subjects=tuple(options.subjects or (f"serviceaccount:{options.hub}:kitlib-learner",)),
+    )
+    if options.folder is None:
+        if options.namespace is None:
+            raise KitError("a FOLDER for the recipe is expected, or --namespace NAME")
+        print(nodes.to_yaml(), end="")
+        return 0
+    wheels = {"wheel": not options.no_wheel, "wheels": options.wheels}
+    if options.kubernetes:
+        room = kubernetes.KubernetesRoom(limits=limits, hub=options.hub, image=options.image, nodes=nodes)
+        done = kubernetes.write(options.folder, room, **wheels)
+        print(f"On paper, {kubernetes.size_of(options.learners, options.nodes)}")
+    else:
+        done = write(options.folder, limits, **wheels)
     print(f"{done.folder}: {', '.join(done.files)}")
     for name in done.kept:
         print(f"{done.folder / name}: kept as you changed it")
-    print(f"Begin with {done.folder / 'guide.md'}")
+    print(f"Begin with {done.folder / ('guide-kubernetes.md' if options.kubernetes else 'guide.md')}")
     return 0

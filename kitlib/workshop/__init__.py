@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -74,36 +75,55 @@ def write(folder: str | Path, limits: Limits | None = None, *, wheel: bool = Tru
     Raises:
         KitError: the folder cannot be written, or a wheel cannot be made or got.
     """
+    texts = {}
+    for source in sorted(p for p in FILES.iterdir() if p.is_file()):
+        text = source.read_text(encoding="utf-8")
+        is_configuration = source.name == "jupyterhub_config.py"
+        texts[source.name] = with_limits(text, limits or Limits()) if is_configuration else text
+    return write_files(folder, texts, wheel=wheel, wheels=wheels)
+
+
+def write_files(
+    folder: str | Path, texts: Mapping[str, str], *, wheel: bool, wheels: bool, extras: str = "notebook"
+) -> Written:
+    """Write a recipe's files and wheels into `folder`; a file that the trainer has changed is kept.
+
+    Args:
+        folder: made where it is not there.
+        texts: name -> what the file holds.
+        wheel, wheels: see `write`.
+        extras: of the kit, that the learners' image has.
+
+    Raises:
+        KitError: the folder cannot be written, or a wheel cannot be made or got.
+    """
     from kitlib.lab.bundle import own_wheel
     from kitlib.lab.files import write_whole
 
     target, done, kept = Path(folder).expanduser(), [], []
     try:
         target.mkdir(parents=True, exist_ok=True)
-        for source in sorted(p for p in FILES.iterdir() if p.is_file()):
-            text = source.read_text(encoding="utf-8")
-            if source.name == "jupyterhub_config.py":
-                text = with_limits(text, limits or Limits())
-            there = target / source.name
+        for name, text in sorted(texts.items()):
+            there = target / name
             if there.exists() and there.read_text(encoding="utf-8") != text:
-                kept.append(source.name)
+                kept.append(name)
                 continue
             write_whole(there, text)
-            there.chmod(0o755 if source.name in EXECUTABLE else 0o644)
-            done.append(source.name)
+            there.chmod(0o755 if name in EXECUTABLE else 0o644)
+            done.append(name)
         if wheel:
             for old in target.glob("kitlib-*.whl"):
                 old.unlink()
             kit = own_wheel(target)
             done.append(kit.name)
             if wheels:
-                done.append(f"wheels ({_fetch_wheels(target / 'wheels', kit)})")
+                done.append(f"wheels ({_fetch_wheels(target / 'wheels', kit, extras)})")
     except OSError as error:
         raise KitError(f"workshop folder {target}: {error.strerror or error}") from error
     return Written(target, tuple(done), tuple(kept))
 
 
-def _fetch_wheels(folder: Path, kit: Path) -> int:
+def _fetch_wheels(folder: Path, kit: Path, extras: str) -> int:
     """All wheels of the learners' image but the kit's own, for its Python; how many."""
     from kitlib.lab.bundle import run_pip
 
@@ -111,7 +131,7 @@ def _fetch_wheels(folder: Path, kit: Path) -> int:
     assert found is not None
     shutil.rmtree(folder, ignore_errors=True)
     chosen = ("--only-binary=:all:", "--python-version", PYTHON, "--dest", str(folder))
-    run_pip("download", *chosen, "pip", f"jupyterhub=={found[1]}", f"{kit}[notebook]")
+    run_pip("download", *chosen, "pip", f"jupyterhub=={found[1]}", f"{kit}[{extras}]")
     for own in folder.glob("kitlib-*.whl"):
         own.unlink()
     return len(list(folder.glob("*.whl")))

@@ -32,6 +32,9 @@ CAPABILITIES = (*NEEDED, *WISHED, NETWORK)
 NODE, OWNER, RUN, OWNED_BY = "kitlib.dev/node", "kitlib.dev/owner", "kitlib.dev/run", "kitlib.dev/owned-by"
 """Labels: the node's name, a hash of the process that holds it, KITLIB_RUN; and an annotation: that process."""
 REQUESTS = {"cpu": "100m", "memory": "128Mi"}
+MACHINES = "kitlib.dev/nodes"
+"""Label and taint of the machines that an administrator sets aside for node pods, which prefer them."""
+PREFERRED = {"weight": 100, "preference": {"matchExpressions": [{"key": MACHINES, "operator": "Exists"}]}}
 GRACE = 1
 """Seconds that a node gets to end: it holds nothing that is worth more."""
 PLACEMENT = (
@@ -192,6 +195,8 @@ def _pod(
         "hostPID": False,
         "hostIPC": False,
         "containers": [container],
+        "tolerations": [{"key": MACHINES, "operator": "Exists"}],
+        "affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [PREFERRED]}},
         **({"volumes": volumes} if volumes else {}),
         **options.spec,
     }

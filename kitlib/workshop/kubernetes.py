@@ -1,0 +1,135 @@
+"""The recipe for a room on Kubernetes: values of Zero to JupyterHub, shared storage, a namespace for real nodes.
+
+The numbers follow from measured ones (kitlib/docs/workshop.md): what a learner's server and kernels take, what a node
+takes. `size_of` says on paper what a cluster needs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+from pathlib import Path
+from string import Template
+
+from kitlib.api.errors import KitError
+from kitlib.workshop import FILES, Limits, Written, write_files
+from kitlib.workshop.nodes_namespace import NodesNamespace
+
+SERVER_MB, KERNEL_MB, HUB_MB = 120, 110, 1024
+"""Measured: a learner's server, a kernel after a table and a widget; the hub's own limit."""
+NODE_CPU, LEARNER_CPU = 0.1, 0.05
+"""CPUs that are set aside: `requests` of a node's pod, the guarantee of a learner."""
+MACHINE_GB, MACHINE_CPUS, USABLE = 32, 8, 0.85
+"""A machine of the sizing, and what of it pods may have."""
+
+
+@dataclass(frozen=True)
+class Size:
+    """What a room needs, on paper.
+
+    Attributes:
+        learners, nodes: at once; nodes of each learner.
+        memory_mb: of all learners' servers and kernels, and the hub.
+        node_mb: of all real nodes, as the scheduler sets it aside.
+        cpus: that are set aside.
+        machines: of 8 CPUs and 32 GB.
+        storage_gb: of learners' homes, and of the shared storage.
+    """
+
+    learners: int
+    nodes: int
+    memory_mb: int
+    node_mb: int
+    cpus: float
+    machines: int
+    storage_gb: int
+
+    def __str__(self) -> str:
+        of_pods = f"{self.memory_mb / 1000:.0f} GB for servers and hub, {self.node_mb / 1000:.0f} GB for node pods"
+        machines = (
+            f"{self.machines} machines of {MACHINE_CPUS} CPUs and {MACHINE_GB} GB, {self.storage_gb} GB of storage"
+        )
+        return f"{self.learners} learners with {self.nodes} real nodes each: {of_pods}, {self.cpus:g} CPUs: {machines}"
+
+
+def size_of(learners: int, nodes: int = 0) -> Size:
+    """What a room of so many learners with so many real nodes each needs."""
+    memory = learners * (SERVER_MB + KERNEL_MB) + HUB_MB
+    node_memory = ceil(learners * nodes * 128 * 1.048576)  # 128Mi are set aside for each: requests of the manifest
+    cpus = round(learners * LEARNER_CPU + learners * nodes * NODE_CPU + 0.5, 1)
+    by_memory = (memory + node_memory) / (MACHINE_GB * 1000 * USABLE)
+    machines = ceil(max(by_memory, cpus / (MACHINE_CPUS * USABLE)))
+    return Size(learners, nodes, memory, node_memory, cpus, machines, learners + storage_gb(learners))
+
+
+def storage_gb(learners: int) -> int:
+    """Of the shared storage: a progress file of a whole course stays below 20 MB."""
+    return max(1, ceil(learners * 20 / 1000))
+
+
+@dataclass(frozen=True, kw_only=True)
+class KubernetesRoom:
+    """What is asked for.
+
+    Attributes:
+        limits: of each learner.
+        hub: the hub's namespace.
+        image: of learners, `REGISTRY/NAME:TAG`.
+        nodes: the namespace for real nodes.
+    """
+
+    limits: Limits
+    hub: str = "kitlib-hub"
+    image: str = "registry.example/kitlib-learner:1"
+    nodes: NodesNamespace
+
+    def values(self) -> dict[str, str]:
+        """The names in the files -> what stands for them.
+
+        Raises:
+            KitError: the image has no tag.
+        """
+        name, colon, tag = self.image.rpartition(":")
+        if not colon or "/" in tag:
+            raise KitError(f"image {self.image!r}: NAME:TAG is expected; the hub pulls an image of one tag once")
+        learners = self.limits.learners
+        return {
+            "learners": str(learners),
+            "servers": str(learners + 2),
+            "at_once": str(min(64, max(8, learners // 10))),
+            "placeholders": str(max(1, learners // 20)),
+            "memory_mb": str(self.limits.memory_mb),
+            "guarantee_mb": str(min(self.limits.memory_mb, SERVER_MB + KERNEL_MB)),
+            "cpus": f"{self.limits.cpus:g}",
+            "image": self.image,
+            "image_name": name,
+            "image_tag": tag,
+            "nodes": str(self.nodes.nodes),
+            "namespace": self.nodes.name,
+            "node_image": self.nodes.image,
+            "hub": self.hub,
+            "hours": f"{self.nodes.deadline / 3600:g}",
+            "storage": str(storage_gb(learners)),
+        }
+
+    def files(self) -> dict[str, str]:
+        """Name -> text of every file of the recipe but the wheel."""
+        values = self.values()
+        made = {
+            path.name: Template(path.read_text(encoding="utf-8")).substitute(values)
+            for path in sorted((FILES / "kubernetes").iterdir())
+            if path.suffix in (".md", ".yaml")
+        }
+        made |= {name: (FILES / name).read_text(encoding="utf-8") for name in ("guide.md", "start-learner")}
+        image = (FILES / "Dockerfile").read_text(encoding="utf-8")
+        made["Dockerfile"] = image.replace("ARG EXTRAS=notebook\n", "ARG EXTRAS=notebook,live\n")
+        return {**made, "nodes-namespace.yaml": self.nodes.to_yaml()}
+
+
+def write(folder: str | Path, room: KubernetesRoom, *, wheel: bool = True, wheels: bool = False) -> Written:
+    """Write the recipe into `folder`; a file that the trainer has changed is kept.
+
+    Raises:
+        KitError: the folder cannot be written, or a wheel cannot be made or got.
+    """
+    return write_files(folder, room.files(), wheel=wheel, wheels=wheels, extras="notebook,live")

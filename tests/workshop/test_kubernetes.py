@@ -1,0 +1,120 @@
+"""The recipe for a room on Kubernetes: its files fit together, and its numbers are those that were asked for."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from kitlib import cli
+from kitlib.api.errors import KitError
+from kitlib.workshop import Limits
+from kitlib.workshop.kubernetes import KubernetesRoom, size_of
+from kitlib.workshop.nodes_namespace import NodesNamespace
+
+ROOT = Path(__file__).parents[2]
+FILES = {
+    *("Dockerfile", "start-learner", "values.yaml", "storage.yaml", "nodes-namespace.yaml"),
+    *("guide.md", "guide-kubernetes.md"),
+}
+
+
+@pytest.fixture(scope="module")
+def recipe(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("room") / "recipe"
+    numbers = ["--learners", "200", "--memory", "700", "--cpus", "1.5", "--nodes", "2"]
+    names = ["--image", "reg.example:5000/learner:3", "--node-image", "reg.example:5000/node:3", "--hub", "class"]
+    assert cli.main(["workshop", str(folder), "--kubernetes", *numbers, *names, "--no-wheel"]) == 0
+    return folder
+
+
+@pytest.fixture(scope="module")
+def values(recipe: Path) -> Any:
+    return yaml.safe_load((recipe / "values.yaml").read_text())
+
+
+def test_everything_that_the_guide_names_is_written(recipe: Path) -> None:
+    assert {path.name for path in recipe.iterdir()} == FILES
+    guide = (recipe / "guide-kubernetes.md").read_text()
+    assert set(re.findall(r"`([\w-]+\.(?:yaml|md))`", guide)) <= FILES
+    filled = [path for path in recipe.iterdir() if path.suffix == ".yaml" or path.name == "guide-kubernetes.md"]
+    assert not [path.name for path in filled if re.search(r"\$\{?[a-z_]+\}?", path.read_text())]
+    assert os.access(recipe / "start-learner", os.X_OK)
+    assert "ARG EXTRAS=notebook,live\n" in (recipe / "Dockerfile").read_text()
+
+
+def test_the_values_carry_the_numbers_that_were_asked_for(values: Any) -> None:
+    user = values["singleuser"]
+    assert user["memory"] == {"limit": "700M", "guarantee": "230M"} and user["cpu"]["limit"] == 1.5
+    assert user["image"] == {"name": "reg.example:5000/learner", "tag": "3"}
+    assert values["hub"]["activeServerLimit"] == 202
+    assert values["cull"]["enabled"] and user["networkPolicy"]["enabled"]
+
+
+def test_learners_have_rights_only_where_they_want_real_nodes(values: Any, recipe: Path) -> None:
+    simulated, real = values["singleuser"]["profileList"]
+    assert simulated["default"] and "kubespawner_override" not in simulated
+    override = real["kubespawner_override"]
+    assert override["environment"]["KITLIB_NODES"] == "kubernetes"
+    namespace = {one["kind"]: one for one in yaml.safe_load_all((recipe / "nodes-namespace.yaml").read_text())}
+    assert namespace["Namespace"]["metadata"]["name"] == override["environment"]["KITLIB_NODES_NAMESPACE"]
+    account = {"kind": "ServiceAccount", "namespace": "class", "name": override["service_account"]}
+    assert namespace["RoleBinding"]["subjects"] == [account]
+    storage = {one["kind"]: one for one in yaml.safe_load_all((recipe / "storage.yaml").read_text())}
+    assert storage["ServiceAccount"]["metadata"]["name"] == override["service_account"]
+    assert storage["ServiceAccount"]["automountServiceAccountToken"] is False
+    claim = values["singleuser"]["storage"]["extraVolumes"][0]["persistentVolumeClaim"]["claimName"]
+    assert storage["PersistentVolumeClaim"]["metadata"]["name"] == claim
+
+
+def test_a_learner_sees_a_folder_of_their_own_and_the_rooms_decisions_read_only(values: Any) -> None:
+    user = values["singleuser"]
+    mounts = {one["mountPath"]: one for one in user["storage"]["extraVolumeMounts"]}
+    assert mounts[user["extraEnv"]["KITLIB_PROGRESS"]]["subPath"] == "learners/{username}"
+    room = mounts[os.path.dirname(user["extraEnv"]["KITLIB_ROOM"])]
+    assert room["readOnly"] and room["subPath"] == "room"
+
+
+def test_only_the_trainer_sees_all_learners(values: Any) -> None:
+    code = values["hub"]["extraConfig"]["trainer"]
+    names: dict[str, Any] = {"c": type("Config", (), {"KubeSpawner": type("Spawner", (), {})})}
+    exec(compile(ast.parse(code), "extraConfig", "exec"), names)
+    hook = names["c"].KubeSpawner.pre_spawn_hook
+    own = [dict(one) for one in values["singleuser"]["storage"]["extraVolumeMounts"]]
+    for name, sees_all in (("trainer", True), ("ada", False)):
+        spawner = type("Spawner", (), {})()
+        spawner.user = type("User", (), {"name": name})
+        spawner.authenticator = type("Authenticator", (), {"admin_users": {"trainer"}})
+        spawner.volume_mounts, spawner.environment = list(own), {}
+        with pytest.raises(StopIteration):
+            hook(spawner).send(None)
+        assert any("subPath" not in one for one in spawner.volume_mounts) is sees_all
+
+
+@pytest.mark.parametrize(
+    ("learners", "nodes", "machines"), [(30, 0, 1), (200, 0, 2), (1000, 0, 9), (30, 3, 2), (200, 3, 11), (1000, 3, 52)]
+)
+def test_the_table_of_sizes_is_computed(learners: int, nodes: int, machines: int) -> None:
+    size = size_of(learners, nodes)
+    assert size.machines == machines
+    row = (
+        f"| {learners:,} | {nodes or 'none'} | {size.memory_mb / 1000:.0f} GB | {size.node_mb / 1000:.0f} GB | "
+        f"{size.cpus:g} | {machines} | {size.storage_gb:,} GB |"
+    )
+    assert row in (ROOT / "kitlib/docs/workshop.md").read_text(), row
+
+
+@pytest.mark.parametrize("image", ["learner", "reg.example:5000/learner"])
+def test_an_image_without_a_tag_is_refused(image: str) -> None:
+    with pytest.raises(KitError, match="NAME:TAG is expected"):
+        KubernetesRoom(limits=Limits(), image=image, nodes=NodesNamespace()).files()
+
+
+def test_neither_a_folder_nor_a_namespace_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["workshop"]) != 0
+    assert "--namespace NAME" in capsys.readouterr().err
