@@ -23,6 +23,7 @@ from kitlib.lab.prediction import Prediction, Verdict
 from kitlib.lab.progress import Progress
 from kitlib.lab.readings import (
     arrival,
+    burst_times,
     cpu_mask,
     cpu_stat,
     cpu_used,
@@ -48,6 +49,7 @@ __all__ = [
     "Verdict",
     "Wrong",
     "arrival",
+    "burst_times",
     "container",
     "cpu_mask",
     "cpu_stat",

@@ -258,6 +258,14 @@ class Facts:
         self._note("cpu.stat", pod.key, found)
         return found
 
+    def burst_times(self, pod: Pod, container: str = "main") -> list[float]:
+        """Seconds that each burst of a container's workload took so far."""
+        from kitlib.lab.readings import burst_times
+
+        found = burst_times(self._cluster, pod.name, container)
+        self._note("bursts", pod.key, found[-5:])
+        return found
+
     def memory_usage(self, pod: Pod) -> int:
         """Bytes that a pod's cgroup uses, page cache and all; 0 where it has none."""
         if not pod.spec.node_name:

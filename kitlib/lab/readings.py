@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, NamedTuple
 
 from kitlib.kubelet.util.cpuset import parse_cpus
@@ -60,6 +61,16 @@ def cpu_stat(cluster: Any, name: str, container: str = "main") -> dict[str, int]
     found = {key: int(value) for key, value in (line.split() for line in text.splitlines())}
     stopped = found.pop("throttled_usec", 0) // 1000 or found.pop("throttled_time", 0) // 10**6
     return {key: found[key] for key in ("nr_periods", "nr_throttled") if key in found} | {"throttled_ms": stopped}
+
+
+def burst_times(cluster: Any, name: str, container: str = "main") -> list[float]:
+    """Seconds that each burst of a container's workload took so far, from when it was due."""
+    from kitlib.cluster.nodes.simulated import SimulatedNode
+
+    node = cluster.node(cluster.pod(name).spec.node_name)
+    if isinstance(node, SimulatedNode):
+        return [round(seconds, 3) for seconds in node.process(name, container).bursts]
+    return [float(seconds) for seconds in re.findall(r"burst took ([0-9.]+) s", node.logs(name, container))]
 
 
 def cpu_mask(cpus: str) -> str:

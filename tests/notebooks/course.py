@@ -28,6 +28,7 @@ NAMES = [
     "15-gates-queues-quota",
     "16-one-scenario-every-release",
     "17-explain-your-own-cluster",
+    "18-throttled-at-20-percent",
     "21-day-2",
     "22-limit-range-disk-resize",
     "24-what-if-sweeps",
@@ -181,6 +182,10 @@ RIGHT: dict[str, dict[str, Any]] = {
         "class": "BestEffort",
         "cluster": "directly below kubepods",
     },
+    "18-throttled-at-20-percent": {
+        "threads": "with eight threads, not with two",
+        "burst": "none: the kubelet never writes it",
+    },
     "17-explain-your-own-cluster": {"reasons": 3, "own": "request less CPU", "more": 4},
     "21-day-2": {
         "drain": "it asks again and again, and never ends",
@@ -228,6 +233,12 @@ SIMULATED: dict[str, dict[str, Any]] = {
         "besteffort": "a few thousandths of a CPU to a few hundredths",
         "idle": 200,
         "threads": "the same CPU time",
+    },
+    "18-throttled-at-20-percent": {
+        "use": 100,
+        "took": "more than 100 ms",
+        "counted": "about 60: three for each request",
+        "limit": "in some requests",
     },
 }
 """Those that a busy machine would change: the simulated kernel's, with cgroup v2."""

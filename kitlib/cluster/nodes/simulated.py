@@ -203,7 +203,7 @@ class SimulatedNode(SimulatedStreams, NodeBase):
     def total_usage(self) -> tuple[float, int]:
         """CPUs and bytes of memory that all processes of the node use now, without page cache."""
         processes = self.kernel.processes.values()
-        return sum(p.rate for p in processes), sum(p.memory for p in processes)
+        return sum(p.average() for p in processes), sum(p.memory for p in processes)
 
     def usage(self, path: str) -> int:
         """Bytes of memory that a cgroup and those below it use."""

@@ -95,7 +95,16 @@ class Kernel:
             raise CgroupError(errno.EINVAL, f"/proc/{pid}", "oom_score_adj", str(oom_score_adj), "it is -1000 to 1000")
         self.cgroups.attach(cgroup, pid)
         process = Process(
-            self, pid, name or workload.name, cgroup, oom_score_adj, workload, self.now, cgroup, since=self.now
+            self,
+            pid,
+            name or workload.name,
+            cgroup,
+            oom_score_adj,
+            workload,
+            self.now,
+            cgroup,
+            since=self.now,
+            looked=(0.0, self.now, 0.0),
         )
         self.processes[pid] = process
         self._count_tasks(cgroup, 1)

@@ -10,6 +10,8 @@ from kitlib.node.simulated import oom
 
 TABLES = 512
 """A page of page tables maps so many pages."""
+WINDOW = 1.0
+"""Seconds over which the use of a process that works in bursts is averaged at least."""
 
 
 class Clock(Protocol):
@@ -34,6 +36,7 @@ class Process:
         cpu_seconds: used so far.
         rate: CPUs that it gets now.
         started: seconds since boot.
+        looked: CPU seconds at the last look at its use, when that was, and what it showed.
         bursts: seconds that each of its bursts took, from when it was due.
     """
 
@@ -54,6 +57,7 @@ class Process:
     rate: float = 0.0
     used: float = 0.0
     since: float = 0.0
+    looked: tuple[float, float, float] = (0.0, 0.0, 0.0)
     bursts: list[float] = field(default_factory=list)
 
     @property
@@ -70,6 +74,16 @@ class Process:
         """From now on it gets so many CPUs."""
         self.used = self.cpu_seconds
         self.since, self.rate = self.clock.now, rate
+
+    def average(self) -> float:
+        """CPUs that metrics show: the rate; of work in bursts what was used since the last look (a second or more)."""
+        if not self.wants.burst:
+            return self.rate
+        used, at, shown = self.looked
+        if self.clock.now - at >= WINDOW:
+            shown = (self.cpu_seconds - used) / (self.clock.now - at)
+            self.looked = self.cpu_seconds, self.clock.now, shown
+        return shown
 
     @property
     def stall(self) -> tuple[float, float]:

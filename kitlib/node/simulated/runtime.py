@@ -177,7 +177,7 @@ class SimulatedRuntime:
         if volumes or identity in self._volumes:
             volumes = self._volumes[identity] = max(volumes, self._volumes.get(identity, 0))
         return Usage(
-            process.rate,
+            process.average(),
             process.memory,
             process.tasks,
             process.memory,

@@ -1,0 +1,75 @@
+"""The kernel throttles no longer, every collection is fast enough, and the work is still the same."""
+
+from kitlib.lab import Checks, Experiment, Wrong
+from kitlib.node.common.workload import WorkloadError, declared_workload
+
+checks = Checks()
+SECONDS = 10
+
+
+@checks.check("throttle", trial=True)
+def throttle(facts: Experiment) -> None:
+    pod = facts.pod(facts.variant.pod)
+    same_work(facts, pod)
+    limited(facts, pod)
+    facts.needs_to_run(pod)
+    before = facts.cpu_stat(pod)
+    facts.let_pass(SECONDS)
+    after = facts.cpu_stat(pod)
+    throttled = after["nr_throttled"] - before["nr_throttled"]
+    facts.expect(
+        throttled == 0,
+        found=f"throttled in {throttled} periods of {SECONDS} seconds",
+        expected="no throttled period",
+        hint="what can all its threads use in one period of 100 ms, and how much is the quota?",
+    )
+
+
+@checks.check("fast", trial=True)
+def fast(facts: Experiment) -> None:
+    pod = facts.pod(facts.variant.pod)
+    same_work(facts, pod)
+    limited(facts, pod)
+    facts.needs_to_run(pod)
+    first = len(facts.burst_times(pod))
+    facts.let_pass(SECONDS)
+    took = facts.burst_times(pod)[first:]
+    longest = round(1000 * max(took, default=10.0))
+    facts.expect(
+        longest <= facts.variant.deadline,
+        found=f"a collection took {longest} ms",
+        expected=f"at most {facts.variant.deadline} ms",
+        hint=f"{facts.variant.work} ms of work, divided by how many threads?",
+    )
+
+
+def same_work(facts: Experiment, pod) -> None:
+    """As many milliseconds in each second as before."""
+    try:
+        (phase,) = declared_workload(facts.work(pod, "main")).phases
+    except (WorkloadError, ValueError):
+        raise Wrong("another kind of work", "cpu=… burst=… every=…", "only the number after cpu= is yours") from None
+    facts.expect(
+        round(1000 * phase.burst) == facts.variant.work and phase.every == 1,
+        found=f"{round(1000 * phase.burst)} ms of work every {phase.every:g} s",
+        expected=f"{facts.variant.work} ms every second",
+        hint="the garbage must be collected: only the number of threads is yours to change",
+    )
+
+
+def limited(facts: Experiment, pod) -> None:
+    """A quota there is, and it is no larger than allowed."""
+    limit = next((c.resources.limits.get("cpu") for c in pod.spec.containers if c.name == "main"), None)
+    if limit is None and pod.spec.resources is not None:
+        limit = pod.spec.resources.limits.get("cpu")
+    facts.expect(
+        limit is not None and limit.milli_value() <= facts.variant.cap,
+        found=f"a CPU limit of {limit}" if limit is not None else "no CPU limit",
+        expected=f"a limit of at most {facts.variant.cap}m",
+        hint="neighbours on the node are to be safe from it: a limit there must be",
+    )
+
+
+@checks.observed("share", at_start=True)
+def share(facts: Experiment) -> float:
+    return round(100 * facts.cpu_usage(facts.variant.pod) / facts.variant.limit, 1)
