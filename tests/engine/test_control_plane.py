@@ -145,7 +145,7 @@ def test_what_is_watched_comes_in_order_and_a_copy_is_not_written_to(cluster: An
 
 def test_controllers_and_scheduler_work_on_while_nobody_asks(cluster: Any) -> None:
     cluster.apply(pod("sleep 0.3; exit 1", name="again"))
-    time.sleep(2.5)
+    time.sleep(2.5)  # a question would set them to work
     assert cluster.api.store.get("Pod", "again", "default").status.phase == "Running"  # as it was
     assert state(cluster, "again")[2] >= 1
     cluster.delete("Pod", "again", grace=0)
