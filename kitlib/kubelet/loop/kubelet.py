@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from math import inf
 
 from kitlib.api.core import TERMINAL_PHASES, Pod
 from kitlib.api.podresources import field_path
@@ -30,6 +29,7 @@ from kitlib.kubelet.loop.eviction import EVERY, Eviction
 from kitlib.kubelet.loop.faults import Faults
 from kitlib.kubelet.loop.garbage import GarbageCollector
 from kitlib.kubelet.loop.interfaces import CgroupFS, ContainerRuntime, Ended, Reports
+from kitlib.kubelet.loop.killing import PodKiller
 from kitlib.kubelet.loop.node_conditions import first_events
 from kitlib.kubelet.loop.pod_worker import Ending, PodWorker
 from kitlib.kubelet.loop.pulling import ImagePuller
@@ -104,6 +104,7 @@ class Kubelet:
         settings = config.settings
         self._cgroups = CgroupManager(self.rules, self.managers, cgroups, runtime, self.timeline)
         self._images = ImagePuller(config.release, runtime, reports, self.timeline, clock)
+        self._killer = PodKiller(runtime, reports, self.timeline)
         self._garbage = GarbageCollector(
             settings,
             bool(config.machine.image_storage),
@@ -174,7 +175,7 @@ class Kubelet:
                 self._faults.each([known], partial(self._update, pod=pod))
         leaving = [worker for worker in self.workers if worker.leaving] if new else []
         if leaving:  # what has ended makes room before the new ones ask for it
-            self._faults.each(leaving, self._stop_sandbox)
+            self._faults.each(leaving, self._killer.stop_sandbox)
             self._faults.together(leaving, self._write)
             self._faults.together(leaving, self._note_killed)
             self._faults.each(leaving, self._forget_terminated)
@@ -194,7 +195,7 @@ class Kubelet:
             self._volumes.refresh(worker)
         grace = float(pod.metadata.deletion_grace_period_seconds or 0)
         if pod.metadata.deletion_timestamp is not None and (not worker.leaving or grace < worker.given):
-            self._tell_killing(worker)
+            self._killer.tell(worker)
             self._terminate(worker, grace)
 
     def tick(self) -> None:
@@ -284,9 +285,9 @@ class Kubelet:
     def _end_terminal(self, worker: PodWorker) -> None:
         """Whatever is left of a pod that is being killed, or is over, ends."""
         if worker.terminating:
-            self._stop_sandbox(worker)
+            self._killer.stop_sandbox(worker)
         if worker.phase() in TERMINAL_PHASES:
-            self._stop(worker, 0.0)
+            self._killer.stop(worker, 0.0)
             self.managers.release(worker.pod)
             self._admission.count(worker, -1)
 
@@ -307,7 +308,7 @@ class Kubelet:
         Source: Kubelet.killPod, filterOutInactivePods.
         """
         killed = [w for w in workers if w.holds_resources and (w.terminating or w.phase() in TERMINAL_PHASES)]
-        killed = [worker for worker in killed if not self._running(worker)]
+        killed = [worker for worker in killed if not self._killer.running(worker)]
         if killed:
             self._cgroups.update_qos_cgroups(self._workers.values())
         for worker in killed:
@@ -316,10 +317,6 @@ class Kubelet:
                 worker.ended(self.reports.now(), self.runtime.exit_code)
                 self.managers.release(worker.pod)
                 self._admission.count(worker, -1)
-
-    def _running(self, worker: PodWorker) -> bool:
-        """Whether any process of a pod is still there."""
-        return any(self.runtime.pid(identity) for identity in (worker.sandbox, *(s.id for s in worker.states)))
 
     def _collect(self) -> bool:
         """Take note of containers that have ended; whether there were any."""
@@ -342,52 +339,21 @@ class Kubelet:
             text = event_message(state.container.name, worker.pod)
             self.reports.event(worker.pod, "Warning", "BackOff", text, field_path(worker.pod, state.container))
 
-    def _stop(self, worker: PodWorker, grace: float) -> None:
-        """Have all of a pod's containers end; those that are told so again get the time that is given now, if shorter.
-
-        Source: pod_workers.go calculateEffectiveGracePeriod.
-        """
-        first, shorter = worker.given == inf, grace < worker.given
-        worker.given = min(grace, worker.given)
-        for state in worker.states:
-            if not self.runtime.pid(state.id) or not shorter:
-                continue
-            about = f"{worker.pod.key}/{state.container.name}"
-            self.runtime.stop(state.id, grace)
-            if first:
-                self.timeline.note("kubelet", "stopping container", about, f"grace {grace:g} s", "killContainer")
-            else:
-                text, source = f"grace {grace:g} s from now", "calculateEffectiveGracePeriod"
-                self.timeline.note("kubelet", "stopping container sooner", about, text, source)
-        self._stop_sandbox(worker)
-
-    def _stop_sandbox(self, worker: PodWorker) -> None:
-        """End the pause container once all containers have gone. Source: kuberuntime killPodWithSyncResult."""
-        if worker.has_sandbox and not any(self.runtime.pid(state.id) for state in worker.states):
-            self.runtime.stop(worker.sandbox, 0.0)
-            worker.has_sandbox = False
-
     def _kill(self, worker: PodWorker) -> None:
         """End a pod that the kubelet evicts or preempts; its containers hear of it first. Source: killPodNow."""
         assert worker.ending is not None
         self._mark_dirty(worker)
-        self._tell_killing(worker)
-        self._stop(worker, worker.ending.grace)
-
-    def _tell_killing(self, worker: PodWorker) -> None:
-        for state in worker.states:
-            if self.runtime.pid(state.id):
-                text = f"Stopping container {state.container.name}"
-                self.reports.event(worker.pod, "Normal", "Killing", text, field_path(worker.pod, state.container))
+        self._killer.tell(worker)
+        self._killer.stop(worker, worker.ending.grace)
 
     def _terminate(self, worker: PodWorker, grace: float) -> None:
         worker.leaving = True
         self._mark_dirty(worker)
-        self._stop(worker, grace)
+        self._killer.stop(worker, grace)
 
     def _forget_terminated(self, worker: PodWorker) -> None:
         """Forget a pod that is to go, once its containers have ended and its cgroup has been removed."""
-        if self._running(worker):
+        if self._killer.running(worker):
             return
         path = self.rules.pod_path(worker.pod)
         if path and self._cgroups.exists(path):
@@ -440,7 +406,7 @@ class Kubelet:
         Source: managerImpl.Start, waitForPodsCleanup.
         """
         worker = self._evicted
-        if worker is None or self._running(worker):
+        if worker is None or self._killer.running(worker):
             return False
         path = self.rules.pod_path(worker.pod)
         return not (path and self.cgroups.exists(path))
