@@ -117,12 +117,41 @@ def _fields(type_: type[KubeStruct]) -> list[tuple[str, Any]]:
     return [(f.encode_name, hints[f.name]) for f in msgspec.structs.fields(type_)]
 
 
+def _strategy(name: str) -> dict[str, Any]:
+    return {"x-kubernetes-patch-strategy": name}
+
+
+_STRATEGIES = {
+    ("DeploymentSpec", "strategy"): _strategy("retainKeys"),
+    ("PodSpec", "volumes"): _strategy("merge,retainKeys"),
+    ("PodSpec", "resourceClaims"): _strategy("merge,retainKeys"),
+    ("PodDisruptionBudgetSpec", "selector"): _strategy("replace"),
+}
+"""Fields with a patch strategy of their own. Source: `patchStrategy` in k8s.io/api."""
+_ATOMIC = frozenset(
+    {
+        ("EndpointSlice", "ports"),
+        ("EndpointSubset", "ports"),
+        ("IngressLoadBalancerIngress", "ports"),
+        ("NetworkPolicyEgressRule", "ports"),
+        ("NetworkPolicyIngressRule", "ports"),
+        ("ServiceAccount", "imagePullSecrets"),
+    }
+)
+"""Lists that are replaced as a whole, other than those of the same name elsewhere."""
+
+
 def _struct(type_: type[KubeStruct], schemas: dict[str, Any]) -> dict[str, Any]:
     described = (type_.__doc__ or "").split("\n\n")[0].strip()
     made: dict[str, Any] = {"type": "object"}
     if described and not described.startswith(f"{type_.__name__}("):
         made["description"] = " ".join(described.split())
-    made["properties"] = {name: _field(name, hint, schemas) for name, hint in _fields(type_)}
+    made["properties"] = {
+        name: _field(name, hint, schemas) | _STRATEGIES.get((type_.__name__, name), {})
+        if (type_.__name__, name) not in _ATOMIC
+        else _type(hint, schemas) | {"x-kubernetes-list-type": "atomic"}
+        for name, hint in _fields(type_)
+    }
     return made
 
 

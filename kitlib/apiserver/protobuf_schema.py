@@ -153,7 +153,8 @@ MESSAGES: dict[str, str] = {
     "SelfSubjectRulesReviewSpec": "namespace=1 s",
     "SelfSubjectReview": "metadata=1 ObjectMeta",
     "TokenRequest": "metadata=1 ObjectMeta; spec=2 TokenRequestSpec",
-    "TokenRequestSpec": "audiences=1 s*; expirationSeconds=4 i",
+    "TokenRequestSpec": "audiences=1 s*; boundObjectRef=3 BoundObjectReference; expirationSeconds=4 i",
+    "BoundObjectReference": "kind=1 s; apiVersion=2 s; name=3 s; uid=4 s",
 }
 
 REGROUPED: dict[tuple[str, str], str] = {

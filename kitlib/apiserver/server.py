@@ -58,6 +58,7 @@ class APIService:
         pace: virtual seconds a second on simulated clusters; 0 = time moves only by `advance`.
         kubeconfig_path: where the kubeconfig is written; None = nowhere.
         only_while_waited: time passes only while a client watches, and for a moment after one has written.
+        service_accounts: new pods run as service accounts and get their tokens as files.
     """
 
     def __init__(
@@ -68,11 +69,12 @@ class APIService:
         pace: float = 1.0,
         kubeconfig_path: str | Path | None = None,
         only_while_waited: bool = False,
+        service_accounts: bool = True,
     ) -> None:
         if not 0 <= pace < float("inf"):
             raise KitError(f"pace: must be a non-negative number, got {pace!r}")
         self.cluster, self.pace = cluster, pace
-        self._certificate, self.users = new_certificate(), Users()
+        self._certificate, self.users = new_certificate(), Users(self._exists, cluster.now)
         self.token = self.users.add(ADMINISTRATOR)
         self._others: dict[str, str] = {}
         self._only_while_waited = only_while_waited
@@ -89,6 +91,9 @@ class APIService:
         self._ready = threading.Event()
         self._ending: asyncio.Event | None = None
         self._unsubscribe = cluster.api.store.subscribe(self._on_change)
+        if service_accounts:
+            cluster.api.enable_service_accounts(self.users.key.hex(), self._certificate.certificate.decode())
+            cluster.settle()
 
     @property
     def config(self) -> dict[str, Any]:
@@ -196,6 +201,10 @@ class APIService:
         if event is not None:
             with suppress(TimeoutError):
                 await asyncio.wait_for(event.wait(), seconds)
+
+    def _exists(self, kind: str, namespace: str, name: str, uid: str) -> bool:
+        found = self.cluster.api.store.find(kind, name, namespace, copy=False)
+        return found is not None and found.metadata.uid == uid
 
     def user_of(self, authorization: str) -> User | None:
         """Whose token a request carries; compared in constant time."""

@@ -9,13 +9,14 @@ from datetime import timedelta
 from typing import Any
 
 from kitlib.api.errors import KitError
+from kitlib.api.service_account_token import Subject, issue
 from kitlib.apiserver.logs import LogRequest, log_request
 from kitlib.apiserver.patches import PATCH_TYPES, patched
 from kitlib.apiserver.request import Request, Target, json_body, mapping
 from kitlib.apiserver.resources import APIResource, Subresource
 from kitlib.apiserver.rest import Rest
 from kitlib.apiserver.status import StatusError, of_error, success
-from kitlib.apiserver.users import Users, life, service_account
+from kitlib.apiserver.users import AUDIENCES, Users, life
 
 Result = tuple[int, dict[str, Any] | bytes | LogRequest]
 
@@ -111,15 +112,28 @@ class Subresources:
         found = self._rest.get(served, target.namespace, target.name)
         spec = mapping(json_body(request), "spec")
         seconds = life(spec.get("expirationSeconds"))
-        user = service_account(target.namespace, target.name, found["metadata"].get("uid", ""))
-        until = self._rest.cluster.now() + timedelta(seconds=seconds)
+        bound = mapping(spec, "boundObjectRef")
+        pod = self._bound_pod(target, bound) if bound.get("kind") == "Pod" else None
+        whose = Subject(target.namespace, target.name, found["metadata"].get("uid", ""), pod)
+        now = self._users.clock()
         made: dict[str, Any] = {"kind": "TokenRequest", "apiVersion": "authentication.k8s.io/v1"}
         made["metadata"] = {"name": target.name, "namespace": target.namespace}
-        audiences = [str(one) for one in spec.get("audiences") or ()] or ["https://kubernetes.default.svc"]
-        made["spec"] = {"audiences": audiences, "expirationSeconds": seconds, "boundObjectRef": None}
-        token = "" if request.dry_run else self._users.add(user, seconds=seconds)
+        audiences = [str(one) for one in spec.get("audiences") or ()] or list(AUDIENCES[:1])
+        made["spec"] = {"audiences": audiences, "expirationSeconds": seconds, "boundObjectRef": bound or None}
+        until = now + timedelta(seconds=seconds)
+        token = "" if request.dry_run else issue(self._users.key, whose, now, seconds, audiences)
         made["status"] = {"token": token, "expirationTimestamp": f"{until:%Y-%m-%dT%H:%M:%SZ}"}
         return 201, made
+
+    def _bound_pod(self, target: Target, bound: dict[str, Any]) -> tuple[str, str]:
+        """Name and UID of the pod with which a token ends. Source: registry/core/serviceaccount/storage token.go."""
+        pods = self._rest.resources.find("", "v1", "pods")
+        assert pods is not None
+        meta = self._rest.get(pods, target.namespace, str(bound.get("name") or ""))["metadata"]
+        if bound.get("uid") and bound["uid"] != meta["uid"]:
+            why = f"the UID in the bound object reference ({bound['uid']}) does not match the UID in record."
+            raise StatusError(409, f'Operation cannot be fulfilled on pods "{meta["name"]}": {why}', "Conflict")
+        return meta["name"], meta["uid"]
 
 
 def _scale_of(served: APIResource, obj: dict[str, Any]) -> dict[str, Any]:

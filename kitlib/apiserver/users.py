@@ -1,5 +1,7 @@
 """Who a request comes from: bearer tokens and the users behind them; only their hashes are kept.
 
+Tokens of service accounts are verified by their signature; one that is bound to a pod ends with it.
+
 Source: apiserver authentication (user.Info, system:serviceaccount:…), TokenRequest.
 """
 
@@ -8,13 +10,19 @@ from __future__ import annotations
 import hmac
 import secrets
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from hashlib import sha256
+
+from kitlib.api import service_account_token
 
 MASTERS, AUTHENTICATED = "system:masters", "system:authenticated"
 ADMIN = "kubernetes-admin"
 _DEFAULT_LIFE, _SHORTEST_LIFE = 3600, 600
 MAX_TOKENS = 10_000
+AUDIENCES = (service_account_token.ISSUER, "https://kubernetes.default.svc")
+"""For whom a token must be. Source: kube-apiserver --api-audiences."""
 
 
 @dataclass(frozen=True)
@@ -52,9 +60,23 @@ def new_token() -> str:
 
 
 class Users:
-    """The tokens of one served cluster."""
+    """The tokens of one served cluster.
 
-    def __init__(self) -> None:
+    Args:
+        exists: (kind, namespace, name, UID) -> whether there is such an object.
+        clock: the cluster's time.
+
+    Attributes:
+        key: signs the tokens of service accounts.
+    """
+
+    def __init__(
+        self,
+        exists: Callable[[str, str, str, str], bool] = lambda kind, namespace, name, uid: False,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._exists, self.clock = exists, clock
+        self.key = secrets.token_bytes(32)
         self._by_hash: dict[bytes, tuple[User, float]] = {}
 
     def add(self, user: User, token: str = "", seconds: float = float("inf")) -> str:
@@ -80,7 +102,22 @@ class Users:
         for known, (user, until) in self._by_hash.items():
             if hmac.compare_digest(known, wanted) and time.monotonic() < until:
                 found = user
-        return found
+        return found if found is not None else self._of_signature(token)
+
+    def _of_signature(self, token: str) -> User | None:
+        """The service account of a signed token, while the account and the pod that it is bound to are there.
+
+        Source: pkg/serviceaccount validator.Validate.
+        """
+        claims = service_account_token.verify(self.key, token, self.clock())
+        if claims is None or not {*claims.audiences} & {*AUDIENCES}:
+            return None
+        namespace, name, uid, pod, _ = claims.subject
+        if not self._exists("ServiceAccount", namespace, name, uid):
+            return None
+        if pod is not None and not self._exists("Pod", namespace, *pod):
+            return None
+        return service_account(namespace, name, uid)
 
     def of_header(self, authorization: str) -> User | None:
         """The user of an `Authorization` header."""

@@ -68,6 +68,10 @@ class API(Protocol):
         """Replace the resources of a pod's containers."""
         ...
 
+    def enable_service_accounts(self, key: str, authority: str) -> None:
+        """Have pods run as service accounts, with tokens signed by this key."""
+        ...
+
     def update_ephemeral_containers(self, pod: Pod) -> Pod:
         """Add ephemeral containers to a pod, as `kubectl debug` does."""
         ...

@@ -54,10 +54,11 @@ def run(options: argparse.Namespace) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: ended.set())
     with tempfile.TemporaryDirectory(prefix="kitlib-up-") as folder, _cluster(options) as cluster:
-        for manifest in options.manifests:
-            cluster.apply(manifest)
         path = Path(options.kubeconfig or os.path.join(folder, "kubeconfig")).absolute()
         with APIService(cluster, port=options.port, pace=options.pace, kubeconfig_path=path) as service:
+            with service.lock:
+                for manifest in options.manifests:
+                    cluster.apply(manifest)
             if options.viewer:
                 _add_viewer(cluster, service)
             merged = _merge(service.config) if options.merge else None

@@ -55,7 +55,12 @@ class Served:
     def __init__(self, cluster: Any, path: Path) -> None:
         from kitlib.apiserver.server import APIService
 
-        self.service = APIService(cluster, kubeconfig_path=path, only_while_waited=not hasattr(cluster, "refresh"))
+        self.service = APIService(
+            cluster,
+            kubeconfig_path=path,
+            only_while_waited=not hasattr(cluster, "refresh"),
+            service_accounts=False,
+        )
         self.service.start()
         hook(self)
 

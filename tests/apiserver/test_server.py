@@ -131,3 +131,21 @@ def test_time_stands_still_while_nobody_waits() -> None:
         stream = fetch(made, "/api/v1/nodes?watch=true&timeoutSeconds=2")
         assert stream.readline() and stream.read() == b""
         assert cluster.clock.seconds > before
+
+
+def test_a_pods_token_opens_the_api_until_the_pod_is_gone(service: Any) -> None:
+    account = "/api/v1/namespaces/default/serviceaccounts/default/token"
+    pod = {"metadata": {"name": "a"}, "spec": {"containers": [{"name": "c", "image": "x"}]}}
+    fetch(service, "/api/v1/namespaces/default/pods", method="POST", body=pod)
+    (mounted,) = [f for p, f in service.cluster.node().volume_files("a").items() if p.endswith("/token")]
+    spec = {"boundObjectRef": {"kind": "Pod", "apiVersion": "v1", "name": "a"}, "expirationSeconds": 600}
+    asked = json.load(fetch(service, account, method="POST", body={"spec": spec}))["status"]["token"]
+    unbound = json.load(fetch(service, account, method="POST", body={"spec": {}}))["status"]["token"]
+    tokens = [mounted.data.decode(), asked, unbound]
+    for token in tokens:
+        with pytest.raises(urllib.error.HTTPError, match="403"):
+            fetch(service, "/api/v1/secrets", token)
+    fetch(service, "/api/v1/namespaces/default/pods/a?gracePeriodSeconds=0", method="DELETE")
+    for token, code in zip(tokens, ("401", "401", "403"), strict=True):
+        with pytest.raises(urllib.error.HTTPError, match=code):
+            fetch(service, "/api/v1/secrets", token)

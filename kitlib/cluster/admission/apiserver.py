@@ -1,8 +1,8 @@
 """The API server: everything that changes an object passes here: defaults, admission, validation, then the store.
 
 The order is the real one's: defaults, mutating admission (Priority, LimitRanger's defaults, the tolerations that every
-pod gets), validation, validating admission (LimitRanger's limits, ResourceQuota). ServiceAccounts are left out: nothing
-in the kit authenticates.
+pod gets), validation, validating admission (LimitRanger's limits, ResourceQuota). ServiceAccount is in force while the
+cluster is served over HTTP.
 
 Source: apiserver registry.Store, kubeapiserver options.AllOrderedPlugins.
 """
@@ -15,7 +15,18 @@ from typing import Any, TypeVar
 
 from kitlib.api.apiextensions import CustomResourceDefinition
 from kitlib.api.coordination import RuntimeClass
-from kitlib.api.core import LimitRange, Namespace, NamespaceSpec, Node, Pod, PodStatus, ResourceQuota, Toleration
+from kitlib.api.core import (
+    ConfigMap,
+    LimitRange,
+    Namespace,
+    NamespaceSpec,
+    Node,
+    Pod,
+    PodStatus,
+    ResourceQuota,
+    ServiceAccount,
+    Toleration,
+)
 from kitlib.api.defaults import set_defaults
 from kitlib.api.devices import ResourceClaim, ResourceClaimTemplate
 from kitlib.api.errors import Forbidden, Invalid, NoMatch, NotFound
@@ -31,6 +42,7 @@ from kitlib.cluster.admission.ephemeral_containers import validate_ephemeral_con
 from kitlib.cluster.admission.initial_status import reset_status
 from kitlib.cluster.admission.priority import admit_priority, check_priority_class, system_priority_classes
 from kitlib.cluster.admission.runtime_class import admit_runtime_class
+from kitlib.cluster.admission.service_account import AUTHENTICATION, CLIENT_CA, SYSTEM, admit_service_account
 from kitlib.cluster.admission.validation import admin_access
 from kitlib.cluster.events import EventCorrelator
 from kitlib.cluster.store.kinds import is_served, resource, resource_of
@@ -51,6 +63,7 @@ class APIServer:
         store: what is kept; reading goes there directly.
         correlator: by which events that repeat are counted and combined.
         mutators: mutating webhooks for new pods; each changes the pod in place.
+        token_key: signs the tokens of service accounts; empty = none are issued, and pods run as no account.
 
     Args:
         now: the clock; None = the machine's.
@@ -65,6 +78,7 @@ class APIServer:
         self.store = Store(now, seed)
         self.correlator = EventCorrelator()
         self.mutators: list[Callable[[Pod], None]] = []
+        self.token_key = b""
         for name in NAMESPACES:
             labels = {"kubernetes.io/metadata.name": name}
             namespace = Namespace(
@@ -240,6 +254,24 @@ class APIServer:
             return self.store.update(obj, same_generation=True)
         return self.store.delete(kind, name, namespace)
 
+    def enable_service_accounts(self, key: str, authority: str) -> None:
+        """From now on pods run as service accounts and get their tokens: the cluster is served over HTTP.
+
+        Args:
+            key: signs the tokens; hexadecimal digits.
+            authority: the API server's certificate, as PEM.
+
+        Source: clusterauthenticationtrust, which publishes the certificate.
+        """
+        self.token_key = bytes.fromhex(key)
+        standing = self.store.find(ConfigMap, AUTHENTICATION, SYSTEM)
+        if standing is not None:
+            standing.data = {CLIENT_CA: authority}
+            self.store.update(standing)
+        else:
+            meta = ObjectMeta(name=AUTHENTICATION, namespace=SYSTEM)
+            self.store.create(ConfigMap(metadata=meta, data={CLIENT_CA: authority}))
+
     def remove_finalizer(self, obj: KubeObject, finalizer: str) -> None:
         """Take a finalizer from an object; one that is being deleted is gone with its last."""
         current = self.store.standing(obj)
@@ -298,6 +330,12 @@ class APIServer:
             raise Forbidden(kind.qualified, obj.name, why)
 
     def _admit_pod(self, pod: Pod) -> None:
+        if self.token_key:
+            admit_service_account(
+                pod,
+                lambda name, namespace: self.store.find(ServiceAccount, name, namespace, copy=False),
+                self.store.new_suffix,
+            )
         admit_priority(pod, self.store.list(PriorityClass, copy=False))
         limit_range.apply_defaults(pod, self.store.list(LimitRange, pod.namespace, copy=False))
         for key in ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"):

@@ -29,6 +29,7 @@ from kitlib.cluster.controllers.podgc import PodGCController
 from kitlib.cluster.controllers.replicaset import ReplicaSetController, ReplicationControllerController
 from kitlib.cluster.controllers.resourceclaim import ResourceClaimController
 from kitlib.cluster.controllers.resourcequota import ResourceQuotaController
+from kitlib.cluster.controllers.rootcacertpublisher import RootCACertificatePublisher
 from kitlib.cluster.controllers.serviceaccounts import ServiceAccountsController
 from kitlib.cluster.controllers.stale_disruption import StaleDisruptionController
 from kitlib.cluster.controllers.statefulset import StatefulSetController
@@ -68,6 +69,7 @@ CONTROLLERS: tuple[type[Controller], ...] = (
     EndpointsController,
     EndpointSliceController,
     ServiceAccountsController,
+    RootCACertificatePublisher,
     HorizontalController,
 )
 """In the order in which they run; taint eviction comes behind the DaemonSet controller, which deletes such pods too."""

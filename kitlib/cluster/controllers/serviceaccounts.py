@@ -1,6 +1,6 @@
 """Every namespace has the ServiceAccount `default`.
 
-Source: pkg/controller/serviceaccount/serviceaccounts_controller.go (syncNamespace). The kit issues no tokens.
+Source: pkg/controller/serviceaccount/serviceaccounts_controller.go (syncNamespace).
 """
 
 from __future__ import annotations

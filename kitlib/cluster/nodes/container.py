@@ -114,7 +114,7 @@ class ContainerNode(ContainerProcesses, ContainerStreams, NodeBase):
         """Send the node the pods that are bound to it, where that has changed, and take what it reports."""
         if self._lost_at is not None:
             return
-        objects, changes = self._object_sync.changes(pods, api.store), self._pod_sync.changes(pods)
+        objects, changes = self._object_sync.changes(pods, api), self._pod_sync.changes(pods)
         try:
             if objects is not None:
                 self.link.ask("objects", objects=objects)

@@ -14,6 +14,7 @@ from kitlib.cluster.nodes.base import NodeBase
 from kitlib.cluster.nodes.config import node_config
 from kitlib.cluster.nodes.interfaces import Owners, Record, Usages
 from kitlib.cluster.nodes.plan import NodePlan
+from kitlib.cluster.nodes.projected_tokens import ProjectedTokens
 from kitlib.cluster.nodes.reports import StoreReports
 from kitlib.cluster.nodes.simulated_streams import SimulatedStreams
 from kitlib.kubelet.cm.cgroup_tree import CgroupTree, Version
@@ -56,7 +57,7 @@ class SimulatedNode(SimulatedStreams, NodeBase):
         self.plan, self.name, self._record = plan, plan.name, record_action
         self.config = node_config(plan, release)
         self.kernel = Kernel(plan.machine, version)
-        self._reports = StoreReports(plan.name, EPOCH)
+        self._reports, self._tokens = StoreReports(plan.name, EPOCH), ProjectedTokens()
         self.runtime = SimulatedRuntime(self.kernel, plan.images)
         self.system = SimulatedSystem(self.kernel, self.config.settings.cgroup_driver)
         self.kubelet = Kubelet(
@@ -67,7 +68,7 @@ class SimulatedNode(SimulatedStreams, NodeBase):
         """Bring processes, cgroups and statuses in line with the pods that are bound here."""
         self._reports.api = api
         self.kubelet.managers.claims.find = lambda space, name: api.store.find(ResourceClaim, name, space, copy=False)
-        self.kubelet.objects.find = lambda one: api.store.find(one.kind, one.name, one.namespace, copy=False)
+        self.kubelet.objects.find = self._tokens.finder(api)
         self.kubelet.sync(pods)
         self._report_system_ooms()
 

@@ -214,6 +214,10 @@ class Store:
         """A UID that no object has yet."""
         return str(uuid.UUID(int=self._random.getrandbits(128), version=4))
 
+    def new_suffix(self) -> str:
+        """Random characters, as generated names end with. Source: names.SimpleNameGenerator."""
+        return "".join(self._random.choices(SUFFIX_ALPHABET, k=5))
+
     def update(self, obj: T, *, same_generation: bool = False) -> T:
         """Replace an object; one with a `resourceVersion` must be the newest.
 
@@ -392,7 +396,7 @@ class Store:
         """A name that is not taken, made from the object's `generateName`."""
         taken = self._objects.get(resource_of(obj).plural, {})
         while True:
-            name = obj.metadata.generate_name[:58] + "".join(self._random.choices(SUFFIX_ALPHABET, k=5))
+            name = obj.metadata.generate_name[:58] + self.new_suffix()
             if (obj.metadata.namespace, name) not in taken:
                 return name
 

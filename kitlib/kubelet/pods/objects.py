@@ -10,8 +10,12 @@ from typing import Any, NamedTuple
 
 from kitlib.api.core import ConfigMap, Container, Pod, Secret
 from kitlib.api.errors import KitError
+from kitlib.api.volume_files import ServiceAccountTokenProjection
 
 CONFIG_MAP, SECRET = "ConfigMap", "Secret"
+_TOKEN = "token:"
+DEFAULT_EXPIRATION = 3600
+"""Seconds. Source: pkg/apis/core/v1 SetDefaults_ServiceAccountTokenProjection."""
 
 
 class Reference(NamedTuple):
@@ -20,6 +24,33 @@ class Reference(NamedTuple):
     kind: str
     namespace: str
     name: str
+
+
+class TokenReference(NamedTuple):
+    """A service account's token that a pod's volume asks for; its name as an object is none that a Secret can have.
+
+    Attributes:
+        pod, uid: whose volume.
+        seconds: for which it shall hold.
+        audience: for whom; "" = the API server.
+    """
+
+    pod: str
+    uid: str
+    seconds: int
+    audience: str
+
+    def in_namespace(self, namespace: str) -> Reference:
+        """The reference under which the token is found."""
+        return Reference(SECRET, namespace, f"{_TOKEN}{self.pod}:{self.uid}:{self.seconds}:{self.audience}")
+
+    @classmethod
+    def parse(cls, reference: Reference) -> TokenReference | None:
+        """The token that a reference asks for; None where it asks for something else."""
+        if reference.kind != SECRET or not reference.name.startswith(_TOKEN):
+            return None
+        pod, uid, seconds, audience = reference.name.removeprefix(_TOKEN).split(":", 3)
+        return cls(pod, uid, int(seconds), audience)
 
 
 class MissingObject(KitError):
@@ -62,6 +93,23 @@ def references(pod: Pod) -> set[Reference]:
     for container in (*spec.init_containers, *spec.containers, *spec.ephemeral_containers):
         found |= {_reference(pod, kind, name) for kind, name in _of_container(container)}
     return {one for one in found if one.name}
+
+
+def tokens(pod: Pod) -> set[Reference]:
+    """The tokens that a pod's volumes ask for."""
+    return {
+        token_of(pod, source.service_account_token)
+        for volume in pod.spec.volumes
+        if volume.projected is not None
+        for source in volume.projected.sources
+        if source.service_account_token is not None
+    }
+
+
+def token_of(pod: Pod, wanted: ServiceAccountTokenProjection) -> Reference:
+    """The token that a source of a projected volume asks for."""
+    seconds = wanted.expiration_seconds or DEFAULT_EXPIRATION
+    return TokenReference(pod.name, pod.metadata.uid, seconds, wanted.audience).in_namespace(pod.namespace)
 
 
 def _reference(pod: Pod, kind: str, name: str) -> Reference:

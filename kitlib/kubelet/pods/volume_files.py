@@ -12,10 +12,10 @@ from typing import NamedTuple
 from kitlib.api.container import VolumeMount
 from kitlib.api.core import Container, Pod
 from kitlib.api.volume import Volume
-from kitlib.api.volume_files import DownwardAPIVolumeFile, KeyToPath
+from kitlib.api.volume_files import DownwardAPIVolumeFile, KeyToPath, ServiceAccountTokenProjection
 from kitlib.kubelet.pods.environment import expand
 from kitlib.kubelet.pods.fieldpath import field_value, resource_value
-from kitlib.kubelet.pods.objects import CONFIG_MAP, SECRET, MissingObject, Objects
+from kitlib.kubelet.pods.objects import CONFIG_MAP, SECRET, MissingObject, Objects, content, token_of
 
 DEFAULT_MODE = 0o644
 _KINDS = {CONFIG_MAP: "configmap", SECRET: "secret"}
@@ -72,6 +72,8 @@ def volume_files(pod: Pod, volume: Volume, objects: Objects, allocatable: Mappin
                 made |= _payload(pod, kind, part.name, part.items, mode, bool(part.optional), objects)
         if source.downward_api is not None:
             made |= _downward(pod, source.downward_api.items, mode, allocatable)
+        if source.service_account_token is not None:
+            made |= _token(pod, source.service_account_token, mode, objects)
     return made
 
 
@@ -124,6 +126,19 @@ def _payload(
             what = "config" if kind == CONFIG_MAP else "secret"
             raise MissingObject(f"{_KINDS[kind]} references non-existent {what} key: {item.key}")
     return made
+
+
+def _token(pod: Pod, wanted: ServiceAccountTokenProjection, mode: int, objects: Objects) -> Files:
+    """A service account's token; its user's alone where the pod names one. A cluster that is not served has none.
+
+    Source: projectedVolumeMounter.collectData.
+    """
+    found = objects.find(token_of(pod, wanted))
+    if found is None:
+        return {}
+    context = pod.spec.security_context
+    own = context is not None and (context.fs_group is not None or context.run_as_user is not None)
+    return {wanted.path: VolumeFile(content(found)["token"], 0o600 if own else mode)}
 
 
 def _downward(pod: Pod, items: Iterable[DownwardAPIVolumeFile], mode: int, allocatable: Mapping[str, int]) -> Files:

@@ -116,6 +116,7 @@ class ControlPlane:
             "apply": self._apply,
             "call": self._call,
             "api": self._api,
+            "enable_service_accounts": self._enable_service_accounts,
             "add_nodes": self._add_nodes,
             "decision": lambda name, namespace: wire.pack(self._standing.decision(name, namespace)),
             "explain": self._explain,
@@ -301,6 +302,9 @@ class ControlPlane:
         if method not in _API:
             raise KitError(f"{method!r} is none of {', '.join(_API)}")
         return to_dict(getattr(self._standing.api, method)(from_dict(dict(object))))
+
+    def _enable_service_accounts(self, key: str, authority: str) -> None:
+        self._standing.api.enable_service_accounts(key, authority)
 
     def _add_nodes(self, plans: str, facts: Mapping[str, NodeFacts]) -> None:
         self._standing.join(wire.unpack(plans), facts)

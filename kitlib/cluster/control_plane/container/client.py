@@ -79,6 +79,10 @@ class RemoteAPIServer:
         """Replace the resources of a pod's containers."""
         return self._write("resize", obj)
 
+    def enable_service_accounts(self, key: str, authority: str) -> None:
+        """Have pods run as service accounts, with tokens signed by this key."""
+        self._cluster._ask("enable_service_accounts", key=key, authority=authority)
+
     def update_ephemeral_containers(self, obj: Pod) -> Any:
         """Add ephemeral containers to a pod."""
         return self._write("update_ephemeral_containers", obj)

@@ -1,0 +1,121 @@
+"""Tokens of service accounts: JSON Web Tokens with the claims of the real ones, signed with the cluster's key (HS256).
+
+A real cluster signs with a private key (RS256); here whoever issues a token also verifies it, so one secret is enough.
+
+Source: pkg/serviceaccount claims.go (Claims, privateClaims), jwt.go; KEP-1205; RFC 7519.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+ISSUER = "https://kubernetes.default.svc.cluster.local"
+MAX_TOKEN = 16 * 1024
+"""Characters of a token that is looked into."""
+
+
+class Subject(NamedTuple):
+    """Whose a token is and what it is bound to.
+
+    Attributes:
+        namespace, name, uid: of the service account.
+        pod: name and UID of the pod that it is bound to; None = of none.
+        node: the name of the pod's node.
+    """
+
+    namespace: str
+    name: str
+    uid: str
+    pod: tuple[str, str] | None = None
+    node: str = ""
+
+
+class Claims(NamedTuple):
+    """What a verified token says."""
+
+    subject: Subject
+    audiences: tuple[str, ...]
+
+
+def issue(
+    key: bytes,
+    subject: Subject,
+    now: datetime,
+    seconds: int,
+    audiences: Sequence[str] = (ISSUER,),
+    warn_after: int = 0,
+) -> str:
+    """A token.
+
+    Args:
+        key: the cluster's.
+        subject: whose.
+        now: from when it holds.
+        seconds: for how long.
+        audiences: for whom.
+        warn_after: seconds after which its use should have been renewed; 0 = none (`warnafter`).
+    """
+    start = int(now.timestamp())
+    bound: dict[str, Any] = {
+        "namespace": subject.namespace,
+        "serviceaccount": {"name": subject.name, "uid": subject.uid},
+    }
+    if subject.pod is not None:
+        bound["pod"] = {"name": subject.pod[0], "uid": subject.pod[1]}
+    if subject.node:
+        bound["node"] = {"name": subject.node}
+    if warn_after:
+        bound["warnafter"] = start + warn_after
+    claims = {
+        "aud": list(audiences),
+        "exp": int((now + timedelta(seconds=seconds)).timestamp()),
+        "iat": start,
+        "iss": ISSUER,
+        "kubernetes.io": bound,
+        "nbf": start,
+        "sub": f"system:serviceaccount:{subject.namespace}:{subject.name}",
+    }
+    text = f"{_part({'alg': 'HS256', 'typ': 'JWT'})}.{_part(claims)}"
+    return f"{text}.{_signature(key, text)}"
+
+
+def verify(key: bytes, token: str, now: datetime) -> Claims | None:
+    """The claims of a token that this key has signed and that holds now; None for any other."""
+    text, _, signature = token.rpartition(".")
+    if len(token) > MAX_TOKEN or text.count(".") != 1 or not token.isascii():
+        return None
+    if not hmac.compare_digest(_signature(key, text), signature):
+        return None
+    try:
+        header, claims = (json.loads(_decoded(part)) for part in text.split("."))
+        bound = claims["kubernetes.io"]
+        account, pod = bound["serviceaccount"], bound.get("pod")
+        holds = claims["nbf"] <= now.timestamp() < claims["exp"]
+        if header.get("alg") != "HS256" or claims["iss"] != ISSUER or not holds:
+            return None
+        whose = Subject(bound["namespace"], account["name"], account["uid"], pod and (pod["name"], pod["uid"]))
+        return Claims(whose, tuple(claims["aud"]))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def _part(data: Mapping[str, Any]) -> str:
+    return _encoded(json.dumps(data, separators=(",", ":")).encode())
+
+
+def _signature(key: bytes, text: str) -> str:
+    return _encoded(hmac.digest(key, text.encode(), hashlib.sha256))
+
+
+def _encoded(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+def _decoded(text: str) -> bytes:
+    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))

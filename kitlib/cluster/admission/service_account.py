@@ -1,0 +1,87 @@
+"""Every pod runs as a service account and gets its token, the cluster's certificate and its namespace as files.
+
+It is in force while the cluster is served over HTTP: elsewhere nobody could use a token.
+
+Source: plugin/pkg/admission/serviceaccount (Admit, mountServiceAccountToken, TokenVolumeSource).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kitlib.api.core import Container, Pod, ServiceAccount
+from kitlib.api.errors import Forbidden
+from kitlib.api.serialize import from_dict
+from kitlib.api.volume import Volume
+
+DEFAULT = "default"
+MOUNT_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"
+VOLUME = "kube-api-access-"
+ROOT_CA = "kube-root-ca.crt"
+AUTHENTICATION, SYSTEM = "extension-apiserver-authentication", "kube-system"
+"""ConfigMap in which the API server publishes its certificate, and its namespace."""
+CLIENT_CA = "client-ca-file"
+WARN_ONLY_EXPIRATION = 3607
+"""Seconds: a token that is asked for with this life is warned about after it, and holds for a year."""
+_MIRROR = "kubernetes.io/config.mirror"
+
+
+def admit_service_account(
+    pod: Pod, find: Callable[[str, str], ServiceAccount | None], suffix: Callable[[], str]
+) -> None:
+    """Give a new pod its service account, and the volume with its token unless that is declined.
+
+    Args:
+        pod: defaulted; changed in place.
+        find: (name, namespace) -> the service account.
+        suffix: random characters for the volume's name.
+
+    Raises:
+        Forbidden: where the service account is not there.
+    """
+    if _MIRROR in pod.metadata.annotations:
+        return
+    name = pod.spec.service_account_name = pod.spec.service_account_name or DEFAULT
+    account = find(name, pod.namespace)
+    if account is None and name != DEFAULT:  # `default` is made right after its namespace
+        why = f'error looking up service account {pod.namespace}/{name}: serviceaccount "{name}" not found'
+        raise Forbidden("pods", pod.name, why)
+    if not pod.spec.image_pull_secrets and account is not None:
+        pod.spec.image_pull_secrets = list(account.image_pull_secrets)
+    if _mounts(pod, account):
+        _mount(pod, suffix)
+
+
+def _mounts(pod: Pod, account: ServiceAccount | None) -> bool:
+    """The pod decides, then the service account. Source: shouldAutomount."""
+    for declared in (pod.spec.automount_service_account_token, account and account.automount_service_account_token):
+        if declared is not None:
+            return bool(declared)
+    return True
+
+
+def _mount(pod: Pod, suffix: Callable[[], str]) -> None:
+    there = next((one.name for one in pod.spec.volumes if one.name.startswith(VOLUME)), "")
+    name = there or VOLUME + suffix()
+    containers = [*pod.spec.init_containers, *pod.spec.containers]
+    without = [one for one in containers if all(mount.mount_path != MOUNT_PATH for mount in one.volume_mounts)]
+    for container in without:
+        _add_mount(container, name)
+    if without and not there:
+        pod.spec.volumes = [*pod.spec.volumes, _volume(name)]
+
+
+def _add_mount(container: Container, name: str) -> None:
+    made = from_dict({"volumeMounts": [{"name": name, "readOnly": True, "mountPath": MOUNT_PATH}]}, Container)
+    container.volume_mounts = [*container.volume_mounts, *made.volume_mounts]
+
+
+def _volume(name: str) -> Volume:
+    """Source: TokenVolumeSource."""
+    namespace = {"path": "namespace", "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.namespace"}}
+    sources = [
+        {"serviceAccountToken": {"path": "token", "expirationSeconds": WARN_ONLY_EXPIRATION}},
+        {"configMap": {"name": ROOT_CA, "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
+        {"downwardAPI": {"items": [namespace]}},
+    ]
+    return from_dict({"name": name, "projected": {"sources": sources, "defaultMode": 0o644}}, Volume)

@@ -1,0 +1,91 @@
+"""Tokens of service accounts for the volumes of pods, renewed when four fifths of their life have passed.
+
+A token reaches a node as a Secret whose name no Secret can have.
+
+Source: kubelet token.Manager (GetServiceAccountToken, requiresRefresh); registry/core/serviceaccount/storage token.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from kitlib.api import service_account_token
+from kitlib.api.core import Pod, Secret, ServiceAccount
+from kitlib.api.meta import ObjectMeta
+from kitlib.cluster.admission.apiserver import APIServer
+from kitlib.cluster.admission.service_account import WARN_ONLY_EXPIRATION
+from kitlib.kubelet.pods.objects import Reference, TokenReference
+
+EXPIRATION_EXTENSION = 365 * 24 * 3600
+MAX_AGE = timedelta(hours=24)
+
+
+class _Issued(NamedTuple):
+    secret: Secret
+    renew_at: datetime
+
+
+class ProjectedTokens:
+    """Those of one node's pods."""
+
+    def __init__(self) -> None:
+        self._issued: dict[Reference, _Issued] = {}
+
+    def find(self, api: APIServer, reference: Reference) -> Secret | None:
+        """The token behind a reference; None where the cluster issues none, or pod or account have gone."""
+        asked = TokenReference.parse(reference)
+        key = api.token_key
+        if asked is None or not key:
+            return None
+        now = api.store.now()
+        known = self._issued.get(reference)
+        if known is not None and now < known.renew_at:
+            return known.secret
+        pod = api.store.find(Pod, asked.pod, reference.namespace, copy=False)
+        account = pod and api.store.find(ServiceAccount, pod.spec.service_account_name, pod.namespace, copy=False)
+        if pod is None or account is None or pod.metadata.uid != asked.uid:
+            return None
+        made = _issue(key, pod, account, asked, now)
+        self._issued = {one: issued for one, issued in self._issued.items() if now < issued.renew_at}
+        self._issued[reference] = _Issued(_secret(reference, made, now), now + _renewed_after(asked.seconds))
+        return self._issued[reference].secret
+
+    def finder(self, api: APIServer) -> Callable[[Reference], object | None]:
+        """What a kubelet asks for the objects that its pods refer to: tokens here, all others in the store."""
+
+        def find(one: Reference) -> object | None:
+            if TokenReference.parse(one) is not None:
+                return self.find(api, one)
+            return api.store.find(one.kind, one.name, one.namespace, copy=False)
+
+        return find
+
+
+def _issue(key: bytes, pod: Pod, account: ServiceAccount, asked: TokenReference, now: datetime) -> str:
+    meta = pod.metadata
+    whose = service_account_token.Subject(
+        pod.namespace, account.name, account.metadata.uid, (meta.name, meta.uid), pod.spec.node_name
+    )
+    extended = asked.seconds == WARN_ONLY_EXPIRATION and not asked.audience
+    return service_account_token.issue(
+        key,
+        whose,
+        now,
+        EXPIRATION_EXTENSION if extended else asked.seconds,
+        (asked.audience or service_account_token.ISSUER,),
+        asked.seconds if extended else 0,
+    )
+
+
+def _secret(reference: Reference, token: str, now: datetime) -> Secret:
+    meta = ObjectMeta(
+        name=reference.name, namespace=reference.namespace, uid=reference.name, resource_version=now.isoformat()
+    )
+    return Secret(metadata=meta, data={"token": token.encode()})
+
+
+def _renewed_after(seconds: int) -> timedelta:
+    """Source: token.Manager.requiresRefresh (without its jitter)."""
+    return min(timedelta(seconds=0.8 * seconds), MAX_AGE)
