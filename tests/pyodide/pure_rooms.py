@@ -188,6 +188,17 @@ def lab() -> dict[str, Any]:
         sys.platform = kept
 
 
+def sweep() -> dict[str, Any]:
+    """A scenario over a grid and seeds, where there are no processes: in this one."""
+    from kitlib.study import sweep
+
+    pods = [{"count": 4, "name": "p${i}", "cpu": "${between(1, 2)}"}]
+    data = {"nodes": [{"count": 2, "name": "n${i}", "cpu": "${cpu}"}], "pods": pods}
+    results = sweep(data, {"cpu": [1, 2, 4]}, ["pending", "nodes_used"], seeds=5)
+    values = [[row.values["pending"], row.values["nodes_used"]] for row in results.rows if not row.error]
+    return {"values": values, "complete": results.complete, "note": results.note}
+
+
 def cases(folder: str, kinds: tuple[str, ...]) -> dict[str, Any]:
     """Cases that real Kubernetes computed: (passed, failed) of each kind."""
     from kitlib.conformance import runner

@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+sys.path.insert(0, str(Path(__file__).parent))
+import pure_rooms
+
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 START = (
@@ -58,6 +61,13 @@ def test_the_scheduler_decides_and_says_why(found: dict[str, dict[str, object]])
 def test_a_whole_simulated_cluster_works_there_too(found: dict[str, dict[str, object]]) -> None:
     cluster = found["cluster"]
     assert cluster["node"] and cluster["reason"] == "OOMKilled" and cluster["differences"] == 0
+
+
+@pytest.mark.parametrize("modules", ["", "use"], ids=["modules are missing", "modules are of no use"])
+def test_a_sweep_is_computed_in_this_process_with_the_same_rows(modules: str) -> None:
+    there, here = run("sweep", KITLIB_WITHOUT=modules)["sweep"], pure_rooms.sweep()
+    assert there["complete"] and there["values"] == here["values"] and len(there["values"]) == 15
+    assert str(there["note"]).startswith("computed in this process: ")
 
 
 def test_a_lab_is_checked_without_a_process_of_its_own(tmp_path: Path) -> None:
