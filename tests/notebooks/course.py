@@ -31,6 +31,7 @@ NAMES = [
     "18-throttled-at-20-percent",
     "21-day-2",
     "22-limit-range-disk-resize",
+    "23-devices",
     "24-what-if-sweeps",
 ]
 SECTIONS = (
@@ -216,6 +217,19 @@ RIGHT: dict[str, dict[str, Any]] = {
         "too-much": "the API server refuses it",
         "guaranteed": "the API server refuses it",
         "shrink": "the kubelet does not do it, and says so",
+    },
+    "23-devices": {
+        "template": 2,
+        "shared": 3,
+        "together": "all on the same node",
+        "decides": "the scheduler",
+        "first": "n2",
+        "older": "n1",
+        "second": 2,
+        "tainted": "nowhere: it waits",
+        "tolerates": "n1",
+        "preempts": 0,
+        "left": "the former are gone, the latter is there and free",
     },
     "24-what-if-sweeps": {
         "victim": "less than half of the time",

@@ -1,0 +1,99 @@
+"""Three pods with devices of their own, large enough together and none of them tainted."""
+
+from kitlib.api.devices import ResourceClaim, ResourceSlice
+from kitlib.lab import Checks, Facts, Wrong
+
+checks = Checks()
+GIB = 2**30
+
+
+def devices(facts: Facts) -> dict[tuple[str, str], object]:
+    """(Pool, name) -> device."""
+    v, found = facts.variant, {}
+    for name in (v.pairs, v.single):
+        one = facts.find("ResourceSlice", f"{name}-gpu", "")
+        for device in one.spec.devices if isinstance(one, ResourceSlice) else ():
+            found[one.spec.pool.name, device.name] = device
+    return found
+
+
+def given(facts: Facts, pod) -> list[tuple[str, str]]:
+    """(Pool, name) of what the claims of a pod were given."""
+    names = [one.resource_claim_name for one in pod.status.resource_claim_statuses]
+    names += [one.resource_claim_name for one in pod.spec.resource_claims if one.resource_claim_name]
+    found = []
+    for name in filter(None, names):
+        claim = facts.find("ResourceClaim", name, pod.metadata.namespace)
+        allocation = claim.status.allocation if isinstance(claim, ResourceClaim) else None
+        found += [(one.pool, one.device) for one in (allocation.devices.results if allocation else ())]
+    return found
+
+
+def why_pending(pod, pods) -> str:
+    """What to look at, by which template a pod that waits and those that run name."""
+
+    def template(one) -> str:
+        return next((c.resource_claim_template_name or "" for c in one.spec.resource_claims), "")
+
+    running = {template(one) for one in pods if one.spec.node_name}
+    if len(pods) > 3 and running - {template(pod)}:
+        return (
+            "the old pod holds the device that the new one waits for, and the roll-out ends it only when the new one "
+            "runs: let one be missing meanwhile (maxUnavailable: 1), or all (Recreate)"
+        )
+    if running == {template(pod)} and len(running) == 1 and sum(bool(one.spec.node_name) for one in pods) == 1:
+        return "it still names the old template: a template in use is not changed, the Deployment names another one"
+    return "which devices are left, and does the request take what it can get? lab.cluster.advance(30)"
+
+
+@checks.check("serve")
+def serve(facts: Facts) -> None:
+    v, there = facts.variant, devices(facts)
+    pods = [pod for pod in facts.pods("default", {"app": v.serve}) if pod.metadata.deletion_timestamp is None]
+    used: dict[tuple[str, str], str] = {}
+    for pod in pods:
+        if not pod.spec.node_name:
+            message = next((c.message for c in pod.status.conditions if c.type == "PodScheduled"), "")
+            raise Wrong(f"{pod.metadata.name} is pending: {message}", "three running pods", why_pending(pod, pods))
+        facts.needs_the_scheduler(pod)
+        mine = given(facts, pod)
+        shared = next((used[one] for one in mine if one in used), "")
+        facts.expect(
+            not shared,
+            found=f"{pod.metadata.name} shares a GPU with {shared}",
+            expected="GPUs of its own",
+            hint="one claim for all is one allocation for all: a template gives every pod a claim of its own",
+        )
+        used |= dict.fromkeys(mine, pod.metadata.name)
+        sizes = [there[one].capacity.get("memory") for one in mine if one in there]
+        memory = sum(size.value.value() for size in sizes if size is not None)
+        facts.expect(
+            memory >= v.need * GIB,
+            found=f"{pod.metadata.name} has {memory // GIB}Gi of GPU memory in {len(mine)} devices",
+            expected=f"at least {v.need}Gi",
+            hint="the model does not fit: one large device, or two small ones",
+        )
+    facts.expect(
+        len(pods) == 3,
+        found=f"{len(pods)} pods",
+        expected="3",
+        hint=f"{v.serve} has three replicas: lab.cluster.advance(30)",
+    )
+
+
+@checks.check("healthy")
+def healthy(facts: Facts) -> None:
+    v, there = facts.variant, devices(facts)
+    for pod in facts.pods("default", {"app": v.serve}):
+        for one in given(facts, pod):
+            facts.expect(
+                one not in there or not there[one].taints,
+                found=f"{pod.metadata.name} has {'/'.join(one)}, which is {v.fault}",
+                expected="devices without a taint",
+                hint="do not tolerate the taint: the device is broken",
+            )
+
+
+@checks.observed("runs", at_start=True)
+def runs(facts: Facts) -> int:
+    return sum(bool(pod.spec.node_name) for pod in facts.pods("default", {"app": facts.variant.serve}))
