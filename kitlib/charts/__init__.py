@@ -7,6 +7,7 @@ from kitlib.charts.node_bar import node_bar
 from kitlib.charts.oom_ranking import oom_ranking
 from kitlib.charts.preemption import preemption_chart
 from kitlib.charts.queues import queue_chart
+from kitlib.charts.rollout import rollout_chart
 from kitlib.charts.scheduler_board import filter_board, score_bars
 from kitlib.charts.shares import shares_chart
 from kitlib.charts.spread import spread_chart, spread_map
@@ -24,6 +25,7 @@ __all__ = [
     "oom_ranking",
     "preemption_chart",
     "queue_chart",
+    "rollout_chart",
     "score_bars",
     "share_bars",
     "shares_chart",

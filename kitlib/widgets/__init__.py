@@ -27,6 +27,7 @@ WIDGETS = {
     "QueueTheatre": "queue_theatre",
     "ReleaseDifference": "release_difference",
     "ReleaseSwitch": "release_switch",
+    "RolloutStage": "rollout_stage",
     "SchedulerBoard": "scheduler_board",
     "SharesRace": "shares_race",
     "SideBySide": "side_by_side",

@@ -14,7 +14,7 @@ import ipywidgets as ipw
 from kitlib.api.core import Pod
 from kitlib.api.errors import KitError
 from kitlib.api.serialize import from_dict
-from kitlib.charts.base import Chart
+from kitlib.charts.base import Chart, Row
 from kitlib.charts.eviction_gauge import eviction_gauge
 from kitlib.charts.node_memory import memory_box
 from kitlib.charts.scene import QOS_LEGEND, Area, Box, Line, Mark, Scene, Token
@@ -27,6 +27,7 @@ from kitlib.widgets._parts.base import KitWidget, Ticker, labelled
 from kitlib.widgets._parts.board_picture import BoardPicture
 from kitlib.widgets._parts.container_row import AmountField
 from kitlib.widgets._parts.nodes import Passing, node_of
+from kitlib.widgets._parts.story import Story
 
 
 class EvictionGauge(KitWidget):
@@ -66,6 +67,8 @@ class EvictionGauge(KitWidget):
         self._order.add_class("kitlib-sentence")
         self.board = BoardPicture("The node's memory and its thresholds")
         self.board.help = "A box is a pod, as wide as the memory that it uses; dashed lines are eviction thresholds."
+        self.story = Story(self.board)
+        self._known: tuple[set[str], set[str], bool] = (set(), set(), False)
         super().__init__([first, second, self._order], picture=self.board)
         self._beat = self.ticker(self._tick, 0.5)
         self.refresh()
@@ -95,6 +98,7 @@ class EvictionGauge(KitWidget):
         workload_of(pod, pod.spec.containers[0])  # says what is wrong with the amount before anything is made
         self.cluster.apply(pod)
         self._number += 1
+        self._tell()
         made = self.cluster.pod(pod.name)
         if made.status.phase == "Failed":
             raise KitError(f"{made.name}: {made.status.message or made.status.reason}")
@@ -107,12 +111,30 @@ class EvictionGauge(KitWidget):
         self.cluster.apply({**data, "value": value})
         return name
 
-    def _wait(self, seconds: float) -> None:
-        self.cluster.advance(seconds)
+    def _wait(self, seconds: int) -> None:
+        for _ in range(seconds if self._passing.virtual else 1):
+            self.cluster.advance(1 if self._passing.virtual else seconds)
+            self._tell()
+        self._tell(f"{seconds} s later.")
 
     def _tick(self) -> None:
         self._passing.on(1.0)
+        self._tell()
         self.refresh()
+
+    def _tell(self, always: str = "") -> None:
+        """One more moment of the story, where something has happened to a pod or to the node."""
+        pods = [p for p in self.cluster.pods() if p.spec.node_name == self.node.name]
+        there = {p.name for p in pods if p.status.phase != "Failed"}
+        evicted = {p.name for p in pods if p.status.reason == "Evicted"}
+        pressure = self._pressure()
+        known, self._known = self._known, (there, evicted, pressure)
+        said = [f"{name} starts." for name in sorted(there - known[0])]
+        said += [f"{name} is evicted." for name in sorted(evicted - known[1])]
+        said += [f"The node reports MemoryPressure={pressure}."] if pressure != known[2] else []
+        if said or always:
+            _, rows = self._look()
+            self.story.tell(self._scene(rows), " ".join(said) or always, round(self._passing.seconds, 1))
 
     def wrong(self, error: Exception) -> None:
         """Beside the amount that the error is about, else beside the controls."""
@@ -125,24 +147,36 @@ class EvictionGauge(KitWidget):
 
     # ---- what is shown
 
-    def chart(self) -> Chart:
+    def _pressure(self) -> bool:
+        conditions = {c.type: c.status for c in self.cluster.get("Node", self.node.name).status.conditions}
+        return conditions.get("MemoryPressure") == "True"
+
+    def _look(self) -> tuple[list[Pod], list[Row]]:
+        """The pods that run here; the thresholds. Keeps who would go next, and who went."""
         pods = [p for p in self.cluster.pods() if p.spec.node_name == self.node.name]
         order = eviction_order(self.node, pods)
-        evicted = [p.name for p in pods if p.status.reason == "Evicted"]
-        conditions = {c.type: c.status for c in self.cluster.get("Node", self.node.name).status.conditions}
+        self._next = [pod.name for pod in order]
+        self._evicted = [p.name for p in pods if p.status.reason == "Evicted"]
+        return order, list(threshold_rows(self.node))
+
+    def chart(self) -> Chart:
+        order, rows = self._look()
         said = [f"Order of eviction: {', '.join(p.name for p in order)}." if order else "No pod runs here."]
-        if evicted:
-            said.append(f"Evicted so far: {', '.join(evicted)}.")
-        rows = threshold_rows(self.node)
-        if conditions.get("MemoryPressure") == "True":
+        if self._evicted:
+            said.append(f"Evicted so far: {', '.join(self._evicted)}.")
+        if self._pressure():
             met = any(row["met"] for row in rows)
             why = "" if met else " No threshold is met any more: the condition stays for a while (5 minutes)."
             said.append(f"The node reports MemoryPressure.{why}")
         self._order.value = f"<p>{html.escape(' '.join(said))}</p>"
-        self._evicted, self._next = evicted, [pod.name for pod in order]
+        self._rows = rows
         return eviction_gauge(rows)
 
     def paint(self, chart: Chart) -> None:
+        legend = [*QOS_LEGEND, Mark("the node's own", "node"), Mark("evicted", sign="✗")]
+        self.story.show(self._scene(self._rows), legend)
+
+    def _scene(self, thresholds: list[Row]) -> Scene:
         memory = self.node.config.machine.memory
         shown = [
             {**row, "name": row["name"].partition("/")[0], "words": self._words(row["name"].partition("/")[0])}
@@ -151,19 +185,16 @@ class EvictionGauge(KitWidget):
         places = {name: number for number, name in enumerate(sorted(str(row["name"]) for row in shown))}
         shown.sort(key=lambda row: (row["qos"] != NODE, places[str(row["name"])]))
         marks = []
-        for signal, threshold, met in zip(
-            *(chart.columns[name] for name in ("signal", "threshold", "met")), strict=True
-        ):
-            if str(signal).startswith("memory.available"):
-                name = "soft" if "soft" in str(signal) else "hard"
-                words = f"{name}: less than {size(int(threshold))} left"
-                marks.append(Line(1 - float(threshold) / memory, words, "bad" if met else ""))
+        for row in thresholds:
+            if str(row["signal"]).startswith("memory.available"):
+                name = "soft" if "soft" in str(row["signal"]) else "hard"
+                words = f"{name}: less than {size(int(row['threshold']))} left"
+                marks.append(Line(1 - float(row["threshold"]) / memory, words, "bad" if row["met"] else ""))
         box = memory_box(self.node.name, memory, shown, marks=marks)
         gone = [Token(name, name, "Evicted", "bad", "dead", words="evicted", still=True) for name in self._evicted]
         areas = [Area("node", "", [box], wide="100%")]
         areas += [Area("evicted", "", [Box("evicted", "Evicted", gone)], wide="100%")] if gone else []
-        legend = [*QOS_LEGEND, Mark("the node's own", "node"), Mark("evicted", sign="✗")]
-        self.board.bring([Scene(areas)], legend)
+        return Scene(areas)
 
     def _words(self, name: str) -> str:
         place = self._next.index(name) + 1 if name in self._next else 0

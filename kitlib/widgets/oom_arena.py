@@ -6,6 +6,7 @@ The prediction is made before the pod starts (`kitlib.advisor.forecast`); what h
 from __future__ import annotations
 
 import html
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -21,13 +22,14 @@ from kitlib.charts.node_memory import mebibytes, memory_box
 from kitlib.charts.oom_ranking import oom_ranking
 from kitlib.charts.scene import QOS_LEGEND, Area, Mark, Scene
 from kitlib.cluster import Cluster
-from kitlib.cluster.nodes.metrics import lines_after, name_of_path
+from kitlib.cluster.nodes.metrics import OomRow, lines_after, name_of_path, oom_rows
 from kitlib.kubelet.qos.qos_class import QOS_CLASSES
 from kitlib.widgets._parts.base import KitWidget, labelled
 from kitlib.widgets._parts.board_picture import BoardPicture
 from kitlib.widgets._parts.chart_picture import ChartPicture
 from kitlib.widgets._parts.container_row import AmountField
 from kitlib.widgets._parts.nodes import Passing, node_of
+from kitlib.widgets._parts.story import Story
 
 LABEL = "kitlib.dev/arena"
 _PLACES = {"requests": "resources.requests", "uses": "kitlib.dev/workload.app"}
@@ -72,6 +74,7 @@ class OomArena(KitWidget):
         first.add_class("kitlib-row")
         self.board = BoardPicture("The node's memory")
         self.board.help = "A box is a process, as wide as its memory; below, the points by which the kernel chooses."
+        self.story = Story(self.board)
         self._bars = ChartPicture()
         super().__init__([first, second], picture=ipw.VBox([self.board, self._bars, self._forecast]))
         self.add.add_class("kitlib-main")
@@ -80,14 +83,18 @@ class OomArena(KitWidget):
     # ---- what the learner does
 
     def _changed(self, _change: Any) -> None:
-        self._after_kill = None
+        self._end_of_kill()
         self.refresh()
 
     def _add(self) -> None:
         pod, before = self._pod(), (self._last_line(), self._ended())
         expected = self._expected(pod)
+        self._end_of_kill()
+        self._tell("The node as it is.", self._present())
         self.cluster.apply(pod)
         self._number += 1
+        more = ": more memory is wanted than there is" if expected.where else ""
+        self._tell(f"{pod.name} starts{more}.", expected.rows)
         self._look(expected, before)
         made = self.cluster.pod(pod.name)
         if made.status.phase == "Failed" and not self._after_kill:
@@ -103,6 +110,21 @@ class OomArena(KitWidget):
             killed = self._killed(*before)
         self.history.append((expected.victims, killed))
         self._after_kill = (expected, killed[0]) if killed else None
+        if killed:
+            self._tell(f"The kernel kills {killed[0]}.", expected.rows, killed[0])
+
+    def _end_of_kill(self) -> None:
+        """What is left after a kill is the next moment."""
+        if self._after_kill is not None:
+            killed = self._after_kill[1]
+            self._after_kill = None
+            self._tell(f"{killed} is gone; its memory is free.", self._present())
+
+    def _present(self) -> list[OomRow]:
+        return oom_rows(self.node)
+
+    def _tell(self, caption: str, rows: Sequence[OomRow], dead: str = "") -> None:
+        self.story.tell(self._scene(rows, dead=dead), caption, round(self._passing.seconds, 1))
 
     def _killed(self, last: str, ended: dict[str, Any]) -> tuple[str, ...]:
         """Names of those killed after the line `last` of the log; a real log has other machines' kills too."""
@@ -129,11 +151,13 @@ class OomArena(KitWidget):
         return found
 
     def _wait(self, seconds: float) -> None:
-        self._after_kill = None
+        self._end_of_kill()
         self.cluster.advance(seconds)
+        self._tell(f"{seconds:g} s later.", self._present())
 
     def _clear(self) -> None:
         self._after_kill = None
+        self.story.forget()
         for pod in self.cluster.pods(selector={LABEL: self.title.replace(" ", "-")}):
             self.cluster.delete("Pod", pod.name, pod.namespace, grace=0)
 
@@ -211,15 +235,16 @@ class OomArena(KitWidget):
         self.request.hint("a BestEffort pod requests nothing: this amount is left out" if ignored else "")
 
     def paint(self, chart: Chart) -> None:
-        order = [self._coming] if self._coming else []
-        rows = sorted(self._shown_rows, key=lambda row: (row["name"] in order, row["qos"] != "node", row["pid"]))
-        told = [{**row, "words": f"oom_score_adj {row['oom_score_adj']}, {row['badness']:,} points"} for row in rows]
-        dead = [self._dead] if self._dead else []
-        memory = self.node.config.machine.memory
-        box = memory_box(self.node.name, memory, told, dead=dead, coming=self._coming)
         legend = [*QOS_LEGEND, Mark("the pod that you may add", state="promised"), Mark("killed", sign="✗")]
-        self.board.bring([Scene([Area("node", "", [box], wide="100%")])], legend)
+        self.story.show(self._scene(self._shown_rows, coming=self._coming, dead=self._dead), legend)
         self._bars.show(chart)
+
+    def _scene(self, rows: Sequence[OomRow], *, coming: str = "", dead: str = "") -> Scene:
+        order = sorted(rows, key=lambda row: (row["name"] == coming, row["qos"] != "node", row["name"]))
+        told = [{**row, "words": f"oom_score_adj {row['oom_score_adj']}, {row['badness']:,} points"} for row in order]
+        memory = self.node.config.machine.memory
+        box = memory_box(self.node.name, memory, told, dead=[dead] if dead else [], coming=coming)
+        return Scene([Area("node", "", [box], wide="100%")])
 
     def _name_of(self, path: str) -> str:
         cgroup = self.node.desired().get(path)

@@ -208,3 +208,18 @@ class TestCpuMap:
     def test_without_the_static_policy_all_is_shared(self):
         with Cluster.simulated(1) as cluster:
             assert CpuMap(cluster).sentence == "4 CPUs; shared pool: 4."
+
+
+def test_the_eviction_gauges_player_goes_through_starts_pressure_and_evictions():
+    gauge = EvictionGauge()
+    for uses in ("300Mi", "300Mi", "250Mi"):
+        gauge.uses.amount = uses
+        gauge.add.click()
+    for _ in range(4):
+        gauge.wait.click()
+    said = " ".join(frame["caption"] for frame in gauge.board.frames)
+    assert said.index("pod-1 starts.") < said.index("MemoryPressure=True") and " is evicted." in said
+    gone = [any(area["id"] == "evicted" for area in frame["areas"]) for frame in gauge.board.frames]
+    assert gone == sorted(gone) and True in gone, "evicted pods stay in their box"
+    times = [frame["seconds"] for frame in gauge.board.frames if frame["seconds"] is not None]
+    assert times == sorted(times) and len(times) >= 4

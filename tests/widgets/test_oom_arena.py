@@ -88,3 +88,23 @@ def test_removing_all_leaves_nothing_of_the_arena_behind():
         arena.wait.click()
         arena.clear.click()
         assert not cluster.pods()
+
+
+def test_the_player_goes_from_the_full_node_to_the_kill_and_to_what_is_left(arena):
+    put(arena, "BestEffort", "", "400Mi")
+    arena.add.click()
+    put(arena, "Guaranteed", "600Mi", "590Mi")
+    arena.add.click()
+    said = [frame["caption"] for frame in arena.board.frames]
+    assert "guaranteed-2 starts: more memory is wanted than there is." in said[-2]
+    assert said[-1] == "The kernel kills besteffort-1/app."
+    assert arena.board.token("besteffort-1/app")["state"] == "dead", "it stands at the kill"
+    before = len(arena.board.frames)
+    arena.wait.click()
+    said = [frame["caption"] for frame in arena.board.frames]
+    assert "besteffort-1/app is gone; its memory is free." in " ".join(said[before:])
+    assert "besteffort-1/app" not in {t["id"] for t in arena.board.frames[before]["areas"][0]["boxes"][0]["tokens"]}
+    times = [frame["seconds"] for frame in arena.board.frames if frame["seconds"] is not None]
+    assert times == sorted(times)
+    arena.clear.click()
+    assert len(arena.board.frames) == 1

@@ -1,0 +1,54 @@
+"""A rolling update over time: how many pods of each version are ready, and how many are not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kitlib.charts.base import Chart, Row
+from kitlib.charts.style import PATTERN, series_color
+
+PARTS = ("old, ready", "new, ready", "not ready", "ending")
+
+
+def rollout_chart(moments: Sequence[Row], least: int, most: int) -> Chart:
+    """One stacked column a moment.
+
+    Args:
+        moments: {"seconds", "what", "old, ready", "new, ready", "not ready", "ending"}; counts of pods.
+        least, most: pods that must be ready, and that may be there, by maxUnavailable and maxSurge.
+    """
+    columns: dict[str, Sequence[Any]] = {
+        name: [row[name] for row in moments] for name in ("seconds", "what", *PARTS)
+    } or {"seconds": []}
+    fewest = min((row["old, ready"] + row["new, ready"] for row in moments), default=0)
+    seconds = moments[-1]["seconds"] - moments[0]["seconds"] if moments else 0
+    sentence = (
+        f"{moments[-1]['what']} After {seconds:g} s. At least {fewest} were ready all the time; "
+        f"maxUnavailable asks for {least}, maxSurge allows {most} in all."
+        if moments
+        else "No rollout has begun."
+    )
+
+    def draw():
+        import plotly.graph_objects as go
+
+        figure = go.Figure()
+        for index, part in enumerate(PARTS):
+            figure.add_bar(
+                x=list(range(len(moments))),
+                y=columns[part],
+                customdata=columns["what"],
+                name=part,
+                marker={
+                    "color": series_color(index),
+                    "pattern": {"shape": ("", "/", "x", ".")[index], "fillmode": "overlay", "fgcolor": PATTERN},
+                },
+                hovertemplate="%{customdata}<br>" + part + ": %{y}<extra></extra>",
+            )
+        figure.update_layout(barmode="stack", yaxis={"title": {"text": "pods"}, "dtick": 1})
+        ticks = [f"{row['seconds']:g} s" for row in moments]
+        figure.update_xaxes(tickvals=list(range(len(moments))), ticktext=ticks)
+        return figure
+
+    return Chart("A rolling update", sentence, columns, draw)
