@@ -22,127 +22,16 @@ kernel/sched/psi.c (tasks that wait for a processor, throttled ones too).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from itertools import pairwise
+from collections.abc import Callable
 
 from kitlib.node.simulated import ticks
 from kitlib.node.simulated.bandwidth import CfsBandwidth
 from kitlib.node.simulated.bursts import Bursts
 from kitlib.node.simulated.cgroupfs import SimulatedCgroupFS
+from kitlib.node.simulated.cpu_edge import CROWD, as_busy, busy_groups, is_at_the_edge, never_pauses
+from kitlib.node.simulated.cpu_group import INFINITE, Group
+from kitlib.node.simulated.cpu_sharing import EPSILON, TASK_WEIGHT, task_weight, water_fill, water_level
 from kitlib.node.simulated.pressure import Pressure
-
-TASK_WEIGHT = 1024.0
-EPSILON = 1e-9
-EDGE = 2 * ticks.TICK / 1e9
-"""Seconds of a period: who would get so much more or less than his quota is throttled in all periods, or in none."""
-CROWD = 64
-"""More busy cgroups than these are not followed tick by tick."""
-_INFINITE = float("inf")
-
-
-@dataclass(eq=False, slots=True)
-class Group:
-    """One cgroup as the CPU scheduler sees it.
-
-    Attributes:
-        weight: cpu.shares, or cpu.weight scaled to the same measure.
-        quota: CPUs that cpu.max gives;
-        period: seconds of one period.
-        cpus: what its processes may run on.
-        tasks: process id -> CPUs that the process would like to use.
-        active: the cgroups below in which a process wants to run.
-        raw: CPUs that all processes in it would like to use;
-        wanted: with the limits below respected, its own not;
-        wish: with its own limit too;
-        got: CPUs that it gets.
-        idle: share of the time in which none of its processes runs.
-        throttles: share of its periods that end throttled.
-        held: seconds a second that it is, on each processor.
-        seconds, periods, throttled, throttled_seconds, bursts, burst_seconds: what it has counted until `since`.
-        followed: whether its processes are followed in time; its quota is then a `bandwidth`.
-        stalled: process id -> CPUs that it would use if it were not throttled, where it is followed.
-    """
-
-    path: str
-    parent: Group | None
-    depth: int
-    weight: float = TASK_WEIGHT
-    quota: float = _INFINITE
-    period: float = 0.1
-    cpus: frozenset[int] = frozenset()
-    tasks: dict[int, float] = field(default_factory=dict)
-    active: dict[str, Group] = field(default_factory=dict)
-    raw: float = 0.0
-    wanted: float = 0.0
-    wish: float = 0.0
-    got: float = 0.0
-    idle: float = 1.0
-    throttles: float = 0.0
-    held: float = 0.0
-    stale: bool = True
-    since: float = 0.0
-    seconds: float = 0.0
-    periods: float = 0.0
-    throttled: float = 0.0
-    throttled_seconds: float = 0.0
-    bursts: int = 0
-    burst_seconds: float = 0.0
-    followed: bool = False
-    bandwidth: CfsBandwidth | None = None
-    stalled: dict[int, float] | None = None
-    pressure: Pressure | None = None
-
-    @property
-    def limit(self) -> float:
-        """CPUs that it may use at most."""
-        return min(self.quota, float(len(self.cpus)))
-
-    @property
-    def is_throttled(self) -> bool:
-        """Whether its quota holds it back, and be it that the cgroup below has the same one."""
-        return self.got >= self.quota - EPSILON and min(self.raw, len(self.cpus)) > self.quota + EPSILON
-
-    def differs(self, amount: float) -> bool:
-        """Whether it has to be divided anew where it is to get so many CPUs."""
-        return self.stale or not -EPSILON < amount - self.got < EPSILON
-
-    def settle(self, now: float) -> None:
-        """Count the time since the last call, in which nothing has changed."""
-        passed = now - self.since
-        self.since = now
-        if self.bandwidth is not None:
-            self._collect(self.bandwidth)
-        if passed <= 0 or self.wanted <= 0:
-            return
-        self.seconds += self.got * passed
-        if self.quota != _INFINITE:
-            periods = passed / self.period
-            self.periods += periods
-            self.throttled += periods * self.throttles
-            self.throttled_seconds += passed * self.held
-
-    def _collect(self, counted: CfsBandwidth) -> None:
-        """What the quota has counted since the last time."""
-        self.periods += counted.nr_periods
-        self.throttled += counted.nr_throttled
-        self.throttled_seconds += counted.throttled_time / 1e9
-        self.bursts += counted.nr_burst
-        self.burst_seconds += counted.burst_time / 1e9
-        counted.nr_periods = counted.nr_throttled = counted.throttled_time = 0
-        counted.nr_burst = counted.burst_time = 0
-
-    def throttle(self, now: float, outcome: ticks.Outcome | None = None) -> None:
-        """Which of its periods end throttled from now on: as ticks have it, or else all or none."""
-        share = held = 0.0
-        if outcome is not None:
-            share, held = outcome.throttled, outcome.held
-        elif self.is_throttled:
-            # each processor that its threads are on stands still for it once the quota is used up
-            share, held = 1.0, min(self.raw, float(len(self.cpus))) - self.quota
-        if share != self.throttles or held != self.held:
-            self.settle(now)
-            self.throttles, self.held = share, held
 
 
 class Scheduler:
@@ -190,8 +79,8 @@ class Scheduler:
         cpus: float,
         now: float,
         *,
-        work: float = _INFINITE,
-        every: float = _INFINITE,
+        work: float = INFINITE,
+        every: float = INFINITE,
         brief: bool = False,
     ) -> None:
         """A process would like to use so many CPUs from now on; 0 = none.
@@ -207,7 +96,7 @@ class Scheduler:
         """
         group = self.group(path)
         if brief and cpus and not group.followed:
-            self._follow(group, now, burst=work != _INFINITE)
+            self._follow(group, now, burst=work != INFINITE)
         if group.followed:
             self._bursts.follow(group, pid, cpus, now, work=work, every=every, brief=brief)
             self._leave_steady(now)
@@ -228,7 +117,7 @@ class Scheduler:
 
     def upcoming(self) -> float:
         """Seconds since boot at which the rates change by themselves."""
-        return self._bursts.upcoming() if self._followed else _INFINITE
+        return self._bursts.upcoming() if self._followed else INFINITE
 
     def step(self, now: float) -> None:
         """Bursts that begin or end, ticks and periods that are due."""
@@ -254,7 +143,7 @@ class Scheduler:
         """Follow everything below the topmost cgroup with a quota; without one, bursts only."""
         top, above = group if burst else None, group if group.path != "/" else None
         while above is not None:
-            if above.quota != _INFINITE:
+            if above.quota != INFINITE:
                 top = above
             above = above.parent
         if top is None:
@@ -266,7 +155,7 @@ class Scheduler:
             tasks, one.tasks = one.tasks, {}
             self._read(one)
             for pid, cpus in tasks.items():
-                self._bursts.follow(one, pid, cpus, now, work=_INFINITE, every=_INFINITE, brief=False)
+                self._bursts.follow(one, pid, cpus, now, work=INFINITE, every=INFINITE, brief=False)
 
     def _leave_steady(self, now: float) -> None:
         """Where nobody's work is brief any more averages hold again, once quotas rest or a period has ended."""
@@ -331,7 +220,7 @@ class Scheduler:
                 self._share(root, amount, now)
         self._split = split
         alone = not split and not self._followed and max(map(len, masks), default=0) == 1
-        self._follow_ticks(root, now, list(_busy_groups(root)) if alone else [])
+        self._follow_ticks(root, now, list(busy_groups(root)) if alone else [])
 
     def _read(self, group: Group) -> None:
         """Weight, quota and cpuset from the files."""
@@ -344,23 +233,23 @@ class Scheduler:
         if cgroups.version == 1:
             quota, period = int(cgroups.read(path, "cpu.cfs_quota_us")), int(cgroups.read(path, "cpu.cfs_period_us"))
             group.weight = float(cgroups.read(path, "cpu.shares"))
-            group.quota, group.period = quota / period if quota > 0 else _INFINITE, period / 1e6
+            group.quota, group.period = quota / period if quota > 0 else INFINITE, period / 1e6
         elif "cpu" in cgroups.controllers(path):
             limit, period_text = cgroups.read(path, "cpu.max").split()
             group.weight = float(cgroups.read(path, "cpu.weight")) * TASK_WEIGHT / 100
             group.period = int(period_text) / 1e6
-            group.quota = _INFINITE if limit == "max" else int(limit) / int(period_text)
+            group.quota = INFINITE if limit == "max" else int(limit) / int(period_text)
         else:
-            group.weight, group.quota = TASK_WEIGHT, _INFINITE
+            group.weight, group.quota = TASK_WEIGHT, INFINITE
         if group.followed:
             self._read_bandwidth(group)
-        elif group.quota != _INFINITE and any(one.startswith(path + "/") for one in self._followed):
+        elif group.quota != INFINITE and any(one.startswith(path + "/") for one in self._followed):
             self._follow(group, group.since, burst=False)
 
     def _read_bandwidth(self, group: Group) -> None:
         """The quota of a cgroup that is followed is used slice by slice; the division knows none."""
-        quota, group.quota = group.quota, _INFINITE
-        if quota == _INFINITE:
+        quota, group.quota = group.quota, INFINITE
+        if quota == INFINITE:
             group.bandwidth = None
             self._bursts.watch(group.path, None)
             return
@@ -429,7 +318,7 @@ class Scheduler:
     def _share_out(self, group: Group, amount: float, now: float) -> float:
         """The same where there are several; the share of the time in which none of them runs."""
         tasks, children = group.tasks, group.active.values()
-        level = _INFINITE
+        level = INFINITE
         if group.wanted > amount + EPSILON:
             weights = [child.weight for child in children] + [task_weight(want) for want in tasks.values()]
             level = water_level(weights, [*[child.wish for child in children], *tasks.values()], amount)
@@ -449,8 +338,8 @@ class Scheduler:
     def _follow_ticks(self, root: Group, now: float, groups: list[Group]) -> None:
         """Where a cgroup on the only processor gets about its quota, see which periods are throttled."""
         before, self._at_the_edge = self._at_the_edge, []
-        if len(groups) <= CROWD and all(map(_never_pauses, groups)) and any(map(_is_at_the_edge, groups)):
-            for group, outcome in zip(groups, ticks.run(_as_busy(root), self._cores), strict=True):
+        if len(groups) <= CROWD and all(map(never_pauses, groups)) and any(map(is_at_the_edge, groups)):
+            for group, outcome in zip(groups, ticks.run(as_busy(root), self._cores), strict=True):
                 group.throttle(now, outcome)
             self._at_the_edge = groups
         for group in set(before) - set(self._at_the_edge):
@@ -534,77 +423,3 @@ class Scheduler:
         if group.throttles or group.is_throttled:
             group.throttle(now)
         self._press(group, idle, now)
-
-
-def _busy_groups(group: Group) -> Iterator[Group]:
-    """A cgroup and those below in which a process wants to run; each before those in it, by name."""
-    yield group
-    for _, child in sorted(group.active.items()):
-        yield from _busy_groups(child)
-
-
-def _never_pauses(group: Group) -> bool:
-    """Whether each of its processes is so many threads that run whenever they may."""
-    return all(want % 1 == 0 for want in group.tasks.values())
-
-
-def _as_busy(group: Group) -> ticks.Busy:
-    """The same cgroups as the ticks see them."""
-    below = tuple(_as_busy(child) for _, child in sorted(group.active.items()))
-    period = round(group.period * 1e9)
-    quota = 0 if group.quota == _INFINITE else round(group.quota * group.period * 1e9)
-    return ticks.Busy(round(group.weight), round(sum(group.tasks.values())), below, quota, period)
-
-
-def _is_at_the_edge(group: Group) -> bool:
-    """Whether a cgroup would get about as much without its quota as it may have (of one processor)."""
-    if group.quota == _INFINITE:
-        return False
-    path, wishes = [group], [min(group.wanted, float(len(group.cpus)))]
-    while (above := path[-1].parent) is not None:
-        wishes.append(min(above.wanted - path[-1].wish + wishes[-1], above.limit))
-        path.append(above)
-    part = min(1.0, wishes[-1])
-    for (below, wish), (above, _) in reversed(list(pairwise(zip(path, wishes, strict=True)))):
-        others = [(child.weight, child.wish) for child in above.active.values() if child is not below]
-        others += [(task_weight(want), want) for want in above.tasks.values()]
-        part = water_fill([(below.weight, wish), *others], part)[0]
-    return abs(part - group.quota) * group.period < EDGE
-
-
-def task_weight(want: float) -> float:
-    """That of a process that would like to use so many CPUs: each of its threads has the weight of one task."""
-    return TASK_WEIGHT * (want if want > 1.0 else 1.0)
-
-
-def water_fill(wishes: Sequence[tuple[float, float]], amount: float) -> list[float]:
-    """Divide by weight; nobody gets more than wanted, and what is left over is divided again.
-
-    Args:
-        wishes: (weight, wanted) of each.
-        amount: what there is.
-
-    Returns:
-        What each gets; the sum is `amount`, or all that was wanted.
-    """
-    if sum(want for _, want in wishes) <= amount + EPSILON:
-        return [want for _, want in wishes]
-    level = water_level([weight for weight, _ in wishes], [want for _, want in wishes], amount)
-    return [min(want, weight * level) for weight, want in wishes]
-
-
-def water_level(weights: Sequence[float], wants: Sequence[float], amount: float) -> float:
-    """The level at which Σ min(want, weight · level) is the amount, where that is less than all want together.
-
-    A member that wants no more than an equal level would give is satisfied and leaves more to the others; after a few
-    rounds no further one is.
-    """
-    hungry, left = list(zip(weights, wants, strict=True)), amount
-    while True:
-        total = sum([weight for weight, _ in hungry])
-        level = left / total if total else 0.0
-        content = [want for weight, want in hungry if want <= weight * level]
-        if not content or len(content) == len(hungry):
-            return level
-        left -= sum(content)
-        hungry = [(weight, want) for weight, want in hungry if want > weight * level]

@@ -80,9 +80,9 @@ def check_kernel(kernel: Kernel) -> None:
         limit = kernel.limit(path)
         assert limit is None or kernel.usage(path) <= limit, path
     anew: dict[int, float] = {}
-    again = Scheduler(kernel.cgroups, kernel.machine.cores, anew.__setitem__)
+    again = Scheduler(kernel.cgroups, kernel.machine.cores, anew.__setitem__, anew.__getitem__, lambda *_: None)
     for process in processes:
-        again.want(process.cgroup, process.pid, 0.0 if process.missing else process.wants.cpus)
+        again.want(process.cgroup, process.pid, 0.0 if process.missing else process.wants.cpus, kernel.now)
     kernel.scheduler.divide(kernel.now)  # first, because it learns of changed files
     again.divide(kernel.now)
     for process in processes:

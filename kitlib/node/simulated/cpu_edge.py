@@ -1,0 +1,51 @@
+"""Cgroups that get about their quota: whether ticks must be followed to tell in which periods they are throttled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from kitlib.node.simulated import ticks
+from kitlib.node.simulated.cpu_group import INFINITE, Group
+from kitlib.node.simulated.cpu_sharing import task_weight, water_fill
+
+EDGE = 2 * ticks.TICK / 1e9
+"""Seconds of a period: who would get so much more or less than his quota is throttled in all periods, or in none."""
+CROWD = 64
+"""More busy cgroups than these are not followed tick by tick."""
+
+
+def busy_groups(group: Group) -> Iterator[Group]:
+    """A cgroup and those below in which a process wants to run; each before those in it, by name."""
+    yield group
+    for _, child in sorted(group.active.items()):
+        yield from busy_groups(child)
+
+
+def never_pauses(group: Group) -> bool:
+    """Whether each of its processes is so many threads that run whenever they may."""
+    return all(want % 1 == 0 for want in group.tasks.values())
+
+
+def as_busy(group: Group) -> ticks.Busy:
+    """The same cgroups as the ticks see them."""
+    below = tuple(as_busy(child) for _, child in sorted(group.active.items()))
+    period = round(group.period * 1e9)
+    quota = 0 if group.quota == INFINITE else round(group.quota * group.period * 1e9)
+    return ticks.Busy(round(group.weight), round(sum(group.tasks.values())), below, quota, period)
+
+
+def is_at_the_edge(group: Group) -> bool:
+    """Whether a cgroup would get about as much without its quota as it may have (of one processor)."""
+    if group.quota == INFINITE:
+        return False
+    path, wishes = [group], [min(group.wanted, float(len(group.cpus)))]
+    while (above := path[-1].parent) is not None:
+        wishes.append(min(above.wanted - path[-1].wish + wishes[-1], above.limit))
+        path.append(above)
+    part = min(1.0, wishes[-1])
+    for (below, wish), (above, _) in reversed(list(pairwise(zip(path, wishes, strict=True)))):
+        others = [(child.weight, child.wish) for child in above.active.values() if child is not below]
+        others += [(task_weight(want), want) for want in above.tasks.values()]
+        part = water_fill([(below.weight, wish), *others], part)[0]
+    return abs(part - group.quota) * group.period < EDGE
