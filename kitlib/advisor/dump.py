@@ -103,12 +103,14 @@ class Dump:
     ) -> Dump:
         objects = [set_defaults(obj) for obj in read]
         classes = [obj for obj in objects if isinstance(obj, PriorityClass)] or system_priority_classes()
+        classes += system_priority_classes()
+        followed = Release.of(release)
         for pod in (obj for obj in objects if isinstance(obj, Pod)):
             pod.metadata.namespace = pod.metadata.namespace or "default"
             if pod.spec.priority is None:
-                admit_priority(pod, [*classes, *system_priority_classes()])
-            merge_label_keys(pod, Release.of(release))
-        made = cls(objects, Release.of(release), profile, listed=listed)
+                admit_priority(pod, classes)
+            merge_label_keys(pod, followed)
+        made = cls(objects, followed, profile, listed=listed)
         if not made.nodes:
             raise KitError("there is no Node in it: kubectl get nodes,pods -A -o yaml prints what is needed")
         made._leave_out_volumes()
@@ -207,7 +209,7 @@ class Dump:
         """The pods on nodes, with what every scheduler asks of them; each way out that is tried needs a scheduler."""
         found = [PodInfo(pod, self.release) for pod in self.pods if pod.spec.node_name]
         for info in found:
-            _ = info.requests, info.non_zero
+            _ = info.requests, info.non_zero, info.host_ports, info.has_affinity
         return found
 
     def scheduler(self, nodes: Iterable[Node] | None = None, without: Pod | None = None) -> Scheduler:

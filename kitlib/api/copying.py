@@ -25,6 +25,46 @@ def deepcopy(value: S) -> S:
     return copied
 
 
+def share(new: KubeStruct, old: KubeStruct) -> None:
+    """Let a version of an object share with the one before it what is the same in both; neither is changed afterwards.
+
+    Fields that a type does not declare are not compared by `==`: what has any is not shared.
+    """
+    for name in _CHANGEABLE[type(new)]:
+        mine, theirs = getattr(new, name), getattr(old, name)
+        if mine is theirs or mine is None:
+            continue
+        if mine == theirs and not _has_unknown_fields(mine) and not _has_unknown_fields(theirs):
+            setattr(new, name, theirs)
+        elif isinstance(mine, KubeStruct) and type(mine) is type(theirs):
+            share(mine, theirs)
+
+
+def _has_unknown_fields(value: Any) -> bool:
+    kind = type(value)
+    if kind is list:
+        return any(map(_has_unknown_fields, value))
+    if kind is dict:
+        return any(map(_has_unknown_fields, value.values()))
+    if not isinstance(value, KubeStruct):
+        return False
+    return value.unknown_fields_ is not None or any(
+        _has_unknown_fields(inner) for name in _CHANGEABLE[kind] if (inner := getattr(value, name))
+    )
+
+
+class _Changeable(dict[type[KubeStruct], tuple[str, ...]]):
+    """Type -> its fields that can be changed without another value being put there."""
+
+    def __missing__(self, kind: type[KubeStruct]) -> tuple[str, ...]:
+        hints = typing.get_type_hints(kind)
+        found = self[kind] = tuple(name for name in kind.__struct_fields__ if _expression(hints[name], "value"))
+        return found
+
+
+_CHANGEABLE = _Changeable()
+
+
 class _Copiers(dict[type, Copier]):
     """Type -> how its values are copied; made when a type is met first."""
 

@@ -10,7 +10,7 @@ Source: pkg/features/kube_features.go (versioned feature specs) and the changelo
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from kitlib.api.errors import KitError
 
@@ -327,6 +327,7 @@ class Release:
         return f"Release({self.name!r}, {self._overrides})" if self._overrides else f"Release({self.name!r})"
 
 
+@cache
 def _defaults(minor: int) -> dict[str, bool]:
     return {
         gate: next((value for since, value in reversed(steps) if since <= minor), False)

@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import Any
 
 from kitlib.api.core import Pod
+from kitlib.scheduler.decision import Given
 from kitlib.scheduler.framework.filter_outcome import FilterOutcome
 from kitlib.scheduler.framework.filtering import find_nodes_that_pass_filters
 from kitlib.scheduler.framework.plugin import SKIP, Context, Handle
@@ -178,6 +179,10 @@ class LaterAnswers:
         outcome = find_nodes_that_pass_filters(self._handle, info, context)
         rows = outcome.feasible
         return outcome, prioritize_nodes(self._handle, info, context, rows) if len(rows) else None
+
+    def as_data(self) -> Given:
+        """The answers themselves, to be sent."""
+        return Given(*self._computed)
 
     @property
     def filters(self) -> FilterOutcome:

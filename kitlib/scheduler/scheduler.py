@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Mapping, Sequence
-from copy import copy
 from typing import Any
 
 from kitlib.api.apps import ReplicaSet, StatefulSet
@@ -151,7 +150,7 @@ class Scheduler:
         """A pod stands on its node; it takes the place of an assumed one, or of what was known of it before."""
         if (pod.pod if isinstance(pod, PodInfo) else pod).status.phase in TERMINAL_PHASES:
             return
-        self._add(copy(pod) if isinstance(pod, PodInfo) else PodInfo(pod, self.release))
+        self._add(pod.like(pod.pod) if isinstance(pod, PodInfo) else PodInfo(pod, self.release))
 
     def _add(self, info: PodInfo) -> None:
         known = self._pods.get(info.uid)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kitlib.api.copying import deepcopy
+from kitlib.api.copying import deepcopy, share
 from kitlib.api.core import Node, Pod
 from kitlib.api.meta import KubeObject, KubeStruct
 from kitlib.api.serialize import from_dict, to_dict
@@ -71,3 +71,23 @@ def test_fields_that_a_type_does_not_declare_are_copied_too() -> None:
 @pytest.mark.parametrize("value", [[1, {"a": [Pod()]}], {"k": [[]]}, "text", 3, None, (1, 2)])
 def test_plain_data_is_copied_as_the_standard_library_does(value: Any) -> None:
     assert deepcopy(value) == copy.deepcopy(value)
+
+
+def test_a_version_shares_with_the_one_before_it_what_is_the_same() -> None:
+    old = from_dict(POD, Pod)
+    new = deepcopy(old)
+    new.metadata.labels["a"] = "c"
+    new.spec.containers[0].args.append("y")
+    before = to_dict(new)
+    share(new, old)
+    assert to_dict(new) == before
+    assert new.status is old.status and new.metadata.finalizers is old.metadata.finalizers
+    assert new.metadata.labels != old.metadata.labels and new.spec.containers != old.spec.containers
+
+
+def test_what_has_undeclared_fields_is_not_shared() -> None:
+    old, new = from_dict(POD, Pod), from_dict(POD, Pod)
+    new.spec.unknown_fields["unheardOf"] = "other"
+    share(new, old)
+    assert to_dict(new)["spec"]["unheardOf"] == "other"
+    assert new.spec is not old.spec and new.spec.containers is old.spec.containers

@@ -56,6 +56,7 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
         self._nodes: dict[str, N] = {}
         self._unannounced: list[N] = []
         self._by_node: dict[str, dict[tuple[str, str], Pod]] = {}
+        self._unbound: set[tuple[str, str]] = set()
         self._settling, self._settled = False, -1
         self._next_expiry = EXPIRE_EVERY
         self._guard: Guard[str] = Guard("node", self._node_failed)
@@ -123,6 +124,10 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
         obj = event.object
         if isinstance(obj, Pod):
             key = (obj.namespace, obj.name)
+            if event.type == "DELETED" or obj.spec.node_name:
+                self._unbound.discard(key)
+            else:
+                self._unbound.add(key)
             if event.type == "DELETED" or not obj.spec.node_name:
                 self._by_node.get(obj.spec.node_name, {}).pop(key, None)
             else:
@@ -185,7 +190,7 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
 
     def _schedule(self) -> None:
         if self._scheduler is None and self._configuration is not False:
-            if all(pod.spec.node_name for pod in self.api.store.list(Pod, copy=False)):
+            if not self._unbound:
                 return
             self.load()
         if self._scheduler is not None:

@@ -21,6 +21,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple, Protocol, TypeVar
 from weakref import WeakSet
 
+from kitlib.api.copying import share
 from kitlib.api.errors import AlreadyExists, Conflict, KitError, NotFound
 from kitlib.api.meta import KubeObject, LabelSelector
 from kitlib.api.selectors import LabelSelectorMatcher
@@ -129,6 +130,7 @@ class Store:
         self._listeners: list[Callable[[WatchEvent], None]] = []
         self._undo: list[tuple[str, Key, KubeObject | None]] | None = None
         self._pending: list[WatchEvent] = []
+        self._last_created: dict[str, KubeObject] = {}
         self._forgotten = 0
         self._marks: deque[tuple[datetime, int]] = deque()
         self.readers: WeakSet[Reader] = WeakSet()
@@ -370,8 +372,13 @@ class Store:
         made.metadata.resource_version = str(self.version)
         if change == "ADDED":
             made.__dict__["created_"] = self.version
+            like = self._last_created.get(kind.plural)
+            self._last_created[kind.plural] = made
         else:
-            made.__dict__["created_"] = age(self._objects[kind.plural][key])
+            like = self._objects[kind.plural][key]
+            made.__dict__["created_"] = age(like)
+        if type(like) is type(made):  # stored objects never change: versions and siblings share what is the same
+            share(made, like)
         self._objects.setdefault(kind.plural, {})[key] = made
         self._tell(WatchEvent(change, made))
 

@@ -8,10 +8,8 @@ Source: kube-scheduler framework NodeInfo, backend/cache.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from copy import copy
-from itertools import zip_longest
 from typing import Any, TypeVar
 
 import numpy as np
@@ -20,17 +18,13 @@ from numpy.typing import NDArray
 from kitlib.api.core import Node, Taint
 from kitlib.api.errors import KitError
 from kitlib.api.release import Release
+from kitlib.scheduler.framework import node_columns
 from kitlib.scheduler.framework.change_log import ChangeLog
 from kitlib.scheduler.framework.counts import MAX_PLACES, Codes, Column, Counted, Part, StandingTerm, add
 from kitlib.scheduler.framework.pod_info import HostPort, PodInfo, amounts
 from kitlib.scheduler.framework.row_amounts import RowAmounts
 
 M = TypeVar("M")
-_ZONES = ("failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone")
-_REGIONS = ("failure-domain.beta.kubernetes.io/region", "topology.kubernetes.io/region")
-"""Labels of a node's zone and region, in the order in which they are asked. Source: component-helpers GetZoneKey."""
-
-
 TERM_KINDS = ("required_affinity", "required_anti_affinity", "preferred_affinity", "preferred_anti_affinity")
 MAX_HISTORY = 256
 """Changes after which nothing is written down any more until a new history is begun; as many as nodes, if these are
@@ -110,13 +104,7 @@ class Snapshot:
     def search_order(self) -> Column:
         """All rows in the order in which nodes are tried: zone by zone in turn. Source: backend/cache nodeTree.list."""
         if len(self._search_order) != len(self):
-            zones: dict[tuple[str, str], list[int]] = {}
-            for row, node in enumerate(self.nodes):
-                labels = node.metadata.labels
-                zone, region = (next((labels[k] for k in keys if k in labels), "") for keys in (_ZONES, _REGIONS))
-                zones.setdefault((region, zone), []).append(row)
-            rounds = zip_longest(*zones.values(), fillvalue=-1)
-            self._search_order = np.array([row for turn in rounds for row in turn if row >= 0], np.int64)
+            self._search_order = node_columns.search_order(self.nodes)
         return self._search_order
 
     def name_order(self) -> Column:
@@ -189,12 +177,36 @@ class Snapshot:
             if len(self.history) >= max(MAX_HISTORY, len(self)):
                 self.history = None
         self._amounts.changed(row, info.kind, sign)
+        if info.kind is None:
+            self._count_alone(info, row, sign)
+            return
         for part in self._parts_of(info):
             add(part, row, sign)
 
+    def _column_of(self, resource: str) -> Column:
+        """What is requested of a resource, which no node need have."""
+        found = self.requested.get(resource)
+        if found is None:
+            self._counts += 1
+            found = self.requested[resource] = np.zeros(len(self), np.int64)
+            self.allocatable.setdefault(resource, np.zeros(len(self), np.int64))
+            self._amounts = RowAmounts(self._amounts_now)
+        return found
+
+    def _count_alone(self, info: PodInfo, row: int, sign: int) -> None:
+        """Count a pod that is of no kind."""
+        for name, amount in info.requests.items():
+            self._column_of(name)[row] += sign * amount
+        cpu, memory = info.non_zero
+        self.non_zero_cpu[row] += sign * cpu
+        self.non_zero_memory[row] += sign * memory
+        self.pod_count[row] += sign
+        for counted in self._counted.values():
+            counted.count(info, sign)
+
     def _parts_of(self, info: PodInfo) -> list[Part]:
-        """What a pod adds to columns and counts; pods of a kind add the same."""
-        found = self._parts.get(info.kind) if info.kind is not None else None
+        """What a pod of a kind adds to columns and counts."""
+        found = self._parts.get(info.kind)
         if found is not None and found[0] == self._counts:
             return found[1]
         parts: list[Part] = [
@@ -203,18 +215,12 @@ class Snapshot:
             (self.pod_count.data, None, 1),
         ]
         for name, amount in info.requests.items():
-            if name not in self.requested:
-                self._counts += 1
-                self.requested[name] = np.zeros(len(self), np.int64)
-                self.allocatable.setdefault(name, np.zeros(len(self), np.int64))
-                self._amounts = RowAmounts(self._amounts_now)
-            parts.append((self.requested[name].data, None, amount))
+            parts.append((self._column_of(name).data, None, amount))
         for one in self._counted.values():
             parts += one.parts(info)
-        if info.kind is not None:
-            if len(self._parts) >= MAX_KINDS:
-                self._parts.clear()
-            self._parts[info.kind] = self._counts, parts
+        if len(self._parts) >= MAX_KINDS:
+            self._parts.clear()
+        self._parts[info.kind] = self._counts, parts
         return parts
 
     @property
@@ -266,7 +272,7 @@ class Snapshot:
     def repeat(self, history: Iterable[tuple[PodInfo, int, int]]) -> None:
         """Count what came and went."""
         for info, row, sign in history:
-            there = copy(info)
+            there = info.like(info.pod)
             there.row = row
             self._count(there, sign)
             if there.has_affinity:
@@ -286,13 +292,7 @@ class Snapshot:
         """A label as numbers: row -> number of its value (-1 = the node has no such label), and the values."""
         found = self._labels.get(key)
         if found is None:
-            values: dict[str, int] = {}
-            codes = np.full(len(self), -1, np.int32)
-            for row, node in enumerate(self.nodes):
-                value = node.metadata.labels.get(key)
-                if value is not None:
-                    codes[row] = values.setdefault(value, len(values))
-            found = self._labels[key] = codes, list(values)
+            found = self._labels[key] = node_columns.label_codes(self.nodes, key)
         return found
 
     def is_one_to_one(self, key: str) -> bool:
@@ -312,32 +312,14 @@ class Snapshot:
     def taint_groups(self) -> tuple[NDArray[np.int32], list[tuple[Taint, ...]]]:
         """Nodes by their list of taints: row -> number of the list, and the lists. Few lists serve many nodes."""
         if self._taints is None:
-            known: dict[tuple[tuple[str, str, str], ...], int] = {}
-            lists: list[tuple[Taint, ...]] = []
-            codes = np.zeros(len(self), np.int32)
-            for row, node in enumerate(self.nodes):
-                key = tuple((t.key, t.value, t.effect) for t in node.spec.taints)
-                if key not in known:
-                    known[key] = len(lists)
-                    lists.append(tuple(node.spec.taints))
-                codes[row] = known[key]
-            self._taints = codes, lists
+            self._taints = node_columns.taint_groups(self.nodes)
         return self._taints
 
     def image_spread(self) -> dict[str, dict[int, int]]:
-        """Image name -> row -> bytes; the size is that of the node that reported the image first.
-
-        Source: cache addNodeImageStates.
-        """
-        if self._images is not None:
-            return self._images
-        found: dict[str, dict[int, int]] = defaultdict(dict)
-        for row, node in enumerate(self.nodes):
-            for image in node.status.images:
-                for name in image.names:
-                    found[name][row] = next(iter(found[name].values()), image.size_bytes)
-        self._images = found
-        return found
+        """Image name -> row -> bytes; the size is that of the node that reported the image first."""
+        if self._images is None:
+            self._images = node_columns.image_spread(self.nodes)
+        return self._images
 
     def kept(self, key: Hashable, compute: Callable[[NDArray[np.int64]], tuple[NDArray[Any], ...]]) -> Any:
         """Columns that depend on nothing but a row's pods and node: only rows that changed are computed anew.

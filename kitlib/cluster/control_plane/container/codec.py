@@ -110,6 +110,9 @@ class _Encoder:
             return value if math.isfinite(value) else ["float", repr(value)]
         if depth > MAX_DEPTH:
             raise NotData(f"more than {MAX_DEPTH} levels")
+        if hasattr(kind, "as_data"):  # it is computed when it is read
+            value = value.as_data()
+            kind = type(value)
         number = self._seen.get(id(value))
         if number is not None:
             return ["ref", number]
