@@ -14,11 +14,13 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from kitlib.api.core import Container, Pod
+from kitlib.api.core import Container, EphemeralContainer, Pod
+from kitlib.kubelet.cm.cgroup_levels import container_id
 from kitlib.kubelet.cm.cgroup_tree import CgroupFile, Version
+from kitlib.kubelet.loop.interfaces import ContainerProblem
 from kitlib.kubelet.pods.volume_files import makes_files, sub_path
 from kitlib.node.common.workload import ANNOTATION, FOREVER, Workload, declared_workload
 from kitlib.node.real import seccomp
@@ -249,3 +251,28 @@ def volumes(
             source = sub_paths[mount.name, below]
         made.append({"destination": mount.mount_path, "type": "bind", "source": source, "options": options})
     return made, notes
+
+
+def joined_namespaces(pod: Pod, container: Container, pid: Callable[[str], int]) -> dict[str, str]:
+    """The namespaces of others that a container joins: its pod's, and the processes of the one that it targets.
+
+    Args:
+        pod, container: whose.
+        pid: of a running container by its id; 0 = it does not run.
+
+    Raises:
+        ContainerProblem: where the container that it targets does not run.
+
+    Source: kuberuntime namespaces.PodNamespaceForTargetContainer (`--target` of kubectl debug).
+    """
+    uid, joined = pod.metadata.uid, {}
+    sandbox = pid(container_id(uid, ""))
+    if sandbox:
+        joined = {kind: f"/proc/{sandbox}/ns/{kind}" for kind in ("ipc", "uts")}
+    name = container.target_container_name if isinstance(container, EphemeralContainer) else ""
+    if name:
+        target = pid(container_id(uid, name))
+        if not target:
+            raise ContainerProblem("CreateContainerError", f'unable to find target container "{name}"')
+        joined["pid"] = f"/proc/{target}/ns/pid"
+    return joined

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from kitlib.api.core import Container, EphemeralContainer, Pod
+from kitlib.api.core import Container, Pod
 from kitlib.api.errors import KitError
 from kitlib.kubelet.cm.cgroup_tree import Cgroup, CgroupFile
 from kitlib.kubelet.cm.systemd_properties import cgroups_path
@@ -122,7 +122,7 @@ class CrunRuntime(NoImages):
             raise ContainerProblem("CreateContainerConfigError", str(error)) from error
         user, more = oci.user_of(pod, container)
         self._make_directories(pod)
-        joined = self._namespaces(pod, container)
+        joined = oci.joined_namespaces(pod, container, self.pid)
         held = volumes.SubPaths(pod, container, env)
         places, missing = oci.volumes(pod, container, volumes.directory(pod), env, held.sources)
         for text in (*notes, *more, *missing, *not_granted.sentences(pod, container)):
@@ -409,26 +409,6 @@ class CrunRuntime(NoImages):
             return self.lowest_score
         self.refused.pop(identity, None)
         return wanted
-
-    def _namespaces(self, pod: Pod, container: Container) -> dict[str, str]:
-        """The namespaces of others that a container joins: its pod's, and the processes of the one that it targets.
-
-        Source: kuberuntime namespaces.PodNamespaceForTargetContainer (`--target` of kubectl debug).
-        """
-        from kitlib.kubelet.cm.cgroup_levels import container_id
-
-        sandbox = self.containers.get(container_id(pod.metadata.uid, ""))
-        if sandbox is None:
-            return {}
-        shared = ["ipc", "uts"]
-        joined = {kind: f"/proc/{sandbox.pid}/ns/{kind}" for kind in shared}
-        if isinstance(container, EphemeralContainer) and container.target_container_name:
-            name = container.target_container_name
-            target = self.containers.get(container_id(pod.metadata.uid, name))
-            if target is None:
-                raise ContainerProblem("CreateContainerError", f'unable to find target container "{name}"')
-            joined["pid"] = f"/proc/{target.pid}/ns/pid"
-        return joined
 
     def _make_directories(self, pod: Pod) -> None:
         """The pod's emptyDirs, which live as long as the pod."""
