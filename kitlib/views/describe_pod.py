@@ -49,7 +49,7 @@ def describe_pod(pod: Object, events: Sequence[Event] | None, now: datetime) -> 
     text += f"QoS Class:\t{status.get('qosClass') or get_pod_qos(from_dict(dict(pod), Pod))}\n"
     text += labels("Node-Selectors", spec.get("nodeSelector"))
     text += tolerations("Tolerations", spec.get("tolerations") or ())
-    text += _spread(spec.get("topologySpreadConstraints") or ())
+    text += spread(spec.get("topologySpreadConstraints") or ())
     if events is not None:
         text += describe_events(events, now)
     return align(text)
@@ -148,7 +148,8 @@ def _conditions(spec: Object, found: Sequence[Object]) -> str:
     return text
 
 
-def _spread(constraints: Sequence[Object]) -> str:
+def spread(constraints: Sequence[Object]) -> str:
+    """Topology spread constraints one a line. Source: describeTopologySpreadConstraints."""
     if not constraints:
         return ""
     lines = []

@@ -2,22 +2,55 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
 from kitlib.api.errors import KitError
 from kitlib.api.serialize import to_dict
-from kitlib.views.describe import TIME, describe_node
+from kitlib.cluster.store.kinds import resource
+from kitlib.views.describe import TIME, describe_events, describe_node
+from kitlib.views.describe_jobs import describe_cron_job, describe_job
+from kitlib.views.describe_objects import (
+    describe_budget,
+    describe_claim,
+    describe_limit_range,
+    describe_quota,
+    describe_service,
+)
 from kitlib.views.describe_pod import describe_pod
+from kitlib.views.describe_template import Object, Others
+from kitlib.views.describe_workloads import (
+    describe_daemon_set,
+    describe_deployment,
+    describe_replica_set,
+    describe_stateful_set,
+)
+from kitlib.views.tabs import align
 from kitlib.views.top import PodUsage, Usage, node_metrics, pod_metrics, top_nodes, top_pods
 
+KINDS: dict[str, Callable[[Object, Others], str]] = {
+    "Deployment": describe_deployment,
+    "ReplicaSet": describe_replica_set,
+    "StatefulSet": describe_stateful_set,
+    "DaemonSet": describe_daemon_set,
+    "Job": describe_job,
+    "CronJob": describe_cron_job,
+    "Service": describe_service,
+    "PersistentVolumeClaim": describe_claim,
+    "ResourceQuota": describe_quota,
+    "LimitRange": describe_limit_range,
+    "PodDisruptionBudget": describe_budget,
+}
+"""The kinds besides pods and nodes that can be described."""
+WITHOUT_EVENTS = ("ResourceQuota", "LimitRange")
 WINDOW = 15.0
 RENEWED_EVERY = 10
 """Seconds. Source: KubeletConfiguration nodeLeaseDurationSeconds (40) × 0.25."""
 
 
 def describe(cluster: Any, name: str, kind: str = "node", namespace: str = "default") -> str:
-    """`kubectl describe node NAME` or `kubectl describe pod NAME`.
+    """`kubectl describe KIND NAME`, for nodes, pods and the kinds in `KINDS`.
 
     Raises:
         KitError: for another kind, or where there is none of that name.
@@ -27,9 +60,25 @@ def describe(cluster: Any, name: str, kind: str = "node", namespace: str = "defa
         found = cluster.get("Pod", name, namespace)
         return describe_pod(to_dict(found), cluster.events(name), now)
     if kind.lower() not in ("node", "nodes", "no"):
-        raise KitError(f"describe {kind} {name}: pod or node is expected")
+        return _other(cluster, name, kind, namespace, now)
     found = cluster.get("Node", name)
     return describe_node(found, cluster.list("Pod"), cluster.events(name), now, _lease(found, now))
+
+
+def _other(cluster: Any, name: str, kind: str, namespace: str, now: datetime) -> str:
+    known = resource(kind)
+    write = KINDS.get(known.kind)
+    if write is None:
+        raise KitError(f"describe {kind} {name}: valid kinds: {', '.join(['Node', 'Pod', *KINDS])}")
+    found = to_dict(cluster.get(known.kind, name, namespace))
+
+    def others(one: str) -> list[dict[str, Any]]:
+        return [to_dict(obj) for obj in cluster.list(one, namespace)]
+
+    text = write(found, others)
+    if known.kind not in WITHOUT_EVENTS:
+        text += describe_events([one for one in cluster.events(name) if one.namespace == namespace], now)
+    return align(text)
 
 
 def _lease(node: Any, now: datetime) -> dict[str, str]:

@@ -1,0 +1,88 @@
+"""What `kubectl describe` says of every workload: its head, its pods and their template.
+
+Source: kubectl describe.go (DescribePodTemplate, getPodStatusForController, printController).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from kitlib.views.describe_containers import describe_containers
+from kitlib.views.describe_pod import annotation_lines, labels, spread, tolerations
+from kitlib.views.describe_volumes import describe_volumes
+
+Object = Mapping[str, Any]
+Others = Callable[[str], Sequence[Object]]
+"""Kind -> the objects of this kind in the namespace, as the API holds them."""
+_WAITING = "Pending"
+
+
+def named(obj: Object, *, namespaced: bool = True) -> str:
+    """Name and namespace."""
+    text = f"Name:\t{obj['metadata']['name']}\n"
+    return text + f"Namespace:\t{obj['metadata'].get('namespace', 'default')}\n" if namespaced else text
+
+
+def labelled(obj: Object) -> str:
+    """Labels and annotations."""
+    return labels("Labels", obj["metadata"].get("labels")) + annotation_lines(obj["metadata"].get("annotations"))
+
+
+def controlled_by(obj: Object) -> str:
+    """The controller that owns an object; "" where there is none."""
+    owners = obj["metadata"].get("ownerReferences") or ()
+    owner = next((one for one in owners if one.get("controller")), None)
+    return f"Controlled By:\t{owner['kind']}/{owner['name']}\n" if owner else ""
+
+
+def owned(obj: Object, kind: str, others: Others) -> list[Object]:
+    """The objects of a kind whose controller this object is."""
+    uid = obj["metadata"].get("uid")
+    return [
+        one
+        for one in others(kind)
+        if any(
+            owner.get("controller") and owner.get("uid") == uid
+            for owner in one["metadata"].get("ownerReferences") or ()
+        )
+    ]
+
+
+def pods_status(obj: Object, others: Others) -> str:
+    """How many pods of a workload are in which phase."""
+    phases = Counter((pod.get("status") or {}).get("phase", _WAITING) for pod in owned(obj, "Pod", others))
+    return (
+        f"Pods Status:\t{phases['Running']} Running / {phases[_WAITING]} Waiting / "
+        f"{phases['Succeeded']} Succeeded / {phases['Failed']} Failed\n"
+    )
+
+
+def pod_template(template: Object) -> str:
+    """Containers, volumes and rules of placement of the pods to come."""
+    meta, spec = template.get("metadata") or {}, template.get("spec") or {}
+    pod = {"metadata": meta, "spec": spec}
+    text = "Pod Template:\n" + labels("  Labels", meta.get("labels"))
+    if meta.get("annotations"):
+        text += "  " + annotation_lines(meta["annotations"])
+    if spec.get("serviceAccountName"):
+        text += f"  Service Account:\t{spec['serviceAccountName']}\n"
+    if spec.get("initContainers"):
+        text += _inside(describe_containers("Init Containers", spec["initContainers"], (), pod))
+    text += _inside(describe_containers("Containers", spec.get("containers") or (), (), pod))
+    text += _inside(describe_volumes(spec.get("volumes") or ()))
+    text += _inside(spread(spec.get("topologySpreadConstraints") or ()))
+    if spec.get("priorityClassName"):
+        text += f"  Priority Class Name:\t{spec['priorityClassName']}\n"
+    text += labels("  Node-Selectors", spec.get("nodeSelector"))
+    return text + tolerations("  Tolerations", spec.get("tolerations") or ())
+
+
+def _inside(text: str) -> str:
+    """The lines of a part two columns further in; names of containers and volumes stay where they were, plus one."""
+    lines = []
+    for line in text.splitlines(keepends=True):
+        name = line.startswith("  ") and not line.startswith("   ")
+        lines.append(f" {line}" if name else line if line.startswith(("\t", " ")) else f"  {line}")
+    return "".join(lines)

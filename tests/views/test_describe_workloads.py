@@ -1,0 +1,51 @@
+"""`kubectl describe` of workloads, Services, claims, quotas and budgets, against what kubectl 1.36 printed of them.
+
+It was recorded with --show-events=false on the kit's own served cluster; tests/apiserver/test_kubectl_describe.py does
+the same with the kubectl that is there.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kitlib.api.errors import KitError
+from kitlib.cluster import Cluster
+from kitlib.views.kubectl import KINDS, describe
+from kitlib.views.tabs import align
+
+OTHERS, *RECORDED = map(json.loads, (Path(__file__).parent / "described.jsonl").read_text().splitlines())
+
+
+def name_of(case: dict[str, Any]) -> str:
+    return f"{case['object']['kind']} {case['object']['metadata']['name']}"
+
+
+@pytest.mark.parametrize("case", RECORDED, ids=name_of)
+def test_as_kubectl_prints_it(case: dict[str, Any]) -> None:
+    def others(kind: str) -> list[Any]:
+        return list(OTHERS["others"].get(kind, ()))
+
+    text = align(KINDS[case["object"]["kind"]](case["object"], others))
+    assert text.splitlines() == case["describe"].rstrip(" \n").splitlines()
+
+
+def test_every_kind_is_recorded() -> None:
+    assert {case["object"]["kind"] for case in RECORDED} == set(KINDS)
+
+
+def test_a_cluster_describes_its_objects_with_their_events() -> None:
+    cluster = Cluster.simulated(1, kubelets=False)
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "x"}]}}
+    spec = {"selector": {"matchLabels": {"a": "b"}}, "replicas": 2, "template": template}
+    cluster.apply({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": spec})
+    lines = describe(cluster, "web", "deploy").splitlines()
+    assert "Replicas:               2 desired | 2 updated | 2 total | 2 available | 0 unavailable" in lines
+    assert lines[-1].split()[:2] == ["Normal", "ScalingReplicaSet"]
+
+
+def test_another_kind_is_refused_with_those_that_are_known() -> None:
+    cluster = Cluster.simulated(1, kubelets=False)
+    with pytest.raises(KitError, match="describe secret s: valid kinds: Node, Pod, Deployment, ReplicaSet"):
+        describe(cluster, "s", "secret")
