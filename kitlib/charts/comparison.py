@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from kitlib.charts.base import Chart, Row
-from kitlib.charts.matrix import EQUAL_OR_NOT, matrix
+from kitlib.charts.matrix import EQUAL_OR_NOT, plain_matrix
 
 
 def comparison_chart(rows: Sequence[Row], names: tuple[str, str], *, what: str, about: str = "") -> Chart:
@@ -25,8 +26,8 @@ def comparison_chart(rows: Sequence[Row], names: tuple[str, str], *, what: str, 
     )
     left, right = names if names[0] != names[1] else (f"{names[0]} (left)", f"{names[1]} (right)")
 
-    def draw():
-        figure = matrix(
+    def plain() -> dict[str, Any]:
+        made = plain_matrix(
             [("≠ " if row["left"] != row["right"] else "") + str(row["label"]) for row in rows],
             [left, right],
             [[2 if row["left"] != row["right"] else 1] * 2 for row in rows],
@@ -37,8 +38,13 @@ def comparison_chart(rows: Sequence[Row], names: tuple[str, str], *, what: str, 
             zmax=2,
             ygap=1,
         )
-        figure.update_layout(height=110 + 24 * max(len(rows), 2))
-        return figure
+        made["layout"]["height"] = 110 + 24 * max(len(rows), 2)
+        return made
+
+    def draw():
+        import plotly.graph_objects as go
+
+        return go.Figure(plain())
 
     columns = {
         "value": [row["label"] for row in rows],
@@ -46,7 +52,7 @@ def comparison_chart(rows: Sequence[Row], names: tuple[str, str], *, what: str, 
         right: [row["right"] for row in rows],
         "same": [row["left"] == row["right"] for row in rows],
     }
-    return Chart(what, f"{about} {count}.".strip(), columns, draw)
+    return Chart(what, f"{about} {count}.".strip(), columns, draw, plain)
 
 
 def _said(value: object) -> str:

@@ -23,7 +23,22 @@ def matrix(
     hover: str,
     **more: Any,
 ) -> go.Figure:
-    """A figure of cells with a colour and a text each.
+    """A figure of cells with a colour and a text each; arguments as `plain_matrix`."""
+    import plotly.graph_objects as go
+
+    return go.Figure(plain_matrix(rows, columns, levels, texts, scale, hover, **more))
+
+
+def plain_matrix(
+    rows: Sequence[str],
+    columns: Sequence[str],
+    levels: Sequence[Sequence[int | None]],
+    texts: Sequence[Sequence[str]],
+    scale: Sequence[tuple[float, str]],
+    hover: str,
+    **more: Any,
+) -> dict[str, Any]:
+    """The same figure as plain data.
 
     Args:
         rows, columns: their names.
@@ -33,19 +48,19 @@ def matrix(
         hover: template of what is said about a cell under the pointer.
         more: properties of the heat map, `zmax` (the scale's end) first of all; gaps of 2 pixels unless told.
     """
-    import plotly.graph_objects as go
-
-    figure = go.Figure()
-    figure.add_heatmap(
-        x=list(columns),
-        y=list(rows),
-        z=levels,
-        text=texts,
-        texttemplate="%{text}",
-        hovertemplate=f"{hover}<extra></extra>",
-        colorscale=[list(step) for step in scale],
-        showscale=False,
-        **{"zmin": 0, "xgap": 2, "ygap": 2, **more},
-    )
-    figure.update_yaxes(autorange="reversed")
-    return figure
+    cells = {
+        "type": "heatmap",
+        "x": list(columns),
+        "y": list(rows),
+        "z": levels,
+        "text": texts,
+        "texttemplate": "%{text}",
+        "hovertemplate": f"{hover}<extra></extra>",
+        "colorscale": [list(step) for step in scale],
+        "showscale": False,
+        "zmin": 0,
+        "xgap": 2,
+        "ygap": 2,
+        **more,
+    }
+    return {"data": [cells], "layout": {"yaxis": {"autorange": "reversed"}}}

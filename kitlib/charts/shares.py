@@ -34,29 +34,30 @@ def shares_chart(
         columns["observed CPUs"] = [round(value, 4) for value in observed]
     parts = ", ".join(f"{name} {100 * value / total:.0f}%" for name, value in zip(names, cpus, strict=True))
 
+    def plain() -> dict[str, Any]:
+        data: list[dict[str, Any]] = [
+            {
+                "type": "bar",
+                "x": list(names),
+                "y": list(cpus),
+                "name": "predicted",
+                "text": [f"{100 * value / total:.0f}%" for value in cpus],
+                "marker": {"color": series_color(0)},
+            }
+        ]
+        if observed is not None:
+            marker = {"color": series_color(1), "pattern": {"shape": "/"}}
+            data.append({"type": "bar", "x": list(names), "y": list(observed), "name": "observed", "marker": marker})
+        layout = {"barmode": "group", "yaxis": {"title": {"text": "CPUs"}, "rangemode": "tozero"}}
+        return {"data": data, "layout": layout}
+
     def draw():
         import plotly.graph_objects as go
 
-        figure = go.Figure()
-        figure.add_bar(
-            x=list(names),
-            y=list(cpus),
-            name="predicted",
-            text=[f"{100 * value / total:.0f}%" for value in cpus],
-            marker={"color": series_color(0)},
-        )
-        if observed is not None:
-            figure.add_bar(
-                x=list(names),
-                y=list(observed),
-                name="observed",
-                marker={"color": series_color(1), "pattern": {"shape": "/"}},
-            )
-        figure.update_layout(barmode="group", yaxis={"title": {"text": "CPUs"}, "rangemode": "tozero"})
-        return figure
+        return go.Figure(plain())
 
     sentence = f"{total:.2f} CPUs are divided: {parts}."
     if observed is not None:
         pairs = zip(names, observed, cpus, strict=True)
         sentence += " Measured: " + ", ".join(f"{n} {o:.2f} (predicted {c:.2f})" for n, o, c in pairs) + "."
-    return Chart("CPU when all are busy", sentence, columns, draw)
+    return Chart("CPU when all are busy", sentence, columns, draw, plain)

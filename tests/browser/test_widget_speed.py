@@ -9,6 +9,9 @@ import os
 import statistics
 
 import pytest
+from test_all_widgets import MADE, START
+
+PICTURES = ".kitlib-plot, .kitlib-board, .kitlib-lanes, canvas.kitlib-canvas, .kitlib-grid, .kit-tree"
 
 MEASURE = """
 () => {
@@ -31,9 +34,16 @@ SLIDERS = {
         "cpu request, slider",
     ),
     "shares race": ("from kitlib.widgets import SharesRace\nshown = SharesRace()\nshown", "racer-3 request, slider"),
+    "spread, 200 nodes": (
+        "from kitlib.widgets import SpreadExplorer\nshown = SpreadExplorer(zones=4, nodes=50)\nshown",
+        "maxSkew",
+    ),
 }
-LIMIT = 100
+MOVES = 100
+LIMIT = 60
 """Milliseconds, on a machine that has nothing else to do; a busy one gets its load's share more."""
+FIRST_PICTURE = 4000
+"""Milliseconds from running a cell to its widget's picture, the same way."""
 
 
 def p95(values):
@@ -49,7 +59,7 @@ def test_speed_from_slider_to_figure(open_cells, name):
     handle = page.locator(".kitlib-widget").get_by_role("slider", name=label).first
     handle.focus()
     page.evaluate(MEASURE)
-    for turn in range(60):
+    for turn in range(MOVES + 10):
         handle.press("ArrowRight" if turn % 4 < 2 else "ArrowLeft")
         page.wait_for_function("n => window.taken.length > n", arg=turn, polling="raf")
     taken = page.evaluate("() => window.taken")[10:]
@@ -59,6 +69,35 @@ def test_speed_from_slider_to_figure(open_cells, name):
         f"(load of the machine {load:.1f} a core)"
     )
     assert p95(taken) < LIMIT * max(1.0, load)
+
+
+def test_speed_from_running_a_cell_to_its_picture(open_cells):
+    """One cell a widget, run one after the other by hand."""
+    page = open_cells(START)
+    found = {}
+    for number, (name, made) in enumerate(MADE.items(), start=1):
+        page.keyboard.press("Escape")
+        page.keyboard.press("b")
+        page.keyboard.press("Enter")
+        page.keyboard.type(made)
+        page.evaluate(
+            """() => { window.began = 0; window.seen = 0;
+            document.addEventListener('keydown', (e) => { if (e.key === 'Enter') window.began = performance.now(); },
+                {capture: true, once: true}); }"""
+        )
+        page.keyboard.press("Control+Enter")
+        taken = page.wait_for_function(
+            """([n, pictures]) => { const all = [...document.querySelectorAll('.kitlib-widget[role=group]')]
+                .filter((one) => one.querySelector(pictures)?.clientHeight > 4);
+                return all.length >= n && performance.now() - window.began; }""",
+            arg=[number, PICTURES],
+            polling="raf",
+            timeout=90_000,
+        ).json_value()
+        found[name] = round(taken)
+    load = os.getloadavg()[0] / (os.cpu_count() or 1)
+    print(f"\nrun to picture, ms (load {load:.1f} a core): {json.dumps(found)}")
+    assert max(found.values()) < FIRST_PICTURE * max(1.0, load), found
 
 
 def test_speed_of_twenty_series_at_ten_a_second_for_a_minute(open_cells):

@@ -108,7 +108,7 @@ export default {
       return node;
     }
     function draw() {
-      const now = scene(), before = rects(), ground = el.getBoundingClientRect();
+      const moves = drawn && !calm(), now = scene(), before = moves ? rects() : new Map(), ground = moves ? el.getBoundingClientRect() : null;
       const focused = el.contains(document.activeElement) ? document.activeElement : null;
       const ghosts = new Map();
       for (const [id, box] of before) ghosts.set(id, { box, node: tokens.get(id) });
@@ -133,7 +133,7 @@ export default {
       }
       for (const old of [...areas.children]) if (!shown.includes(old)) old.remove();
       shown.forEach((child, i) => { if (areas.children[i] !== child) areas.insertBefore(child, areas.children[i] ?? null); });
-      if (drawn && !calm()) move(before, ghosts, seen, ground);
+      if (moves) move(before, ghosts, seen, ground);
       for (const id of [...tokens.keys()]) if (!seen.has(id)) { tokens.get(id).remove(); tokens.delete(id); }
       set(areas, "aria-label", model.get("label"));
       set(el, "data-pick", model.get("pick") ? "yes" : "");

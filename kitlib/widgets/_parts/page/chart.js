@@ -261,9 +261,15 @@ export default {
       plot.dataset.drawn = drawn;
       plot.dispatchEvent(new CustomEvent("kitlib-drawn", { bubbles: true }));
     }
-    const soon = () => { if (!due) due = requestAnimationFrame(draw); };
+    let frame = 0; // the first change is drawn at once; more of them before the screen shows it are one
+    const soon = () => {
+      if (due) return;
+      if (frame) { due = requestAnimationFrame(draw); return; }
+      frame = requestAnimationFrame(() => { frame = 0; });
+      draw();
+    };
     model.on("change:spec", soon);
     draw();
-    return () => { cancelAnimationFrame(due); model.off("change:spec", soon); };
+    return () => { cancelAnimationFrame(due); cancelAnimationFrame(frame); model.off("change:spec", soon); };
   },
 };
