@@ -99,20 +99,23 @@ export default () => {
         pen.beginPath();
         pen.rect(left, top - 4, width - left - right, height - top - bottom + 8);
         pen.clip();
-        pen.strokeStyle = LIMIT;
-        pen.fillStyle = LIMIT;
         pen.textAlign = "left";
         pen.setLineDash([6, 4]);
-        const said = new Map();
-        for (const [name, value] of Object.entries(limits)) {
-          said.set(value, [...(said.get(value) || []), name]);
-        }
-        for (const [value, whose] of said) {
+        const said = new Map(); // a line has the colour of its series, one of several series that of limits
+        for (const [name, value] of Object.entries(limits)) said.set(value, [...(said.get(value) || []), name]);
+        let above = Infinity;
+        for (const [value, whose] of [...said].sort((one, other) => other[0] - one[0])) {
+          const at = names.indexOf(whose[0]);
+          pen.strokeStyle = pen.fillStyle = whose.length === 1 && at >= 0 ? PALETTE[at % PALETTE.length] : LIMIT;
           pen.beginPath();
           pen.moveTo(left, y(value));
           pen.lineTo(width, y(value));
           pen.stroke();
-          pen.fillText("limit of " + (whose.length > 2 ? whose.length + " series" : whose.join(", ")), left + 4, y(value) - 4);
+          let place = left + 4;
+          if (Math.abs(above - y(value)) < 14) place += 260; // two lines that lie close together: their names side by side
+          above = y(value);
+          pen.fillStyle = ink;
+          pen.fillText("limit of " + (whose.length > 2 ? whose.length + " series" : whose.join(", ")) + ": " + short(value, unit), place, y(value) - 4);
         }
         pen.lineWidth = 1.8;
         columns.forEach((column, n) => {
