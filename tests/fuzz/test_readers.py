@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from kitlib.advisor import live_cluster
 from kitlib.advisor.dump import Dump, decode
 from kitlib.api.errors import KitError
 from kitlib.lab import submissions
 from kitlib.lab.progress import Progress
+from kitlib.node.kubernetes.client import api_client, current_namespace
 from kitlib.node.real.engine import endpoints
 from tests.fuzz import samples
 from tests.fuzz.mutate import INPUTS, Mutator, fuzz, share
@@ -105,7 +105,8 @@ def test_kubeconfigs(note: Any, tmp_path: Path) -> None:
 
     def run(data: Any) -> None:
         path.write_text(json.dumps(data, default=str), encoding="utf-8", errors="surrogatepass")
-        live_cluster._client(str(path), "").close()
+        api_client(str(path), "").close()
+        current_namespace(str(path), "")
 
     note(fuzz(lambda m: m.value(KUBECONFIG), run, (KitError, OSError), INPUTS // 100))
 

@@ -79,6 +79,7 @@ def api_client(kubeconfig: str = "", context: str = "") -> Any:
     return client.ApiClient(configuration)
 
 
+@guarded("kubeconfig")
 def current_namespace(kubeconfig: str = "", context: str = "") -> str:
     """The namespace of the context, inside a pod its own, else `default`."""
     from kubernetes import config
