@@ -224,3 +224,27 @@ def test_a_stateful_set_may_keep_every_revision() -> None:
     template = {"metadata": {"labels": {"a": "b"}}, "spec": POD_SPEC}
     spec = {"selector": {"matchLabels": {"a": "b"}}, "template": template, "revisionHistoryLimit": -1}
     assert problems({"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "s"}, "spec": spec}) == []
+
+
+def revision(**fields: Any) -> dict[str, Any]:
+    return {"apiVersion": "apps/v1", "kind": "ControllerRevision", "metadata": {"name": "r"}, **fields}
+
+
+REVISIONS: dict[str, tuple[dict[str, Any], list[str]]] = {
+    "complete": (revision(revision=1, data={"spec": {}}), []),
+    "without data": (revision(revision=1), ["data: Required value: data is mandatory"]),
+    "a negative number": (
+        revision(revision=-1, data={"spec": {}}),
+        ["revision: Invalid value: -1: must be greater than or equal to 0"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("data", "expected"), REVISIONS.values(), ids=REVISIONS.keys())
+def test_controller_revisions(data: dict[str, Any], expected: list[str]) -> None:
+    assert problems(data) == expected
+
+
+def test_the_data_of_a_controller_revision_stays() -> None:
+    old, new = revision(revision=1, data={"a": 1}), revision(revision=1, data={"a": 2})
+    assert problems(new, old) == ['data: Invalid value: {"a":2}: field is immutable']

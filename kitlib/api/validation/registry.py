@@ -50,6 +50,10 @@ from kitlib.api.validation import (
 )
 from kitlib.api.validation import batch as jobs
 from kitlib.api.validation import devices as claims
+from kitlib.api.validation.controller_revision import (
+    validate_controller_revision,
+    validate_controller_revision_update,
+)
 from kitlib.api.validation.cron_job import validate_cron_job, validate_cron_job_update
 from kitlib.api.validation.fields import Errors
 from kitlib.api.validation.job_update import validate_job_update
@@ -91,6 +95,7 @@ RULES: dict[type[KubeObject], tuple[Create, Update]] = {
     apps.ReplicaSet: (workloads.validate_replica_set, workloads.validate_replica_set_update),
     apps.StatefulSet: (workloads.validate_stateful_set, workloads.validate_stateful_set_update),
     apps.DaemonSet: (workloads.validate_daemon_set, workloads.validate_daemon_set_update),
+    apps.ControllerRevision: (validate_controller_revision, validate_controller_revision_update),
     batch.Job: (jobs.validate_job, validate_job_update),
     batch.CronJob: (validate_cron_job, validate_cron_job_update),
     hpa_types.HorizontalPodAutoscaler: (
