@@ -25,7 +25,8 @@ def add(commands: Any) -> None:
         description="Measure on one core; the median of several runs is printed. enforcement: pods turned into desired "
         "cgroup configurations, and whole trees. apply: objects through API server, controllers and hollow nodes. "
         "scheduler: the workloads of the scheduler benchmark, pods per second. load: a manifest file, and the plain "
-        "YAML reader as the reference. minutes: a simulated node's time. sweep: scenarios in one process and in two, "
+        "YAML reader as the reference. http: lists and watches over HTTPS, and the work behind them as the "
+        "reference. minutes: a simulated node's time. sweep: scenarios in one process and in two, "
         "which must find the same (not on one core).",
     )
     made.add_argument("what", choices=tuple(MEASURED), help="what to measure")
@@ -248,12 +249,87 @@ def _sweep(options: argparse.Namespace) -> list[Figure]:
     return figures
 
 
+def _http(options: argparse.Namespace) -> list[Figure]:
+    """A list of pods read over HTTPS, against writing it as JSON alone; a watch of new ones, against creating them."""
+    from kitlib.apiserver.server import APIService
+    from kitlib.cluster import Cluster
+
+    count, new = options.pods or 2_000, 200
+    cluster = Cluster.simulated(100, kubelets=False)
+    cluster.apply([_pod(i, node=f"node-{i % 100 + 1}") for i in range(count)])
+    watched: list[float] = []
+    applied: list[float] = []
+    with APIService(cluster, pace=0.0) as service:
+        plain = _timed(f"{count} pods written as JSON", count, options.runs, lambda: _written(cluster, service))
+        listed = _timed(f"{count} pods listed over HTTPS", count, options.runs, lambda: _listed(service, count))
+        for turn in range(max(1, options.runs)):
+            pods = [_pod(count + 2 * turn * new + i, node=f"node-{i % 100 + 1}") for i in range(2 * new)]
+            began = time.perf_counter()
+            with service.lock:
+                cluster.apply(pods[:new])
+            applied.append(time.perf_counter() - began)
+            watched.append(_watched(service, cluster, pods[new:]))
+    seconds = statistics.median(watched)
+    ratio = statistics.median(alone / seen for alone, seen in zip(applied, watched, strict=True))
+    what = f"{new} new pods seen by a watch over HTTPS"
+    watch = {"what": what, "count": new, "seconds": seconds, "per_second": new / seconds, "unit": "pods"}
+    return [plain, {**listed, "ratio": plain["seconds"] / listed["seconds"]}, {**watch, "ratio": ratio}]
+
+
+def _written(cluster: Any, service: Any) -> bytes:
+    from kitlib.api.core import Pod
+    from kitlib.api.serialize import to_dict
+
+    with service.lock:
+        return json.dumps({"items": [to_dict(pod) for pod in cluster.api.store.list(Pod, copy=False)]}).encode()
+
+
+def _asked(service: Any, path: str) -> tuple[Any, Any]:
+    """The connection, and the answer to a request of the administrator."""
+    import base64
+    import http.client
+    import ssl
+
+    authority = service.config["clusters"][0]["cluster"]["certificate-authority-data"]
+    context = ssl.create_default_context(cadata=base64.b64decode(authority).decode())
+    connection = http.client.HTTPSConnection("127.0.0.1", service.port, context=context, timeout=120)
+    connection.request("GET", path, headers={"Authorization": f"Bearer {service.token}"})
+    return connection, connection.getresponse()
+
+
+def _listed(service: Any, count: int) -> None:
+    from kitlib.api.errors import KitError
+
+    connection, answer = _asked(service, "/api/v1/pods")
+    found = len(json.loads(answer.read())["items"])
+    connection.close()
+    if found < count:
+        raise KitError(f"kitlib bench http: {found} pods were listed, there are {count}")
+
+
+def _watched(service: Any, cluster: Any, pods: list[dict[str, Any]]) -> float:
+    """Seconds from the beginning of their creation until a watch has seen all of them."""
+    connection, answer = _asked(service, f"/api/v1/pods?watch=true&resourceVersion={cluster.api.store.version}")
+    left = {pod["metadata"]["name"] for pod in pods}
+    began = time.perf_counter()
+    with service.lock:
+        cluster.apply(pods)
+    while left:
+        event = json.loads(answer.readline())
+        if event["type"] == "ADDED":
+            left.discard(event["object"]["metadata"]["name"])
+    seconds = time.perf_counter() - began
+    connection.close()
+    return seconds
+
+
 MEASURED: dict[str, Callable[[argparse.Namespace], list[Figure]]] = {
     "enforcement": _enforcement,
     "apply": _apply,
     "scheduler": _scheduler,
     "load": _load,
     "minutes": _minutes,
+    "http": _http,
     "sweep": _sweep,
 }
 

@@ -17,12 +17,30 @@ def add(commands: Any) -> None:
     )
     made.add_argument("files", nargs="+", metavar="FILE", help="a file of cases; its name says what kind it is")
     made.add_argument("--kind", default="", help="the kind of all files, where the names do not say it")
+    made.add_argument("--no-batches", action="store_true", help="the scheduler places like pods one by one")
+    made.add_argument("--every", type=_positive, default=1, metavar="N", help="check every Nth case only (default 1)")
     made.add_argument("--differences", type=int, default=5, metavar="N", help="how many to show of a file (default 5)")
     made.add_argument("--json", action="store_true", help="print the results as JSON")
     made.set_defaults(run=run)
 
 
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise ValueError(text)
+    return number
+
+
 def run(options: argparse.Namespace) -> int:
+    if not options.no_batches:
+        return _run(options)
+    from kitlib.scheduler.batch import no_batches
+
+    with no_batches():
+        return _run(options)
+
+
+def _run(options: argparse.Namespace) -> int:
     from kitlib.api.errors import KitError
     from kitlib.conformance import runner
 
@@ -30,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
     worst = 0
     for file in options.files:
         try:
-            result = runner.run_file(file, options.kind)
+            result = runner.run_file(file, options.kind, options.every)
         except KitError as error:
             results.append({"file": file, "error": str(error)})
             worst = 2

@@ -26,6 +26,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -141,12 +142,13 @@ def read_cases(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         raise KitError(f"{path}: not JSON Lines: {error}") from error
 
 
-def run_file(path: str | Path, kind: str = "") -> FileResult:
+def run_file(path: str | Path, kind: str = "", every: int = 1) -> FileResult:
     """Check every case of a file.
 
     Args:
         path: of the file.
         kind: of the file; "" = by its name.
+        every: check the first case and every Nth after it (N = this).
 
     Raises:
         KitError: the file cannot be read, or its kind is unknown.
@@ -164,7 +166,7 @@ def run_file(path: str | Path, kind: str = "") -> FileResult:
     if hasattr(module, "prepare"):
         module.prepare(file)
     result = FileResult(file, wanted)
-    for number, case in read_cases(file):
+    for number, case in islice(read_cases(file), 0, None, every):
         differences = list(_check(module.check, case, inputs, nested, same, number, result.unchecked, reduce))
         if attribute is not None:
             differences = _unexplained(differences, partial(attribute, case), result.attributed)

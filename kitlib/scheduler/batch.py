@@ -10,7 +10,9 @@ Source: KEP-5598; framework/runtime/batch.go OpportunisticBatch.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -27,6 +29,24 @@ from kitlib.scheduler.room import Asked, Room
 
 MAX_KINDS = 256
 """Kinds of pods that are known at once; the one that has not been met for the longest time is forgotten."""
+
+
+_OFF: ContextVar[bool] = ContextVar("batches switched off", default=False)
+
+
+@contextmanager
+def no_batches() -> Iterator[None]:
+    """Schedulers that are made inside place pods one by one, whatever they are told."""
+    token = _OFF.set(True)
+    try:
+        yield
+    finally:
+        _OFF.reset(token)
+
+
+def are_batches_on() -> bool:
+    """Whether schedulers may place like pods in a batch."""
+    return not _OFF.get()
 
 
 class OpportunisticBatch:

@@ -19,7 +19,7 @@ from kitlib.api.errors import KitError
 from kitlib.api.policy import PodDisruptionBudget
 from kitlib.api.release import Release
 from kitlib.api.serialize import deepcopy
-from kitlib.scheduler.batch import OpportunisticBatch
+from kitlib.scheduler.batch import OpportunisticBatch, are_batches_on
 from kitlib.scheduler.decision import Decision, Given
 from kitlib.scheduler.extender import Extender, add_extender_scores, find_nodes_that_pass_extenders
 from kitlib.scheduler.framework.binding import Binding, bind, reserve_and_permit, unreserve
@@ -98,7 +98,7 @@ class Scheduler:
         )
         self.extenders = list(extenders)
         self.nominator = Nominator()
-        self._batch = OpportunisticBatch(self.context) if batching else None
+        self._batch = OpportunisticBatch(self.context) if batching and are_batches_on() else None
         self._nodes = {node.name: node for node in self._snapshot.nodes}
         self._stale = False
         self._pods: dict[str, PodInfo] = {}

@@ -23,6 +23,15 @@ def test_loading_is_compared_with_the_plain_reader(capsys: pytest.CaptureFixture
     assert "times the reference" in capsys.readouterr().out.splitlines()[-1]
 
 
+def test_lists_and_watches_over_http_are_compared_with_the_work_behind_them(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["bench", "http", "--pods", "5", "--runs", "1", "--json"]) == 0
+    written, listed, watched = json.loads(capsys.readouterr().out)
+    assert "ratio" not in written and listed["ratio"] == pytest.approx(written["seconds"] / listed["seconds"])
+    assert watched["count"] == 200 and watched["ratio"] > 0
+
+
 def test_a_sweep_is_measured_with_one_worker_and_with_two(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bench", "sweep", "--points", "20", "--runs", "1", "--json"]) == 0
     one, two = json.loads(capsys.readouterr().out)

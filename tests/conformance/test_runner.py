@@ -27,6 +27,13 @@ def test_a_right_case_passes_plain_and_compressed(tmp_path):
         assert (result.passed, result.failed) == (1, 0)
 
 
+def test_a_sample_is_the_first_case_and_every_nth_after_it(tmp_path):
+    right, wrong = CASE | {"dec": "0.5"}, CASE | {"dec": "7"}
+    path = file_of(tmp_path, right, wrong, right, wrong)
+    assert [(r.passed, r.failed) for r in (run_file(path), run_file(path, every=2))] == [(2, 2), (2, 0)]
+    assert run_file(path, every=99).passed == 1
+
+
 @pytest.mark.parametrize("field", ["string", "value", "milli", "sign", "format", "dec"])
 def test_every_output_field_is_compared(tmp_path, field):
     case = CASE | {"dec": "0.5"}

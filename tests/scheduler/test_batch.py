@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from kitlib.api.core import Node, Pod, Service
 from kitlib.api.serialize import from_dict
-from kitlib.scheduler.batch import LaterAnswers
+from kitlib.scheduler.batch import LaterAnswers, no_batches
 from kitlib.scheduler.decision import Decision
 from kitlib.scheduler.framework.node_plugin import NodePlugin
 from kitlib.scheduler.framework.plugin import Affected, Plugin
@@ -283,6 +283,15 @@ def test_a_plugin_of_ones_own_switches_batches_off_unless_it_says_what_a_placeme
     for plugin, expected in ((OddNodesOnly(), False), (Quiet(), True)):
         scheduler = Scheduler(three(), profile=profile_with(plugin))
         assert [batched(scheduler.schedule(like(i))) for i in range(3)][-1] is expected
+
+
+def test_batches_can_be_switched_off_for_all_schedulers_that_are_made() -> None:
+    with no_batches():
+        off = Scheduler(three())
+    on = Scheduler(three())
+    assert [batched(scheduler.schedule(like(i))) for scheduler in (off, on) for i in range(3)] == [False] * 4 + [
+        True
+    ] * 2
 
 
 def test_host_ports_and_extenders_switch_batches_off() -> None:
