@@ -77,15 +77,16 @@ def all_widgets(open_cells):
     return opened
 
 
-def axe(page):
-    """What axe finds serious or critical by WCAG 2.2 AA inside the widgets."""
+def axe(page, *places):
+    """What axe finds serious or critical by WCAG 2.2 AA inside the widgets, or what `places` selects."""
     import axe_core_python
 
     script = Path(axe_core_python.__file__).with_name("axe.min.js").read_text(encoding="utf-8")
     page.evaluate(script)
     found = page.evaluate(
-        """async () => (await axe.run({include: [['.kitlib-widget']]}, {resultTypes: ['violations'],
-            runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']})).violations"""
+        """async (include) => (await axe.run({include}, {resultTypes: ['violations'],
+            runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']})).violations""",
+        [[place] for place in places or (".kitlib-widget",)],
     )
     return [
         f"{one['impact']} {one['id']} x {len(one['nodes'])}: {one['nodes'][0]['html'][:160]} "
@@ -100,6 +101,9 @@ def test_every_widget_is_accessible_whole_and_silent(all_widgets, artifacts, dar
     page = all_widgets(dark)
     assert page.evaluate("() => document.body.dataset.jpThemeLight") == str(not dark).lower()
     page.evaluate("() => document.querySelectorAll('.kitlib-widget details').forEach(one => { one.open = true; })")
+    page.wait_for_function(
+        "n => [...document.querySelectorAll('.kitlib-share input[aria-label=Link]')].length >= n", arg=len(MADE)
+    )
     page.wait_for_timeout(500)
     problems = [f"no name: {one}" for one in page.evaluate(NAMELESS)]
     boxes = page.locator(".kitlib-widget[role=group]")

@@ -12,6 +12,7 @@ import sys
 
 import fronts
 import pytest
+from test_all_widgets import axe
 
 WORDS_PER_MINUTE = 180
 """A careful reader of a text that is not in their own language."""
@@ -166,6 +167,47 @@ def test_voila_shows_the_page_without_code_and_leads_to_a_notebook_without_code(
     address = page.get_by_role("link", name=re.compile("^(Begin|Continue): ")).get_attribute("href")
     assert address == "/voila/render/notebooks/01-a-pod-becomes-cgroup-files.ipynb"
     assert not made.outside() and not made.errors, (made.outside(), made.errors)
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_the_start_page_and_the_side_bar_are_accessible(visit, artifacts, dark):
+    made = visit()
+    page = made.page
+    page.locator(".jp-SideBar [data-id=kitlib-panel]").click()
+    page.get_by_role("region", name="Cluster and progress").wait_for()
+    if dark:
+        page.get_by_role("menuitem", name="Settings", exact=True).click()
+        page.get_by_role("menuitem", name="Theme", exact=True).hover()
+        page.get_by_role("menuitem", name="JupyterLab Dark", exact=True).click()
+        page.wait_for_function("() => document.body.dataset.jpThemeLight === 'false'")
+    made.click("^db")
+    made.click("Let db grow")
+    page.wait_for_selector(".kitlib-start .verdict")
+    page.wait_for_timeout(1500)  # motion ends, for the contrast that axe computes
+    page.screenshot(path=str(artifacts / f"start-page-axe-{'dark' if dark else 'light'}.png"))
+    found = axe(page, ".kitlib-start", "#kitlib-panel")
+    if dark:
+        page.get_by_role("menuitem", name="Settings", exact=True).click()
+        page.get_by_role("menuitem", name="Theme", exact=True).hover()
+        page.get_by_role("menuitem", name="JupyterLab Light", exact=True).click()
+        page.wait_for_function("() => document.body.dataset.jpThemeLight === 'true'")
+    assert not found, "\n".join(found)
+
+
+def test_the_palette_has_the_kits_commands_and_opens_a_new_cluster(visit):
+    made = visit()
+    page = made.page
+    page.keyboard.press("Control+Shift+C")
+    box = page.locator(".lm-CommandPalette-input, .jp-CommandPalette input").first
+    box.fill("new scenario")
+    page.locator(".lm-CommandPalette-item", has_text="New scenario").first.wait_for()
+    for name in ("Start here", "Open a lab", "New cluster", "Explain a pending pod"):
+        box.fill(name)
+        page.locator(".lm-CommandPalette-item", has_text=name).first.wait_for()
+    box.fill("New scenario")
+    page.locator(".lm-CommandPalette-item", has_text="New scenario").first.click()
+    page.wait_for_selector(".kitlib-widget .kitlib-board-box", timeout=90_000)
+    assert not made.outside(), made.outside()
 
 
 def test_notebook_7_opens_the_same_page_and_its_first_notebook_runs_from_top_to_bottom(visit, artifacts):

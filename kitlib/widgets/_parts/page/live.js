@@ -122,6 +122,12 @@ export default () => {
           pen.strokeStyle = PALETTE[n % PALETTE.length];
           pen.setLineDash(DASHES[Math.floor(n / PALETTE.length) % DASHES.length]);
           pen.beginPath();
+          if (to - from === 1 && column[from] !== null && column[from] !== undefined) { // one sample alone has no line
+            pen.fillStyle = pen.strokeStyle;
+            pen.arc(Math.min(x(times[from]), width - right - 4), y(column[from]), 4, 0, 2 * Math.PI);
+            pen.fill();
+            return;
+          }
           let down = false;
           for (let i = from; i < to; i++) {
             if (column[i] === null) { down = false; continue; }

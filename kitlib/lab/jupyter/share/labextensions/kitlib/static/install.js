@@ -11,7 +11,7 @@ const OPTIONAL = [
   ["pandas", ["pandas"], "pandas", "tables"],
   ["plotly", ["narwhals", "plotly"], "plotly", "charts"],
 ];
-const PATIENCE = 4500;
+const PLAIN_WORD = 4500, PATIENCE = 60_000; // milliseconds: after the page was opened, and of the question itself
 const PLUGIN = "@jupyterlite/pyodide-kernel-extension:kernel";
 const code = (names, modules, deps) => `import piplite as _p
 await _p.install(${JSON.stringify(names)}, deps=${deps ? "True" : "False"})
@@ -20,6 +20,13 @@ del _p
 `; // the import says what piplite does not: that a wheel could not be fetched
 
 export const inBrowser = (kit) => kit.modules.coreutils?.PageConfig.getOption("kitlibSite") === "yes";
+
+// "" where Python can be had, else the server that does not answer. Asked when the page opens, long before a notebook is there, and only once.
+let asked = null;
+export function askForPython(kit) {
+  asked ??= pythonAnswers(kit);
+  return asked;
+}
 
 async function pythonAnswers(kit) {
   let settings = {};
@@ -40,6 +47,24 @@ async function pythonAnswers(kit) {
   }
 }
 
+// A plain word at the latest 5 s after the page was opened; a slow network may still bring Python afterwards.
+async function pythonIsThere(kit, place) {
+  const answer = askForPython(kit);
+  const late = new Promise((done) => setTimeout(() => done(null), Math.max(0, PLAIN_WORD - performance.now())));
+  let away = await Promise.race([answer, late]);
+  if (away === null) {
+    place.setAttribute("role", "alert");
+    place.textContent = "Python cannot be loaded so far: its server does not answer. Check the network; this page goes on trying for a minute.";
+    away = await answer;
+  }
+  if (!away) return true;
+  place.setAttribute("role", "alert");
+  place.textContent =
+    `Python cannot be loaded: ${away} does not answer. Check the network and reload the page. ` +
+    "The person who built this site can put Python into it: kitlib site --pyodide FILE.";
+  return false;
+}
+
 // Resolves to true when the kit can be imported; says on `place` how far it is, or what is wrong.
 export async function install(kit, panel, place, all) {
   const word = document.createElement("span"), bar = document.createElement("progress");
@@ -47,14 +72,9 @@ export async function install(kit, panel, place, all) {
   bar.style.cssText = "display:block;width:100%;height:8px;margin-top:6px";
   word.textContent = "Loading Python …";
   place.replaceChildren(word, bar);
-  const away = await pythonAnswers(kit);
-  if (away) {
-    place.setAttribute("role", "alert");
-    place.textContent =
-      `Python cannot be loaded: ${away} does not answer. Check the network and reload the page. ` +
-      "The person who built this site can put Python into it: kitlib site --pyodide FILE.";
-    return false;
-  }
+  if (!(await pythonIsThere(kit, place))) return false;
+  place.setAttribute("role", "status");
+  place.replaceChildren(word, bar);
   await panel.sessionContext.ready;
   const kernel = panel.sessionContext.session?.kernel;
   if (!kernel) return false;

@@ -1,5 +1,5 @@
 // The start page shows itself: its notebook is run when it is opened, and only where the server says which one it is.
-import { inBrowser, install } from "./install.js";
+import { askForPython, inBrowser, install } from "./install.js";
 
 const STYLE = `
 .kitlib-start-notebook .jp-InputPrompt,.kitlib-start-notebook .jp-OutputPrompt,.kitlib-start-notebook .jp-Collapser,
@@ -35,6 +35,7 @@ export function addStart(kit) {
     event.preventDefault();
     app.commands.execute("docmanager:open", { path: folderOf(panel.context.path) + event.detail.path });
   });
+  if (inBrowser(kit)) askForPython(kit);
   const consider = (panel) => {
     if (name && panel.context.path.split("/").pop() === name) run(kit, panel);
     else if (inBrowser(kit)) ready.set(panel, prepare(kit, panel));
