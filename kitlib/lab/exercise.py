@@ -111,6 +111,8 @@ def number(
     """A judge of numbers: hints for well-known wrong answers, and one for all others."""
 
     def judge(answer: Any, _: Any) -> str:
+        if isinstance(answer, bool):
+            return otherwise
         value = float(answer)
         right = expected() if callable(expected) else expected
         if math.isclose(value, right, rel_tol=tolerance, abs_tol=1e-9):
@@ -121,10 +123,10 @@ def number(
 
 
 def choice(expected: Callable[[], str] | str, wrong: Mapping[str, str] | None = None, *, otherwise: str) -> Judge:
-    """A judge of words; case and blanks do not matter."""
+    """A judge of words; case, blanks, and quotes or a full stop around them do not matter."""
 
     def plain(text: Any) -> str:
-        return " ".join(str(text).lower().split())
+        return " ".join(str(text).lower().strip(" \t\n.`'\"").split())
 
     def judge(answer: Any, _: Any) -> str:
         if plain(answer) == plain(expected() if callable(expected) else expected):

@@ -69,9 +69,10 @@ QUESTIONS = [
 
 def _free_wheel(answer: Any, cluster: Any) -> str:
     flags = cluster.node().config.settings
+    if "free-wheel" not in {p.name for p in cluster.pods()}:
+        return "There is no pod free-wheel."
     return first_problem(
         (flags.cpu_cfs_quota, 'This kubelet writes quotas: "kubelet": ["--cpu-cfs-quota=false"] in the node.'),
-        (not cluster.list("Pod") or cluster.pods()[0].name != "free-wheel", "There is no pod free-wheel."),
         (not cluster.pod("free-wheel").spec.containers[0].resources.limits, "free-wheel needs a CPU limit of 200m."),
         (quota_of(pod_cgroup(cluster, "free-wheel")) is not None, "The pod has a quota."),
         (float(answer) < 0.5, "It is not stopped, so it uses more than its limit: let some seconds pass and measure."),

@@ -81,7 +81,10 @@ EXERCISES = [
         "overtaken",
         "1000 thousandths of 1 GiB plus x must exceed 999 thousandths plus 220 MiB. How much is a thousandth?",
         lambda answer, _: first_problem(
-            (abs(float(answer) - _overtakes()) > 2, "A thousandth of 1024 MiB is about 1 MiB: how far apart are they?"),
+            (
+                not abs(float(answer) - _overtakes()) <= 2,
+                "A thousandth of 1024 MiB is about 1 MiB: how far apart are they?",
+            ),
         ),
         "answer = 219",
         "About 219 MiB: the class is worth one thousandth of the node's memory.",

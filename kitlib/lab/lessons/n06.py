@@ -112,7 +112,7 @@ EXERCISES = [
         "percent",
         "A percentage is of the machine's capacity.",
         lambda answer, _: first_problem(
-            (abs(float(answer) - 0.1 * 8 * GIB) > 10 * 2**20, "A tenth of 8 GiB, in bytes."),
+            (not abs(float(answer) - 0.1 * 8 * GIB) <= 10 * 2**20, "A tenth of 8 GiB, in bytes."),
         ),
         "answer = 8 * 2**30 // 10",
         "The kubelet keeps the percentage as a 32-bit float, so the last bytes differ.",

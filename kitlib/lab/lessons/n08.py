@@ -101,7 +101,7 @@ QUESTIONS = [
 
 def _cpus(right: str, hint: str) -> Any:
     def judge(answer: Any, _: Any) -> str:
-        return first_problem((parse_cpus(str(answer)) != parse_cpus(right), hint))
+        return first_problem((parse_cpus(str(answer).replace(" ", "")) != parse_cpus(right), hint))
 
     return judge
 

@@ -10,6 +10,8 @@ from kitlib.lab.exercise import Exercise, Question, choice, first_problem, numbe
 PODS = ("idle", "report", "cache")
 STAYS = "it stays, Failed, with reason Evicted"
 MIB = 2**20
+ROOM = 768 - 60 - 420
+"""MiB of the node less its hard threshold and what cache requests."""
 
 QUESTIONS = [
     Question(
@@ -51,8 +53,13 @@ QUESTIONS = [
 
 
 def _survives(answer: Any, _: Any) -> str:
-    above = 160 * MIB - Quantity.parse(str(answer)).value()
+    request = Quantity.parse(str(answer)).value()
+    above = 160 * MIB - request
     return first_problem(
+        (
+            request > ROOM * MIB,
+            f"Then it is not on the node at all: beside cache, which requests 420Mi, {ROOM}Mi are left.",
+        ),
         (above >= 40 * MIB, f"report is then still {above // MIB} MiB above its request, and idle only 40."),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from kitlib.api.release import RELEASES, Release
@@ -17,6 +18,7 @@ AFFINITY, TAINTS, LATER = (
 )
 
 
+@cache
 def _differ(old: str, new: str) -> int:
     """How many stories are decided differently under two releases."""
     names = [name.partition("-")[2] for name in stories()]

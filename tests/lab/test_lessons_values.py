@@ -1,0 +1,158 @@
+"""Exercises whose answer is a number or a word: every way to write it is right, and a wrong one gets its own hint.
+
+A row is: notebook and exercise, the right answer, and wrong ones with words of their hints. Numbers are right as int,
+float and text; words in any case, with blanks or quotes around them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kitlib.lab.exercise import judged
+from kitlib.lab.lessons import content
+
+NUMBERS: dict[str, tuple[float, dict[Any, str]]] = {
+    "01 smallest": (1000, {100: "1m of the period", 10: "Ten is the limit", 1: "first line", 5000: "first line"}),
+    "03 enough": (2, {1: "too little", 0.1: "no limits", 4: "two CPUs at most", 3: "two CPUs at most"}),
+    "03 neighbour": (1, {0.22: "cgroups do", 2: "is busy", 0.5: "divided", 1.8: "divided"}),
+    "05 overtaken": (219, {999: "how far apart", 1: "how far apart", 220.9 * 2: "how far apart", 210: "how far apart"}),
+    "05 capacity": (750, {500: "allocatable", 250: "1000 × 2 / 8", 999: "1000 × 2 / 8", 2: "1000 × 2 / 8"}),
+    "06 percent": (858993459, {0.8: "in bytes", 819: "in bytes", 8589934592: "in bytes", 800_000_000: "in bytes"}),
+    "06 pods": (32, {110: "only lower", 8: "4 for each", 4: "4 for each", 16: "4 for each"}),
+    "07 allocatable": (
+        700,
+        {800: "reservation for the system", 600: "threshold", 1000: "1000 − 100", 900: "1000 − 100"},
+    ),
+    "07 left": (10, {0: "Not quite nothing", 990: "1000 − 990", 1000: "1000 − 990", 100: "1000 − 990"}),
+    "08 init": (4, {6: "two of the init", 2: "stay with the pod", 8: "the larger", 1: "the larger"}),
+    "09 default-weight": (
+        100,
+        {39: "straight line", 1024: "1000 milli-CPU", 1: "1000 milli-CPU", 10: "1000 milli-CPU"},
+    ),
+    "09 units": (104857600, {100_000_000: "M is 2^20", 100: "M is 2^20", 1024: "M is 2^20", 104857601: "M is 2^20"}),
+    "09 times": (5.88, {10: "on v1", 100: "last column", 17: "last column", 1: "last column"}),
+    "10 restarted": (200, {150: "dead container", 50: "new limit", 350: "new limit", 100: "new limit"}),
+    "11 grace": (0, {20: "soft threshold", 10: "waits for nobody", 30: "waits for nobody", 1: "waits for nobody"}),
+    "11 reclaim": (660, {400: "on top", 260: "together", 60: "together", 140: "together"}),
+    "12 tolerated": (100, {0: "not counted", 50: "fewest", 1: "fewest", 33: "fewest"}),
+    "13 two": (1, {3: "3 + 1", 2: "are equal", 0: "skew of each", 6: "skew of each"}),
+    "13 revision": (0, {4: "old revision", 1: "pod-template-hash", 2: "pod-template-hash", 8: "pod-template-hash"}),
+    "13 waits": (4, {2: "maxSkew 1", 6: "two zones", 3: "maxSkew pods each", 8: "maxSkew pods each"}),
+    "14 lowest": (11, {10: "not lower", 1: "priority 10", 101: "priority 10", 1000: "priority 10"}),
+    "14 own-victim": (0, {1: "cannot be satisfied", 2: "one candidate", 3: "one candidate", 4: "one candidate"}),
+    "15 slow-events": (0, {10: "over long", 60: "with a minute", 1: "with a minute", 50: "with a minute"}),
+    "16 upgrade": (1, {0: "two columns", 2: "two columns", 13: "two columns", 5: "two columns"}),
+    "17 least": (1000, {1500: "requests now", 4000: "has 3", 500: "4 − 3", 3000: "4 − 3"}),
+    "17 noexecute": (3, {2: "Three nodes", 1: "each node", 4: "each node", 0: "each node"}),
+    "17 decode": (2, {5: "all nodes", 3: "have a taint", 0: "before the reason", 1: "before the reason"}),
+    "18 used-up": (5, {30: "at the same time", 100: "the period", 50: "divided by six", 6: "quota of 30 ms"}),
+    "18 share": (100, {33: "share of periods", 33.3: "one burst", 200: "600 periods", 50: "600 periods"}),
+    "18 threads": (3, {64: "in 5 ms", 30: "Threads", 1: "Each thread", 8: "Each thread"}),
+    "21 evictions": (3, {5: "keeps the average", 4: "keeps the average", 2: "still a skew of 2", 1: "one by one"}),
+    "22 allocatable": (9, {10: "taken off", 8.5: "imagefs", 1: "less 10%", 5: "less 10%"}),
+    "23 three": (0, {2: "on the pod's node", 4: "only two", 1: "on one node", 8: "on one node"}),
+}
+WORDS: dict[str, tuple[str, dict[Any, str]]] = {
+    "01 parent": (
+        "/kubepods/besteffort",
+        {"/kubepods": "Guaranteed pods", "/kubepods/burstable": "requests nothing", "besteffort": "begins with"},
+    ),
+    "02 zero": ("BestEffort", {"Burstable": "above zero", "Guaranteed": "Nothing else"}),
+    "03 more-than-limit": (
+        "cpuCFSQuota: false",
+        {"cpu-quota": "boolean", "limits: none": "boolean", "shares": "boolean"},
+    ),
+    "04 tmpfs": ("it is killed", {"it runs": "80 + 30", "it is evicted": "Answer"}),
+    "05 two": ("no", {"yes": "own request", "perhaps": "Answer"}),
+    "06 daemons": ("they are killed", {"nothing": "memory limit", "they are evicted": "pods only", "they wait": "or"}),
+    "07 no-memory": ("none", {"besteffort": "memory requests", "both": "memory requests", "all": "or"}),
+    "08 siblings": ("2-3", {"1-2": "siblings side by side", "0-1": "siblings", "2": "siblings", "2,4": "siblings"}),
+    "08 reserved": (
+        "0,7,16-32,39,48-63",
+        {"0,32": "exclusive lists", "0-63": "exclusive lists", "7,16-31,39,48-63": "stay in the shared pool"},
+    ),
+    "08 whole-cores": (
+        "SMTAlignmentError",
+        {"TopologyAffinityError": "threads of a core", "UnexpectedAdmissionError": "SMT"},
+    ),
+    "09 path": (
+        "/kubepods.slice/kubepods-podaa_bb.slice",
+        {"/kubepods.slice/kubepods-podaa-bb.slice": "another level", "/kubepods/podaa-bb": "directly below"},
+    ),
+    "09 root": (
+        "/custom/kubepods",
+        {"/custom": "in the root itself", "/kubepods": "Below", "/kubepods/custom": "Below"},
+    ),
+    "10 removal": ("container", {"pod": "has children", "both at once": "or"}),
+    "10 without-qos": ("enforceNodeAllocatable", {"cgroupDriver": "enforces", "kubeReserved": "enforces"}),
+    "11 tie": ("no", {"yes": "exceeds the request", "it depends": "Answer"}),
+    "12 port": ("NodePorts", {"NodeResourcesFit": "no resource", "NodeName": "Its name"}),
+    "13 room": ("worker", {"worker4": "In 1.23", "worker3": "pods leave it", "zone1": "pods leave it"}),
+    "14 two-cpus": ("n3", {"n1": "priority 100", "n2": "every pod unimportant", "n4": "every pod unimportant"}),
+    "14 default": ("new", {"old": "never changes", "both": "or"}),
+    "15 starve": ("large", {"small": "find a gap", "both": "or"}),
+    "16 match-label-keys": ("1.27", {"1.25": "alpha", "1.26": "Ask each", "1.36": "Ask each"}),
+    "23 plugin": ("NodeResourcesFit", {"DynamicResources": "about claims only", "NodePorts": "One of the two"}),
+}
+LITERAL = {"03 more-than-limit", "08 siblings", "08 reserved", "13 room"}
+"""Words that are read in another way than letter by letter."""
+
+
+def verdict(exercise: str, answer: Any) -> Any:
+    notebook, key = exercise.split()
+    return judged(content(notebook).exercises[key], answer, None)
+
+
+@pytest.mark.parametrize("exercise", NUMBERS)
+def test_a_right_number_is_right_however_it_is_written(exercise: str) -> None:
+    right = NUMBERS[exercise][0]
+    for answer in (right, float(right), str(right), f" {right} "):
+        made = verdict(exercise, answer)
+        assert made.right is True, (answer, made.text)
+
+
+@pytest.mark.parametrize("exercise", NUMBERS)
+def test_a_wrong_number_gets_its_hint(exercise: str) -> None:
+    right, wrong = NUMBERS[exercise]
+    for answer, words in wrong.items():
+        made = verdict(exercise, answer)
+        assert made.right is False and words in made.text, (answer, made.text)
+    for answer in (right * 3 + 7, -right - 1, 1e15, float("nan"), float("inf"), "a few"):
+        made = verdict(exercise, answer)
+        assert made.right is False and made.text.strip(), answer
+
+
+@pytest.mark.parametrize("exercise", WORDS)
+def test_a_right_word_is_right_however_it_is_written(exercise: str) -> None:
+    right = WORDS[exercise][0]
+    ways = {right} if exercise in LITERAL else {right, right.upper(), f"  {right} ", f'"{right}"', f"{right}."}
+    for answer in ways:
+        made = verdict(exercise, answer)
+        assert made.right is True, (answer, made.text)
+
+
+@pytest.mark.parametrize("exercise", WORDS)
+def test_a_wrong_word_gets_its_hint(exercise: str) -> None:
+    right, wrong = WORDS[exercise]
+    for answer, words in wrong.items():
+        made = verdict(exercise, answer)
+        assert made.right is False and words in made.text, (answer, made.text)
+    for answer in ("", f"not {right}" if exercise != "03 more-than-limit" else "not known", 42, True, ["?"]):
+        made = verdict(exercise, answer)
+        assert made.right is False and made.text.strip(), answer
+
+
+def test_the_same_setting_has_several_names() -> None:
+    for answer in (
+        "--cpu-cfs-quota=false",
+        "cpuCFSQuota",
+        "cpu-cfs-quota",
+        "the static CPU manager policy: cpuManagerPolicy",
+    ):
+        assert verdict("03 more-than-limit", answer).right, answer
+    for answer in ("2,3", "3,2", " 2-3 "):
+        assert verdict("08 siblings", answer).right, answer
+    assert verdict("10 without-qos", "--enforce-node-allocatable").right
+    assert verdict("13 room", "worker2").right is False
