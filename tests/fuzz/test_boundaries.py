@@ -20,7 +20,7 @@ from kitlib.node.common.workload import declared_workload
 from kitlib.node.simulated.commands import command_workload
 from kitlib.scheduler.extender import Extender
 from tests.fuzz import samples
-from tests.fuzz.mutate import INPUTS, Mutator, fuzz, share
+from tests.fuzz.mutate import Mutator, fuzz, part, share
 
 RELEASES = tuple(Release.of(name) for name in ("1.23", "1.26", None))
 DEFECTS = ("InternalError", "FailedSync", "KubeletError", "SchedulerError")
@@ -40,12 +40,12 @@ def test_yaml_texts(note: Any) -> None:
         b'---\na: |\n  b\n---\nc: "\\u00e9"\n',
         b"{a: [1, 2.5, null, yes]}",
     ]
-    note(fuzz(lambda m: m.text(share(texts, m)), lambda text: list(yaml_documents(text)), KitError, INPUTS // 2))
+    note(fuzz(lambda m: m.text(share(texts, m)), lambda text: list(yaml_documents(text)), KitError, part(2)))
 
 
 def test_manifests_as_text(note: Any) -> None:
     texts = [dump(one).encode() for one in OBJECTS for dump in (yaml.safe_dump, json.dumps)]
-    note(fuzz(lambda m: m.text(share(texts, m)), read, KitError, INPUTS // 4))
+    note(fuzz(lambda m: m.text(share(texts, m)), read, KitError, part(4)))
 
 
 def test_manifests_as_data(note: Any) -> None:
@@ -95,8 +95,8 @@ def test_declared_workloads(note: Any) -> None:
 
 
 def test_commands(note: Any) -> None:
-    note(fuzz(lambda m: ["sh", "-c", words(samples.COMMANDS, m)], command_workload, (), INPUTS // 2))
-    note(fuzz(lambda m: words(samples.COMMANDS, m).split(" "), command_workload, (), INPUTS // 2))
+    note(fuzz(lambda m: ["sh", "-c", words(samples.COMMANDS, m)], command_workload, (), part(2)))
+    note(fuzz(lambda m: words(samples.COMMANDS, m).split(" "), command_workload, (), part(2)))
 
 
 def test_a_simulated_cluster_survives_every_manifest(note: Any) -> None:
@@ -129,4 +129,4 @@ def test_a_simulated_cluster_survives_every_manifest(note: Any) -> None:
             if len(cluster.list("Pod")) > 20 or len(cluster.list("Node")) > 3:
                 clusters[:] = [Cluster.simulated(1)]
 
-    note(fuzz(make, run, KitError, INPUTS // 50))
+    note(fuzz(make, run, KitError, part(50)))

@@ -21,7 +21,7 @@ from kitlib.node.real import link as links
 from kitlib.node.real import protocol
 from kitlib.node.real.agent import Agent
 from kitlib.node.real.link import MAX_BAD, Conversation, Lines, Link, Misbehaved, NodeGone
-from tests.fuzz.mutate import INPUTS, Mutator, fuzz, share
+from tests.fuzz.mutate import Mutator, fuzz, part, share
 
 POD = ["default", "web", "uid-1"]
 CONTAINER = {"name": "c", "ready": True, "restartCount": 1, "image": "x", "imageID": "", "state": {"running": {}}}
@@ -168,7 +168,7 @@ def test_packed_values_are_refused_or_of_the_kits_types(record_property: Any) ->
     def hear(text: str) -> None:
         codec.encode(codec.decode(text))
 
-    for name, value in fuzz(make, hear, KitError, inputs=INPUTS // 4).items():
+    for name, value in fuzz(make, hear, KitError, inputs=part(4)).items():
         record_property(name, value)
 
 
@@ -197,7 +197,7 @@ def test_reports_that_no_kubelet_makes_do_not_end_the_cluster(record_property: A
             peer._sort(json.dumps(report).encode())
             node.take_reports(cluster.api)
 
-    fuzz(make, hear, KitError, inputs=INPUTS // 10)
+    fuzz(make, hear, KitError, inputs=part(10))
     cluster.advance(1)
     assert [node.name for node in cluster.nodes] == ["node-1"]
 

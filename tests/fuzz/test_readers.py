@@ -16,7 +16,7 @@ from kitlib.lab.progress import Progress
 from kitlib.node.kubernetes.client import api_client, current_namespace
 from kitlib.node.real.engine import endpoints
 from tests.fuzz import samples
-from tests.fuzz.mutate import INPUTS, Mutator, fuzz, share
+from tests.fuzz.mutate import Mutator, fuzz, part, share
 
 NODE = {
     "apiVersion": "v1",
@@ -74,14 +74,14 @@ def test_dumps_are_refused_or_explained(note: Any) -> None:
         for pod in dump.pending:
             assert isinstance(dump.explain(pod).explain(), str)
 
-    note(fuzz(make, run, KitError, INPUTS // 50))
+    note(fuzz(make, run, KitError, part(50)))
 
 
 def test_scheduling_messages(note: Any) -> None:
     def make(mutator: Mutator) -> str:
         return mutator.text(share(MESSAGES, mutator).encode()).decode("utf-8", "replace")
 
-    note(fuzz(make, decode, KitError, INPUTS // 4))
+    note(fuzz(make, decode, KitError, part(4)))
 
 
 def test_progress_files_of_learners(note: Any, tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_progress_files_of_learners(note: Any, tmp_path: Path) -> None:
         list(Progress(tmp_path).entries())
         submissions.read(path)
 
-    note(fuzz(make, run, KitError, INPUTS // 8))
+    note(fuzz(make, run, KitError, part(8)))
 
 
 def test_kubeconfigs(note: Any, tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ def test_kubeconfigs(note: Any, tmp_path: Path) -> None:
         api_client(str(path), "").close()
         current_namespace(str(path), "")
 
-    note(fuzz(lambda m: m.value(KUBECONFIG), run, (KitError, OSError), INPUTS // 100))
+    note(fuzz(lambda m: m.value(KUBECONFIG), run, (KitError, OSError), part(100)))
 
 
 def test_environments_and_contexts(note: Any, tmp_path: Path) -> None:
@@ -126,4 +126,4 @@ def test_environments_and_contexts(note: Any, tmp_path: Path) -> None:
         (tmp_path / "config.json").write_bytes(told)
         endpoints(environment, tmp_path)
 
-    note(fuzz(make, run, (KitError, OSError), INPUTS // 20))
+    note(fuzz(make, run, (KitError, OSError), part(20)))
