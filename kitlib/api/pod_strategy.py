@@ -2,8 +2,8 @@
 fields of features that are switched off fall away, and a pod that is to go is marked with its grace period.
 
 Source: registry/core/pod Strategy.PrepareForCreate (applySchedulingGatedCondition aside),
-applyMatchLabelKeysAndMismatchLabelKeys, dropDisabledDynamicResourceAllocationFields,
-mergeLabelKeysToSelector for topology spread.
+applyMatchLabelKeysAndMismatchLabelKeys, dropDisabledDynamicResourceAllocationFields, dropDisabledFields (scheduling
+gates), mergeLabelKeysToSelector for topology spread.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ def prepare_for_create(pod: Pod, release: Release | None = None) -> Pod:
         pod.spec.resource_claims = []
         for container in (*pod.spec.containers, *pod.spec.init_containers):
             container.resources.claims = []
+    if not rules.enabled("PodSchedulingReadiness"):
+        pod.spec.scheduling_gates = []
     affinity = pod.spec.affinity
     if affinity is not None and rules.enabled("MatchLabelKeysInPodAffinity"):
         for terms in (affinity.pod_affinity, affinity.pod_anti_affinity):
@@ -51,8 +53,9 @@ def merge_label_keys(pod: Pod, release: Release | None = None) -> Pod:
         The same pod.
     """
     claims, pod.spec.resource_claims = pod.spec.resource_claims, []
+    gates = pod.spec.scheduling_gates
     prepare_for_create(pod, release)
-    pod.spec.resource_claims = claims
+    pod.spec.resource_claims, pod.spec.scheduling_gates = claims, gates
     for selector in _selectors(pod):
         listed = selector.match_expressions
         selector.match_expressions = [one for i, one in enumerate(listed) if one not in listed[:i]]

@@ -1,5 +1,19 @@
 """Teaching tools around the scheduler: scenarios, comparison of releases, replay, sweeps (`study.sweep`), benchmark."""
 
-from kitlib.study.sweeps.sweep import sweep
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kitlib.study.sweeps.sweep import sweep
 
 __all__ = ["sweep"]
+
+
+def __getattr__(name: str) -> Any:
+    """What is public here, imported when it is asked for: modules beside it work without numpy."""
+    if name == "sweep":
+        from kitlib.study.sweeps.sweep import sweep
+
+        return sweep
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

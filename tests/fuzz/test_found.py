@@ -31,6 +31,8 @@ TEXTS = {
     "a cycle through an anchor": "apiVersion: v1\nkind: Pod\nmetadata: &a {labels: *a}",
     "a half surrogate": 'a: "\\ud800"',
     "a half surrogate as it is": "a: \ud800",
+    "a NUL": "a: \x00",
+    "a NUL alone": "\x00",
     "a tag of Python's": "a: !!python/object/apply:os.system [x]",
     "a binary": "a: !!binary aGk=",
     "a number of 4,301 digits": f"a: {'9' * 4301}",
@@ -71,6 +73,7 @@ SCHEDULERS: dict[str, Any] = {
 COMMANDS = (
     ["stress-ng", "--vm", "1", "--vm-bytes", "50%"],
     ["stress-ng", "--cpu", "1", "--timeout", "1y"],
+    ["stress-ng", "--cpu", "1", "--timeout", "1w"],
     ["sleep", "x"],
     ["stress-ng", "--cpu", "inf"],
     ["stress-ng", "--cpu", "nan"],
@@ -212,6 +215,49 @@ def test_an_object_of_an_old_version_is_refused_and_the_next_one_is_taken(versio
     good = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}}
     cluster.apply(good | {"spec": {"containers": [{"name": "c", "image": "x"}]}})
     assert cluster.pod("p").spec.node_name == "node-1"
+
+
+@pytest.mark.parametrize("user", [[1], "0", 1.5, True, -1, 2_147_483_648, 4_294_967_295])
+@pytest.mark.parametrize("level", ["container", "pod"])
+def test_a_user_that_is_no_uid_is_refused_by_its_field(user: Any, level: str) -> None:
+    """4294967295 once became uid 0, and a list ended a node's agent."""
+    cluster, context = Cluster.simulated(1), {"securityContext": {"runAsUser": user}}
+    container = {"name": "c", "image": "x", **(context if level == "container" else {})}
+    spec = {"containers": [container], **(context if level == "pod" else {})}
+    with pytest.raises(KitError, match=r"securityContext\.runAsUser: "):
+        cluster.apply({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": spec})
+    assert cluster.pods() == []
+
+
+@pytest.mark.parametrize("status", [None, {}, {"capacity": {}}, {"capacity": None}, {"allocatable": {"cpu": "1"}}])
+def test_a_node_without_capacity_is_refused_and_nothing_of_it_or_beside_it_stays(status: Any) -> None:
+    cluster = Cluster.simulated(1)
+    node = {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": "bare"},
+        **({} if status is None else {"status": status}),
+    }
+    beside = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "beside"}}
+    before = cluster.snapshot()
+    with pytest.raises(KitError, match=r'nodes "bare": status.capacity: cpu and memory are needed'):
+        cluster.apply([beside, node])
+    assert cluster.snapshot() == before and [one.name for one in cluster.nodes] == ["node-1"]
+    node["status"] = {"capacity": {"cpu": "1", "memory": "1Gi"}}
+    cluster.apply([beside, node])
+    assert cluster.node("bare").name == "bare"
+
+
+@pytest.mark.parametrize(("release", "waits"), [("1.23", False), ("1.26", False), ("1.27", True)])
+def test_a_gated_pod_waits_where_the_release_knows_gates_and_runs_elsewhere(release: str, waits: bool) -> None:
+    """Fields of a gate that is off fall away, as upstream; the pod was once stored, and its binding refused."""
+    cluster = Cluster.simulated(1, release=release)
+    spec = {"schedulingGates": [{"name": "example.com/g"}], "containers": [{"name": "c", "image": "x"}]}
+    cluster.apply({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": spec})
+    cluster.advance(5)
+    pod = cluster.pod("p")
+    assert (bool(pod.spec.scheduling_gates), pod.status.phase) == (waits, "Pending" if waits else "Running")
+    assert not [event for event in cluster.events() if event.reason == "FailedScheduling"]
 
 
 def test_a_list_item_that_is_known_by_no_name_is_refused_and_nothing_changes() -> None:

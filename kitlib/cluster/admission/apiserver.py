@@ -63,6 +63,7 @@ class APIServer:
         store: what is kept; reading goes there directly.
         correlator: by which events that repeat are counted and combined.
         mutators: mutating webhooks for new pods; each changes the pod in place.
+        node_checks: each looks at a new Node before it is stored, and raises KitError where it is refused.
         token_key: signs the tokens of service accounts; empty = none are issued, and pods run as no account.
 
     Args:
@@ -78,6 +79,7 @@ class APIServer:
         self.store = Store(now, seed)
         self.correlator = EventCorrelator()
         self.mutators: list[Callable[[Pod], None]] = []
+        self.node_checks: list[Callable[[Node], object]] = []
         self.token_key = b""
         for name in NAMESPACES:
             labels = {"kubernetes.io/metadata.name": name}
@@ -110,10 +112,10 @@ class APIServer:
         self._check_namespace_lives(made)
         set_defaults(made)
         if isinstance(made, Pod):
-            prepare_for_create(made, self.release)
             self._admit_pod(made)
             for mutate in self.mutators:
                 mutate(made)
+            prepare_for_create(made, self.release)
             made.status = PodStatus(phase="Pending", qos_class=compute_pod_qos(made, self.release))
             _mark_gated(made)
         else:
@@ -126,6 +128,9 @@ class APIServer:
         if errors:
             raise Invalid(kind.group_kind, made.name, errors)
         charged = self._check(made, None)
+        if isinstance(made, Node):
+            for check in self.node_checks:
+                check(made)
         if isinstance(made, Namespace):
             made.metadata.labels.setdefault("kubernetes.io/metadata.name", made.name)
             made.status.setdefault("phase", "Active")

@@ -65,6 +65,7 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
         self._gates = options.make_gate_manager()
         if self._gates is not None:
             self.api.mutators.append(self._gates.mutate)
+        self.api.node_checks.append(self._check_node)
         self._autoscaler = options.make_autoscaler()
         self._scheduler: ClusterScheduler | None = None
         self._configuration = None if options.scheduler is True else options.scheduler
@@ -103,6 +104,11 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
     def _check_name_is_free(self, one: NodePlan) -> None:
         if one.name in self._nodes:
             raise KitError(f'nodes "{one.name}" already exists')
+
+    def _check_node(self, node: Node) -> None:
+        """Refuse a Node object of which no machine can be made, before it is stored."""
+        if node.name not in self._nodes:
+            from_node(node)
 
     def _add_node(self, one: NodePlan) -> None:
         self._check_name_is_free(one)
