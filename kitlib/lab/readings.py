@@ -54,6 +54,22 @@ def memory_used(cluster: Any, name: str) -> int:
     return int(sum(memory for _, memory in usage.values()))
 
 
+def memory_parts(cluster: Any, name: str, container: str = "") -> dict[str, int]:
+    """MiB of a pod's cgroup, or a container's: usage, and what it is made of, by one name on both cgroup versions."""
+    node, path = cluster.node(cluster.pod(name).spec.node_name), pod_cgroup(cluster, name, container).path
+    stat = {key: int(value) for key, value in map(str.split, node.read(path, "memory.stat").splitlines())}
+    whole = "total_" if "total_rss" in stat else ""
+    usage = int(node.read(path, file_names(node).memory_usage))
+    found = {
+        "usage": usage,
+        "anonymous": stat.get("anon", stat.get("total_rss", 0)),
+        "page cache": stat.get("file", stat.get("total_cache", 0)) - stat[f"{whole}shmem"],
+        "tmpfs": stat[f"{whole}shmem"],
+        "working set": usage - stat[f"{whole}inactive_file"],
+    }
+    return {part: round(size / 2**20) for part, size in found.items()}
+
+
 def cpu_stat(cluster: Any, name: str, container: str = "main") -> dict[str, int]:
     """The lines of a container's `cpu.stat`; the time it was stopped is `throttled_ms` on both versions."""
     cgroup = pod_cgroup(cluster, name, container)

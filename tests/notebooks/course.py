@@ -29,6 +29,7 @@ NAMES = [
     "16-one-scenario-every-release",
     "17-explain-your-own-cluster",
     "18-throttled-at-20-percent",
+    "19-memory-that-is-not-heap",
     "21-day-2",
     "22-limit-range-disk-resize",
     "23-devices",
@@ -182,6 +183,14 @@ RIGHT: dict[str, dict[str, Any]] = {
         "cause": "excluded nodes no longer count in the skew",
         "class": "BestEffort",
         "cluster": "directly below kubepods",
+    },
+    "19-memory-that-is-not-heap": {
+        "cache": "it runs on",
+        "working": 50,
+        "heap": "yes",
+        "tmpfs": "again and again",
+        "child-v1": "Running, no restart",
+        "child-v2": "OOMKilled, and restarted",
     },
     "18-throttled-at-20-percent": {
         "threads": "with eight threads, not with two",

@@ -39,6 +39,8 @@ class Phase(NamedTuple):
         inodes: files that it has made.
         burst: seconds of CPU time that its threads together need each time; 0 = they are busy all the time.
         every: seconds from when one burst is due to the next.
+        child: bytes that a second process of the container takes; the first does not notice when it is killed.
+        shm: bytes of files in a tmpfs of the pod (an emptyDir of medium Memory): they stay when the process ends.
     """
 
     seconds: float
@@ -52,6 +54,8 @@ class Phase(NamedTuple):
     inodes: int = 0
     burst: float = 0.0
     every: float = 0.0
+    child: int = 0
+    shm: int = 0
 
 
 class Workload(NamedTuple):
@@ -78,7 +82,7 @@ class Workload(NamedTuple):
 
 
 _LARGEST = {"cpus": 1e6, "pids": 4 * 2**20, "memory": 2**62, "cache": 2**62, "disk": 2**62, "logs": 2**62}
-_LARGEST |= {"volume": 2**62, "inodes": 2**53, "burst": 1e6, "every": 1e6}
+_LARGEST |= {"volume": 2**62, "inodes": 2**53, "burst": 1e6, "every": 1e6, "child": 2**62, "shm": 2**62}
 SHORTEST = 0.001
 """Seconds: bursts come no more often."""
 
@@ -122,7 +126,7 @@ def declared_workload(text: str, where: str = "workload") -> Workload:
                     length = parse_seconds(name)
                 elif name == "cpu":
                     values["cpus"] = Quantity(value).milli_value() / 1000
-                elif name in ("memory", "cache", "disk", "logs", "volume"):
+                elif name in ("memory", "cache", "disk", "logs", "volume", "child", "shm"):
                     values[name] = Quantity(value).value()
                 elif name in ("pids", "inodes"):
                     values[name] = _count(value, 1 if name == "pids" else 0)
@@ -133,7 +137,7 @@ def declared_workload(text: str, where: str = "workload") -> Workload:
                 else:
                     raise ValueError(
                         "known are a duration, cpu=, memory=, cache=, pids=, disk=, logs=, volume=, inodes=, burst=, "
-                        "every=, exit="
+                        "every=, child=, shm=, exit="
                     )
             except (ValueError, ArithmeticError, QuantityError) as error:
                 raise WorkloadError(f"{where}: Invalid value: {shortened(word, 200)!r}: {error}") from None

@@ -35,7 +35,7 @@ MASKED = (
 READ_ONLY = ("/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger")
 """As containerd sets both. Source: containerd oci.populateDefaultUnixSpec."""
 PAUSE = ["/usr/bin/sleep", "infinity"]
-_DISK = ("cache", "disk", "logs", "volume", "inodes")
+_DISK = ("cache", "disk", "logs", "volume", "inodes", "child", "shm")
 _TMPFS = ["nosuid", "nodev", "mode=1777"]
 
 
@@ -55,7 +55,7 @@ def command(pod: Pod, container: Container) -> tuple[list[str], list[str]]:
         left_out = [name for name in _DISK if any(getattr(phase, name) for phase in workload.phases)]
         if left_out:
             listed = ", ".join(f"{name}=" for name in left_out)
-            notes.append(f"{listed} of the declared workload is left out: a pod has no disk here")
+            notes.append(f"{listed} of the declared workload is left out: only the simulated kernel knows it")
         return workload_command(workload), notes
     words = [*container.command, *container.args]
     if words:

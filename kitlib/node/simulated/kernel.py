@@ -20,7 +20,7 @@ from kitlib.kubelet.cm.cgroup_tree import Version
 from kitlib.kubelet.config.machine import MachineInfo
 from kitlib.node.common.errors import CgroupError
 from kitlib.node.common.kernel_log import KernelLog
-from kitlib.node.common.workload import FOREVER, Workload
+from kitlib.node.common.workload import FOREVER, Phase, Workload
 from kitlib.node.simulated import oom
 from kitlib.node.simulated.allocation import Allocation
 from kitlib.node.simulated.bursts import BRIEF
@@ -31,6 +31,7 @@ from kitlib.node.simulated.pressure import Pressure
 from kitlib.node.simulated.process import Exit, Process
 from kitlib.node.simulated.stalls import Stalls
 from kitlib.node.simulated.statistics import statistic
+from kitlib.node.simulated.tmpfs import Tmpfs
 
 SIGKILL = 9
 GROWING = 1.0
@@ -79,6 +80,7 @@ class Kernel:
         self._due: list[tuple[float, int, int]] = []
         self._stalls = Stalls(self)
         self._allocation = Allocation(self, self.memory, self._stalls)
+        self.tmpfs = Tmpfs(self.memory, self._allocation.make_room)
         self.cgroups.on_limit = self._allocation.hold_limit
 
     def spawn(self, workload: Workload, cgroup: str, oom_score_adj: int = 0, name: str = "") -> int:
@@ -93,23 +95,16 @@ class Kernel:
         pid = next(self._pids)
         if not -1000 <= oom_score_adj <= 1000:
             raise CgroupError(errno.EINVAL, f"/proc/{pid}", "oom_score_adj", str(oom_score_adj), "it is -1000 to 1000")
+        self._start(pid, workload, cgroup, oom_score_adj, name or workload.name)
+        return pid
+
+    def _start(self, pid: int, workload: Workload, cgroup: str, oom_score_adj: int, name: str) -> None:
         self.cgroups.attach(cgroup, pid)
-        process = Process(
-            self,
-            pid,
-            name or workload.name,
-            cgroup,
-            oom_score_adj,
-            workload,
-            self.now,
-            cgroup,
-            since=self.now,
-            looked=(0.0, self.now, 0.0),
-        )
+        process = Process(self, pid, name, cgroup, oom_score_adj, workload, self.now, cgroup, since=self.now)
+        process.looked = 0.0, self.now, 0.0
         self.processes[pid] = process
         self._count_tasks(cgroup, 1)
         self._enter(process, 0)
-        return pid
 
     def kill(self, pid: int, code: int = 128 + SIGKILL) -> None:
         """End a process; nothing where there is none."""
@@ -155,8 +150,9 @@ class Kernel:
 
     def end(self, process: Process, code: int, *, killed_at: str = "") -> None:
         """A process ends; `killed_at`: by the OOM killer, because this cgroup's limit was reached."""
+        if self.processes.pop(process.pid, None) is None:  # with its parent
+            return
         process.run_at(0.0)
-        self.processes.pop(process.pid, None)
         self.scheduler.want(process.cgroup, process.pid, 0.0, self.now)
         was = process.memory, process.cache
         self.memory.hold(process, 0, 0)
@@ -165,6 +161,7 @@ class Kernel:
         self.cgroups.detach(process.pid)
         self._stalls.moved(process.pid)
         self._exits.append(Exit(self.now, process, code, bool(killed_at), killed_at))
+        self.kill(process.child)
 
     def _moved(self, pid: int, path: str) -> None:
         """A process was written into another cgroup: its memory stays charged where it is until it takes new memory."""
@@ -180,6 +177,7 @@ class Kernel:
 
     def _removed(self, path: str) -> None:
         self.scheduler.forget(path, self.now)
+        self.tmpfs.removed(path)
         self.memory.forget(path)
         self._tasks.pop(path, None)
         self._stalls.forget(path)
@@ -279,6 +277,21 @@ class Kernel:
             self.demand(process)
             if not phase.cpus or process.missing:
                 process.run_at(0.0)
+            if phase.shm:
+                self.tmpfs.write(process, phase.shm)
+        if phase.child and process.pid in self.processes:
+            self._raise_child(process, phase.child)
+
+    def _raise_child(self, process: Process, memory: int) -> None:
+        """The container's second process takes so much; one that was killed does not come back."""
+        child = self.processes.get(process.child)
+        if child is not None:
+            child.workload = child.workload._replace(phases=(*child.workload.phases, Phase(FOREVER, memory=memory)))
+            self._enter(child, child.phase + 1)
+        elif not process.child:
+            process.child = next(self._pids)
+            workload = Workload((Phase(FOREVER, memory=memory),), name=f"{process.name[:9]}-child")
+            self._start(process.child, workload, process.cgroup, process.oom_score_adj, workload.name)
 
     def _count_tasks(self, path: str, more: int) -> None:
         for above in upwards(path):

@@ -43,6 +43,12 @@ class CpuScheduler(Protocol):
     def group(self, path: str) -> CpuGroup: ...
 
 
+class TmpfsState(Protocol):
+    """Files that are memory."""
+
+    def size(self, path: str) -> int: ...
+
+
 class KernelState(Protocol):
     """One machine's kernel.
 
@@ -68,6 +74,9 @@ class KernelState(Protocol):
     def below(self, path: str) -> Iterator[Process]: ...
 
     def demand(self, process: Process) -> None: ...
+
+    @property
+    def tmpfs(self) -> TmpfsState: ...
 
     def candidate(self, process: Process) -> oom.Candidate: ...
 

@@ -36,6 +36,7 @@ class Process:
         cpu_seconds: used so far.
         rate: CPUs that it gets now.
         started: seconds since boot.
+        child: the second process of the container, 0 = there never was one.
         looked: CPU seconds at the last look at its use, when that was, and what it showed.
         bursts: seconds that each of its bursts took, from when it was due.
     """
@@ -57,6 +58,7 @@ class Process:
     rate: float = 0.0
     used: float = 0.0
     since: float = 0.0
+    child: int = 0
     looked: tuple[float, float, float] = (0.0, 0.0, 0.0)
     bursts: list[float] = field(default_factory=list)
 

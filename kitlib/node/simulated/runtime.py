@@ -173,14 +173,16 @@ class SimulatedRuntime:
         if process is None:
             return Usage()
         wants = process.wants
+        child = self.kernel.processes.get(process.child)
+        memory = process.memory + (child.memory if child is not None else 0) + self.kernel.tmpfs.size(process.charged)
         volumes = wants.volume
         if volumes or identity in self._volumes:
             volumes = self._volumes[identity] = max(volumes, self._volumes.get(identity, 0))
         return Usage(
             process.average(),
-            process.memory,
+            memory,
             process.tasks,
-            process.memory,
+            memory,
             rootfs=wants.disk,
             logs=wants.logs,
             volumes=volumes,

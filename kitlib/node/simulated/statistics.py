@@ -39,14 +39,16 @@ def _cpu_usage(kernel: KernelState, path: str) -> str:
 
 
 def _memory_stat(kernel: KernelState, path: str) -> str:
-    anonymous, cache = kernel.memory.anonymous(path), kernel.memory.cache(path)
+    whole, cache, shmem = kernel.memory.anonymous(path), kernel.memory.cache(path), kernel.tmpfs.size(path)
+    anonymous, file = whole - shmem, cache + shmem  # pages of a tmpfs are file pages on the list of anonymous ones
     if kernel.version == 1:
         return (
-            f"cache {cache}\nrss {anonymous}\ninactive_file {cache}\nactive_file 0\n"
-            f"total_cache {cache}\ntotal_rss {anonymous}\ntotal_inactive_file {cache}\ntotal_active_file 0"
+            f"cache {file}\nrss {anonymous}\nshmem {shmem}\ninactive_file {cache}\nactive_file 0\n"
+            f"total_cache {file}\ntotal_rss {anonymous}\ntotal_shmem {shmem}\n"
+            f"total_inactive_file {cache}\ntotal_active_file 0"
         )
     return (
-        f"anon {anonymous}\nfile {cache}\ninactive_anon 0\nactive_anon {anonymous}\n"
+        f"anon {anonymous}\nfile {file}\nshmem {shmem}\ninactive_anon 0\nactive_anon {whole}\n"
         f"inactive_file {cache}\nactive_file 0"
     )
 

@@ -1,0 +1,76 @@
+"""It runs with what it keeps and with all its files, for a minute, below a limit."""
+
+from kitlib.api.podresources import containers_of
+from kitlib.lab import Checks, Experiment, Facts, Wrong
+from kitlib.node.common.workload import WorkloadError, declared_workload
+
+checks = Checks()
+SECONDS = 60
+MIB = 2**20
+
+
+@checks.check("stable")
+def stable(facts: Facts) -> None:
+    pod = facts.pod(facts.variant.pod)
+    same_work(facts, pod)
+    facts.needs_to_run(pod)
+    status = next(s for s in pod.status.container_statuses if s.name == "main")
+    ended = status.last_state.get("terminated") or {}
+    ran = facts.seconds_since(status.state["running"].get("startedAt")) if "running" in status.state else 0.0
+    if ran >= SECONDS:
+        return
+    facts.kernel_log(pod.spec.node_name)
+    if ended.get("reason") == "OOMKilled" or "running" not in status.state:
+        raise Wrong(
+            f"{status.restart_count} restarts, last {ended.get('reason', 'not started')}",
+            "a minute without a restart",
+            f"{facts.variant.heap} MiB that it keeps and {facts.variant.files} MiB of files: what of it is memory?",
+        )
+    raise Wrong(f"it has run for {ran:.0f} s", "a minute without a restart", "let time pass: lab.cluster.advance(60)")
+
+
+@checks.check("bounded")
+def bounded(facts: Facts) -> None:
+    pod = facts.pod(facts.variant.pod)
+    limits = [c.resources.limits.get("memory") for c in containers_of(pod) if c.name == "main"]
+    if pod.spec.resources is not None:
+        limits.append(pod.spec.resources.limits.get("memory"))
+    bounds = [limit.value() // MIB for limit in limits if limit is not None]
+    facts.expect(
+        bool(bounds) and min(bounds) <= facts.variant.cap,
+        found=f"a limit of {min(bounds)} MiB" if bounds else "no limit",
+        expected=f"at most {facts.variant.cap} MiB",
+        hint="a limit there must be: be generous, not boundless",
+    )
+
+
+def same_work(facts: Facts, pod) -> None:
+    """It keeps as much as before and writes as much, to memory or to the disk."""
+    try:
+        last = declared_workload(facts.work(pod, "main")).phases[-1]
+    except WorkloadError:
+        raise Wrong("work that cannot be read", "memory=… and shm=… or volume=…", "lab.reset() starts again") from None
+    kept, written = last.memory // MIB, max(last.shm, last.volume) // MIB
+    facts.expect(
+        kept == facts.variant.heap and written == facts.variant.files,
+        found=f"it keeps {kept} MiB and writes {written} MiB",
+        expected=f"{facts.variant.heap} MiB kept, {facts.variant.files} MiB of files",
+        hint="the work must be done: only where the files lie is yours to change",
+    )
+    medium = next((v.empty_dir.medium for v in pod.spec.volumes if v.name == "scratch" and v.empty_dir), None)
+    facts.expect(
+        medium is not None and (medium == "Memory") == (last.shm > 0),
+        found="files in memory" if last.shm else "files on the disk" + f", in an emptyDir of medium {medium!r}",
+        expected="the medium of the volume and the annotation to say the same",
+        hint="shm= belongs to medium: Memory, volume= to an emptyDir without it",
+    )
+
+
+@checks.observed("after", at_start=True)
+def after(facts: Experiment) -> float:
+    for _ in range(60):
+        pod = facts.pod(facts.variant.pod)
+        if "waiting" in pod.status.container_statuses[0].state:
+            break
+        facts.let_pass(1)
+    return round(facts.memory_usage(facts.pod(facts.variant.pod)) / MIB, 1)
