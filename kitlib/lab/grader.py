@@ -28,6 +28,7 @@ from kitlib.api.errors import KitError
 from kitlib.lab.checks import Experiment, Facts, Wrong
 from kitlib.lab.definition import SIMULATED, Ground, LabFolder, TaskSpec
 from kitlib.lab.history import History
+from kitlib.lab.real_nodes import real_cluster
 from kitlib.lab.rules import RuleResult, judge
 
 MAX_JOURNAL = 20_000
@@ -225,7 +226,7 @@ def prepare(folder: LabFolder, ground: Ground = SIMULATED, *, real: bool = False
     from kitlib.cluster import Cluster
 
     arguments = folder.cluster(ground, real=real)
-    cluster: Any = Cluster.docker(**arguments) if real else Cluster.simulated(**arguments)
+    cluster: Any = real_cluster(**arguments) if real else Cluster.simulated(**arguments)
     try:
         setup = folder.setup(ground)
         if setup:

@@ -20,7 +20,7 @@ import msgspec
 from kitlib.api.core import Pod
 from kitlib.api.errors import KitError, NotFound
 from kitlib.api.serialize import load, to_dict, to_yaml
-from kitlib.lab import room
+from kitlib.lab import real_nodes, room
 from kitlib.lab.certificate import Certificate, unsigned
 from kitlib.lab.definition import Definition, Ground, LabFolder
 from kitlib.lab.graded import Graded
@@ -369,15 +369,17 @@ def _marked(text: str) -> str:
 def _kernel(wish: str, definition: Definition) -> tuple[Kernel, str]:
     """Which kernel a lab is done on, and why."""
     asked = wish or os.environ.get("KITLIB_NODES") or "simulated"
-    if asked not in ("auto", "docker", "simulated"):
+    if asked not in ("auto", "docker", "simulated", real_nodes.KUBERNETES):
         raise KitError(f"nodes {asked!r}: choose one of auto, docker, simulated")
-    if asked != "docker":
+    if asked not in ("docker", real_nodes.KUBERNETES):
         return "simulated", "a lab's time passes on a clock of its own"
     if "docker" not in definition.kernels:
         return (
             "simulated",
             "this lab needs what only the simulated kernel gives: other machines, releases, or its clock",
         )
+    if real_nodes.as_pods():
+        return "docker", real_nodes.WHY
     if definition.docker.cpus > 1:
         from kitlib.node.real import engine
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kitlib.api.errors import KitError
-from kitlib.lab import kubectl
+from kitlib.lab import kubectl, real_nodes
 from kitlib.lab.exercise import Judgement, Question, judged
 from kitlib.lab.lessons import content
 from kitlib.lab.prediction import Prediction, Reveal
@@ -44,6 +44,8 @@ def choose_kernel(wish: str = "") -> tuple[str, str]:
         KitError: a wish that is none of these.
     """
     asked = wish or os.environ.get("KITLIB_NODES") or "auto"
+    if asked == real_nodes.KUBERNETES:
+        return "docker", real_nodes.WHY
     if asked not in KERNELS:
         raise KitError(f"nodes {asked!r}: choose one of {', '.join(KERNELS)}")
     if asked != "auto":
@@ -100,7 +102,7 @@ class Lesson:
             if kubectl.is_wanted():  # clients are answered by this process
                 settings.setdefault("control_plane", "process")
             try:
-                self._cluster = Cluster.docker(nodes=nodes, **settings)
+                self._cluster = real_nodes.real_cluster(nodes=nodes, **settings)
             except KitError as error:
                 if self._by_hand:
                     raise
