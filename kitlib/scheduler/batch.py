@@ -10,6 +10,7 @@ Source: KEP-5598; framework/runtime/batch.go OpportunisticBatch.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -58,11 +59,11 @@ class OpportunisticBatch:
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._seen: dict[Hashable, Pod] = {}
-        self._similar: dict[Hashable, SimilarPods] = {}
-        self._kinds: dict[Hashable, LikePods] = {}
+        self._seen: OrderedDict[Hashable, Pod] = OrderedDict()
+        self._similar: OrderedDict[Hashable, SimilarPods] = OrderedDict()
+        self._kinds: OrderedDict[Hashable, LikePods] = OrderedDict()
         self._last: LikePods | None = None
-        self._rooms: dict[Hashable, Room] = {}
+        self._rooms: OrderedDict[Hashable, Room] = OrderedDict()
         self._changes = -1
         self._moment: Moment | None = None
 
@@ -75,8 +76,9 @@ class OpportunisticBatch:
         """
         if self._changes != self._context.snapshot.changes:  # other nodes: nothing of it holds
             self._changes = self._context.snapshot.changes
-            for known in (self._similar, self._kinds, self._rooms):
-                known.clear()
+            self._similar.clear()
+            self._kinds.clear()
+            self._rooms.clear()
             self._last = None
         last = self._last
         if last is not None and last.handle is handle and last.is_like(pod):
@@ -215,11 +217,12 @@ class LaterAnswers:
         return self._computed[1]
 
 
-def _keep(known: dict[Hashable, Any], key: Hashable, value: Any) -> None:
+def _keep(known: OrderedDict[Hashable, Any], key: Hashable, value: Any) -> None:
     """Put it last, and forget the first of too many."""
     known[key] = value
+    known.move_to_end(key)
     if len(known) > MAX_KINDS:
-        del known[next(iter(known))]
+        known.popitem(last=False)
 
 
 def _key(pod: Pod, handle: Handle, *, amounts: bool = True) -> Hashable:

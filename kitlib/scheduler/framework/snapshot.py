@@ -80,6 +80,7 @@ class Snapshot:
         self._counted: dict[Hashable, Counted] = {}
         self._remembered: dict[Hashable, tuple[int, dict[int, Any]]] = {}
         self._memo: dict[Hashable, Any] = {}
+        self._extents: dict[str, tuple[int, int]] = {}
         self._counts = 0
         self._amounts = RowAmounts(self._amounts_now)
         self._parts: dict[Hashable, tuple[int, list[Part]]] = {}
@@ -136,6 +137,7 @@ class Snapshot:
     def _forget(self) -> None:
         self.changes += 1
         self._labels, self._one_to_one, self._taints, self._images = {}, {}, None, None
+        self._extents = {}
         self._order = self._search_order = np.zeros(0, np.int64)
         self._log, self._columns, self._counted, self._remembered, self._memo = ChangeLog(), {}, {}, {}, {}
         self._amounts, self._parts, self.history = RowAmounts(self._amounts_now), {}, None
@@ -287,6 +289,15 @@ class Snapshot:
         """Amounts of a resource; zeros where no node has it."""
         found = of.get(resource)
         return np.zeros(len(self), np.int64) if found is None else found
+
+    def extent(self, resource: str) -> tuple[int, int]:
+        """The least and the most that a node offers of a resource; 0, 0 without nodes."""
+        found = self._extents.get(resource)
+        if found is None:
+            column = self.column(resource, self.allocatable)
+            found = (int(column.min()), int(column.max())) if len(column) else (0, 0)
+            self._extents[resource] = found
+        return found
 
     def label(self, key: str) -> tuple[NDArray[np.int32], list[str]]:
         """A label as numbers: row -> number of its value (-1 = the node has no such label), and the values."""

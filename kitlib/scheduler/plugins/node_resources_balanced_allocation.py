@@ -66,18 +66,19 @@ class NodeResourcesBalancedAllocation(Plugin):
         """Standard deviation of the used fractions with `more` on the nodes; extended resources only if asked for."""
         fractions: list[NDArray[np.float64]] = []
         counted: list[NDArray[np.bool_]] = []
-        table = context.snapshot
+        table, all_have = context.snapshot, True
         for name in self.resources:
             if name not in NATIVE and not asked_for.get(name):
                 continue
             has = table.at(rows, table.column(name, table.allocatable))
             asked = table.at(rows, table.column(name, table.requested)) + more.get(name, 0)
-            there = has > 0
-            counted.append(there)
-            fractions.append(np.minimum(asked / (has if there.all() else np.maximum(has, 1)), 1.0))
+            everywhere = table.extent(name)[0] > 0
+            counted.append(np.ones(len(rows), np.bool_) if everywhere else has > 0)
+            all_have = all_have and everywhere
+            fractions.append(np.minimum(asked / (has if everywhere else np.maximum(has, 1)), 1.0))
         if not fractions:
             return np.zeros(len(rows))
-        if len(fractions) == 2 and all(there.all() for there in counted):
+        if len(fractions) == 2 and all_have:
             return np.abs(fractions[0] - fractions[1]) / 2
         values, there = np.array(fractions), np.array(counted)
         count = there.sum(axis=0)

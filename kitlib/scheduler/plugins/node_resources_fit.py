@@ -153,12 +153,13 @@ class NodeResourcesFit(Plugin):
                 continue
             has = table.at(rows, table.column(name, table.allocatable))
             asked = table.at(rows, _non_zero_column(context, name)) + state[name]
-            there = has > 0
-            if self.strategy == "LeastAllocated" and there.all():
-                total += self._one(asked, has) * weight
+            least, most = table.extent(name)
+            one = self._one(asked, has, most)
+            if self.strategy == "LeastAllocated" and least > 0:
+                total += one * weight
                 weights = weights + weight
                 continue
-            one = self._one(asked, has)
+            there = has > 0
             if self.strategy == "RequestedToCapacityRatio":
                 counts = there & (one > 0)
             else:
@@ -171,12 +172,12 @@ class NodeResourcesFit(Plugin):
             return total // max(weights, 1)
         return np.where(weights > 0, total // np.maximum(weights, 1), 0)
 
-    def _one(self, asked: Column, has: Column) -> Column:
-        """One resource's score, 0 to 100."""
+    def _one(self, asked: Column, has: Column, most: int) -> Column:
+        """One resource's score, 0 to 100; `most` is the most that a node has of it."""
         safe = np.maximum(has, 1)
         if self.strategy == "LeastAllocated":
             left = np.maximum(has - asked, 0)  # with more asked for than there is, nothing is left
-            if len(has) and int(has.max()) < EXACT:
+            if most < EXACT:
                 points: Column = (left * MAX_NODE_SCORE / safe).astype(np.int64)
             else:
                 points = left * MAX_NODE_SCORE // safe
