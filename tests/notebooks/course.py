@@ -131,6 +131,7 @@ RIGHT: dict[str, dict[str, Any]] = {
         "winner": "lopsided",
         "weight": "half",
         "cycle-state": 1,
+        "all-filters": 1,
         "percentage": 420,
         "prefilter": "1",
         "extender": 2,

@@ -39,6 +39,13 @@ QUESTIONS = [
         why="Once for the pod; Filter is then called for every node that is still there, and reads what was kept.",
     ),
     Question(
+        "all-filters",
+        "How many reasons are named for closed?",
+        unit="reasons",
+        why="A node is out with its first refusal; the filters after it are not asked. Until 1.23 the option "
+        "runAllFilters asked them all. Mend one reason, and the next may appear.",
+    ),
+    Question(
         "percentage",
         "1000 equal nodes, default setting. How many of them does the scheduler look for before it stops and scores?",
         unit="nodes",
