@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from kitlib.api.meta import KubeObject
 from kitlib.apiserver.printers import table
 from kitlib.apiserver.request import Request
 from kitlib.apiserver.resources import APIResource
@@ -88,11 +89,26 @@ class WatchStream:
             newer = store.changes(version)
         except Gone as error:
             raise StatusError(410, str(error), "Expired") from error
-        changed = {(e.object.metadata.namespace, e.object.metadata.name) for e in newer if self._concerns(e.object)}
-        self._known = {_key(obj) for obj in standing} - changed
-        self._changed_since = changed
+        first = {_key_of(e.object): e.type for e in reversed(newer) if self._concerns(e.object)}
+        self._known = {_key(obj) for obj in standing} - first.keys()
+        self._known |= self._known_before(version, {key for key, change in first.items() if change != "ADDED"})
 
-    _changed_since: set[tuple[str, str]] = set()
+    def _known_before(self, version: int, keys: set[tuple[str, str]]) -> set[tuple[str, str]]:
+        """Those of these objects that the client saw at a version; one whose state then is forgotten counts as seen.
+
+        So an object that has left the selector since is told to be deleted. Source: watchCache, whose events hold the
+        previous object.
+        """
+        if not keys:
+            return keys
+        store, before = self._rest.cluster.api.store, {}
+        for event in store.changes(store.oldest):
+            if event.version > version:
+                break
+            if self._concerns(event.object) and _key_of(event.object) in keys:
+                before[_key_of(event.object)] = event.object
+        unseen = {key for key, obj in before.items() if not self._matches(self._rest.wire(self._served, obj))}
+        return keys - unseen
 
     def _objects(self) -> list[dict[str, Any]]:
         served, store = self._served, self._rest.cluster.api.store
@@ -130,14 +146,13 @@ class WatchStream:
 
     def _take(self, change: str, obj: dict[str, Any]) -> None:
         """What a change is to a client that sees only what the selectors match."""
-        key, matches = _key(obj), self._matches(obj)
-        known = key in self._known or (key in self._changed_since and change != "ADDED")
-        if change == "DELETED" or not matches:
-            if key in self._known or (known and change == "DELETED" and matches):
-                self._known.discard(key)
-                self._line("DELETED", obj)
-            return
-        self._add("MODIFIED" if known else "ADDED", obj)
+        key = _key(obj)
+        known = key in self._known
+        if change != "DELETED" and self._matches(obj):
+            self._add("MODIFIED" if known else "ADDED", obj)
+        elif known:
+            self._known.discard(key)
+            self._line("DELETED", obj)
 
     def _add(self, change: str, obj: dict[str, Any]) -> None:
         self._known.add(_key(obj))
@@ -163,6 +178,10 @@ class WatchStream:
 
 def _key(obj: Mapping[str, Any]) -> tuple[str, str]:
     return obj["metadata"].get("namespace", ""), obj["metadata"].get("name", "")
+
+
+def _key_of(obj: KubeObject) -> tuple[str, str]:
+    return obj.metadata.namespace, obj.metadata.name
 
 
 Shape = Callable[[list[dict[str, Any]], bool], dict[str, Any]]

@@ -218,3 +218,99 @@ def test_an_asyncio_loop_of_the_callers_own_is_left_alone(tmp_path: Path) -> Non
             return str(service.address)
 
     assert asyncio.run(within()).startswith("https://127.0.0.1:")
+
+
+class Informer:
+    """A list, then watches, each from where the one before was cut; on 410 a list again, as client-go's Reflector."""
+
+    def __init__(self, api: Any) -> None:
+        self._api, self.version, self.known = api, "", {}
+        self.told: list[int] = []
+        self.lists = 0
+
+    def list(self) -> None:
+        found = self._api.list_namespaced_config_map("default")
+        self.version, self.lists = found.metadata.resource_version, self.lists + 1
+        self.known = {one.metadata.name: one.data for one in found.items}
+
+    def watch(self, most: int) -> None:
+        """Take so many changes, then cut the connection in the middle of the stream."""
+        from kubernetes import watch
+        from kubernetes.client.exceptions import ApiException
+
+        stream = watch.Watch()
+        try:
+            events = stream.stream(
+                self._api.list_namespaced_config_map,
+                "default",
+                resource_version=self.version,
+                allow_watch_bookmarks=True,
+                timeout_seconds=5,
+            )
+            for count, event in enumerate(events, start=1):
+                self._take(event)
+                if count >= most:
+                    break
+        except ApiException as error:
+            assert error.status == 410
+            self.list()
+        finally:
+            stream.stop()
+
+    def _take(self, event: Any) -> None:
+        raw = event["raw_object"]
+        self.version = raw["metadata"]["resourceVersion"]
+        if event["type"] == "BOOKMARK":
+            return
+        self.told.append(int(self.version))
+        name = raw["metadata"]["name"]
+        if event["type"] == "DELETED":
+            assert name in self.known
+            del self.known[name]
+        else:
+            assert (name in self.known) == (event["type"] == "MODIFIED")
+            self.known[name] = raw.get("data")
+
+
+def test_an_informer_whose_connection_is_cut_again_and_again_misses_and_repeats_nothing(service: Any, api: Any) -> None:
+    from kubernetes.client.exceptions import ApiException
+
+    changed: list[int] = []
+
+    def note(event: Any) -> None:
+        meta = event.object.metadata
+        if event.object.kind == "ConfigMap" and meta.namespace == "default":
+            changed.append(event.version)
+
+    informer = Informer(api)
+    informer.list()
+    service.cluster.api.store.subscribe(note)
+    for i in range(60):
+        name = f"c-{i % 7}"
+        if name in {one.metadata.name for one in api.list_namespaced_config_map("default").items} and i % 3 == 0:
+            api.delete_namespaced_config_map(name, "default")
+        else:
+            body = {"metadata": {"name": name}, "data": {"i": str(i)}}
+            try:
+                api.create_namespaced_config_map("default", body)
+            except ApiException as error:
+                assert error.status == 409
+                api.replace_namespaced_config_map(name, "default", body)
+        if i % 5 == 4:
+            informer.watch(1 + i % 3)
+    while informer.told != changed:
+        before = len(informer.told)
+        informer.watch(7)
+        assert len(informer.told) > before
+    assert informer.lists == 1
+    found = {one.metadata.name: one.data for one in api.list_namespaced_config_map("default").items}
+    assert informer.known == found
+
+    store = service.cluster.api.store
+    with service.lock:
+        store._forget_until(store.version)
+    api.create_namespaced_config_map("default", {"metadata": {"name": "new"}})
+    informer.version = "1"
+    informer.watch(1)
+    assert informer.lists == 2
+    assert "new" in informer.known

@@ -5,14 +5,18 @@ from __future__ import annotations
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
+import yaml
 
+from kitlib.apiserver.credentials import write_kubeconfig
 from tests.apiserver.clients import binaries
 
 pytestmark = pytest.mark.kubectl
@@ -439,3 +443,25 @@ def test_deletion_waits_until_the_objects_are_gone(web: Client) -> None:
     web("delete", "pods", "-l", "app=web", "-n", "tr", "--now")
     web("delete", "ns", "tr", "--timeout=60s")
     assert 'namespaces "tr" not found' in web.refused("get", "ns", "tr")
+
+
+def test_a_cluster_that_was_killed_leaves_no_port_and_its_context_goes_at_the_next_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = tmp_path / "own"
+    mine = {"name": "mine", "context": {"cluster": "mine", "user": "me"}}
+    write_kubeconfig(own, {"apiVersion": "v1", "kind": "Config", "contexts": [mine], "current-context": "mine"})
+    monkeypatch.setenv("KUBECONFIG", str(own))
+    killed = start(tmp_path, "--nodes", "1", "--merge")
+    address = urlsplit(yaml.safe_load(own.read_text())["clusters"][0]["cluster"]["server"])
+    killed.kill()
+    killed.wait()
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection((address.hostname, address.port), 5)
+    assert "kitlib" in own.read_text()
+    again = start(tmp_path, "--nodes", "1")
+    try:
+        assert [one["name"] for one in yaml.safe_load(own.read_text())["contexts"]] == ["mine"]
+    finally:
+        again.send_signal(signal.SIGTERM)
+        assert again.wait(20) == 0

@@ -78,3 +78,45 @@ def test_rows_of_a_table_name_their_columns_once(call: Any) -> None:
 def test_versions_that_no_watch_can_begin_at(call: Any) -> None:
     assert call("GET", f"{MAPS}?watch=true&resourceVersion=x")[0] == 400
     assert call("GET", f"{MAPS}?watch=true&resourceVersion=99999999")[0] == 504
+
+
+def test_after_a_disconnect_an_object_that_has_left_the_selector_is_told_to_be_gone(call: Any) -> None:
+    for name in ("leaves", "stays", "changes"):
+        call("POST", MAPS, config(name, {"app": "web"}))
+    call("POST", MAPS, config("comes", {"app": "db"}))
+    call("POST", MAPS, config("never", {"app": "db"}))
+    version = call("GET", MAPS)[1]["metadata"]["resourceVersion"]
+    call("PUT", f"{MAPS}/leaves", config("leaves", {"app": "db"}))
+    call("PUT", f"{MAPS}/comes", config("comes", {"app": "web"}))
+    call("PUT", f"{MAPS}/changes", config("changes", {"app": "web"}, x="1"))
+    call("PUT", f"{MAPS}/never", config("never", {"app": "db"}, x="1"))
+    call("POST", MAPS, config("brief", {"app": "web"}))
+    call("DELETE", f"{MAPS}/brief")
+    call("DELETE", f"{MAPS}/stays")
+    _, stream = call("GET", f"{MAPS}?watch=true&labelSelector=app=web&resourceVersion={version}")
+    assert told(stream) == [
+        ("DELETED", "leaves"),
+        ("ADDED", "comes"),
+        ("MODIFIED", "changes"),
+        ("ADDED", "brief"),
+        ("DELETED", "brief"),
+        ("DELETED", "stays"),
+    ]
+
+
+def test_each_version_is_one_to_go_on_from_without_loss_or_repetition(call: Any) -> None:
+    start = call("GET", MAPS)[1]["metadata"]["resourceVersion"]
+    call("POST", MAPS, config("a"))
+    call("PUT", f"{MAPS}/a", config("a", x="1"))
+    call("DELETE", f"{MAPS}/a")
+    call("POST", MAPS, config("a"))
+
+    def lines(version: str) -> list[tuple[str, str]]:
+        _, stream = call("GET", f"{MAPS}?watch=true&resourceVersion={version}")
+        found = [json.loads(line) for line in stream.poll()]
+        return [(one["type"], one["object"]["metadata"]["resourceVersion"]) for one in found]
+
+    whole = lines(start)
+    assert [change for change, _ in whole] == ["ADDED", "MODIFIED", "DELETED", "ADDED"]
+    for i, (_, version) in enumerate(whole, start=1):
+        assert lines(version) == whole[i:]

@@ -306,6 +306,11 @@ class Store:
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener) if listener in self._listeners else None
 
+    @property
+    def oldest(self) -> int:
+        """The version from which on all changes are remembered."""
+        return self._forgotten
+
     def changes(self, since: int) -> Sequence[WatchEvent]:
         """The changes after a version, oldest first."""
         if since >= self.version:
