@@ -1,0 +1,93 @@
+"""KubeSpawner, from PyPI, with the recipe's values: it creates, watches and deletes a learner's pod through the API.
+
+The kit's nodes have no network, so no pod has an address; this test gives it one, as a network plugin would, and the
+server inside is not reached.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from kitlib import cli
+from kitlib.apiserver.server import APIService
+from kitlib.cluster import Cluster
+from tests.workshop.hub import done
+
+pytestmark = pytest.mark.workshop
+
+HERE = Path(__file__).parent
+NEEDED = ("jupyterhub==6.1.1", "jupyterhub-kubespawner==7.1.0")
+NAMESPACE, ADDRESS = "kitlib-hub", "10.1.0.5"
+VOLUME = {
+    "apiVersion": "v1",
+    "kind": "PersistentVolume",
+    "metadata": {"name": "room"},
+    "spec": {"capacity": {"storage": "50Gi"}, "accessModes": ["ReadWriteMany"], "hostPath": {"path": "/room"}},
+}
+
+
+@pytest.fixture(scope="module")
+def python(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("kubespawner")
+    venv = Path(os.environ.get("KITLIB_HUB_ENVIRONMENT") or folder / "venv")
+    if not (venv / "bin").is_dir():
+        done([sys.executable, "-m", "venv", str(venv)], folder)
+    done([str(venv / "bin/python"), "-m", "pip", "install", "-q", *NEEDED], folder)
+    return str(venv / "bin/python")
+
+
+@contextmanager
+def network(cluster: Any, service: APIService) -> Iterator[None]:
+    """Give every pod that runs an address."""
+    changed, ended = threading.Event(), threading.Event()
+    unsubscribe = cluster.api.store.subscribe(lambda event: changed.set())
+
+    def give() -> None:
+        while not ended.is_set():
+            changed.wait(1.0)
+            changed.clear()
+            with service.lock:
+                for pod in cluster.pods(NAMESPACE):
+                    if pod.status.phase == "Running" and pod.status.pod_ip != ADDRESS:
+                        pod.status.pod_ip = ADDRESS
+                        cluster.api.update_status(pod)
+
+    giving = threading.Thread(target=give, daemon=True)
+    giving.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        changed.set()
+        giving.join()
+        unsubscribe()
+
+
+def test_kubespawner_creates_watches_and_deletes_a_learners_pod(python: str, tmp_path: Path) -> None:
+    recipe, kubeconfig = tmp_path / "recipe", tmp_path / "kubeconfig"
+    assert cli.main(["workshop", str(recipe), "--kubernetes", "--no-wheel"]) == 0
+    storage = [
+        {**one, "metadata": {**one["metadata"], "namespace": NAMESPACE}}
+        for one in yaml.safe_load_all((recipe / "storage.yaml").read_text())
+    ]
+    with Cluster.simulated([{"cpus": 8, "memory": "16Gi"}]) as cluster:
+        cluster.apply([{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}, VOLUME, *storage])
+        with APIService(cluster, kubeconfig_path=kubeconfig, pace=20.0) as service, network(cluster, service):
+            words = [python, str(HERE / "kubespawner_learner.py"), NAMESPACE, str(recipe / "values.yaml")]
+            told = done(words, tmp_path, env={**os.environ, "KUBECONFIG": str(kubeconfig), "PYTHONPATH": ""})
+            steps = [json.loads(line) for line in told.splitlines() if line.startswith("{")]
+    started, stopped, left = steps
+    assert started["phase"] == "Running" and started["poll"] is None and ADDRESS in started["where"]
+    assert started["limits"] == {"cpu": "1", "memory": str(600 << 20)}  # JupyterHub's M is 2**20
+    assert stopped["poll"] is not None and stopped["watched"] == 0
+    assert left["pods"] == 0
