@@ -9,9 +9,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -46,34 +43,21 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(venv / "bin/python")
 
 
-@contextmanager
-def network(cluster: Any, service: APIService) -> Iterator[None]:
-    """Give every pod that runs an address."""
-    changed, ended = threading.Event(), threading.Event()
-    unsubscribe = cluster.api.store.subscribe(lambda event: changed.set())
+def give_addresses(monkeypatch: pytest.MonkeyPatch, cluster: Any) -> None:
+    """Give every pod that runs an address, in the same write that says so."""
+    written = cluster.api.update_status
 
-    def give() -> None:
-        while not ended.is_set():
-            changed.wait(1.0)
-            changed.clear()
-            with service.lock:
-                for pod in cluster.pods(NAMESPACE):
-                    if pod.status.phase == "Running" and pod.status.pod_ip != ADDRESS:
-                        pod.status.pod_ip = ADDRESS
-                        cluster.api.update_status(pod)
+    def update_status(made: Any) -> Any:
+        if made.kind == "Pod" and made.status.phase == "Running":
+            made.status.pod_ip = ADDRESS
+        return written(made)
 
-    giving = threading.Thread(target=give, daemon=True)
-    giving.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        changed.set()
-        giving.join()
-        unsubscribe()
+    monkeypatch.setattr(cluster.api, "update_status", update_status)
 
 
-def test_kubespawner_creates_watches_and_deletes_a_learners_pod(python: str, tmp_path: Path) -> None:
+def test_kubespawner_creates_watches_and_deletes_a_learners_pod(
+    python: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     recipe, kubeconfig = tmp_path / "recipe", tmp_path / "kubeconfig"
     assert cli.main(["workshop", str(recipe), "--kubernetes", "--no-wheel"]) == 0
     storage = [
@@ -82,7 +66,8 @@ def test_kubespawner_creates_watches_and_deletes_a_learners_pod(python: str, tmp
     ]
     with Cluster.simulated([{"cpus": 8, "memory": "16Gi"}]) as cluster:
         cluster.apply([{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}, VOLUME, *storage])
-        with APIService(cluster, kubeconfig_path=kubeconfig, pace=20.0) as service, network(cluster, service):
+        give_addresses(monkeypatch, cluster)
+        with APIService(cluster, kubeconfig_path=kubeconfig, pace=20.0):
             words = [python, str(HERE / "kubespawner_learner.py"), NAMESPACE, str(recipe / "values.yaml")]
             told = done(words, tmp_path, env={**os.environ, "KUBECONFIG": str(kubeconfig), "PYTHONPATH": ""})
             steps = [json.loads(line) for line in told.splitlines() if line.startswith("{")]
