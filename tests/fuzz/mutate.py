@@ -1,7 +1,7 @@
 """Inputs that nobody meant: valid ones with something changed, from a seed, so that every run sees the same.
 
 `KITLIB_FUZZ=100000` asks for so many at each boundary, `KITLIB_FUZZ_SEED=7` for others. Without, the quick boundaries
-get 20,000 and the slow ones a part of that; `.ci/fuzz` gives the slow ones as many.
+get 20,000 and the slow ones a part of that; `.ci/run nightly` gives 20,000 to all.
 """
 
 from __future__ import annotations
