@@ -1,0 +1,48 @@
+"""Counts by row and by place follow the pods that come and go."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from kitlib.api.core import Node, Pod
+from kitlib.api.serialize import from_dict
+from kitlib.scheduler.framework.pod_info import PodInfo
+from kitlib.scheduler.framework.snapshot import Snapshot
+
+
+def node(row: int) -> Node:
+    labels = {"zone": f"z{row % 3}"} if row % 4 else {}
+    return from_dict({"metadata": {"name": f"n{row}", "labels": labels}}, Node)
+
+
+def info(number: int, row: int, kind: str | None) -> PodInfo:
+    meta = {"name": f"p{number}", "uid": f"p{number}", "labels": {"app": "ab"[number % 2]}}
+    made = PodInfo(from_dict({"metadata": meta, "spec": {"nodeName": f"n{row}"}}, Pod))
+    made.kind = kind and f"{kind}{number % 2}"
+    return made
+
+
+@pytest.mark.parametrize("kind", [None, "like"])
+def test_sums_by_place_are_those_of_the_pods_that_stand(kind: str | None) -> None:
+    dice, table = random.Random(1), Snapshot([node(row) for row in range(8)])
+    codes, size = table.places("zone")
+    assert codes is not None
+    standing: list[PodInfo] = []
+    for number in range(60):
+        if standing and dice.random() < 0.4:
+            table.remove(standing.pop(dice.randrange(len(standing))))
+        else:
+            standing.append(info(number, dice.randrange(8), kind))
+            table.add(standing[-1])
+
+        def matches(other: PodInfo) -> int:
+            return int(other.pod.metadata.labels["app"] == "a")
+
+        by_row = np.bincount([one.row for one in standing if matches(one)], minlength=8)
+        by_place = [by_row[codes == place].sum() for place in range(size)]
+        assert table.counted("a", matches).tolist() == by_row.tolist()
+        assert table.counted_by("a", matches, "zone", codes, size).tolist() == [*by_place, 0]
+        assert table.pod_count.sum() == len(standing)
