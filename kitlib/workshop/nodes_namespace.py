@@ -14,8 +14,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import yaml
-
 from kitlib.api.errors import KitError
 from kitlib.api.resource import Quantity, QuantityError
 from kitlib.node.kubernetes import manifest
@@ -89,6 +87,8 @@ class NodesNamespace:
 
     def to_yaml(self) -> str:
         """The manifests as YAML."""
+        import yaml
+
         head = (
             f"# kubectl apply -f -    # a namespace for {self.pods} node pods of the kit; see kitlib/docs/workshop.md\n"
         )
