@@ -22,13 +22,13 @@ def rollout_chart(moments: Sequence[Row], least: int, most: int) -> Chart:
         name: [row[name] for row in moments] for name in ("seconds", "what", *PARTS)
     } or {"seconds": []}
     fewest = min((row["old, ready"] + row["new, ready"] for row in moments), default=0)
-    seconds = moments[-1]["seconds"] - moments[0]["seconds"] if moments else 0
-    sentence = (
-        f"{moments[-1]['what']} After {seconds:g} s. At least {fewest} were ready all the time; "
-        f"maxUnavailable asks for {least}, maxSurge allows {most} in all."
-        if moments
-        else "No rollout has begun."
-    )
+    bounds = f"maxUnavailable asks for at least {least} that are ready, maxSurge allows {most} in all."
+    if len(moments) > 1:
+        seconds = moments[-1]["seconds"] - moments[0]["seconds"]
+        said = f"{moments[-1]['what']} It took {seconds:g} s; at least {fewest} were ready all the time."
+    else:
+        said = moments[0]["what"] if moments else "No rollout has begun."
+    sentence = f"{said} {bounds}"
 
     def draw():
         import plotly.graph_objects as go

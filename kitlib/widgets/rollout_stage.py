@@ -49,7 +49,7 @@ class RolloutStage(KitWidget):
             ipw.Dropdown(options=["RollingUpdate", "Recreate"], layout={"width": "18em"}), "strategy"
         )
         self.surge = labelled(ipw.Dropdown(options=_AMOUNTS, value="25%", layout=_NARROW), "maxSurge")
-        self.unavailable = labelled(ipw.Dropdown(options=_AMOUNTS, value="25%", layout=_NARROW), "maxUnavailable")
+        self.unavailable = labelled(ipw.Dropdown(options=_AMOUNTS, value="25%", layout=_WIDE), "maxUnavailable")
         self.min_ready = labelled(
             ipw.IntSlider(2, min=0, max=10, layout={"width": "20em"}), "minReadySeconds", "seconds until it counts"
         )
@@ -234,4 +234,4 @@ def _resolved(text: str, whole: int, *, up: bool) -> int:
     return -(-part // 100) if up else part // 100
 
 
-_NARROW = {"width": "14em"}
+_NARROW, _WIDE = {"width": "14em"}, {"width": "18em"}
