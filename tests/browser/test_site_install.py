@@ -58,7 +58,7 @@ def test_a_plain_word_stands_there_within_five_seconds(site, silent):
 
 def test_a_server_that_is_only_slow_still_brings_python(site):
     waiting = []
-    page = site(waiting.append)
+    page = site(lambda route: waiting.append(route))
     page.wait_for_function("() => window.told", timeout=30_000)
     waiting[0].fulfill(status=200, headers={"access-control-allow-origin": "*"})
     page.wait_for_selector("#place[role=status] progress")
