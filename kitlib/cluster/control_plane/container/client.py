@@ -27,6 +27,7 @@ from kitlib.cluster.nodes.container import ContainerNode, container_node_config
 from kitlib.cluster.nodes.interfaces import NodeFacts
 from kitlib.cluster.nodes.plan import NodePlan, Nodes, plan
 from kitlib.cluster.nodes.provisioner import Provision, start_all
+from kitlib.cluster.store.kinds import resource
 
 if TYPE_CHECKING:
     from kitlib.scheduler.decision import Decision
@@ -87,9 +88,18 @@ class RemoteAPIServer:
         """Add ephemeral containers to a pod."""
         return self._write("update_ephemeral_containers", obj)
 
-    def delete(self, kind: Any, name: str, namespace: str = "", *, grace: int | None = None) -> None:
-        """Delete an object."""
-        self._cluster.delete(kind if isinstance(kind, str) else kind.__name__, name, namespace, grace=grace)
+    def delete(
+        self,
+        kind: Any,
+        name: str,
+        namespace: str = "",
+        *,
+        grace: int | None = None,
+        propagation: str = "Background",
+    ) -> None:
+        """Delete an object; its kind by name, type or as the store names it."""
+        named = kind if isinstance(kind, str) else resource(kind).kind
+        self._cluster.delete(named, name, namespace, grace=grace, propagation_policy=propagation)
 
     def _write(self, method: str, obj: KubeObject) -> Any:
         return from_dict(self._cluster._ask("api", method=method, object=to_dict(obj)))
@@ -206,6 +216,10 @@ class ContainerControlPlaneClient(PollingCluster):
         self._seen += len(message["journal"])
         if not self._replaying:
             self.journal.extend(message["journal"])
+
+    def let_time_pass(self, seconds: float) -> None:
+        """Time passes by itself in the container: take what has happened."""
+        self.refresh()
 
     def refresh(self) -> None:
         """Take what has happened since the last time."""
