@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 from typing import Any
 
@@ -102,7 +101,7 @@ def test_commands(note: Any) -> None:
 
 def test_a_simulated_cluster_survives_every_manifest(note: Any) -> None:
     """What is accepted runs; what is refused changes nothing; the next manifest is taken as if nothing had been."""
-    clusters, count = [Cluster.simulated(1)], itertools.count(1)
+    clusters = [Cluster.simulated(1)]
     container = {"name": "c", "image": "x"}
     good = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "good"}, "spec": {"containers": [container]}}
 
@@ -127,8 +126,7 @@ def test_a_simulated_cluster_survives_every_manifest(note: Any) -> None:
             assert not cluster.controllers.errors, cluster.controllers.errors
             internal = [e.message for e in cluster.events() if e.reason in DEFECTS]
             assert not internal, internal
-            crowded = len(cluster.list("Pod")) > 20 or len(cluster.list("Node")) > 3
-            if crowded or not next(count) % 50:  # a quota that was taken refuses whatever comes after it
+            if len(cluster.list("Pod")) > 20 or len(cluster.list("Node")) > 3:
                 clusters[:] = [Cluster.simulated(1)]
 
     note(fuzz(make, run, KitError, part(50)))
