@@ -63,7 +63,7 @@ def api_client(kubeconfig: str = "", context: str = "") -> Any:
         raise KitError(MISSING) from None
     configuration = client.Configuration()
     try:
-        config.load_kube_config(kubeconfig or None, context or None, configuration)
+        config.load_kube_config(_file(kubeconfig), context or None, configuration)
     except config.ConfigException as error:
         try:
             if kubeconfig or context:
@@ -79,13 +79,18 @@ def api_client(kubeconfig: str = "", context: str = "") -> Any:
     return client.ApiClient(configuration)
 
 
+def _file(kubeconfig: str) -> str | None:
+    """The files to read; the client itself looks at $KUBECONFIG only when it is imported."""
+    return kubeconfig or os.environ.get("KUBECONFIG") or None
+
+
 @guarded("kubeconfig")
 def current_namespace(kubeconfig: str = "", context: str = "") -> str:
     """The namespace of the context, inside a pod its own, else `default`."""
     from kubernetes import config
 
     try:
-        contexts, current = config.list_kube_config_contexts(kubeconfig or None)
+        contexts, current = config.list_kube_config_contexts(_file(kubeconfig))
         one = next((c for c in contexts if c["name"] == context), current) if context else current
         return str(one["context"].get("namespace") or "default")
     except (config.ConfigException, OSError, TypeError, KeyError):
