@@ -13,6 +13,7 @@ from kitlib.apiserver import serve
 from kitlib.cluster import Cluster
 from tests.apiserver.clients import binaries
 from tests.apiserver.test_kubectl import Client
+from tests.engine.test_kubectl_streams import Terminal
 
 pytestmark = pytest.mark.docker
 WEB = """
@@ -104,6 +105,28 @@ def test_a_drain_waits_for_the_budget_and_then_moves_every_pod(kubectl: Client) 
     placed = kubectl("get", "pods", "-l", "app=web", "-o", "jsonpath={.items[*].spec.nodeName}").split()
     assert len(placed) == 3 and node not in placed
     kubectl("uncordon", node)
+
+
+def test_a_container_is_debugged_in_its_pods_cgroup_and_among_its_processes(kubectl: Client) -> None:
+    pod = kubectl("get", "pods", "-l", "app=web", "-o", "jsonpath={.items[0].metadata.name}")
+    terminal = Terminal(kubectl, "debug", "-it", pod, "--image=busybox", "--target=c", "-c", "look", "--", "sh")
+    terminal.until("try pressing enter")  # the shell's first prompt was written before kubectl came
+    terminal.type("\r")
+    terminal.until(r"\$ ")
+    terminal.type("cat /proc/1/cmdline | tr '\\0' x; cat /sys/fs/cgroup/cpu*/cpu.shares /sys/fs/cgroup/cpu.weight\r")
+    terminal.until("sleepx100000x")
+    terminal.type("exit 5\r")
+    assert terminal.end() == 0
+    kubectl("wait", "--for=jsonpath={.status.ephemeralContainerStatuses[0].state.terminated.exitCode}=5", f"pod/{pod}")
+    kubectl("debug", pod, "--image=busybox", "-c", "stays", "--attach=false", "--", "sh", "-c", "echo here; sleep 1000")
+    running = "--for=jsonpath={.status.ephemeralContainerStatuses[1].state.running}"
+    kubectl("wait", running, f"pod/{pod}", WAIT)
+    kubectl("wait", "--for=condition=Ready", f"pod/{pod}", WAIT)
+    own, other = (kubectl("exec", pod, "-c", name, "--", "cat", "/proc/self/cgroup") for name in ("stays", "c"))
+    assert own != other or "/" in own
+    assert kubectl("logs", pod, "-c", "stays") == "here\n"
+    assert kubectl("exec", pod, "-c", "stays", "--", "hostname") == f"{pod}\n"
+    kubectl("delete", "pod", pod, "--now")
 
 
 def test_a_node_and_a_copy_are_debugged_by_pods(kubectl: Client) -> None:
