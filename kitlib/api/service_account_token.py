@@ -1,6 +1,6 @@
 """Tokens of service accounts: JSON Web Tokens with the claims of the real ones, signed with the cluster's key (HS256).
 
-A real cluster signs with a private key (RS256); here whoever issues a token also verifies it, so one secret is enough.
+A real cluster signs with a private key (RS256); here the issuer of a token also verifies it, so one secret is enough.
 
 Source: pkg/serviceaccount claims.go (Claims, privateClaims), jwt.go; KEP-1205; RFC 7519.
 """

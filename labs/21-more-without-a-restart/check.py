@@ -52,7 +52,7 @@ def api(facts: Facts) -> None:
         raise Wrong(
             f"the resize of {v.api} is {pending.reason}: {pending.message}",
             "the resize done",
-            f"somebody else's request has to become smaller: {v.batch} uses {USES}m"
+            f"another pod's request has to become smaller: {v.batch} uses {USES}m"
             if pending.reason == "Deferred"
             else "the node can never offer that: ask for less",
         )

@@ -38,7 +38,7 @@ PRIMITIVE_SETS = frozenset({"finalizers", "podCIDRs"})
 """Lists of plain values that are merged as sets (patchStrategy merge without a key)."""
 RETAIN_KEYS = frozenset({"strategy", "volumes"})
 """Fields of which a change keeps only what the manifest names (patchStrategy retainKeys): a union, where the new member
-replaces the old one, whoever set it."""
+replaces the old one, whichever manager set it."""
 _DELETE_FROM, _ORDER = "$deleteFromPrimitiveList/", "$setElementOrder/"
 
 

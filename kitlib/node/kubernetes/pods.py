@@ -38,7 +38,7 @@ GONE_WITHIN = 10.0
 LOOKS_FOR, LOOKS_EVERY = 6.0, 1.0
 """Seconds for which the pods of an owner that was killed are looked for: a request may still be under way."""
 LEFT_AFTER = 120.0
-"""Seconds after its end from which anybody may delete a node's pod: its owner has read why it ended."""
+"""Seconds after its end from which any process of the kit may delete a node's pod: its owner has read why it ended."""
 
 
 @dataclass

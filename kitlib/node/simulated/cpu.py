@@ -214,7 +214,7 @@ class Scheduler:
         else:
             if self._split:
                 self._make_all_stale()
-            # processors that nobody may use are of no use to anybody
+            # processors that no pod may use count for nothing
             amount = min(float(len(next(iter(masks)))) if masks else 0.0, root.wish)
             if root.differs(amount):
                 self._share(root, amount, now)

@@ -1,7 +1,7 @@
 """Points in chunks of about equal time for workers; a chunk whose worker ended is tried again, point by point.
 
 So a worker that is killed loses nothing, and a point that kills its worker again and again is found: it becomes a row
-with that error. Whoever computes a chunk reports it once, as done or as failed.
+with that error. A worker reports a chunk once, as done or as failed.
 """
 
 from __future__ import annotations
