@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from kitlib.api.apps import ReplicaSet, StatefulSet
 from kitlib.api.boundary import guarded
+from kitlib.api.collector import collector_paused
 from kitlib.api.core import (
     Namespace,
     Node,
@@ -94,6 +95,7 @@ class Dump:
 
     @classmethod
     @guarded("dump")
+    @collector_paused()
     def _of(
         cls,
         read: Sequence[KubeObject],
@@ -205,6 +207,7 @@ class Dump:
         return found[0]
 
     @cached_property
+    @collector_paused()
     def _standing(self) -> list[PodInfo]:
         """The pods on nodes, with what every scheduler asks of them; each way out that is tried needs a scheduler."""
         found = [PodInfo(pod, self.release) for pod in self.pods if pod.spec.node_name]
@@ -212,16 +215,16 @@ class Dump:
             _ = info.requests, info.non_zero, info.host_ports, info.has_affinity
         return found
 
-    def scheduler(self, nodes: Iterable[Node] | None = None, without: Pod | None = None) -> Scheduler:
+    @collector_paused()
+    def scheduler(self, without: Pod | None = None) -> Scheduler:
         """A scheduler that sees the cluster.
 
         Args:
-            nodes: in place of the cluster's own.
             without: a pod that is left out.
         """
         pods = self.pods
         return Scheduler(
-            self.nodes if nodes is None else nodes,
+            self.nodes,
             [info for info in self._standing if info.pod is not without],
             release=self.release,
             profile=self.profile,

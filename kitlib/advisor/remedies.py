@@ -58,10 +58,10 @@ class Remedy:
 
 def remedies(dump: Dump, pod: Pod, *, most: int = 5) -> list[Remedy]:
     """The smallest changes that help, at most `most` of them; [] where none was found, or none is needed."""
-    if dump.explain(pod).suggested_host:
+    scheduler = dump.scheduler(without=pod)
+    if scheduler.explain(unbound(pod)).suggested_host:
         return []
     candidates = list(changes(dump, pod))
-    scheduler = dump.scheduler(without=pod)
     tried = 0
     for size in (1, 2, 3):
         found: list[Remedy] = []
@@ -83,14 +83,18 @@ def remedies(dump: Dump, pod: Pod, *, most: int = 5) -> list[Remedy]:
 
 
 def _try(dump: Dump, scheduler: Scheduler, pod: Pod, chosen: tuple[Change, ...]) -> str:
+    """The node that the pod goes to then; the scheduler sees the cluster's own nodes afterwards."""
     changed = unbound(pod)
     for change in chosen:
         if change.pod is not None:
             change.pod(changed)
-    for change in chosen:
-        if change.nodes is not None:
-            scheduler = dump.scheduler(change.nodes(dump.nodes), without=pod)
-    return scheduler.explain(changed).suggested_host
+    others = next((change.nodes for change in chosen if change.nodes is not None), None)
+    if others is None:
+        return scheduler.explain(changed).suggested_host
+    scheduler.set_nodes(others(dump.nodes))
+    node = scheduler.explain(changed).suggested_host
+    scheduler.set_nodes(dump.nodes)
+    return node
 
 
 def changes(dump: Dump, pod: Pod) -> Iterator[Change]:

@@ -32,9 +32,9 @@ LARGE = 4 << 20
 MAX_KEY = 65_536
 MAX_DIGITS = 400
 """Digits of a number: none that is compared with anything has more than 40."""
-_TEXTS = re.compile(rb'"(?:[^"\\]|\\.)*"?', re.DOTALL)
 _ALL_BUT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
-_STEP = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
+_ROUND = bytes.maketrans(b"[]{}", b"()()")
+_OPENS = ord("(")
 SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -73,8 +73,13 @@ def bracket_depth(text: bytes) -> int:
     """How deeply a JSON text is nested, without reading it."""
     if text.count(b"[") + text.count(b"{") <= MAX_DEPTH // 2:
         return MAX_DEPTH // 2
-    brackets = _TEXTS.sub(b"", text).translate(None, _ALL_BUT_BRACKETS)
-    return max(accumulate(map(_STEP.__getitem__, brackets)), default=0)
+    # without escaped backslashes and quotes, every second part between quotes is outside of texts
+    outside = text.replace(b"\\\\", b"").replace(b'\\"', b"").split(b'"')[::2]
+    brackets = b"".join(outside).translate(_ROUND, _ALL_BUT_BRACKETS)
+    depth = 0
+    while b"()" in brackets and depth <= MAX_DEPTH:  # the innermost level goes each time
+        brackets, depth = brackets.replace(b"()", b""), depth + 1
+    return depth + max(accumulate(1 if one == _OPENS else -1 for one in brackets), default=0)
 
 
 def check_size(text: str | bytes, file: str = "") -> None:

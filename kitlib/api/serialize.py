@@ -37,6 +37,7 @@ from kitlib.api import (
     serialize_fast,
     storage,
 )
+from kitlib.api.collector import collector_paused
 from kitlib.api.copying import deepcopy as deepcopy
 from kitlib.api.errors import ManifestError
 from kitlib.api.meta import KubeObject, KubeStruct
@@ -73,11 +74,12 @@ def load_located(source: Source, *, strict: bool = False) -> list[Located]:
     """As `load`, with the place of each object, so that a later refusal can name it."""
     text, name = _read(source)
     found: list[Located] = []
-    for number, document in enumerate(_documents(text, name), start=1):
-        if document is None:
-            continue
-        for data in _expand(document, name, number):
-            found.append(Located(_object(data, None, name, number, strict), name, number))
+    with collector_paused():
+        for number, document in enumerate(_documents(text, name), start=1):
+            if document is None:
+                continue
+            for data in _expand(document, name, number):
+                found.append(Located(_object(data, None, name, number, strict), name, number))
     return found
 
 

@@ -41,6 +41,13 @@ def add(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    from kitlib.api.collector import collector_paused
+
+    with collector_paused():  # one question, then the process ends
+        return _run(options)
+
+
+def _run(options: argparse.Namespace) -> int:
     from kitlib.advisor.dump import Dump, decode
     from kitlib.advisor.redact import Redactor
 

@@ -1,14 +1,15 @@
 """How long the package and its command line take to start, beside the interpreter alone, measured in the same run.
 
 The aim is an import of kitlib under 0.2 s where the interpreter starts in 0.02 s. The ratios to the
-interpreter alone were 1.06 (kitlib), 11 to 19 (kitlib.cluster), 1.7 to 2.0 (kitlib.cli) on a machine with other work.
+interpreter alone, in processor time, were 1.1 (kitlib), 24 to 27 (kitlib.cluster), 2.1 (kitlib.cli) on a machine with
+other work.
 """
 
 from __future__ import annotations
 
+import resource
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -16,14 +17,15 @@ ROUNDS = 5
 
 
 def seconds(statement: str) -> float:
-    """How long an interpreter with one statement takes."""
-    began = time.perf_counter()
+    """Processor time of an interpreter with one statement: other work on the machine hardly changes it."""
+    began = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run([sys.executable, "-c", statement], check=True)
-    return time.perf_counter() - began
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return ended.ru_utime + ended.ru_stime - began.ru_utime - began.ru_stime
 
 
 @pytest.mark.parametrize(
-    ("statement", "at_most"), [("import kitlib", 1.8), ("import kitlib.cluster", 25.0), ("import kitlib.cli", 4.0)]
+    ("statement", "at_most"), [("import kitlib", 1.8), ("import kitlib.cluster", 35.0), ("import kitlib.cli", 4.0)]
 )
 def test_an_import_takes_so_many_times_what_the_interpreter_takes(statement: str, at_most: float) -> None:
     alone: list[float] = []
