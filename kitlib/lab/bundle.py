@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import tomllib
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -131,10 +132,19 @@ def save_image(folder: Path) -> tuple[Path | None, str]:
 def own_wheel(folder: Path) -> Path:
     """The kit's own wheel: built from the checkout, or packed again from what is installed. Raises: KitError."""
     checkout = Path(__file__).resolve().parents[2]
-    if (checkout / "pyproject.toml").exists():
+    if is_checkout(checkout):
         run_pip("wheel", "--no-deps", "--wheel-dir", str(folder), str(checkout))
         return next(folder.glob("kitlib-*.whl"))
     return _packed_again(folder)
+
+
+def is_checkout(folder: Path) -> bool:
+    """Whether the kit's own project file stands there; other packages put theirs into site-packages by mistake."""
+    try:
+        project = tomllib.loads((folder / "pyproject.toml").read_text("utf-8")).get("project")
+    except (OSError, ValueError):
+        return False
+    return isinstance(project, dict) and project.get("name") == "kitlib"
 
 
 def _packed_again(folder: Path) -> Path:
@@ -162,5 +172,6 @@ def run_pip(*arguments: str) -> None:
     command = [sys.executable, "-m", "pip", *arguments, "-q", "--disable-pip-version-check"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        last = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:] or ["it said nothing"]
-        raise KitError(f"pip {arguments[0]}: {last[0]}")
+        said = (done.stderr.strip() or done.stdout.strip() or "it said nothing").splitlines()
+        errors = [line.strip() for line in said if line.strip().lower().startswith("error:")]
+        raise KitError(f"pip {arguments[0]}: {(errors or said)[-1]}")
