@@ -1,4 +1,7 @@
-"""Every lab's notebook runs from top to bottom as the learner finds it: nothing in it is missing from the kit."""
+"""Every lab's notebook runs from top to bottom as the learner finds it: nothing in it is missing from the kit.
+
+The first one runs with all tests, the others with the notebooks (`.ci/notebooks`).
+"""
 
 import ast
 import json
@@ -18,7 +21,11 @@ def run(source: str, names: dict[str, object]) -> object:
     return eval(compile(ast.Expression(last.value), "<cell>", "eval"), names) if isinstance(last, ast.Expr) else None
 
 
-@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.parent.name)
+@pytest.mark.parametrize(
+    "notebook",
+    [NOTEBOOKS[0], *(pytest.param(one, marks=pytest.mark.notebooks) for one in NOTEBOOKS[1:])],
+    ids=lambda path: path.parent.name,
+)
 def test_the_notebook_runs_as_it_is(notebook: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("KITLIB_PROGRESS", str(tmp_path))
     names: dict[str, object] = {}
