@@ -207,7 +207,6 @@ class Dump:
         return found[0]
 
     @cached_property
-    @collector_paused()
     def _standing(self) -> list[PodInfo]:
         """The pods on nodes, with what every scheduler asks of them; each way out that is tried needs a scheduler."""
         found = [PodInfo(pod, self.release) for pod in self.pods if pod.spec.node_name]

@@ -5,6 +5,7 @@ Source: KEP-5598, which keeps the scored list of nodes; here what made it is kep
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
@@ -13,6 +14,40 @@ from numpy.typing import NDArray
 from kitlib.scheduler.framework.status import Rows
 
 Mask = NDArray[np.bool_]
+TRIES = 3
+"""How often counts are looked for that are all there at once."""
+
+
+class Counting(Protocol):
+    """A snapshot, as far as counts of it are followed."""
+
+    @property
+    def counts(self) -> int:
+        """A number that changes when other counts are kept than before."""
+        ...
+
+
+class Followed:
+    """Counts of a snapshot that are looked for again where it has others than before.
+
+    Args:
+        table: whose counts.
+        look: finds them all; finding one may end others.
+    """
+
+    def __init__(self, table: Counting, look: Callable[[], None]) -> None:
+        self._table, self._look = table, look
+        self._version = -1
+
+    def are_there(self) -> bool:
+        """Look again where it is needed; whether all of them are there."""
+        table = self._table
+        for _ in range(TRIES):
+            if self._version == table.counts:
+                return True
+            self._version = table.counts
+            self._look()
+        return self._version == table.counts
 
 
 class KeptAnswers(Protocol):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kitlib.scheduler.framework.kept_answers import Mask
+from kitlib.scheduler.framework.kept_answers import Followed, Mask
 from kitlib.scheduler.framework.plugin import MAX_NODE_SCORE, Context
 from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.status import Rows
@@ -21,8 +21,6 @@ from kitlib.scheduler.plugins.affinity_terms import (
 )
 
 Counts = NDArray[np.int64]
-TRIES = 3
-"""How often counts are looked for that are all there at once."""
 
 
 @dataclass
@@ -56,31 +54,17 @@ class KeptAffinity:
         self._scores = bool(wishes) or not (ignore_existing and context.release.enabled("KitPreScoreSkips"))
         self._wanted = unrolled(info.required_affinity, context)
         self._meets_itself = all_match(self._wanted, info, context)
-        self._version = -1
+        self._followed = Followed(context.snapshot, self._look)
         self._looked = Looked()
         self._codes: dict[str, NDArray[np.int32] | None] = {}
 
     def passes_all(self) -> bool:
-        self._follow()
-        return not (self._looked.forbidden or self._looked.liked or self._version < 0)
+        return self._followed.are_there() and not (self._looked.forbidden or self._looked.liked)
 
     def scores_none(self) -> bool:
-        self._follow()
-        return not (self._looked.points or self._version < 0)
+        return self._followed.are_there() and not self._looked.points
 
-    def _follow(self) -> None:
-        """Look for the counts again where there are other ones than before."""
-        table = self._context.snapshot
-        if self._version == table.counts:
-            return
-        for _ in range(TRIES):  # a count that is begun may end others
-            self._version = table.counts
-            self._looked = self._look()
-            if self._version == table.counts:
-                return
-        self._version = -1
-
-    def _look(self) -> Looked:
+    def _look(self) -> None:
         info, context, found = self._info, self._context, Looked()
         for standing in standing_that_mean(info, context, "required_anti_affinity"):
             found.forbidden.append((standing.term.topology_key, standing.sums))
@@ -91,7 +75,7 @@ class KeptAffinity:
             found.liked.append((key, matching_all_by_place(self._wanted, key, context)))
         for key, weight, counts in self._points() if self._scores else ():
             found.points.setdefault(key, []).append((weight, counts))
-        return found
+        self._looked = found
 
     def _points(self) -> list[tuple[str, int, Counts]]:
         info, context = self._info, self._context
@@ -115,8 +99,7 @@ class KeptAffinity:
         return by_place[codes if rows is None else codes[rows]]
 
     def restrict(self, passing: Mask) -> Mask | None:
-        self._follow()
-        if self._version < 0:
+        if not self._followed.are_there():
             return None
         for key, counts in self._looked.forbidden:
             passing &= self._of_rows(key, counts == 0)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kitlib.scheduler.framework.kept_answers import Mask
+from kitlib.scheduler.framework.kept_answers import Followed, Mask
 from kitlib.scheduler.framework.plugin import MAX_NODE_SCORE, Context
 from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.status import Rows
@@ -17,8 +17,6 @@ from kitlib.scheduler.plugins.spread_domains import Domains, count_of, nobody_co
 
 MAX_MASKS = 64
 """Combinations of domains that are full of which it is known at once which rows are left."""
-TRIES = 3
-"""How often counts are looked for that are all there at once."""
 
 
 class _Counted:
@@ -101,7 +99,7 @@ class KeptSpread:
         self._ignored = ignored if ignored.any() else None
         self._rounded = context.release.enabled("KitSpreadScoreRounded")
         self._scores = bool(soft) or not context.release.enabled("KitPreScoreSkips")
-        self._version = -1
+        self._followed = Followed(context.snapshot, self._look)
 
     def passes_all(self) -> bool:
         return not self._hard
@@ -109,19 +107,12 @@ class KeptSpread:
     def scores_none(self) -> bool:
         return not self._scores
 
-    def _follow(self) -> bool:
-        """Look for the counts again where there are other ones than before; whether all of them are there."""
-        table = self._context.snapshot
-        for _ in range(TRIES):  # a count that is begun may end others
-            if self._version == table.counts:
-                return True
-            self._version = table.counts
-            for one in (*self._hard, *self._soft):
-                one.follow()
-        return self._version == table.counts
+    def _look(self) -> None:
+        for one in (*self._hard, *self._soft):
+            one.follow()
 
     def restrict(self, passing: Mask) -> Mask | None:
-        if not self._follow():
+        if not self._followed.are_there():
             return None
         for one in self._hard:
             one.restrict(passing)

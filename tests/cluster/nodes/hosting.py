@@ -125,7 +125,7 @@ class Hosting:
             self._changed.clear()
 
     def as_user(self, name: str, folder: Path) -> Path:
-        """A kubeconfig of somebody without more rights than roles give."""
+        """A kubeconfig of a user who has only the rights that roles give."""
         self.service.add_user(name)
         config = self.service.config
         config["current-context"] = f"kitlib-{name}"
