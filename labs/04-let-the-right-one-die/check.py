@@ -26,6 +26,12 @@ def order(facts: Facts) -> None:
                 f"{v.db} and {v.batch} on the node",
                 "both requests together must fit on the node, or nothing competes: lower one of them",
             )
+        if pod.status.phase == "Failed" and pod.status.reason:
+            raise Wrong(
+                f"{pod.metadata.name} failed: {pod.status.reason}: {pod.status.message}",
+                f"{v.db} and {v.batch} running on the node",
+                f"a pod that has failed stays so: delete {pod.metadata.name} and make it again",
+            )
     if killed(facts, v.db):
         facts.kernel_log(db.spec.node_name)
         adjustment = facts.oom_score_adj(v.db)

@@ -188,7 +188,8 @@ def test_the_start_page_and_the_side_bar_are_accessible(visit, artifacts, dark):
 def test_the_palette_has_the_kits_commands_and_opens_a_new_cluster(visit):
     made = visit()
     page = made.page
-    page.keyboard.press("Control+Shift+C")
+    page.get_by_role("menuitem", name="View", exact=True).click()
+    page.get_by_role("menuitem", name="Activate Command Palette").click()
     box = page.locator(".lm-CommandPalette-input, .jp-CommandPalette input").first
     box.fill("new scenario")
     page.locator(".lm-CommandPalette-item", has_text="New scenario").first.wait_for()

@@ -165,7 +165,7 @@ class Kubelet:
         """
         bound = {pod.metadata.uid: pod for pod in pods}
         removed = [worker for uid, worker in self._workers.items() if uid not in bound]
-        self._faults.each(removed, lambda worker: self._terminate(worker, grace=0.0))
+        self._faults.each(removed, self._remove)
         new: list[Pod] = []
         for uid, pod in bound.items():
             known = self._workers.get(uid)
@@ -350,6 +350,15 @@ class Kubelet:
         worker.leaving = True
         self._mark_dirty(worker)
         self._killer.stop(worker, grace)
+
+    def _remove(self, worker: PodWorker) -> None:
+        """End a pod that the API server has no more; what it held is free for others at once.
+
+        Source: Kubelet.HandlePodRemoves, GetActivePods; staticPolicy and containerMap, removeStaleState.
+        """
+        self._terminate(worker, grace=0.0)
+        self.managers.release(worker.pod)
+        self._admission.count(worker, -1)
 
     def _forget_terminated(self, worker: PodWorker) -> None:
         """Forget a pod that is to go, once its containers have ended and its cgroup has been removed."""

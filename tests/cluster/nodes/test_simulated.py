@@ -77,6 +77,25 @@ def test_a_pod_that_the_node_has_no_room_for_is_rejected() -> None:
     assert "requested: 1500, used: 1500, capacity: 2000" in rejected.message
 
 
+def test_a_pod_deleted_by_force_gives_its_room_back_before_its_processes_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Source: Kubelet.HandlePodRemoves; GetActivePods (for canAdmitPod) knows only pods of the API server."""
+    cluster = Cluster.simulated([{"cpus": 2}], scheduler=False)
+    large = {"requests": {"cpu": "1500m"}}
+    cluster.apply(pod("a", nodeName="node-1", resources=large))
+    runtime = cluster.node().runtime
+    stopped: list[str] = []
+    with monkeypatch.context() as slow:
+        slow.setattr(runtime, "stop", lambda identity, grace=0.0: stopped.append(identity))
+        cluster.delete("Pod", "a", grace=0)
+        cluster.apply(pod("b", nodeName="node-1", resources=large))
+        assert stopped
+        assert cluster.pod("b").status.phase == "Running"
+    for identity in stopped:
+        runtime.stop(identity)
+    cluster.advance(2)
+    assert {one.pod.name for one in cluster.node().kubelet.workers} == {"b"}
+
+
 def test_memory_pressure_evicts_who_uses_more_than_requested() -> None:
     cluster = Cluster.simulated([{"memory": "1Gi", "kubelet": ["--eviction-hard=memory.available<200Mi"]}])
     cluster.apply(pod("modest", "memory=300Mi", resources={"requests": {"memory": "320Mi"}}))
