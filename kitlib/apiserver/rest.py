@@ -345,6 +345,7 @@ class Rest:
         """Carry out a write; under `dryRun` it is undone. The answer is the object as it stands afterwards."""
         with self.errors(served, data.get("metadata", {}).get("name", "")), self._undone_if(request.dry_run):
             stored = act()
+            self.warnings += self.cluster.api.warnings
         shown = self.wire(served, stored)
         if request.dry_run:
             standing = self.cluster.api.store.standing(stored)

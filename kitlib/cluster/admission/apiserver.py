@@ -40,6 +40,7 @@ from kitlib.cluster.admission import deletion, limit_range, pod_resize, quota, s
 from kitlib.cluster.admission.deletion import NAMESPACE_FINALIZER
 from kitlib.cluster.admission.ephemeral_containers import validate_ephemeral_containers_update
 from kitlib.cluster.admission.initial_status import reset_status
+from kitlib.cluster.admission.podsecurity import admission as pod_security
 from kitlib.cluster.admission.priority import admit_priority, check_priority_class, system_priority_classes
 from kitlib.cluster.admission.runtime_class import admit_runtime_class
 from kitlib.cluster.admission.service_account import AUTHENTICATION, CLIENT_CA, SYSTEM, admit_service_account
@@ -64,6 +65,7 @@ class APIServer:
         correlator: by which events that repeat are counted and combined.
         mutators: mutating webhooks for new pods; each changes the pod in place.
         node_checks: each looks at a new Node before it is stored, and raises KitError where it is refused.
+        warnings: what admission warned of in the last write.
         token_key: signs the tokens of service accounts; empty = none are issued, and pods run as no account.
 
     Args:
@@ -80,6 +82,7 @@ class APIServer:
         self.correlator = EventCorrelator()
         self.mutators: list[Callable[[Pod], None]] = []
         self.node_checks: list[Callable[[Node], object]] = []
+        self.warnings: list[str] = []
         self.token_key = b""
         for name in NAMESPACES:
             labels = {"kubernetes.io/metadata.name": name}
@@ -101,6 +104,7 @@ class APIServer:
         Raises:
             NoMatch, Invalid, Forbidden, AlreadyExists, NotFound (its namespace): and then nothing has changed.
         """
+        self.warnings.clear()
         self._check_served(obj)
         made = self._placed(deepcopy(obj))
         made.metadata.resource_version = ""
@@ -148,6 +152,7 @@ class APIServer:
         Raises:
             Invalid: also where a field may not change. Conflict, Forbidden, NoMatch, NotFound.
         """
+        self.warnings.clear()
         self._check_served(obj)
         made = self._placed(deepcopy(obj))
         old = self.store.standing(made)
@@ -210,6 +215,8 @@ class APIServer:
         errors = validate_ephemeral_containers_update(made, old)
         if errors:
             raise Invalid(made.kind, made.name, errors)
+        self.warnings.clear()
+        self._check_pod_security(made, old)
         return self.store.update(made)
 
     def bind(self, name: str, namespace: str, node: str) -> Pod:
@@ -356,9 +363,28 @@ class APIServer:
             check_priority_class(made, self.store.list(PriorityClass, copy=False))
         if isinstance(made, Pod) and old is None:
             limit_range.check(made, self.store.list(LimitRange, made.namespace, copy=False))
+        self._check_pod_security(made, old)
         if not made.namespace:
             return []
         return quota.admit(made, self.store.list(ResourceQuota, made.namespace), old)
+
+    def _check_pod_security(self, made: KubeObject, old: KubeObject | None) -> None:
+        """Source: podsecurity.Plugin.Validate."""
+        newest = self.release.minor
+        if isinstance(made, Namespace):
+            before = old if isinstance(old, Namespace) else None
+            errors = pod_security.check_labels(made, before)
+            if errors:
+                raise Invalid(made.kind, made.name, errors)
+            if before is not None:
+                pods = self.store.list(Pod, made.name, copy=False)
+                self.warnings += pod_security.warn_of_pods(made, before, pods, newest)
+        elif made.namespace:
+            labels = self.store.get(Namespace, made.namespace, copy=False).metadata.labels
+            if isinstance(made, Pod):
+                self.warnings += pod_security.admit_pod(made, old if isinstance(old, Pod) else None, labels, newest)
+            else:
+                self.warnings += pod_security.warn_of_template(made, labels, newest)
 
 
 def _mark_gated(pod: Pod) -> None:

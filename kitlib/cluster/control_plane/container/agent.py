@@ -301,7 +301,9 @@ class ControlPlane:
     def _api(self, method: str, object: Mapping[str, Any]) -> Any:
         if method not in _API:
             raise KitError(f"{method!r} is none of {', '.join(_API)}")
-        return to_dict(getattr(self._standing.api, method)(from_dict(dict(object))))
+        api = self._standing.api
+        stored = to_dict(getattr(api, method)(from_dict(dict(object))))
+        return {"object": stored, "warnings": list(api.warnings)}
 
     def _enable_service_accounts(self, key: str, authority: str) -> None:
         self._standing.api.enable_service_accounts(key, authority)

@@ -58,10 +58,12 @@ class RemoteAPIServer:
 
     Attributes:
         store: the copy.
+        warnings: what admission warned of in the last write.
     """
 
     def __init__(self, cluster: ContainerControlPlaneClient) -> None:
         self._cluster = cluster
+        self.warnings: list[str] = []
         self.store = Replica()
 
     def create(self, obj: KubeObject) -> Any:
@@ -102,7 +104,9 @@ class RemoteAPIServer:
         self._cluster.delete(named, name, namespace, grace=grace, propagation_policy=propagation)
 
     def _write(self, method: str, obj: KubeObject) -> Any:
-        return from_dict(self._cluster._ask("api", method=method, object=to_dict(obj)))
+        answer = self._cluster._ask("api", method=method, object=to_dict(obj))
+        self.warnings = answer["warnings"]
+        return from_dict(answer["object"])
 
 
 class ContainerControlPlaneClient(PollingCluster):

@@ -30,7 +30,7 @@ from kitlib.node.real import protocol
 __all__ = ["FAR", "VERSION", "Passed", "envelope", "error_from_data", "error_to_data", "pack", "passed", "unpack"]
 
 T = TypeVar("T")
-VERSION = 4
+VERSION = 5
 """Counted up when the messages change: a control plane of an old image says so instead of failing later."""
 FAR = 1 << 40
 """Requests of the control plane to a node have numbers from here on, those of the owner stay below."""

@@ -1,0 +1,1 @@
+"""Pod Security admission: what the labels of a namespace allow its pods. Source: k8s.io/pod-security-admission."""
