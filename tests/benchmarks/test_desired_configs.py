@@ -15,6 +15,8 @@ from kitlib.kubelet.cm.cgroup_levels import Desired
 from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.config.machine import MachineInfo
 
+pytestmark = pytest.mark.speed
+
 PODS = 10_000
 LOW, HIGH = 2.0, 28.0
 """Bounds of the ratio; 10.8 and 11.2 were measured on a machine with other work."""

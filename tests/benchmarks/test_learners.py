@@ -3,8 +3,8 @@
 PSS (proportional set size) counts a page that several processes share once, divided among them: the sum over all
 kernels is what they take together. KITLIB_LEARNERS says how many are started at once (default 3).
 
-    pytest tests/benchmarks/test_learners.py -s
-    KITLIB_LEARNERS=30 pytest tests/benchmarks/test_learners.py -s
+    pytest -m speed tests/benchmarks/test_learners.py -s
+    KITLIB_LEARNERS=30 pytest -m speed tests/benchmarks/test_learners.py -s
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+pytestmark = pytest.mark.speed
 
 pytest.importorskip("ipykernel")
 pytest.importorskip("jupyter_client")

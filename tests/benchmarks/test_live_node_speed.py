@@ -14,6 +14,8 @@ import pytest
 from kitlib.cluster import Cluster
 from kitlib.cluster.control_plane.simulated import SimulatedCluster
 
+pytestmark = pytest.mark.speed
+
 PODS, SECONDS = 1_000, 600
 LOW, HIGH = 0.8, 20.0
 """Bounds of the ratio; 4.0 to 8.1 were measured on a machine with other work."""

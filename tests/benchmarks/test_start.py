@@ -13,6 +13,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.speed
+
 ROUNDS = 5
 
 

@@ -5,8 +5,12 @@ from __future__ import annotations
 import time
 from typing import Any
 
+import pytest
+
 from kitlib.api.serialize import deepcopy
 from kitlib.cluster import Cluster
+
+pytestmark = pytest.mark.speed
 
 PODS = 50
 

@@ -70,7 +70,7 @@ def held() -> int:
 def test_nothing_grows_while_days_pass(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
     """What is kept up to a number of entries is full before the first look: it is made small enough for that."""
     for module, bound, entries in BOUNDS:
-        monkeypatch.setattr(module, bound, entries * (10 if NIGHTLY else 1))
+        monkeypatch.setattr(module, bound, entries)
     gc.collect()
     gc.freeze()  # what other tests hold is not counted
     request.addfinalizer(gc.unfreeze)

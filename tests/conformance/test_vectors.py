@@ -11,7 +11,14 @@ import pytest
 from kitlib.conformance.runner import kinds, run_file
 
 VECTORS = Path(__file__).parents[1] / "vectors"
-EVERY = {"live_scheduling": 5, "timemachine_random": 4, "timemachine_preemption": 3, "scheduler_fresh_mixed": 4}
+EVERY = {"live_scheduling": 5} | dict.fromkeys(
+    (
+        *("timemachine_named", "timemachine_preemption", "timemachine_random", "timemachine_sequences"),
+        *(f"scheduler_fresh_{name}" for name in ("affinity", "mixed", "preempt", "profiles", "resources")),
+        *(f"scheduler_fresh_{name}" for name in ("sampling", "spread", "taints", "volumes")),
+    ),
+    4,
+)
 
 
 @pytest.mark.parametrize("kind", sorted(kinds()))
