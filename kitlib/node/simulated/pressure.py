@@ -1,36 +1,85 @@
 """Pressure stall information: how much of the time tasks wait for a resource, as `cpu.pressure` and its like show it.
 
-Between two changes of the machine the share of waiting time is constant, so the running averages have a closed form:
+`some` is the share of time in which at least one task waits, `full` that in which all of them do. Every 2 seconds and
+one tick the kernel takes the whole percents of the time that has passed since, and moves three averages towards them:
 
-    avg(t + dt) = avg(t) · e^(−dt/T) + share · (1 − e^(−dt/T)),   T = 10, 60, 300 seconds
+    avg ← avg · e^(−2/T) + percents · (1 − e^(−2/T)),   T = 10, 60, 300 seconds
 
-`some` is the share of time in which at least one task waits, `full` that in which all of them do.
+in fixed point with 11 bits. So a file that is read between two updates shows the averages of the last one; `total` is
+up to date. Here the updates of a cgroup begin with its first stall, in the kernel when it is made.
 
-Source: Documentation/accounting/psi.rst; kernel/sched/psi.c (calc_avgs, psi_show).
+Source: Documentation/accounting/psi.rst; kernel/sched/psi.c (PSI_FREQ, update_averages, calc_avgs, psi_show);
+kernel/sched/loadavg.c (calc_load).
 """
 
 from __future__ import annotations
 
-import math
-from functools import lru_cache
-
 WINDOWS = (10, 60, 300)
+HZ = 250
+"""Ticks a second, as distributions configure it."""
+PERIOD = (2 * HZ + 1) / HZ
+"""Seconds between two updates. Source: PSI_FREQ."""
+_ONE = 1 << 11
+_DECAY = (1677, 1981, 2034)
+"""e^(−2/T) for each window, in fixed point. Source: EXP_10s, EXP_60s, EXP_300s."""
+_NANO = 1e9
+_PERIOD_NANOSECONDS = round(PERIOD * _NANO)
 
 
-Three = tuple[float, float, float]
-"""A figure for each of the windows."""
+def updated(average: int, decay: int, percents: int, times: int = 1) -> int:
+    """An average after so many updates with the same sample. Source: calc_load.
+
+    Args:
+        average: in fixed point.
+        decay: of its window, in fixed point.
+        percents: whole ones.
+        times: how many updates.
+    """
+    active = percents * _ONE
+    for _ in range(times):
+        moved = average * decay + active * (_ONE - decay)
+        after = (moved + _ONE - 1 if active >= average else moved) // _ONE
+        if after == average:
+            break
+        average = after
+    return average
 
 
-@lru_cache(maxsize=256)  # at one instant much changes that has last changed at the same moment
-def _kept(passed: float) -> Three:
-    """What is left of the averages after so many seconds."""
-    first, second, third = WINDOWS
-    return math.exp(-passed / first), math.exp(-passed / second), math.exp(-passed / third)
+class _Line:
+    """`some` or `full`: its share now, the time in it, and the averages."""
 
+    __slots__ = ("averages", "sampled", "share", "total")
 
-def _moved(averages: Three, share: float, kept: Three) -> Three:
-    (a, b, c), (k, m, n) = averages, kept
-    return share + (a - share) * k, share + (b - share) * m, share + (c - share) * n
+    def __init__(self) -> None:
+        self.share = self.total = self.sampled = 0.0
+        self.averages = [0, 0, 0]
+
+    def take(self, seconds: float) -> None:
+        """So much time has passed, all of it within one period."""
+        self.total += self.share * seconds
+        self.sampled += self.share * seconds
+
+    def update(self, periods: int) -> None:
+        """The period is over, and so many more whole ones of the same share after it."""
+        self._sample(1)
+        if periods:
+            self.total += self.share * PERIOD * periods
+            self.sampled = self.share * PERIOD
+            self._sample(periods)
+
+    def _sample(self, times: int) -> None:
+        stalled = min(round(self.sampled * _NANO), _PERIOD_NANOSECONDS)
+        percents = stalled * 100 // _PERIOD_NANOSECONDS
+        self.sampled = 0.0
+        if percents or any(self.averages):
+            self.averages = [updated(a, d, percents, times) for a, d in zip(self.averages, _DECAY, strict=True)]
+
+    def show(self, name: str) -> str:
+        averages = " ".join(
+            f"avg{window}={average // _ONE}.{average % _ONE * 100 // _ONE:02d}"
+            for window, average in zip(WINDOWS, self.averages, strict=True)
+        )
+        return f"{name} {averages} total={int(self.total * 1e6 + 1e-3)}"
 
 
 class Pressure:
@@ -38,46 +87,52 @@ class Pressure:
 
     Args:
         now: seconds since boot.
-
-    Attributes:
-        some, full: shares of the time, 0 to 1, that hold since the last call of `set`.
     """
 
-    __slots__ = ("_averages", "_since", "_totals", "full", "some")
+    __slots__ = ("_full", "_next", "_since", "_some")
 
     def __init__(self, now: float) -> None:
-        self.some = self.full = 0.0
-        self._since = now
-        self._totals = [0.0, 0.0]
-        self._averages = [(0.0, 0.0, 0.0), (0.0, 0.0, 0.0)]
+        self._some, self._full = _Line(), _Line()
+        self._since, self._next = now, now + PERIOD
+
+    @property
+    def some(self) -> float:
+        """The share of the time, 0 to 1, in which at least one task waits, since the last call of `set`."""
+        return self._some.share
+
+    @property
+    def full(self) -> float:
+        """That in which all tasks wait."""
+        return self._full.share
 
     def set(self, now: float, some: float, full: float) -> None:
         """From now on the shares are these."""
-        if some != self.some or full != self.full:
+        if some != self._some.share or full != self._full.share:
             self.settle(now)
-            self.some, self.full = some, full
+            self._some.share, self._full.share = some, full
 
     def settle(self, now: float) -> None:
         """Take the time since the last call into account."""
-        passed = now - self._since
-        if passed <= 0:
+        if now <= self._since:
             return
+        whole = -1
+        if now >= self._next:
+            whole = int((now - self._next) / PERIOD)
+        for line in (self._some, self._full):
+            if whole < 0:
+                line.take(now - self._since)
+                continue
+            line.take(self._next - self._since)
+            line.update(whole)
+            line.take(now - self._next - whole * PERIOD)
+        if whole >= 0:
+            self._next += (whole + 1) * PERIOD
         self._since = now
-        kept = _kept(passed)
-        self._totals[0] += self.some * passed
-        self._totals[1] += self.full * passed
-        self._averages[0] = _moved(self._averages[0], self.some, kept)
-        self._averages[1] = _moved(self._averages[1], self.full, kept)
 
     def show(self, now: float) -> str:
         """The two lines of the file."""
         self.settle(now)
-        return "\n".join(
-            f"{name} "
-            + " ".join(f"avg{window}={average * 100:.2f}" for window, average in zip(WINDOWS, averages, strict=True))
-            + f" total={int(total * 1e6)}"
-            for name, averages, total in zip(("some", "full"), self._averages, self._totals, strict=True)
-        )
+        return f"{self._some.show('some')}\n{self._full.show('full')}"
 
 
 NOTHING = "\n".join(f"{name} avg10=0.00 avg60=0.00 avg300=0.00 total=0" for name in ("some", "full"))

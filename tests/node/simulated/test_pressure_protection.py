@@ -7,7 +7,6 @@ from kitlib.node.common.workload import FOREVER, Phase, Workload, declared_workl
 from kitlib.node.simulated.commands import command_workload
 from kitlib.node.simulated.kernel import Kernel
 from kitlib.node.simulated.memory import growth
-from kitlib.node.simulated.pressure import Pressure
 
 MI = 2**20
 BUSY = Workload((Phase(FOREVER, cpus=1.0),))
@@ -23,15 +22,6 @@ def kernel(version=2, cpus=1, memory="1Gi", max_pid=0):
 def line(k, path, file, kind="some"):
     found = next(text for text in k.cgroups.read(path, file).splitlines() if text.startswith(kind))
     return {name: float(value) for name, value in (pair.split("=") for pair in found.split()[1:])}
-
-
-def test_pressure_averages_tend_to_the_share_of_waiting_time():
-    one = Pressure(0.0)
-    one.set(0.0, 0.5, 0.25)
-    assert one.show(10).splitlines()[0].startswith("some avg10=31.61 avg60=7.68 avg300=1.64 total=5000000")
-    assert "full avg10=25.00" in one.show(1000)
-    one.set(1000, 0.0, 0.0)
-    assert "some avg10=18.39 " in one.show(1010)
 
 
 def test_nobody_waits_where_there_is_enough():
