@@ -81,7 +81,7 @@ class DeviceConstraint(KubeStruct):
 
 class OpaqueDeviceConfiguration(KubeStruct):
     driver: str = ""
-    parameters: dict[str, Any] = {}
+    parameters: Any = None
 
 
 class DeviceClassConfiguration(KubeStruct):
@@ -234,6 +234,32 @@ class DeviceTaint(KubeStruct):
     value: str = ""
     effect: str = ""
     time_added: datetime | None = None
+
+
+class DeviceTaintSelector(KubeStruct):
+    """Which devices a rule is about: those that fit in all that is set; of none set, every device."""
+
+    driver: str | None = None
+    pool: str | None = None
+    device: str | None = None
+
+
+class DeviceTaintRuleSpec(KubeStruct):
+    device_selector: DeviceTaintSelector | None = None
+    taint: DeviceTaint = msgspec.field(default_factory=DeviceTaint)
+
+
+class DeviceTaintRuleStatus(KubeStruct):
+    conditions: list[Condition] = []
+
+
+class DeviceTaintRule(KubeObject):
+    """An administrator's taint on devices: served as v1alpha3 up to 1.35, as v1beta2 since 1.36. Source: KEP-5055."""
+
+    api_version: str = "resource.k8s.io/v1beta2"
+    kind: str = "DeviceTaintRule"
+    spec: DeviceTaintRuleSpec = msgspec.field(default_factory=DeviceTaintRuleSpec)
+    status: DeviceTaintRuleStatus = msgspec.field(default_factory=DeviceTaintRuleStatus)
 
 
 class Device(KubeStruct):

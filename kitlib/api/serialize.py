@@ -210,8 +210,9 @@ def _types() -> dict[tuple[str, str], type[KubeObject]]:
             if isinstance(member, type) and issubclass(member, KubeObject) and member is not KubeObject:
                 sample = member()
                 found[sample.api_version, sample.kind] = member
-                if module is devices:  # the beta version has the same fields
+                if module is devices:  # the beta version has the same fields, as the alpha version of the rules has
                     found["resource.k8s.io/v1beta2", sample.kind] = member
+                    found["resource.k8s.io/v1alpha3", devices.DeviceTaintRule().kind] = devices.DeviceTaintRule
     return found
 
 

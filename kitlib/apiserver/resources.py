@@ -11,6 +11,9 @@ from functools import cache
 from importlib import resources as package_data
 from typing import Any, NamedTuple
 
+from kitlib.api.release import Release
+from kitlib.cluster.store.kinds import GATED
+
 ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 
 
@@ -139,6 +142,22 @@ _METRICS = (
     APIResource("metrics.k8s.io", "v1beta1", "nodes", "", "NodeMetrics", (), (), False, ("get", "list"), ()),
     APIResource("metrics.k8s.io", "v1beta1", "pods", "", "PodMetrics", (), (), True, ("get", "list"), ()),
 )
+_GATED = tuple(
+    APIResource(
+        "resource.k8s.io",
+        version,
+        "devicetaintrules",
+        "devicetaintrule",
+        "DeviceTaintRule",
+        (),
+        (),
+        False,
+        ALL_VERBS,
+        (Column("Name", "string", "name"), Column("Age", "string")),
+        (Subresource("status", "DeviceTaintRule", _STATUS),),
+    )
+    for version in GATED["DeviceTaintRule"][1]
+)
 
 
 def custom(definition: Mapping[str, Any]) -> Iterator[APIResource]:
@@ -182,10 +201,16 @@ def custom(definition: Mapping[str, Any]) -> Iterator[APIResource]:
 
 
 class ResourceTable:
-    """Every resource that is served now: the built-in ones and those of the stored CustomResourceDefinitions."""
+    """Every resource that is served now: the built-in ones and those of the stored CustomResourceDefinitions.
 
-    def __init__(self, definitions: Iterable[Mapping[str, Any]] = ()) -> None:
-        self.resources = [*built_in(), *(r for d in definitions for r in custom(d))]
+    Args:
+        definitions: CustomResourceDefinitions in the wire form.
+        release: whose feature gates add resources; None = none does.
+    """
+
+    def __init__(self, definitions: Iterable[Mapping[str, Any]] = (), release: Release | None = None) -> None:
+        gated = [one for one in _GATED if release is not None and release.enabled(GATED[one.kind][0])]
+        self.resources = [*built_in(), *gated, *(r for d in definitions for r in custom(d))]
         self._by_path = {(r.group, r.version, r.plural): r for r in self.resources}
 
     def find(self, group: str, version: str, plural: str) -> APIResource | None:

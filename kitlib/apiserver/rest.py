@@ -67,7 +67,7 @@ class Rest:
         """The resources served now."""
         if self._table is None or self._table[0] != self._definitions:
             found = self.cluster.api.store.list(_DEFINITIONS, copy=False)
-            self._table = self._definitions, ResourceTable([to_dict(one) for one in found])
+            self._table = self._definitions, ResourceTable(map(to_dict, found), self.cluster.release)
         return self._table[1]
 
     @property

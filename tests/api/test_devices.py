@@ -11,7 +11,7 @@ from kitlib.api.core import Pod
 from kitlib.api.defaults import set_defaults
 from kitlib.api.devices import DeviceTaint, DeviceToleration, ResourceClaim, ResourceSlice
 from kitlib.api.serialize import from_dict, load, to_dict
-from kitlib.api.validation import devices, validate_pod_create
+from kitlib.api.validation import devices, resource_slices, validate_pod_create
 
 
 def claim(**request: Any) -> ResourceClaim:
@@ -58,7 +58,7 @@ spec:
     consumesCounters: [{counterSet: s, counters: {memory: {value: 5Gi}}}]
 """
     found = load(text)[0]
-    assert isinstance(found, ResourceSlice) and not devices.slice_spec(found.spec, None, "spec")
+    assert isinstance(found, ResourceSlice) and not resource_slices.slice_spec(found.spec, None, "spec")
     device = to_dict(found)["spec"]["devices"][0]
     assert device["attributes"] == {
         "model": {"string": "A100"},
@@ -119,7 +119,10 @@ GPU = {"deviceClassName": "gpu"}
         ),
         (
             {"requests": [{"name": "a", "exactly": GPU}], "constraints": [{"matchAttribute": "numa"}]},
-            ['spec.devices.constraints[0].matchAttribute: Invalid value: "numa": must include a domain'],
+            [
+                'spec.devices.constraints[0].matchAttribute: Invalid value: "numa": a fully qualified name must be a '
+                "domain and a name separated by a slash"
+            ],
         ),
         (
             {"requests": [{"name": "a", "exactly": {**GPU, "selectors": [{"cel": {"expression": "device.driver"}}]}}]},
@@ -136,7 +139,7 @@ GPU = {"deviceClassName": "gpu"}
             {"requests": [{"name": "a", "exactly": {**GPU, "tolerations": [{"operator": "Exists", "value": "v"}]}}]},
             [
                 'spec.devices.requests[0].exactly.tolerations[0].value: Invalid value: "v": must be empty for '
-                'operator "Exists"'
+                "operator `Exists`"
             ],
         ),
         (
@@ -221,7 +224,7 @@ def test_a_pods_claims_are_named_once_and_containers_take_only_those(
 def test_a_slice_is_refused_with_field_and_rule(change: dict[str, Any], words: str) -> None:
     spec = {"driver": "d.example.com", "nodeName": "a", "pool": {"name": "a", "resourceSliceCount": 1}, **change}
     made = from_dict({"metadata": {"name": "s"}, "spec": spec}, ResourceSlice)
-    assert any(words in str(error) for error in devices.slice_spec(made.spec, None, "spec"))
+    assert any(words in str(error) for error in resource_slices.slice_spec(made.spec, None, "spec"))
 
 
 def test_a_pods_claim_is_named_directly_or_once_the_controller_has_made_it() -> None:

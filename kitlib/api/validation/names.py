@@ -22,6 +22,7 @@ _RELAXED_ENV = re.compile(r"[ -<>-~]+")
 _HEADER = re.compile(r"[-A-Za-z0-9]+")
 _HTTP_PATH = re.compile(r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+")
 _PERCENT = re.compile(r"[0-9]+%")
+_C_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 _CONSIST = (
     "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character"
@@ -72,6 +73,10 @@ HEADER_TEXT = (
 PERCENT_TEXT = (
     "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for "
     "validation is '[0-9]+%')"
+)
+C_IDENTIFIER_TEXT = (
+    "a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric characters "
+    "or '_' (e.g. 'my_name',  or 'MY_NAME',  or 'MyName', regex used for validation is '[A-Za-z_][A-Za-z0-9_]*')"
 )
 IP_TEXT = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
 CIDR_TEXT = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
@@ -149,6 +154,12 @@ def is_valid_label_value(value: str) -> tuple[str, ...]:
     """Source: content.IsLabelValue."""
     found = (too_long(63),) if len(value) > 63 else ()
     return found if _VALUE.fullmatch(value) else (*found, VALUE_TEXT)
+
+
+@lru_cache(maxsize=4096)
+def is_c_identifier(name: str) -> tuple[str, ...]:
+    """Source: content.IsCIdentifier."""
+    return () if _C_IDENTIFIER.fullmatch(name) else (C_IDENTIFIER_TEXT,)
 
 
 def is_valid_port_name(name: str) -> tuple[str, ...]:

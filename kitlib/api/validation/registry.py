@@ -49,7 +49,9 @@ from kitlib.api.validation import (
     workloads,
 )
 from kitlib.api.validation import batch as jobs
+from kitlib.api.validation import device_taints as taints
 from kitlib.api.validation import devices as claims
+from kitlib.api.validation import resource_slices as slices
 from kitlib.api.validation.controller_revision import (
     validate_controller_revision,
     validate_controller_revision_update,
@@ -139,7 +141,8 @@ RULES: dict[type[KubeObject], tuple[Create, Update]] = {
         claims.validate_resource_claim_template_update,
     ),
     devices.DeviceClass: (claims.validate_device_class, claims.validate_device_class_update),
-    devices.ResourceSlice: (claims.validate_resource_slice, claims.validate_resource_slice_update),
+    devices.DeviceTaintRule: (taints.validate_device_taint_rule, taints.validate_device_taint_rule_update),
+    devices.ResourceSlice: (slices.validate_resource_slice, slices.validate_resource_slice_update),
 }
 
 

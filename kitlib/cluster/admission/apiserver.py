@@ -312,7 +312,7 @@ class APIServer:
         if isinstance(replicas, int) and replicas > MAX_REPLICAS:
             why = f"spec.replicas: {replicas}: a cluster of the kit takes at most {MAX_REPLICAS} pods of one controller"
             raise Forbidden(resource_of(obj).plural, obj.name, why)
-        if is_served(obj.api_version, obj.kind):
+        if is_served(obj.api_version, obj.kind, self.release):
             return
         group, _, version = obj.api_version.rpartition("/")
         for one in self.store.list("CustomResourceDefinition", copy=False):

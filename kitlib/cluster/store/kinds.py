@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from kitlib.api.errors import KitError
 from kitlib.api.meta import KubeObject
+from kitlib.api.release import Release
 
 
 class Resource(NamedTuple):
@@ -76,6 +77,7 @@ RESOURCES = (
     Resource("ResourceClaimTemplate", "resource.k8s.io", "resourceclaimtemplates", True),
     Resource("DeviceClass", "resource.k8s.io", "deviceclasses", False),
     Resource("ResourceSlice", "resource.k8s.io", "resourceslices", False),
+    Resource("DeviceTaintRule", "resource.k8s.io", "devicetaintrules", False),
     Resource("PodTemplate", "", "podtemplates", True),
     Resource("Ingress", "networking.k8s.io", "ingresses", True, "ing"),
     Resource("IngressClass", "networking.k8s.io", "ingressclasses", False),
@@ -103,6 +105,8 @@ RESOURCES = (
 )
 VERSIONS = {"autoscaling": ("v2", "v1")}
 """Versions of a group that are served, where it is not only v1."""
+GATED = {"DeviceTaintRule": ("DRADeviceTaintRules", ("v1beta2", "v1alpha3"))}
+"""Kinds that are served only where a feature gate is on, with the gate and the versions."""
 
 
 class UnknownKind(KitError, LookupError):
@@ -134,9 +138,16 @@ def resource(kind: str | type[KubeObject] | Resource) -> Resource:
     return found
 
 
-def is_served(api_version: str, kind: str) -> bool:
-    """Whether kube-apiserver 1.36 has this kind in this version, without any CustomResourceDefinition."""
+def is_served(api_version: str, kind: str, release: Release | None = None) -> bool:
+    """Whether kube-apiserver 1.36 has this kind in this version, without any CustomResourceDefinition.
+
+    Args:
+        release: whose gates hold; None = no kind is served that needs one.
+    """
     group, _, version = api_version.rpartition("/")
+    if kind in GATED and group == "resource.k8s.io":
+        gate, versions = GATED[kind]
+        return release is not None and release.enabled(gate) and version in versions
     if (group, kind) == ("events.k8s.io", "Event"):
         return version == "v1"
     if version == "v1beta2" and group == "resource.k8s.io":  # clusters of older releases keep their claims in it
