@@ -1,25 +1,19 @@
-"""Grade a lab in a process of its own: what the notebook holds in its variables cannot change the answer.
+"""Grade a lab by a replay of its journal: what the notebook holds in its variables cannot change the answer.
 
 The notebook sends the journal of what the learner did to the cluster (apply, delete, write, advance). The grader builds
 a fresh cluster from the lab's definition, does the setup, replays the journal and runs the checks there. Simulated
 clusters are deterministic, so the replayed one is the learner's. A journal can only hold what a learner may do, so
-a forged one that passes solves the task.
+a forged one that passes solves the task. `kitlib.lab.grading_process` does so in a process of its own.
 
 On real nodes the checks look at these first, and then at a replay in which as much time passes as really did; both must
-hold. In a browser (Pyodide) there are no processes: the replay runs in the notebook's own, and `kitlib lab-report
---recheck` is what counts.
-
-`python -m kitlib.lab.grader` reads a JSON request from standard input and prints a JSON answer.
+hold.
 """
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Iterable
 from contextlib import suppress
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -34,10 +28,6 @@ from kitlib.lab.rules import RuleResult, judge
 MAX_JOURNAL = 20_000
 STOPPED = "the check stopped with"
 """How the result of a check begins that raised something else than `Wrong`."""
-_GRADER_SECONDS = 120
-_GRADER_BYTES = 4 << 30
-"""Address space: 40 times what the largest lab's replay uses, most of it reserved by numpy and never touched."""
-_START = "import sys; sys.path.insert(0, sys.argv[1]); from kitlib.lab.grader import main; main()"
 
 
 class TaskResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -294,80 +284,3 @@ def grade_journal(
     history.stop()
     found = grade(folder, cluster, tasks, None, history)
     return msgspec.structs.replace(found, observed={**_observed_at_start(folder, ground), **found.observed})
-
-
-def grade_apart(
-    folder: LabFolder,
-    journal: list[dict[str, Any]],
-    tasks: tuple[str, ...] = (),
-    ground: Ground = SIMULATED,
-    *,
-    timeout: float = _GRADER_SECONDS,
-) -> Grade:
-    """`grade_journal` in a fresh Python process of bounded memory; in a browser in this one.
-
-    Args:
-        folder, journal, tasks, ground: as for `grade_journal`.
-        timeout: seconds that the process may take.
-
-    Raises:
-        KitError: the grader could not run; with its last words.
-    """
-    if sys.platform == "emscripten":
-        return grade_journal(folder, json.loads(json.dumps(journal, default=str)), tasks, ground)
-    import subprocess
-
-    request = {
-        "lab": str(folder.path),
-        "seed": folder.seed,
-        "journal": journal,
-        "tasks": tasks,
-        "ground": msgspec.to_builtins(ground),
-    }
-    package = str(Path(__file__).resolve().parents[2])
-    try:
-        done = subprocess.run(
-            [sys.executable, "-I", "-c", _START, package],
-            input=json.dumps(request, default=str),
-            capture_output=True,
-            text=True,
-            timeout=timeout,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        raise KitError(f"lab {folder.name}: the check took longer than {timeout:g} s") from None
-    try:
-        answer = json.loads(done.stdout.splitlines()[-1])
-    except (ValueError, IndexError):
-        last = done.stderr.strip().splitlines()[-1:] or ["nothing was said"]
-        raise KitError(f"lab {folder.name}: the grader ended with code {done.returncode}: {last[0]}") from None
-    if "error" in answer:
-        raise KitError(answer["error"])
-    return msgspec.convert(answer, Grade)
-
-
-def _limit_resources() -> None:
-    """A journal is foreign data: its replay writes no file and cannot take the machine's memory."""
-    sys.dont_write_bytecode = True
-    with suppress(ImportError, OSError, ValueError):  # not on Windows
-        import resource
-
-        resource.setrlimit(resource.RLIMIT_AS, (_GRADER_BYTES, _GRADER_BYTES))
-        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
-
-
-def main() -> None:
-    """Read one request from standard input, print one answer."""
-    _limit_resources()
-    try:
-        request = json.load(sys.stdin)
-        ground = msgspec.convert(request["ground"], Ground)
-        folder = LabFolder.read(request["lab"], request["seed"])
-        answer = grade_journal(folder, request["journal"], tuple(request["tasks"]), ground)
-        print(json.dumps(msgspec.to_builtins(answer), default=str))
-    except KitError as error:
-        print(json.dumps({"error": str(error)}))
-
-
-if __name__ == "__main__":
-    main()

@@ -24,7 +24,8 @@ from kitlib.lab import real_nodes, room
 from kitlib.lab.certificate import Certificate, unsigned
 from kitlib.lab.definition import Definition, Ground, LabFolder
 from kitlib.lab.graded import Graded
-from kitlib.lab.grader import Grade, both, grade, grade_apart, prepare, timed
+from kitlib.lab.grader import Grade, both, grade, prepare, timed
+from kitlib.lab.grading_process import grade_apart
 from kitlib.lab.launch import course_source
 from kitlib.lab.prediction import Answer, Prediction, Reveal
 from kitlib.lab.progress import Progress

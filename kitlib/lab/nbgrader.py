@@ -43,7 +43,7 @@ def points(name: str, task: str, lab: Any) -> float:
     Raises:
         KitError: `lab` is not this lab, or the check could not run.
     """
-    from kitlib.lab.grader import grade_apart
+    from kitlib.lab.grading_process import grade_apart
     from kitlib.lab.lab import Lab
 
     if type(lab) is not Lab or lab.name != name:

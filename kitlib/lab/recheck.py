@@ -14,7 +14,8 @@ import msgspec
 
 from kitlib.api.errors import KitError
 from kitlib.lab.definition import Ground, LabFolder
-from kitlib.lab.grader import TaskResult, grade_apart
+from kitlib.lab.grader import TaskResult
+from kitlib.lab.grading_process import grade_apart
 from kitlib.lab.launch import course_source
 from kitlib.lab.submissions import Submitted, shortened
 

@@ -11,7 +11,8 @@ import pytest
 from kitlib.api.errors import KitError
 from kitlib.lab import Lab
 from kitlib.lab.definition import SIMULATED, Ground, LabFolder
-from kitlib.lab.grader import STOPPED, grade, grade_apart, grade_journal, prepare, timed
+from kitlib.lab.grader import STOPPED, grade, grade_journal, prepare, timed
+from kitlib.lab.grading_process import grade_apart
 from kitlib.lab.history import History
 from kitlib.lab.progress import Progress
 

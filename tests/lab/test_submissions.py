@@ -111,11 +111,11 @@ REPLAYED: dict[str, tuple[bytes, str]] = {
 
 
 def table(folder: Path, *, recheck: bool = False) -> dict[str, LearnerRow]:
-    """The rows by learner, of a folder that holds an honest learner's file too."""
+    """The rows by learner, of a folder that holds an honest learner's file too; read by this process."""
     honest = Progress(folder / "honest")
     if not honest.path.exists():
         honest.record("check", LAB, "cgroup", 0, 1)
-    rows = {row.learner: row for row in read_learners(folder, recheck=recheck)}
+    rows = {row.learner: row for row in read_learners(folder, recheck=recheck, workers=0)}
     assert rows["honest"].labs == {LAB: (0, 1)} and rows["honest"].problems == ()
     return rows
 

@@ -1,0 +1,157 @@
+"""Grades journals in a process apart, of bounded memory and time: neither touches the caller's variables nor files.
+
+`python -I` starts a server, which imports the kit and nothing of the caller's. It forks a child for each request, so
+that no replay sees what another one left, and the import is paid once for all checks of a learner. The server ends when
+its caller ends, or when it was not asked for a while. Where there is no `fork` (Windows) it answers one request.
+In a browser (Pyodide) there are no processes: the replay runs in the notebook's own, and `kitlib lab-report --recheck`
+is what counts.
+
+Requests and answers are lines of JSON on standard input and output.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from kitlib.api.errors import KitError
+from kitlib.lab.definition import SIMULATED, Ground, LabFolder
+from kitlib.lab.grader import Grade, grade_journal
+
+_SECONDS = 120
+_START = "import sys; sys.path.insert(0, sys.argv[1]); from kitlib.lab.grading_server import main; main()"
+_ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+
+
+def grade_apart(
+    folder: LabFolder,
+    journal: list[dict[str, Any]],
+    tasks: tuple[str, ...] = (),
+    ground: Ground = SIMULATED,
+    *,
+    timeout: float = _SECONDS,
+) -> Grade:
+    """`grade_journal` in a process apart; in a browser in this one.
+
+    Args:
+        folder, journal, tasks, ground: as for `grade_journal`.
+        timeout: seconds that the replay may take.
+
+    Raises:
+        KitError: the grader could not run, or took too long.
+    """
+    if sys.platform == "emscripten":
+        return grade_journal(folder, json.loads(json.dumps(journal, default=str)), tasks, ground)
+    request = {
+        "lab": str(folder.path),
+        "seed": folder.seed,
+        "journal": journal,
+        "tasks": tasks,
+        "ground": msgspec.to_builtins(ground),
+        "timeout": timeout,
+    }
+    answer = _asked(json.dumps(request, default=str).encode())
+    if "ended" in answer:
+        raise KitError(f"lab {folder.name}: {answer['ended']}")
+    if "error" in answer:
+        raise KitError(answer["error"])
+    return msgspec.convert(answer, Grade)
+
+
+class _Server:
+    """The process that is asked.
+
+    Attributes:
+        owner: id of the process that started it.
+        pid: its own.
+
+    Raises:
+        KitError: it cannot be started.
+    """
+
+    def __init__(self) -> None:
+        self.owner = os.getpid()
+        package = str(Path(__file__).resolve().parents[2])
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-I", "-c", _START, package],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env={**os.environ, **_ONE_THREAD},
+            )
+        except OSError as error:
+            raise KitError(f"the grader cannot be started: {error.strerror or error}") from error
+        self.pid = self._process.pid
+
+    def ask(self, request: bytes) -> bytes:
+        """The answer's line; b"" = the server has ended."""
+        assert self._process.stdin is not None and self._process.stdout is not None
+        try:
+            self._process.stdin.write(request + b"\n")
+            self._process.stdin.flush()
+            line = self._process.stdout.readline()
+        except (OSError, ValueError):
+            return b""
+        return line if line.endswith(b"\n") else b""
+
+    def last_words(self) -> str:
+        """How it ended."""
+        assert self._process.stderr is not None
+        try:
+            code = self._process.wait(5)
+        except subprocess.TimeoutExpired:
+            return "the grader does not answer"
+        said = self._process.stderr.read().decode(errors="replace").strip().splitlines()[-1:]
+        return f"the grader ended with code {code}: {said[0] if said else 'it printed no reason'}"
+
+    def close(self) -> None:
+        """End it."""
+        self._process.kill()
+        self._process.wait()
+        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
+            with suppress(OSError, ValueError):
+                stream.close()  # type: ignore[union-attr]
+
+
+_LOCK = threading.Lock()
+_servers: list[_Server] = []
+"""At most one, of this process; the server of the process that this one was forked from is left alone."""
+
+
+def _asked(request: bytes) -> dict[str, Any]:
+    """What the server answers; one that has ended since it was last asked is started again."""
+    with _LOCK:
+        fresh = not _servers or _servers[0].owner != os.getpid()
+        line, why = b"", ""
+        try:
+            for new in (True,) if fresh else (False, True):
+                if new:
+                    _end()
+                    _servers[:] = [_Server()]
+                line = _servers[0].ask(request)
+                if line:
+                    return json.loads(line)
+            why = _servers[0].last_words()
+        finally:
+            if not line or not hasattr(os, "fork"):  # it has ended, or must not be waited for
+                _end()
+    return {"ended": why}
+
+
+@atexit.register
+def _end() -> None:
+    """End this process's server."""
+    for server in _servers:
+        if server.owner == os.getpid():
+            server.close()
+    _servers.clear()

@@ -1,0 +1,119 @@
+"""The process that grades journals for another one (`grading_process`): a child for each, of bounded memory and time.
+
+It imports the kit and nothing of its caller's, forks for each request, and ends when its caller ends, or was silent for
+a while. Where there is no `fork` it answers one request.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import sys
+from contextlib import suppress
+from typing import NoReturn
+
+import msgspec
+
+from kitlib.api.errors import KitError
+from kitlib.lab.definition import Ground, LabFolder
+from kitlib.lab.grader import grade_journal
+
+_BYTES = 4 << 30
+"""Address space: 40 times what the largest lab's replay uses, most of it reserved by numpy and never touched."""
+_IDLE = 20.0
+"""Seconds after which a server that is not asked ends: its memory is the room's."""
+
+
+def main() -> None:
+    """Answer requests from standard input until it ends, or is silent for long."""
+    _limit_resources()
+    if not hasattr(os, "fork"):
+        print(_answer(sys.stdin.buffer.readline()), flush=True)
+        return
+    _warm_up()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the caller
+    requests = sys.stdin.buffer
+    while select.select([requests], [], [], _IDLE)[0] and (request := requests.readline()):
+        print(_forked(request), flush=True)
+
+
+def _warm_up() -> None:
+    """Import and compile what every replay needs: paid once, before the first fork."""
+    from kitlib.cluster import Cluster
+
+    containers = [{"name": "main", "image": "a", "resources": {"requests": {"cpu": "1m"}}}]
+    labels = {"app": "warm"}
+    template = {"metadata": {"labels": labels}, "spec": {"containers": containers}}
+    spec = {"selector": {"matchLabels": labels}, "template": template}
+    cluster = Cluster.simulated()
+    cluster.apply({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "warm"}, "spec": spec})
+    cluster.advance(1)
+    cluster.close()
+
+
+def _limit_resources() -> None:
+    """A journal is foreign data: its replay writes no file and cannot take the machine's memory."""
+    sys.dont_write_bytecode = True
+    with suppress(ImportError, OSError, ValueError):  # not on Windows
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (_BYTES, _BYTES))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+
+
+def _forked(request: bytes) -> str:
+    """The answer that a child gives to a request, or how the child ended."""
+    inward, outward = os.pipe()
+    child = os.fork()
+    if not child:
+        os.close(inward)
+        _serve(request, outward)
+    os.close(outward)
+    with os.fdopen(inward, "rb") as pipe:
+        said = pipe.read()
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if not code:
+        return said.decode()
+    late = code == -signal.SIGALRM
+    return json.dumps(
+        {"ended": f"the check took longer than {_timeout(request):g} s" if late else f"the grader ended with {code}"}
+    )
+
+
+def _serve(request: bytes, outward: int) -> NoReturn:
+    """A child: one answer, and the end. What a check prints goes nowhere."""
+    code = 1
+    try:
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        for stream in (0, 1, 2):
+            os.dup2(nowhere, stream)
+        signal.setitimer(signal.ITIMER_REAL, max(_timeout(request), 1e-3))
+        answer = _answer(request).encode()
+        while answer:
+            answer = answer[os.write(outward, answer) :]
+        code = 0
+    finally:
+        os._exit(code)
+
+
+def _timeout(request: bytes) -> float:
+    return float(json.loads(request)["timeout"])
+
+
+def _answer(request: bytes) -> str:
+    try:
+        asked = json.loads(request)
+        ground = msgspec.convert(asked["ground"], Ground)
+        folder = LabFolder.read(asked["lab"], asked["seed"])
+        found = grade_journal(folder, asked["journal"], tuple(asked["tasks"]), ground)
+        return json.dumps(msgspec.to_builtins(found), default=str)
+    except KitError as error:
+        return json.dumps({"error": str(error)})
+    except Exception as error:
+        return json.dumps({"ended": f"the grader ended with {type(error).__name__}: {error}"})
+
+
+if __name__ == "__main__":
+    main()
