@@ -12,6 +12,7 @@ from kitlib.api.devices import (
     FINALIZER,
     DeviceSubRequest,
     DeviceTaint,
+    DeviceTaintRule,
     DeviceToleration,
     ExactDeviceRequest,
     ResourceClaim,
@@ -129,6 +130,18 @@ def tolerates(toleration: DeviceToleration, taint: DeviceTaint) -> bool:
     if toleration.key and toleration.key != taint.key:
         return False
     return toleration.operator == "Exists" or (toleration.operator in ("", "Equal") and toleration.value == taint.value)
+
+
+def rule_matches(rule: DeviceTaintRule, driver: str, pool: str, device: str) -> bool:
+    """Whether an administrator's rule taints a device; one without a selector taints none.
+
+    Source: devicetainteviction ruleMatchesDevice.
+    """
+    selector = rule.spec.device_selector
+    if selector is None:
+        return False
+    wanted = ((selector.driver, driver), (selector.pool, pool), (selector.device, device))
+    return all(said is None or said == given for said, given in wanted)
 
 
 def repels(taint: DeviceTaint) -> bool:

@@ -237,7 +237,7 @@ class DeviceTaint(KubeStruct):
 
 
 class DeviceTaintSelector(KubeStruct):
-    """Which devices a rule is about: those that fit in all that is set; of none set, every device."""
+    """Which devices a rule is about: those that fit in all that is set; where nothing is set, every device."""
 
     driver: str | None = None
     pool: str | None = None

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kitlib.api.core import TERMINAL_PHASES, Node, Pod
+from kitlib.api.devices import DeviceTaintRule
 from kitlib.scheduler.framework.dra_manager import Known
 from kitlib.scheduler.framework.events import (
     ASSIGNED_POD,
@@ -150,14 +151,26 @@ class EventHandlers:
     # Other objects.
 
     def put_device_object(self, obj: Known) -> None:
-        """A claim, a device class or a slice of devices has come, or has changed."""
+        """A claim, a device class, a slice of devices or a rule about them has come, or has changed."""
         old = self._scheduler.context.claims.put(obj)
-        self.move_all(ClusterEvent(obj.kind, Action.ADD if old is None else Action.UPDATE), old, obj, obj.name)
+        if isinstance(obj, DeviceTaintRule):
+            self._slices_changed(obj)
+        else:
+            self.move_all(ClusterEvent(obj.kind, Action.ADD if old is None else Action.UPDATE), old, obj, obj.name)
+
+    def _slices_changed(self, rule: DeviceTaintRule) -> None:
+        """A rule changes the slices that it is about. Source: resourceslice/tracker, which the scheduler watches."""
+        for one in self._scheduler.context.claims.slices.values():
+            if rule.spec.device_selector is None or rule.spec.device_selector.driver in (None, one.spec.driver):
+                self.move_all(ClusterEvent(one.kind, Action.UPDATE), one, one, one.name)
 
     def delete_device_object(self, obj: Known) -> None:
-        """A claim, a device class or a slice of devices is gone."""
+        """A claim, a device class, a slice of devices or a rule about them is gone."""
         self._scheduler.context.claims.drop(obj)
-        self.move_all(ClusterEvent(obj.kind, Action.DELETE), obj, None, obj.name)
+        if isinstance(obj, DeviceTaintRule):
+            self._slices_changed(obj)
+        else:
+            self.move_all(ClusterEvent(obj.kind, Action.DELETE), obj, None, obj.name)
 
     def move_all(
         self, event: ClusterEvent, old: Any, new: Any, name: str = "", *, besides: str = "", sit_out: bool = False

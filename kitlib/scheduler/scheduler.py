@@ -52,7 +52,7 @@ class Scheduler:
         nominated: pods that preemption has promised a node (`status.nominatedNodeName`).
         volumes: storage objects, in any order.
         extenders: asked after the plugins.
-        claims: ResourceClaims, DeviceClasses and ResourceSlices, in any order.
+        claims: ResourceClaims, DeviceClasses, ResourceSlices and DeviceTaintRules, in any order.
         batching: place like pods in a batch; the decisions are the same without it, which takes longer.
     """
 
@@ -84,9 +84,9 @@ class Scheduler:
         self._held: dict[str, tuple[Profile, Binding, Decision]] = {}
         self._snapshot = Snapshot(nodes, self.release)
         self._random = random.Random(seed) if seed is not None else None
-        self.context = Context(
-            self._snapshot, self.release, claims=claims if isinstance(claims, Claims) else Claims.of(claims)
-        )
+        book = claims if isinstance(claims, Claims) else Claims.of(claims)
+        book.obeys_rules = self.release.enabled("DRADeviceTaintRules")
+        self.context = Context(self._snapshot, self.release, claims=book)
         self.set_objects(
             namespaces=namespaces,
             services=services,

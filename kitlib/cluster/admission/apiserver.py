@@ -125,6 +125,7 @@ class APIServer:
         else:
             reset_status(made)
             strategy.prepare(made)
+            strategy.stamp_taints(made, self.store.now())
         kind = resource_of(made)
         errors = validate(made, namespaced=kind.namespaced)
         if isinstance(made, ResourceClaim | ResourceClaimTemplate):
@@ -159,6 +160,7 @@ class APIServer:
         if old is None:
             raise NotFound(resource_of(made).qualified, made.name)
         set_defaults(made)
+        strategy.stamp_taints(made, self.store.now())
         if hasattr(made, "status") and not isinstance(made, Node):
             made.status = old.status  # type: ignore[attr-defined]
         kind = resource_of(made)

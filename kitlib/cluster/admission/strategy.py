@@ -5,8 +5,11 @@ Source: PrepareForCreate of the strategies in pkg/registry (batch/job, apps/stat
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from kitlib.api.apps import StatefulSet
 from kitlib.api.batch import Job
+from kitlib.api.devices import DeviceTaint, DeviceTaintRule, ResourceSlice
 from kitlib.api.meta import KubeObject, LabelSelector
 
 _CONTROLLER_UID, _JOB_NAME = "batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name"
@@ -18,6 +21,18 @@ def prepare(obj: KubeObject) -> None:
         obj.spec.update_strategy.rolling_update.max_unavailable = None  # gate MaxUnavailableStatefulSet
     if isinstance(obj, Job):
         _generate_selector(obj)
+
+
+def stamp_taints(obj: KubeObject, now: datetime) -> None:
+    """Taints of devices know since when they hold, in place. Source: resource SetDefaults_DeviceTaint."""
+    taints: list[DeviceTaint] = []
+    if isinstance(obj, DeviceTaintRule):
+        taints = [obj.spec.taint]
+    elif isinstance(obj, ResourceSlice):
+        taints = [taint for device in obj.spec.devices for taint in device.taints]
+    for taint in taints:
+        if taint.time_added is None:
+            taint.time_added = now
 
 
 def _generate_selector(job: Job) -> None:

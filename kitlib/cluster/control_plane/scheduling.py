@@ -59,7 +59,7 @@ _STORAGE = {
     "CSIStorageCapacity": CSI_STORAGE_CAPACITY,
     "VolumeAttachment": VOLUME_ATTACHMENT,
 }
-_DEVICES = ("ResourceClaim", "DeviceClass", "ResourceSlice")
+_DEVICES = ("ResourceClaim", "DeviceClass", "ResourceSlice", "DeviceTaintRule")
 _ACTIONS = {"ADDED": Action.ADD, "MODIFIED": Action.UPDATE, "DELETED": Action.DELETE}
 
 

@@ -17,6 +17,7 @@ from kitlib.cluster.controllers.controller import Controller, Handler, Key, Usag
 from kitlib.cluster.controllers.cronjob import CronJobController
 from kitlib.cluster.controllers.daemon import DaemonSetController
 from kitlib.cluster.controllers.deployment import DeploymentController
+from kitlib.cluster.controllers.device_taint_eviction import DeviceTaintEvictionController
 from kitlib.cluster.controllers.disruption import DisruptionController
 from kitlib.cluster.controllers.endpoints import EndpointsController, EndpointSliceController
 from kitlib.cluster.controllers.garbagecollector import GarbageCollector
@@ -60,6 +61,7 @@ CONTROLLERS: tuple[type[Controller], ...] = (
     VolumeProtectionController,
     ResourceClaimController,
     TaintEvictionController,
+    DeviceTaintEvictionController,
     DisruptionController,
     StaleDisruptionController,
     ResourceQuotaController,

@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from kitlib.api.claims import rule_matches
 from kitlib.api.core import PodExtendedResourceClaimStatus
-from kitlib.api.devices import DeviceClass, ResourceClaim, ResourceSlice
+from kitlib.api.devices import DeviceClass, DeviceTaintRule, ResourceClaim, ResourceSlice
 from kitlib.api.release import Release
 from kitlib.api.serialize import deepcopy
 from kitlib.api.validation.resources import is_extended
@@ -21,7 +22,7 @@ EXTENDED_RESOURCE = "DRAExtendedResource"
 IMPLICIT = "deviceclass.resource.kubernetes.io/"
 """Prefix of the resource that each class stands behind without saying so. Source: ResourceDeviceClassPrefix."""
 T = TypeVar("T")
-Known = ResourceClaim | DeviceClass | ResourceSlice
+Known = ResourceClaim | DeviceClass | ResourceSlice | DeviceTaintRule
 
 
 @dataclass
@@ -31,7 +32,9 @@ class Claims:
     Attributes:
         claims: (namespace, name) -> claim.
         classes: name -> class.
-        slices: name -> slice.
+        slices: name -> slice, as its driver publishes it.
+        rules: name -> an administrator's taint on devices.
+        obeys_rules: whether the rules count (the gate DRADeviceTaintRules).
         pending: UID -> claim as PreBind will write it: allocated by Reserve, not in the API yet.
         write: where a changed claim goes; None = nowhere but here.
         create: makes a claim that the scheduler needs for a pod, and names it in the pod's status; None = only here.
@@ -41,6 +44,8 @@ class Claims:
     claims: dict[tuple[str, str], ResourceClaim] = field(default_factory=dict)
     classes: dict[str, DeviceClass] = field(default_factory=dict)
     slices: dict[str, ResourceSlice] = field(default_factory=dict)
+    rules: dict[str, DeviceTaintRule] = field(default_factory=dict)
+    obeys_rules: bool = False
     pending: dict[str, ResourceClaim] = field(default_factory=dict)
     write: Callable[[ResourceClaim], ResourceClaim] | None = None
     create: Callable[[ResourceClaim, PodExtendedResourceClaimStatus], ResourceClaim] | None = None
@@ -49,7 +54,7 @@ class Claims:
 
     @classmethod
     def of(cls, objects: Iterable[object]) -> Claims:
-        """Pick claims, classes and slices out of any objects."""
+        """Pick claims, classes, slices and rules out of any objects."""
         made = cls()
         for obj in objects:
             if isinstance(obj, Known):
@@ -64,6 +69,9 @@ class Claims:
             before, self.claims[key] = self.claims.get(key), obj
         elif isinstance(obj, DeviceClass):
             before, self.classes[obj.name] = self.classes.get(obj.name), obj
+        elif isinstance(obj, DeviceTaintRule):
+            before, self.rules[obj.name] = self.rules.get(obj.name), obj
+            self._derived.clear()
         else:
             before, self.slices[obj.name] = self.slices.get(obj.name), obj
             self._derived.clear()
@@ -76,7 +84,8 @@ class Claims:
         elif isinstance(obj, DeviceClass):
             self.classes.pop(obj.name, None)
         else:
-            self.slices.pop(obj.name, None)
+            kept: dict[str, Any] = self.rules if isinstance(obj, DeviceTaintRule) else self.slices
+            kept.pop(obj.name, None)
             self._derived.clear()
 
     def find(self, namespace: str, name: str) -> ResourceClaim | None:
@@ -111,11 +120,27 @@ class Claims:
         self.drop(claim)
 
     def of_slices(self, name: str, make: Callable[[Iterable[ResourceSlice]], T]) -> T:
-        """What `make` makes of the slices; it is kept under a name until a slice changes."""
+        """What `make` makes of the slices and the rules; it is kept under a name until one of them changes."""
         if name not in self._derived:
-            self._derived[name] = make(self.slices.values())
+            rules = sorted(self.rules.values(), key=_name) if self.obeys_rules else []
+            self._derived[name] = make(with_rules(one, rules) if rules else one for one in self.slices.values())
         found: T = self._derived[name]
         return found
+
+
+def with_rules(given: ResourceSlice, rules: Iterable[DeviceTaintRule]) -> ResourceSlice:
+    """A slice whose devices have the rules' taints too; the same slice where no rule is about it.
+
+    Source: resourceslice/tracker (syncSlice).
+    """
+    spec = given.spec
+    made = None
+    for i, device in enumerate(spec.devices):
+        added = [rule.spec.taint for rule in rules if rule_matches(rule, spec.driver, spec.pool.name, device.name)]
+        if added:
+            made = made or deepcopy(given)
+            made.spec.devices[i].taints = [*device.taints, *added]
+    return made or given
 
 
 def device_class_of(resource: str, classes: Mapping[str, DeviceClass]) -> DeviceClass | None:
@@ -127,7 +152,7 @@ def device_class_of(resource: str, classes: Mapping[str, DeviceClass]) -> Device
     return max(dated, key=_created) if dated else next(iter(found), None)
 
 
-def _name(one: DeviceClass) -> str:
+def _name(one: DeviceClass | DeviceTaintRule) -> str:
     return str(one.name)
 
 
