@@ -43,14 +43,18 @@ def share(new: KubeStruct, old: KubeStruct) -> None:
 def _has_unknown_fields(value: Any) -> bool:
     kind = type(value)
     if kind is list:
-        return any(map(_has_unknown_fields, value))
+        return bool(value) and any(map(_has_unknown_fields, value))
     if kind is dict:
-        return any(map(_has_unknown_fields, value.values()))
+        return bool(value) and any(map(_has_unknown_fields, value.values()))
     if not isinstance(value, KubeStruct):
         return False
-    return value.unknown_fields_ is not None or any(
-        _has_unknown_fields(inner) for name in _CHANGEABLE[kind] if (inner := getattr(value, name))
-    )
+    if value.unknown_fields_ is not None:
+        return True
+    for name in _CHANGEABLE[kind]:  # a loop: called for most parts of every object that is written
+        inner = getattr(value, name)
+        if inner and _has_unknown_fields(inner):
+            return True
+    return False
 
 
 class _Changeable(dict[type[KubeStruct], tuple[str, ...]]):

@@ -157,9 +157,7 @@ class LabFolder:
         """
         folder = Path(path).resolve()
         file = folder / "lab.toml"
-        made = folder / "variant.py"
-        function = _load(made, f"kitlib_variant_{_identifier(folder.name)}").variant if made.exists() else None
-        variant = values_of(function, folder.name, seed)
+        variant = variant_of(folder, seed)
         try:
             read = fill_all(tomllib.loads(file.read_text(encoding="utf-8")), variant, str(file))
             definition = msgspec.convert(read, Definition)
@@ -220,6 +218,13 @@ class LabFolder:
                 continue
             found.update(name.encode() + b"\0" + (file.read_bytes() if file.exists() else b"") + b"\0")
         return found.hexdigest()
+
+
+def variant_of(folder: Path, seed: int) -> SimpleNamespace:
+    """The values of a lab's variant. Raises: KitError, where variant.py cannot be loaded."""
+    made = folder / "variant.py"
+    function = _load(made, f"kitlib_variant_{_identifier(folder.name)}").variant if made.exists() else None
+    return values_of(function, folder.name, seed)
 
 
 def _identifier(name: str) -> str:

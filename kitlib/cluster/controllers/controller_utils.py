@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
 from kitlib.api.core import TERMINAL_PHASES, Pod, PodTemplateSpec
@@ -91,8 +92,12 @@ def template_hash(template: PodTemplateSpec, collision_count: int = 0) -> str:
 def safe_hash(data: Any, collision_count: int = 0) -> str:
     """FNV-1a of plain data in the alphabet of generated names."""
     text = json.dumps(data, sort_keys=True, separators=(",", ":"), default=str)
-    if collision_count:
-        text += str(collision_count)
+    return _hashed(text + str(collision_count) if collision_count else text)
+
+
+@lru_cache(maxsize=1024)
+def _hashed(text: str) -> str:
+    """FNV-1a of a text: a template is hashed with every change of its Deployment."""
     value = _OFFSET
     for byte in text.encode():
         value = (value ^ byte) * _PRIME % 2**32

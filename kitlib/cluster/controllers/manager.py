@@ -39,6 +39,7 @@ from kitlib.cluster.controllers.ttlafterfinished import TTLAfterFinishedControll
 from kitlib.cluster.controllers.volume.ephemeral import EphemeralVolumeController
 from kitlib.cluster.controllers.volume.persistentvolume import PersistentVolumeController
 from kitlib.cluster.controllers.volume.protection import ClaimProtectionController, VolumeProtectionController
+from kitlib.cluster.controllers.workqueue import WorkQueue
 from kitlib.cluster.events import record
 from kitlib.cluster.store.store import WatchEvent
 
@@ -98,6 +99,7 @@ class ControllerManager:
         self.errors: deque[tuple[str, Key, Exception]] = deque(maxlen=ERRORS_KEPT)
         self._guard: Guard[Change] = Guard("controller-manager", self._failed)
         self.controllers = [kind(self) for kind in kinds]
+        self._queues = [controller.queue for controller in self.controllers]
         self._handlers: dict[str, list[Handler]] = {}
         for controller in self.controllers:
             for kind, handler in controller.handlers().items():
@@ -130,7 +132,7 @@ class ControllerManager:
 
     def is_due(self) -> bool:
         """Whether a controller has something to do now."""
-        return any(controller.queue.is_due() for controller in self.controllers)
+        return any(map(WorkQueue.is_due, self._queues))
 
     def run(self) -> bool:
         """Let all controllers work until none has anything to do, at most 500 rounds.
@@ -140,7 +142,7 @@ class ControllerManager:
         """
         began = self.api.store.version
         for _ in range(MAX_ROUNDS):
-            busy = [controller.process() for controller in self.controllers]
+            busy = [controller.process() for controller in self.controllers if controller.queue.is_due()]
             if not any(busy):
                 break
         return self.api.store.version != began

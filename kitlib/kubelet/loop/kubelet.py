@@ -224,7 +224,8 @@ class Kubelet:
         if now >= self._next_retry:  # resizes that were deferred
             self._next_retry = now + RETRY
             changed |= any(worker.resizing for worker in self._dirty.values())
-        changed |= part("images", lambda: self._images.back_off(self._dirty.values()))
+        if self._dirty:
+            changed |= part("images", lambda: self._images.back_off(self._dirty.values()))
         waiting = any(
             worker.terminating or worker.resize_error or worker.to_start(now) for worker in self._dirty.values()
         )
