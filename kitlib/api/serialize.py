@@ -1,6 +1,6 @@
 """Objects from YAML or JSON and back: multi-document files, lists, and fields that the kit does not know are kept.
 
-A manifest becomes plain data, the plain data becomes typed objects (`msgspec.convert`). What a type does not declare is
+A manifest becomes plain data, the plain data becomes typed objects (`convert`). What a type does not declare is
 put beside it (`KubeStruct.unknown_fields`) and written out again in its place; fields that are null count as absent, as
 the API server treats them.
 
@@ -38,6 +38,7 @@ from kitlib.api import (
     storage,
 )
 from kitlib.api.collector import collector_paused
+from kitlib.api.convert import convert
 from kitlib.api.copying import deepcopy as deepcopy
 from kitlib.api.errors import ManifestError
 from kitlib.api.meta import KubeObject, KubeStruct
@@ -179,7 +180,7 @@ def _object(data: Any, type_: type[T] | None, file: str, document: int, strict: 
     unknown: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
     cleaned = _without_nulls(data, _plan(wanted), (), unknown)
     try:
-        made = msgspec.convert(cleaned, wanted, dec_hook=_decode)
+        made = convert(cleaned, wanted, _decode)
     except msgspec.ValidationError as error:
         problem = decoding.type_problem(data, wanted)
         if problem is None:  # a text that Go's decoder reads and ours does not, or the other way round

@@ -15,6 +15,7 @@ from typing import Annotated, Any
 
 import msgspec
 
+from kitlib.api.convert import convert
 from kitlib.api.errors import KitError
 from kitlib.kubelet.cm.cgroup_tree import CgroupTree
 
@@ -155,7 +156,7 @@ class Journal(list[Entry]):
             if missing:
                 raise KitError(f"journal entry {number}: {action} without {', '.join(missing)}")
             try:
-                msgspec.convert(entry, ACTIONS[action])
+                convert(entry, ACTIONS[action])
             except (msgspec.ValidationError, RecursionError) as error:
                 raise KitError(f"journal entry {number}: {action}: {str(error)[:200]}") from None
             made.append(dict(entry))

@@ -18,6 +18,7 @@ from msgspec import Meta
 
 from kitlib.api.boundary import json_document
 from kitlib.api.clock import VirtualClock
+from kitlib.api.convert import convert
 from kitlib.api.errors import KitError
 from kitlib.cluster.cluster import Cluster
 from kitlib.cluster.journal import Journal
@@ -136,7 +137,7 @@ def unpacked(state: str) -> Any:
 def converted(document: Any, kind: type[Kind]) -> Kind:
     """The document as `kind`. Raises: KitError, naming the field that is wrong."""
     try:
-        return msgspec.convert(document, kind)
+        return convert(document, kind)
     except (msgspec.ValidationError, ValueError, RecursionError) as error:
         raise KitError(f"share: {str(error)[:300]}") from None
 

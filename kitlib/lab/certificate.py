@@ -19,6 +19,7 @@ from typing import Any
 
 import msgspec
 
+from kitlib.api.convert import convert
 from kitlib.api.errors import KitError
 from kitlib.lab import submissions
 from kitlib.lab.files import write_whole
@@ -168,7 +169,7 @@ def verify(file: str | Path, key: str | Path) -> Statement:
     found = _MARK.search(text)
     try:
         data: Any = json.loads(found[1].replace("<\\/", "</")) if found else None
-        statement = msgspec.convert(data["statement"], Statement)
+        statement = convert(data["statement"], Statement)
         signature = base64.b64decode(data["signature"], validate=True)
     except (ValueError, KeyError, TypeError, msgspec.ValidationError) as error:
         raise KitError(f"{file}: not a certificate: {error}") from error

@@ -21,6 +21,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from kitlib.api.convert import convert
 from kitlib.api.errors import KitError
 from kitlib.lab.answers import Answers
 from kitlib.lab.checks import Checks
@@ -160,7 +161,7 @@ class LabFolder:
         variant = variant_of(folder, seed)
         try:
             read = fill_all(tomllib.loads(file.read_text(encoding="utf-8")), variant, str(file))
-            definition = msgspec.convert(read, Definition)
+            definition = convert(read, Definition)
         except OSError as error:
             raise KitError(f"{file}: {error.strerror or error}") from error
         except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:

@@ -23,6 +23,7 @@ from typing import Any
 
 import msgspec
 
+from kitlib.api.convert import convert
 from kitlib.api.errors import KitError
 from kitlib.lab.definition import SIMULATED, Ground, LabFolder
 from kitlib.lab.grader import Grade, grade_journal
@@ -64,7 +65,7 @@ def grade_apart(
         raise KitError(f"lab {folder.name}: {answer['ended']}")
     if "error" in answer:
         raise KitError(answer["error"])
-    return msgspec.convert(answer, Grade)
+    return convert(answer, Grade)
 
 
 class _Server:

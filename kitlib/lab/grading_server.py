@@ -16,6 +16,7 @@ from typing import NoReturn
 
 import msgspec
 
+from kitlib.api.convert import convert
 from kitlib.api.errors import KitError
 from kitlib.lab.definition import Ground, LabFolder
 from kitlib.lab.grader import grade_journal
@@ -105,7 +106,7 @@ def _timeout(request: bytes) -> float:
 def _answer(request: bytes) -> str:
     try:
         asked = json.loads(request)
-        ground = msgspec.convert(asked["ground"], Ground)
+        ground = convert(asked["ground"], Ground)
         folder = LabFolder.read(asked["lab"], asked["seed"])
         found = grade_journal(folder, asked["journal"], tuple(asked["tasks"]), ground)
         return json.dumps(msgspec.to_builtins(found), default=str)

@@ -22,6 +22,7 @@ from urllib.parse import quote_from_bytes, unquote_to_bytes
 
 import msgspec
 
+from kitlib.api.convert import convert
 from kitlib.api.errors import KitError
 from kitlib.lab import submissions
 from kitlib.lab.recheck import recheck as replay
@@ -115,7 +116,7 @@ def read_learners(
 def _learner_row(learner: str, row: Row, recheck: bool) -> LearnerRow:
     """A learner's row; a file at which a process ended, or its code failed, is a bad one."""
     if not row.error:
-        return msgspec.convert({**row.values["found"], "learner": learner}, LearnerRow)
+        return convert({**row.values["found"], "learner": learner}, LearnerRow)
     problem = submissions.shortened(f"bad file: {row.error}")
     return LearnerRow(learner, problems=(problem,), not_confirmed=() if recheck else None)
 

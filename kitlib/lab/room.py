@@ -16,6 +16,7 @@ from pathlib import Path
 
 import msgspec
 
+from kitlib.api.convert import decoder
 from kitlib.api.errors import KitError
 from kitlib.lab.files import write_whole
 from kitlib.lab.variant import check_seed
@@ -94,7 +95,7 @@ def read(file: str | Path) -> Room:
     except OSError as error:
         raise KitError(f"{place}: {error.strerror or error}") from error
     try:
-        stored = msgspec.json.decode(text, type=_Stored)
+        stored = decoder(_Stored).decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise KitError(f"{place}: not a room's file: {error}") from None
     return Room(None if stored.open is None else tuple(stored.open)).seeded(stored.seeds)

@@ -20,6 +20,7 @@ from typing import Annotated
 
 import msgspec
 
+from kitlib.api.convert import decoder
 from kitlib.api.errors import KitError
 from kitlib.lab.definition import SIMULATED, Definition, Ground, LabFolder
 from kitlib.lab.launch import course_source
@@ -118,7 +119,7 @@ def entries(path: Path) -> list[Submitted]:
 
 def _entries(path: Path) -> tuple[list[Submitted], list[str]]:
     """Lines that fit, and what is wrong with the others."""
-    decoder = msgspec.json.Decoder(Submitted)
+    reads = decoder(Submitted)
     lines, found, problems = _content(path).split(b"\n"), list[Submitted](), list[str]()
     if len(lines) > MAX_ENTRIES:
         raise KitError(f"{len(lines)} lines; at most {MAX_ENTRIES} are read")
@@ -126,7 +127,7 @@ def _entries(path: Path) -> tuple[list[Submitted], list[str]]:
         if not line.strip():
             continue
         try:
-            found.append(_entry(decoder, line))
+            found.append(_entry(reads, line))
         except KitError as error:
             if number < len(lines):  # the last one may be what a killed kernel was writing
                 problems.append(f"line {number}: {error}")
@@ -172,7 +173,7 @@ def read(path: Path) -> Submission:
     )
 
 
-def _entry(decoder: msgspec.json.Decoder[Submitted], line: bytes) -> Submitted:
+def _entry(reads: msgspec.json.Decoder[Submitted], line: bytes) -> Submitted:
     """A line that may count.
 
     Raises:
@@ -181,7 +182,7 @@ def _entry(decoder: msgspec.json.Decoder[Submitted], line: bytes) -> Submitted:
     if len(line) > MAX_LINE:
         raise KitError(f"{len(line)} bytes; at most {MAX_LINE} are read")
     try:
-        entry = decoder.decode(line)
+        entry = reads.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise KitError(f"not an entry: {shortened(str(error))}") from None
     lab = course_labs().get(entry.lab)

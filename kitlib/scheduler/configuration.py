@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from kitlib.api.convert import convert
 from kitlib.api.errors import KitError, shortened
 
 
@@ -54,7 +55,7 @@ def check_configuration(data: Any) -> None:
         KitError: with the path of the first such field.
     """
     try:
-        msgspec.convert(data, ConfigurationShape)
+        convert(data, ConfigurationShape)
     except msgspec.ValidationError as error:
         problem, _, where = str(error).partition(" - at `$")
         place = where.rstrip("`").lstrip(".")

@@ -19,6 +19,7 @@ import msgspec
 import traitlets
 from msgspec import Meta
 
+from kitlib.api.convert import convert
 from kitlib.api.errors import KitError
 from kitlib.cluster import Cluster
 from kitlib.cluster.shared import SharedState, Word, made_again, shared_state
@@ -106,7 +107,7 @@ class Recorder:
             self.unplain = name
             return
         try:
-            step = msgspec.convert({"name": name, "number": number, **done}, Step)
+            step = convert({"name": name, "number": number, **done}, Step)
         except msgspec.ValidationError:
             self.unplain = name
             return

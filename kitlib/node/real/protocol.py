@@ -20,6 +20,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from kitlib.api.convert import convert
 from kitlib.api.errors import KitError, NotFound
 from kitlib.api.meta import Condition
 from kitlib.api.release import Release
@@ -260,7 +261,7 @@ def check_answer(do: str, ok: Any) -> None:
 
 def _convert(data: Any, kind: Any, what: str) -> None:
     try:
-        msgspec.convert(data, kind)
+        convert(data, kind)
     except (msgspec.ValidationError, RecursionError) as error:
         raise KitError(f"{what} is refused: {error}") from None
 
@@ -279,12 +280,12 @@ def config_to_data(config: NodeConfig) -> Any:
 
 def config_from_data(data: Any) -> NodeConfig:
     """The configuration back."""
-    return msgspec.convert(data, NodeConfig, dec_hook=_made)
+    return convert(data, NodeConfig, _made)
 
 
 def condition_from_data(data: Any) -> Condition:
     """A condition that was sent as `to_dict` writes it."""
-    return msgspec.convert(data, Condition, dec_hook=_made)
+    return convert(data, Condition, _made)
 
 
 def tree_to_data(tree: CgroupTree) -> dict[str, Any]:
@@ -338,7 +339,7 @@ def error_to_data(error: Exception) -> dict[str, Any]:
 def error_from_data(data: Mapping[str, Any], node: str) -> KitError:
     """The error back; one that the node did not expect names the node."""
     try:
-        found = msgspec.convert(data, ErrorData)
+        found = convert(data, ErrorData)
     except msgspec.ValidationError as error:
         return KitError(f"node {node}: its error is refused: {error}")
     if found.kind == "cgroup" and found.errno in errno.errorcode:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from kitlib import __version__
+from kitlib.api.convert import decoder
 from kitlib.api.errors import KitError
 from kitlib.study.sweeps.chunks import Chunk, Chunks, Numbered
 from kitlib.study.sweeps.row import Row
@@ -42,7 +43,7 @@ class Answer(msgspec.Struct, frozen=True):
 def compute(work: bytes | Task, points: bytes) -> bytes:
     """A task: the rows of a chunk."""
     task = task_of(work) if isinstance(work, bytes) else work
-    rows = [task.evaluate(point) for point in msgspec.json.decode(points, type=list[dict[str, Any]])]
+    rows = [task.evaluate(point) for point in decoder(list[dict[str, Any]]).decode(points)]
     return msgspec.json.encode(Answer(__version__, rows))
 
 
@@ -114,7 +115,7 @@ def _collected(future: Future, chunk: Chunk, chunks: Chunks) -> list[tuple[int, 
         if isinstance(error, ImportError | KitError):
             raise KitError(f"a Dask worker cannot compute this: {type(error).__name__}: {error}")
         return chunks.failed(chunk, how)
-    answer = msgspec.json.decode(future.result(), type=Answer)
+    answer = decoder(Answer).decode(future.result())
     if answer.kitlib != __version__:
         raise KitError(f"a Dask worker has kitlib {answer.kitlib}, this process {__version__}: results would be mixed")
     chunks.done(chunk, sum(row.seconds for row in answer.rows))

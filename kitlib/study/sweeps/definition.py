@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from kitlib.api.convert import convert
 from kitlib.api.errors import KitError, shortened
 from kitlib.api.serialize import load_data
 from kitlib.study.sweeps.sweep import Sweep
@@ -55,7 +56,7 @@ class Definition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         except (OSError, UnicodeDecodeError) as error:
             raise KitError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
         try:
-            found = msgspec.convert(load_data(text, path.name), cls)
+            found = convert(load_data(text, path.name), cls)
         except msgspec.ValidationError as error:
             problem, _, where = str(error).partition(" - at `$")
             place = where.rstrip("`").lstrip(".") or "the file"

@@ -21,6 +21,7 @@ from pathlib import Path
 
 import msgspec
 
+from kitlib.api.convert import decoder
 from kitlib.api.errors import KitError, shortened
 from kitlib.study.sweeps.chunks import Chunk, Chunks, NoProcesses, Numbered
 from kitlib.study.sweeps.row import Row
@@ -97,7 +98,7 @@ class Worker:
             KitError: it cannot do that.
         """
         answer = self._exchange(work)
-        hello = msgspec.json.decode(answer, type=Hello) if answer else Hello(error=f"a worker process {self.how()}")
+        hello = decoder(Hello).decode(answer) if answer else Hello(error=f"a worker process {self.how()}")
         if hello.error:
             raise KitError(hello.error)
 
@@ -108,7 +109,7 @@ class Worker:
             self.deadline = time.monotonic() + whole
         answer = self._exchange(msgspec.json.encode([point for _, point in chunk.points]))
         self.deadline = 0.0
-        return msgspec.json.decode(answer, type=list[Row]) if answer else None
+        return decoder(list[Row]).decode(answer) if answer else None
 
     def kill(self) -> None:
         """End it at once."""

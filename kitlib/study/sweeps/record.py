@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from kitlib.api.convert import decoder
 from kitlib.api.errors import KitError, shortened
 from kitlib.study.sweeps.grid import key
 from kitlib.study.sweeps.row import Row
@@ -97,12 +98,12 @@ class Record:
             self._write(msgspec.json.encode(provenance) + b"\n")
             return provenance
         known = self._header(lines[0], provenance)
-        decoder = msgspec.json.Decoder(Row)
+        reads = decoder(Row)
         for number, line in enumerate(lines[1:], start=2):
             if len(line) > MAX_LINE:
                 raise KitError(f"{self.path}: line {number}: {len(line)} bytes; at most {MAX_LINE} are read")
             try:
-                row = decoder.decode(line)
+                row = reads.decode(line)
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
                 raise KitError(f"{self.path}: line {number}: not a row: {shortened(str(error), 200)}") from None
             self.rows[key(row.point)] = row
@@ -112,7 +113,7 @@ class Record:
 
     def _header(self, line: bytes, mine: Provenance) -> Provenance:
         try:
-            found = msgspec.json.decode(line, type=Provenance)
+            found = decoder(Provenance).decode(line)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             raise KitError(f"{self.path}: not the results file of a sweep") from None
         for name in ("format", "kitlib", "scenario", "metrics", "release", "scenario_hash"):

@@ -19,6 +19,7 @@ from typing import Any
 import msgspec
 
 from kitlib.api.boundary import SURROGATE
+from kitlib.api.convert import decoder
 from kitlib.api.errors import KitError, shortened
 from kitlib.study.sweeps import template
 from kitlib.study.sweeps.grid import Point, key, plain
@@ -146,7 +147,7 @@ class Task:
 @lru_cache(maxsize=8)
 def task_of(work: bytes) -> Task:
     """The task that encoded data stands for, made once a process."""
-    return Task.of(msgspec.json.decode(work, type=Work))
+    return Task.of(decoder(Work).decode(work))
 
 
 def imported(name: str, where: str) -> Callable[..., Any]:

@@ -16,6 +16,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
+from kitlib.api.convert import decoder
 from kitlib.api.errors import KitError
 from kitlib.study.sweeps.row import Row
 
@@ -54,9 +55,9 @@ def _answer(lines: queue.SimpleQueue[bytes], out: Any) -> None:
         _write(out, msgspec.json.encode(Hello(error=str(error))))
         return
     _write(out, msgspec.json.encode(Hello(__version__)))
-    decoder = msgspec.json.Decoder(list[dict[str, Any]])
+    reads = decoder(list[dict[str, Any]])
     while True:
-        rows: list[Row] = [task.evaluate(point) for point in decoder.decode(lines.get())]
+        rows: list[Row] = [task.evaluate(point) for point in reads.decode(lines.get())]
         _write(out, msgspec.json.encode(rows))
 
 

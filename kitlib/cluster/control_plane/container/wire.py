@@ -22,6 +22,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 
+from kitlib.api.convert import convert
 from kitlib.api.errors import KitError
 from kitlib.cluster.control_plane.container.codec import decode as unpack
 from kitlib.cluster.control_plane.container.codec import encode as pack
@@ -114,7 +115,7 @@ def request(asked: dict[str, Any]) -> Request:
     """
     head = {name: asked.pop(name) for name in Request.__struct_fields__ if name in asked}
     try:
-        return msgspec.convert(head, Request)
+        return convert(head, Request)
     except (msgspec.ValidationError, RecursionError) as error:
         raise KitError(f"a request is refused: {error}") from None
 
@@ -126,7 +127,7 @@ def check_answer(message: Mapping[str, Any]) -> None:
         KitError: where it does not.
     """
     try:
-        msgspec.convert(message, Answer)
+        convert(message, Answer)
     except (msgspec.ValidationError, RecursionError) as error:
         raise KitError(f"the control plane's answer is refused: {error}") from None
 
