@@ -41,6 +41,7 @@ class Phase(NamedTuple):
         every: seconds from when one burst is due to the next.
         child: bytes that a second process of the container takes; the first does not notice when it is killed.
         shm: bytes of files in a tmpfs of the pod (an emptyDir of medium Memory): they stay when the process ends.
+        hot: bytes of its memory that it goes over again and again; the rest may lie in swap without harm.
     """
 
     seconds: float
@@ -56,6 +57,7 @@ class Phase(NamedTuple):
     every: float = 0.0
     child: int = 0
     shm: int = 0
+    hot: int = 0
 
 
 class Workload(NamedTuple):
@@ -82,7 +84,7 @@ class Workload(NamedTuple):
 
 
 _LARGEST = {"cpus": 1e6, "pids": 4 * 2**20, "memory": 2**62, "cache": 2**62, "disk": 2**62, "logs": 2**62}
-_LARGEST |= {"volume": 2**62, "inodes": 2**53, "burst": 1e6, "every": 1e6, "child": 2**62, "shm": 2**62}
+_LARGEST |= {"volume": 2**62, "inodes": 2**53, "burst": 1e6, "every": 1e6, "child": 2**62, "shm": 2**62, "hot": 2**62}
 SHORTEST = 0.001
 """Seconds: bursts come no more often."""
 
@@ -126,7 +128,7 @@ def declared_workload(text: str, where: str = "workload") -> Workload:
                     length = parse_seconds(name)
                 elif name == "cpu":
                     values["cpus"] = Quantity(value).milli_value() / 1000
-                elif name in ("memory", "cache", "disk", "logs", "volume", "child", "shm"):
+                elif name in ("memory", "cache", "disk", "logs", "volume", "child", "shm", "hot"):
                     values[name] = Quantity(value).value()
                 elif name in ("pids", "inodes"):
                     values[name] = _count(value, 1 if name == "pids" else 0)
@@ -137,7 +139,7 @@ def declared_workload(text: str, where: str = "workload") -> Workload:
                 else:
                     raise ValueError(
                         "known are a duration, cpu=, memory=, cache=, pids=, disk=, logs=, volume=, inodes=, burst=, "
-                        "every=, child=, shm=, exit="
+                        "every=, child=, shm=, hot=, exit="
                     )
             except (ValueError, ArithmeticError, QuantityError) as error:
                 raise WorkloadError(f"{where}: Invalid value: {shortened(word, 200)!r}: {error}") from None

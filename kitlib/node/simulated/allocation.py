@@ -1,4 +1,7 @@
-"""Taking memory: limits on the way up, page cache given back, `memory.high` that slows down, the OOM killer.
+"""Taking memory: limits on the way up, reclaim and swap, `memory.high` that slows down, the OOM killer.
+
+Where a limit is reached and there is swap, a process gets memory as fast as pages are written there, and is killed only
+when swap is full.
 
 Sources: mm/memcontrol.c (try_charge_memcg, mem_cgroup_handle_over_high, mem_cgroup_out_of_memory,
 mem_cgroup_get_oom_group); mm/oom_kill.c.
@@ -10,8 +13,11 @@ from kitlib.node.common.workload import Phase
 from kitlib.node.simulated import oom
 from kitlib.node.simulated.kernel_state import KernelState
 from kitlib.node.simulated.memory import Ledger, growth, upwards
+from kitlib.node.simulated.oom import PAGE
 from kitlib.node.simulated.process import Process
+from kitlib.node.simulated.reclaim import Reclaim
 from kitlib.node.simulated.stalls import Stalls
+from kitlib.node.simulated.swap import READ, WRITE, refaulting, waiting_share
 
 KILLED = 128 + 9
 """Exit code of a process that was killed."""
@@ -24,31 +30,36 @@ class Allocation:
         kernel: whose.
         ledger: what is charged.
         stalls: who waits.
+        reclaim: gives memory back.
     """
 
-    def __init__(self, kernel: KernelState, ledger: Ledger, stalls: Stalls) -> None:
-        self._kernel, self._ledger, self._stalls = kernel, ledger, stalls
+    def __init__(self, kernel: KernelState, ledger: Ledger, stalls: Stalls, reclaim: Reclaim) -> None:
+        self._kernel, self._ledger, self._stalls, self._reclaim = kernel, ledger, stalls, reclaim
 
     def hold_limit(self, path: str, file: str) -> None:
-        """v2: a limit that was set below what is in use reclaims, and memory.max then kills (v1 refuses such a limit).
+        """A limit that was set below what is in use reclaims, and memory.max then kills; v1 refuses what needs killing.
 
-        Source: mm/memcontrol.c memory_max_write, memory_high_write.
+        Source: mm/memcontrol.c memory_max_write, memory_high_write, mem_cgroup_resize_max.
         """
-        limit = self._ledger.limit(path) if file == "memory.max" else self._ledger.high(path)
+        limit = self._ledger.high(path) if file == "memory.high" else self._ledger.limit(path)
         while limit is not None and self._ledger.usage(path) > limit:
             excess = self._ledger.usage(path) - limit
-            if self._ledger.reclaim(path, excess, self._kernel.below(path)) >= excess or file == "memory.high":
+            if self._reclaim.reclaim(path, excess) >= excess or file != "memory.max":
                 return
             first = next(self._kernel.below(path), None)
             if first is None or not self._out_of_memory(path, first):
                 return
 
     def charge(self, process: Process, phase: Phase) -> None:
-        """Take a phase's memory, cgroup by cgroup upwards; the first limit in the way calls the OOM killer."""
+        """Take a phase's memory, cgroup by cgroup upwards; the first limit in the way calls the OOM killer.
+
+        What it had in swap stays there as long as it still has it.
+        """
         if process.charged != process.cgroup:
-            self._ledger.hold(process, 0, 0)
+            self._ledger.hold(process, 0, 0, 0)
             process.charged = process.cgroup
-        self._ledger.hold(process, phase.memory, 0)
+        kept = min(process.swapped, phase.memory)
+        self._ledger.hold(process, phase.memory - kept, 0, kept)
         process.missing = 0
         self._slow_down(process)
         self.make_room(process)
@@ -66,66 +77,120 @@ class Allocation:
         self._stalls.note(process)
 
     def make_room(self, process: Process) -> None:
-        """Give cache back, or kill, until no limit is exceeded."""
+        """Give cache back, swap, or kill, until no limit is exceeded."""
         while process.pid in self._kernel.processes:
             full = self._ledger.exceeded(process.charged)
             if full is None:
                 return
-            limit = self._ledger.limit(full) or 0
-            self._ledger.count(full, "max")
-            self._ledger.counters[full].failures += 1
-            excess = self._ledger.usage(full) - limit
-            if self._ledger.reclaim(full, excess, self._kernel.below(full)) >= excess:
+            counted = self._ledger.counters[full.path]
+            if full.swap:
+                self._ledger.count(full.path, "max")
+                counted.failures += 1
+            else:
+                counted.swap_failures += 1
+            if self._reclaim.reclaim(full.path, full.size, swap=full.swap) >= full.size:
                 continue
-            if not self._out_of_memory(full, process):
+            if not self._out_of_memory(full.path, process):
                 return
 
     def _slow_down(self, process: Process) -> None:
-        """Keep what lies above memory.high from a process: it gets it later, slowly."""
-        if self._kernel.version == 1:
-            return
-        excess, where = self._ledger.highest_excess(process.charged)
+        """Keep from a process what lies above memory.high, and what others have to be swapped for: it gets it later."""
+        where, excess = self._crowded(process)
         if excess > 0:
-            self._ledger.count(where, "high")
+            high = self._ledger.high(where)
+            if high is not None and self._ledger.anonymous(where) > high:
+                self._ledger.count(where, "high")
             process.missing = min(excess, process.memory)
             self._ledger.hold(process, process.memory - process.missing, process.cache)
         self._trim_to_high(process)
 
+    def _crowded(self, process: Process) -> tuple[str, int]:
+        """Where a process has to wait for memory, and for how many bytes; 0 = nowhere.
+
+        Above memory.high, or where a limit is reached and swap takes pages in its place, so that nobody is killed yet.
+        """
+        excess, where = self._ledger.highest_excess(process.charged)
+        if self._ledger.swap_size:
+            for path in upwards(process.charged):
+                limit = self._ledger.limit(path)
+                over = 0 if limit is None else self._ledger.anonymous(path) - limit
+                if over > excess and self._reclaim.swappable(path) >= min(over, PAGE):
+                    excess, where = over, path
+        return where, excess
+
     def _trim_to_high(self, process: Process) -> None:
-        """Page cache above memory.high is given back."""
+        """What lies above memory.high is given back, or swapped."""
         if self._kernel.version == 1:
             return
         for path in upwards(process.charged):
             high = self._ledger.high(path)
-            if high is not None and self._ledger.usage(path) > high and self._ledger.cache(path):
-                self._ledger.count(path, "high")
-                self._ledger.reclaim(path, self._ledger.usage(path) - high, self._kernel.below(path))
+            if high is not None and self._ledger.usage(path) > high:
+                swap = self._reclaim.swappable(path) > 0
+                if swap or self._ledger.cache(path):
+                    self._ledger.count(path, "high")
+                    self._reclaim.reclaim(path, self._ledger.usage(path) - high)
 
     def grow(self, seconds: float) -> None:
-        """Processes above memory.high get a little more."""
-        for process in [p for p in self._stalls.waiting if p.missing]:
-            if process.pid not in self._kernel.processes:
-                continue
-            self._ledger.hold(process, process.memory + process.missing, process.cache)
-            excess, where = self._ledger.highest_excess(process.charged)
-            self._ledger.hold(process, process.memory - process.missing, process.cache)
-            if excess <= 0:
-                more = process.missing
-            else:
-                high = self._ledger.high(where) or 0
-                more = min(process.missing, growth(self._ledger.anonymous(where) - high, high, seconds))
-                free = max(high - self._ledger.anonymous(where), 0)
-                more = min(process.missing, max(more, free))
-                self._ledger.count(where, "high")
-            process.missing -= more
-            self._ledger.hold(process, process.memory + more, process.cache)
-            self._trim_to_high(process)
-            self.make_room(process)
+        """Processes that wait for memory get a little more, those that need pages from swap some of them back."""
+        for process in [p for p in self._stalls.waiting if p.missing or refaulting(p)]:
+            if process.pid in self._kernel.processes and process.missing:
+                self._get_more(process, seconds)
             if process.pid in self._kernel.processes:
+                self._swap_in(process, seconds)
                 self._ledger.note_peak(process.charged)
-                if not process.missing:
-                    self._kernel.demand(process)
-                self._stalls.note(process)
+                self.reconsider(process)
+
+    def reconsider(self, process: Process) -> None:
+        """What a process waits for may have changed, and so what it wants of the CPUs."""
+        if process.pid in self._kernel.processes:
+            self._kernel.demand(process)
+            self._stalls.note(process)
+
+    def _get_more(self, process: Process, seconds: float) -> None:
+        before = process.missing
+        self._ledger.hold(process, process.memory + before, process.cache)
+        where, excess = self._crowded(process)
+        self._ledger.hold(process, process.memory - before, process.cache)
+        more = before
+        if excess > 0:
+            fits = max(before - excess, 0)
+            more = min(before, fits + self._wait_for(where, seconds, before))
+        process.missing -= more
+        self._ledger.hold(process, process.memory + more, process.cache)
+        self._trim_to_high(process)
+        self.make_room(process)
+
+    def _wait_for(self, where: str, seconds: float, wanted: int) -> int:
+        """Bytes more that a process gets in so many seconds: as fast as pages are swapped, or asleep above the line."""
+        high = self._ledger.high(where)
+        swappable = self._reclaim.swappable(where)
+        if swappable or high is None:
+            return min(int(WRITE * seconds), swappable or wanted)
+        self._ledger.count(where, "high")
+        return growth(self._ledger.anonymous(where) - high, high, seconds)
+
+    def _swap_in(self, process: Process, seconds: float) -> None:
+        """Pages that are needed come back while there is room for them, also such as others do not use."""
+        lacking = refaulting(process)
+        if not lacking:
+            return
+        read = min(int(READ * seconds * waiting_share(process)), int(READ * seconds))
+        self._ledger.count_swapped(process.charged, max(read, 0), back=True)
+        back = min(lacking, int(READ * seconds))
+        self._ledger.hold(process, process.memory + back, process.cache, process.swapped - back)
+        for path in upwards(process.charged):
+            limit = min(
+                (one for one in (self._ledger.limit(path), self._ledger.high(path)) if one is not None), default=None
+            )
+            over = 0 if limit is None else self._ledger.usage(path) - limit
+            if over > 0:
+                over -= self._reclaim.reclaim(path, over, hot=False)
+            if over > 0:
+                again = min(over, back)
+                back -= again
+                self._ledger.hold(process, process.memory - again, process.cache, process.swapped + again)
+        if read > back:  # each page that it needs drives out another that it needs
+            self._ledger.count_swapped(process.charged, read - back)
 
     def _out_of_memory(self, path: str, invoker: Process) -> bool:
         """Kill one process, or its whole cgroup with memory.oom.group; whether a process could be killed."""

@@ -39,9 +39,15 @@ READ_ONLY = frozenset(
         "memory.events",
         "memory.events.local",
         "memory.max_usage_in_bytes",
+        "memory.memsw.failcnt",
+        "memory.memsw.max_usage_in_bytes",
+        "memory.memsw.usage_in_bytes",
         "memory.peak",
         "memory.pressure",
         "memory.stat",
+        "memory.swap.current",
+        "memory.swap.events",
+        "memory.swap.peak",
         "memory.usage_in_bytes",
         "memory.failcnt",
         "memory.oom_control",
@@ -289,7 +295,7 @@ class SimulatedCgroupFS:
             self._touched.update(one for one in self._directories if one == path or one.startswith(inside))
         elif file.startswith("cpu."):
             self._touched.add(path)
-        elif file in ("memory.max", "memory.high") and self.on_limit is not None:
+        elif file in ("memory.max", "memory.high", "memory.limit_in_bytes") and self.on_limit is not None:
             self.on_limit(path, file)
 
     def drain(self) -> list[str]:

@@ -26,16 +26,18 @@ from kitlib.node.simulated.allocation import Allocation
 from kitlib.node.simulated.bursts import BRIEF
 from kitlib.node.simulated.cgroupfs import CONTROLLERS, SimulatedCgroupFS
 from kitlib.node.simulated.cpu import Scheduler
-from kitlib.node.simulated.memory import Ledger, pids_below, upwards
+from kitlib.node.simulated.memory import Holder, Ledger, pids_below, upwards
 from kitlib.node.simulated.pressure import Pressure
 from kitlib.node.simulated.process import Exit, Process
+from kitlib.node.simulated.reclaim import Reclaim
 from kitlib.node.simulated.stalls import Stalls
 from kitlib.node.simulated.statistics import statistic
+from kitlib.node.simulated.swap import refaulting, waiting_share
 from kitlib.node.simulated.tmpfs import Tmpfs
 
 SIGKILL = 9
 GROWING = 1.0
-"""Seconds between two looks at processes that memory.high slows down."""
+"""Seconds between two looks at processes that memory.high slows down, or that wait for swap."""
 CHANGES_KEPT = 20_000
 """How many past writes of cgroup files are remembered."""
 KEPT_BURSTS = 10_000
@@ -67,7 +69,7 @@ class Kernel:
         self.cgroups.alive = lambda pid: pid in self.processes
         for path in machine.cgroups:  # on v1 made with mkdir: no processors are copied into it
             (self.cgroups.makedirs if version == 2 else self.cgroups.mkdirs)(path)
-        self.memory: Ledger = Ledger(self.cgroups, machine.memory)
+        self.memory: Ledger = Ledger(self.cgroups, machine.memory, machine.swap)
         self.scheduler = Scheduler(self.cgroups, machine.cores, self._run_at, self._rate_of, self._burst_done)
         self.now = 0.0
         self.changes: deque[tuple[float, str, str]] = deque(maxlen=CHANGES_KEPT)
@@ -79,7 +81,8 @@ class Kernel:
         self._exits: list[Exit] = []
         self._due: list[tuple[float, int, int]] = []
         self._stalls = Stalls(self)
-        self._allocation = Allocation(self, self.memory, self._stalls)
+        self.reclaim = Reclaim(self.memory, self.cgroups, self._holders, self._pages_swapped)
+        self._allocation = Allocation(self, self.memory, self._stalls, self.reclaim)
         self.tmpfs = Tmpfs(self.memory, self._allocation.make_room)
         self.cgroups.on_limit = self._allocation.hold_limit
 
@@ -129,7 +132,13 @@ class Kernel:
     def candidate(self, process: Process) -> oom.Candidate:
         """The process as the OOM killer sees it."""
         return oom.Candidate(
-            process.pid, process.name, process.cgroup, process.oom_score_adj, process.memory, process.page_tables
+            process.pid,
+            process.name,
+            process.cgroup,
+            process.oom_score_adj,
+            process.memory,
+            process.page_tables,
+            process.swapped,
         )
 
     def oom_score(self, pid: int) -> int:
@@ -148,6 +157,15 @@ class Kernel:
         for pid in pids_below(self.cgroups, path):
             yield self.processes[pid]
 
+    def _holders(self, path: str) -> Iterator[Holder]:
+        """What has memory in a cgroup and those below it: processes, and files in a tmpfs."""
+        yield from self.below(path)
+        yield from self.tmpfs.below(path)
+
+    def _pages_swapped(self, holder: Holder) -> None:
+        if isinstance(holder, Process):
+            self._allocation.reconsider(holder)
+
     def end(self, process: Process, code: int, *, killed_at: str = "") -> None:
         """A process ends; `killed_at`: by the OOM killer, because this cgroup's limit was reached."""
         if self.processes.pop(process.pid, None) is None:  # with its parent
@@ -155,7 +173,7 @@ class Kernel:
         process.run_at(0.0)
         self.scheduler.want(process.cgroup, process.pid, 0.0, self.now)
         was = process.memory, process.cache
-        self.memory.hold(process, 0, 0)
+        self.memory.hold(process, 0, 0, 0)
         process.memory, process.cache = was
         self._count_tasks(process.cgroup, -process.tasks)
         self.cgroups.detach(process.pid)
@@ -202,12 +220,12 @@ class Kernel:
             group.seconds = 0.0
 
     def demand(self, process: Process) -> None:
-        """Have the scheduler know what a process wants of the CPUs: nothing while memory.high keeps memory from it."""
+        """Have the scheduler know what a process wants of the CPUs: nothing while it waits for memory, or for swap."""
         phase = process.wants
         self.scheduler.want(
             process.cgroup,
             process.pid,
-            0.0 if process.missing else phase.cpus,
+            0.0 if process.missing else phase.cpus * (1.0 - waiting_share(process)) if process.swapped else phase.cpus,
             self.now,
             work=phase.burst or FOREVER,
             every=phase.every or FOREVER,
@@ -233,7 +251,7 @@ class Kernel:
         while True:
             self.scheduler.divide(self.now)
             self._stalls.press()
-            growing = any(process.missing for process in self._stalls.waiting)
+            growing = any(process.missing or refaulting(process) for process in self._stalls.waiting)
             upcoming = self._due[0][0] if self._due else FOREVER
             moved = self.scheduler.upcoming()
             until = min(end, max(min(upcoming, moved), self.now), self.now + GROWING if growing else FOREVER)

@@ -13,6 +13,7 @@ from kitlib.node.simulated.cgroup_files import CgroupFiles
 from kitlib.node.simulated.memory import Ledger
 from kitlib.node.simulated.pressure import Pressure
 from kitlib.node.simulated.process import Process
+from kitlib.node.simulated.reclaim import Reclaim
 
 
 class CpuGroup(Protocol):
@@ -61,6 +62,7 @@ class KernelState(Protocol):
     version: Version
     machine: MachineInfo
     memory: Ledger
+    reclaim: Reclaim
     now: float
     log: KernelLog
     processes: dict[int, Process]

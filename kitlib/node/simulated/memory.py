@@ -1,21 +1,20 @@
-"""Memory as cgroups count it: what is charged at every level, which limits are in the way, whose cache is given back.
+"""Memory and swap as cgroups count them: what is charged at every level, and which limits are in the way.
 
-Page cache is reclaimed before a process is killed, in proportion to how much of it each process holds; `memory.low`
-keeps a cgroup's part out of it as long as there is other cache, `memory.min` always. Above `memory.high` no process is
-killed, but one that asks for more sleeps: for every 64 pages 64 · o² seconds, at most 2, where o is the excess as a
-share of `memory.high`. From that follows how fast a process grows there (`growth`).
+Above `memory.high` no process is killed, but one that asks for more sleeps: for every 64 pages 64 · o² seconds, at most
+2, where o is the excess as a share of `memory.high`. From that follows how fast a process grows there (`growth`). On v2
+swap is counted by itself (`memory.swap.max`), on v1 together with memory (`memory.memsw.limit_in_bytes`).
 
-Sources: mm/memcontrol.c (try_charge_memcg, mem_cgroup_calculate_protection, calculate_overage, calculate_high_delay,
-MEMCG_CHARGE_BATCH, MEMCG_DELAY_SCALING_SHIFT); mm/vmscan.c (shrink_node_memcgs).
+Sources: mm/memcontrol.c (try_charge_memcg, calculate_overage, calculate_high_delay, MEMCG_CHARGE_BATCH,
+MEMCG_DELAY_SCALING_SHIFT, mem_cgroup_get_nr_swap_pages).
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from kitlib.kubelet.cm.cgroup_tree import UNLIMITED_V1
 from kitlib.kubelet.util.memory_files import MEMORY_LIMIT
@@ -30,12 +29,35 @@ _SLEEP = 64.0
 _LINEAR = (LONGEST_SLEEP / _SLEEP) ** 0.5
 
 
+SWAP_MAX = "memory.swap.max"
+
+
 class Holder(Protocol):
-    """A process that has memory: its bytes, and the cgroup that they are charged to."""
+    """A process that has memory: its bytes in memory and in swap, and the cgroup that they are charged to."""
 
     memory: int
     cache: int
+    swapped: int
     charged: str
+
+    @property
+    def hot(self) -> int:
+        """Bytes that it goes over again and again."""
+        ...
+
+
+class Excess(NamedTuple):
+    """A cgroup that holds more than it may.
+
+    Attributes:
+        path: which.
+        size: bytes above its limit.
+        swap: whether moving pages to swap helps: not where memory and swap are limited together.
+    """
+
+    path: str
+    size: int
+    swap: bool = True
 
 
 @dataclass
@@ -50,6 +72,12 @@ class Counters:
     oom_group_kill: int = 0
     failures: int = 0
     peak: int = 0
+    swap_max: int = 0
+    swap_fail: int = 0
+    swap_peak: int = 0
+    swap_failures: int = 0
+    swapped_out: int = 0
+    swapped_in: int = 0
     forks_refused: int = 0
     most_processes: int = 0
 
@@ -69,20 +97,21 @@ class Ledger:
 
     Args:
         cgroups: whose files hold the limits.
-        machine_memory: bytes.
+        machine_memory, swap_size: bytes.
 
     Attributes:
         counters: by path.
     """
 
-    def __init__(self, cgroups: SimulatedCgroupFS, machine_memory: int) -> None:
-        self._cgroups, self._machine_memory = cgroups, machine_memory
+    def __init__(self, cgroups: SimulatedCgroupFS, machine_memory: int, swap_size: int = 0) -> None:
+        self._cgroups, self._machine_memory, self.swap_size = cgroups, machine_memory, swap_size
         self._anonymous: dict[str, int] = defaultdict(int)
+        self._swapped: dict[str, int] = defaultdict(int)
         self._cache: dict[str, int] = defaultdict(int)
         self.counters: dict[str, Counters] = defaultdict(Counters)
 
     def anonymous(self, path: str) -> int:
-        """Bytes that cannot be given back, of a cgroup and those below."""
+        """Bytes in memory that have no file, of a cgroup and those below: without swap they cannot be given back."""
         return self._anonymous.get(path, 0)
 
     def cache(self, path: str) -> int:
@@ -93,17 +122,30 @@ class Ledger:
         """Bytes charged to a cgroup and all below."""
         return self._anonymous.get(path, 0) + self._cache.get(path, 0)
 
-    def hold(self, holder: Holder, memory: int, cache: int) -> None:
-        """A process has so much from now on, whatever the limits say."""
+    def swap(self, path: str) -> int:
+        """Bytes in swap, of a cgroup and those below."""
+        return self._swapped.get(path, 0)
+
+    def memory_and_swap(self, path: str) -> int:
+        """Bytes in memory and in swap together."""
+        return self.usage(path) + self.swap(path)
+
+    def hold(self, holder: Holder, memory: int, cache: int, swapped: int | None = None) -> None:
+        """A process has so much from now on, whatever the limits say; in swap, if it is not said, as before."""
         more, more_cache = memory - holder.memory, cache - holder.cache
+        more_swapped = 0 if swapped is None else swapped - holder.swapped
         holder.memory, holder.cache = memory, cache
         for path in upwards(holder.charged):
             self._anonymous[path] += more
             self._cache[path] += more_cache
+        if more_swapped:
+            holder.swapped += more_swapped
+            for path in upwards(holder.charged):
+                self._swapped[path] += more_swapped
 
     def forget(self, path: str) -> None:
         """A cgroup has been removed: what is still charged to it stays with those above."""
-        for table in (self._anonymous, self._cache, self.counters):
+        for table in (self._anonymous, self._cache, self._swapped, self.counters):
             table.pop(path, None)
 
     def note_peak(self, path: str) -> None:
@@ -111,6 +153,10 @@ class Ledger:
         for above in upwards(path):
             counted = self.counters[above]
             counted.peak = max(counted.peak, self.usage(above))
+            counted.swap_peak = max(counted.swap_peak, self._swap_counted(above))
+
+    def _swap_counted(self, path: str) -> int:
+        return self.memory_and_swap(path) if self._cgroups.version == 1 else self.swap(path)
 
     def count(self, path: str, event: str) -> None:
         """Count an event in a cgroup and, on v2, those above it. Source: memcg_memory_event."""
@@ -118,25 +164,56 @@ class Ledger:
             counted = self.counters[above]
             setattr(counted, event, getattr(counted, event) + 1)
 
+    def count_swapped(self, path: str, size: int, *, back: bool = False) -> None:
+        """Count bytes that went to swap, or came back from it."""
+        for above in upwards(path):
+            counted = self.counters[above]
+            if back:
+                counted.swapped_in += size
+            else:
+                counted.swapped_out += size
+                counted.swap_peak = max(counted.swap_peak, self._swap_counted(above))
+
     # Limits.
 
     def limit(self, path: str) -> int | None:
         """Bytes that a cgroup may use; None = no limit. The root's is the machine's memory."""
         if path == "/":
             return self._machine_memory
-        return self._figure(path, MEMORY_LIMIT[self._cgroups.version])
+        return self.figure(path, MEMORY_LIMIT[self._cgroups.version])
 
     def high(self, path: str) -> int | None:
         """Bytes above which a process that asks for more is slowed down; None = never."""
-        return None if path == "/" or self._cgroups.version == 1 else self._figure(path, "memory.high")
+        return None if path == "/" or self._cgroups.version == 1 else self.figure(path, "memory.high")
 
-    def exceeded(self, path: str) -> str | None:
-        """The lowest cgroup, from this one upwards, that holds more than it may."""
+    def exceeded(self, path: str) -> Excess | None:
+        """The lowest cgroup, from this one upwards, that holds more than it may; memory with swap is looked at first.
+
+        Source: mm/memcontrol.c try_charge_memcg.
+        """
         for above in upwards(path):
+            both = self._memory_and_swap_limit(above)
+            if both is not None and self.memory_and_swap(above) > both:
+                return Excess(above, self.memory_and_swap(above) - both, swap=False)
             limit = self.limit(above)
             if limit is not None and self.usage(above) > limit:
-                return above
+                return Excess(above, self.usage(above) - limit)
         return None
+
+    def _memory_and_swap_limit(self, path: str) -> int | None:
+        if self._cgroups.version == 2 or path == "/" or not self.swap_size:
+            return None
+        return self.figure(path, "memory.memsw.limit_in_bytes")
+
+    def free_swap(self, path: str) -> int:
+        """Bytes of swap that a cgroup may still take: what the node has left, and what every level allows on v2."""
+        free = self.swap_size - self.swap("/")
+        if self._cgroups.version == 2:
+            for above in upwards(path)[:-1]:
+                limit = self.figure(above, SWAP_MAX)
+                if limit is not None:
+                    free = min(free, limit - self.swap(above))
+        return max(free, 0)
 
     def room(self, path: str) -> int | None:
         """Bytes until the first limit on the way up; None = none is there."""
@@ -153,73 +230,12 @@ class Ledger:
                     worst = max(worst, (self.anonymous(above) - high, above))
         return worst
 
-    def _figure(self, path: str, file: str) -> int | None:
+    def figure(self, path: str, file: str) -> int | None:
+        """Bytes that a limit says; None where there is no such limit."""
         if not self._cgroups.has(path, file):
             return None
         text = self._cgroups.setting(path, file)
         return None if text == "max" or int(text) >= UNLIMITED_V1 else int(text)
-
-    # Reclaim.
-
-    def reclaim(self, path: str, wanted: int, holders: Iterable[Holder]) -> int:
-        """Give page cache of a cgroup back, those that memory.low protects last, those of memory.min never.
-
-        Args:
-            path: whose.
-            wanted: bytes.
-            holders: the processes below.
-
-        Returns:
-            Bytes that were given back.
-        """
-        having = [one for one in holders if one.cache]
-        given = self._reclaim_some(path, wanted, having, ("memory.min", "memory.low"))
-        if given < wanted and any(one.cache for one in having):
-            again = self._reclaim_some(path, wanted - given, having, ("memory.min",))
-            if again:
-                for where in {one.charged for one in having if self._protected(path, one.charged, "memory.low")}:
-                    self.count(where, "low")
-            given += again
-        return given
-
-    def _reclaim_some(self, path: str, wanted: int, having: list[Holder], files: tuple[str, ...]) -> int:
-        available = {}
-        for charged in {one.charged for one in having}:
-            free = self.usage(charged) - max(self._protected(path, charged, file) for file in files)
-            available[charged] = max(min(free, sum(one.cache for one in having if one.charged == charged)), 0)
-        whole = sum(available.values())
-        part = min(wanted, whole)
-        if part <= 0:
-            return 0
-        given = 0
-        for charged, free in available.items():
-            share = -(-free * part // whole)
-            for one in having:
-                if one.charged == charged and share > 0 and given < part:
-                    taken = min(one.cache, share, part - given)
-                    self.hold(one, one.memory, one.cache - taken)
-                    share -= taken
-                    given += taken
-        return given
-
-    def _protected(self, top: str, path: str, file: str) -> int:
-        """Bytes of a cgroup that reclaim at `top` leaves alone. Source: mem_cgroup_calculate_protection."""
-        if self._cgroups.version == 1:
-            return 0
-        way = [one for one in upwards(path) if one != top and (top == "/" or one.startswith(top + "/"))]
-        above: int | None = None
-        for one in reversed(way):
-            own = min(self._claim(one, file), self.usage(one))
-            if above is not None:
-                siblings = self._cgroups.children(one.rpartition("/")[0] or "/")
-                claimed = sum(min(self._claim(other, file), self.usage(other)) for other in siblings)
-                own = own if claimed <= above else own * above // claimed
-            above = own
-        return above or 0
-
-    def _claim(self, path: str, file: str) -> int:
-        found = self._figure(path, file)
-        return 2**63 if found is None and self._cgroups.has(path, file) else found or 0
 
 
 def growth(excess: int, high: int, seconds: float) -> int:

@@ -27,6 +27,7 @@ class Candidate(NamedTuple):
         oom_score_adj: -1000 to 1000.
         memory: resident bytes.
         tables: bytes of page tables.
+        swapped: bytes in swap.
     """
 
     pid: int
@@ -35,13 +36,14 @@ class Candidate(NamedTuple):
     oom_score_adj: int
     memory: int
     tables: int = 0
+    swapped: int = 0
 
 
 def badness(one: Candidate, total_pages: int) -> int | None:
     """Points of a process; None where it may not be chosen."""
     if one.oom_score_adj == UNKILLABLE:
         return None
-    points = -(-one.memory // PAGE) + -(-one.tables // PAGE)
+    points = -(-one.memory // PAGE) + -(-one.swapped // PAGE) + -(-one.tables // PAGE)
     adjustment = one.oom_score_adj * (abs(total_pages) // 1000)
     return points + adjustment
 
@@ -86,9 +88,9 @@ def log_lines(
     lines.append("Tasks state (memory values in pages):")
     lines.append("[  pid  ]   uid  tgid total_vm      rss pgtables_bytes swapents oom_score_adj name")
     for one in table:
-        pages = one.memory // PAGE
+        pages, swapped = one.memory // PAGE, one.swapped // PAGE
         lines.append(
-            f"[{one.pid:7d}]     0 {one.pid:5d} {pages:8d} {pages:8d} {one.tables:8d}        0 "
+            f"[{one.pid:7d}]     0 {one.pid:5d} {pages + swapped:8d} {pages:8d} {one.tables:8d} {swapped:8d} "
             f"{one.oom_score_adj:13d} {one.name}"
         )
     constraint = "CONSTRAINT_MEMCG" if where else "CONSTRAINT_NONE"
@@ -99,7 +101,7 @@ def log_lines(
     )
     kind = "Memory cgroup out of memory" if where else "Out of memory"
     lines.append(
-        f"{kind}: Killed process {victim.pid} ({victim.name}) total-vm:{victim.memory // 1024}kB, "
+        f"{kind}: Killed process {victim.pid} ({victim.name}) total-vm:{(victim.memory + victim.swapped) // 1024}kB, "
         f"anon-rss:{victim.memory // 1024}kB, file-rss:0kB, shmem-rss:0kB, UID:0 "
         f"pgtables:{victim.tables // 1024}kB oom_score_adj:{victim.oom_score_adj}"
     )

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from kitlib.node.common.workload import Phase, Workload
 from kitlib.node.simulated import oom
+from kitlib.node.simulated.swap import waiting_share
 
 TABLES = 512
 """A page of page tables maps so many pages."""
@@ -31,7 +32,8 @@ class Process:
         workload: what it does.
         phase: which part of it is on, `phase_ends` when the next begins (seconds since boot).
         memory, cache: bytes charged, to the cgroup `charged`.
-        missing: bytes that memory.high keeps from it for now.
+        swapped: bytes of its memory that are in swap, `hot` those that it goes over again and again.
+        missing: bytes that memory.high, or a limit with swap below it, keeps from it for now.
         tasks: how many process ids it has, itself included.
         cpu_seconds: used so far.
         rate: CPUs that it gets now.
@@ -53,6 +55,7 @@ class Process:
     phase_ends: float = 0.0
     memory: int = 0
     cache: int = 0
+    swapped: int = 0
     missing: int = 0
     tasks: int = 1
     rate: float = 0.0
@@ -94,12 +97,19 @@ class Process:
             return 1.0, 0.0
         cache = self.wants.cache
         lacking = 1.0 - self.cache / cache if cache > self.cache else 0.0
+        if self.swapped:
+            lacking = 1.0 - (1.0 - lacking) * (1.0 - waiting_share(self))
         return lacking, lacking
+
+    @property
+    def hot(self) -> int:
+        """Bytes of its memory that it goes over again and again."""
+        return min(self.wants.hot, self.memory + self.swapped)
 
     @property
     def page_tables(self) -> int:
         """Bytes of page tables."""
-        return (1 + self.memory // (oom.PAGE * TABLES)) * oom.PAGE
+        return (1 + (self.memory + self.swapped) // (oom.PAGE * TABLES)) * oom.PAGE
 
 
 @dataclass(frozen=True)

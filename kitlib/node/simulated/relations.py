@@ -118,7 +118,9 @@ def _memory_v1(fs: CgroupFiles, path: str, file: str, limit: str) -> str:
         memory, both = fs.setting(path, "memory.limit_in_bytes"), limit
     if int(memory) > int(both):
         raise Refused(errno.EINVAL, "memory.limit_in_bytes must not exceed memory.memsw.limit_in_bytes")
-    used = fs.statistics(path, "memory.unreclaimable")
+    used = fs.statistics(
+        path, "memory.unreclaimable" if file == "memory.limit_in_bytes" else "memory.memsw.unreclaimable"
+    )
     if used is not None and int(limit) < int(used):
         raise Refused(errno.EBUSY, f"{used} bytes are in use and cannot be given back")
     return limit

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kitlib.node.simulated.kernel_state import KernelState
+from kitlib.node.simulated.oom import PAGE
 from kitlib.node.simulated.pressure import NOTHING
 
 
@@ -41,15 +42,19 @@ def _cpu_usage(kernel: KernelState, path: str) -> str:
 def _memory_stat(kernel: KernelState, path: str) -> str:
     whole, cache, shmem = kernel.memory.anonymous(path), kernel.memory.cache(path), kernel.tmpfs.size(path)
     anonymous, file = whole - shmem, cache + shmem  # pages of a tmpfs are file pages on the list of anonymous ones
+    swap, counted = kernel.memory.swap(path), kernel.memory.counters[path]
+    faults = counted.swapped_in // PAGE
     if kernel.version == 1:
         return (
             f"cache {file}\nrss {anonymous}\nshmem {shmem}\ninactive_file {cache}\nactive_file 0\n"
             f"total_cache {file}\ntotal_rss {anonymous}\ntotal_shmem {shmem}\n"
-            f"total_inactive_file {cache}\ntotal_active_file 0"
+            f"total_inactive_file {cache}\ntotal_active_file 0\nswap {swap}\ntotal_swap {swap}\n"
+            f"pgmajfault {faults}\ntotal_pgmajfault {faults}"
         )
     return (
         f"anon {anonymous}\nfile {file}\nshmem {shmem}\ninactive_anon 0\nactive_anon {whole}\n"
-        f"inactive_file {cache}\nactive_file 0"
+        f"inactive_file {cache}\nactive_file 0\nworkingset_refault_anon {faults}\n"
+        f"pswpin {faults}\npswpout {counted.swapped_out // PAGE}\npgmajfault {faults}"
     )
 
 
@@ -57,6 +62,15 @@ def _memory_events(kernel: KernelState, path: str) -> str:
     c = kernel.memory.counters[path]
     names = ("low", "high", "max", "oom", "oom_kill", "oom_group_kill")
     return "\n".join(f"{name} {getattr(c, name)}" for name in names)
+
+
+def _swap_events(kernel: KernelState, path: str) -> str:
+    counted = kernel.memory.counters[path]
+    return f"high 0\nmax {counted.swap_max}\nfail {counted.swap_fail}"
+
+
+def _unreclaimable(kernel: KernelState, path: str) -> str:
+    return str(kernel.memory.anonymous(path) - kernel.reclaim.swappable(path))
 
 
 def _pressure(resource: str) -> Callable[[KernelState, str], str]:
@@ -72,7 +86,14 @@ _ANSWERS: dict[str, Callable[[KernelState, str], str]] = {
     "cpuacct.usage": _cpu_usage,
     "memory.current": lambda kernel, path: str(kernel.memory.usage(path)),
     "memory.usage_in_bytes": lambda kernel, path: str(kernel.memory.usage(path)),
-    "memory.unreclaimable": lambda kernel, path: str(kernel.memory.anonymous(path)),
+    "memory.unreclaimable": _unreclaimable,
+    "memory.memsw.unreclaimable": lambda kernel, path: str(kernel.memory.anonymous(path) + kernel.memory.swap(path)),
+    "memory.swap.current": lambda kernel, path: str(kernel.memory.swap(path)),
+    "memory.swap.peak": lambda kernel, path: str(kernel.memory.counters[path].swap_peak),
+    "memory.swap.events": _swap_events,
+    "memory.memsw.usage_in_bytes": lambda kernel, path: str(kernel.memory.memory_and_swap(path)),
+    "memory.memsw.max_usage_in_bytes": lambda kernel, path: str(kernel.memory.counters[path].swap_peak),
+    "memory.memsw.failcnt": lambda kernel, path: str(kernel.memory.counters[path].swap_failures),
     "memory.peak": lambda kernel, path: str(kernel.memory.counters[path].peak),
     "memory.max_usage_in_bytes": lambda kernel, path: str(kernel.memory.counters[path].peak),
     "memory.failcnt": lambda kernel, path: str(kernel.memory.counters[path].failures),

@@ -1,14 +1,14 @@
 """Files in a pod's tmpfs (emptyDir of medium Memory): memory that no process has, and that stays when all have ended.
 
-They are charged to the cgroup of the process that wrote them, as shmem; without swap they cannot be given back. The OOM
-killer frees nothing of them. Where that cgroup is removed they stay with the one above; they go with the pod's own.
+They are charged to the cgroup of the process that wrote them, as shmem; only swap can take them. The OOM killer frees
+nothing of them. Where that cgroup is removed they stay with the one above; they go with the pod's own.
 
 Source: mm/shmem.c, mm/memcontrol.c (mem_cgroup_css_offline, memcg_reparent_objcgs); Documentation/filesystems/tmpfs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from kitlib.node.simulated.memory import Ledger
@@ -22,6 +22,12 @@ class Files:
     charged: str
     memory: int = 0
     cache: int = 0
+    swapped: int = 0
+
+    @property
+    def hot(self) -> int:
+        """What is read again and again: nothing of them."""
+        return 0
 
 
 class Tmpfs:
@@ -40,25 +46,28 @@ class Tmpfs:
         """A process of a pod has the pod's files be so large; what is there is not written again."""
         pod = process.cgroup.rpartition("/")[0] or "/"
         files = self._files.setdefault(pod, Files(process.cgroup))
-        if size > files.memory:
-            self._ledger.hold(files, size, 0)
+        if size > files.memory + files.swapped:
+            self._ledger.hold(files, size - files.swapped, 0)
             self._make_room(process)
-            limit = self._ledger.exceeded(files.charged)
-            if limit is not None:  # what did not fit was never written
-                over = self._ledger.usage(limit) - (self._ledger.limit(limit) or 0)
-                self._ledger.hold(files, max(files.memory - over, 0), 0)
+            full = self._ledger.exceeded(files.charged)
+            if full is not None:  # what did not fit was never written
+                self._ledger.hold(files, max(files.memory - full.size, 0), 0)
             self._ledger.note_peak(files.charged)
 
-    def size(self, path: str) -> int:
-        """Bytes that are charged to a cgroup and those below."""
+    def below(self, path: str) -> Iterator[Files]:
+        """The files that are charged to a cgroup and those below."""
         inside = path.rstrip("/") + "/"
-        return sum(one.memory for one in self._files.values() if f"{one.charged}/".startswith(inside))
+        return (one for one in self._files.values() if f"{one.charged}/".startswith(inside))
+
+    def size(self, path: str) -> int:
+        """Their bytes in memory."""
+        return sum(one.memory for one in self.below(path))
 
     def removed(self, path: str) -> None:
         """A cgroup is removed: of a container, its files stay with the pod; of a pod, they are gone."""
         for pod, files in list(self._files.items()):
             if pod == path:
-                self._ledger.hold(files, 0, 0)
+                self._ledger.hold(files, 0, 0, 0)
                 del self._files[pod]
             elif files.charged == path:
                 files.charged = pod

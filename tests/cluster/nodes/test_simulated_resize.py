@@ -204,8 +204,12 @@ def test_on_v1_the_sum_with_swap_is_raised_before_the_limit_and_lowered_after_it
         node.write(container, SWAP, less)
     node.write(container, "memory.limit_in_bytes", less)
     node.write(container, SWAP, less)
+    used = int(node.read(container, "memory.memsw.usage_in_bytes"))
+    node.write(container, "memory.limit_in_bytes", str(100 * MI))  # the node has swap: the rest goes there
+    assert int(node.read(container, "memory.usage_in_bytes")) <= 100 * MI
+    assert int(node.read(container, "memory.memsw.usage_in_bytes")) == used > 100 * MI
     with pytest.raises(CgroupError, match="EBUSY"):
-        node.write(container, "memory.limit_in_bytes", str(100 * MI))
+        node.write(container, SWAP, str(100 * MI))
 
 
 @pytest.mark.parametrize("version", [1, 2])

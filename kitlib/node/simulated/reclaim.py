@@ -1,0 +1,158 @@
+"""Reclaim: whose page cache is given back and whose pages are swapped, where memory runs short.
+
+Page cache goes first, then pages that have not been used lately, then those in use; each in proportion to how much of
+it the cgroups have. `memory.low` keeps a cgroup's part out as long as there is something else, `memory.min` always.
+Swap takes what the node has of it and what `memory.swap.max` allows on the way up; on v1 `memory.memsw.limit_in_bytes`
+counts memory and swap together, so that swapping makes no room below it.
+
+Sources: mm/vmscan.c (prepare_scan_control: cache_trim_mode, get_scan_count, can_reclaim_anon_pages,
+shrink_node_memcgs); mm/memcontrol.c (mem_cgroup_calculate_protection, mem_cgroup_get_nr_swap_pages,
+__mem_cgroup_try_charge_swap).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from kitlib.node.simulated.cgroupfs import SimulatedCgroupFS
+from kitlib.node.simulated.memory import Holder, Ledger, upwards
+from kitlib.node.simulated.swap import cold_resident
+
+Amount = Callable[[Holder], int]
+"""How much of a holder one round of reclaim may take."""
+
+
+def _cache(one: Holder) -> int:
+    return one.cache
+
+
+def _anonymous(one: Holder) -> int:
+    return one.memory
+
+
+class Reclaim:
+    """Gives memory back.
+
+    Args:
+        ledger: what is charged.
+        cgroups: whose files protect.
+        holders: those below a cgroup.
+        swapped: called with each holder of which a page was swapped.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        cgroups: SimulatedCgroupFS,
+        holders: Callable[[str], Iterable[Holder]],
+        swapped: Callable[[Holder], None],
+    ) -> None:
+        self._ledger, self._cgroups, self._holders, self._swapped = ledger, cgroups, holders, swapped
+
+    def reclaim(self, path: str, wanted: int, *, swap: bool = True, hot: bool = True) -> int:
+        """Take memory back from a cgroup and those below, what memory.low protects last, what memory.min does never.
+
+        Args:
+            path: whose.
+            wanted: bytes.
+            swap: whether pages may go there;
+            hot: those in use too.
+
+        Returns:
+            Bytes that were given back.
+        """
+        swap = swap and self._ledger.swap_size > 0
+        having = [one for one in self._holders(path) if one.cache or (swap and one.memory)]
+        rounds: list[Amount] = [_cache, *((cold_resident,) if swap else ()), *((_anonymous,) if swap and hot else ())]
+        given = 0
+        for files in (("memory.min", "memory.low"), ("memory.min",)):
+            for amount in rounds:
+                if given >= wanted:
+                    return given
+                took = self._take(path, wanted - given, having, files, amount)
+                if took and len(files) == 1:
+                    for where in {one.charged for one in having if self._protected(path, one.charged, "memory.low")}:
+                        self._ledger.count(where, "low")
+                given += took
+        if swap and hot and given < wanted:
+            self._note_full(having)
+        return given
+
+    def _note_full(self, having: list[Holder]) -> None:
+        """Swap that a cgroup had in use has come to its end. Source: __mem_cgroup_try_charge_swap."""
+        for charged in {one.charged for one in having if one.memory}:
+            if self._ledger.swap(charged) and not self._ledger.free_swap(charged):
+                self._ledger.count(charged, "swap_fail")
+                if self._ledger.free_swap("/"):
+                    self._ledger.count(charged, "swap_max")
+
+    def swappable(self, path: str) -> int:
+        """Bytes that reclaim at a cgroup could swap now."""
+        if not self._ledger.swap_size:
+            return 0
+        having = [one for one in self._holders(path) if one.memory]
+        whole = sum(self._available(path, having, ("memory.min",), _anonymous).values())
+        return min(whole, self._ledger.free_swap("/"))
+
+    def _available(self, path: str, having: list[Holder], files: tuple[str, ...], amount: Amount) -> dict[str, int]:
+        """Cgroup -> bytes that this round may take of what is charged to it."""
+        available = {}
+        for charged in {one.charged for one in having}:
+            free = self._ledger.usage(charged) - max(self._protected(path, charged, file) for file in files)
+            free = min(free, sum(amount(one) for one in having if one.charged == charged))
+            if amount is not _cache:
+                free = min(free, self._free_swap(path, charged))
+            available[charged] = max(free, 0)
+        return available
+
+    def _free_swap(self, path: str, charged: str) -> int:
+        if self._cgroups.version == 1 and path != "/" and self._cgroups.setting(charged, "memory.swappiness") == "0":
+            return 0
+        return self._ledger.free_swap(charged)
+
+    def _take(self, path: str, wanted: int, having: list[Holder], files: tuple[str, ...], amount: Amount) -> int:
+        available = self._available(path, having, files, amount)
+        whole = sum(available.values())
+        part = min(wanted, whole)
+        if part <= 0:
+            return 0
+        given = 0
+        for charged, free in available.items():
+            share = -(-free * part // whole)
+            for one in having:
+                if one.charged == charged and share > 0 and given < part:
+                    taken = self._give_up(path, one, min(amount(one), share, part - given), amount)
+                    share -= taken
+                    given += taken
+        return given
+
+    def _give_up(self, path: str, one: Holder, size: int, amount: Amount) -> int:
+        if amount is _cache:
+            self._ledger.hold(one, one.memory, one.cache - size)
+            return size
+        size = min(size, self._free_swap(path, one.charged))
+        if size > 0:
+            self._ledger.hold(one, one.memory - size, one.cache, one.swapped + size)
+            self._ledger.count_swapped(one.charged, size)
+            self._swapped(one)
+        return size
+
+    def _protected(self, top: str, path: str, file: str) -> int:
+        """Bytes of a cgroup that reclaim at `top` leaves alone. Source: mem_cgroup_calculate_protection."""
+        if self._cgroups.version == 1:
+            return 0
+        ledger = self._ledger
+        way = [one for one in upwards(path) if one != top and (top == "/" or one.startswith(top + "/"))]
+        above: int | None = None
+        for one in reversed(way):
+            own = min(self._claim(one, file), ledger.usage(one))
+            if above is not None:
+                siblings = self._cgroups.children(one.rpartition("/")[0] or "/")
+                claimed = sum(min(self._claim(other, file), ledger.usage(other)) for other in siblings)
+                own = own if claimed <= above else own * above // claimed
+            above = own
+        return above or 0
+
+    def _claim(self, path: str, file: str) -> int:
+        found = self._ledger.figure(path, file)
+        return 2**63 if found is None and self._cgroups.has(path, file) else found or 0
