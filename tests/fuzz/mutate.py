@@ -215,3 +215,8 @@ def shown(value: Any) -> str:
 def share(sequence: Sequence[Any], mutator: Mutator) -> Any:
     """One of several, at random."""
     return mutator.random.choice(sequence)
+
+
+def words(texts: Sequence[str], mutator: Mutator) -> str:
+    """A text with something changed in it; it may hold what UTF-8 cannot."""
+    return mutator.text(share(texts, mutator).encode()).decode("utf-8", "surrogateescape")

@@ -107,6 +107,72 @@ OTHERS: tuple[dict[str, Any], ...] = (
         spec={"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "gpu", "count": 1}}]}},
     ),
 )
+MORE: tuple[dict[str, Any], ...] = (
+    _object("apps/v1", "ReplicaSet", spec={"replicas": 2, "selector": _SELECTOR, "template": _TEMPLATE}),
+    _object(
+        "batch/v1",
+        "Job",
+        spec={
+            "completions": 3,
+            "parallelism": 2,
+            "backoffLimit": 1,
+            "activeDeadlineSeconds": 60,
+            "ttlSecondsAfterFinished": 5,
+            "template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "x"}]}},
+        },
+    ),
+    _object(
+        "batch/v1",
+        "CronJob",
+        spec={
+            "schedule": "*/5 * * * *",
+            "concurrencyPolicy": "Forbid",
+            "jobTemplate": {
+                "spec": {
+                    "template": {"spec": {"restartPolicy": "OnFailure", "containers": [{"name": "c", "image": "x"}]}}
+                }
+            },
+        },
+    ),
+    _object(
+        "v1",
+        "Service",
+        spec={"selector": {"app": "web"}, "ports": [{"name": "http", "port": 80, "targetPort": "http"}]},
+    ),
+    _object("v1", "ConfigMap", data={"a": "b"}),
+    _object(
+        "autoscaling/v2",
+        "HorizontalPodAutoscaler",
+        spec={
+            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "deployment"},
+            "minReplicas": 1,
+            "maxReplicas": 5,
+            "metrics": [
+                {
+                    "type": "Resource",
+                    "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 80}},
+                }
+            ],
+        },
+    ),
+    _object(
+        "v1",
+        "PersistentVolumeClaim",
+        spec={"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
+    ),
+    _object(
+        "v1",
+        "PersistentVolume",
+        spec={"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "hostPath": {"path": "/v"}},
+    ),
+    _object(
+        "storage.k8s.io/v1",
+        "StorageClass",
+        provisioner="example.com/x",
+        volumeBindingMode="WaitForFirstConsumer",
+    ),
+)
+"""What only whole clusters are given."""
 KUBELET: dict[str, Any] = {
     "apiVersion": "kubelet.config.k8s.io/v1beta1",
     "kind": "KubeletConfiguration",

@@ -12,7 +12,6 @@ from kitlib.api.errors import KitError
 from kitlib.api.release import Release
 from kitlib.api.resource import Quantity
 from kitlib.api.yaml_reader import yaml_documents
-from kitlib.cluster import Cluster
 from kitlib.cluster.admission.manifests import read
 from kitlib.cluster.control_plane.scheduling import profiles
 from kitlib.kubelet.app.read import read_settings
@@ -20,17 +19,10 @@ from kitlib.node.common.workload import declared_workload
 from kitlib.node.simulated.commands import command_workload
 from kitlib.scheduler.extender import Extender
 from tests.fuzz import samples
-from tests.fuzz.mutate import Mutator, fuzz, part, share
+from tests.fuzz.mutate import Mutator, fuzz, part, share, words
 
 RELEASES = tuple(Release.of(name) for name in ("1.23", "1.26", None))
-DEFECTS = ("InternalError", "FailedSync", "KubeletError", "SchedulerError")
-"""Reasons of the events that a guard writes."""
 OBJECTS = (samples.POD, *samples.OTHERS)
-
-
-def words(texts: tuple[str, ...], mutator: Mutator) -> str:
-    """A text with something changed in it; it may hold what UTF-8 cannot."""
-    return mutator.text(share(texts, mutator).encode()).decode("utf-8", "surrogateescape")
 
 
 def test_yaml_texts(note: Any) -> None:
@@ -97,36 +89,3 @@ def test_declared_workloads(note: Any) -> None:
 def test_commands(note: Any) -> None:
     note(fuzz(lambda m: ["sh", "-c", words(samples.COMMANDS, m)], command_workload, (), part(2)))
     note(fuzz(lambda m: words(samples.COMMANDS, m).split(" "), command_workload, (), part(2)))
-
-
-def test_a_simulated_cluster_survives_every_manifest(note: Any) -> None:
-    """What is accepted runs; what is refused changes nothing; the next manifest is taken as if nothing had been."""
-    clusters = [Cluster.simulated(1)]
-    container = {"name": "c", "image": "x"}
-    good = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "good"}, "spec": {"containers": [container]}}
-
-    def make(mutator: Mutator) -> Any:
-        if mutator.random.random() < 0.3:
-            command = words(samples.COMMANDS, mutator).encode("utf-8", "replace").decode()
-            told = {**container, "command": ["sh", "-c", command]}
-            return {**samples.POD, "spec": {**samples.POD["spec"], "containers": [told]}}
-        change = mutator.near if mutator.random.random() < 0.8 else mutator.value
-        return change(share((samples.POD, *OBJECTS), mutator))
-
-    def run(manifest: Any) -> None:
-        cluster = clusters[-1]
-        try:
-            for made in cluster.apply(manifest):
-                if made.kind == "Pod":
-                    assert isinstance(cluster.explain(made.name, made.namespace).explain(), str)
-        finally:
-            cluster.apply(good)
-            cluster.advance(2)
-            assert cluster.pod("good").spec.containers
-            assert not cluster.controllers.errors, cluster.controllers.errors
-            internal = [e.message for e in cluster.events() if e.reason in DEFECTS]
-            assert not internal, internal
-            if len(cluster.list("Pod")) > 20 or len(cluster.list("Node")) > 3:
-                clusters[:] = [Cluster.simulated(1)]
-
-    note(fuzz(make, run, KitError, part(50)))

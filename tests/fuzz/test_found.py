@@ -272,3 +272,17 @@ def test_a_list_item_that_is_known_by_no_name_is_refused_and_nothing_changes() -
     with pytest.raises(KitError):
         cluster.patch("Node", "more", {"spec": {"taints": [{"key": {"a": "b"}, "effect": []}]}})
     assert cluster.snapshot() == before
+
+
+@pytest.mark.parametrize("name", ["maxUnavailable", "maxSurge"])
+def test_an_empty_text_is_no_share_of_a_rollout(name: str) -> None:
+    """Only a value that is absent is defaulted; an empty text ended every later sync of the Deployment."""
+    cluster = Cluster.simulated(1)
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "x"}]}}
+    spec = {
+        "selector": {"matchLabels": {"a": "b"}},
+        "template": template,
+        "strategy": {"rollingUpdate": {name: ""}},
+    }
+    with pytest.raises(KitError, match=f"spec.strategy.rollingUpdate.{name}: Invalid value: "):
+        cluster.apply({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}, "spec": spec})

@@ -89,12 +89,17 @@ def validate_deployment_strategy(strategy: DeploymentStrategy, field: str) -> Er
         return [not_supported(field, strategy, ("Recreate", "RollingUpdate"))]
     if rolling is None:
         return [required(place, "this should be defaulted and never be nil")]
-    unavailable, surge = rolling.max_unavailable or 0, rolling.max_surge or 0
+    unavailable, surge = _given(rolling.max_unavailable), _given(rolling.max_surge)
     found = validate_positive_int_or_percent(unavailable, f"{place}.maxUnavailable")
     found += validate_positive_int_or_percent(surge, f"{place}.maxSurge")
     if not _amount(unavailable) and not _amount(surge):
         found.append(invalid(f"{place}.maxUnavailable", unavailable, "may not be 0 when `maxSurge` is 0"))
     return found + is_not_more_than_100_percent(unavailable, f"{place}.maxUnavailable")
+
+
+def _given(value: int | str | None) -> int | str:
+    """The value, 0 where there is none; an empty text is a value."""
+    return 0 if value is None else value
 
 
 def _amount(value: int | str) -> int:
@@ -250,7 +255,7 @@ def _daemon_set_strategy(spec: DaemonSetSpec, field: str) -> Errors:
         return [not_supported(field, strategy, ("RollingUpdate", "OnDelete"))]
     if rolling is None:
         return [required(place)]
-    unavailable, surge = rolling.max_unavailable or 0, rolling.max_surge or 0
+    unavailable, surge = _given(rolling.max_unavailable), _given(rolling.max_surge)
     found = validate_positive_int_or_percent(unavailable, f"{place}.maxUnavailable")
     found += validate_positive_int_or_percent(surge, f"{place}.maxSurge")
     found += is_not_more_than_100_percent(unavailable, f"{place}.maxUnavailable")
