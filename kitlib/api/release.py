@@ -147,6 +147,8 @@ GATES: dict[str, tuple[tuple[int, bool], ...]] = {
     "KitPrioritizedListScores": ((35, _ON),),
     # a resize that its node could never offer is refused by the API server, not by the kubelet
     "KitPodResizeValidator": ((36, _ON),),
+    # init containers that run once may be resized too
+    "KitInitContainersResize": ((36, _ON),),
     # MemoryQoS knows memoryReservationPolicy, and protects Burstable pods by memory.low instead of memory.min
     "KitMemoryReservationPolicy": ((36, _ON),),
 }

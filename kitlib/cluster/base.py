@@ -153,13 +153,19 @@ class BaseCluster(Closeable, ABC):
 
     @abstractmethod
     def resize(
-        self, name: str, containers: Mapping[str, Mapping[str, Mapping[str, str]]], namespace: str = "default"
+        self,
+        name: str,
+        containers: Mapping[str, Mapping[str, Mapping[str, str]]] | None = None,
+        namespace: str = "default",
+        *,
+        pod: Mapping[str, Mapping[str, str]] | None = None,
     ) -> Pod:
-        """Change the requests and limits of a pod's containers in place (`kubectl patch --subresource resize`).
+        """Change requests and limits in place (`kubectl patch --subresource resize`).
 
         Args:
             name, namespace: the pod.
             containers: container -> {"requests": {…}, "limits": {…}}; what is not named stays.
+            pod: the same of the pod as a whole (`spec.resources`); None = as they are.
         """
 
     @abstractmethod
@@ -341,7 +347,7 @@ class BaseCluster(Closeable, ABC):
         elif action == "patch":
             self.patch(entry["kind"], entry["name"], entry["patch"], entry["namespace"])
         elif action == "resize":
-            self.resize(entry["name"], entry["containers"], entry["namespace"])
+            self.resize(entry["name"], entry["containers"], entry["namespace"], pod=entry.get("pod"))
         elif action == "write":
             node = self.node(entry["node"])
             path = place_of(entry, node.desired()) if entry.get("pod") else entry["path"]

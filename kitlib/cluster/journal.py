@@ -59,6 +59,7 @@ class Resize(Action, tag="resize", frozen=True, kw_only=True):
     name: Name
     namespace: Name
     containers: dict[Name, dict[str, dict[str, Any]]]
+    pod: dict[str, dict[str, Any]] = {}
     at: float = 0.0
 
 

@@ -180,7 +180,7 @@ class Replay(Observer):
         offered = node_status(self._config.machine, self._config.reservations, self._config.settings.max_pods)
         node = Node(metadata=ObjectMeta(name="node"), status=NodeStatus(allocatable=offered.allocatable))
         try:
-            errors = validate_pod_resize(resized, standing)
+            errors = validate_pod_resize(resized, standing, self._config.gates)
             if errors:
                 raise Invalid("Pod", name, errors)
             check_node(resized, node, self._config.gates)

@@ -179,17 +179,15 @@ class APIServer:
         return self.store.update(standing)
 
     def resize(self, pod: Pod) -> Pod:
-        """The pod's `resize` subresource: only its containers' resources change.
+        """The pod's `resize` subresource: only resources change, its containers' and its own.
 
         Raises:
             Invalid: where something else changes, or the pod's QoS class would.
             Forbidden: by a quota or limit range, or where the pod's node could never offer that much.
         """
-        made = deepcopy(pod)
-        old = self.store.get(Pod, made.name, made.namespace)
-        set_defaults(made)
-        made.status = old.status
-        errors = pod_resize.validate_pod_resize(made, old)
+        old = self.store.get(Pod, pod.name, pod.namespace)
+        made = pod_resize.drop_non_resize_updates(set_defaults(deepcopy(pod)), old)
+        errors = pod_resize.validate_pod_resize(made, old, self.release)
         if errors:
             raise Invalid(made.kind, made.name, errors)
         limit_range.check(made, self.store.list(LimitRange, made.namespace, copy=False))

@@ -62,12 +62,23 @@ class LocalVerbs(BaseCluster):
 
     @guarded("resize")
     def resize(
-        self, name: str, containers: Mapping[str, Mapping[str, Mapping[str, str]]], namespace: str = "default"
+        self,
+        name: str,
+        containers: Mapping[str, Mapping[str, Mapping[str, str]]] | None = None,
+        namespace: str = "default",
+        *,
+        pod: Mapping[str, Mapping[str, str]] | None = None,
     ) -> Pod:
-        """Change the requests and limits of a pod's containers in place; see `BaseCluster.resize`."""
+        """Change requests and limits in place; see `BaseCluster.resize`."""
         standing = self.api.store.get(Pod, name, namespace)
-        self.api.resize(from_dict(strategic_patch(to_dict(standing), _resize_patch(standing, containers))))
-        self._record("resize", name=name, namespace=namespace, containers={c: dict(r) for c, r in containers.items()})
+        asked = {c: dict(r) for c, r in (containers or {}).items()}
+        whole = {kind: dict(amounts) for kind, amounts in (pod or {}).items()}
+        patch = _resize_patch(standing, asked)
+        if whole:
+            patch["spec"]["resources"] = whole
+        self.api.resize(from_dict(strategic_patch(to_dict(standing), patch)))
+        more = {"pod": whole} if whole else {}
+        self._record("resize", name=name, namespace=namespace, containers=asked, **more)
         self.settle()
         found: Pod = self.api.store.get(Pod, name, namespace)
         return found

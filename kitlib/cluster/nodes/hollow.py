@@ -113,7 +113,13 @@ def mark_running(pod: Pod, now: datetime) -> None:
     pod.status.start_time = now
     pod.status.container_statuses = [
         ContainerStatus(
-            name=c.name, image=c.image, ready=True, started=True, state={"running": {"startedAt": now.isoformat()}}
+            name=c.name,
+            image=c.image,
+            ready=True,
+            started=True,
+            state={"running": {"startedAt": now.isoformat()}},
+            allocated_resources=c.resources.requests,
+            resources=c.resources,
         )
         for c in pod.spec.containers
     ]

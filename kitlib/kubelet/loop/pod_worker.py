@@ -301,8 +301,9 @@ class PodWorker:
             ]
             for some in (self.mains, self.inits, self.ephemerals)
         )
-        found.allocated_resources = dict(pod_requests(self.allocated, release=release))
-        found.resources = pod_resources(held, release)
+        if release.enabled("InPlacePodLevelResourcesVerticalScaling"):
+            found.allocated_resources = dict(pod_requests(self.allocated, release=release))
+            found.resources = pod_resources(held, release)
         found.conditions = self._conditions(found, now, generation)
         return found
 

@@ -15,7 +15,9 @@ from collections.abc import Iterable, Mapping
 
 from kitlib.api.core import Container, Pod
 from kitlib.api.podresources import containers_of, pod_requests
+from kitlib.api.release import Release
 from kitlib.api.serialize import deepcopy, to_dict
+from kitlib.kubelet.cm.container_config import effective_limit
 from kitlib.kubelet.cm.node_allocatable import node_allocatable_absolute
 from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.qos.qos_class import get_pod_qos
@@ -30,11 +32,13 @@ PENDING, IN_PROGRESS = "PodResizePending", "PodResizeInProgress"
 def same_resources(one: Pod, other: Pod) -> bool:
     """Whether two versions of a pod ask for the same."""
     theirs = {c.name: c.resources for c in containers_of(other)}
+    if one.spec.resources != other.spec.resources:
+        return False
     return all(c.resources == theirs.get(c.name) for c in containers_of(one))
 
 
 def with_resources(pod: Pod, of: Pod) -> Pod:
-    """The pod with the resources that its containers have in another version of it; itself where they are equal."""
+    """The pod with the resources that it and its containers have in another version; itself where they are equal."""
     if same_resources(pod, of):
         return pod
     made = deepcopy(pod)
@@ -42,6 +46,7 @@ def with_resources(pod: Pod, of: Pod) -> Pod:
     for container in containers_of(made):
         if container.name in theirs:
             container.resources = theirs[container.name]
+    made.spec.resources = of.spec.resources
     return made
 
 
@@ -69,19 +74,27 @@ def infeasible(wanted: Pod, allocated: Pod, config: NodeConfig) -> str:
 
 def _changes(wanted: Pod, allocated: Pod, resource: str) -> bool:
     before = {c.name: c.resources.requests.get(resource) for c in containers_of(allocated)}
+    whole = [pod.spec.resources.requests if pod.spec.resources is not None else {} for pod in (wanted, allocated)]
+    if whole[0].get(resource) != whole[1].get(resource):
+        return True
     return any(c.resources.requests.get(resource) != before.get(c.name) for c in containers_of(wanted))
 
 
-def restarting(wanted: Pod, actual: Pod) -> list[str]:
-    """The containers whose resize policy asks for a restart. Source: containerResizePolicy RestartContainer."""
-    before = {c.name: c.resources for c in containers_of(actual)}
+def restarting(wanted: Pod, actual: Pod, release: Release) -> list[str]:
+    """The containers whose resize policy asks for a restart.
+
+    A container without a limit of its own has the pod's, and follows it.
+
+    Source: containerResizePolicy RestartContainer; KEP-5419, Resize Restart Policy.
+    """
+    before = {c.name: c for c in containers_of(actual)}
     found = []
     for container in containers_of(wanted):
-        policies = {p.resource_name: p.restart_policy for p in container.resize_policy}
-        old, new = before[container.name], container.resources
-        for name, policy in policies.items():
-            changes = (old.limits.get(name), old.requests.get(name)) != (new.limits.get(name), new.requests.get(name))
-            if policy == "RestartContainer" and changes:
+        old = before[container.name]
+        for name in (p.resource_name for p in container.resize_policy if p.restart_policy == "RestartContainer"):
+            limits = (effective_limit(actual, old, name, release), effective_limit(wanted, container, name, release))
+            requests = (old.resources.requests.get(name), container.resources.requests.get(name))
+            if limits[0] != limits[1] or requests[0] != requests[1]:
                 found.append(container.name)
                 break
     return found

@@ -103,7 +103,7 @@ class Resizer:
         if worker.actual is worker.allocated:
             return
         pod = worker.allocated
-        again = set(restarting(pod, worker.actual))
+        again = set(restarting(pod, worker.actual, self._config.gates))
         error = self._too_low(worker, again)
         if error:
             self._failed(worker, error)

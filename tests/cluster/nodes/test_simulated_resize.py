@@ -239,6 +239,77 @@ def test_a_limit_raised_by_hand_at_one_level_still_holds_at_the_other() -> None:
     assert f"oom_memcg={pod_path}," in "\n".join(node.kernel_log())
 
 
+def whole(cpu: str, memory: str) -> dict[str, dict[str, str]]:
+    return {"requests": {"cpu": "500m", "memory": "256Mi"}, "limits": {"cpu": cpu, "memory": memory}}
+
+
+def with_pod_level(policy: str = "NotRequired") -> SimulatedCluster:
+    """A pod with limits of its own, and two containers: `free` has none, `own` has."""
+    cluster = Cluster.simulated([{"cpus": 4, "memory": "8Gi"}])
+    own = {"requests": {"cpu": "100m"}, "limits": {"cpu": "200m", "memory": "128Mi"}}
+    resize = [{"resourceName": "memory", "restartPolicy": policy}]
+    containers = [
+        {"name": "free", "image": "x", "resizePolicy": resize},
+        {"name": "own", "image": "x", "resources": own, "resizePolicy": resize},
+    ]
+    spec = {"containers": containers, "resources": whole("1", "512Mi")}
+    cluster.apply({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": spec})
+    return cluster
+
+
+def limits(cluster: SimulatedCluster, file: str) -> dict[str, str]:
+    """Of the pod's cgroup and its containers'."""
+    node = cluster.node()
+    levels = [*node.desired().of_kind("pod"), *node.desired().of_kind("container")]
+    return {one.container or "pod": node.read(one.path, file) for one in levels}
+
+
+@pytest.mark.parametrize(("cpu", "memory"), [("2", "1Gi"), ("500m", "300Mi"), ("2", "300Mi")])
+def test_pod_level_limits_are_resized_with_the_containers_that_have_none(cpu: str, memory: str) -> None:
+    cluster = with_pod_level()
+    found = cluster.resize("a", pod=whole(cpu, memory))
+    size = str({"1Gi": 1024, "300Mi": 300}[memory] * MI)
+    quota = f"{ {'2': 200_000, '500m': 50_000}[cpu] } 100000"
+    assert limits(cluster, "memory.max") == {"pod": size, "free": size, "own": str(128 * MI)}
+    assert limits(cluster, "cpu.max") == {"pod": quota, "free": quota, "own": "20000 100000"}
+    assert cluster.node().differences() == []
+    assert found.status.resources is not None
+    assert {name: str(amount) for name, amount in found.status.resources.limits.items()} == {
+        "cpu": cpu,
+        "memory": memory,
+    }
+    assert str(found.status.allocated_resources["cpu"]) == "500m"
+    assert [one.restart_count for one in found.status.container_statuses] == [0, 0]
+    assert reasons(cluster) == ["ResizeStarted", "ResizeCompleted"]
+
+
+def test_a_container_without_a_limit_restarts_with_the_pods_limit_where_its_policy_says_so() -> None:
+    cluster = with_pod_level("RestartContainer")
+    cluster.resize("a", pod=whole("1", "1Gi"))
+    cluster.advance(1)
+    statuses = {one.name: one.restart_count for one in cluster.pod("a").status.container_statuses}
+    assert statuses == {"free": 1, "own": 0}
+
+
+def test_a_pod_level_request_that_does_not_fit_now_is_deferred() -> None:
+    cluster = with_pod_level()
+    cluster.apply(pod("b", "2", "512Mi"))
+    cluster.resize("a", pod={"requests": {"cpu": "3", "memory": "256Mi"}, "limits": {"cpu": "3", "memory": "512Mi"}})
+    told = condition(cluster, "PodResizePending")
+    assert told == ("Deferred", "Node didn't have enough resource: cpu, requested: 3000, used: 2000, capacity: 4000")
+    assert str(cluster.pod("a").status.allocated_resources["cpu"]) == "500m"
+    cluster.delete("Pod", "b")
+    cluster.advance(200)
+    assert condition(cluster, "PodResizePending") is None
+    assert str(cluster.pod("a").status.allocated_resources["cpu"]) == "3"
+
+
+def test_before_1_36_pod_level_resources_are_not_resized_nor_shown() -> None:
+    cluster = made(release="1.35")
+    assert cluster.pod("a").status.resources is None
+    assert not cluster.pod("a").status.allocated_resources
+
+
 def test_a_resize_of_something_else_is_refused() -> None:
     with pytest.raises(KitError, match="container 'd' not found"):
         made().resize("a", {"d": {"requests": {"cpu": "1"}}})
@@ -251,7 +322,7 @@ def test_a_resize_of_something_else_is_refused() -> None:
             {"limits": {"cpu": None}},
             ["spec.containers[0].resources.limits: Forbidden: resource limits cannot be removed"],
         ),
-        ({"limits": {"cpu": "2"}}, ['spec: Invalid value: "Burstable": Pod QOS Class may not change as a result']),
+        ({"limits": {"cpu": "2"}}, ['spec: Invalid value: "Guaranteed": Pod QOS Class may not change as a result']),
         ({"requests": {"example.com/x": "1"}}, ["spec: Forbidden: only cpu and memory resources are mutable"]),
     ],
 )

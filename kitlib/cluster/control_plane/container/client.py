@@ -269,10 +269,17 @@ class ContainerControlPlaneClient(PollingCluster):
         return self._call("patch", kind, name, dict(patch), namespace)
 
     def resize(
-        self, name: str, containers: Mapping[str, Mapping[str, Mapping[str, str]]], namespace: str = "default"
+        self,
+        name: str,
+        containers: Mapping[str, Mapping[str, Mapping[str, str]]] | None = None,
+        namespace: str = "default",
+        *,
+        pod: Mapping[str, Mapping[str, str]] | None = None,
     ) -> Pod:
-        """Change the requests and limits of a pod's containers in place; see `BaseCluster.resize`."""
-        found: Pod = self._call("resize", name, {c: dict(r) for c, r in containers.items()}, namespace)
+        """Change requests and limits in place; see `BaseCluster.resize`."""
+        asked = {c: dict(r) for c, r in (containers or {}).items()}
+        whole = {kind: dict(amounts) for kind, amounts in (pod or {}).items()}
+        found: Pod = self._call("resize", name, asked, namespace, **({"pod": whole} if whole else {}))
         return found
 
     def evict(self, name: str, namespace: str = "default") -> None:
