@@ -9,6 +9,7 @@ kernels is what they take together. KITLIB_LEARNERS says how many are started at
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import sys
@@ -19,10 +20,11 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.speed
-
-pytest.importorskip("ipykernel")
-pytest.importorskip("jupyter_client")
+NEEDED = ("ipykernel", "jupyter_client")
+pytestmark = [
+    pytest.mark.speed,
+    pytest.mark.skipif(any(importlib.util.find_spec(name) is None for name in NEEDED), reason="needs ipykernel"),
+]
 if not Path("/proc/self/smaps_rollup").exists():
     pytest.skip("the kernel does not say how much memory is shared", allow_module_level=True)
 

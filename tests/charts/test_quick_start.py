@@ -1,11 +1,12 @@
 """A first picture loads plotly without nbformat, and plotly's own ways of showing a figure still work."""
 
+import importlib.util
 import subprocess
 import sys
 
 import pytest
 
-pytest.importorskip("nbformat")
+pytestmark = pytest.mark.skipif(importlib.util.find_spec("nbformat") is None, reason="needs nbformat")
 
 PICTURE = """
 import sys
