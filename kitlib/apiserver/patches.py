@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from copy import deepcopy
 from typing import Any
 
 from kitlib.apiserver.request import Request, json_body
@@ -16,6 +18,9 @@ PATCH_TYPES = (
 )
 MAX_OPERATIONS = 10_000
 """Operations of a JSON patch. Source: apiserver handlers/patch.go maxJSONPatchOperations."""
+
+MAX_COPIED = 3 << 20
+"""Bytes that a JSON patch's copies may make together. Source: apiserver server.Config JSONPatchMaxCopyBytes."""
 
 
 def patched(live: dict[str, Any], request: Request) -> dict[str, Any]:
@@ -50,9 +55,26 @@ def _json_patch(live: dict[str, Any], operations: Any) -> dict[str, Any]:
     if len(operations) > MAX_OPERATIONS:
         why = f"The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {len(operations)}"
         raise StatusError(413, why, "RequestEntityTooLarge")
+    copied, made = 0, deepcopy(live)
     try:
-        made = jsonpatch.apply_patch(live, operations)
-    except (jsonpatch.JsonPatchException, jsonpointer.JsonPointerException, TypeError, KeyError, ValueError) as error:
+        for one in operations:
+            if isinstance(one, dict) and one.get("op") == "copy" and isinstance(one.get("from"), str):
+                copied += len(json.dumps(jsonpointer.resolve_pointer(made, one["from"])))
+                if copied > MAX_COPIED:
+                    why = f"copies of more than {MAX_COPIED} bytes in a JSON patch"
+                    raise StatusError(413, why, "RequestEntityTooLarge")
+            made = jsonpatch.apply_patch(made, [one], in_place=True)
+    except RecursionError:
+        raise StatusError(422, "the patch makes an object of too many levels", "Invalid") from None
+    except (
+        jsonpatch.JsonPatchException,
+        jsonpointer.JsonPointerException,
+        AttributeError,
+        IndexError,
+        KeyError,
+        TypeError,
+        ValueError,
+    ) as error:
         raise StatusError(
             422, f"the server rejected our request due to an error in our request: {error}", "Invalid"
         ) from error

@@ -86,13 +86,15 @@ class PortForwardHandler(PodStream):
                 self.close(1000)
 
     async def _open_stream(self, frame: spdy.Frame) -> None:
-        port, kind = frame.headers.get("port", ""), frame.headers.get("streamtype", "")
+        port, kind = spdy.port_of(frame.headers.get("port", "")), frame.headers.get("streamtype", "")
         request = frame.headers.get("requestid", "")
+        one = self._connections.get(request) or _Connection(request, port)
+        twice = one.errors if kind == "error" else one.data
         full = len(self._connections) >= MAX_CONNECTIONS and request not in self._connections
-        if kind not in ("error", "data") or not port.isdigit() or not 0 < int(port) < 65536 or full:
+        if kind not in ("error", "data") or not port or full or twice or frame.stream in self._of_stream:
             self.send(self._framer.reset(frame.stream, 3))
             return
-        one = self._connections.setdefault(request, _Connection(request, int(port)))
+        self._connections[request] = one
         self._of_stream[frame.stream] = one
         self.send(self._framer.reply(frame.stream))
         if kind == "error":

@@ -113,7 +113,7 @@ def _plain(name: str, message: Any) -> dict[str, Any]:
     for descriptor, value in message.ListFields():
         _, is_map, kind, mark = _fields()[name][descriptor.name]
         if is_map:
-            made[descriptor.name] = {key: _value(kind, value[key]) for key in value}
+            made[descriptor.name] = {_text(key): _value(kind, value[key]) for key in value}
         elif mark == "*":
             made[descriptor.name] = [_value(kind, one) for one in value]
         elif mark == "^":
@@ -125,17 +125,33 @@ def _plain(name: str, message: Any) -> dict[str, Any]:
     return made
 
 
+def _text(value: str | bytes) -> str:
+    """A text; what is no UTF-8 comes from the library as bytes.
+
+    Raises:
+        StatusError: it is none.
+    """
+    if isinstance(value, bytes):
+        raise StatusError(400, "the body cannot be decoded as protobuf: string field contains invalid UTF-8")
+    return value
+
+
 def _value(kind: str, value: Any) -> Any:
     if kind == "b":
         return base64.b64encode(value).decode()
+    if kind == "s":
+        return _text(value)
     if kind == "Quantity":
-        return value.string
+        return _text(value.string)
     if kind == "IntOrString":
-        return value.strVal if value.type == 1 else value.intVal
+        return _text(value.strVal) if value.type == 1 else value.intVal
     if kind == "Time":
         if not value.seconds and not value.nanos:
             return None
-        moment = datetime.fromtimestamp(value.seconds, UTC)
-        fraction = f".{value.nanos // 1000:06d}" if value.nanos else ""
+        try:
+            moment = datetime.fromtimestamp(value.seconds, UTC)
+        except (ValueError, OverflowError, OSError):
+            raise StatusError(400, f"a time of {value.seconds} s since 1970 is in no year from 1 to 9999") from None
+        fraction = f".{value.nanos % 10**9 // 1000:06d}" if value.nanos else ""
         return moment.strftime("%Y-%m-%dT%H:%M:%S") + f"{fraction}Z"
     return value if kind in ("s", "i", "t") else _plain(kind, value)

@@ -145,3 +145,9 @@ class Framer:
 
 def _control_frame(kind: int, body: bytes) -> bytes:
     return struct.pack(">HHI", 0x8000 | VERSION, kind, len(body)) + body
+
+
+def port_of(text: str) -> int:
+    """The port that a stream's header names; 0 where it is none."""
+    number = int(text) if text.isascii() and text.isdecimal() and len(text) <= 5 else 0
+    return number if number < 1 << 16 else 0

@@ -14,10 +14,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine
 from contextlib import AbstractContextManager, suppress
 from functools import partial
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
 
+import msgspec
 from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
+from kitlib.api.convert import decoder
 from kitlib.api.errors import KitError
 from kitlib.apiserver.dispatcher import Dispatcher
 from kitlib.apiserver.request import Target, parse_path
@@ -48,6 +50,22 @@ class Service(Protocol):
     def user_of(self, authorization: str) -> User | None:
         """Who asks; None = the token is not known."""
         ...
+
+
+class _Size(msgspec.Struct):
+    """Source: client-go remotecommand.TerminalSize (two uint16)."""
+
+    Width: Annotated[int, msgspec.Meta(ge=0, lt=1 << 16)]
+    Height: Annotated[int, msgspec.Meta(ge=0, lt=1 << 16)]
+
+
+def terminal_size(text: bytes) -> tuple[int, int] | None:
+    """(Columns, rows) that a client tells; None for a message that holds none."""
+    try:
+        size = decoder(_Size).decode(text)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    return size.Width, size.Height
 
 
 def exit_status(code: int, why: str = "") -> dict[str, Any]:
@@ -198,9 +216,9 @@ class StreamHandler(PodStream):
         if data[0] == CLOSE and data[1:2] == bytes([STDIN]):
             await self._locked(stream.end_input)
         elif data[0] == RESIZE:
-            with suppress(ValueError, KeyError, TypeError):
-                size = json.loads(data[1:])
-                await self._locked(stream.resize, int(size["Width"]), int(size["Height"]))
+            size = terminal_size(data[1:])
+            if size is not None:
+                await self._locked(stream.resize, *size)
         elif data[0] == STDIN and len(data) > 1:
             while self._sent >= WINDOW:
                 self._room.clear()

@@ -132,10 +132,10 @@ def _patched(field: str, current: Any, patch: Any) -> Any:
     return merged
 
 
-def _set_order(merged: dict[str, Any], field: str, wanted: list[Any]) -> None:
+def _set_order(merged: dict[str, Any], field: str, wanted: Any) -> None:
     """Put a list into the order that the patch names; items that it does not name keep their places behind."""
     current = merged.get(field)
-    if not isinstance(current, list) or not wanted:
+    if not isinstance(current, list) or not isinstance(wanted, list) or not wanted or wanted[0] == {}:
         return
     if isinstance(wanted[0], dict):
         key = next(iter(wanted[0]))

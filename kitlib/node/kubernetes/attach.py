@@ -100,8 +100,8 @@ def _reason(body: bytes) -> bytes:
     """What the Status that ends a stream says; b"" for success."""
     try:
         told = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return body
     if not isinstance(told, dict) or told.get("status") == "Success":
         return b""
-    return str(told.get("message") or told.get("reason") or "").encode()
+    return str(told.get("message") or told.get("reason") or "").encode("utf-8", "replace")
