@@ -54,6 +54,27 @@ class BackOff:
         self.failures += 1
         self.not_before = at + self.wait
 
+    def killed(self, before: float | None, at: float, base: float, longest: float) -> None:
+        """The kubelet has killed the container to start it anew: it waits only if the end before it was lately.
+
+        Args:
+            before: seconds on the node's clock: when it had ended the time before; None = never.
+            at: seconds on the node's clock.
+            base: seconds of the first back-off.
+            longest: seconds at most.
+
+        Source: kuberuntime doBackOff, which still sees the end before this one.
+        """
+        self.wait, self.not_before = 0.0, at
+        if before is None:
+            return
+        if at - before >= BACKOFF_RESET_S:
+            self.failures = 0
+        back_off = min(base * 2 ** (self.failures - 1), longest) if self.failures else 0.0
+        if at - before < back_off:
+            self.wait, self.not_before = back_off, at + back_off
+        self.failures += 1
+
     def pull_failed(self, now: float) -> None:
         """The image could not be pulled: the next try is in 10, 20, 40, … seconds, at most 300."""
         self.wait = min(IMAGE_BACK_OFF * 2**self.pulls, IMAGE_BACK_OFF_MAX)

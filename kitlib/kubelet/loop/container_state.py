@@ -12,6 +12,7 @@ from typing import Any
 from kitlib.api.core import Container
 from kitlib.kubelet.loop.backoff import BackOff
 from kitlib.kubelet.loop.interfaces import Ended
+from kitlib.kubelet.prober.worker import ProbeType, ProbeWorker
 
 
 @dataclass
@@ -27,6 +28,9 @@ class ContainerState:
         back_off: when it may start again.
         running, ended, last: the states as the API shows them; {} = none.
         problem: why it cannot start: reason and message.
+        probes: its probes.
+        condemned: whether it is being ended because a probe has failed.
+        ended_at: seconds, when it last ended; None = it has not.
     """
 
     container: Container
@@ -39,6 +43,9 @@ class ContainerState:
     ended: dict[str, Any] = field(default_factory=dict)
     last: dict[str, Any] = field(default_factory=dict)
     problem: tuple[str, str] = ("", "")
+    probes: dict[ProbeType, ProbeWorker] = field(default_factory=dict)
+    condemned: bool = False
+    ended_at: float | None = None
 
     @property
     def succeeded(self) -> bool:
@@ -50,6 +57,23 @@ class ContainerState:
         """Whether it runs or has run."""
         return self.alive or bool(self.ended)
 
+    @property
+    def has_started(self) -> bool:
+        """Whether it runs, and its startup probe has succeeded. Source: prober.manager.isContainerStarted."""
+        startup = self.probes.get("Startup")
+        return self.alive and (startup is None or startup.result == "Success")
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it has started, and its readiness probe has succeeded. Source: prober.manager.UpdatePodStatus."""
+        readiness = self.probes.get("Readiness")
+        return self.has_started and (readiness is None or readiness.result == "Success")
+
+    def trigger_readiness(self) -> None:
+        """A container that has started and is not ready yet is asked at once. Source: UpdatePodStatus."""
+        if self.has_started and not self.is_ready:
+            self.probes["Readiness"].triggered = True
+
     def started(self, seconds: float, now: datetime) -> None:
         """It runs."""
         if self.ended:
@@ -58,6 +82,9 @@ class ContainerState:
         self.alive, self.since, self.ended, self.problem = True, seconds, {}, ("", "")
         self.back_off.pulls = 0
         self.running = {"startedAt": _text(now)}
+        for probe in self.probes.values():
+            probe.new_container()
+        self.trigger_readiness()
 
     def exited(self, gone: Ended, now: datetime) -> None:
         """It has ended. Source: containerd: OOMKilled wherever the kernel killed a process of its cgroup."""
@@ -65,7 +92,7 @@ class ContainerState:
         self.ended = {"exitCode": gone.code, "reason": reason, **self.running, "finishedAt": _text(now)}
         if gone.message:
             self.ended["message"] = gone.message
-        self.alive, self.running = False, {}
+        self.alive, self.running, self.ended_at = False, {}, gone.at
 
     def stopped(self, now: datetime, code: int) -> None:
         """The kubelet has ended it; `code`: of the process, 137 where it was killed."""

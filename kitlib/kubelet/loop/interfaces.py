@@ -22,6 +22,7 @@ from kitlib.kubelet.eviction.thresholds import Observation
 from kitlib.kubelet.images.container_gc import DeadContainer
 from kitlib.kubelet.images.image_gc import Image
 from kitlib.kubelet.pods.volume_files import Files
+from kitlib.kubelet.prober.worker import Answer, ProbeType
 
 
 class CgroupFS(Protocol):
@@ -188,6 +189,10 @@ class ContainerRuntime(Protocol):
 
     def signals(self) -> Mapping[str, Observation]:
         """The eviction signals that the machine itself shows: memory.available, pid.available, nodefs.available, …."""
+        ...
+
+    def probe(self, pod: Pod, container: Container, kind: ProbeType, seconds: float) -> Answer:
+        """What a probe of a container finds that has run for so many seconds."""
         ...
 
     def pid(self, identity: str) -> int:

@@ -32,6 +32,7 @@ from kitlib.kubelet.loop.interfaces import CgroupFS, ContainerRuntime, Ended, Re
 from kitlib.kubelet.loop.killing import PodKiller
 from kitlib.kubelet.loop.node_conditions import first_events
 from kitlib.kubelet.loop.pod_worker import Ending, PodWorker
+from kitlib.kubelet.loop.probing import Prober
 from kitlib.kubelet.loop.pulling import ImagePuller
 from kitlib.kubelet.loop.resize import RETRY
 from kitlib.kubelet.loop.resizing import Resizer
@@ -115,6 +116,7 @@ class Kubelet:
             self._ids,
             clock(),
         )
+        self._prober = Prober(settings, runtime, reports, self.timeline, clock, self._garbage.died)
         self.watcher = Watcher(config, cgroups, runtime, self._cgroups, reports, self.timeline, self._garbage)
         self._system = SystemCgroups(config.settings, system, self.timeline)
         self._system.tick(clock())
@@ -202,6 +204,7 @@ class Kubelet:
         """Look at what has happened since the last call, and at what is due."""
         part, now = self._faults.part, self.clock()
         changed = part("containers", self._collect)
+        changed |= part("probes", self._probe)
         part("system", lambda: self._system.tick(now))
         if now >= self._next_qos:
             self._next_qos = now + QOS_EVERY
@@ -232,10 +235,17 @@ class Kubelet:
         if changed or waiting:
             self._work()
 
+    def _probe(self) -> bool:
+        changed = self._prober.tick()
+        for worker in changed:
+            self._mark_dirty(worker)
+        return bool(changed)
+
     def _admit(self, pod: Pod) -> None:
         """Take a pod in, or reject it for good. Source: kubelet canAdmitPod, lifecycle generalFilter."""
         worker = self._workers[pod.metadata.uid] = PodWorker(pod, self.reports.now())
         self._mark_dirty(worker)
+        self._prober.add(worker)
         for state in worker.states:
             self._ids[state.id] = (worker, state)
         self._faults.each([worker], self._admit_worker)
@@ -276,7 +286,7 @@ class Kubelet:
             self._faults.together(self._dirty.values(), self._write)
             self._faults.together(self._dirty.values(), partial(self._resizer.finish, refused=self._cgroups.refused))
             self._faults.each([worker for worker in self._dirty.values() if worker.active], self._starter.start)
-            if not self._collect():
+            if not self._collect() and not self._faults.part("probes", self._probe):
                 break
         self._faults.together(touched.values(), self._write)
         self._faults.together(touched.values(), self._note_killed)
@@ -380,6 +390,7 @@ class Kubelet:
         self._dirty.pop(worker.pod.metadata.uid, None)
         if worker.leaving:
             self._workers.pop(worker.pod.metadata.uid, None)
+            self._prober.forget(worker)
             for state in worker.states:
                 self._ids.pop(state.id, None)
             self.reports.gone(worker.pod)

@@ -211,6 +211,8 @@ class PodWorker:
             if is_restartable_init(state.container):
                 if self._is_due(state, now):
                     due.append(state)
+                if "Startup" in state.probes and not state.has_started:
+                    return due  # source: computeInitContainerActions
                 continue
             if state.succeeded:
                 continue
@@ -229,7 +231,7 @@ class PodWorker:
     @property
     def initialized(self) -> bool:
         """Whether every init container has done its part."""
-        return all(bool(s.alive) if is_restartable_init(s.container) else s.succeeded for s in self.inits)
+        return all(s.has_started if is_restartable_init(s.container) else s.succeeded for s in self.inits)
 
     def phase(self) -> str:
         """Source: kubelet getPhase."""

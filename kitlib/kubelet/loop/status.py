@@ -63,8 +63,8 @@ def container_status(
     return ContainerStatus(
         name=declared.name,
         image=declared.image,
-        ready=not ephemeral and (bool(state.alive) or finished),
-        started=None if ephemeral else bool(state.alive),
+        ready=not ephemeral and (state.is_ready or finished),
+        started=None if ephemeral else state.has_started,
         restart_count=state.restarts,
         state=shown,
         last_state={"terminated": state.ended} if waiting else state.last,
@@ -143,10 +143,30 @@ def conditions(
     return [
         Condition(type=READY_TO_START, status=_text(sandbox)),
         _initialized(pod, phase, inits, mains),
-        Condition(type=READY, status=containers.status, reason=containers.reason, message=containers.message),
+        _ready(pod, containers),
         containers,
         Condition(type=SCHEDULED, status="True"),
     ]
+
+
+def _ready(pod: Pod, containers: Condition) -> Condition:
+    """Its containers are ready, and the conditions that its readiness gates name hold.
+
+    Source: GeneratePodReadyCondition.
+    """
+    if containers.status != "True":
+        return Condition(type=READY, status=containers.status, reason=containers.reason, message=containers.message)
+    standing = {one.type: one.status for one in pod.status.conditions}
+    wrong = []
+    for gate in pod.spec.readiness_gates:
+        status = standing.get(gate.condition_type)
+        if status is None:
+            wrong.append(f'corresponding condition of pod readiness gate "{gate.condition_type}" does not exist.')
+        elif status != "True":
+            wrong.append(f'the status of pod readiness gate "{gate.condition_type}" is not "True", but {status}')
+    if not wrong:
+        return Condition(type=READY, status="True")
+    return Condition(type=READY, status="False", reason="ReadinessGatesNotReady", message=", ".join(wrong))
 
 
 def _containers_ready(

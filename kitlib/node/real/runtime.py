@@ -26,6 +26,8 @@ from kitlib.kubelet.config.machine import MachineInfo
 from kitlib.kubelet.eviction.thresholds import Observation
 from kitlib.kubelet.loop.interfaces import ContainerProblem, Ended, Usage
 from kitlib.kubelet.pods.volume_files import Files
+from kitlib.kubelet.prober.worker import Answer, ProbeType
+from kitlib.node.common.probes import declared_answer
 from kitlib.node.common.workload import WorkloadError
 from kitlib.node.real import mounts, not_granted, oci, spawn, volumes
 from kitlib.node.real.cgroupfs import RealCgroupFS
@@ -212,6 +214,10 @@ class CrunRuntime(NoImages):
                 used = int(self.cgroups.read("/", "pids.current"))
                 found["pid.available"] = Observation(self.machine.max_pid - used, self.machine.max_pid)
         return found
+
+    def probe(self, pod: Pod, container: Container, kind: ProbeType, seconds: float) -> Answer:
+        """What the pod's annotation says; else a container answers from its start on: nothing is asked in it."""
+        return declared_answer(pod, container, kind, seconds) or Answer("success")
 
     def pid(self, identity: str) -> int:
         """The container's first process; 0 where it does not run."""

@@ -17,10 +17,12 @@ from kitlib.kubelet.images.container_gc import DeadContainer
 from kitlib.kubelet.images.image_gc import Image
 from kitlib.kubelet.loop.interfaces import ContainerProblem, Ended, Usage
 from kitlib.kubelet.pods.volume_files import Files
+from kitlib.kubelet.prober.worker import Answer, ProbeType
 from kitlib.node.common.errors import CgroupError
 from kitlib.node.common.workload import FOREVER, Phase, Workload, WorkloadError
 from kitlib.node.simulated.commands import workload_of
 from kitlib.node.simulated.kernel import Kernel
+from kitlib.node.simulated.probes import answer
 from kitlib.node.simulated.process import Process
 
 BYTES_PER_INODE = 16384
@@ -265,6 +267,10 @@ class SimulatedRuntime:
             made = f"{identity}/{next(self._instances)}"
             dead = DeadContainer(made, identity, created, image, wants.disk, wants.logs, wants.inodes)
             self._dead.setdefault(identity, []).append(dead)
+
+    def probe(self, pod: Pod, container: Container, kind: ProbeType, seconds: float) -> Answer:
+        """What a probe finds: what the pod's annotation says, else what the container's command makes of it."""
+        return answer(pod, container, kind, seconds)
 
     def pid(self, identity: str) -> int:
         """The container's process; 0 where it does not run."""

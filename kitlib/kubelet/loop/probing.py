@@ -1,0 +1,139 @@
+"""Probes the containers of one node: readiness goes into the status, what fails to start or live is killed.
+
+Source: kubelet prober.manager, prober.worker doProbe, prober.probe; Kubelet.syncLoopIteration (handleProbeSync);
+kuberuntime computePodActions (messages of containers to kill), killContainer (grace period).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kitlib.api.core import TERMINAL_PHASES
+from kitlib.api.podresources import field_path
+from kitlib.kubelet.config.settings import KubeletSettings
+from kitlib.kubelet.loop.backoff import event_message
+from kitlib.kubelet.loop.container_state import ContainerState
+from kitlib.kubelet.loop.interfaces import ContainerRuntime, Reports
+from kitlib.kubelet.loop.pod_worker import PodWorker
+from kitlib.kubelet.loop.timeline import Timeline
+from kitlib.kubelet.prober.worker import ProbeWorker, workers_of
+
+
+class Prober:
+    """Probes one node's containers.
+
+    Args:
+        settings: the node's.
+        runtime: asks them, and stops them.
+        reports: takes the events.
+        timeline: takes what was done and why.
+        clock: seconds on the node's clock.
+        died: is told of a container that has ended.
+    """
+
+    def __init__(
+        self,
+        settings: KubeletSettings,
+        runtime: ContainerRuntime,
+        reports: Reports,
+        timeline: Timeline,
+        clock: Callable[[], float],
+        died: Callable[[str], None],
+    ) -> None:
+        self._settings, self._runtime, self._reports = settings, runtime, reports
+        self._timeline, self._clock, self._died = timeline, clock, died
+        self._pods: dict[str, PodWorker] = {}
+
+    def add(self, worker: PodWorker) -> None:
+        """Begin with a pod's probes, if it has any. Source: prober.manager.AddPod."""
+        for state in (*worker.inits, *worker.mains):
+            state.probes = workers_of(state.container, self._clock())
+            if state.probes:
+                self._pods[worker.pod.metadata.uid] = worker
+
+    def tick(self) -> list[PodWorker]:
+        """Ask what is due; the pods in whose containers something has changed."""
+        changed = []
+        for uid, worker in list(self._pods.items()):
+            if worker.rejected is not None or worker.phase() in TERMINAL_PHASES:
+                del self._pods[uid]
+                continue
+            if self._probe(worker):
+                changed.append(worker)
+        return changed
+
+    def forget(self, worker: PodWorker) -> None:
+        """A pod has gone."""
+        self._pods.pop(worker.pod.metadata.uid, None)
+
+    def _probe(self, worker: PodWorker) -> bool:
+        changed = False
+        for state in (*worker.inits, *worker.mains):
+            if not state.probes:
+                continue
+            if state.condemned:
+                changed |= self._ended(worker, state)
+            for probe in state.probes.values():
+                if probe.is_due(self._clock()) and self._do_probe(worker, state, probe):
+                    changed = True
+                    state.trigger_readiness()
+                    if not worker.terminating and probe.kind != "Readiness" and probe.result == "Failure":
+                        self._kill(worker, state, probe)
+        return changed
+
+    def _do_probe(self, worker: PodWorker, state: ContainerState, probe: ProbeWorker) -> bool:
+        """Ask once; whether the result that counts has changed. Source: worker.doProbe."""
+        if not state.alive or probe.on_hold:
+            return False
+        if worker.leaving and probe.kind != "Readiness":
+            return False
+        if int(self._clock() - state.since) < probe.spec.initial_delay_seconds:
+            return False
+        if state.has_started == (probe.kind == "Startup"):
+            return False
+        answer = self._runtime.probe(worker.pod, state.container, probe.kind, self._clock() - state.since)
+        failed = answer.outcome in ("failure", "unknown")
+        if failed or answer.outcome == "warning":
+            what, reason = "failed", "Unhealthy"
+            if answer.outcome == "unknown":
+                what = "errored and resulted in unknown state"
+            elif answer.outcome == "warning":
+                what, reason = "warning", "ProbeWarning"
+            text = f"{probe.kind} probe {what}: {answer.output}"
+            self._reports.event(worker.pod, "Warning", reason, text, field_path(worker.pod, state.container))
+        return probe.take("Failure" if failed else "Success")
+
+    def _kill(self, worker: PodWorker, state: ContainerState, probe: ProbeWorker) -> None:
+        """End a container that has failed its liveness or startup probe, within the probe's grace period or the pod's.
+
+        Source: kuberuntime computePodActions, killContainer, setTerminationGracePeriod.
+        """
+        grace = probe.spec.termination_grace_period_seconds
+        if grace is None:
+            grace = worker.pod.spec.termination_grace_period_seconds or 0
+        name, where = state.container.name, field_path(worker.pod, state.container)
+        text = f"Container {name} failed {probe.kind.lower()} probe"
+        if worker.pod.spec.restart_policy != "Never" or worker.may_restart(state):
+            text += ", will be restarted"
+        self._reports.event(worker.pod, "Normal", "Killing", text, where)
+        self._timeline.note("prober", "killing container", f"{worker.pod.key}/{name}", text, "computePodActions")
+        self._runtime.stop(state.id, float(grace))
+        state.condemned = True
+        self._ended(worker, state)
+
+    def _ended(self, worker: PodWorker, state: ContainerState) -> bool:
+        """Take note of the end of a container that was killed; whether it has ended."""
+        if self._runtime.pid(state.id):
+            return False
+        state.condemned = False
+        if not state.alive or worker.terminating:  # whoever ends the pod takes note
+            return False
+        self._died(state.id)
+        settings, now = self._settings, self._clock()
+        state.back_off.killed(state.ended_at, now, settings.back_off_base, settings.crash_loop_back_off_max)
+        state.stopped(self._reports.now(), self._runtime.exit_code(state.id))
+        state.ended_at = now
+        if worker.may_restart(state) and state.back_off.not_before > now:
+            text, where = event_message(state.container.name, worker.pod), field_path(worker.pod, state.container)
+            self._reports.event(worker.pod, "Warning", "BackOff", text, where)
+        return True

@@ -1,0 +1,1 @@
+"""Probes of containers: when one is due, and from how many answers on it counts."""

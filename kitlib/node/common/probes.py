@@ -1,0 +1,120 @@
+"""What a container answers to its probes, as declared.
+
+The annotation `kitlib.dev/readiness.<container>` (`liveness`, `startup`) holds phases that begin with the container's
+start: `20s fail; 30s ok; fail`. The last phase goes on. It may be changed while the container runs, so that
+`kubectl annotate --overwrite pod web kitlib.dev/readiness.web=fail` makes it unready. `timeout` is an answer that comes
+too late.
+
+Source of the texts: pkg/probe (http.DoHTTPProbe, tcp.DoTCPProbe, grpc, exec).
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from kitlib.api.core import Container, Pod, Probe
+from kitlib.api.errors import KitError, shortened
+from kitlib.kubelet.prober.worker import Answer, ProbeType
+from kitlib.node.common.workload import FOREVER, parse_seconds
+
+Declared = Literal["ok", "fail", "timeout"]
+PREFIX = "kitlib.dev/"
+_WORDS: dict[str, Declared] = {"ok": "ok", "fail": "fail", "timeout": "timeout"}
+
+
+class ProbeAnswerError(KitError, ValueError):
+    """Declared answers that cannot be read."""
+
+
+def answer_at(text: str, seconds: float, where: str = "probe") -> Declared:
+    """The answer so many seconds after the container's start.
+
+    Raises:
+        ProbeAnswerError: naming the word.
+    """
+    found: Declared | None = None
+    begins = 0.0
+    for part in text.split(";"):
+        length, said = FOREVER, None
+        for word in part.split():
+            if word in _WORDS and said is None:
+                said = _WORDS[word]
+                continue
+            try:
+                length = parse_seconds(word)
+            except ValueError:
+                length = -1.0
+            if not 0 <= length <= FOREVER:
+                raise ProbeAnswerError(
+                    f"{where}: Invalid value: {shortened(word, 100)!r}: known are a duration, ok, fail, timeout"
+                )
+        if said is None:
+            raise ProbeAnswerError(f"{where}: Invalid value: {shortened(part, 100)!r}: needs ok, fail or timeout")
+        if seconds >= begins:
+            found = said
+        begins += length
+    assert found is not None
+    return found
+
+
+def declared_answer(pod: Pod, container: Container, kind: ProbeType, seconds: float) -> Answer | None:
+    """What a probe finds by the pod's annotation, so many seconds after the container's start; None = not declared."""
+    key = f"{PREFIX}{kind.lower()}.{container.name}"
+    declared = pod.metadata.annotations.get(key)
+    if declared is None:
+        return None
+    try:
+        said = answer_at(declared, seconds, f"{pod.key}: metadata.annotations[{key}]")
+    except ProbeAnswerError as error:
+        return Answer("unknown", str(error))
+    if said == "ok":
+        return Answer("success")
+    probe = probe_of(container, kind)
+    return _timed_out(pod, container, probe) if said == "timeout" else _failed(pod, container, probe)
+
+
+def probe_of(container: Container, kind: ProbeType) -> Probe:
+    """The probe of this kind, which there is."""
+    found = {
+        "Liveness": container.liveness_probe,
+        "Readiness": container.readiness_probe,
+        "Startup": container.startup_probe,
+    }[kind]
+    assert found is not None
+    return found
+
+
+def _failed(pod: Pod, container: Container, probe: Probe) -> Answer:
+    if probe.http_get is not None:
+        return Answer("failure", "HTTP probe failed with statuscode: 503")
+    if probe.tcp_socket is not None:
+        host = probe.tcp_socket.host or pod.status.pod_ip or "127.0.0.1"
+        where = f"{host}:{_port(container, probe.tcp_socket.port)}"
+        return Answer("failure", f"dial tcp {where}: connect: connection refused")
+    if probe.grpc is not None:
+        return Answer("failure", 'service unhealthy (responded with "NOT_SERVING")')
+    return Answer("failure")
+
+
+def _timed_out(pod: Pod, container: Container, probe: Probe) -> Answer:
+    seconds = probe.timeout_seconds or 1
+    if probe.http_get is not None:
+        http = probe.http_get
+        where = f"{http.host or pod.status.pod_ip or '127.0.0.1'}:{_port(container, http.port)}"
+        path = http.path if http.path.startswith("/") else f"/{http.path}"
+        text = f'Get "{(http.scheme or "HTTP").lower()}://{where}{path}": context deadline exceeded'
+        return Answer("failure", f"{text} (Client.Timeout exceeded while awaiting headers)")
+    if probe.tcp_socket is not None:
+        host = probe.tcp_socket.host or pod.status.pod_ip or "127.0.0.1"
+        return Answer("failure", f"dial tcp {host}:{_port(container, probe.tcp_socket.port)}: i/o timeout")
+    if probe.grpc is not None:
+        where = f"{pod.status.pod_ip or '127.0.0.1'}:{probe.grpc.port}"
+        text = f'timeout: failed to connect service "{where}" within {seconds}s: context deadline exceeded'
+        return Answer("failure", text)
+    words = " ".join(probe.exec.command) if probe.exec is not None else ""
+    return Answer("failure", f"command timed out: {words!r} timed out after {seconds}s".replace("'", '"'))
+
+
+def _port(container: Container, port: int | str) -> int | str:
+    named = {one.name: one.container_port for one in container.ports}
+    return named.get(port, port) if isinstance(port, str) else port
