@@ -34,7 +34,9 @@ from kitlib.lab.readings import (
     phases,
     placed,
     pod_cgroup,
+    pressure_of,
     quota_of,
+    swap_parts,
     wait_until_running,
 )
 from kitlib.lab.tables import short, table
@@ -67,12 +69,14 @@ __all__ = [
     "placed",
     "pod",
     "pod_cgroup",
+    "pressure_of",
     "priority_class",
     "quota",
     "quota_of",
     "resources",
     "short",
     "spread",
+    "swap_parts",
     "table",
     "wait_until_running",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
+from kitlib.kubelet.cm.cgroup_tree import UNLIMITED_V1
 from kitlib.kubelet.util.cpuset import parse_cpus
 
 
@@ -68,6 +69,32 @@ def memory_parts(cluster: Any, name: str, container: str = "") -> dict[str, int]
         "working set": usage - stat[f"{whole}inactive_file"],
     }
     return {part: round(size / 2**20) for part, size in found.items()}
+
+
+def swap_parts(cluster: Any, name: str, container: str = "main") -> dict[str, int | None]:
+    """MiB of a container in memory and in swap, how much swap it may use, and its memory.high; None = no bound."""
+    node, path = cluster.node(cluster.pod(name).spec.node_name), pod_cgroup(cluster, name, container).path
+    memory = _bound(node.read(path, file_names(node).memory_usage))
+    if node.cgroupfs.version == 1:  # which counts memory and swap together
+        both = _bound(node.read(path, "memory.memsw.usage_in_bytes"))
+        limits = [_bound(node.read(path, f"memory.{kind}limit_in_bytes")) for kind in ("memsw.", "")]
+        bound = None if limits[0] is None else limits[0] - (limits[1] or 0)
+        found = {"memory": memory, "swap": (both or 0) - (memory or 0), "swap limit": bound, "high": None}
+    else:
+        files = {"swap": "memory.swap.current", "swap limit": "memory.swap.max", "high": "memory.high"}
+        found = {"memory": memory, **{part: _bound(node.read(path, file)) for part, file in files.items()}}
+    return {part: None if size is None else round(size / 2**20) for part, size in found.items()}
+
+
+def _bound(text: str) -> int | None:
+    return None if text == "max" or int(text) >= UNLIMITED_V1 else int(text)
+
+
+def pressure_of(cluster: Any, name: str, resource: str = "memory", container: str = "main") -> dict[str, float]:
+    """The line `some` of a container's pressure file on cgroup v2: avg10, avg60, avg300 in percent, total in µs."""
+    node = cluster.node(cluster.pod(name).spec.node_name)
+    line = node.read(pod_cgroup(cluster, name, container).path, f"{resource}.pressure").splitlines()[0]
+    return {key: float(value) for key, value in (pair.split("=") for pair in line.split()[1:])}
 
 
 def cpu_stat(cluster: Any, name: str, container: str = "main") -> dict[str, int]:

@@ -15,7 +15,9 @@ from kitlib.lab.readings import (
     phases,
     placed,
     pod_cgroup,
+    pressure_of,
     quota_of,
+    swap_parts,
     wait_until_running,
 )
 
@@ -76,3 +78,23 @@ def test_a_notebook_waits_until_its_pods_run_and_says_whether_they_do():
         cluster.apply([pod("a"), pod("huge", cpu="2")])
         assert wait_until_running(cluster, "a")
         assert not wait_until_running(cluster, at_most=3)
+
+
+@pytest.mark.parametrize(("version", "bound"), [(1, 0), (2, 128)])
+def test_swap_and_pressure_are_read_by_one_name(version: int, bound: int) -> None:
+    kubelet = {"cgroupDriver": "systemd", "failSwapOn": False, "memorySwap": {"swapBehavior": "LimitedSwap"}}
+    nodes = [{"name": "node-1", "memory": "2Gi", "swap": "1Gi", "kubelet": kubelet}]
+    with Cluster.simulated(nodes, cgroup_version=version) as cluster:
+        cluster.apply(pod("a", memory="256Mi", memory_limit="300Mi", uses="2s memory=100Mi; memory=340Mi"))
+        cluster.apply(pod("free", uses="memory=20Mi"))
+        cluster.advance(1)
+        assert swap_parts(cluster, "a")["swap limit"] == bound
+        if version == 1:
+            assert swap_parts(cluster, "free") == {"memory": 20, "swap": 0, "swap limit": None, "high": None}
+        cluster.advance(5)
+        assert bool(cluster.pod("a").status.container_statuses[0].restart_count) == (version == 1)
+        if version == 2:
+            found, shown = swap_parts(cluster, "a"), pressure_of(cluster, "a")
+            assert (found["memory"], found["swap"]) == (300, 40)
+            assert list(shown) == ["avg10", "avg60", "avg300", "total"]
+            assert shown["total"] == pytest.approx(400_000, abs=10_000), "40 MiB at 100 MiB a second"

@@ -9,7 +9,7 @@ mem_cgroup_get_oom_group); mm/oom_kill.c.
 
 from __future__ import annotations
 
-from kitlib.node.common.workload import Phase
+from kitlib.node.common.workload import FOREVER, SHORTEST, Phase
 from kitlib.node.simulated import oom
 from kitlib.node.simulated.kernel_state import KernelState
 from kitlib.node.simulated.memory import Ledger, growth, upwards
@@ -19,6 +19,8 @@ from kitlib.node.simulated.reclaim import Reclaim
 from kitlib.node.simulated.stalls import Stalls
 from kitlib.node.simulated.swap import READ, WRITE, refaulting, waiting_share
 
+GROWING = 1.0
+"""Seconds between two looks at processes that memory.high slows down, or that wait for swap."""
 KILLED = 128 + 9
 """Exit code of a process that was killed."""
 
@@ -129,6 +131,14 @@ class Allocation:
                 if swap or self._ledger.cache(path):
                     self._ledger.count(path, "high")
                     self._reclaim.reclaim(path, self._ledger.usage(path) - high)
+
+    def look_again(self) -> float:
+        """Seconds until `grow` is due; infinite = nobody waits. Sooner where all is swapped sooner."""
+        waiting = [one for one in self._stalls.waiting if one.missing or refaulting(one)]
+        if not waiting:
+            return FOREVER
+        missing = [one.missing / WRITE for one in waiting if one.missing] if self._ledger.swap_size else []
+        return min(GROWING, max(min(missing, default=GROWING), SHORTEST))
 
     def grow(self, seconds: float) -> None:
         """Processes that wait for memory get a little more, those that need pages from swap some of them back."""

@@ -32,12 +32,10 @@ from kitlib.node.simulated.process import Exit, Process
 from kitlib.node.simulated.reclaim import Reclaim
 from kitlib.node.simulated.stalls import Stalls
 from kitlib.node.simulated.statistics import statistic
-from kitlib.node.simulated.swap import refaulting, waiting_share
+from kitlib.node.simulated.swap import waiting_share
 from kitlib.node.simulated.tmpfs import Tmpfs
 
 SIGKILL = 9
-GROWING = 1.0
-"""Seconds between two looks at processes that memory.high slows down, or that wait for swap."""
 CHANGES_KEPT = 20_000
 """How many past writes of cgroup files are remembered."""
 KEPT_BURSTS = 10_000
@@ -251,13 +249,13 @@ class Kernel:
         while True:
             self.scheduler.divide(self.now)
             self._stalls.press()
-            growing = any(process.missing or refaulting(process) for process in self._stalls.waiting)
+            growing = self._allocation.look_again()
             upcoming = self._due[0][0] if self._due else FOREVER
             moved = self.scheduler.upcoming()
-            until = min(end, max(min(upcoming, moved), self.now), self.now + GROWING if growing else FOREVER)
+            until = min(end, max(min(upcoming, moved), self.now), self.now + growing)
             passed, self.now = until - self.now, until
             self.scheduler.step(until)
-            if growing and passed > 0:
+            if growing != FOREVER and passed > 0:
                 self._allocation.grow(passed)
             changing = self._phases_over()
             for process in changing:
