@@ -304,43 +304,61 @@ def to_dict(obj: KubeStruct) -> dict[str, Any]:
     made: dict[str, Any] = {}
     for name, attribute, default, is_struct in _fields(type(obj)):
         value = getattr(obj, attribute)
-        if value is None or (value == default and name not in ("apiVersion", "kind")):
+        # Most fields are unset: the cheapest question comes first.
+        if value is None or value is default or (default is not None and value == default):
             continue
-        plain = _plain(value)
-        if plain == {} and is_struct:
+        kind = type(value)
+        plain = value if kind in _LEAVES else _plain(value)
+        if is_struct and plain == {}:
             continue
         made[name] = plain
-    unknown = obj.unknown_fields
+    unknown = obj.unknown_fields_
     return {**made, **unknown} if unknown else made
+
+
+_LEAVES = frozenset({str, int, bool, float})
 
 
 @cache
 def _fields(type_: type[KubeStruct]) -> list[tuple[str, str, Any, bool]]:
-    """Wire name, attribute, default, and whether it is a struct that is always there."""
+    """Wire name, attribute, the value that is left out (None = none), and whether a struct is always there."""
     found = []
     for f in msgspec.structs.fields(type_):
         made = f.default_factory() if f.default_factory is not msgspec.NODEFAULT else f.default
-        found.append(
-            (f.encode_name, f.name, None if isinstance(made, KubeStruct) else made, isinstance(made, KubeStruct))
-        )
+        is_struct = isinstance(made, KubeStruct)
+        always = is_struct or f.encode_name in ("apiVersion", "kind")
+        found.append((f.encode_name, f.name, None if always else made, is_struct))
     return found
 
 
 def _plain(value: Any) -> Any:
+    kind = type(value)
+    if kind in _LEAVES:
+        return value
+    if kind is list:
+        return [item if type(item) in _LEAVES else _plain(item) for item in value]
+    if kind is dict:
+        return {key: item if type(item) in _LEAVES else _plain(item) for key, item in value.items()}
+    if kind is Quantity:
+        return str(value)
     if isinstance(value, KubeStruct):
         return to_dict(value)
-    if isinstance(value, Quantity):
-        return str(value)
+    if kind is datetime.datetime:
+        return _time(value)
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
     if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, list):
         return [_plain(item) for item in value]
-    if isinstance(value, bytes):
-        return base64.b64encode(value).decode()
-    if isinstance(value, datetime.datetime):
-        utc = value.astimezone(datetime.UTC) if value.tzinfo else value
-        return utc.strftime("%Y-%m-%dT%H:%M:%S") + (f".{utc.microsecond:06d}Z" if utc.microsecond else "Z")
     return value
+
+
+@lru_cache(maxsize=4096)
+def _time(value: datetime.datetime) -> str:
+    """Many objects are made at the same time."""
+    utc = value.astimezone(datetime.UTC) if value.tzinfo else value
+    return utc.strftime("%Y-%m-%dT%H:%M:%S") + (f".{utc.microsecond:06d}Z" if utc.microsecond else "Z")
 
 
 def to_json(obj: KubeStruct | Iterable[KubeStruct], *, indent: int | None = None) -> str:

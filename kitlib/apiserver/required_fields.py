@@ -5,7 +5,6 @@ Source: fields of k8s.io/api types without `omitempty`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 _STATUSES = {"image": "", "imageID": "", "lastState": {}, "ready": False, "restartCount": 0, "state": {}}
@@ -84,19 +83,28 @@ REQUIRED: dict[str, dict[str, dict[str, Any]]] = {
 
 def complete(kind: str, data: dict[str, Any]) -> dict[str, Any]:
     """The object with the fields that its kind always has; changed in place."""
-    for path, fields in REQUIRED.get(kind, {}).items():
-        for place in _places(data, path):
+    for steps, fields in _STEPS.get(kind, ()):
+        for place in _places(data, steps):
             for name, empty in fields.items():
                 if name not in place:
                     place[name] = dict(empty) if isinstance(empty, dict) else empty
     return data
 
 
-def _places(data: dict[str, Any], path: str) -> Iterator[dict[str, Any]]:
+_STEPS = {
+    kind: [
+        ([(step.removesuffix("[]"), step.endswith("[]")) for step in path.split(".") if step], fields)
+        for path, fields in paths.items()
+    ]
+    for kind, paths in REQUIRED.items()
+}
+"""As `REQUIRED`, with each path in steps: a field, and whether each item of its list is meant."""
+
+
+def _places(data: dict[str, Any], steps: list[tuple[str, bool]]) -> list[dict[str, Any]]:
     found: list[Any] = [data]
-    for step in filter(None, path.split(".")):
-        name = step.removesuffix("[]")
+    for name, listed in steps:
         found = [one[name] for one in found if isinstance(one, dict) and name in one]
-        if step.endswith("[]"):
+        if listed:
             found = [item for items in found if isinstance(items, list) for item in items]
-    yield from (one for one in found if isinstance(one, dict))
+    return [one for one in found if isinstance(one, dict)]

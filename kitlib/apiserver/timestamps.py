@@ -32,9 +32,10 @@ def with_whole_seconds(data: dict[str, Any]) -> dict[str, Any]:
 
 def _walk(value: dict[str, Any] | list[Any]) -> None:
     for key, item in value.items() if isinstance(value, dict) else enumerate(value):
-        if isinstance(item, dict | list):
+        kind = type(item)
+        if kind is dict or kind is list:
             _walk(item)
-        elif isinstance(item, str) and item[-1:] == "Z" and item[_SECONDS : _SECONDS + 1] == ".":
+        elif kind is str and item[-1:] == "Z" and item[_SECONDS : _SECONDS + 1] == ".":
             value[key] = _whole(item)  # type: ignore[index]
 
 
