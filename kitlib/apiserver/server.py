@@ -47,7 +47,7 @@ class APIService:
 
     Attributes:
         address: `https://127.0.0.1:PORT`.
-        watches: how many are open.
+        watches: how many watches and streams are open: clients that wait for what time brings.
         wrote_at: when a client last changed something; seconds of the monotonic clock.
         token: the bearer token that every request needs.
         lock: held while the cluster is used; code that uses the cluster beside the API takes it too.
@@ -304,6 +304,7 @@ class _Handler(RequestHandler):
             self.finish()
             return
         connection = self.request.connection.stream  # type: ignore[union-attr]
+        self._service.watches += 1
         try:
             await self.flush()
             while not connection.closed():
@@ -321,6 +322,7 @@ class _Handler(RequestHandler):
         except StreamClosedError:
             pass
         finally:
+            self._service.watches -= 1
             await loop.run_in_executor(None, stream.close)
 
     def send_error(self, status_code: int = 500, **details: Any) -> None:

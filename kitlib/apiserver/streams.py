@@ -41,11 +41,13 @@ class Service(Protocol):
         lock: held while the cluster is used.
         cluster: what is served.
         dispatcher: answers requests.
+        watches: how many watches and streams are open.
     """
 
     lock: AbstractContextManager[Any]
     cluster: Any
     dispatcher: Dispatcher
+    watches: int
 
     def user_of(self, authorization: str) -> User | None:
         """Who asks; None = the token is not known."""
@@ -161,7 +163,7 @@ class StreamHandler(PodStream):
         super().initialize(service)
         self._opened: asyncio.Future[Stream | None] = self._loop.create_future()
         self._stream: Stream | None = None
-        self._sent, self._used = 0, 0
+        self._sent, self._used, self._counted = 0, 0, 0
         self._room = asyncio.Event()
 
     def select_subprotocol(self, subprotocols: list[str]) -> str | None:
@@ -191,6 +193,8 @@ class StreamHandler(PodStream):
         self._target, self._container = target, container
 
     async def open(self, *_: str, **__: str) -> None:
+        self._counted = 1
+        self._service.watches += 1
         stdin, tty = (self.get_query_argument(name, "false") in ("true", "1") for name in ("stdin", "tty"))
         where = self._target.namespace, self._target.name, self._container
 
@@ -234,6 +238,8 @@ class StreamHandler(PodStream):
         await self.elsewhere(act)
 
     def on_close(self) -> None:
+        self._service.watches -= self._counted
+        self._counted = 0
         self._room.set()
         self._sent = -(1 << 60)
         if self._stream is not None:

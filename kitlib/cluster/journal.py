@@ -95,10 +95,19 @@ class Signal(Action, tag="signal", frozen=True, kw_only=True):
     at: float = 0.0
 
 
-AnyAction = Apply | Create | Delete | Patch | Resize | Evict | Advance | Write | Signal
+class Exit(Action, tag="exit", frozen=True, kw_only=True):
+    node: Name
+    namespace: Name
+    pod: Name
+    container: Name
+    code: int
+    at: float = 0.0
+
+
+AnyAction = Apply | Create | Delete | Patch | Resize | Evict | Advance | Write | Signal | Exit
 ACTIONS: dict[str, type[AnyAction]] = {
     str(kind.__struct_config__.tag): kind
-    for kind in (Apply, Create, Delete, Patch, Resize, Evict, Advance, Write, Signal)
+    for kind in (Apply, Create, Delete, Patch, Resize, Evict, Advance, Write, Signal, Exit)
 }
 """Name of an action -> the schema of its entry."""
 

@@ -16,7 +16,7 @@ from kitlib.cluster.nodes.interfaces import Owners, Record, Usages
 from kitlib.cluster.nodes.plan import NodePlan
 from kitlib.cluster.nodes.projected_tokens import ProjectedTokens
 from kitlib.cluster.nodes.reports import StoreReports
-from kitlib.cluster.nodes.simulated_streams import SimulatedStreams
+from kitlib.cluster.nodes.simulated_streams import KILLED, SimulatedStreams
 from kitlib.kubelet.cm.cgroup_tree import CgroupTree, Version
 from kitlib.kubelet.eviction.thresholds import Observation
 from kitlib.kubelet.loop.container_state import ContainerState
@@ -58,6 +58,7 @@ class SimulatedNode(SimulatedStreams, NodeBase):
         self.config = node_config(plan, release)
         self.kernel = Kernel(plan.machine, version)
         self._reports, self._tokens = StoreReports(plan.name, EPOCH), ProjectedTokens()
+        self.followed = []
         self.runtime = SimulatedRuntime(self.kernel, plan.images)
         self.system = SimulatedSystem(self.kernel, self.config.settings.cgroup_driver)
         self.kubelet = Kubelet(
@@ -71,6 +72,7 @@ class SimulatedNode(SimulatedStreams, NodeBase):
         self.kubelet.objects.find = self._tokens.finder(api)
         self.kubelet.sync(pods)
         self._report_system_ooms()
+        self.end_streams()
 
     @property
     def cgroupfs(self) -> SimulatedCgroupFS:
@@ -88,6 +90,7 @@ class SimulatedNode(SimulatedStreams, NodeBase):
         self.kernel.advance(seconds)
         self.kubelet.tick()
         self._report_system_ooms()
+        self.end_streams()
 
     def _report_system_ooms(self) -> None:
         for process, pid in self.runtime.system_ooms():
@@ -152,6 +155,26 @@ class SimulatedNode(SimulatedStreams, NodeBase):
                         return state
         raise NotFound("processes", f"{namespace}/{pod}/{container}")
 
+    def pid(self, namespace: str, pod: str, container: str) -> int:
+        """The process of a container; 0 = it does not run."""
+        try:
+            return self.runtime.pid(self._running(pod, container, namespace).id)
+        except NotFound:
+            return 0
+
+    def program_exits(self, namespace: str, pod: str, container: str, code: int) -> None:
+        """The program of a container with standard input ends; in others nothing happens."""
+        try:
+            state = self._running(pod, container, namespace)
+        except NotFound:
+            return
+        if state.container.stdin:
+            self.kernel.kill(self.runtime.pid(state.id), code)
+            self._record(
+                "exit", node=self.name, namespace=namespace, pod=pod, container=state.container.name, code=code
+            )
+            self.kubelet.tick()
+
     def proc(self, pod: str, container: str = "", namespace: str = "default") -> dict[str, str]:
         """What /proc/PID of a container's process says: cgroup, oom_score(_adj), Cpus_allowed_list, environ."""
         state = self._running(pod, container, namespace)
@@ -211,7 +234,10 @@ class SimulatedNode(SimulatedStreams, NodeBase):
         return self.kernel.usage(path)
 
     def close(self) -> None:
-        """Nothing to end: the kernel is an object of this process."""
+        """End the streams; the kernel is an object of this process."""
+        for one in self.followed:
+            one.stream.container_ended(KILLED)
+        self.followed.clear()
 
     def signal(self, pod: str, container: str, signal: int = 9) -> None:
         """Send a signal to a container's process, as `kill` inside the node does; only those that end it."""

@@ -79,7 +79,10 @@ class ContainerShell:
             return self._script(rest[1]) if rest[:1] == ["-c"] and len(rest) > 1 else Result("", "", 0)
         command = self._commands.get(name)
         if command is None:
-            return Result("", f"{words[0]}: not found (a simulated container runs no programs)\n", 127)
+            known = ", ".join(sorted([*self._commands, "sh"]))
+            return Result(
+                "", f"{words[0]}: not found (a simulated container runs no programs; it knows {known})\n", 127
+            )
         try:
             return command(rest)
         except KitError as error:

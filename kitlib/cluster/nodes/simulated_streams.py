@@ -1,15 +1,23 @@
-"""Streams into containers of a simulated node: a small shell reads the commands; programs print nothing."""
+"""Streams into containers of a simulated node: a small shell reads the commands; programs print nothing.
+
+A stream that follows a container stays open while its process runs and ends with it, as on a real node.
+Source: CRI Attach, ContainerStatus; kubelet logs.ReadLogs (follow until the container has ended).
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NamedTuple
 
 from kitlib.api.errors import KitError
 from kitlib.cluster.nodes.simulated_exec import PROMPT, ContainerShell, ExecNode, Result
 from kitlib.cluster.nodes.streams import STDERR, STDOUT, Heard, LogOptions, StreamEvent
 
 SHELLS = ("sh", "bash", "ash", "dash")
+KILLED = 137
+"""Exit code of a command whose container has ended. Source: shells: 128 + SIGKILL."""
 _LONGEST = 65536
 """Bytes of a line that are kept while its end has not come."""
 
@@ -22,10 +30,19 @@ class ShellStream:
         command: one command, which ends at once; None = the shell reads lines until its input ends.
         heard: the user.
         tty: whether there is a terminal: what is typed is echoed, lines end in CR LF.
+        exited: called with the exit code when the shell reads no more.
     """
 
-    def __init__(self, shell: ContainerShell, command: Sequence[str] | None, heard: Heard, *, tty: bool) -> None:
-        self._shell, self._heard, self._tty = shell, heard, tty
+    def __init__(
+        self,
+        shell: ContainerShell,
+        command: Sequence[str] | None,
+        heard: Heard,
+        *,
+        tty: bool,
+        exited: Callable[[int], None] = lambda code: None,
+    ) -> None:
+        self._shell, self._heard, self._tty, self._exited = shell, heard, tty, exited
         self._input, self._open = b"", True
         if command is not None:
             self._end(shell.run(command))
@@ -86,19 +103,31 @@ class ShellStream:
         self._say(STDERR, result.stderr)
         self._open = False
         self._heard(StreamEvent(ended=True, code=result.code))
+        self._exited(result.code)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether neither side has ended it."""
+        return self._open
+
+    def container_ended(self, code: int) -> None:
+        """The container has ended, and what ran in it."""
+        if self._open:
+            self._end(Result("", "", code))
 
 
 class SilentStream:
-    """A stream out of which nothing comes: it has ended at once."""
+    """The output of a program that prints nothing: it ends when the program does."""
 
     def __init__(self, heard: Heard) -> None:
-        heard(StreamEvent(ended=True))
+        self._heard, self._open = heard, True
 
     def write(self, data: bytes) -> None:
-        """Nobody reads."""
+        """The program reads nothing: what is typed is gone."""
+        self._heard(StreamEvent(taken=len(data)))
 
     def end_input(self) -> None:
-        """Nobody reads."""
+        """The program reads nothing."""
 
     def resize(self, width: int, height: int) -> None:
         """There is no terminal."""
@@ -107,17 +136,63 @@ class SilentStream:
         """Nothing comes."""
 
     def close(self) -> None:
-        """It is closed."""
+        """The user has gone."""
+        self._open = False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether neither side has ended it."""
+        return self._open
+
+    def container_ended(self, code: int) -> None:
+        """The program has ended."""
+        if self._open:
+            self._open = False
+            self._heard(StreamEvent(ended=True))
+
+
+class Followed(NamedTuple):
+    """A stream that ends with a process.
+
+    Attributes:
+        stream: which.
+        pid: of the process, as long as it runs; compared with `current`.
+        current: the process that its container has now; 0 = none.
+    """
+
+    stream: ShellStream | SilentStream
+    pid: int
+    current: Callable[[], int]
 
 
 class SimulatedStreams(ABC):
-    """Implements `kitlib.cluster.nodes.streams.StreamNode` on a simulated node."""
+    """Implements `kitlib.cluster.nodes.streams.StreamNode` on a simulated node.
+
+    Attributes:
+        followed: streams that end with their container's process.
+    """
 
     no_ports = "a simulated container runs no programs and listens on no port; nodes of --kind docker can be reached"
+    followed: list[Followed]
 
     @abstractmethod
     def as_exec_node(self) -> ExecNode:
         """The node as the shell sees it."""
+
+    @abstractmethod
+    def pid(self, namespace: str, pod: str, container: str) -> int:
+        """The process of a container; 0 = it does not run."""
+
+    @abstractmethod
+    def program_exits(self, namespace: str, pod: str, container: str, code: int) -> None:
+        """The program of a container with standard input ends; in others nothing happens."""
+
+    def end_streams(self) -> None:
+        """End the streams whose container's process has ended; called after every step of time."""
+        for one in tuple(self.followed):
+            if one.current() != one.pid:
+                self.followed.remove(one)
+                one.stream.container_ended(KILLED)
 
     def exec(
         self, namespace: str, pod: str, container: str, command: Sequence[str], heard: Heard, *, stdin: bool, tty: bool
@@ -127,22 +202,32 @@ class SimulatedStreams(ABC):
         Raises:
             KitError: where the container does not run.
         """
-        node = self.as_exec_node()
-        node.proc(pod, container, namespace)
         interactive = stdin and len(command) == 1 and command[0].rpartition("/")[2] in SHELLS
-        shell = ContainerShell(node, namespace, pod, container)
-        return ShellStream(shell, None if interactive else command, heard, tty=tty)
+        return self._shell(namespace, pod, container, None if interactive else command, heard, tty)
 
-    def attach(self, namespace: str, pod: str, container: str, heard: Heard, *, stdin: bool, tty: bool) -> ShellStream:
-        """A shell in the container, whatever its program is."""
-        node = self.as_exec_node()
-        node.proc(pod, container, namespace)
-        shell = ContainerShell(node, namespace, pod, container)
-        return ShellStream(shell, None if stdin else [], heard, tty=tty)
+    def attach(
+        self, namespace: str, pod: str, container: str, heard: Heard, *, stdin: bool, tty: bool
+    ) -> ShellStream | SilentStream:
+        """With input a shell, whatever the program is; without, silence until the program ends.
+
+        Where the container has standard input, the shell is its program: when it exits, the container ends.
+
+        Raises:
+            KitError: where the container does not run.
+        """
+        if stdin:
+            exited = partial(self.program_exits, namespace, pod, container)
+            return self._shell(namespace, pod, container, None, heard, tty, exited)
+        self.as_exec_node().proc(pod, container, namespace)
+        return self._silent(namespace, pod, container, heard)
 
     def follow(self, namespace: str, pod: str, container: str, heard: Heard, options: LogOptions) -> SilentStream:
-        """A simulated program prints nothing."""
-        return SilentStream(heard)
+        """A simulated program prints nothing; who follows it hears of its end."""
+        if options.follow and not options.previous and self.pid(namespace, pod, container):
+            return self._silent(namespace, pod, container, heard)
+        stream = SilentStream(heard)
+        stream.container_ended(0)
+        return stream
 
     def connect(self, namespace: str, pod: str, port: int, heard: Heard) -> SilentStream:
         """A simulated program listens on no port.
@@ -151,3 +236,30 @@ class SimulatedStreams(ABC):
             KitError: always.
         """
         raise KitError(f"failed to connect to localhost:{port}: a simulated container runs no programs")
+
+    def _shell(
+        self,
+        namespace: str,
+        pod: str,
+        container: str,
+        command: Sequence[str] | None,
+        heard: Heard,
+        tty: bool,
+        exited: Callable[[int], None] = lambda code: None,
+    ) -> ShellStream:
+        node = self.as_exec_node()
+        node.proc(pod, container, namespace)
+        stream = ShellStream(ContainerShell(node, namespace, pod, container), command, heard, tty=tty, exited=exited)
+        if command is None:
+            self._follow(stream, namespace, pod, container)
+        return stream
+
+    def _silent(self, namespace: str, pod: str, container: str, heard: Heard) -> SilentStream:
+        stream = SilentStream(heard)
+        self._follow(stream, namespace, pod, container)
+        return stream
+
+    def _follow(self, stream: ShellStream | SilentStream, namespace: str, pod: str, container: str) -> None:
+        self.followed = [one for one in self.followed if one.stream.is_open]
+        current = partial(self.pid, namespace, pod, container)
+        self.followed.append(Followed(stream, current(), current))
