@@ -99,7 +99,10 @@ def add(part: Part, row: int, sign: int) -> None:
         row = codes[row]
         if row < 0:
             return
-    column[row] += sign * amount
+    try:
+        column[row] += sign * amount
+    except (OverflowError, ValueError):  # the sum is cut to 64 bits, as Go's is
+        column[row] = (column[row] + sign * amount + 2**63) % 2**64 - 2**63
 
 
 def sums_of(column: Column, codes: Codes, size: int) -> Column:

@@ -198,10 +198,9 @@ class Snapshot:
     def _count_alone(self, info: PodInfo, row: int, sign: int) -> None:
         """Count a pod that is of no kind."""
         for name, amount in info.requests.items():
-            self._column_of(name)[row] += sign * amount
-        cpu, memory = info.non_zero
-        self.non_zero_cpu[row] += sign * cpu
-        self.non_zero_memory[row] += sign * memory
+            add((self._column_of(name).data, None, amount), row, sign)
+        for column, amount in ((self.non_zero_cpu, info.non_zero[0]), (self.non_zero_memory, info.non_zero[1])):
+            add((column.data, None, amount), row, sign)
         self.pod_count[row] += sign
         for counted in self._counted.values():
             counted.count(info, sign)

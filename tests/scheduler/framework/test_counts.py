@@ -9,6 +9,7 @@ import pytest
 
 from kitlib.api.core import Node, Pod
 from kitlib.api.serialize import from_dict
+from kitlib.scheduler.framework.counts import add
 from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.snapshot import Snapshot
 
@@ -46,3 +47,13 @@ def test_sums_by_place_are_those_of_the_pods_that_stand(kind: str | None) -> Non
         assert table.counted("a", matches).tolist() == by_row.tolist()
         assert table.counted_by("a", matches, "zone", codes, size).tolist() == [*by_place, 0]
         assert table.pod_count.sum() == len(standing)
+
+
+def test_a_sum_beyond_64_bits_is_cut_as_gos_is():
+    column = np.zeros(1, np.int64)
+    for _ in range(12):
+        add((column.data, None, 900 * 2**50), 0, 1)
+    assert column.item(0) == 12 * 900 * 2**50 - 2**64
+    for _ in range(12):
+        add((column.data, None, 900 * 2**50), 0, -1)
+    assert column.item(0) == 0
