@@ -248,3 +248,28 @@ def test_controller_revisions(data: dict[str, Any], expected: list[str]) -> None
 def test_the_data_of_a_controller_revision_stays() -> None:
     old, new = revision(revision=1, data={"a": 1}), revision(revision=1, data={"a": 2})
     assert problems(new, old) == ['data: Invalid value: {"a":2}: field is immutable']
+
+
+@pytest.mark.parametrize(
+    ("annotation", "found"),
+    [
+        ("", []),
+        ('[{"key": "a", "operator": "Exists"}]', []),
+        (
+            '[{"key": "a", "operator": "Exists", "value": "b"}]',
+            [
+                "metadata.annotations.scheduler.alpha.kubernetes.io/tolerations[0].operator: Invalid value: "
+                "\"b\": value must be empty when `operator` is 'Exists'"
+            ],
+        ),
+    ],
+)
+def test_tolerations_in_the_old_annotation_are_checked_too(annotation: str, found: list[str]) -> None:
+    meta = {
+        "name": "p",
+        "namespace": "default",
+        "annotations": {"scheduler.alpha.kubernetes.io/tolerations": annotation},
+    }
+    spec = {"containers": [{"name": "c", "image": "i"}]}
+    made = set_defaults(from_dict({"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec}))
+    assert [str(error) for error in validate(made)] == found

@@ -9,6 +9,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from kitlib.api.apiextensions import CustomResourceDefinition, CustomResourceDefinitionVersion
+from kitlib.api.validation.custom_resource_parts import (
+    validate_api_approval,
+    validate_column,
+    validate_conversion,
+    validate_subresources,
+)
 from kitlib.api.validation.fields import Errors, GoStruct, each, forbidden, invalid, not_supported, required
 from kitlib.api.validation.names import is_dns1035_label, is_dns1123_subdomain
 from kitlib.api.validation.object_meta import validate_object_meta, validate_object_meta_update
@@ -16,7 +22,7 @@ from kitlib.api.validation.object_meta import validate_object_meta, validate_obj
 SCOPES = ("Cluster", "Namespaced")
 TYPES = ("array", "boolean", "integer", "number", "object", "string")
 _ONE_STORAGE = "must have exactly one version marked as storage version"
-_APPROVAL = "api-approved.kubernetes.io"
+_PRESERVE = "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead"
 
 
 def validate_custom_resource_definition(obj: CustomResourceDefinition) -> Errors:
@@ -32,20 +38,14 @@ def validate_custom_resource_definition(obj: CustomResourceDefinition) -> Errors
     elif spec.scope not in SCOPES:
         found.append(not_supported("spec.scope", spec.scope, SCOPES))
     if spec.preserve_unknown_fields:
-        found.append(invalid("spec.preserveUnknownFields", True, "must be false"))
+        found.append(invalid("spec.preserveUnknownFields", True, _PRESERVE))
     found += _versions(obj)
     found += _names(obj)
-    conversion = spec.conversion
-    if conversion is not None and conversion.strategy not in ("None", "Webhook"):
-        strategies = ("None", "Webhook")
-        found.append(
-            not_supported("spec.conversion.strategy", conversion.strategy, strategies)
-            if conversion.strategy
-            else required("spec.conversion.strategy")
-        )
+    found += _parts_of_versions(spec.versions)
+    found += validate_conversion(spec.conversion, "spec.conversion")
     if not any(version.storage for version in spec.versions):
         found.append(invalid("status.storedVersions", None, "must have at least one stored version"))
-    return found + _approval(obj)
+    return found + validate_api_approval(obj)
 
 
 def _group(obj: CustomResourceDefinition) -> Errors:
@@ -58,16 +58,19 @@ def _group(obj: CustomResourceDefinition) -> Errors:
     return [] if "." in group else [invalid("spec.group", group, "should be a domain with at least one dot")]
 
 
-def _approval(obj: CustomResourceDefinition) -> Errors:
-    """Groups of Kubernetes itself. Source: validateAPIApproval."""
-    group = obj.spec.group
-    if not group.endswith((".k8s.io", ".kubernetes.io")) or obj.metadata.annotations.get(_APPROVAL):
-        return []
-    detail = (
-        f'protected groups must have approval annotation "{_APPROVAL}", '
-        "see https://github.com/kubernetes/enhancements/pull/1111"
-    )
-    return [required(f"metadata.annotations[{_APPROVAL}]", detail)]
+def _parts_of_versions(versions: list[CustomResourceDefinitionVersion]) -> Errors:
+    """Columns and subresources; what all versions have alike stands above them in the internal type."""
+    found: Errors = []
+    alike = all(v.additional_printer_columns == versions[0].additional_printer_columns for v in versions)
+    for i, version in enumerate(versions[:1] if alike else versions):
+        root = "spec" if alike else f"spec.versions[{i}]"
+        for j, column in enumerate(version.additional_printer_columns):
+            found += validate_column(column, f"{root}.additionalPrinterColumns[{j}]")
+    alike = all(v.subresources == versions[0].subresources for v in versions)
+    for i, version in enumerate(versions[:1] if alike else versions):
+        root = "spec" if alike else f"spec.versions[{i}]"
+        found += validate_subresources(version.subresources, f"{root}.subresources")
+    return found
 
 
 def _versions(obj: CustomResourceDefinition) -> Errors:

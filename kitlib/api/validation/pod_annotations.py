@@ -6,16 +6,20 @@ ValidateAppArmorPodAnnotations, ValidatePodSpecificAnnotationUpdates.
 
 from __future__ import annotations
 
+import json
 import re
 
-from kitlib.api.core import Pod, PodSpec
+from kitlib.api.convert import convert
+from kitlib.api.core import Pod, PodSpec, Toleration
 from kitlib.api.meta import ObjectMeta
 from kitlib.api.numbers import MAX_INT32
 from kitlib.api.validation.fields import Errors, forbidden, invalid, shown
 from kitlib.api.validation.paths import validate_local_descending_path
 from kitlib.api.validation.pod_warnings import APPARMOR_PREFIX, SECCOMP_POD, SECCOMP_PREFIX
+from kitlib.api.validation.scheduling import validate_tolerations
 
 DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
+TOLERATIONS = "scheduler.alpha.kubernetes.io/tolerations"
 MIRROR_POD = "kubernetes.io/config.mirror"
 _SECCOMP_PROFILES = ("runtime/default", "docker/default", "unconfined")
 _APPARMOR_PROFILES = ("", "runtime/default", "unconfined")
@@ -29,6 +33,8 @@ def validate_pod_specific_annotations(meta: ObjectMeta, spec: PodSpec, field: st
     if mirror is not None and not spec.node_name:
         detail = "must set spec.nodeName if mirror pod annotation is set"
         found.append(invalid(f"{field}[{MIRROR_POD}]", mirror, detail))
+    if meta.annotations.get(TOLERATIONS):
+        found += _tolerations(meta.annotations[TOLERATIONS], field)
     cost = meta.annotations.get(DELETION_COST)
     if cost is not None and not (re.fullmatch(r"0|-?[1-9][0-9]*", cost) and -MAX_INT32 - 1 <= int(cost) <= MAX_INT32):
         found.append(invalid(f"{field}[{DELETION_COST}]", cost, "must be a 32bit integer"))
@@ -39,6 +45,15 @@ def validate_pod_specific_annotations(meta: ObjectMeta, spec: PodSpec, field: st
         if key.startswith(APPARMOR_PREFIX):
             found += _app_armor(key, profile, spec, f"{field}[{key}]")
     return found
+
+
+def _tolerations(text: str, field: str) -> Errors:
+    """The annotation that tolerations were before they became a field. Source: ValidateTolerationsInPodAnnotations."""
+    try:
+        listed = convert(json.loads(text), list[Toleration])
+    except ValueError as error:
+        return [invalid(field, TOLERATIONS, str(error))]
+    return validate_tolerations(listed, f"{field}.{TOLERATIONS}")
 
 
 def _seccomp(profile: str, field: str) -> Errors:
