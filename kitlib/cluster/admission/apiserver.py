@@ -24,6 +24,7 @@ from kitlib.api.core import (
     Pod,
     PodStatus,
     ResourceQuota,
+    Service,
     ServiceAccount,
     Toleration,
 )
@@ -44,6 +45,7 @@ from kitlib.cluster.admission.podsecurity import admission as pod_security
 from kitlib.cluster.admission.priority import admit_priority, check_priority_class, system_priority_classes
 from kitlib.cluster.admission.runtime_class import admit_runtime_class
 from kitlib.cluster.admission.service_account import AUTHENTICATION, CLIENT_CA, SYSTEM, admit_service_account
+from kitlib.cluster.admission.service_allocation import allocate, init_ip_family_fields
 from kitlib.cluster.admission.validation import admin_access
 from kitlib.cluster.events import EventCorrelator
 from kitlib.cluster.store.kinds import is_served, resource, resource_of
@@ -124,7 +126,7 @@ class APIServer:
             _mark_gated(made)
         else:
             reset_status(made)
-            strategy.prepare(made)
+            strategy.prepare(made, None)
             strategy.stamp_taints(made, self.store.now())
         kind = resource_of(made)
         errors = validate(made, namespaced=kind.namespaced)
@@ -132,6 +134,7 @@ class APIServer:
             errors += admin_access(made, self.store.get(Namespace, made.namespace, copy=False).metadata.labels)
         if errors:
             raise Invalid(kind.group_kind, made.name, errors)
+        self._allocate(made)
         charged = self._check(made, None)
         if isinstance(made, Node):
             for check in self.node_checks:
@@ -160,6 +163,8 @@ class APIServer:
         if old is None:
             raise NotFound(resource_of(made).qualified, made.name)
         set_defaults(made)
+        if isinstance(made, Service):
+            strategy.prepare(made, old)
         strategy.stamp_taints(made, self.store.now())
         if hasattr(made, "status") and not isinstance(made, Node):
             made.status = old.status  # type: ignore[attr-defined]
@@ -167,6 +172,7 @@ class APIServer:
         errors = validate(made, old, namespaced=kind.namespaced)
         if errors:
             raise Invalid(kind.group_kind, made.name, errors)
+        self._allocate(made)
         self._check(made, old)
         stored = self.store.update(made)
         self._finish_deletion(stored)
@@ -356,6 +362,14 @@ class APIServer:
                     Toleration(key=key, operator="Exists", effect="NoExecute", toleration_seconds=_FALL_AWAY_AFTER)
                 )
         admit_runtime_class(pod, self.store.list(RuntimeClass, copy=False))
+
+    def _allocate(self, made: KubeObject) -> None:
+        """Give a valid Service its addresses and node ports. Source: registry/core/service/storage beginCreate."""
+        if isinstance(made, Service):
+            init_ip_family_fields(made)
+            errors = allocate(made, self.store.list(Service, copy=False))
+            if errors:
+                raise Invalid(resource_of(made).group_kind, made.name, errors)
 
     def _check(self, made: KubeObject, old: KubeObject | None) -> list[ResourceQuota]:
         """Validating admission; returns the quotas with their new use."""

@@ -9,14 +9,23 @@ from datetime import datetime
 
 from kitlib.api.apps import StatefulSet
 from kitlib.api.batch import Job
+from kitlib.api.core import Service
 from kitlib.api.devices import DeviceTaint, DeviceTaintRule, ResourceSlice
 from kitlib.api.meta import KubeObject, LabelSelector
+from kitlib.cluster.admission.service_allocation import prepare_service
 
 _CONTROLLER_UID, _JOB_NAME = "batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name"
 
 
-def prepare(obj: KubeObject) -> None:
-    """Make a defaulted object ready for validation, in place; its name and UID are there already."""
+def prepare(obj: KubeObject, old: KubeObject | None) -> None:
+    """Make a defaulted object ready for validation, in place; its name and UID are there already.
+
+    Args:
+        obj: new, or a Service that is updated.
+        old: as it stands; None where it is new.
+    """
+    if isinstance(obj, Service):
+        prepare_service(obj, old if isinstance(old, Service) else None)
     if isinstance(obj, StatefulSet) and obj.spec.update_strategy.rolling_update is not None:
         obj.spec.update_strategy.rolling_update.max_unavailable = None  # gate MaxUnavailableStatefulSet
     if isinstance(obj, Job):

@@ -28,6 +28,19 @@ def selector_of(owner: Any) -> LabelSelectorMatcher:
     return LabelSelectorMatcher(selector)
 
 
+def selector_text(owner: Any) -> str:
+    """A workload's selector as its scale shows it: `app=web,tier in (a,b)`. Source: LabelSelectorAsSelector."""
+    selector = owner.spec.selector
+    if not isinstance(selector, LabelSelector):
+        return ",".join(f"{key}={value}" for key, value in sorted((selector or {}).items()))
+    found = [(key, f"{key}={value}") for key, value in selector.match_labels.items()]
+    for one in selector.match_expressions:
+        values = f"({','.join(sorted(one.values))})"
+        shown = {"In": f"{one.key} in {values}", "NotIn": f"{one.key} notin {values}", "Exists": one.key}
+        found.append((one.key, shown.get(one.operator, f"!{one.key}")))
+    return ",".join(text for _, text in sorted(found))
+
+
 def enqueue_orphan(controller: Controller, change: Change, kind: str) -> None:
     """An object without a controller concerns all of a kind whose selector fits it, if it is new or was changed so.
 

@@ -154,8 +154,7 @@ class CronJobController(Controller):
                 while moment is not None and moment <= now:
                     latest, moment = moment, schedule.next(moment)
                 message = (
-                    f"too many missed start times: {missed}. Set or decrease .spec.startingDeadlineSeconds or check "
-                    "clock skew"
+                    "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew"
                 )
                 self.event(one, "Warning", "TooManyMissedTimes", message)
                 break

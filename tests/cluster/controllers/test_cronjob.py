@@ -70,6 +70,15 @@ def test_a_start_that_was_missed_by_more_than_the_deadline_is_left_out():
     assert cluster.list("Job") == []
 
 
+def test_more_than_a_hundred_missed_starts_are_told_and_the_last_one_starts():
+    cluster = after(30, cron(suspend=True))
+    cluster.clock.move(101 * 60)
+    cluster.patch("CronJob", "tick", {"spec": {"suspend": False}})
+    text = "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew"
+    assert ("TooManyMissedTimes", text) in told(cluster, "CronJob")
+    assert len(cluster.list("Job")) == 1
+
+
 def test_what_a_deleted_cron_job_started_goes_too():
     cluster = after(70, cron(does="sleep 1000"))
     cluster.delete("CronJob", "tick")

@@ -179,3 +179,43 @@ def test_nodes_that_measure_nothing_leave_the_size_as_it_is():
     status = cluster.get("hpa", "web").status
     assert conditions(status)["ScalingActive"] == ("False", "FailedGetResourceMetric")
     assert cluster.get("Deployment", "web").spec.replicas == 1
+
+
+def test_an_unmeasured_metric_is_told_in_the_words_of_the_real_controller():
+    cluster = hollow()
+    cluster.apply(deployment("cpu=1"))
+    inner = "failed to get cpu utilization: unable to get metrics for resource cpu: "
+    inner += "no metrics returned from resource metrics API"
+    first = f"failed to get cpu resource metric value: {inner}"
+    events = dict(told(cluster, "HorizontalPodAutoscaler"))
+    assert events["FailedGetResourceMetric"] == inner
+    assert events["FailedComputeMetricsReplicas"] == f"invalid metrics (1 invalid out of 1), first error is: {first}"
+
+
+@pytest.mark.parametrize(
+    ("kind", "scale"),
+    [
+        ("Deployment", "deployments/scale.apps"),
+        ("ReplicaSet", "replicasets/scale.apps"),
+        ("StatefulSet", "statefulsets.apps"),
+        ("ReplicationController", "replicationcontrollers/scale.autoscaling"),
+    ],
+)
+def test_a_missing_target_is_named_as_its_scale(kind, scale):
+    cluster = hollow()
+    _, hpa = deployment("cpu=1")
+    hpa["spec"]["scaleTargetRef"]["kind"] = kind
+    cluster.apply([hpa])
+    assert ("FailedGetScale", f'{scale} "web" not found') in told(cluster, "HorizontalPodAutoscaler")
+
+
+def test_two_autoscalers_of_the_same_pods_scale_nothing():
+    cluster = hollow()
+    spec, hpa = deployment("cpu=1")
+    cluster.apply([spec, hpa, {**hpa, "metadata": {"name": "other"}}])
+    cluster.advance(16)
+    text = "pods by selector app=web are controlled by multiple HPAs: [default/other default/web]"
+    events = told(cluster, "HorizontalPodAutoscaler")
+    assert ("AmbiguousSelector", text) in events and ("FailedComputeMetricsReplicas", text) in events
+    (active,) = [one for one in cluster.get("hpa", "web").status.conditions if one.type == "ScalingActive"]
+    assert (active.status, active.reason, active.message) == ("False", "AmbiguousSelector", text)

@@ -27,7 +27,7 @@ from kitlib.api.meta import Condition
 from kitlib.api.resource import Quantity
 from kitlib.api.serialize import deepcopy
 from kitlib.cluster.controllers.controller import Controller, Handler, Key
-from kitlib.cluster.controllers.controller_ref_manager import selector_of
+from kitlib.cluster.controllers.controller_ref_manager import selector_of, selector_text
 from kitlib.cluster.controllers.controller_utils import status_data
 from kitlib.cluster.controllers.informers import Change
 from kitlib.cluster.controllers.podautoscaler.behavior import (
@@ -44,14 +44,27 @@ from kitlib.cluster.controllers.replicaset import replicas_of
 
 SYNC_PERIOD = 15.0
 SCALABLE = ("Deployment", "ReplicaSet", "StatefulSet", "ReplicationController")
+_SCALES = {
+    "Deployment": "deployments/scale.apps",
+    "ReplicaSet": "replicasets/scale.apps",
+    "StatefulSet": "statefulsets.apps",
+    "ReplicationController": "replicationcontrollers/scale.autoscaling",
+}
+"""How the API names a scale that is not there. Source: ScaleREST.Get of the registries."""
 _PERCENT = " resource utilization (percentage of request)"
 
 
 class _MetricError(KitError):
-    """A metric that cannot be used; `reason` of the event and the condition."""
+    """A metric that cannot be used.
 
-    def __init__(self, reason: str, message: str) -> None:
-        self.reason = reason
+    Args:
+        reason: of the event and the condition.
+        message: of both.
+        outer: what stands before it where it is the first of several errors.
+    """
+
+    def __init__(self, reason: str, message: str, outer: str = "") -> None:
+        self.reason, self.outer = reason, outer
         super().__init__(message)
 
 
@@ -99,7 +112,7 @@ class HorizontalController(Controller):
         if reference.kind in SCALABLE:
             target = self.api.store.find(reference.kind, reference.name, hpa.namespace)
         if target is None:
-            why = f'{reference.kind.lower()}s "{reference.name}" not found'
+            why = f'{_SCALES.get(reference.kind, f"{reference.kind.lower()}s")} "{reference.name}" not found'
             self.event(hpa, "Warning", "FailedGetScale", why)
             message = f"the HPA controller was unable to get the target's current scale: {why}"
             self._put(status, "AbleToScale", Note("False", "FailedGetScale", message))
@@ -156,9 +169,8 @@ class HorizontalController(Controller):
         self, hpa: HorizontalPodAutoscaler, status: HorizontalPodAutoscalerStatus, target: Any, current: int
     ) -> tuple[int, str]:
         """The most that any metric asks for. Source: computeReplicasForMetrics."""
-        matcher = selector_of(target)
-        in_namespace = self.informers.of_namespace("Pod", hpa.namespace)
-        pods = [pod for pod in in_namespace if isinstance(pod, Pod) and matcher.matches(pod.metadata.labels)]
+        pods = self._pods_of(target)
+        self._check_unambiguous(hpa, status, target, pods)
         wanted, metric, invalid = 0, "", 0
         first: _MetricError | None = None
         status.current_metrics = []
@@ -177,11 +189,43 @@ class HorizontalController(Controller):
             message = f"the HPA was unable to compute the replica count: {first}"
             self._put(status, "ScalingActive", Note("False", first.reason, message))
             total = len(hpa.spec.metrics)
-            why = f"invalid metrics ({invalid} invalid out of {total}), first error is: {first}"
+            why = f"invalid metrics ({invalid} invalid out of {total}), first error is: {first.outer}{first}"
             raise _MetricError(first.reason, why)
         message = f"the HPA was able to successfully calculate a replica count from {metric}"
         self._put(status, "ScalingActive", Note("True", "ValidMetricFound", message))
         return wanted, metric
+
+    def _pods_of(self, target: Any) -> list[Pod]:
+        matcher = selector_of(target)
+        in_namespace = self.informers.of_namespace("Pod", target.namespace)
+        return [pod for pod in in_namespace if isinstance(pod, Pod) and matcher.matches(pod.metadata.labels)]
+
+    def _check_unambiguous(
+        self, hpa: HorizontalPodAutoscaler, status: HorizontalPodAutoscalerStatus, target: Any, pods: list[Pod]
+    ) -> None:
+        """No other autoscaler's target selects one of these pods.
+
+        Raises:
+            _MetricError: naming the autoscalers.
+
+        Source: validateAndParseSelector, hpasControllingPodsUnderSelector.
+        """
+        found = {hpa.key}
+        for other in self.informers.of_namespace("HorizontalPodAutoscaler", hpa.namespace):
+            reference = other.spec.scale_target_ref  # type: ignore[attr-defined]
+            if other.key in found or reference.kind not in SCALABLE:
+                continue
+            its = self.api.store.find(reference.kind, reference.name, hpa.namespace, copy=False)
+            if its is not None:
+                matcher = selector_of(its)
+                if any(matcher.matches(pod.metadata.labels) for pod in pods):
+                    found.add(other.key)
+        if len(found) > 1:
+            selector = selector_text(target)
+            message = f"pods by selector {selector} are controlled by multiple HPAs: [{' '.join(sorted(found))}]"
+            self.event(hpa, "Warning", "AmbiguousSelector", message)
+            self._put(status, "ScalingActive", Note("False", "AmbiguousSelector", message))
+            raise _MetricError("AmbiguousSelector", message)
 
     def _one_metric(
         self, hpa: HorizontalPodAutoscaler, metric: MetricSpec, pods: list[Pod], current: int
@@ -202,9 +246,9 @@ class HorizontalController(Controller):
             found = self._recommend(hpa, resource, target, container, pods, current)
         except KitError as error:
             text = str(error)
-            if target.average_utilization is not None:
-                text = f"failed to get {resource} utilization: {text}"
-            raise _MetricError(reason, text) from error
+            what = "usage" if target.average_utilization is None else "utilization"
+            outer = f"failed to get {resource} {'container' if container else 'resource'} metric value: "
+            raise _MetricError(reason, f"failed to get {resource} {what}: {text}", outer) from error
         if target.average_utilization is None:
             name = f"{resource} container resource" if container else f"{resource} resource"
         value = _value(resource, found)

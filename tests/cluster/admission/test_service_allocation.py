@@ -1,0 +1,118 @@
+"""Services get addresses and node ports, keep them over updates, and may not take those of others."""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import Any
+
+import pytest
+
+from kitlib.api.core import Service
+from kitlib.api.errors import Invalid
+from kitlib.api.serialize import from_dict, to_dict
+from kitlib.api.validation.service import NODE_PORTS, SERVICE_CIDR
+from kitlib.cluster import Cluster
+from kitlib.cluster.control_plane.simulated import SimulatedCluster
+
+
+def service(name: str, **spec: Any) -> Service:
+    body = {"selector": {"app": "web"}, "ports": [{"port": 80}], **spec}
+    found: Service = from_dict(
+        {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name, "namespace": "default"}, "spec": body},
+        Service,
+    )
+    return found
+
+
+@pytest.fixture
+def cluster() -> SimulatedCluster:
+    return Cluster.simulated(1, kubelets=False)
+
+
+def made(cluster: SimulatedCluster, name: str, **spec: Any) -> dict[str, Any]:
+    found: dict[str, Any] = to_dict(cluster.api.create(service(name, **spec)))["spec"]
+    return found
+
+
+def test_a_service_gets_an_address_of_the_range_and_its_family(cluster: SimulatedCluster) -> None:
+    found = made(cluster, "web")
+    assert ipaddress.ip_address(found["clusterIP"]) in SERVICE_CIDR
+    assert found["clusterIPs"] == [found["clusterIP"]]
+    assert (found["ipFamilies"], found["ipFamilyPolicy"], found["type"]) == (["IPv4"], "SingleStack", "ClusterIP")
+
+
+def test_no_two_services_have_the_same_address(cluster: SimulatedCluster) -> None:
+    addresses = [made(cluster, f"web-{i}")["clusterIP"] for i in range(50)]
+    assert len(set(addresses)) == 50
+
+
+@pytest.mark.parametrize(
+    ("sentence", "spec", "expected"),
+    [
+        ("headless has none", {"clusterIP": "None"}, ("None", ["None"], ["IPv4"], "SingleStack")),
+        (
+            "headless without a selector may have both families",
+            {"clusterIP": "None", "selector": {}},
+            ("None", ["None"], ["IPv4", "IPv6"], "RequireDualStack"),
+        ),
+        ("a given one is taken", {"clusterIP": "10.96.0.77"}, ("10.96.0.77", ["10.96.0.77"], ["IPv4"], "SingleStack")),
+        (
+            "preferring two families is content with one",
+            {"clusterIP": "10.96.0.78", "ipFamilyPolicy": "PreferDualStack"},
+            ("10.96.0.78", ["10.96.0.78"], ["IPv4"], "PreferDualStack"),
+        ),
+        ("an external name has none", {"type": "ExternalName", "externalName": "a.b"}, (None, None, None, None)),
+    ],
+)
+def test_addresses(cluster: SimulatedCluster, sentence: str, spec: dict[str, Any], expected: tuple[Any, ...]) -> None:
+    found = made(cluster, "web", **spec)
+    fields = ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy")
+    assert tuple(found.get(field) or None for field in fields) == expected, sentence
+
+
+def test_the_address_of_another_service_is_refused(cluster: SimulatedCluster) -> None:
+    made(cluster, "one", clusterIP="10.96.0.10")
+    with pytest.raises(Invalid) as refused:
+        made(cluster, "two", clusterIP="10.96.0.10")
+    given = 'spec.clusterIPs: Invalid value: ["10.96.0.10"]: '
+    text = f"{given}failed to allocate IP 10.96.0.10: provided IP is already allocated"
+    assert text in str(refused.value)
+    cluster.api.delete(Service, "one", "default")
+    assert made(cluster, "two", clusterIP="10.96.0.10")["clusterIP"] == "10.96.0.10"
+
+
+def test_node_ports_are_allocated_and_a_protocol_shares_the_number(cluster: SimulatedCluster) -> None:
+    ports = [{"name": "t", "port": 53}, {"name": "u", "port": 53, "protocol": "UDP"}, {"name": "m", "port": 9}]
+    tcp, udp, metrics = (port["nodePort"] for port in made(cluster, "dns", type="NodePort", ports=ports)["ports"])
+    assert tcp == udp != metrics and {tcp, metrics} <= set(NODE_PORTS)
+
+
+def test_the_node_port_of_another_service_is_refused(cluster: SimulatedCluster) -> None:
+    made(cluster, "one", type="NodePort", ports=[{"port": 80, "nodePort": 30080}])
+    with pytest.raises(Invalid) as refused:
+        made(cluster, "two", type="NodePort", ports=[{"port": 80, "nodePort": 30080}])
+    assert "spec.ports[0].nodePort: Invalid value: 30080: provided port is already allocated" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("spec", "count"),
+    [({"type": "LoadBalancer"}, 1), ({"type": "LoadBalancer", "allocateLoadBalancerNodePorts": False}, 0), ({}, 0)],
+)
+def test_which_types_have_node_ports(cluster: SimulatedCluster, spec: dict[str, Any], count: int) -> None:
+    assert sum(bool(port.get("nodePort")) for port in made(cluster, "web", **spec)["ports"]) == count
+
+
+def test_an_update_that_names_no_address_keeps_it_with_its_node_port(cluster: SimulatedCluster) -> None:
+    before = made(cluster, "web", type="NodePort")
+    after = to_dict(cluster.api.update(service("web", type="NodePort", selector={"app": "other"})))["spec"]
+    kept = ("clusterIP", "clusterIPs", "ports", "ipFamilies", "ipFamilyPolicy")
+    assert {field: after[field] for field in kept} == {field: before[field] for field in kept}
+
+
+def test_another_type_drops_node_ports_then_addresses_and_gets_them_again(cluster: SimulatedCluster) -> None:
+    first = made(cluster, "web", type="NodePort")
+    plain = cluster.api.update(service("web", type="ClusterIP", ports=first["ports"]))
+    assert plain.spec.cluster_ip == first["clusterIP"] and not plain.spec.ports[0].node_port
+    named = cluster.api.update(service("web", type="ExternalName", externalName="a.b"))
+    assert (named.spec.cluster_ip, named.spec.cluster_ips, named.spec.ip_families) == ("", [], [])
+    assert cluster.api.update(service("web")).spec.cluster_ip
