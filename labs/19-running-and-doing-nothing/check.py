@@ -1,0 +1,76 @@
+"""It works at full speed with all that it keeps, below a limit, and was not restarted meanwhile."""
+
+from kitlib.api.podresources import containers_of
+from kitlib.lab import Checks, Experiment, Facts, Wrong
+from kitlib.node.common.workload import WorkloadError, declared_workload
+
+checks = Checks()
+SECONDS = 10
+MIB = 2**20
+FULL = 950
+"""Milli-CPU of the one that it could use."""
+
+
+@checks.check("fast", trial=True)
+def fast(facts: Experiment) -> None:
+    pod = facts.pod(facts.variant.pod)
+    same_work(facts, pod)
+    facts.needs_to_run(pod)
+    facts.let_pass(SECONDS)  # what it needs comes back from swap
+    needs_its_process(facts)
+    used = facts.cpu_usage(facts.variant.pod, SECONDS)
+    needs_its_process(facts)
+    facts.expect(
+        used >= FULL,
+        found=f"it uses {used:.0f}m of 1000m",
+        expected="the CPU that it could use",
+        hint=f"it waits for pages from swap: where do the {facts.variant.hot} MiB lie that it needs all the time?",
+    )
+
+
+def needs_its_process(facts: Facts) -> None:
+    """Go on if the container runs and no limit has killed it."""
+    status = next(s for s in facts.pod(facts.variant.pod).status.container_statuses if s.name == "main")
+    ended = (status.last_state.get("terminated") or {}).get("reason", "")
+    if ended == "OOMKilled" or "running" not in status.state:
+        raise Wrong(
+            f"{status.restart_count} restarts, last {ended or 'not started'}",
+            "no restart",
+            f"without swap all {facts.variant.whole} MiB must fit, with it what the limit and the swap hold together",
+        )
+
+
+@checks.check("bounded")
+def bounded(facts: Facts) -> None:
+    pod = facts.pod(facts.variant.pod)
+    limits = [c.resources.limits.get("memory") for c in containers_of(pod) if c.name == "main"]
+    if pod.spec.resources is not None:
+        limits.append(pod.spec.resources.limits.get("memory"))
+    bounds = [limit.value() // MIB for limit in limits if limit is not None]
+    facts.expect(
+        bool(bounds) and min(bounds) <= facts.variant.cap,
+        found=f"a limit of {min(bounds)} MiB" if bounds else "no limit",
+        expected=f"at most {facts.variant.cap} MiB",
+        hint="a limit there must be: be generous, not boundless",
+    )
+
+
+def same_work(facts: Facts, pod) -> None:
+    """It keeps as much as before, goes over as much of it, and would use a whole CPU."""
+    try:
+        last = declared_workload(facts.work(pod, "main")).phases[-1]
+    except WorkloadError:
+        raise Wrong("work that cannot be read", "cpu=1 memory=… hot=…", "lab.reset() starts again") from None
+    kept, hot = last.memory // MIB, last.hot // MIB
+    facts.expect(
+        (kept, hot, last.cpus) == (facts.variant.whole, facts.variant.hot, 1.0),
+        found=f"it keeps {kept} MiB, goes over {hot} of them, with {last.cpus:g} CPUs",
+        expected=f"{facts.variant.whole} MiB, {facts.variant.hot} of them, with 1 CPU",
+        hint="the work must be done: only what the pod requests and may use is yours to change",
+    )
+
+
+@checks.observed("speed", at_start=True)
+def speed(facts: Experiment) -> float:
+    facts.let_pass(SECONDS)
+    return round(facts.cpu_usage(facts.variant.pod, SECONDS) / 10, 1)
