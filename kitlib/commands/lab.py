@@ -21,7 +21,10 @@ def add(commands: Any) -> None:
         help="your course folder (default: kitlib-course), or a shared link: its scenario is opened",
     )
     made.add_argument(
-        "--nodes", choices=("auto", "docker", "simulated"), default="auto", help="which kernel the notebooks use"
+        "--nodes",
+        choices=("auto", "docker", "kubernetes", "simulated"),
+        default="auto",
+        help="which kernel the notebooks use",
     )
     made.add_argument(
         "--app",

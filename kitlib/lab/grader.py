@@ -202,13 +202,14 @@ def _one(task: TaskSpec, check: Any, facts: Facts) -> TaskResult:
     return msgspec.structs.replace(made, evidence=tuple(facts.evidence), remarks=tuple(facts.remarks))
 
 
-def prepare(folder: LabFolder, ground: Ground = SIMULATED, *, real: bool = False) -> Any:
+def prepare(folder: LabFolder, ground: Ground = SIMULATED, *, real: bool = False, as_pods: bool = False) -> Any:
     """A fresh cluster as the learner finds it: nodes, setup, and some seconds for it to settle.
 
     Args:
         folder: the lab.
         ground: what it is done on.
         real: make the real nodes themselves; else the simulated kernel stands for them.
+        as_pods: real nodes are pods of a Kubernetes cluster.
 
     Raises:
         KitError: real nodes cannot be made.
@@ -216,7 +217,7 @@ def prepare(folder: LabFolder, ground: Ground = SIMULATED, *, real: bool = False
     from kitlib.cluster import Cluster
 
     arguments = folder.cluster(ground, real=real)
-    cluster: Any = real_cluster(**arguments) if real else Cluster.simulated(**arguments)
+    cluster: Any = real_cluster(as_pods=as_pods, **arguments) if real else Cluster.simulated(**arguments)
     try:
         setup = folder.setup(ground)
         if setup:

@@ -43,7 +43,8 @@ class Lab:
     Args:
         name: the folder's name among the course's labs, or a path.
         nodes: "docker" does the lab on real nodes, where it can be done there and time is what the clock shows;
-            "" takes KITLIB_NODES. Everything else is the simulated kernel, on which two minutes pass in no time.
+            "kubernetes" does, too, and its nodes are pods of the cluster that the kubeconfig names; "" takes
+            KITLIB_NODES. Everything else is the simulated kernel, on which two minutes pass in no time.
         seed: of the variant: names, numbers, victims; None = the room's (`kitlib room --seed`), else that of
             KITLIB_LAB_SEED, else the learner's own.
         progress: where results are kept.
@@ -70,6 +71,7 @@ class Lab:
         self.seed = learners_seed(self._progress.path.parent) if fixed is None else fixed
         self._folder = LabFolder.read(place, self.seed)
         self.variant = self._folder.variant
+        self._as_pods = real_nodes.as_pods(nodes)
         self.kernel, self.why = _kernel(nodes, self._folder.definition)
         self._predictions = {
             p.key: Prediction(
@@ -104,7 +106,7 @@ class Lab:
 
     def _prepare(self) -> Any:
         real = self.kernel == "docker"
-        self._real = made = prepare(self._folder, Ground(self.kernel, seed=self.seed), real=real)
+        self._real = made = prepare(self._folder, Ground(self.kernel, seed=self.seed), real=real, as_pods=self._as_pods)
         if real:
             made.waits_for_deleted = True  # as kubectl does; else what is applied next meets a pod that is ending
         version = made.node(made.list("Node")[0].metadata.name).cgroupfs.version if real else 0
@@ -371,7 +373,7 @@ def _kernel(wish: str, definition: Definition) -> tuple[Kernel, str]:
     """Which kernel a lab is done on, and why."""
     asked = wish or os.environ.get("KITLIB_NODES") or "simulated"
     if asked not in ("auto", "docker", "simulated", real_nodes.KUBERNETES):
-        raise KitError(f"nodes {asked!r}: choose one of auto, docker, simulated")
+        raise KitError(f"nodes {asked!r}: choose one of auto, docker, kubernetes, simulated")
     if asked not in ("docker", real_nodes.KUBERNETES):
         return "simulated", "a lab's time passes on a clock of its own"
     if "docker" not in definition.kernels:
@@ -379,7 +381,7 @@ def _kernel(wish: str, definition: Definition) -> tuple[Kernel, str]:
             "simulated",
             "this lab needs what only the simulated kernel gives: other machines, releases, or its clock",
         )
-    if real_nodes.as_pods():
+    if asked == real_nodes.KUBERNETES:
         return "docker", real_nodes.WHY
     if definition.docker.cpus > 1:
         from kitlib.node.real import engine

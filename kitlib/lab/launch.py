@@ -225,7 +225,7 @@ def launch(
     Args:
         folder: the learner's course folder.
         app: one of `APPS`.
-        nodes: "auto", "docker" or "simulated": which kernel the notebooks use; read by `Lesson`.
+        nodes: "auto", "docker", "kubernetes" or "simulated": which kernel the notebooks use; read by `Lesson`.
         browser: open one.
         port: of the server; None = Jupyter's own choice.
         link: of a shared scenario, opened instead of the start page.

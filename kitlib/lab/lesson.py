@@ -27,7 +27,7 @@ from kitlib.views.notebook import register
 if TYPE_CHECKING:
     from kitlib.lab.repetition import WarmUp
 
-KERNELS = ("auto", "docker", "simulated")
+KERNELS = ("auto", "docker", real_nodes.KUBERNETES, "simulated")
 _open: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
@@ -35,19 +35,19 @@ def choose_kernel(wish: str = "") -> tuple[str, str]:
     """Real nodes where an engine answers, the simulated kernel elsewhere.
 
     Args:
-        wish: "docker", "simulated" or "auto"; "" takes KITLIB_NODES, else "auto".
+        wish: "docker", "kubernetes", "simulated" or "auto"; "" takes KITLIB_NODES, else "auto".
 
     Returns:
-        ("docker" or "simulated", why).
+        ("docker" or "simulated", why); nodes that are pods are real ones too, and so "docker" in a course's words.
 
     Raises:
         KitError: a wish that is none of these.
     """
     asked = wish or os.environ.get("KITLIB_NODES") or "auto"
-    if asked == real_nodes.KUBERNETES:
-        return "docker", real_nodes.WHY
     if asked not in KERNELS:
         raise KitError(f"nodes {asked!r}: choose one of {', '.join(KERNELS)}")
+    if asked == real_nodes.KUBERNETES:
+        return "docker", real_nodes.WHY
     if asked != "auto":
         return asked, "chosen by hand"
     from kitlib.cluster import engine_answers
@@ -61,19 +61,21 @@ class Lesson:
 
     Args:
         name: the notebook's number and name; predictions are kept under it.
-        nodes: "auto", "docker" or "simulated"; "" takes KITLIB_NODES.
+        nodes: "auto", "docker", "kubernetes" or "simulated"; "" takes KITLIB_NODES.
         because: why the notebook itself chooses `nodes`; "" = a choice made by hand.
         progress: where predictions are kept.
 
     Attributes:
         kernel: "docker" or "simulated".
         why: why this one.
+        as_pods: whether its real nodes are pods of a Kubernetes cluster.
     """
 
     def __init__(self, name: str, nodes: str = "", *, because: str = "", progress: Progress | None = None) -> None:
         self.name = name
         self.kernel, self.why = choose_kernel(nodes)
         self.why, self._because = because or self.why, because
+        self.as_pods = real_nodes.as_pods(nodes)
         self._by_hand = (nodes or os.environ.get("KITLIB_NODES") or "auto") != "auto"
         register()
         self._progress = progress or Progress()
@@ -90,7 +92,7 @@ class Lesson:
 
         Args:
             nodes: how many, or a list of node settings.
-            settings: as for `Cluster.simulated` and `Cluster.docker`.
+            settings: as for `Cluster.simulated`, `Cluster.docker` and `Cluster.kubernetes`.
 
         Raises:
             KitError: nodes were asked for that cannot be made.
@@ -102,7 +104,7 @@ class Lesson:
             if kubectl.is_wanted():  # clients are answered by this process
                 settings.setdefault("control_plane", "process")
             try:
-                self._cluster = real_nodes.real_cluster(nodes=nodes, **settings)
+                self._cluster = real_nodes.real_cluster(as_pods=self.as_pods, nodes=nodes, **settings)
             except KitError as error:
                 if self._by_hand:
                     raise
@@ -135,7 +137,7 @@ class Lesson:
 
     def processors(self, wished: int) -> int:
         """How many of the processors wished for a node here can have: a real one has no more than the machine."""
-        if self.kernel != "docker":
+        if self.kernel != "docker" or self.as_pods:
             return wished
         from kitlib.cluster import engine_processors
 
@@ -143,7 +145,7 @@ class Lesson:
 
     def has_systemd(self) -> bool:
         """Whether a node with the systemd driver is a real one with a systemd in it: nothing need be built for it."""
-        if self.kernel != "docker":
+        if self.kernel != "docker" or self.as_pods:
             return False
         from kitlib.cluster import engine_has_systemd
 
@@ -252,8 +254,11 @@ class Lesson:
             self._cluster.close()
             self._cluster = None
 
+    def _kernel_words(self) -> str:
+        return _POD_WORDS if self.kernel == "docker" and self.as_pods else _KERNEL_WORDS[self.kernel]
+
     def __repr__(self) -> str:
-        return " ".join((f"{self.name}: {_KERNEL_WORDS[self.kernel]} ({self.why})", *map(_sentence, self.notes)))
+        return " ".join((f"{self.name}: {self._kernel_words()} ({self.why})", *map(_sentence, self.notes)))
 
     def _repr_html_(self) -> str:
         right, of = self.score()
@@ -263,11 +268,12 @@ class Lesson:
         notes = "".join(f"<br>{html.escape(_sentence(note))}" for note in self.notes)
         return (
             '<p class="kitlib-lesson" style="border-left:4px solid #0072B2;padding-left:.7em">'
-            f"<b>{html.escape(_KERNEL_WORDS[self.kernel])}</b> ({html.escape(self.why)}).{other}{score}{notes}</p>"
+            f"<b>{html.escape(self._kernel_words())}</b> ({html.escape(self.why)}).{other}{score}{notes}</p>"
         )
 
 
 _KERNEL_WORDS = {"docker": "Real nodes in disposable containers", "simulated": "The simulated kernel"}
+_POD_WORDS = "Real nodes as pods of a Kubernetes cluster"
 _OTHER = {"docker": "simulated", "simulated": "docker"}
 
 

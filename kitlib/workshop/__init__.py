@@ -21,6 +21,14 @@ PYTHON = "3.11"
 """Of the learners' image."""
 
 
+_BOUNDS = (
+    ("learners", 1, 100_000),
+    ("memory_mb", 300, 10**7),
+    ("cpus", 0.1, 1024),
+    ("processes", 60, 4_194_304),  # the kernel's PID_MAX_LIMIT
+)
+
+
 @dataclass(frozen=True)
 class Limits:
     """What one learner may use.
@@ -38,9 +46,9 @@ class Limits:
     processes: int = 200
 
     def __post_init__(self) -> None:
-        for name, least in (("learners", 1), ("memory_mb", 300), ("cpus", 0.1), ("processes", 60)):
-            if getattr(self, name) < least:
-                raise KitError(f"{name} {getattr(self, name)}: at least {least} is needed")
+        for name, least, most in _BOUNDS:
+            if not least <= getattr(self, name) <= most:
+                raise KitError(f"{name} {getattr(self, name)}: at least {least} is needed, and at most {most} taken")
 
 
 @dataclass(frozen=True)

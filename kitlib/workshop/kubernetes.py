@@ -11,9 +11,9 @@ from math import ceil
 from pathlib import Path
 from string import Template
 
-from kitlib.api.errors import KitError
+from kitlib.api.errors import KitError, shortened
 from kitlib.workshop import FILES, Limits, Written, write_files
-from kitlib.workshop.nodes_namespace import NodesNamespace
+from kitlib.workshop.nodes_namespace import NodesNamespace, check_image, check_namespace
 
 SERVER_MB, KERNEL_MB, HUB_MB = 120, 110, 1024
 """Measured: a learner's server, a kernel after a table and a widget; the hub's own limit."""
@@ -76,12 +76,19 @@ class KubernetesRoom:
         hub: the hub's namespace.
         image: of learners, `REGISTRY/NAME:TAG`.
         nodes: the namespace for real nodes.
+
+    Raises:
+        KitError: naming the argument.
     """
 
     limits: Limits
     hub: str = "kitlib-hub"
     image: str = "registry.example/kitlib-learner:1"
     nodes: NodesNamespace
+
+    def __post_init__(self) -> None:
+        check_namespace(self.hub)
+        check_image(self.image)
 
     def values(self) -> dict[str, str]:
         """The names in the files -> what stands for them.
@@ -91,7 +98,9 @@ class KubernetesRoom:
         """
         name, colon, tag = self.image.rpartition(":")
         if not colon or "/" in tag:
-            raise KitError(f"image {self.image!r}: NAME:TAG is expected; the hub pulls an image of one tag once")
+            raise KitError(
+                f"image {shortened(repr(self.image), 80)}: NAME:TAG is expected; the hub pulls an image of one tag once"
+            )
         learners = self.limits.learners
         return {
             "learners": str(learners),

@@ -10,12 +10,14 @@ NetworkPolicy (attach goes through the kubelet, not through the pod's network).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kitlib.api.errors import KitError
+from kitlib.api.errors import KitError, shortened
 from kitlib.api.resource import Quantity, QuantityError
+from kitlib.api.validation.names import is_dns1123_label
 from kitlib.node.kubernetes import manifest
 from kitlib.node.kubernetes.manifest import REQUESTS
 from kitlib.node.kubernetes.pods import RIGHTS
@@ -23,6 +25,8 @@ from kitlib.node.real.container import OVERHEAD
 
 ROLE = "kitlib-nodes"
 RBAC = "rbac.authorization.k8s.io"
+MAX_LEARNERS, MAX_NODES, MAX_CPUS, MAX_MEMORY = 100_000, 100, 1024, 64 << 40
+_IMAGE = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._/:@-]{0,254}")
 _KINDS = {"user": "User", "group": "Group"}
 
 
@@ -54,13 +58,18 @@ class NodesNamespace:
     subjects: tuple[str, ...] = ("serviceaccount:kitlib-hub:kitlib-learner",)
 
     def __post_init__(self) -> None:
-        for name in ("learners", "nodes", "cpus"):
-            if getattr(self, name) < 1:
-                raise KitError(f"{name}: must be at least 1, got {getattr(self, name)}")
+        for name, most in (("learners", MAX_LEARNERS), ("nodes", MAX_NODES), ("cpus", MAX_CPUS)):
+            given = getattr(self, name)
+            if not isinstance(given, int) or not 1 <= given <= most:
+                raise KitError(f"{name}: must be at least 1 and at most {most}, got {shortened(str(given), 80)}")
+        check_namespace(self.name)
+        check_image(self.image)
         try:
-            Quantity(self.memory)
+            memory = Quantity(self.memory).value()
         except QuantityError as error:
             raise KitError(f"memory: {error}") from error
+        if not 0 < memory <= MAX_MEMORY:
+            raise KitError(f"memory: must be more than 0 and at most 64Ti, got {shortened(self.memory, 80)}")
         for one in self.subjects:
             _subject(one)
 
@@ -225,6 +234,18 @@ class NodesNamespace:
         return [policy, binding]
 
 
+def check_namespace(name: str) -> None:
+    """Raises: KitError: it is no name of a namespace."""
+    for problem in is_dns1123_label(name):
+        raise KitError(f"namespace {shortened(repr(name), 80)}: {problem}")
+
+
+def check_image(image: str) -> None:
+    """Raises: KitError: it is no reference of an image."""
+    if not _IMAGE.fullmatch(image):
+        raise KitError(f"image {shortened(repr(image), 80)}: REGISTRY/NAME:TAG is expected")
+
+
 def _subject(text: str) -> dict[str, str]:
     """A subject of a binding.
 
@@ -237,4 +258,6 @@ def _subject(text: str) -> dict[str, str]:
         return {"kind": "ServiceAccount", "namespace": namespace, "name": name}
     if kind in _KINDS and rest:
         return {"kind": _KINDS[kind], "name": rest, "apiGroup": RBAC}
-    raise KitError(f"subject {text!r}: user:NAME, group:NAME or serviceaccount:NAMESPACE:NAME is expected")
+    raise KitError(
+        f"subject {shortened(repr(text), 80)}: user:NAME, group:NAME or serviceaccount:NAMESPACE:NAME is expected"
+    )

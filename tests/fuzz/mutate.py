@@ -220,3 +220,12 @@ def share(sequence: Sequence[Any], mutator: Mutator) -> Any:
 def words(texts: Sequence[str], mutator: Mutator) -> str:
     """A text with something changed in it; it may hold what UTF-8 cannot."""
     return mutator.text(share(texts, mutator).encode()).decode("utf-8", "surrogateescape")
+
+
+def small(data: Any) -> Any:
+    """With small numbers: a thousand pods and a week are right, and take their time."""
+    if isinstance(data, dict):
+        return {key: small(value) for key, value in data.items()}
+    if isinstance(data, list):
+        return [small(value) for value in data]
+    return min(data, 20) if isinstance(data, int | float) and not isinstance(data, bool) else data

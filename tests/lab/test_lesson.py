@@ -151,5 +151,5 @@ def test_an_answer_to_a_question_that_was_not_asked_is_an_error(made):
 
 
 def test_a_kernel_that_there_is_not_is_named(made):
-    with pytest.raises(KitError, match="choose one of auto, docker, simulated"):
+    with pytest.raises(KitError, match="choose one of auto, docker, kubernetes, simulated"):
         made("podman")

@@ -11,7 +11,7 @@ def start(nodes: str = "") -> Any:
     """The start page as a widget.
 
     Args:
-        nodes: "auto", "docker" or "simulated"; "" takes KITLIB_NODES.
+        nodes: "auto", "docker", "kubernetes" or "simulated"; "" takes KITLIB_NODES.
 
     Raises:
         KitError: the widgets' packages are not installed, or `nodes` is none of these.

@@ -18,6 +18,7 @@ from kitlib.widgets._parts.start_page import StartPage
 LESSON = START.removesuffix(".ipynb")
 HOW = {
     "docker": "Pods are processes of this machine's kernel, in a disposable container without network.",
+    "kubernetes": "Pods are processes of the kernel of a Kubernetes cluster's machine, inside a pod that plays a node.",
     "simulated": "A model that follows the kernel's rules, checked against Linux value for value.",
 }
 HOW_REAL = "For a real kernel start Docker or Podman, then run <code>kitlib lab --nodes docker</code>."
@@ -51,7 +52,8 @@ class _Scenes:
         title = "Real kernel" if lesson.kernel == "docker" else "Simulated kernel"
         browser = sys.platform == "emscripten"
         real = "" if lesson.kernel == "docker" else HOW_REAL_BROWSER if browser else HOW_REAL
-        return {"real": lesson.kernel == "docker", "title": title, "how": HOW[lesson.kernel], "get": real}
+        how = HOW["kubernetes" if lesson.kernel == "docker" and lesson.as_pods else lesson.kernel]
+        return {"real": lesson.kernel == "docker", "title": title, "how": how, "get": real}
 
     def _scene(self) -> dict[str, Any]:
         pods = [{"name": p.name, "qos": p.qos, "requests": p.requests, "uses": p.uses} for p in kill.PODS]

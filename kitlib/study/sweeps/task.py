@@ -189,7 +189,7 @@ def _metrics(metric: Metric, from_data: bool) -> list[tuple[str, Callable[[Any],
     if callable(metric):
         return [("", metric)]
     if isinstance(metric, Sequence):
-        return [(one if one in METRICS else "", _one_metric(one)) for one in metric]
+        return [(one if isinstance(one, str) and one in METRICS else "", _one_metric(one)) for one in metric]
     raise KitError(f"metric: must be a name, a function or a mapping of them, got {shortened(repr(metric), 80)}")
 
 
