@@ -12,32 +12,13 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from kitlib.api.merge_rules import MergeRule, merge_field, merge_type
+from kitlib.api.meta import KubeStruct
 from kitlib.apiserver.status import StatusError
-from kitlib.cluster.store.merge import PRIMITIVE_SETS
 
 Path = tuple[str, ...]
 FieldSet = set[Path]
 
-LIST_KEYS: dict[str, tuple[tuple[str, ...], ...]] = {
-    "containers": (("name",),),
-    "initContainers": (("name",),),
-    "ephemeralContainers": (("name",),),
-    "env": (("name",),),
-    "volumes": (("name",),),
-    "volumeMounts": (("mountPath",),),
-    "volumeDevices": (("devicePath",),),
-    "ports": (("containerPort", "protocol"), ("port", "protocol")),
-    "hostAliases": (("ip",),),
-    "imagePullSecrets": (("name",),),
-    "resourceClaims": (("name",),),
-    "schedulingGates": (("name",),),
-    "topologySpreadConstraints": (("topologyKey", "whenUnsatisfiable"),),
-    "conditions": (("type",),),
-    "addresses": (("type",),),
-    "podIPs": (("ip",),),
-    "ownerReferences": (("uid",),),
-    "secrets": (("name",),),
-}
 _DEFAULTS = {"protocol": "TCP"}
 _NOT_OWNED = {
     ("f:apiVersion",),
@@ -53,12 +34,11 @@ _NOT_OWNED = {
 }
 
 
-def _keys(field: str, items: list[Any]) -> tuple[str, ...] | None:
-    """The keys of a list's items; None where the list is atomic."""
-    for keys in LIST_KEYS.get(field, ()):
-        if all(isinstance(item, dict) and keys[0] in item for item in items):
-            return keys
-    return None
+def _keys(rule: MergeRule, items: list[Any]) -> tuple[str, ...]:
+    """The keys of a list's items; () where the list is atomic."""
+    if rule.keys and all(isinstance(item, dict) and rule.keys[0] in item for item in items):
+        return rule.keys
+    return ()
 
 
 def _item_step(item: Mapping[str, Any], keys: tuple[str, ...]) -> str:
@@ -68,34 +48,36 @@ def _item_step(item: Mapping[str, Any], keys: tuple[str, ...]) -> str:
 
 def fields_of(obj: Mapping[str, Any]) -> FieldSet:
     """Every field that an object sets, without those that the server owns."""
-    return {path for path in _walk(obj, ()) if path[:2] not in _NOT_OWNED and path[:1] not in _NOT_OWNED}
+    found = _walk(merge_type(obj), obj, ())
+    return {path for path in found if path[:2] not in _NOT_OWNED and path[:1] not in _NOT_OWNED}
 
 
-def _walk(value: Any, path: Path) -> Iterator[Path]:
+def _walk(type_: type[KubeStruct] | None, value: Any, path: Path) -> Iterator[Path]:
     if isinstance(value, Mapping) and value:
         for field, below in value.items():
-            yield from _walk_field(field, below, (*path, f"f:{field}"))
+            yield from _walk_field(type_, field, below, (*path, f"f:{field}"))
     elif path:
         yield path
 
 
-def _walk_field(field: str, value: Any, path: Path) -> Iterator[Path]:
+def _walk_field(type_: type[KubeStruct] | None, field: str, value: Any, path: Path) -> Iterator[Path]:
+    rule, below = merge_field(type_, field)
     if isinstance(value, list) and value:
-        keys = _keys(field, value)
-        if keys is not None:
+        keys = _keys(rule, value)
+        if keys:
             for item in value:
                 step = _item_step(item, keys)
                 yield (*path, step, ".")
-                yield from _walk(item, (*path, step))
+                yield from _walk(below, item, (*path, step))
             return
-        if field in PRIMITIVE_SETS:
+        if rule.is_set:
             for item in value:
                 yield (*path, f"v:{json.dumps(item)}")
             return
-    if isinstance(value, list):
+    if isinstance(value, list) or rule.is_atomic:
         yield path
     else:
-        yield from _walk(value, path)
+        yield from _walk(below, value, path)
 
 
 def encode(fields: FieldSet) -> dict[str, Any]:
@@ -154,24 +136,34 @@ def readable(path: Path) -> str:
     return text
 
 
-def merge(live: Any, applied: Any, field: str = "") -> Any:
+def merge(live: Any, applied: Any) -> Any:
     """What is applied over what stands: maps and lists with keys are merged, all else is replaced."""
-    if isinstance(live, Mapping) and isinstance(applied, Mapping):
-        made = dict(live)
-        for name, value in applied.items():
-            made[name] = merge(live[name], value, name) if name in live else value
-        return made
+    return _merged(merge_type(applied, live), live, applied)
+
+
+def _merged(type_: type[KubeStruct] | None, live: Any, applied: Any) -> Any:
+    if not (isinstance(live, Mapping) and isinstance(applied, Mapping)):
+        return applied
+    made = dict(live)
+    for name, value in applied.items():
+        made[name] = _merged_field(type_, name, live[name], value) if name in live else value
+    return made
+
+
+def _merged_field(type_: type[KubeStruct] | None, name: str, live: Any, applied: Any) -> Any:
+    rule, below = merge_field(type_, name)
     if isinstance(live, list) and isinstance(applied, list):
-        if field in PRIMITIVE_SETS:
+        if rule.is_set:
             return [*live, *(item for item in applied if item not in live)]
-        keys = _keys(field, [*live, *applied])
-        if keys is not None:
-            standing = {_item_step(item, keys): item for item in live}
-            for item in applied:
-                step = _item_step(item, keys)
-                standing[step] = merge(standing[step], item) if step in standing else item
-            return list(standing.values())
-    return applied
+        keys = _keys(rule, [*live, *applied])
+        if not keys:
+            return applied
+        standing = {_item_step(item, keys): item for item in live}
+        for item in applied:
+            step = _item_step(item, keys)
+            standing[step] = _merged(below, standing[step], item) if step in standing else item
+        return list(standing.values())
+    return applied if rule.is_atomic else _merged(below, live, applied)
 
 
 def remove(obj: Any, path: Path) -> Any:

@@ -18,13 +18,12 @@ from typing import Any
 
 import msgspec
 
+from kitlib.api.merge_rules import ATOMIC_TYPES, merge_field
 from kitlib.api.meta import KubeStruct
 from kitlib.api.resource import Quantity
 from kitlib.api.serialize import type_of
-from kitlib.apiserver.managed_fields import LIST_KEYS
 from kitlib.apiserver.patches import PATCH_TYPES
 from kitlib.apiserver.resources import APIResource, ResourceTable
-from kitlib.cluster.store.merge import MERGE_KEYS, PRIMITIVE_SETS
 
 _PREFIX = "io.k8s.api."
 
@@ -117,65 +116,33 @@ def _fields(type_: type[KubeStruct]) -> list[tuple[str, Any]]:
     return [(f.encode_name, hints[f.name]) for f in msgspec.structs.fields(type_)]
 
 
-def _strategy(name: str) -> dict[str, Any]:
-    return {"x-kubernetes-patch-strategy": name}
-
-
-_STRATEGIES = {
-    ("DeploymentSpec", "strategy"): _strategy("retainKeys"),
-    ("PodSpec", "volumes"): _strategy("merge,retainKeys"),
-    ("PodSpec", "resourceClaims"): _strategy("merge,retainKeys"),
-    ("PodDisruptionBudgetSpec", "selector"): _strategy("replace"),
-}
-"""Fields with a patch strategy of their own. Source: `patchStrategy` in k8s.io/api."""
-_ATOMIC = frozenset(
-    {
-        ("EndpointSlice", "ports"),
-        ("EndpointSubset", "ports"),
-        ("IngressLoadBalancerIngress", "ports"),
-        ("NetworkPolicyEgressRule", "ports"),
-        ("NetworkPolicyIngressRule", "ports"),
-        ("ServiceAccount", "imagePullSecrets"),
-    }
-)
-"""Lists that are replaced as a whole, other than those of the same name elsewhere."""
-
-
 def _struct(type_: type[KubeStruct], schemas: dict[str, Any]) -> dict[str, Any]:
     described = (type_.__doc__ or "").split("\n\n")[0].strip()
     made: dict[str, Any] = {"type": "object"}
     if described and not described.startswith(f"{type_.__name__}("):
         made["description"] = " ".join(described.split())
-    made["properties"] = {
-        name: _field(name, hint, schemas) | _STRATEGIES.get((type_.__name__, name), {})
-        if (type_.__name__, name) not in _ATOMIC
-        else _type(hint, schemas) | {"x-kubernetes-list-type": "atomic"}
-        for name, hint in _fields(type_)
-    }
+    made["properties"] = {name: _field(type_, name, hint, schemas) for name, hint in _fields(type_)}
+    if type_.__name__ in ATOMIC_TYPES:
+        made["x-kubernetes-map-type"] = "atomic"
     return made
 
 
-def _field(name: str, hint: Any, schemas: dict[str, Any]) -> dict[str, Any]:
-    made = _type(hint, schemas)
-    if "$ref" in made:  # what stands beside a reference is ignored
-        return {"allOf": [made], "default": {}}
+def _field(type_: type[KubeStruct], name: str, hint: Any, schemas: dict[str, Any]) -> dict[str, Any]:
+    made, rule = _type(hint, schemas), merge_field(type_, name).rule
+    more: dict[str, Any] = {}
+    if rule.strategy or rule.key:
+        more["x-kubernetes-patch-strategy"] = rule.strategy or "merge"
+    if rule.key:
+        more["x-kubernetes-patch-merge-key"] = rule.key
     if made.get("type") == "array":
-        key = next((one for one in MERGE_KEYS.get(name, ()) if one in _fields_of_items(hint)), "")
-        if key:
-            made |= {"x-kubernetes-patch-strategy": "merge", "x-kubernetes-patch-merge-key": key}
-        elif name in PRIMITIVE_SETS:
-            made |= {"x-kubernetes-patch-strategy": "merge", "x-kubernetes-list-type": "set"}
-        keys = next((some for some in LIST_KEYS.get(name, ()) if {*some} <= _fields_of_items(hint)), ())
-        if keys:
-            made |= {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": list(keys)}
-        made.setdefault("x-kubernetes-list-type", "atomic")
-    return made
-
-
-def _fields_of_items(hint: Any) -> set[str]:
-    """The fields of a list's items: `ports` of a Service are merged by another key than those of a container."""
-    found = next((one for one in typing.get_args(hint) if isinstance(one, type) and issubclass(one, KubeStruct)), None)
-    return {name for name, _ in _fields(found)} if found is not None else set()
+        more["x-kubernetes-list-type"] = "map" if rule.keys else "set" if rule.is_set else "atomic"
+        if rule.keys:
+            more["x-kubernetes-list-map-keys"] = list(rule.keys)
+    elif rule.is_atomic and made.get("type") == "object":
+        more["x-kubernetes-map-type"] = "atomic"
+    if "$ref" in made:  # what stands beside a reference is ignored
+        return {"allOf": [made], "default": {}, **more}
+    return made | more
 
 
 def _type(hint: Any, schemas: dict[str, Any]) -> dict[str, Any]:

@@ -76,3 +76,14 @@ def test_an_update_takes_the_fields_that_it_changes() -> None:
     assert "f:replicas" not in entries["one"]["f:spec"]
     with pytest.raises(StatusError, match='conflict with "kubectl-edit" using apps/v1'):
         apply(Managers(managers.to_list()), changed, deployment(2, a="x:1"), "one")
+
+
+def test_a_selector_is_one_field_and_the_ports_of_a_policy_are_replaced() -> None:
+    spec = {"selector": {"matchLabels": {"app": "web"}}}
+    assert ("f:spec", "f:selector") in fields_of({"apiVersion": "apps/v1", "kind": "Deployment", "spec": spec})
+    policy = {"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "metadata": {"name": "p"}}
+    one = policy | {"spec": {"ingress": [{"ports": [{"port": 80}]}]}}
+    two = policy | {"spec": {"ingress": [{"ports": [{"port": 81}]}]}}
+    managers = Managers([])
+    live = apply(managers, {}, one, "one")
+    assert apply(managers, live, two, "one")["spec"] == two["spec"]

@@ -13,49 +13,31 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any
 
-MERGE_KEYS: dict[str, tuple[str, ...]] = {
-    "containers": ("name",),
-    "initContainers": ("name",),
-    "ephemeralContainers": ("name",),
-    "env": ("name",),
-    "volumes": ("name",),
-    "volumeMounts": ("mountPath",),
-    "volumeDevices": ("devicePath",),
-    "ports": ("containerPort", "port"),
-    "hostAliases": ("ip",),
-    "imagePullSecrets": ("name",),
-    "resourceClaims": ("name",),
-    "schedulingGates": ("name",),
-    "topologySpreadConstraints": ("topologyKey",),
-    "conditions": ("type",),
-    "addresses": ("type",),
-    "podIPs": ("ip",),
-    "ownerReferences": ("uid",),
-    "secrets": ("name",),
-}
-"""The fields whose lists are merged by a key; several candidates: the one that every item has."""
-PRIMITIVE_SETS = frozenset({"finalizers", "podCIDRs"})
-"""Lists of plain values that are merged as sets (patchStrategy merge without a key)."""
-RETAIN_KEYS = frozenset({"strategy", "volumes"})
-"""Fields of which a change keeps only what the manifest names (patchStrategy retainKeys): a union, where the new member
-replaces the old one, whichever manager set it."""
+from kitlib.api.merge_rules import MergeRule, merge_field, merge_type
+from kitlib.api.meta import KubeStruct
+
+Type = type[KubeStruct] | None
+"""Of a mapping; None = that of the kind which the mapping names, or no type that the kit knows."""
+
 _DELETE_FROM, _ORDER = "$deleteFromPrimitiveList/", "$setElementOrder/"
 
 
-def three_way(last: dict[str, Any], new: dict[str, Any], current: dict[str, Any]) -> dict[str, Any]:
+def three_way(last: dict[str, Any], new: dict[str, Any], current: dict[str, Any], type_: Type = None) -> dict[str, Any]:
     """The object after `apply`.
 
     Args:
         last: the manifest of the last apply; {} where there was none.
         new: the manifest of this one.
         current: what stands in the cluster.
+        type_: of what is merged, where it does not name its kind.
     """
+    type_ = type_ or merge_type(new, current)
     merged = dict(current)
     for field in last:
         if field not in new:
             merged.pop(field, None)
     for field, value in new.items():
-        merged[field] = _value(field, last.get(field), value, current.get(field))
+        merged[field] = _value(type_, field, last.get(field), value, current.get(field))
     return merged
 
 
@@ -76,12 +58,13 @@ def merge_patch(current: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any
     return merged
 
 
-def strategic_patch(current: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
+def strategic_patch(current: dict[str, Any], patch: dict[str, Any], type_: Type = None) -> dict[str, Any]:
     """`kubectl patch`: as `merge_patch`, but lists whose items have a key are merged item by item.
 
     The directives `$patch` (replace, delete, merge), `$retainKeys`, `$setElementOrder` and `$deleteFromPrimitiveList`
     are obeyed. Source: apimachinery strategicpatch.mergeMap, mergeSlice.
     """
+    type_ = type_ or merge_type(current)
     directive = patch.get("$patch")
     if directive == "replace":
         return {field: value for field, value in patch.items() if field != "$patch"}
@@ -100,24 +83,27 @@ def strategic_patch(current: dict[str, Any], patch: dict[str, Any]) -> dict[str,
         elif value is None:
             merged.pop(field, None)
         else:
-            merged[field] = _patched(field, merged.get(field), value)
+            merged[field] = _patched(type_, field, merged.get(field), value)
     for field, value in patch.items():
         if field.startswith(_ORDER):
             _set_order(merged, field.removeprefix(_ORDER), value)
     return merged
 
 
-def _patched(field: str, current: Any, patch: Any) -> Any:
+def _patched(type_: Type, field: str, current: Any, patch: Any) -> Any:
+    rule, below = merge_field(type_, field)
     if isinstance(patch, dict):
-        return strategic_patch(current if isinstance(current, dict) else {}, patch)
-    if field in PRIMITIVE_SETS and isinstance(patch, list) and isinstance(current, list):
+        if rule.strategy == "replace":
+            return patch
+        return strategic_patch(current if isinstance(current, dict) else {}, patch, below)
+    if rule.merges_values and isinstance(patch, list) and isinstance(current, list):
         return [*current, *(item for item in patch if item not in current)]
     if not isinstance(patch, list):
         return patch
     plain = [item for item in patch if not (isinstance(item, dict) and "$patch" in item)]
     if any(isinstance(item, dict) and item.get("$patch") == "replace" for item in patch):
         return plain
-    key = _key_of(field, patch, current)
+    key = _key_of(rule, patch, current)
     if key is None:
         return plain
     merged = list(current)
@@ -126,9 +112,9 @@ def _patched(field: str, current: Any, patch: Any) -> Any:
         if item.get("$patch") == "delete":
             merged = [old for old in merged if old[key] != item[key]]
         elif at is None:
-            merged.append(strategic_patch({}, item))
+            merged.append(strategic_patch({}, item, below))
         else:
-            merged[at] = strategic_patch(merged[at], item)
+            merged[at] = strategic_patch(merged[at], item, below)
     return merged
 
 
@@ -155,11 +141,14 @@ def _hashable(value: Any) -> Hashable:
     return value if isinstance(value, str | int | float | None) else repr(value)
 
 
-def _value(field: str, last: Any, new: Any, current: Any) -> Any:
+def _value(type_: Type, field: str, last: Any, new: Any, current: Any) -> Any:
+    rule, below = merge_field(type_, field)
     if isinstance(new, dict) and isinstance(current, dict):
-        merged_field = three_way(last if isinstance(last, dict) else {}, new, current)
-        return _retained(field, new, current, merged_field)
-    key = _key_of(field, new, current)
+        if rule.strategy == "replace":
+            return new
+        merged_field = three_way(last if isinstance(last, dict) else {}, new, current, below)
+        return _retained(rule, new, current, merged_field)
+    key = _key_of(rule, new, current)
     if key is None:
         return new
     listed = last if isinstance(last, list) else []
@@ -169,25 +158,21 @@ def _value(field: str, last: Any, new: Any, current: Any) -> Any:
     for item in new:
         name = _name(item, key)
         now = standing.get(name, {})
-        merged.append(_retained(field, item, now, three_way(before.get(name, {}), item, now)))
+        merged.append(_retained(rule, item, now, three_way(before.get(name, {}), item, now, below)))
     named = {_name(item, key) for item in new}
     # Items that another writer added stay; items that the last manifest had and this one has not go.
     return merged + [item for name, item in standing.items() if name not in named and name not in before]
 
 
-def _retained(field: str, new: dict[str, Any], current: dict[str, Any], merged: dict[str, Any]) -> dict[str, Any]:
+def _retained(rule: MergeRule, new: dict[str, Any], current: dict[str, Any], merged: dict[str, Any]) -> dict[str, Any]:
     """Source: strategicpatch handleDirectiveInDiff; `$retainKeys` is sent only where something differs."""
-    if field not in RETAIN_KEYS or merged == current:
+    if not rule.retains_keys or merged == current:
         return merged
     return {name: value for name, value in merged.items() if name in new}
 
 
-def _key_of(field: str, new: Any, current: Any) -> str | None:
+def _key_of(rule: MergeRule, new: Any, current: Any) -> str | None:
     """By which field the items of two lists belong together; None where the list is replaced as a whole."""
-    if field not in MERGE_KEYS or not isinstance(new, list) or not isinstance(current, list) or not current:
+    if not rule.key or not isinstance(new, list) or not isinstance(current, list) or not current:
         return None
-    everyone = [*new, *current]
-    for key in MERGE_KEYS[field]:
-        if all(isinstance(item, dict) and key in item for item in everyone):
-            return key
-    return None
+    return rule.key if all(isinstance(item, dict) and rule.key in item for item in [*new, *current]) else None

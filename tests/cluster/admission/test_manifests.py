@@ -9,6 +9,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kitlib.api.core import PodSpec
 from kitlib.api.errors import KitError, ManifestError
 from kitlib.api.serialize import from_dict, load, to_dict, to_yaml
 from kitlib.cluster import Cluster
@@ -118,14 +119,15 @@ def test_what_was_applied_and_is_left_out_goes_and_what_others_set_stays(last: d
 def test_lists_with_a_key_are_merged_item_by_item() -> None:
     current = {"containers": [{"name": "a", "image": "1", "imagePullPolicy": "Always"}, {"name": "side", "image": "s"}]}
     new = {"containers": [{"name": "a", "image": "2"}]}
-    assert three_way({}, new, current)["containers"] == [
+    assert three_way({}, new, current, PodSpec)["containers"] == [
         {"name": "a", "image": "2", "imagePullPolicy": "Always"},
         {"name": "side", "image": "s"},
     ]
-    assert three_way({"containers": [{"name": "side", "image": "s"}]}, new, current)["containers"] == [
+    assert three_way({"containers": [{"name": "side", "image": "s"}]}, new, current, PodSpec)["containers"] == [
         {"name": "a", "image": "2", "imagePullPolicy": "Always"}
     ]
-    patched = strategic_patch(current, {"containers": [{"name": "side", "image": None}, {"name": "b", "image": "b"}]})
+    patch = {"containers": [{"name": "side", "image": None}, {"name": "b", "image": "b"}]}
+    patched = strategic_patch(current, patch, PodSpec)
     assert [c["name"] for c in patched["containers"]] == ["a", "side", "b"] and "image" not in patched["containers"][1]
 
 

@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from kitlib.api.apps import DeploymentSpec
+from kitlib.api.core import PodSpec
 from kitlib.cluster.store.merge import three_way
 
 ROLLING = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": "25%"}}
@@ -29,4 +31,5 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
 
 @pytest.mark.parametrize(("current", "new", "expected"), CASES.values(), ids=CASES.keys())
 def test_three_way(current: dict[str, Any], new: dict[str, Any], expected: dict[str, Any]) -> None:
-    assert three_way({}, new, current) == expected
+    type_ = DeploymentSpec if "strategy" in new else PodSpec if "volumes" in new else None
+    assert three_way({}, new, current, type_) == expected

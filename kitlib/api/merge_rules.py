@@ -1,0 +1,190 @@
+"""How the fields of the built-in kinds are merged: one table for strategic merge, server-side apply and OpenAPI.
+
+A field is known by its type and name: `ports` of a Service are merged by their port, those of a NetworkPolicy are
+replaced as a whole. A list that is not in the table is atomic.
+
+Source: patchStrategy, patchMergeKey, listType, listMapKey, mapType of k8s.io/api 1.36.
+"""
+
+from __future__ import annotations
+
+import types
+import typing
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, NamedTuple
+
+import msgspec
+
+from kitlib.api.meta import KubeStruct
+
+
+class MergeRule(NamedTuple):
+    """Of one field.
+
+    Attributes:
+        key: by which a strategic merge finds the items of a list; "" = the list is replaced.
+        keys: by which server-side apply finds them; () = the list is atomic or a set.
+        is_set: plain values of which each has its own owner.
+        strategy: of a strategic merge, where it is not the one that follows from `key`.
+        is_atomic: a mapping that is one field to server-side apply.
+    """
+
+    key: str = ""
+    keys: tuple[str, ...] = ()
+    is_set: bool = False
+    strategy: str = ""
+    is_atomic: bool = False
+
+    @property
+    def retains_keys(self) -> bool:
+        """Whether a change keeps only what the manifest names: a union, where the new member replaces the old."""
+        return "retainKeys" in self.strategy
+
+    @property
+    def merges_values(self) -> bool:
+        """Whether a strategic merge joins two lists of plain values."""
+        return self.is_set and self.strategy == "merge"
+
+
+class MergeField(NamedTuple):
+    """A field's rule, and the type of what stands in it or in its items; None = no type of the kit."""
+
+    rule: MergeRule
+    type: type[KubeStruct] | None
+
+
+def _keyed(*keys: str, strategy: str = "") -> MergeRule:
+    return MergeRule(keys[0], keys, strategy=strategy)
+
+
+_SET, _ATOMIC, _NAME, _TYPE = MergeRule(is_set=True), MergeRule(is_atomic=True), _keyed("name"), _keyed("type")
+_MERGED_SET = MergeRule(is_set=True, strategy="merge")
+_UNION = _keyed("name", strategy="merge,retainKeys")
+_OF_CONTAINERS = {
+    "env": _NAME,
+    "ports": _keyed("containerPort", "protocol"),
+    "volumeDevices": _keyed("devicePath"),
+    "volumeMounts": _keyed("mountPath"),
+}
+RULES: dict[str, dict[str, MergeRule]] = {
+    "CSIDriverSpec": {"volumeLifecycleModes": _SET},
+    "CSINodeSpec": {"drivers": _NAME},
+    "Container": _OF_CONTAINERS,
+    "ContainerRestartRuleOnExitCodes": {"values": _SET},
+    "ContainerStatus": {"allocatedResourcesStatus": _NAME, "volumeMounts": _keyed("mountPath")},
+    "DeploymentSpec": {"strategy": MergeRule(strategy="retainKeys")},
+    "Endpoint": {"addresses": _SET},
+    "EphemeralContainer": _OF_CONTAINERS,
+    "JobStatus": {"conditions": MergeRule("type")},
+    "NodeSpec": {"podCIDRs": _MERGED_SET},
+    "NodeStatus": {"addresses": _TYPE},
+    "ObjectMeta": {"finalizers": _MERGED_SET, "ownerReferences": _keyed("uid")},
+    "PodDisruptionBudgetSpec": {"selector": MergeRule(strategy="replace")},
+    "PodFailurePolicyOnExitCodesRequirement": {"values": _SET},
+    "PodSpec": {
+        "containers": _NAME,
+        "ephemeralContainers": _NAME,
+        "hostAliases": _keyed("ip"),
+        "imagePullSecrets": _NAME,
+        "initContainers": _NAME,
+        "nodeSelector": _ATOMIC,
+        "resourceClaims": _UNION,
+        "schedulingGates": _NAME,
+        "topologySpreadConstraints": _keyed("topologyKey", "whenUnsatisfiable"),
+        "volumes": _UNION,
+    },
+    "PodStatus": {"hostIPs": MergeRule("ip"), "podIPs": _keyed("ip"), "resourceClaimStatuses": _UNION},
+    "ReplicationControllerSpec": {"selector": _ATOMIC},
+    "ResourceClaimStatus": {
+        "devices": MergeRule(keys=("driver", "device", "pool", "shareID")),
+        "reservedFor": _keyed("uid"),
+    },
+    "ResourceRequirements": {"claims": MergeRule(keys=("name",))},
+    "ResourceStatus": {"resources": MergeRule(keys=("resourceID",))},
+    "Scheduling": {"nodeSelector": _ATOMIC},
+    "ServiceAccount": {"secrets": _NAME},
+    "ServiceSpec": {"ports": _keyed("port", "protocol"), "selector": _ATOMIC},
+    "UncountedTerminatedPods": {"failed": _SET, "succeeded": _SET},
+}
+"""Type -> field -> rule; `conditions` have one rule everywhere else."""
+NOT_MERGED_CONDITIONS = frozenset({"AllocatedDeviceStatus", "CertificateSigningRequestStatus"})
+"""Types whose conditions have keys for server-side apply and none for a strategic merge."""
+ATOMIC_TYPES = frozenset(
+    [
+        "ConfigMapKeySelector",
+        "CrossVersionObjectReference",
+        "EndpointAddress",
+        "EndpointPort",
+        "FileKeySelector",
+        "LabelSelector",
+        "LocalObjectReference",
+        "NodeSelector",
+        "NodeSelectorTerm",
+        "ObjectFieldSelector",
+        "ObjectReference",
+        "OwnerReference",
+        "ResourceFieldSelector",
+        "RoleRef",
+        "ScopeSelector",
+        "SecretKeySelector",
+        "SecretReference",
+        "ServiceBackendPort",
+        "Subject",
+        "TopologySelectorTerm",
+        "TypedLocalObjectReference",
+    ]
+)
+"""Mappings that are one field to server-side apply."""
+_GRANULAR = frozenset({("PersistentVolumeSpec", "claimRef")})
+"""Fields of an atomic type whose own fields have owners nevertheless."""
+_NONE = MergeField(MergeRule(), None)
+_CONDITIONS = MergeField(_TYPE, None)
+
+
+def merge_field(type_: type[KubeStruct] | None, name: str) -> MergeField:
+    """How a field is merged. A type that the kit does not know is merged as a plain mapping, its conditions by type."""
+    if type_ is not None:
+        found = _fields(type_).get(name)
+        if found is not None:
+            return found
+    return _CONDITIONS if name == "conditions" else _NONE
+
+
+def merge_type(*objects: Mapping[str, Any]) -> type[KubeStruct] | None:
+    """The type of the first object that names a kind; None where none does."""
+    from kitlib.api.serialize import type_of
+
+    for obj in objects:
+        version, kind = obj.get("apiVersion"), obj.get("kind")
+        if isinstance(version, str) and isinstance(kind, str):
+            return type_of(version, kind)
+    return None
+
+
+@cache
+def _fields(type_: type[KubeStruct]) -> dict[str, MergeField]:
+    hints = typing.get_type_hints(type_)
+    made = {}
+    for field in msgspec.structs.fields(type_):
+        name, below = field.encode_name, _below(hints[field.name])
+        rule = RULES.get(type_.__name__, {}).get(name)
+        if rule is None and name == "conditions":
+            rule = MergeRule(keys=("type",)) if type_.__name__ in NOT_MERGED_CONDITIONS else _TYPE
+        if rule is None and below is not None and below.__name__ in ATOMIC_TYPES:
+            rule = MergeRule(is_atomic=(type_.__name__, name) not in _GRANULAR and not _is_list(hints[field.name]))
+        made[name] = MergeField(rule or MergeRule(), below)
+    return made
+
+
+def _is_list(hint: Any) -> bool:
+    return any(typing.get_origin(one) is list for one in (hint, *typing.get_args(hint)))
+
+
+def _below(hint: Any) -> type[KubeStruct] | None:
+    """The struct that a hint names: itself, where it may be absent, or as the item of a list."""
+    if isinstance(hint, type) and issubclass(hint, KubeStruct):
+        return hint
+    if typing.get_origin(hint) in (list, typing.Union, types.UnionType):
+        return next((found for one in typing.get_args(hint) if (found := _below(one)) is not None), None)
+    return None
