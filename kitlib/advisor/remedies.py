@@ -56,9 +56,16 @@ class Remedy:
         return f"{' and '.join(change.text for change in self.changes)}: it goes to {self.node}"
 
 
-def remedies(dump: Dump, pod: Pod, *, most: int = 5) -> list[Remedy]:
-    """The smallest changes that help, at most `most` of them; [] where none was found, or none is needed."""
-    scheduler = dump.scheduler(without=pod)
+def remedies(dump: Dump, pod: Pod, *, most: int = 5, scheduler: Scheduler | None = None) -> list[Remedy]:
+    """The smallest changes that help, at most `most` of them; [] where none was found, or none is needed.
+
+    Args:
+        dump: the cluster.
+        pod: the pod that waits.
+        most: how many are listed.
+        scheduler: `dump.scheduler(without=pod)`, where it was asked before; it is as before afterwards.
+    """
+    scheduler = scheduler or dump.scheduler(without=pod)
     if scheduler.explain(unbound(pod)).suggested_host:
         return []
     candidates = list(changes(dump, pod))

@@ -178,7 +178,8 @@ def _object(data: Any, type_: type[T] | None, file: str, document: int, strict: 
         return error
 
     unknown: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
-    cleaned = _without_nulls(data, _plan(wanted), (), unknown)
+    plan = _plan(wanted)
+    cleaned = data if _is_as_declared(data, plan) else _without_nulls(data, plan, (), unknown)
     try:
         made = convert(cleaned, wanted, _decode)
     except msgspec.ValidationError as error:
@@ -249,6 +250,31 @@ def _zero(hint: Any) -> Any:
     if isinstance(hint, type) and issubclass(hint, KubeStruct):
         return {}
     return _ZEROS.get(hint)
+
+
+def _is_as_declared(data: Any, plan: Plan) -> bool:
+    """Whether nothing in it is null and no field unknown: most objects of a dump need no copy."""
+    if isinstance(plan, tuple):
+        inner = plan[1]
+        if plan[0] == "list" and isinstance(data, list):
+            items: Any = data
+        elif plan[0] == "dict" and isinstance(data, dict):
+            items = data.values()
+        else:
+            return True
+        if None in items:
+            return False
+        return inner is None or all(_is_as_declared(item, inner) for item in items)
+    if not isinstance(data, dict):
+        return True
+    for key, item in data.items():
+        known = plan.get(key)
+        if known is None or item is None:
+            return False
+        below = known[1]
+        if below is not None and not _is_as_declared(item, below):
+            return False
+    return True
 
 
 def _without_nulls(data: Any, plan: Plan, path: tuple[Any, ...], unknown: list[Any]) -> Any:

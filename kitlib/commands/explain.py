@@ -79,12 +79,14 @@ def _message(parts: dict[str, Any], as_json: bool) -> int:
 
 
 def _explain(dump: Dump, pod: Pod, hide: Callable[[str], str], options: argparse.Namespace) -> int:
+    from kitlib.advisor.dump import unbound
     from kitlib.advisor.remedies import remedies
 
-    decision = dump.explain(pod)
+    scheduler = dump.scheduler(without=pod)  # one for the decision and all that is tried
+    decision = scheduler.explain(unbound(pod))
     foreign, left_out = _foreign_scheduler(dump, pod), dump.left_out_of(pod)
     asked = not (options.no_remedies or decision.suggested_host or foreign or pod.spec.node_name)
-    helps = remedies(dump, pod) if asked else []
+    helps = remedies(dump, pod, scheduler=scheduler) if asked else []
     if options.json:
         answer = {
             "pod": pod.key,
