@@ -135,6 +135,8 @@ def built_in() -> tuple[APIResource, ...]:
                 below,
             )
         )
+        if row["group"] == "autoscaling":
+            found.append(found[-1]._replace(version="v1"))
     return (*found, *_METRICS)
 
 

@@ -16,6 +16,7 @@ from typing import Any
 from kitlib.api.errors import KitError
 from kitlib.api.serialize import from_dict, to_dict
 from kitlib.api.validation.warnings import warnings_of
+from kitlib.apiserver.autoscaling_v1 import to_v1, to_v2
 from kitlib.apiserver.field_validation import decode
 from kitlib.apiserver.managed_fields import Managers
 from kitlib.apiserver.patches import PATCH_TYPES, patched
@@ -30,6 +31,7 @@ from kitlib.cluster.store.kinds import Resource, UnknownKind, resource, resource
 
 Object = dict[str, Any]
 _EVENTS = "events.k8s.io"
+_OLD_AUTOSCALING = "autoscaling/v1"
 _DEFINITIONS = resource_by_rule("CustomResourceDefinition", "apiextensions.k8s.io", False)
 
 
@@ -134,7 +136,7 @@ class Rest:
             complete(served.kind, data)
         if served.plural == "events":
             return _event_of(served.group, data)
-        return data
+        return to_v1(data) if served.group_version == _OLD_AUTOSCALING else data
 
     def shared_wire(self, served: APIResource, obj: Any) -> Object:
         """As `wire`, made once for each version of an object: for lists and watches, which must not change it."""
@@ -295,7 +297,8 @@ class Rest:
 
             validate_custom(served, data)
             return from_dict(data)
-        return decode(served, data, request, self.warnings)
+        made = decode(served, data, request, self.warnings)
+        return from_dict(to_v2(data)) if served.group_version == _OLD_AUTOSCALING else made
 
     def _created(self, served: APIResource, body: Object, request: Request) -> Any:
         made = self._object(served, body, request)

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from kitlib.api.duration import human_duration
+from kitlib.apiserver.autoscaling_v1 import to_v2
 from kitlib.apiserver.printers.text import Object, age, conditions, containers, created, labels, parse_time, selector
 
 
@@ -106,6 +107,8 @@ def print_cron_job(obj: Object, now: datetime) -> list[Any]:
 
 
 def print_horizontal_pod_autoscaler(obj: Object, now: datetime) -> list[Any]:
+    if obj.get("apiVersion") == "autoscaling/v1":
+        obj = to_v2(obj)
     spec, status = obj.get("spec", {}), obj.get("status", {})
     target = spec.get("scaleTargetRef") or {}
     least = spec.get("minReplicas")

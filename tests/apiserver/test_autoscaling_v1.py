@@ -1,0 +1,116 @@
+"""autoscaling/v1: fields and annotations hold what v2 says, in both directions, also over HTTP."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from kitlib.apiserver.autoscaling_v1 import BEHAVIOR, CONDITIONS, CURRENT, METRICS, to_v1, to_v2
+
+CPU = {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 50}}}
+MEMORY = {"type": "Resource", "resource": {"name": "memory", "target": {"type": "AverageValue", "averageValue": "1Gi"}}}
+CONTAINER = {
+    "type": "ContainerResource",
+    "containerResource": {"name": "cpu", "container": "c", "target": {"type": "Utilization", "averageUtilization": 9}},
+}
+PODS = {
+    "type": "Pods",
+    "pods": {"metric": {"name": "rps", "selector": {}}, "target": {"type": "AverageValue", "averageValue": "5"}},
+}
+OBJECT = {
+    "type": "Object",
+    "object": {
+        "describedObject": {"kind": "Service", "name": "web"},
+        "metric": {"name": "hits"},
+        "target": {"type": "Value", "value": "100"},
+    },
+}
+EXTERNAL = {
+    "type": "External",
+    "external": {"metric": {"name": "queue"}, "target": {"type": "AverageValue", "averageValue": "30"}},
+}
+
+
+def v2(metrics: list[Any], **more: Any) -> dict[str, Any]:
+    spec = {"scaleTargetRef": {"kind": "Deployment", "name": "web"}, "maxReplicas": 3, "metrics": metrics}
+    behavior = more.pop("behavior", None)
+    spec |= {"behavior": behavior} if behavior else {}
+    return {
+        "apiVersion": "autoscaling/v2",
+        "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": "web", "annotations": {"mine": "1"}},
+        "spec": spec,
+        "status": more,
+    }
+
+
+def test_the_target_for_cpu_is_a_field_and_the_others_are_an_annotation() -> None:
+    found = to_v1(v2([MEMORY, CPU]))
+    assert found["apiVersion"] == "autoscaling/v1"
+    assert found["spec"]["targetCPUUtilizationPercentage"] == 50 and "metrics" not in found["spec"]
+    noted = found["metadata"]["annotations"]
+    assert noted["mine"] == "1"
+    assert noted[METRICS] == '[{"type":"Resource","resource":{"name":"memory","targetAverageValue":"1Gi"}}]'
+
+
+def test_status_conditions_and_behavior_are_annotations() -> None:
+    condition = {"type": "AbleToScale", "status": "True"}
+    current = {"type": "Resource", "resource": {"name": "cpu", "current": {"averageUtilization": 7}}}
+    found = to_v1(v2([CPU], conditions=[condition], currentMetrics=[current], behavior={"scaleUp": {"policies": []}}))
+    noted = {key: json.loads(value) for key, value in found["metadata"]["annotations"].items()}
+    assert noted[CONDITIONS] == [condition] and noted[BEHAVIOR] == {"ScaleUp": {"policies": []}}
+    assert noted[CURRENT] == [{"type": "Resource", "resource": {"name": "cpu", "currentAverageUtilization": 7}}]
+    assert found["status"] == {"currentCPUUtilizationPercentage": 7}
+
+
+@pytest.mark.parametrize("metric", [CPU, MEMORY, CONTAINER, PODS, OBJECT, EXTERNAL], ids=lambda one: str(one["type"]))
+def test_nothing_is_lost_on_the_way_there_and_back(metric: dict[str, Any]) -> None:
+    condition = {"type": "AbleToScale", "status": "True"}
+    whole = v2([metric], conditions=[condition], behavior={"scaleDown": {"selectPolicy": "Disabled"}})
+    assert to_v2(to_v1(whole)) == whole
+
+
+@pytest.mark.parametrize("text", ["", "{", "{}", "3"])
+def test_annotations_that_cannot_be_read_say_nothing(text: str) -> None:
+    data = {"metadata": {"annotations": {METRICS: text, "mine": "1"}}, "spec": {"maxReplicas": 3}}
+    found = to_v2(data)
+    assert found["spec"] == {"maxReplicas": 3} and found["metadata"]["annotations"] == {"mine": "1"}
+
+
+V1 = "/apis/autoscaling/v1/namespaces/default/horizontalpodautoscalers"
+V2 = V1.replace("/v1/", "/v2/")
+
+
+def test_an_autoscaler_is_written_in_one_version_and_read_in_the_other(call: Any) -> None:
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
+    spec: dict[str, Any] = {"scaleTargetRef": target, "maxReplicas": 3}
+    spec["targetCPUUtilizationPercentage"] = 60
+    body = {
+        "apiVersion": "autoscaling/v1",
+        "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": "web"},
+        "spec": spec,
+    }
+    code, made = call("POST", V1, body)
+
+    assert (code, made["apiVersion"], made["spec"]["targetCPUUtilizationPercentage"]) == (201, "autoscaling/v1", 60)
+    _, found = call("GET", f"{V2}/web")
+    assert found["spec"]["metrics"][0]["resource"]["target"] == {"type": "Utilization", "averageUtilization": 60}
+    patch = {"spec": {"metrics": [CPU, MEMORY]}}
+    assert call("PATCH", f"{V2}/web", patch, content_type="application/merge-patch+json")[0] == 200
+    _, old = call("GET", f"{V1}/web")
+    assert old["spec"]["targetCPUUtilizationPercentage"] == 50
+    patch = {"spec": {"maxReplicas": 7}}
+    assert call("PATCH", f"{V1}/web", patch, content_type="application/merge-patch+json")[0] == 200
+    _, found = call("GET", f"{V2}/web")
+    assert (found["spec"]["maxReplicas"], found["spec"]["metrics"]) == (7, [CPU, MEMORY])
+    (listed,) = call("GET", V1)[1]["items"]
+    assert listed["apiVersion"] == "autoscaling/v1"
+
+
+def test_discovery_prefers_the_newer_version(call: Any) -> None:
+    _, found = call("GET", "/apis/autoscaling")
+    assert [one["version"] for one in found["versions"]] == ["v2", "v1"]
+    assert found["preferredVersion"]["version"] == "v2"
