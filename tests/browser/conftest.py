@@ -1,8 +1,10 @@
 """A real Jupyter and a real Chromium: `open_cells(code, ...)` shows code cells, runs them and returns the page.
 
 The browser is the operating system's own (`chromium`, or what KITLIB_CHROMIUM names). Screenshots go to
-KITLIB_ARTIFACTS (default `artifacts/browser/` in the checkout, which git ignores). Every test has a kernel of its own,
-which ends with the test; what the page's console calls an error fails the test.
+KITLIB_ARTIFACTS (default `artifacts/browser/` in the checkout, which git ignores). Every test has a notebook and a
+kernel of its own, which end with the test; what the page's console calls an error fails the test. JupyterLab itself is
+loaded once: its five megabytes of script take longer than most tests. A test's second page, and one that asks for
+`own_page`, has a profile of its own.
 """
 
 from __future__ import annotations
@@ -90,28 +92,66 @@ def front() -> str:
     return os.environ.get("KITLIB_FRONT") or "lab"
 
 
+@pytest.fixture(scope="session")
+def shared_page(browser):
+    """Return a function: the address of a JupyterLab -> the page of it in which tests open their notebooks."""
+    kept = {}
+
+    def shared_page(address: str):
+        if address not in kept or kept[address].is_closed():
+            kept[address] = browser.new_page(reduced_motion="reduce")
+            fronts.open_lab(kept[address], address)
+        return kept[address]
+
+    yield shared_page
+    for page in kept.values():
+        page.close()
+
+
 @pytest.fixture
-def open_cells(browser, servers, front, artifacts, request):
+def open_cells(browser, servers, shared_page, front, artifacts, request):
     """Return a function: code cells -> the page of a notebook in which they have all run without an error."""
     address, folder = servers(front)
-    pages = []
+    pages, shared = [], []
 
-    def open_cells(*cells: str, dark: bool = False, wait: float = 90, width: int = 1400, height: int = 1300):
-        name = f"{_file_name(request)}-{len(pages)}.ipynb"
-        (folder / name).write_text(json.dumps(_notebook(cells)))
-        page = browser.new_page(viewport={"width": width, "height": height}, reduced_motion="reduce")
+    def noted(error):
+        pages[0].problems.extend(fronts.problem(front, error))
+
+    def open_page(width, height, dark, own_page):
+        if front == "lab" and not pages and not own_page:
+            page = shared_page(address)
+            shared.append(page)
+            page.set_viewport_size({"width": width, "height": height})
+            fronts.change_theme(page, "JupyterLab Dark" if dark else "JupyterLab Light")
+        else:
+            page = browser.new_page(viewport={"width": width, "height": height}, reduced_motion="reduce")
+            fronts.use_theme(folder, "JupyterLab Dark" if dark else "JupyterLab Light")
         pages.append(page)
         page.set_default_timeout(20_000)
         page.problems = []
-        page.on("pageerror", lambda error: page.problems.extend(fronts.problem(front, error)))
+        page.on("pageerror", noted)
+        return page
+
+    def open_cells(
+        *cells: str,
+        dark: bool = False,
+        wait: float = 90,
+        width: int = 1400,
+        height: int = 1300,
+        own_page: bool = False,
+    ):
+        name = f"{_file_name(request)}-{len(pages)}.ipynb"
+        (folder / name).write_text(json.dumps(_notebook(cells)))
+        page = open_page(width, height, dark, own_page)
         if front == "vscode":
             vscode_front.open_notebook(page, address, folder, name)
             return vscode_front.run_all(page, len(cells), wait)
-        if dark:
-            fronts.use_theme(folder, "JupyterLab Dark")
-        page.goto(
-            f"{address}{fronts.FRONTS[front].page.format(name)}", wait_until="domcontentloaded", timeout=wait * 1000
-        )
+        if page in shared:
+            fronts.open_in_lab(page, name)
+        else:
+            page.goto(
+                f"{address}{fronts.FRONTS[front].page.format(name)}", wait_until="domcontentloaded", timeout=wait * 1000
+            )
         if front == "voila":  # it has run the cells before it answers
             page.wait_for_selector(".jp-OutputArea-output", timeout=wait * 1000)
         else:
@@ -127,9 +167,12 @@ def open_cells(browser, servers, front, artifacts, request):
     shown = "" if front == "lab" else f"-{front}"
     for index, page in enumerate(pages):
         page.screenshot(path=str(artifacts / f"{_file_name(request)}-{index}{shown}.png"), full_page=False)
-        page.close()
+        page.remove_listener("pageerror", noted)
+        if page not in shared:
+            page.close()
+        elif not fronts.close_all(page):
+            page.close()  # the next test opens another
     if front != "vscode":  # there they end with their page
-        fronts.use_theme(folder, "JupyterLab Light")
         fronts.end_kernels(front, address)
     problems = [problem for page in pages for problem in page.problems]
     assert not problems, problems

@@ -39,7 +39,10 @@ class Front:
 _SERVER = ("--no-browser", "--allow-root", "--IdentityProvider.token=", "--ServerApp.password=")
 _OPEN = ("--ServerApp.ip=127.0.0.1", "--ServerApp.disable_check_xsrf=True", "--ServerApp.root_dir={folder}")
 FRONTS = {
-    "lab": Front(("jupyterlab", *_SERVER, *_OPEN, "--LabApp.news_url="), "/lab/tree/{}?reset"),
+    "lab": Front(
+        ("jupyterlab", *_SERVER, *_OPEN, "--LabApp.news_url=", "--LabApp.expose_app_in_browser=True"),
+        "/lab/tree/{}?reset",
+    ),
     "notebook": Front(("notebook", *_SERVER, *_OPEN), "/notebooks/{}"),
     "voila": Front(("voila", "{folder}", "--no-browser", "--Voila.ip=127.0.0.1"), "/voila/render/{}"),
 }
@@ -92,11 +95,31 @@ def _wait_for(address: str, server: subprocess.Popen[bytes], log: Path) -> None:
 
 
 def run_all(page, cells: int, wait: float = 90) -> None:
-    """Run all cells of the notebook that is open, by its menu, and wait until the last has its number."""
-    from playwright.sync_api import TimeoutError as TooLate
-
+    """Run all cells of the notebook that is open and wait until the last has its number."""
     page.wait_for_selector(".jp-NotebookPanel .jp-Cell", timeout=wait * 1000)
     page.wait_for_selector(".jp-Notebook-ExecutionIndicator[data-status='idle']", timeout=wait * 1000)
+    if page.evaluate("() => Boolean(window.jupyterapp)"):
+        page.evaluate(
+            """async () => {
+              const { commands, shell } = window.jupyterapp;
+              await shell.currentWidget.sessionContext.ready;
+              commands.execute("notebook:run-all-cells");
+            }"""
+        )
+    else:
+        _run_all_by_menu(page)
+    for index in range(cells):
+        page.wait_for_function(
+            "i => { const p = document.querySelectorAll('.jp-CodeCell .jp-InputArea-prompt')[i];"
+            " return p && /\\[\\d+\\]/.test(p.textContent) }",
+            arg=index,
+            timeout=wait * 1000,
+        )
+
+
+def _run_all_by_menu(page) -> None:
+    from playwright.sync_api import TimeoutError as TooLate
+
     for _ in range(5):  # a kernel that is only just there may miss the first wish
         offered = page.locator(".jp-Dialog .jp-mod-accept")
         if offered.count():  # "Select Kernel": the wish came before the session was there
@@ -108,13 +131,44 @@ def run_all(page, cells: int, wait: float = 90) -> None:
         with contextlib.suppress(TooLate):
             began.wait_for(timeout=4000)
             break
-    for index in range(cells):
-        page.wait_for_function(
-            "i => { const p = document.querySelectorAll('.jp-CodeCell .jp-InputArea-prompt')[i];"
-            " return p && /\\[\\d+\\]/.test(p.textContent) }",
-            arg=index,
-            timeout=wait * 1000,
+
+
+def open_lab(page, address: str) -> None:
+    """Load JupyterLab with nothing open in it."""
+    page.goto(f"{address}/lab?reset", wait_until="domcontentloaded", timeout=90_000)
+    page.wait_for_function("() => window.jupyterapp?.restored.then(() => true)", timeout=90_000)
+
+
+def open_in_lab(page, name: str) -> None:
+    """Open a notebook of the server's folder in a JupyterLab that is loaded."""
+    page.evaluate("path => void window.jupyterapp.commands.execute('docmanager:open', { path })", name)
+
+
+def change_theme(page, theme: str) -> None:
+    """Give a loaded JupyterLab a theme, and wait for its colours."""
+    page.evaluate("theme => void window.jupyterapp.commands.execute('apputils:change-theme', { theme })", theme)
+    page.wait_for_function("theme => document.body.dataset.jpThemeName === theme", arg=theme, timeout=90_000)
+
+
+def close_all(page) -> bool:
+    """Close the documents of a JupyterLab and undo what a test did to its page; False where that did not succeed."""
+    from playwright.sync_api import Error
+
+    try:
+        page.emulate_media(reduced_motion="reduce")
+        page.evaluate(
+            """() => {
+              document.body.style.zoom = "";
+              for (const shown of [...window.jupyterapp.shell.widgets("main")]) {
+                if (shown.context) shown.context.model.dirty = false; // else it asks whether to save
+                shown.close();
+              }
+            }"""
         )
+        page.wait_for_function("() => !document.querySelector('.jp-NotebookPanel, .jp-Dialog')")
+    except Error:
+        return False
+    return True
 
 
 def problem(front: str, error) -> list[str]:
