@@ -6,23 +6,26 @@ and cgroup version can be switched. The last line of each container is its oom_s
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import ipywidgets as ipw
 
 from kitlib.api.core import Pod
-from kitlib.api.podresources import containers_of
+from kitlib.api.podresources import containers_of, pod_limits, pod_requests
 from kitlib.api.release import RELEASES, Release
 from kitlib.charts.base import Chart
 from kitlib.charts.pod_resources import pod_resources_chart
 from kitlib.kubelet.cm.cgroup_levels import running_containers
 from kitlib.kubelet.cm.desired import desired_tree
+from kitlib.kubelet.cm.node_allocatable import node_allocatable_absolute, pods_limit
 from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.config.machine import MachineInfo
 from kitlib.kubelet.qos.policy import get_container_oom_score_adjust
 from kitlib.kubelet.qos.qos_class import get_pod_qos
 from kitlib.widgets._parts.base import KitWidget, labelled
+from kitlib.widgets._parts.pod_advice import pod_advice
 from kitlib.widgets._parts.pod_form import PodForm
 
 MACHINE = MachineInfo.declare(4, "8Gi")
@@ -81,6 +84,7 @@ class PodBuilder(KitWidget):
         return replace(self._config, release=Release(self.release.value))
 
     def chart(self) -> Chart:
+        self.form.advise(pod_advice(self.pod, self._node))
         return pod_files_chart(self._node, self.pod, self.version.value, self.driver.value)
 
 
@@ -103,18 +107,34 @@ def pod_files_chart(node: NodeConfig, pod: Pod, version: Any, driver: Any) -> Ch
                 "why": "from the QoS class, and for Burstable from the memory request's part of the machine",
             }
         )
-    containers = [
-        {
-            "name": c.name,
-            **{
-                f"{resource}_{what[:-1]}": _amount(getattr(c.resources, what).get(resource), resource)
-                for resource in ("cpu", "memory")
-                for what in ("requests", "limits")
-            },
-        }
-        for c in containers_of(pod)
-    ]
-    return pod_resources_chart(containers, files, qos=get_pod_qos(pod, node.gates))
+    containers = [_level(c.name, c.resources.requests, c.resources.limits) for c in containers_of(pod)]
+    allocatable = node_allocatable_absolute(node.machine.capacity(), node.reservations)
+    whole = {resource: _amount(allocatable[resource], resource) or 0 for resource in ("cpu", "memory")}
+    qos = get_pod_qos(pod, node.gates)
+    return pod_resources_chart(containers, files, qos=qos, above=_levels_above(node, pod, qos), node=whole)
+
+
+def _levels_above(node: NodeConfig, pod: Pod, qos: str) -> list[dict[str, Any]]:
+    """The cgroups that the pod's containers stand in, each with what its weight comes from and what limits it.
+
+    Source: kubelet cm.podContainerManagerImpl.EnsureExists, ResourceConfigForPod; cm.qosContainerManagerImpl.
+    """
+    limit = pods_limit(node.machine, node.reservations)
+    requests, limits = pod_requests(pod), pod_limits(pod)
+    limited = {r: a for r, a in limits.items() if all(r in c.resources.limits for c in running_containers(pod))}
+    levels = [_level("kubepods", {"cpu": limit["cpu"]}, {"memory": limit["memory"]})]
+    if qos != "Guaranteed":
+        levels.append(_level(qos.lower(), {"cpu": requests["cpu"]} if "cpu" in requests else {}, {}))
+    return [*levels, _level(f"pod {pod.name}", requests, limited)]
+
+
+def _level(name: str, requests: Mapping[str, Any], limits: Mapping[str, Any]) -> dict[str, Any]:
+    amounts = {
+        f"{resource}_{what}": _amount(of.get(resource), resource)
+        for resource in ("cpu", "memory")
+        for what, of in (("request", requests), ("limit", limits))
+    }
+    return {"name": name, **amounts}
 
 
 def _amount(quantity: Any, resource: str) -> int | None:

@@ -361,6 +361,7 @@ class TestCpuMap:
 
 def test_a_widget_shown_twice_shows_the_same_in_both_places(open_cells):
     page = open_cells(TestPodBuilder.CODE, "builder")
-    page.wait_for_function("() => document.querySelectorAll('.kitlib-bar').length >= 8")
+    page.wait_for_function("() => document.querySelectorAll('.kitlib-bar').length >= 16")
     type_into(page, page.locator(".kitlib-widget").last.get_by_label("cpu request", exact=True), "700m")
-    page.wait_for_function("() => document.querySelectorAll(\".kitlib-bar[data-value='700']\").length === 2")
+    bars = ".kitlib-bar-row[data-name$=app] .kitlib-bar[data-value='700']"
+    page.wait_for_function("bars => document.querySelectorAll(bars).length === 2", arg=bars)

@@ -1,5 +1,7 @@
 """The pod builder: form and YAML are one pod, messages stand beside their field, files are the kubelet's."""
 
+import html
+
 import pytest
 
 from kitlib.api.serialize import load
@@ -143,3 +145,64 @@ def test_oom_score_adj_is_shown_for_every_container(builder):
     frame = builder.frame()
     row = frame[frame.file == "/proc/PID/oom_score_adj"].iloc[0]
     assert row.value == "985"  # 1000 - 1000 * 128Mi / 8Gi, in whole numbers
+
+
+@pytest.mark.parametrize(
+    ("amounts", "field", "said"),
+    [
+        ({("requests", "cpu"): "100", ("limits", "cpu"): ""}, ("requests", "cpu"), "Did you mean 100m?"),
+        ({("requests", "cpu"): "5", ("limits", "cpu"): ""}, ("requests", "cpu"), "4000m are allocatable"),
+        ({("limits", "cpu"): "6"}, ("limits", "cpu"), "above the node's 4000m: this limit is never reached"),
+        ({("limits", "memory"): "16Gi"}, ("limits", "memory"), "this limit is never reached"),
+        ({("limits", "cpu"): "5m", ("requests", "cpu"): ""}, ("limits", "cpu"), "the container gets 10m"),
+        (
+            {("requests", "memory"): "128m", ("limits", "memory"): ""},
+            ("requests", "memory"),
+            "128m is 1 byte: did you mean 128M or 128Mi?",
+        ),
+        (
+            {("requests", "memory"): "512", ("limits", "memory"): ""},
+            ("requests", "memory"),
+            "512 is 512 bytes: did you mean 512M or 512Mi?",
+        ),
+        (
+            {("requests", "cpu"): "1500m", ("limits", "cpu"): "1500m", ("requests", "memory"): "256Mi"},
+            ("requests", "cpu"),
+            "gives no exclusive CPU. Did you mean 2?",
+        ),
+        ({("requests", "memory"): "128MB"}, ("requests", "memory"), "Did you mean 128M or 128Mi?"),
+        (
+            {("requests", "memory"): "300Mi", ("limits", "memory"): "128Mi"},
+            ("requests", "memory"),
+            "Raise the limit to 300Mi, or lower the request to 128Mi.",
+        ),
+        ({("requests", "cpu"): "500m"}, None, ""),
+        ({("requests", "cpu"): "1", ("requests", "memory"): "256Mi"}, None, ""),
+    ],
+)
+def test_what_makes_no_sense_is_said_beside_its_field_with_what_was_meant(builder, amounts, field, said):
+    for (what, resource), text in amounts.items():
+        amount(builder, what, resource).amount = text
+    notes = {key: one._note.value for key, one in builder.form.rows[0].amounts.items()}
+    assert [key for key, note in notes.items() if note] == ([field] if field else [])
+    assert not field or said in html.unescape(notes[field])
+
+
+def test_containers_that_fit_one_by_one_but_not_together_are_told(builder):
+    amount(builder, "requests", "cpu").amount, amount(builder, "limits", "cpu").amount = "3", ""
+    builder.form._add.click()
+    amount(builder, "requests", "cpu", row=1).amount = "2"
+    said = amount(builder, "requests", "cpu", row=1)._note.value
+    assert "all containers together request 5000m of 4000m: the pod stays pending." in said
+    amount(builder, "requests", "cpu", row=1).amount = "1"
+    assert amount(builder, "requests", "cpu", row=1)._note.value == ""
+
+
+def test_the_picture_is_the_pods_cgroup_tree_in_the_nodes_scale(builder):
+    spec = builder._shown().spec()
+    bar = next(one for one in spec["data"] if one["name"] == "request" and one["xaxis"] == "x")
+    assert [name.strip() for name in bar["y"]] == ["kubepods", "burstable", "pod web", "app"]
+    assert list(bar["x"]) == [4000, 250, 250, 250] and spec["layout"]["xaxis"]["range"] == [0, 4000]
+    assert bar["text"][-1] == "250m · 6%"
+    assert "It requests 6% of the CPU and 2% of the memory of the node." in builder.sentence
+    assert "It may use 25% of the CPU and 3% of the memory of the node." in builder.sentence

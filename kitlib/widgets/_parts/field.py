@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import html
+import re
 from typing import Any
 
 import ipywidgets as ipw
 
 from kitlib.api.resource import FORMAT_WRONG
 from kitlib.views.suggest import quantity_suggestion
+
+_ABOVE_LIMIT = re.compile(r"must be less than or equal to (?:\w+) limit of (\S+)$")
+"""A request above its limit. Source: k8s.io/kubernetes validateContainerResourceRequirements."""
 
 
 def labelled(widget: ipw.Widget, name: str, help_text: str = "") -> ipw.Widget:
@@ -52,8 +56,12 @@ class Field(ipw.HBox):
         self._note.value = f'<p role="alert">{self._help(problem)}</p>' if problem else ""
 
     def _help(self, problem: str) -> str:
-        """The problem as HTML; where an amount cannot be read, what was meant comes first."""
+        """The problem as HTML; what would mend it comes first, where that can be told."""
         said = html.escape(problem)
+        limit = _ABOVE_LIMIT.search(problem)
+        if limit and isinstance(self.control.value, str):
+            mend = f"Raise the limit to {self.control.value.strip()}, or lower the request to {limit[1]}."
+            return f'<b>{html.escape(mend)}</b><br><span class="kitlib-muted">{said}</span>'
         if FORMAT_WRONG not in problem or not isinstance(self.control.value, str):
             return said
         meant = html.escape(quantity_suggestion(self.control.value))

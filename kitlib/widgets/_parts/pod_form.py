@@ -12,7 +12,7 @@ import contextlib
 import html
 import io
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import ipywidgets as ipw
@@ -220,6 +220,13 @@ class PodForm(ipw.VBox):
         self._yaml_field.remove_class("kitlib-wrong")
         if rest:
             self._yaml_field.add_class("kitlib-wrong")
+
+    def advise(self, advice: Iterable[tuple[str, str]]) -> None:
+        """Put what is allowed but surprising beside its field, where nothing is wrong with it."""
+        said = dict(advice)
+        for path, field in self._fields().items():
+            if not field.problem:
+                field.hint(said.get(path, ""))
 
     def _fields(self) -> dict[str, Field]:
         """Path in the manifest -> the form's field."""

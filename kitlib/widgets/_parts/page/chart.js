@@ -114,6 +114,7 @@ export default {
         });
         const lines = panel.rows.map((name) => barRow(panel, name));
         arrange(node.children[0], lines);
+        node.classList.toggle("kitlib-levels", panel.rows.some((name) => name.startsWith("\u2003")));
         axis(panel, node.children[1]);
         shown.push(node);
       }

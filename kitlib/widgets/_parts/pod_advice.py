@@ -1,0 +1,93 @@
+"""What is allowed in a pod's requests and limits but makes little sense on a node: one sentence a field.
+
+Each sentence says what Kubernetes does with the value, and which value was probably meant.
+
+Source: scheduler plugins/noderesources fitsRequest; kubelet cm.MilliCPUToQuota; cm/cpumanager guaranteedCPUs;
+api/v1 SetDefaults_Pod.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kitlib.api.core import Container, Pod
+from kitlib.api.podresources import pod_requests
+from kitlib.api.resource import Quantity
+from kitlib.kubelet.cm.cgroup_levels import running_containers
+from kitlib.kubelet.cm.node_allocatable import node_allocatable_absolute
+from kitlib.kubelet.cm.node_config import NodeConfig
+from kitlib.kubelet.qos.qos_class import get_pod_qos
+from kitlib.views.units import size
+
+LEAST_MEMORY = 4 * 2**20
+"""Bytes; hardly any program starts with less."""
+LEAST_QUOTA = 10
+"""Milli-CPU; a quota is 1 ms of a period of 100 ms or more (cm.MinQuotaPeriod)."""
+
+
+def pod_advice(pod: Pod, node: NodeConfig) -> list[tuple[str, str]]:
+    """(field path, sentence) for every amount that a reader should look at again."""
+    allocatable = node_allocatable_absolute(node.machine.capacity(), node.reservations)
+    whole = {"cpu": allocatable["cpu"].milli_value(), "memory": allocatable["memory"].value()}
+    guaranteed = get_pod_qos(pod, node.gates) == "Guaranteed"
+    found: list[tuple[str, str]] = []
+    for container in running_containers(pod):
+        place = _place(pod, container)
+        for what in ("requests", "limits"):
+            for resource in ("cpu", "memory"):
+                amount = getattr(container.resources, what).get(resource)
+                if amount is not None:
+                    said = next(_sentences(what, resource, amount, whole[resource], guaranteed), "")
+                    found += [(f"{place}.{what}[{resource}]", said)] if said else []
+    found += _over_request(pod, whole, {path for path, _ in found})
+    return found
+
+
+def _sentences(what: str, resource: str, amount: Quantity, whole: int, guaranteed: bool) -> Iterator[str]:
+    """What there is to say about one amount, the most important first."""
+    value = amount.milli_value() if resource == "cpu" else amount.value()
+    text = str(amount)
+    if resource == "memory" and 0 < value < LEAST_MEMORY:
+        digits = text.rstrip("mkK")
+        meant = f"did you mean {digits}M or {digits}Mi?" if digits.isdigit() else "no program starts with that."
+        yield f"{text} is {value} byte{'s' if value != 1 else ''}: {meant}"
+    if value > whole:
+        meant = f" Did you mean {text}m?" if resource == "cpu" and text.isdigit() and int(text) <= whole else ""
+        room = f"{whole}m" if resource == "cpu" else size(whole)
+        yield (
+            f"no node like this can take it: {room} are allocatable.{meant}"
+            if what == "requests"
+            else f"above the node's {room}: this limit is never reached.{meant}"
+        )
+    if resource == "cpu" and what == "limits" and 0 < value < LEAST_QUOTA:
+        yield f"the smallest quota is 1 ms in 100 ms: the container gets {LEAST_QUOTA}m."
+    if resource == "cpu" and what == "requests" and guaranteed and value % 1000:
+        near = -(-value // 1000)
+        yield f"not a whole number: the static CPU manager gives no exclusive CPU. Did you mean {near}?"
+
+
+def _over_request(pod: Pod, whole: dict[str, int], said: set[str]) -> list[tuple[str, str]]:
+    """Containers of which each fits, but not all of them together."""
+    total, containers = pod_requests(pod), running_containers(pod)
+    found = []
+    for resource, room in whole.items():
+        amount = total.get(resource)
+        if amount is None:
+            continue
+        value = amount.milli_value() if resource == "cpu" else amount.value()
+        last = next((c for c in reversed(containers) if resource in c.resources.requests), None)
+        if last is None or value <= room:
+            continue
+        path = f"{_place(pod, last)}.requests[{resource}]"
+        if path not in said:
+            shown = f"{value}m of {room}m" if resource == "cpu" else f"{size(value)} of {size(room)}"
+            found.append((path, f"all containers together request {shown}: the pod stays pending."))
+    return found
+
+
+def _place(pod: Pod, container: Container) -> str:
+    for name, containers in (("initContainers", pod.spec.init_containers), ("containers", pod.spec.containers)):
+        for number, one in enumerate(containers):
+            if one is container:
+                return f"spec.{name}[{number}].resources"
+    return ""
