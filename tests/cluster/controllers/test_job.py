@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from kitlib.api.serialize import from_dict
 from kitlib.cluster import Cluster
 from kitlib.cluster.control_plane.simulated import SimulatedCluster
 from kitlib.cluster.controllers.job.pods import format_indexes, match_failure_policy, parse_indexes
+from kitlib.cluster.controllers.job.progress import Progress
 from tests.cluster.controllers.builders import conditions, told
 
 
@@ -142,3 +144,23 @@ def test_a_failure_policy_ends_the_job_at_once():
 def test_indexes_are_written_as_runs(indexes, text):
     assert format_indexes(indexes) == text
     assert parse_indexes(text, 100) == indexes
+
+
+@pytest.mark.parametrize(
+    ("completed", "failed", "reason"),
+    [
+        ({0, 1}, set(), "SuccessPolicy"),
+        ({0, 1}, {2}, "FailedIndexes"),  # all indexes are done, so that the failed one counts before the policy
+        ({0, 1, 2}, set(), "SuccessPolicy"),
+        ({0}, {1, 2}, "MaxFailedIndexesExceeded"),
+        ({0}, {1}, None),
+    ],
+)
+def test_failed_indexes_count_before_the_success_policy(completed, failed, reason):
+    rule = {"succeededCount": 2}
+    spec = {"completions": 3, "completionMode": "Indexed", "backoffLimitPerIndex": 0, "maxFailedIndexes": 1}
+    made = from_dict(
+        {"apiVersion": "batch/v1", "kind": "Job", "spec": {**spec, "successPolicy": {"rules": [rule]}}}, Job
+    )
+    found = Progress(0, 0, completed=completed, failed_indexes=failed).verdict(made, datetime(2026, 1, 5, tzinfo=UTC))
+    assert (found and found.reason) == reason

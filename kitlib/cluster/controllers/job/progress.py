@@ -143,10 +143,14 @@ class Progress:
         return count > 0 if limit == 0 else count >= limit
 
     def _verdict_of_indexes(self, job: Job) -> Verdict | None:
+        """Failed indexes count before the success policy does. Source: syncJob."""
         most = job.spec.max_failed_indexes
+        finished = len(self.completed | self.failed_indexes) >= (job.spec.completions or 0)
         if most is not None and len(self.failed_indexes) > most:
             message = "Job has exceeded the specified maximal number of failed indexes"
             return Verdict("FailureTarget", "MaxFailedIndexesExceeded", message)
+        if self.failed_indexes and finished:
+            return Verdict("FailureTarget", "FailedIndexes", "Job has failed indexes")
         for number, rule in enumerate(job.spec.success_policy.rules if job.spec.success_policy is not None else ()):
             among = self.completed
             if rule.succeeded_indexes is not None:
@@ -157,9 +161,7 @@ class Progress:
                 needed = rule.succeeded_count or 0
             if len(among) >= needed > 0:
                 return Verdict("SuccessCriteriaMet", "SuccessPolicy", f"Matched rules at index {number}")
-        if len(self.completed | self.failed_indexes) >= (job.spec.completions or 0):
-            if self.failed_indexes:
-                return Verdict("FailureTarget", "FailedIndexes", "Job has failed indexes")
+        if finished:
             message = "Reached expected number of succeeded pods"
             return Verdict("SuccessCriteriaMet", "CompletionsReached", message)
         return None
