@@ -122,7 +122,7 @@ class Users:
     def of_header(self, authorization: str) -> User | None:
         """The user of an `Authorization` header."""
         kind, _, token = authorization.partition(" ")
-        return self.of_token(token.strip()) if kind == "Bearer" and token else None
+        return self.of_token(token.strip()) if kind.lower() == "bearer" and token else None
 
 
 def life(asked: object) -> int:

@@ -18,6 +18,50 @@ from kitlib.workshop.kubernetes import KubernetesRoom, size_of
 from kitlib.workshop.nodes_namespace import NodesNamespace
 
 ROOT = Path(__file__).parents[2]
+ALLOW_RULES = {
+    *("cloudMetadataServer", "dnsPortsCloudMetadataServer", "dnsPortsKubeSystemNamespace", "dnsPortsPrivateIPs"),
+    *("nonPrivateIPs", "privateIPs"),
+}
+CHART: dict[str, Any] = {
+    "hub": {
+        "config": None,
+        "concurrentSpawnLimit": int,
+        "activeServerLimit": int,
+        "resources": {"requests": None, "limits": None},
+        "extraConfig": None,
+    },
+    "proxy": {"service": {"type": str}},
+    "singleuser": {
+        "image": {"name": str, "tag": str},
+        "cmd": list,
+        "defaultUrl": str,
+        "startTimeout": int,
+        "uid": int,
+        "fsGid": int,
+        "memory": {"limit": str, "guarantee": str},
+        "cpu": {"limit": (int, float), "guarantee": (int, float)},
+        "allowPrivilegeEscalation": bool,
+        "extraEnv": None,
+        "storage": {
+            "type": str,
+            "capacity": str,
+            "homeMountPath": str,
+            "extraVolumes": list,
+            "extraVolumeMounts": list,
+        },
+        "networkPolicy": {"enabled": bool, "egressAllowRules": dict.fromkeys(ALLOW_RULES, bool), "egress": list},
+        "profileList": list,
+    },
+    "scheduling": {
+        "userScheduler": {"enabled": bool},
+        "podPriority": {"enabled": bool},
+        "userPlaceholder": {"enabled": bool, "replicas": int},
+    },
+    "prePuller": {"hook": {"enabled": bool}, "continuous": {"enabled": bool}},
+    "cull": {"enabled": bool, "timeout": int, "every": int, "maxAge": int},
+}
+"""Keys of the chart's values that the recipe may use, and their types; None = not looked at further. The chart refuses
+others. Source: zero-to-jupyterhub-k8s jupyterhub/values.schema.yaml, values.yaml (4.1)."""
 FILES = {
     *("Dockerfile", "start-learner", "values.yaml", "storage.yaml", "nodes-namespace.yaml"),
     *("guide.md", "guide-kubernetes.md"),
@@ -54,6 +98,27 @@ def test_the_values_carry_the_numbers_that_were_asked_for(values: Any) -> None:
     assert user["image"] == {"name": "reg.example:5000/learner", "tag": "3"}
     assert values["hub"]["activeServerLimit"] == 202
     assert values["cull"]["enabled"] and user["networkPolicy"]["enabled"]
+
+
+def unknown(given: Any, known: Any, where: str = "") -> list[str]:
+    """Places of the values that the chart does not have, or that are of another type there."""
+    if known is None:
+        return []
+    if not isinstance(known, dict):
+        right = isinstance(given, known) and (known is bool or not isinstance(given, bool))
+        return [] if right else [f"{where}: {given!r}"]
+    return [one for key, value in given.items() for one in unknown(value, known.get(key, ()), f"{where}.{key}")]
+
+
+def test_the_values_are_those_that_the_chart_knows(values: Any) -> None:
+    assert unknown(values, CHART) == []
+    assert unknown({"cull": {"idle": 5, "every": "5m"}}, CHART) == [".cull.idle: 5", ".cull.every: '5m'"]
+
+
+def test_learners_displace_the_placeholders(values: Any) -> None:
+    """Source: chart templates/scheduling/user-placeholder: a priority class only with podPriority."""
+    scheduling = values["scheduling"]
+    assert scheduling["userPlaceholder"]["replicas"] > 0 and scheduling["podPriority"]["enabled"]
 
 
 def test_learners_have_rights_only_where_they_want_real_nodes(values: Any, recipe: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import signal
 import subprocess
@@ -9,12 +10,15 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
+import yaml
 
 from kitlib.api.errors import KitError
 from kitlib.cluster import Cluster
 from kitlib.kubelet.loop.interfaces import ContainerProblem
+from kitlib.node.kubernetes import client as clients
 from kitlib.node.kubernetes import manifest
 from kitlib.node.real.link import NodeGone
 from kitlib.node.simulated.runtime import SimulatedRuntime
@@ -198,3 +202,46 @@ def test_an_argument_that_cannot_be_is_named(host: Hosting, wrong: dict[str, Any
     with pytest.raises(KitError, match=says):
         start(host, **wrong)
     assert host.pods() == []
+
+
+def test_nodes_of_a_notebook_in_a_pod_belong_to_its_pod_and_go_with_it(
+    host: Hosting, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As inside of a cluster: the namespace and the token are the service account's, there is no kubeconfig."""
+    learner = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "jupyter-ada", "namespace": NAMESPACE},
+        "spec": {"containers": [{"name": "notebook", "image": "x"}]},
+    }
+    with host.service.lock:
+        uid = host.cluster.apply(learner)[0].metadata.uid
+    config = yaml.safe_load(host.kubeconfig.read_text())
+    (cluster,), (user,) = config["clusters"], [one for one in config["users"] if "token" in one["user"]][:1]
+    account = tmp_path / "serviceaccount"
+    account.mkdir()
+    (account / "namespace").write_text(NAMESPACE)
+    (account / "token").write_text(user["user"]["token"])
+    (account / "ca.crt").write_bytes(base64.b64decode(cluster["cluster"]["certificate-authority-data"]))
+    where = urlsplit(cluster["cluster"]["server"])
+    for name, value in (("HOST", where.hostname), ("PORT", str(where.port))):
+        monkeypatch.setenv(f"KUBERNETES_SERVICE_{name}", str(value))
+    monkeypatch.setenv("POD_NAME", "jupyter-ada")
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "none"))
+    monkeypatch.setattr(clients, "SERVICE_ACCOUNT", account)
+    from kubernetes.config import incluster_config
+
+    monkeypatch.setattr(incluster_config, "SERVICE_TOKEN_FILENAME", str(account / "token"))
+    monkeypatch.setattr(incluster_config, "SERVICE_CERT_FILENAME", str(account / "ca.crt"))
+    made = Cluster.kubernetes(2, image="nodes:1", memory="1Gi")
+    try:
+        nodes = [pod for pod in host.pods() if pod.metadata.name != "jupyter-ada"]
+        assert len(nodes) == 2
+        for pod in nodes:
+            (reference,) = pod.metadata.owner_references
+            assert (reference.kind, reference.name, reference.uid) == ("Pod", "jupyter-ada", uid)
+        with host.service.lock:
+            host.cluster.delete("Pod", "jupyter-ada", NAMESPACE, grace=0)
+        host.wait(lambda pods: not pods)
+    finally:
+        made.close()
