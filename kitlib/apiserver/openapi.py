@@ -14,6 +14,7 @@ import types
 import typing
 import weakref
 from functools import cache
+from importlib.resources import files
 from typing import Any
 
 import msgspec
@@ -129,7 +130,8 @@ def _struct(type_: type[KubeStruct], schemas: dict[str, Any]) -> dict[str, Any]:
 
 def _field(type_: type[KubeStruct], name: str, hint: Any, schemas: dict[str, Any]) -> dict[str, Any]:
     made, rule = _type(hint, schemas), merge_field(type_, name).rule
-    more: dict[str, Any] = {}
+    described = field_descriptions().get(f"{type_.__name__}.{name}", "")
+    more: dict[str, Any] = {"description": described} if described else {}
     if rule.strategy or rule.key:
         more["x-kubernetes-patch-strategy"] = rule.strategy or "merge"
     if rule.key:
@@ -143,6 +145,14 @@ def _field(type_: type[KubeStruct], name: str, hint: Any, schemas: dict[str, Any
     if "$ref" in made:  # what stands beside a reference is ignored
         return {"allOf": [made], "default": {}, **more}
     return made | more
+
+
+@cache
+def field_descriptions() -> dict[str, str]:
+    """Type and field -> what `kubectl explain` says of it."""
+    lines = files("kitlib.apiserver").joinpath("descriptions.txt").read_text(encoding="utf-8").splitlines()
+    pairs = (line.partition(": ") for line in lines if line and not line.startswith("#"))
+    return {name: text for name, _, text in pairs}
 
 
 def _type(hint: Any, schemas: dict[str, Any]) -> dict[str, Any]:
