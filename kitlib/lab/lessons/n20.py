@@ -34,6 +34,7 @@ QUESTIONS = [
     Question(
         "who",
         "How many of the four may use swap at all?",
+        unit="pods",
         why="Only a Burstable pod, and of it only containers whose limit is not their request: {observed}.",
     ),
     Question(
