@@ -74,6 +74,8 @@ RIGHT: dict[str, dict[str, Any]] = {
         "order": "memory.memsw.limit_in_bytes",
         "units": 104857600,
         "minus": "on v1 only",
+        "kmem": "no limit: the write is ignored",
+        "free": 4096,
     },
     "05-who-dies-first": {"first": "thrifty", "adj": 610, "bounds": 3, "scope": "careless", "critical": -997},
     "07-qos-level-cgroups-and-qos-reserved": {

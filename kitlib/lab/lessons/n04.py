@@ -92,6 +92,26 @@ QUESTIONS = [
         ),
         why="v1 reads -1 as “no limit”; v2 has the word max for it.",
     ),
+    Question(
+        "kmem",
+        "A new kernel, cgroup v1: 10M is written to memory.kmem.limit_in_bytes. What does reading show then?",
+        choices=["10485760", "no limit: the write is ignored", "no limit: the write is refused"],
+        answer_of=lambda said: (
+            "no limit: the write is refused"
+            if said[0] != "accepted"
+            else "10485760"
+            if said[1] == "10485760"
+            else "no limit: the write is ignored"
+        ),
+        why="Since Linux 6.6 the file takes any size and does nothing: kernel memory counts in memory.limit_in_bytes.",
+    ),
+    Question(
+        "free",
+        "How many MiB does free show as total in that container, without lxcfs?",
+        unit="MiB",
+        tolerance=0.02,
+        why="The machine's: /proc/meminfo knows nothing of cgroups.",
+    ),
 ]
 
 

@@ -29,6 +29,7 @@ def initial_files(version: Version, machine: MachineInfo, *, root: bool) -> dict
             "cpu.cfs_quota_us": "-1",
             "memory.limit_in_bytes": unlimited,
             "memory.memsw.limit_in_bytes": unlimited,
+            "memory.kmem.limit_in_bytes": unlimited,
             "memory.soft_limit_in_bytes": unlimited,
             "cpuset.cpus": every if root else "",
             "cpuset.mems": nodes if root else "",

@@ -49,6 +49,8 @@ def kept(fs: CgroupFiles, path: str, file: str, value: str) -> str:
         return _memory_v1(fs, path, file, rules.memory_v1(value))
     if file == "memory.soft_limit_in_bytes":
         return rules.memory_v1(value)
+    if file == "memory.kmem.limit_in_bytes":
+        return rules.kernel_memory(value)
     if file == "cpu.weight.nice":
         return rules.nice_of_weight(fs.set_weight(path, rules.weight_of_nice(value)))
     if file == "cpu.max.burst":

@@ -208,6 +208,12 @@ def memory_v1(text: str) -> str:
     return str(min(memparse(text) // PAGE_SIZE * PAGE_SIZE, UNLIMITED_V1))
 
 
+def kernel_memory(text: str) -> str:
+    """memory.kmem.limit_in_bytes: a size is accepted and has no effect. Source: mem_cgroup_write (RES_LIMIT, _KMEM)."""
+    memory_v1(text)
+    return str(UNLIMITED_V1)
+
+
 def memory_v2(text: str) -> str:
     """memory.max and its siblings: whole pages; `max` is no limit."""
     if text.strip() == "max":

@@ -206,3 +206,11 @@ def test_a_machine_without_swap_counts_none():
     start(k, "memory=100Mi")
     assert k.cgroups.read("/pods/a", "memory.swap.current") == "0"
     assert k.cgroups.read("/pods/a", "memory.swap.events") == "high 0\nmax 0\nfail 0"
+
+
+def test_a_limit_of_kernel_memory_is_accepted_and_ignored():
+    k = kernel(1)
+    k.cgroups.write("/pods/a", "memory.kmem.limit_in_bytes", "10M")
+    assert k.cgroups.read("/pods/a", "memory.kmem.limit_in_bytes") == "9223372036854771712"
+    with pytest.raises(CgroupError, match="EINVAL"):
+        k.cgroups.write("/pods/a", "memory.kmem.limit_in_bytes", "much")
