@@ -50,12 +50,18 @@ NUMBERS: dict[str, tuple[float, dict[Any, str]]] = {
     "18 used-up": (5, {30: "at the same time", 100: "the period", 50: "divided by six", 6: "quota of 30 ms"}),
     "18 share": (100, {33: "share of periods", 33.3: "one burst", 200: "600 periods", 50: "600 periods"}),
     "18 threads": (3, {64: "in 5 ms", 30: "Threads", 1: "Each thread", 8: "Each thread"}),
+    "19 limit": (760, {512: "heap alone", 720: "Forty stacks are", 721: "not one", 608: "Add all five"}),
+    "19 set": (280, {150: "Anonymous memory alone", 200: "Only inactive", 400: "less inactive", 120: "less inactive"}),
+    "19 back": (200, {120: "can go too", 250: "no copy on any disk", 80: "except those", 400: "except those"}),
     "20 limited": (1024, {3072: "its request", 16384: "all the swap", 2048: "The limit does not", 512: "node memory"}),
     "20 percent": (15, {0.15: "In percent", 1500000: "microseconds", 1.5: "10 000 000", 35: "between the two looks"}),
     "20 line": (640, {512: "Half of the limit", 384: "counted from the request", 768: "the way itself", 947: "factor"}),
     "21 evictions": (3, {5: "keeps the average", 4: "keeps the average", 2: "still a skew of 2", 1: "one by one"}),
     "22 allocatable": (9, {10: "taken off", 8.5: "imagefs", 1: "less 10%", 5: "less 10%"}),
     "23 three": (0, {2: "on the pod's node", 4: "only two", 1: "on one node", 8: "on one node"}),
+    "24 likely": (48, {0.48: "a hundred times", 52: "then web", 100: "then web", 25: "then web"}),
+    "24 cheapest": (3, {5: "Less is enough", 2: "row of two zones", 1: "Walk along", 4: "Walk along"}),
+    "24 weight": (2, {1: "spreading constraints win", 3: "Less is enough", 10: "free[", 0: "free["}),
 }
 WORDS: dict[str, tuple[str, dict[Any, str]]] = {
     "01 parent": (
