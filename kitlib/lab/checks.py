@@ -18,7 +18,7 @@ from kitlib.api.meta import KubeObject
 from kitlib.api.serialize import deepcopy
 from kitlib.kubelet.util.cpuset import parse_cpus
 from kitlib.kubelet.util.memory_files import MEMORY_LIMIT, MEMORY_USAGE
-from kitlib.lab.history import History, Moment
+from kitlib.lab.history import History, Moment, as_time
 
 UNLIMITED = 2**63 - 1
 """Bytes: no limit."""
@@ -115,15 +115,11 @@ class Facts:
     """
 
     def __init__(
-        self,
-        cluster: Any,
-        set_up: datetime | None = None,
-        variant: SimpleNamespace | None = None,
-        history: History | None = None,
+        self, cluster: Any, set_up: datetime | None = None, variant: SimpleNamespace | None = None, history: Any = None
     ) -> None:
         self._cluster = cluster
         self._set_up = set_up or cluster.clock.start
-        self._history = history
+        self._history: History | None = history
         self.variant = variant or SimpleNamespace()
         self.evidence: list[dict[str, Any]] = []
         self.remarks: list[str] = []
@@ -177,6 +173,12 @@ class Facts:
     def nodes(self) -> list[Node]:
         """Copies of the Node objects."""
         return [deepcopy(node) for node in self._cluster.list("Node")]
+
+    def node(self, name: str) -> Node:
+        """A copy of a Node. Raises: Wrong, where there is none."""
+        if isinstance(found := self.find("Node", name, ""), Node):
+            return found
+        raise Wrong(f"no node {name}", "the node to be there", "a Node that was deleted: lab.reset() starts again")
 
     def events(self, reason: str = "", involved: str = "") -> list[Any]:
         """Copies of the Kubernetes events of a reason, about an object of that name."""
@@ -303,7 +305,7 @@ class Facts:
         from kitlib.kubelet.qos.policy import get_container_oom_score_adjust
 
         pod = self.pod(name, namespace)
-        capacity = next(n for n in self.nodes() if n.metadata.name == pod.spec.node_name).status.capacity["memory"]
+        capacity = self.node(pod.spec.node_name).status.capacity["memory"]
         found = get_container_oom_score_adjust(pod, pod.spec.containers[0], capacity.value())
         self._note("oom_score_adj", pod.key, found)
         return found
@@ -344,7 +346,10 @@ class Facts:
 
     def decision_for(self, pod: Pod, *, release: str = "") -> Any:
         """The same for a pod that need not be on the cluster."""
-        found = self._cluster.explain(pod) if not release else self._asked_of(release, pod)
+        try:
+            found = self._cluster.explain(pod) if not release else self._asked_of(release, pod)
+        except KitError as error:  # no such schedulerName
+            raise Wrong(f"{pod.metadata.name}: {error}", "a pod that the scheduler can place", "see its spec") from None
         self._note("decision", pod.key, found.message or f"fits {len(found.feasible)} nodes")
         return found
 
@@ -440,10 +445,3 @@ class Experiment(Facts):
         node = self._cluster.node(pod.spec.node_name)
         own = next(c for c in node.tree().of_pod(pod.metadata.uid) if c.kind == "pod")
         node.write(own.path, file, value)
-
-
-def as_time(moment: Any) -> datetime:
-    """A time of a status, which is kept as text where it stands in plain data."""
-    if isinstance(moment, datetime):
-        return moment
-    return datetime.fromisoformat(str(moment).replace("Z", "+00:00"))

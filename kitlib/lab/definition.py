@@ -96,6 +96,7 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
         edit: `KIND NAME` of the manifests that the learner changes.
         left: what a solved lab leaves to think about, one or two sentences.
         kernels: "simulated", "docker": where it can be done.
+        why_simulated: what real nodes lack, where it cannot be done there.
         cluster: arguments of `Cluster.simulated` or `Cluster.docker` (nodes, release, ...).
         settle: seconds that pass on the cluster's clock after the setup.
         hint_cost: points that a hint costs; 0 = hints are free.
@@ -113,6 +114,7 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
     left: str = ""
     hint_cost: float = 0
     kernels: tuple[str, ...] = ("simulated",)
+    why_simulated: str = ""
     cluster: dict[str, Any] = {}
     settle: float = 10
     rules: tuple[RuleSpec, ...] = ()

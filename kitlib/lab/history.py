@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import datetime
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
@@ -109,3 +110,10 @@ class History:
             if change.object.metadata.uid == pod.metadata.uid:
                 return isinstance(change.object, Pod) and bool(change.object.spec.node_name)
         return False
+
+
+def as_time(moment: Any) -> datetime:
+    """A time of a status, which is kept as text where it stands in plain data."""
+    if isinstance(moment, datetime):
+        return moment
+    return datetime.fromisoformat(str(moment).replace("Z", "+00:00"))

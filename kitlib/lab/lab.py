@@ -377,10 +377,7 @@ def _kernel(wish: str, definition: Definition) -> tuple[Kernel, str]:
     if asked not in ("docker", real_nodes.KUBERNETES):
         return "simulated", "a lab's time passes on a clock of its own"
     if "docker" not in definition.kernels:
-        return (
-            "simulated",
-            "this lab needs what only the simulated kernel gives: other machines, releases, or its clock",
-        )
+        return "simulated", f"this lab needs what only the simulated kernel gives: {definition.why_simulated}"
     if asked == real_nodes.KUBERNETES:
         return "docker", real_nodes.WHY
     if definition.docker.cpus > 1:

@@ -9,7 +9,7 @@ SLACK = 64 * 2**20
 
 def left(facts: Facts, resource: str) -> int:
     """Allocatable of node-1 minus what agent requests; bytes, or milli-CPU."""
-    node = next(node for node in facts.nodes() if node.metadata.name == "node-1")
+    node = facts.node("node-1")
     total, agent = node.status.allocatable[resource], pod_requests(facts.pod("agent")).get(resource)
     if agent is not None:
         total = total - agent
@@ -72,5 +72,5 @@ def cpu(facts: Facts) -> None:
 
 @checks.observed("allocatable", at_start=True)
 def allocatable(facts: Facts) -> float:
-    node = next(node for node in facts.nodes() if node.metadata.name == "node-1")
+    node = facts.node("node-1")
     return node.status.allocatable["memory"].value() / 2**20

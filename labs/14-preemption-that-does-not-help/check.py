@@ -29,6 +29,11 @@ def runs(facts: Facts) -> None:
     )
     if pod.spec.node_name == "node-1":
         facts.needs_the_scheduler(pod)
+        used = facts.find("PriorityClass", pod.spec.priority_class_name, "")
+        if getattr(used, "global_default", False):
+            facts.remark(
+                "your class is the default: from now on every new pod without a class is as urgent as this one"
+            )
         return
     if pod.spec.node_name:
         raise Wrong(

@@ -7,6 +7,8 @@ from kitlib.node.common.workload import WorkloadError, declared_workload
 checks = Checks()
 SECONDS = 60
 MIB = 2**20
+BEGINS = 3
+"""Seconds after which it has written its files."""
 
 
 @checks.check("stable")
@@ -14,7 +16,9 @@ def stable(facts: Facts) -> None:
     pod = facts.pod(facts.variant.pod)
     same_work(facts, pod)
     facts.needs_to_run(pod)
-    status = next(s for s in pod.status.container_statuses if s.name == "main")
+    status = next((s for s in pod.status.container_statuses if s.name == "main"), None)
+    if status is None:
+        raise Wrong("no container main", "the container main to run", "the container keeps its name; lab.reset()")
     ended = status.last_state.get("terminated") or {}
     ran = facts.seconds_since(status.state["running"].get("startedAt")) if "running" in status.state else 0.0
     if ran >= SECONDS:
@@ -47,7 +51,7 @@ def bounded(facts: Facts) -> None:
 def same_work(facts: Facts, pod) -> None:
     """It keeps as much as before and writes as much, to memory or to the disk."""
     try:
-        last = declared_workload(facts.work(pod, "main")).phases[-1]
+        *before, last = declared_workload(facts.work(pod, "main")).phases
     except WorkloadError:
         raise Wrong("work that cannot be read", "memory=… and shm=… or volume=…", "lab.reset() starts again") from None
     kept, written = last.memory // MIB, max(last.shm, last.volume) // MIB
@@ -56,6 +60,13 @@ def same_work(facts: Facts, pod) -> None:
         found=f"it keeps {kept} MiB and writes {written} MiB",
         expected=f"{facts.variant.heap} MiB kept, {facts.variant.files} MiB of files",
         hint="the work must be done: only where the files lie is yours to change",
+    )
+    idle = sum(phase.seconds for phase in before)
+    facts.expect(
+        idle <= BEGINS,
+        found=f"it begins to write after {idle:g} s",
+        expected=f"files after {BEGINS} s",
+        hint="the work is not to be put off: the first phase stays as it is",
     )
     medium = next((v.empty_dir.medium for v in pod.spec.volumes if v.name == "scratch" and v.empty_dir), None)
     facts.expect(

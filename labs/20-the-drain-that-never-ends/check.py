@@ -18,7 +18,7 @@ def drained(facts: Facts, app: str, why: str) -> None:
     """No pod of an application is on the node, and no new one can come."""
     v = facts.variant
     left = [pod.metadata.name for pod in facts.pods("default", {"app": app}) if pod.spec.node_name == v.node]
-    node = next(one for one in facts.nodes() if one.metadata.name == v.node)
+    node = facts.node(v.node)
     if left and node.spec.unschedulable:
         raise Wrong(f"{', '.join(left)} on {v.node}", f"no pod of {app} there", why)
     facts.expect(

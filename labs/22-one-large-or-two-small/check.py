@@ -56,6 +56,7 @@ def serve(facts: Facts) -> None:
             message = next((c.message for c in pod.status.conditions if c.type == "PodScheduled"), "")
             raise Wrong(f"{pod.metadata.name} is pending: {message}", "three running pods", why_pending(pod, pods))
         facts.needs_the_scheduler(pod)
+        facts.memory_usage(pod)
         mine = given(facts, pod)
         shared = next((used[one] for one in mine if one in used), "")
         facts.expect(

@@ -212,8 +212,13 @@ def test_a_lab_that_needs_more_processors_than_there_are_says_so(monkeypatch, tm
 
 def test_a_lab_that_needs_the_simulated_kernel_says_so(monkeypatch, tmp_path):
     monkeypatch.setenv("KITLIB_NODES", "docker")
-    lab = Lab(LABS / "09-pending-three-reasons", progress=Progress(tmp_path))
-    assert (lab.kernel, lab.why.partition(":")[0]) == (
-        "simulated",
-        "this lab needs what only the simulated kernel gives",
-    )
+    lab = Lab(LABS / "10-affinity-with-spread", progress=Progress(tmp_path))
+    text = "this lab needs what only the simulated kernel gives: a cluster of release 1.23"
+    assert (lab.kernel, lab.why) == ("simulated", text)
+    assert text in lab._repr_html_(), "the learner reads it"
+
+
+@pytest.mark.parametrize("folder", BY_NAME)
+def test_a_lab_can_be_done_on_real_nodes_or_says_what_they_lack(folder):
+    definition = folder.definition
+    assert ("docker" in definition.kernels) is not bool(definition.why_simulated)
