@@ -114,7 +114,7 @@ class Definition(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_onl
     left: str = ""
     hint_cost: float = 0
     kernels: tuple[str, ...] = ("simulated",)
-    why_simulated: str = ""
+    why_simulated: str = "other machines, releases, or its clock"
     cluster: dict[str, Any] = {}
     settle: float = 10
     rules: tuple[RuleSpec, ...] = ()
