@@ -125,7 +125,8 @@ def open_cells(browser, servers, shared_page, front, artifacts, request):
             fronts.change_theme(page, "JupyterLab Dark" if dark else "JupyterLab Light")
         else:
             page = browser.new_page(viewport={"width": width, "height": height}, reduced_motion="reduce")
-            fronts.use_theme(folder, "JupyterLab Dark" if dark else "JupyterLab Light")
+            if front != "vscode":  # it has themes of its own
+                fronts.use_theme(folder, "JupyterLab Dark" if dark else "JupyterLab Light")
         pages.append(page)
         page.set_default_timeout(20_000)
         page.problems = []
