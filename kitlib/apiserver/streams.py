@@ -30,6 +30,11 @@ from kitlib.cluster.nodes.streams import WINDOW, Stream, StreamEvent, StreamNode
 PROTOCOLS = ("v5.channel.k8s.io", "v4.channel.k8s.io")
 STDIN, STDOUT, STDERR, ERROR, RESIZE, CLOSE = 0, 1, 2, 3, 4, 255
 PATH = r"^/api/v1/namespaces/[^/]+/pods/[^/]+/(?:exec|attach)$"
+_NEWER_KUBECTL = (
+    "an upgrade to a WebSocket is required (no SPDY here): exec, attach and cp need kubectl 1.30 or newer, "
+    "port-forward 1.31"
+)
+"""Source: KEP-4006: WebSockets by default in kubectl 1.30 (remote commands) and 1.31 (port-forward)."""
 _GRANT = 32 * 1024
 """Bytes of output after which as many more are asked for."""
 
@@ -98,7 +103,7 @@ class PodStream(WebSocketHandler, ABC):
                 self._service.dispatcher.authorize_stream(user, self.request.path, self.request.method or "GET")
                 self.find()
                 if self.request.headers.get("Upgrade", "").lower() != "websocket":
-                    raise StatusError(400, "an upgrade to a WebSocket is required (SPDY is not spoken here)")
+                    raise StatusError(400, _NEWER_KUBECTL)
         except StatusError as error:
             self._refuse(error)
         except KitError as error:

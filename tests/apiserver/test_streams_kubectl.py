@@ -61,3 +61,11 @@ def test_a_program_that_is_not_there_is_refused_with_those_that_are(kubectl: Cli
     refused = kubectl.refused("exec", "idle", "--", "curl", "localhost")
     assert "curl: not found (a simulated container runs no programs; it knows cat, echo" in refused
     kubectl("delete", "pod", "idle", "--now")
+
+
+def test_a_client_that_speaks_only_spdy_is_told_which_one_it_needs(kubectl: Client) -> None:
+    kubectl("run", "spdy", "--image=x")
+    kubectl("wait", "--for=condition=Ready", "pod/spdy", "--timeout=60s")
+    older = {"KUBECTL_REMOTE_COMMAND_WEBSOCKETS": "false"}
+    refused = kubectl.refused("exec", "spdy", "--", "hostname", **older)
+    assert "need kubectl 1.30 or newer" in refused
