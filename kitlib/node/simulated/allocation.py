@@ -137,7 +137,7 @@ class Allocation:
         waiting = [one for one in self._stalls.waiting if one.missing or refaulting(one)]
         if not waiting:
             return FOREVER
-        missing = [one.missing / WRITE for one in waiting if one.missing] if self._ledger.swap_size else []
+        missing = [one.missing / WRITE for one in waiting if one.missing and self._ledger.free_swap(one.charged)]
         return min(GROWING, max(min(missing, default=GROWING), SHORTEST))
 
     def grow(self, seconds: float) -> None:
