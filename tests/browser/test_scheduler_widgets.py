@@ -148,7 +148,7 @@ MEASURE = """() => {
 
 def test_speed_from_slider_to_figure_with_five_zones_of_forty_nodes(widget):
     """From the key that moves maxSkew to the moment when the new figure is drawn, timed in the page."""
-    page = widget("SpreadExplorer(zones=5, nodes=40)")
+    page = widget("SpreadExplorer(zones=5, nodes=40)", own_page=True)
     press(page, "Place the next pod")
     wait_for_words(page, "The constraint allows zone2, zone3, zone4, zone5")
     page.wait_for_timeout(1000)

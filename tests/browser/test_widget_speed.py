@@ -53,7 +53,7 @@ def p95(values):
 @pytest.mark.parametrize("name", list(SLIDERS))
 def test_speed_from_slider_to_figure(open_cells, name):
     code, label = SLIDERS[name]
-    page = open_cells(code)
+    page = open_cells(code, own_page=True)  # what other tests left behind in a page takes time too
     page.wait_for_selector(".kitlib-plot :is(.kitlib-bar, .kitlib-cells td)")
     page.wait_for_timeout(1000)
     handle = page.locator(".kitlib-widget").get_by_role("slider", name=label).first
