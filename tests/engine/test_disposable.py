@@ -198,6 +198,24 @@ def test_a_node_that_was_frozen_is_not_ready_and_ready_again(start: Callable[...
     assert [str(d) for d in node.differences()] == []
 
 
+def test_an_idle_node_that_falls_silent_is_not_ready_after_a_minute(start: Callable[..., DockerCluster]) -> None:
+    """Nothing is asked of it: only that it says nothing tells that it is frozen."""
+    cluster = start(1, memory="256Mi", control_plane="process")
+    cluster.apply(pod(name="a"))
+    node = cluster.node()
+    client = engines.connect()
+    began = time.monotonic()
+    client.api.pause(node.container.id)
+    try:
+        cluster.wait(lambda c: _ready(c) == {node.name: "Unknown"}, 120 * SLOW)
+        assert time.monotonic() - began > 40  # node-monitor-grace-period was 40 s until 1.32, is 50 s since
+        assert any(taint.key == "node.kubernetes.io/unreachable" for taint in cluster.nodes[0].spec.taints)
+    finally:
+        client.api.unpause(node.container.id)
+        client.close()
+    cluster.wait(lambda c: _ready(c) == {node.name: "True"}, 60 * SLOW)
+
+
 def _ready(cluster: DockerCluster) -> dict[str, str]:
     return {n.name: next(k.status for k in n.status.conditions if k.type == "Ready") for n in cluster.nodes}
 

@@ -6,6 +6,7 @@ waits until the cluster takes it, and is then written into the object store.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -40,6 +41,10 @@ from kitlib.kubelet.loop.timeline import Entry
 from kitlib.node.real import protocol
 from kitlib.node.real.container import MAX_PID
 from kitlib.node.real.link import BEGINS, Conversation, NodeGone
+
+HEARTBEAT = 10.0
+"""Seconds of silence after which a node is asked for a word, as a kubelet renews its lease. Source: kubelet
+nodeLeaseDurationSeconds (40) times its renewal fraction 0.25."""
 
 
 def container_node_config(plan: NodePlan, release: Release) -> NodeConfig:
@@ -89,6 +94,7 @@ class ContainerNode(ContainerProcesses, ContainerStreams, NodeBase):
         self._writer = ReportWriter(plan.name, datetime.now(UTC))
         self._pod_sync, self._object_sync = PodSync(), ObjectSync()
         self._lost_at: int | None = None
+        self._asked_at = 0.0
         self._root_files: dict[str, str] | None = None
 
     @property
@@ -131,10 +137,20 @@ class ContainerNode(ContainerProcesses, ContainerStreams, NodeBase):
         while self.link.reports:
             changed = True
             self._writer.write(api, cast(Report, self.link.reports.popleft()), self._pod_sync)
-        if not self.link.alive and self._lost_at is None:
+        if self._lost_at is None and (not self.link.alive or self._is_silent()):
             self._mark_lost(api)
             changed = True
         return changed
+
+    def _is_silent(self) -> bool:
+        """Whether a node that nothing else is asked of leaves a word unanswered for as long as a request may take."""
+        now = time.monotonic()
+        if not self.link.heard_since(self._asked_at):
+            return now - self._asked_at > self.link.patience
+        if not self.link.heard_since(now - HEARTBEAT):
+            self._asked_at = now
+            self.link.tell("alive")
+        return False
 
     def _mark_lost(self, api: APIServer) -> None:
         """The node does not answer any more; where it lives, it may answer again."""

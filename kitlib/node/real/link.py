@@ -196,6 +196,10 @@ class Conversation:
         if self._streams.pop(number, None) is not None:
             self.tell("stream_close", number=number)
 
+    def heard_since(self, moment: float) -> bool:
+        """Whether the node has said anything since a moment of the monotonic clock."""
+        return self._heard_at >= moment
+
     def tell(self, do: str, **about: Any) -> None:
         """Send a request whose answer nobody waits for; nothing where the node has gone."""
         with suppress(OSError):

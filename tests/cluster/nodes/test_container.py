@@ -9,6 +9,7 @@ import pytest
 
 from kitlib.cluster.control_plane.options import ClusterOptions
 from kitlib.cluster.control_plane.realtime import RealTimeCluster
+from kitlib.cluster.nodes import container
 from kitlib.cluster.nodes.container import ContainerNode, container_node_config
 from kitlib.cluster.nodes.plan import NodePlan
 from kitlib.node.real import protocol
@@ -109,6 +110,20 @@ def test_a_silent_node_is_lost_and_back_with_its_next_word(cluster: Fake) -> Non
     cluster.wait(lambda c: c.pod("b").spec.node_name, 15)
     told = {pod["metadata"]["name"] for one in link.asked for pod in one.get("pods", ())}
     assert told == {"a", "b"}
+
+
+def test_an_idle_node_that_says_nothing_is_lost(cluster: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing but a word is asked of it; a node of which nothing was asked is not lost, however long it is silent."""
+    link = cluster.node().link
+    cluster.wait(lambda c: ready(c)[0] == "True", 15)
+    monkeypatch.setattr(container, "HEARTBEAT", 0.0)
+    cluster.refresh()
+    assert [one["do"] for one in link.asked][-1] == "alive" and ready(cluster)[0] == "True"
+    link.silent = True
+    cluster.wait(lambda c: ready(c) == ("Unknown", "NodeStatusUnknown"), 15)
+    link.silent = False
+    link.say({"report": "busy"})
+    cluster.wait(lambda c: ready(c)[0] == "True", 15)
 
 
 def test_a_node_that_has_ended_does_not_come_back(cluster: Fake) -> None:
