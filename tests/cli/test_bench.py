@@ -27,8 +27,9 @@ def test_lists_and_watches_over_http_are_compared_with_the_work_behind_them(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert main(["bench", "http", "--pods", "5", "--runs", "1", "--json"]) == 0
-    written, listed, watched = json.loads(capsys.readouterr().out)
+    written, listed, tables, watched = json.loads(capsys.readouterr().out)
     assert "ratio" not in written and listed["ratio"] == pytest.approx(written["seconds"] / listed["seconds"])
+    assert tables["count"] == 5 and tables["ratio"] > 0
     assert watched["count"] == 200 and watched["ratio"] > 0
 
 
