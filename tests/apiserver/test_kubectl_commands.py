@@ -134,7 +134,8 @@ def run(kubectl: Client, one: Recorded, verbose: str = "-v=6") -> tuple[int | No
     finally:
         process.kill()
         process.wait()
-    return None, process.stdout.read(), log
+    log += process.stderr.read()
+    return None, process.stdout.read() + log, log
 
 
 def requests_in(log: str) -> set[str]:
