@@ -255,12 +255,12 @@ def _left(node: Node, name: str) -> int:
 
 
 def _taken(dump: Dump, pod: Pod) -> dict[str, Counter[str]]:
-    """Node -> resource -> what its pods request, in billionths."""
+    """Node -> resource -> what its pods request as the scheduler counts it (a resize under way too), in billionths."""
     taken: dict[str, Counter[str]] = {node.name: Counter() for node in dump.nodes}
     for other in dump.pods:
         if other is pod or other.spec.node_name not in taken or other.status.phase in TERMINAL_PHASES:
             continue
-        for name, amount in pod_requests(other, release=dump.release).items():
+        for name, amount in pod_requests(other, use_status=True, release=dump.release).items():
             taken[other.spec.node_name][name] += amount.nano
     return taken
 

@@ -29,6 +29,7 @@ class Seen(NamedTuple):
     Attributes:
         total, free, cached: bytes of memory.
         reclaimable: bytes of files among the cache, which can be given back; the rest of it is shared memory.
+        swap, swapped: bytes of swap space, and of it in use.
         cpus: processors in /proc/cpuinfo.
         why: where the total comes from;
         why_cpus: and the processors.
@@ -38,6 +39,8 @@ class Seen(NamedTuple):
     free: int
     cached: int
     reclaimable: int
+    swap: int
+    swapped: int
     cpus: int
     why: str
     why_cpus: str
@@ -70,6 +73,8 @@ def seen(node: Any, pod: str, container: str = "", namespace: str = "default", *
             free,
             cached,
             reclaimable,
+            machine.swap,
+            _swapped(node),
             machine.cores,
             "the machine's memory: /proc/meminfo knows nothing of cgroups",
             "the machine's processors: /proc/cpuinfo knows nothing of quotas",
@@ -84,7 +89,8 @@ def seen(node: Any, pod: str, container: str = "", namespace: str = "default", *
     cached, reclaimable = (min(amount, limit) for amount in _cache(node, path))
     why = f"the smallest limit on the way up: {where}" if where else "no cgroup on the way up has a limit"
     cpus, why_cpus = _cpus(node, path, version, machine.cores)
-    return Seen(limit, max(limit - used, 0), cached, reclaimable, cpus, why, why_cpus)
+    swap, swapped = _swap(node, path, version)
+    return Seen(limit, max(limit - used, 0), cached, reclaimable, swap, swapped, cpus, why, why_cpus)
 
 
 def meminfo(found: Seen) -> str:
@@ -95,6 +101,8 @@ def meminfo(found: Seen) -> str:
         ("MemAvailable", found.available),
         ("Buffers", 0),
         ("Cached", found.cached),
+        ("SwapTotal", found.swap),
+        ("SwapFree", found.swap - found.swapped),
     )
     return "\n".join(f"{name + ':':<16}{amount // _KIB:>8} kB" for name, amount in lines)
 
@@ -106,7 +114,8 @@ def free(found: Seen) -> str:
     amounts = (found.total, found.total - found.available, found.free, 0, found.cached, found.available)
     head = " " * 7 + "".join(f"{name:>12}" for name in names)
     memory = "Mem:   " + "".join(f"{amount // mib:>12}" for amount in amounts)
-    return f"{head}\n{memory}\nSwap:  " + "".join(f"{0:>12}" for _ in range(3))
+    swap = "".join(f"{amount // mib:>12}" for amount in (found.swap, found.swapped, found.swap - found.swapped))
+    return f"{head}\n{memory}\nSwap:  {swap}"
 
 
 def inside_frame(node: Any, pod: str, container: str = "", namespace: str = "default") -> pd.DataFrame:
@@ -165,6 +174,40 @@ def _cache(node: Any, path: str) -> tuple[int, int]:
     total = "total_" if "total_cache" in figures else ""
     cached = figures.get("file", figures.get(f"{total}cache", 0))
     return cached, figures.get(f"{total}inactive_file", cached) + figures.get(f"{total}active_file", 0)
+
+
+def _swapped(node: Any) -> int:
+    """Bytes of the machine's swap that are in use; the kernel's own figure is not asked for on a real node."""
+    return sum(getattr(process, "swapped", 0) for process in node.processes())
+
+
+def _swap(node: Any, path: str, version: int) -> tuple[int, int]:
+    """Bytes of swap that lxcfs shows a container, and of it in use.
+
+    The smallest limit of swap on the way up, at most the machine's swap. Cgroup v1 counts memory and swap together.
+    Source: lxcfs proc_fuse.c, get_swap_info.
+    """
+
+    def amount(cgroup: str, file: str) -> float:
+        try:
+            text = node.read(cgroup, file)
+        except (KitError, OSError):
+            return math.inf
+        return math.inf if text == "max" or int(text) >= UNLIMITED_V1 else int(text)
+
+    if version == 2:
+        limit = min(amount(above, "memory.swap.max") for above in _upwards(path))
+        used = amount(path, "memory.swap.current")
+    else:
+        both, memory = "memory.memsw.", "memory."
+        limits = [
+            (amount(above, f"{both}limit_in_bytes"), amount(above, f"{memory}limit_in_bytes"))
+            for above in _upwards(path)
+        ]
+        limit = min((total - own if total < math.inf else math.inf) for total, own in limits)
+        used = amount(path, f"{both}usage_in_bytes") - amount(path, f"{memory}usage_in_bytes")
+    total = int(max(min(limit, node.config.machine.swap), 0))
+    return total, int(min(used, total)) if math.isfinite(used) else 0
 
 
 def _cpus(node: Any, path: str, version: int, cores: int) -> tuple[int, str]:

@@ -113,3 +113,24 @@ def test_the_metrics_api_knows_nodes_too() -> None:
     cluster.advance(1)
     answer = metrics(cluster, "nodes")
     assert (answer["kind"], answer["items"][0]["usage"]["cpu"]) == ("NodeMetricsList", "500m")
+
+
+@pytest.mark.parametrize(("version", "shown"), [(1, ["0", "0", "0"]), (2, ["128", "40", "87"])])
+def test_free_shows_the_machines_swap_and_lxcfs_that_of_the_container(version: int, shown: list[str]) -> None:
+    kubelet = {"cgroupDriver": "systemd", "failSwapOn": False, "memorySwap": {"swapBehavior": "LimitedSwap"}}
+    nodes = [{"name": "node-1", "memory": "2Gi", "swap": "1Gi", "kubelet": kubelet}]
+    cluster = Cluster.simulated(nodes, cgroup_version=version)
+    resources = {"requests": {"memory": "256Mi"}, "limits": {"memory": "300Mi"}}
+    container = {"name": "c", "image": "x", "resources": resources}
+    notes = {"kitlib.dev/workload.c": "memory=340Mi" if version == 2 else "memory=200Mi"}
+    metadata = {"name": "a", "annotations": notes}
+    cluster.apply({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"containers": [container]}})
+    cluster.advance(5)
+    node = cluster.node()
+    used = node.process("a").swapped
+    assert used // 2**20 == (40 if version == 2 else 0)
+    left = str((GI - used) // 2**20)
+    assert free(seen(node, "a")).splitlines()[2].split() == ["Swap:", "1024", str(used // 2**20), left]
+    assert free(seen(node, "a", lxcfs=True)).splitlines()[2].split() == ["Swap:", *shown]
+    lines = [f"SwapTotal:       {GI // 1024} kB", f"SwapFree:        {(GI - used) // 1024:>7} kB"]
+    assert meminfo(seen(node, "a")).splitlines()[-2:] == lines
