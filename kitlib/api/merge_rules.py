@@ -1,9 +1,10 @@
-"""How the fields of the built-in kinds are merged: one table for strategic merge, server-side apply and OpenAPI.
+"""How fields are merged: one table of the built-in kinds for strategic merge, server-side apply and OpenAPI.
 
 A field is known by its type and name: `ports` of a Service are merged by their port, those of a NetworkPolicy are
-replaced as a whole. A list that is not in the table is atomic.
+replaced as a whole. A list that is not in the table is atomic. Of custom resources the schema says it.
 
-Source: patchStrategy, patchMergeKey, listType, listMapKey, mapType of k8s.io/api 1.36.
+Source: patchStrategy, patchMergeKey, listType, listMapKey, mapType of k8s.io/api 1.36; x-kubernetes-list-type,
+x-kubernetes-list-map-keys, x-kubernetes-map-type of CustomResourceDefinitions.
 """
 
 from __future__ import annotations
@@ -16,7 +17,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from kitlib.api.meta import KubeStruct
+from kitlib.api.meta import KubeObject, KubeStruct
+
+Shape = type[KubeStruct] | Mapping[str, Any] | None
+"""Of what is merged: a type of the kit, the schema of a custom resource, or None = not known."""
 
 
 class MergeRule(NamedTuple):
@@ -48,10 +52,10 @@ class MergeRule(NamedTuple):
 
 
 class MergeField(NamedTuple):
-    """A field's rule, and the type of what stands in it or in its items; None = no type of the kit."""
+    """A field's rule, and the shape of what stands in it or in its items."""
 
     rule: MergeRule
-    type: type[KubeStruct] | None
+    shape: Shape
 
 
 def _keyed(*keys: str, strategy: str = "") -> MergeRule:
@@ -142,13 +146,31 @@ _NONE = MergeField(MergeRule(), None)
 _CONDITIONS = MergeField(_TYPE, None)
 
 
-def merge_field(type_: type[KubeStruct] | None, name: str) -> MergeField:
-    """How a field is merged. A type that the kit does not know is merged as a plain mapping, its conditions by type."""
-    if type_ is not None:
-        found = _fields(type_).get(name)
+def merge_field(shape: Shape, name: str) -> MergeField:
+    """How a field is merged. What has no known shape is merged as a plain mapping, its conditions by type."""
+    if isinstance(shape, Mapping):
+        return _field_of_schema(shape, name)
+    if shape is not None:
+        found = _fields(shape).get(name)
         if found is not None:
             return found
     return _CONDITIONS if name == "conditions" else _NONE
+
+
+def _field_of_schema(schema: Mapping[str, Any], name: str) -> MergeField:
+    """How a field of a custom resource is merged; its metadata is that of every object."""
+    below = (schema.get("properties") or {}).get(name)
+    if name == "metadata" and not (below or {}).get("properties"):
+        return merge_field(KubeObject, name)
+    if below is None:
+        below = schema.get("additionalProperties")
+    if not isinstance(below, Mapping):
+        return _NONE
+    if below.get("type") != "array":
+        return MergeField(MergeRule(is_atomic=below.get("x-kubernetes-map-type") == "atomic"), below)
+    kind, items = below.get("x-kubernetes-list-type"), below.get("items")
+    keys = tuple(below.get("x-kubernetes-list-map-keys") or ()) if kind == "map" else ()
+    return MergeField(MergeRule(keys=keys, is_set=kind == "set"), items if isinstance(items, Mapping) else None)
 
 
 def merge_type(*objects: Mapping[str, Any]) -> type[KubeStruct] | None:

@@ -12,8 +12,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from kitlib.api.merge_rules import MergeRule, merge_field, merge_type
-from kitlib.api.meta import KubeStruct
+from kitlib.api.merge_rules import MergeRule, Shape, merge_field, merge_type
 from kitlib.apiserver.status import StatusError
 
 Path = tuple[str, ...]
@@ -46,22 +45,27 @@ def _item_step(item: Mapping[str, Any], keys: tuple[str, ...]) -> str:
     return "k:" + json.dumps({k: v for k, v in found.items() if v is not None}, separators=(",", ":"))
 
 
-def fields_of(obj: Mapping[str, Any]) -> FieldSet:
-    """Every field that an object sets, without those that the server owns."""
-    found = _walk(merge_type(obj), obj, ())
+def fields_of(obj: Mapping[str, Any], schema: Mapping[str, Any] | None = None) -> FieldSet:
+    """Every field that an object sets, without those that the server owns.
+
+    Args:
+        obj: any object.
+        schema: of a custom resource.
+    """
+    found = _walk(schema or merge_type(obj), obj, ())
     return {path for path in found if path[:2] not in _NOT_OWNED and path[:1] not in _NOT_OWNED}
 
 
-def _walk(type_: type[KubeStruct] | None, value: Any, path: Path) -> Iterator[Path]:
+def _walk(shape: Shape, value: Any, path: Path) -> Iterator[Path]:
     if isinstance(value, Mapping) and value:
         for field, below in value.items():
-            yield from _walk_field(type_, field, below, (*path, f"f:{field}"))
+            yield from _walk_field(shape, field, below, (*path, f"f:{field}"))
     elif path:
         yield path
 
 
-def _walk_field(type_: type[KubeStruct] | None, field: str, value: Any, path: Path) -> Iterator[Path]:
-    rule, below = merge_field(type_, field)
+def _walk_field(shape: Shape, field: str, value: Any, path: Path) -> Iterator[Path]:
+    rule, below = merge_field(shape, field)
     if isinstance(value, list) and value:
         keys = _keys(rule, value)
         if keys:
@@ -136,22 +140,22 @@ def readable(path: Path) -> str:
     return text
 
 
-def merge(live: Any, applied: Any) -> Any:
+def merge(live: Any, applied: Any, schema: Mapping[str, Any] | None = None) -> Any:
     """What is applied over what stands: maps and lists with keys are merged, all else is replaced."""
-    return _merged(merge_type(applied, live), live, applied)
+    return _merged(schema or merge_type(applied, live), live, applied)
 
 
-def _merged(type_: type[KubeStruct] | None, live: Any, applied: Any) -> Any:
+def _merged(shape: Shape, live: Any, applied: Any) -> Any:
     if not (isinstance(live, Mapping) and isinstance(applied, Mapping)):
         return applied
     made = dict(live)
     for name, value in applied.items():
-        made[name] = _merged_field(type_, name, live[name], value) if name in live else value
+        made[name] = _merged_field(shape, name, live[name], value) if name in live else value
     return made
 
 
-def _merged_field(type_: type[KubeStruct] | None, name: str, live: Any, applied: Any) -> Any:
-    rule, below = merge_field(type_, name)
+def _merged_field(shape: Shape, name: str, live: Any, applied: Any) -> Any:
+    rule, below = merge_field(shape, name)
     if isinstance(live, list) and isinstance(applied, list):
         if rule.is_set:
             return [*live, *(item for item in applied if item not in live)]
@@ -195,9 +199,15 @@ def remove(obj: Any, path: Path) -> Any:
 
 
 class Managers:
-    """The managers of one object, as its `metadata.managedFields` says."""
+    """The managers of one object.
 
-    def __init__(self, entries: list[dict[str, Any]] | None) -> None:
+    Args:
+        entries: its `metadata.managedFields`.
+        schema: of a custom resource: which of its lists and mappings have owners for each item.
+    """
+
+    def __init__(self, entries: list[dict[str, Any]] | None, schema: Mapping[str, Any] | None = None) -> None:
+        self._schema = schema
         self.entries = [
             {**entry, "fields": decode(entry.get("fieldsV1") or {})}
             for entry in entries or ()
@@ -227,7 +237,7 @@ class Managers:
         self, old: Mapping[str, Any], new: Mapping[str, Any], manager: str, version: str, subresource: str, now: str
     ) -> None:
         """A write without apply: the manager owns what it changed; nobody owns what is gone."""
-        before, after = fields_of(old), fields_of(new)
+        before, after = fields_of(old, self._schema), fields_of(new, self._schema)
         changed = {path for path in after if path not in before or value_at(old, path) != value_at(new, path)}
         for entry in self.entries:
             entry["fields"] = {
@@ -254,7 +264,7 @@ class Managers:
         Raises:
             StatusError: 409 with a cause per field that another manager owns with another value, unless forced.
         """
-        wanted = fields_of(config)
+        wanted = fields_of(config, self._schema)
         mine = self._entry(manager, "Apply", version, subresource, now)
         conflicts: list[tuple[dict[str, Any], Path]] = []
         for entry in self.entries:
@@ -267,7 +277,7 @@ class Managers:
             raise _conflict(conflicts)
         for entry, path in conflicts:
             entry["fields"].discard(path)
-        merged = merge(live, config)
+        merged = merge(live, config, self._schema)
         others: FieldSet = set().union(*(e["fields"] for e in self.entries if e is not mine))
         for path in sorted(mine["fields"] - wanted, key=lambda p: (p[-1] != ".", -len(p))):  # whole items first
             shared = any(other[: len(path)] == path for other in others | wanted)

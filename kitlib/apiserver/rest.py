@@ -192,7 +192,7 @@ class Rest:
         except StatusError:
             live = None
         base = live or {}
-        managers = Managers(base.get("metadata", {}).get("managedFields"))
+        managers = Managers(base.get("metadata", {}).get("managedFields"), served.schema)
         version = served.group_version
         merged = managers.apply(base, config, request.manager, version, force=force, subresource=subresource, now=now)
         merged.setdefault("metadata", {})["managedFields"] = managers.to_list()
@@ -314,7 +314,7 @@ class Rest:
         return self._store(served, body, subresource, request)
 
     def _manage(self, served: APIResource, old: Object, new: Object, request: Request, subresource: str) -> None:
-        managers = Managers(old.get("metadata", {}).get("managedFields"))
+        managers = Managers(old.get("metadata", {}).get("managedFields"), served.schema)
         managers.update(old, new, request.manager, served.group_version, subresource, self._time())
         new["metadata"]["managedFields"] = managers.to_list()
 

@@ -43,7 +43,7 @@ def test_a_list_is_merged_by_its_own_keys(version: str, kind: str, path: str, ke
     assert type_ is not serialize.KubeObject
     *above, last = path.split(".")
     for name in above:
-        type_ = merge_field(type_, name).type
+        type_ = merge_field(type_, name).shape
     rule = merge_field(type_, last).rule
     assert (rule.key, rule.keys) == (key, keys)
 
@@ -68,7 +68,7 @@ def test_the_first_key_of_every_rule_is_a_field_of_the_items() -> None:
         for field, rule in rules.items():
             if name not in fields or field not in fields[name]:
                 continue  # a type that is read as plain data
-            below = merge_field(of[name], field).type
+            below = merge_field(of[name], field).shape
             if below is not None and (rule.key or rule.keys):  # else its items are plain data
                 assert (rule.key or rule.keys[0]) in fields[below.__name__], (name, field)
                 checked += 1
@@ -79,6 +79,6 @@ def test_the_first_key_of_every_rule_is_a_field_of_the_items() -> None:
 def test_what_names_no_kind_has_no_type_and_a_resource_of_ones_own_only_metadata() -> None:
     assert merge_type({"spec": {}}) is None
     own = merge_type({"apiVersion": "example.com/v1", "kind": "Own"})
-    assert merge_field(own, "metadata").type is not None
+    assert merge_field(own, "metadata").shape is not None
     assert not merge_field(own, "ports").rule.keys
     assert merge_field(None, "conditions").rule.keys == ("type",)

@@ -87,3 +87,60 @@ def test_a_selector_is_one_field_and_the_ports_of_a_policy_are_replaced() -> Non
     managers = Managers([])
     live = apply(managers, {}, one, "one")
     assert apply(managers, live, two, "one")["spec"] == two["spec"]
+
+
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "spec": {
+            "type": "object",
+            "properties": {
+                "ports": {
+                    "type": "array",
+                    "items": {"type": "object", "properties": {"name": {}, "targets": {"type": "array"}}},
+                    "x-kubernetes-list-type": "map",
+                    "x-kubernetes-list-map-keys": ["name"],
+                },
+                "zones": {"type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": "set"},
+                "rules": {"type": "array", "items": {"type": "object"}},
+                "selector": {"type": "object", "x-kubernetes-map-type": "atomic", "additionalProperties": {}},
+                "weights": {"type": "object", "additionalProperties": {"type": "object"}},
+            },
+        }
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "together"),
+    [
+        pytest.param(
+            {"ports": [{"name": "a", "port": 1}]},
+            {"ports": [{"name": "b", "port": 2}]},
+            {"ports": [{"name": "a", "port": 1}, {"name": "b", "port": 2}]},
+            id="a list by keys keeps the items of both",
+        ),
+        pytest.param({"zones": ["x"]}, {"zones": ["y"]}, {"zones": ["x", "y"]}, id="a set keeps the members of both"),
+        pytest.param({"weights": {"a": {"x": 1}}}, {"weights": {"a": {"y": 2}}}, {"weights": {"a": {"x": 1, "y": 2}}},
+                     id="a mapping keeps the fields of both"),
+    ],
+)  # fmt: skip
+def test_the_schema_of_a_custom_resource_says_what_two_managers_share(first: Any, second: Any, together: Any) -> None:
+    managers = Managers([], SCHEMA)
+    live = apply(managers, {}, {"apiVersion": "x.io/v1", "kind": "Shop", "spec": first}, "one")
+    live = apply(managers, live, {"apiVersion": "x.io/v1", "kind": "Shop", "spec": second}, "two")
+    assert live["spec"] == together
+
+
+@pytest.mark.parametrize("field", ["rules", "selector"])
+def test_what_the_schema_calls_atomic_or_does_not_describe_has_one_owner(field: str) -> None:
+    values: dict[str, tuple[Any, Any]] = {
+        "rules": ([{"name": "a"}], [{"name": "b"}]),
+        "selector": ({"a": "1"}, {"b": "2"}),
+    }
+    managers = Managers([], SCHEMA)
+    first, second = ({"apiVersion": "x.io/v1", "kind": "Shop", "spec": {field: value}} for value in values[field])
+    live = apply(managers, {}, first, "one")
+    with pytest.raises(StatusError, match=f'conflict with "one": .spec.{field}'):
+        apply(managers, live, second, "two")
+    assert apply(managers, live, second, "two", force=True)["spec"][field] == values[field][1]

@@ -13,31 +13,29 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any
 
-from kitlib.api.merge_rules import MergeRule, merge_field, merge_type
-from kitlib.api.meta import KubeStruct
-
-Type = type[KubeStruct] | None
-"""Of a mapping; None = that of the kind which the mapping names, or no type that the kit knows."""
+from kitlib.api.merge_rules import MergeRule, Shape, merge_field, merge_type
 
 _DELETE_FROM, _ORDER = "$deleteFromPrimitiveList/", "$setElementOrder/"
 
 
-def three_way(last: dict[str, Any], new: dict[str, Any], current: dict[str, Any], type_: Type = None) -> dict[str, Any]:
+def three_way(
+    last: dict[str, Any], new: dict[str, Any], current: dict[str, Any], shape: Shape = None
+) -> dict[str, Any]:
     """The object after `apply`.
 
     Args:
         last: the manifest of the last apply; {} where there was none.
         new: the manifest of this one.
         current: what stands in the cluster.
-        type_: of what is merged, where it does not name its kind.
+        shape: of what is merged, where it does not name its kind.
     """
-    type_ = type_ or merge_type(new, current)
+    shape = shape or merge_type(new, current)
     merged = dict(current)
     for field in last:
         if field not in new:
             merged.pop(field, None)
     for field, value in new.items():
-        merged[field] = _value(type_, field, last.get(field), value, current.get(field))
+        merged[field] = _value(shape, field, last.get(field), value, current.get(field))
     return merged
 
 
@@ -58,13 +56,13 @@ def merge_patch(current: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any
     return merged
 
 
-def strategic_patch(current: dict[str, Any], patch: dict[str, Any], type_: Type = None) -> dict[str, Any]:
+def strategic_patch(current: dict[str, Any], patch: dict[str, Any], shape: Shape = None) -> dict[str, Any]:
     """`kubectl patch`: as `merge_patch`, but lists whose items have a key are merged item by item.
 
     The directives `$patch` (replace, delete, merge), `$retainKeys`, `$setElementOrder` and `$deleteFromPrimitiveList`
     are obeyed. Source: apimachinery strategicpatch.mergeMap, mergeSlice.
     """
-    type_ = type_ or merge_type(current)
+    shape = shape or merge_type(current)
     directive = patch.get("$patch")
     if directive == "replace":
         return {field: value for field, value in patch.items() if field != "$patch"}
@@ -83,15 +81,15 @@ def strategic_patch(current: dict[str, Any], patch: dict[str, Any], type_: Type 
         elif value is None:
             merged.pop(field, None)
         else:
-            merged[field] = _patched(type_, field, merged.get(field), value)
+            merged[field] = _patched(shape, field, merged.get(field), value)
     for field, value in patch.items():
         if field.startswith(_ORDER):
             _set_order(merged, field.removeprefix(_ORDER), value)
     return merged
 
 
-def _patched(type_: Type, field: str, current: Any, patch: Any) -> Any:
-    rule, below = merge_field(type_, field)
+def _patched(shape: Shape, field: str, current: Any, patch: Any) -> Any:
+    rule, below = merge_field(shape, field)
     if isinstance(patch, dict):
         if rule.strategy == "replace":
             return patch
@@ -141,8 +139,8 @@ def _hashable(value: Any) -> Hashable:
     return value if isinstance(value, str | int | float | None) else repr(value)
 
 
-def _value(type_: Type, field: str, last: Any, new: Any, current: Any) -> Any:
-    rule, below = merge_field(type_, field)
+def _value(shape: Shape, field: str, last: Any, new: Any, current: Any) -> Any:
+    rule, below = merge_field(shape, field)
     if isinstance(new, dict) and isinstance(current, dict):
         if rule.strategy == "replace":
             return new
