@@ -189,9 +189,16 @@ export default () => {
       const size = new ResizeObserver(draw);
       size.observe(canvas);
       listeners.add(draw);
-      model.on("change:window change:limits change:names change:heading change:unit", draw);
+      const changes = "change:window change:limits change:names change:heading change:unit";
+      model.on(changes, draw);
       draw();
-      return () => { listeners.delete(draw); size.disconnect(); };
+      return () => {
+        clearTimeout(ackDue);
+        cancelAnimationFrame(due);
+        listeners.delete(draw);
+        size.disconnect();
+        model.off(changes, draw);
+      };
     },
   };
 };
