@@ -32,3 +32,22 @@ def test_a_workload_is_warned_of_what_its_pods_would_violate(cluster: Any) -> No
     assert about_name.startswith("metadata.name: this is used in Pod names and hostnames")
     why = 'privileged (container "c" must not set securityContext.privileged=true)'
     assert about_pods == f'would violate PodSecurity "baseline:latest": {why}'
+
+
+def test_a_write_of_a_status_or_a_resize_is_not_warned_of_the_write_before(cluster: Any) -> None:
+    dispatcher = Dispatcher(cluster)
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "n", "labels": {LABEL: "baseline"}}}
+    warnings_of(dispatcher, "/api/v1/namespaces", namespace)
+    container = {**CONTAINER, "securityContext": {"privileged": True}, "resources": {"requests": {"cpu": "1"}}}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": [container]}}
+    assert warnings_of(dispatcher, "/api/v1/namespaces/n/pods", pod)
+    changes = {
+        "status": {"status": {"message": "a"}},
+        "resize": {"spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "500m"}}}]}},
+    }
+    for subresource, change in changes.items():
+        headers = {"content-type": "application/strategic-merge-patch+json"}
+        url = f"/api/v1/namespaces/n/pods/p/{subresource}"
+        answer = dispatcher.handle(Request("PATCH", url, {}, headers, json.dumps(change).encode()))
+        assert isinstance(answer, Answer)
+        assert (answer.code, answer.warnings) == (200, ()), answer.body

@@ -180,6 +180,7 @@ class APIServer:
 
     def update_status(self, obj: T) -> T:
         """Replace an object's status; everything else stays as it stands."""
+        self.warnings.clear()
         standing = self.store.get(obj.kind, obj.name, obj.namespace)
         standing.status = deepcopy(obj.status)  # type: ignore[attr-defined]
         return self.store.update(standing)
@@ -191,6 +192,7 @@ class APIServer:
             Invalid: where something else changes, or the pod's QoS class would.
             Forbidden: by a quota or limit range, or where the pod's node could never offer that much.
         """
+        self.warnings.clear()
         old = self.store.get(Pod, pod.name, pod.namespace)
         made = pod_resize.drop_non_resize_updates(set_defaults(deepcopy(pod)), old)
         errors = pod_resize.validate_pod_resize(made, old, self.release)
