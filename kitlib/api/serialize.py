@@ -212,9 +212,9 @@ def _types() -> dict[tuple[str, str], type[KubeObject]]:
             if isinstance(member, type) and issubclass(member, KubeObject) and member is not KubeObject:
                 sample = member()
                 found[sample.api_version, sample.kind] = member
-                if module is devices:  # the beta version has the same fields, as the alpha version of the rules has
+                if module is devices:  # the beta version has the same fields
                     found["resource.k8s.io/v1beta2", sample.kind] = member
-                    found["resource.k8s.io/v1alpha3", devices.DeviceTaintRule().kind] = devices.DeviceTaintRule
+    found["resource.k8s.io/v1alpha3", "DeviceTaintRule"] = devices.DeviceTaintRule
     return found
 
 

@@ -126,7 +126,7 @@ class Prober:
         if self._runtime.pid(state.id):
             return False
         state.condemned = False
-        if not state.alive or worker.terminating:  # whoever ends the pod takes note
+        if not state.alive or worker.terminating:  # the pod's end notes it
             return False
         self._died(state.id)
         settings, now = self._settings, self._clock()

@@ -85,18 +85,22 @@ class ProbeWorker:
         return changed
 
 
+def probes_of(container: Container) -> dict[ProbeType, Probe]:
+    """The probes that a container's manifest has."""
+    found: dict[ProbeType, Probe | None] = {
+        "Startup": container.startup_probe,
+        "Readiness": container.readiness_probe,
+        "Liveness": container.liveness_probe,
+    }
+    return {kind: probe for kind, probe in found.items() if probe is not None}
+
+
 def workers_of(container: Container, now: float) -> dict[ProbeType, ProbeWorker]:
     """The probes of a container of a pod that the kubelet has just taken in: the first tick is a period away.
 
     Source: prober.manager.AddPod; worker.run, whose first look finds no container yet.
     """
-    asked: dict[ProbeType, Probe | None] = {
-        "Startup": container.startup_probe,
-        "Readiness": container.readiness_probe,
-        "Liveness": container.liveness_probe,
-    }
     return {
         kind: ProbeWorker(kind, probe, now + float(probe.period_seconds or 10), INITIAL[kind])
-        for kind, probe in asked.items()
-        if probe is not None
+        for kind, probe in probes_of(container).items()
     }

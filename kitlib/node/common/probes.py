@@ -14,7 +14,7 @@ from typing import Literal
 
 from kitlib.api.core import Container, Pod, Probe
 from kitlib.api.errors import KitError, shortened
-from kitlib.kubelet.prober.worker import Answer, ProbeType
+from kitlib.kubelet.prober.worker import Answer, ProbeType, probes_of
 from kitlib.node.common.workload import FOREVER, parse_seconds
 
 Declared = Literal["ok", "fail", "timeout"]
@@ -69,19 +69,8 @@ def declared_answer(pod: Pod, container: Container, kind: ProbeType, seconds: fl
         return Answer("unknown", str(error))
     if said == "ok":
         return Answer("success")
-    probe = probe_of(container, kind)
+    probe = probes_of(container)[kind]
     return _timed_out(pod, container, probe) if said == "timeout" else _failed(pod, container, probe)
-
-
-def probe_of(container: Container, kind: ProbeType) -> Probe:
-    """The probe of this kind, which there is."""
-    found = {
-        "Liveness": container.liveness_probe,
-        "Readiness": container.readiness_probe,
-        "Startup": container.startup_probe,
-    }[kind]
-    assert found is not None
-    return found
 
 
 def _failed(pod: Pod, container: Container, probe: Probe) -> Answer:

@@ -15,8 +15,8 @@ import shlex
 from collections.abc import Mapping, Sequence
 
 from kitlib.api.core import Container, Pod
-from kitlib.kubelet.prober.worker import Answer, ProbeType
-from kitlib.node.common.probes import declared_answer, probe_of
+from kitlib.kubelet.prober.worker import Answer, ProbeType, probes_of
+from kitlib.node.common.probes import declared_answer
 from kitlib.node.common.workload import parse_seconds
 
 _SHELLS = ("sh", "bash", "ash", "dash")
@@ -28,7 +28,7 @@ def answer(pod: Pod, container: Container, kind: ProbeType, seconds: float) -> A
     declared = declared_answer(pod, container, kind, seconds)
     if declared is not None:
         return declared
-    probe = probe_of(container, kind)
+    probe = probes_of(container)[kind]
     return Answer("success") if probe.exec is None else _execute(probe.exec.command, _files(container, seconds))
 
 

@@ -15,6 +15,7 @@ from kitlib.api.core import Namespace, Pod, PodSpec, PodTemplate, PodTemplateSpe
 from kitlib.api.errors import Forbidden
 from kitlib.api.meta import KubeObject, ObjectMeta
 from kitlib.api.validation.fields import Errors
+from kitlib.api.validation.pod_warnings import SECCOMP_PREFIX
 from kitlib.cluster.admission.podsecurity import baseline, restricted
 from kitlib.cluster.admission.podsecurity.levels import (
     PREFIX,
@@ -28,7 +29,6 @@ from kitlib.cluster.admission.podsecurity.violations import Check, Violation, co
 
 MAX_PODS = 3000
 """Pods of a namespace that are held against its new policy. Source: defaultNamespaceMaxPodsToCheck."""
-_SECCOMP = "container.seccomp.security.alpha.kubernetes.io/"
 
 
 def evaluate(policy: LevelVersion, meta: ObjectMeta, spec: PodSpec, newest: int) -> list[Violation]:
@@ -166,7 +166,7 @@ def _significant(pod: Pod, old: Pod) -> bool:
             return True
     before: dict[str, Container] = {one.name: one for one in containers(old.spec)}
     for one in containers(pod.spec):
-        key = f"{_SECCOMP}{one.name}"
+        key = f"{SECCOMP_PREFIX}{one.name}"
         if one.name not in before or one.image != before[one.name].image:
             return True
         if pod.metadata.annotations.get(key, "") != old.metadata.annotations.get(key, ""):

@@ -8,9 +8,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from kitlib.api.container import Container, Probe, SELinuxOptions
+from kitlib.api.container import Container, LifecycleHandler, Probe, SELinuxOptions
 from kitlib.api.core import PodSpec
 from kitlib.api.meta import ObjectMeta
+from kitlib.api.validation.pod_warnings import APPARMOR_PREFIX, SECCOMP_POD, SECCOMP_PREFIX
 from kitlib.cluster.admission.podsecurity.violations import (
     Check,
     Violation,
@@ -24,9 +25,6 @@ from kitlib.cluster.admission.podsecurity.violations import (
     uses,
 )
 
-_APP_ARMOR = "container.apparmor.security.beta.kubernetes.io/"
-_SECCOMP_POD = "seccomp.security.alpha.kubernetes.io/pod"
-_SECCOMP_CONTAINER = "container.seccomp.security.alpha.kubernetes.io/"
 PROFILES = ("RuntimeDefault", "Localhost")
 CAPABILITIES = frozenset(
     [
@@ -76,7 +74,9 @@ def app_armor_profile(meta: ObjectMeta, spec: PodSpec) -> Violation | None:
     annotations = sorted(
         f"{key}={json.dumps(value, ensure_ascii=False)}"
         for key, value in meta.annotations.items()
-        if key.startswith(_APP_ARMOR) and value not in ("", "runtime/default") and not value.startswith("localhost/")
+        if key.startswith(APPARMOR_PREFIX)
+        and value not in ("", "runtime/default")
+        and not value.startswith("localhost/")
     )
     shown = [*sorted(values), *annotations]
     if not shown:
@@ -136,13 +136,12 @@ def host_probes_and_host_lifecycle(_: ObjectMeta, spec: PodSpec) -> Violation | 
 
 
 def _hosts(one: Container) -> Iterator[str]:
-    handlers: list[object] = [one.liveness_probe, one.readiness_probe, one.startup_probe]
+    handlers: list[Probe | LifecycleHandler | None] = [one.liveness_probe, one.readiness_probe, one.startup_probe]
     if one.lifecycle is not None:
         handlers += [one.lifecycle.post_start, one.lifecycle.pre_stop]
     for handler in handlers:
         if handler is not None:
-            assert isinstance(handler, Probe) or hasattr(handler, "http_get")
-            for way in (handler.http_get, handler.tcp_socket):  # type: ignore[attr-defined]
+            for way in (handler.http_get, handler.tcp_socket):
                 if way is not None and way.host:
                     yield way.host
 
@@ -197,7 +196,7 @@ def _selinux(types: frozenset[str]) -> Check:
 
 def seccomp_annotations(meta: ObjectMeta, spec: PodSpec) -> Violation | None:
     """Before 1.19 the profile is an annotation. Source: seccompProfileBaselineV1Dot0."""
-    keys = [_SECCOMP_POD, *(f"{_SECCOMP_CONTAINER}{one.name}" for one in containers(spec))]
+    keys = [SECCOMP_POD, *(f"{SECCOMP_PREFIX}{one.name}" for one in containers(spec))]
     bad = sorted(
         {
             f"{key}={json.dumps(meta.annotations[key], ensure_ascii=False)}"
