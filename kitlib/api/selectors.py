@@ -7,6 +7,7 @@ core/v1 Toleration.ToleratesTaint, v1helper.FindMatchingUntoleratedTaint.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from kitlib.api.core import Node, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, Pod, Taint, Toleration
 from kitlib.api.errors import KitError
@@ -55,6 +56,24 @@ class LabelSelectorMatcher:
 
     def __hash__(self) -> int:
         return hash((self.nothing, self.requirements))
+
+
+def format_label_selector(selector: Mapping[str, Any]) -> str:
+    """A label selector's wire form on one line: `app=web,tier in (a,b)`; "" where it selects everything.
+
+    Source: metav1.FormatLabelSelector, labels.Requirement.String.
+    """
+    parts = [(key, f"{key}={value}") for key, value in (selector.get("matchLabels") or {}).items()]
+    for one in selector.get("matchExpressions") or ():
+        key, values = one.get("key", ""), ",".join(sorted(one.get("values") or ()))
+        shown = {
+            "In": f"{key} in ({values})",
+            "NotIn": f"{key} notin ({values})",
+            "Exists": key,
+            "DoesNotExist": f"!{key}",
+        }
+        parts.append((key, shown.get(one.get("operator", ""), "<error>")))
+    return ",".join(text for _, text in sorted(parts, key=lambda part: part[0]))
 
 
 def _label_requirement(r: LabelSelectorRequirement) -> tuple[str, str, tuple[str, ...]]:

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from kitlib.api.duration import human_duration
+from kitlib.api.selectors import format_label_selector
 
 Object = Mapping[str, Any]
 
@@ -37,20 +38,8 @@ def labels(found: Mapping[str, str] | None) -> str:
 
 
 def selector(found: Mapping[str, Any] | None) -> str:
-    """A label selector on one line. Source: metav1.FormatLabelSelector, labels.Requirement.String."""
-    if found is None:
-        return "<none>"
-    parts = [(key, f"{key}={value}") for key, value in (found.get("matchLabels") or {}).items()]
-    for one in found.get("matchExpressions") or ():
-        key, values = one.get("key", ""), ",".join(sorted(one.get("values") or ()))
-        shown = {
-            "In": f"{key} in ({values})",
-            "NotIn": f"{key} notin ({values})",
-            "Exists": key,
-            "DoesNotExist": f"!{key}",
-        }
-        parts.append((key, shown.get(one.get("operator", ""), "<error>")))
-    return ",".join(text for _, text in sorted(parts, key=lambda part: part[0])) or "<none>"
+    """A label selector on one line."""
+    return "<none>" if found is None else format_label_selector(found) or "<none>"
 
 
 def containers(template: Object) -> tuple[str, str]:

@@ -11,8 +11,8 @@ from typing import Any
 from kitlib.api.core import PodTemplateSpec, ReplicationController
 from kitlib.api.errors import NotFound
 from kitlib.api.meta import KubeObject, LabelSelector
-from kitlib.api.selectors import LabelSelectorMatcher
-from kitlib.api.serialize import deepcopy
+from kitlib.api.selectors import LabelSelectorMatcher, format_label_selector
+from kitlib.api.serialize import deepcopy, to_dict
 from kitlib.cluster.controllers.controller import Controller
 from kitlib.cluster.controllers.controller_utils import owner_reference
 from kitlib.cluster.controllers.informers import Change, controller_of
@@ -31,14 +31,9 @@ def selector_of(owner: Any) -> LabelSelectorMatcher:
 def selector_text(owner: Any) -> str:
     """A workload's selector as its scale shows it: `app=web,tier in (a,b)`. Source: LabelSelectorAsSelector."""
     selector = owner.spec.selector
-    if not isinstance(selector, LabelSelector):
-        return ",".join(f"{key}={value}" for key, value in sorted((selector or {}).items()))
-    found = [(key, f"{key}={value}") for key, value in selector.match_labels.items()]
-    for one in selector.match_expressions:
-        values = f"({','.join(sorted(one.values))})"
-        shown = {"In": f"{one.key} in {values}", "NotIn": f"{one.key} notin {values}", "Exists": one.key}
-        found.append((one.key, shown.get(one.operator, f"!{one.key}")))
-    return ",".join(text for _, text in sorted(found))
+    return format_label_selector(
+        to_dict(selector) if isinstance(selector, LabelSelector) else {"matchLabels": selector}
+    )
 
 
 def enqueue_orphan(controller: Controller, change: Change, kind: str) -> None:
