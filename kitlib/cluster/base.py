@@ -23,7 +23,6 @@ from kitlib.cluster.admission.manifests import Manifests
 from kitlib.cluster.closeable import Closeable
 from kitlib.cluster.journal import Journal, place_of
 from kitlib.cluster.nodes.interfaces import KernelNode
-from kitlib.cluster.nodes.simulated_streams import SimulatedStreams
 from kitlib.cluster.store.kinds import RESOURCES
 from kitlib.cluster.store.store import Store, Watch
 
@@ -356,11 +355,7 @@ class BaseCluster(Closeable, ABC):
         elif action == "signal":
             self.node(entry["node"]).signal(entry["pod"], entry["container"], entry["signal"])
         elif action == "exit":
-            where = self.node(entry.pop("node"))
-            if isinstance(where, SimulatedStreams):
-                where.program_exits(**entry)
-            else:  # a real program is not told its exit code
-                where.signal(entry["pod"], entry["container"])
+            self.node(entry.pop("node")).program_exits(**entry)
         else:
             getattr(self, action)(**entry)
 

@@ -125,3 +125,7 @@ class ContainerProcesses(ABC):
             raise KitError(f"signal: must be a number from 1 to 64, got {signal}")
         self.link.ask("signal", namespace=namespace, pod=pod, container=container, number=signal)
         self._record("signal", node=self.name, pod=pod, container=container, signal=signal)
+
+    def program_exits(self, namespace: str, pod: str, container: str, code: int) -> None:
+        """End a container's program; a real one is not told its exit code."""
+        self.signal(pod, container, namespace=namespace)

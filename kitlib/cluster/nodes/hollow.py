@@ -64,6 +64,7 @@ class HollowNode:
     process = NeedsKernel()
     owners = NeedsKernel()
     proc = NeedsKernel()
+    program_exits = NeedsKernel()
     signal = NeedsKernel()
     signals = NeedsKernel()
     usages = NeedsKernel()

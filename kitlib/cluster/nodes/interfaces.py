@@ -196,6 +196,10 @@ class KernelNode(Node, Protocol):
         """Send a signal to a container's process; it is recorded in the journal."""
         ...
 
+    def program_exits(self, namespace: str, pod: str, container: str, code: int) -> None:
+        """The program of a container with standard input ends, as far as it can be told with which code."""
+        ...
+
     def signals(self) -> dict[str, Observation]:
         """The eviction signals that the machine itself shows."""
         ...
