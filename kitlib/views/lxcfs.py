@@ -82,7 +82,7 @@ def seen(node: Any, pod: str, container: str = "", namespace: str = "default", *
     version = node.desired().version
     limit, where = machine.memory, ""
     for above in _upwards(path):
-        own = _memory_limit(node, above, version)
+        own = _bytes(node, above, MEMORY_LIMIT[version])
         if own is not None and own < limit:
             limit, where = own, above
     used = int(node.read(path, MEMORY_USAGE[version]))
@@ -156,9 +156,10 @@ def _upwards(path: str) -> list[str]:
     return found
 
 
-def _memory_limit(node: Any, path: str, version: int) -> int | None:
+def _bytes(node: Any, path: str, file: str) -> int | None:
+    """The amount in a cgroup's file; None where there is no such file, or it says that there is no limit."""
     try:
-        text = node.read(path, MEMORY_LIMIT[version])
+        text = node.read(path, file)
     except (KitError, OSError):
         return None
     return None if text == "max" or int(text) >= UNLIMITED_V1 else int(text)
@@ -187,27 +188,21 @@ def _swap(node: Any, path: str, version: int) -> tuple[int, int]:
     The smallest limit of swap on the way up, at most the machine's swap. Cgroup v1 counts memory and swap together.
     Source: lxcfs proc_fuse.c, get_swap_info.
     """
-
-    def amount(cgroup: str, file: str) -> float:
-        try:
-            text = node.read(cgroup, file)
-        except (KitError, OSError):
-            return math.inf
-        return math.inf if text == "max" or int(text) >= UNLIMITED_V1 else int(text)
-
+    limits: list[int] = [node.config.machine.swap]
+    for above in _upwards(path):
+        if version == 2:
+            own = _bytes(node, above, "memory.swap.max")
+        else:
+            both, memory = (_bytes(node, above, f"memory.{kind}limit_in_bytes") for kind in ("memsw.", ""))
+            own = None if both is None else both - memory if memory is not None else 0
+        limits += [own] if own is not None else []
     if version == 2:
-        limit = min(amount(above, "memory.swap.max") for above in _upwards(path))
-        used = amount(path, "memory.swap.current")
+        used = _bytes(node, path, "memory.swap.current") or 0
     else:
-        both, memory = "memory.memsw.", "memory."
-        limits = [
-            (amount(above, f"{both}limit_in_bytes"), amount(above, f"{memory}limit_in_bytes"))
-            for above in _upwards(path)
-        ]
-        limit = min((total - own if total < math.inf else math.inf) for total, own in limits)
-        used = amount(path, f"{both}usage_in_bytes") - amount(path, f"{memory}usage_in_bytes")
-    total = int(max(min(limit, node.config.machine.swap), 0))
-    return total, int(min(used, total)) if math.isfinite(used) else 0
+        both, memory = (_bytes(node, path, f"memory.{kind}usage_in_bytes") for kind in ("memsw.", ""))
+        used = both - memory if both is not None and memory is not None else 0
+    total = max(min(limits), 0)
+    return total, min(used, total)
 
 
 def _cpus(node: Any, path: str, version: int, cores: int) -> tuple[int, str]:

@@ -19,13 +19,13 @@ from kitlib.charts.base import Chart
 from kitlib.charts.pod_resources import pod_resources_chart
 from kitlib.kubelet.cm.cgroup_levels import running_containers
 from kitlib.kubelet.cm.desired import desired_tree
-from kitlib.kubelet.cm.node_allocatable import node_allocatable_absolute, pods_limit
+from kitlib.kubelet.cm.node_allocatable import pods_limit
 from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.config.machine import MachineInfo
 from kitlib.kubelet.qos.policy import get_container_oom_score_adjust
 from kitlib.kubelet.qos.qos_class import get_pod_qos
 from kitlib.widgets._parts.base import KitWidget, labelled
-from kitlib.widgets._parts.pod_advice import pod_advice
+from kitlib.widgets._parts.pod_advice import allocatable_of, amount_of, pod_advice
 from kitlib.widgets._parts.pod_form import PodForm
 
 MACHINE = MachineInfo.declare(4, "8Gi")
@@ -108,10 +108,9 @@ def pod_files_chart(node: NodeConfig, pod: Pod, version: Any, driver: Any) -> Ch
             }
         )
     containers = [_level(c.name, c.resources.requests, c.resources.limits) for c in containers_of(pod)]
-    allocatable = node_allocatable_absolute(node.machine.capacity(), node.reservations)
-    whole = {resource: _amount(allocatable[resource], resource) or 0 for resource in ("cpu", "memory")}
     qos = get_pod_qos(pod, node.gates)
-    return pod_resources_chart(containers, files, qos=qos, above=_levels_above(node, pod, qos), node=whole)
+    above = _levels_above(node, pod, qos)
+    return pod_resources_chart(containers, files, qos=qos, above=above, node=allocatable_of(node))
 
 
 def _levels_above(node: NodeConfig, pod: Pod, qos: str) -> list[dict[str, Any]]:
@@ -130,15 +129,8 @@ def _levels_above(node: NodeConfig, pod: Pod, qos: str) -> list[dict[str, Any]]:
 
 def _level(name: str, requests: Mapping[str, Any], limits: Mapping[str, Any]) -> dict[str, Any]:
     amounts = {
-        f"{resource}_{what}": _amount(of.get(resource), resource)
+        f"{resource}_{what}": amount_of(of[resource], resource) if resource in of else None
         for resource in ("cpu", "memory")
         for what, of in (("request", requests), ("limit", limits))
     }
     return {"name": name, **amounts}
-
-
-def _amount(quantity: Any, resource: str) -> int | None:
-    if quantity is None:
-        return None
-    amount: int = quantity.milli_value() if resource == "cpu" else quantity.value()
-    return amount

@@ -184,8 +184,8 @@ class Allocation:
         lacking = refaulting(process)
         if not lacking:
             return
-        read = min(int(READ * seconds * waiting_share(process)), int(READ * seconds))
-        self._ledger.count_swapped(process.charged, max(read, 0), back=True)
+        read = int(READ * seconds * waiting_share(process))
+        self._ledger.count_swapped(process.charged, read, back=True)
         back = min(lacking, int(READ * seconds))
         self._ledger.hold(process, process.memory + back, process.cache, process.swapped - back)
         for path in upwards(process.charged):

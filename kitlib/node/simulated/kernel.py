@@ -223,7 +223,7 @@ class Kernel:
         self.scheduler.want(
             process.cgroup,
             process.pid,
-            0.0 if process.missing else phase.cpus * (1.0 - waiting_share(process)) if process.swapped else phase.cpus,
+            0.0 if process.missing else phase.cpus * (1.0 - waiting_share(process)),
             self.now,
             work=phase.burst or FOREVER,
             every=phase.every or FOREVER,

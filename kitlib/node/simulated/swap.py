@@ -50,6 +50,8 @@ def refaulting(one: Swapping) -> int:
 
 def waiting_share(one: Swapping) -> float:
     """The share of its time that it waits for pages from swap."""
+    if not one.swapped:
+        return 0.0
     lacking = refaulting(one)
     if not lacking:
         return 0.0

@@ -27,8 +27,7 @@ LEAST_QUOTA = 10
 
 def pod_advice(pod: Pod, node: NodeConfig) -> list[tuple[str, str]]:
     """(field path, sentence) for every amount that a reader should look at again."""
-    allocatable = node_allocatable_absolute(node.machine.capacity(), node.reservations)
-    whole = {"cpu": allocatable["cpu"].milli_value(), "memory": allocatable["memory"].value()}
+    whole = allocatable_of(node)
     guaranteed = get_pod_qos(pod, node.gates) == "Guaranteed"
     found: list[tuple[str, str]] = []
     for container in running_containers(pod):
@@ -43,10 +42,20 @@ def pod_advice(pod: Pod, node: NodeConfig) -> list[tuple[str, str]]:
     return found
 
 
+def amount_of(quantity: Quantity, resource: str) -> int:
+    """Milli-CPU, or bytes of memory."""
+    return quantity.milli_value() if resource == "cpu" else quantity.value()
+
+
+def allocatable_of(node: NodeConfig) -> dict[str, int]:
+    """The node's allocatable milli-CPU and bytes of memory."""
+    allocatable = node_allocatable_absolute(node.machine.capacity(), node.reservations)
+    return {resource: amount_of(allocatable[resource], resource) for resource in ("cpu", "memory")}
+
+
 def _sentences(what: str, resource: str, amount: Quantity, whole: int, guaranteed: bool) -> Iterator[str]:
     """What there is to say about one amount, the most important first."""
-    value = amount.milli_value() if resource == "cpu" else amount.value()
-    text = str(amount)
+    value, text = amount_of(amount, resource), str(amount)
     if resource == "memory" and 0 < value < LEAST_MEMORY:
         digits = text.rstrip("mkK")
         meant = f"did you mean {digits}M or {digits}Mi?" if digits.isdigit() else "no program starts with that."
@@ -74,7 +83,7 @@ def _over_request(pod: Pod, whole: dict[str, int], said: set[str]) -> list[tuple
         amount = total.get(resource)
         if amount is None:
             continue
-        value = amount.milli_value() if resource == "cpu" else amount.value()
+        value = amount_of(amount, resource)
         last = next((c for c in reversed(containers) if resource in c.resources.requests), None)
         if last is None or value <= room:
             continue
