@@ -4,7 +4,8 @@
 `pod` and its neighbours write manifests in one line, `table` shows rows.
 """
 
-from kitlib.lab.checks import Checks, Experiment, Facts, Wrong
+from kitlib.lab.checks import Checks, Facts, Wrong
+from kitlib.lab.experiment import Experiment
 from kitlib.lab.lab import Lab
 from kitlib.lab.lesson import Lesson
 from kitlib.lab.manifests import (

@@ -15,6 +15,7 @@ from typing import Any
 from kitlib.api.core import Node, Pod
 from kitlib.api.errors import KitError, NotFound
 from kitlib.api.meta import KubeObject
+from kitlib.api.podresources import containers_of
 from kitlib.api.serialize import deepcopy
 from kitlib.kubelet.util.cpuset import parse_cpus
 from kitlib.kubelet.util.memory_files import MEMORY_LIMIT, MEMORY_USAGE
@@ -115,11 +116,15 @@ class Facts:
     """
 
     def __init__(
-        self, cluster: Any, set_up: datetime | None = None, variant: SimpleNamespace | None = None, history: Any = None
+        self,
+        cluster: Any,
+        set_up: datetime | None = None,
+        variant: SimpleNamespace | None = None,
+        history: History | None = None,
     ) -> None:
         self._cluster = cluster
         self._set_up = set_up or cluster.clock.start
-        self._history: History | None = history
+        self._history = history
         self.variant = variant or SimpleNamespace()
         self.evidence: list[dict[str, Any]] = []
         self.remarks: list[str] = []
@@ -397,6 +402,23 @@ class Facts:
             credit=credit,
         )
 
+    def needs_a_memory_limit(self, pod: Pod, container: str, most: int) -> None:
+        """Go on if a container, or its pod, has a memory limit of at most so many MiB.
+
+        Raises:
+            Wrong: it has none, or a larger one.
+        """
+        limits = [c.resources.limits.get("memory") for c in containers_of(pod) if c.name == container]
+        if pod.spec.resources is not None:
+            limits.append(pod.spec.resources.limits.get("memory"))
+        bounds = [limit.value() // 2**20 for limit in limits if limit is not None]
+        self.expect(
+            bool(bounds) and min(bounds) <= most,
+            found=f"a limit of {min(bounds)} MiB" if bounds else "no limit",
+            expected=f"at most {most} MiB",
+            hint="a limit there must be: be generous, not boundless",
+        )
+
     # ---- saying what is wrong
 
     def remark(self, text: str) -> None:
@@ -407,41 +429,3 @@ class Facts:
         """Go on if `right`, else raise `Wrong`."""
         if not right:
             raise Wrong(str(found), str(expected), hint, credit=credit)
-
-
-class Experiment(Facts):
-    """Facts about a cluster of its own, as the learner found it, which may be tried out to see what happens.
-
-    Only predictions that are observed at the start get one; it is thrown away afterwards.
-    """
-
-    def let_pass(self, seconds: float) -> None:
-        """Let the cluster run for so long."""
-        self._cluster.advance(seconds)
-
-    def drain(self, node: str, seconds: float) -> list[str]:
-        """Drain a node for so long, as kubectl does; the pods that went."""
-        from kitlib.study.drain import drain
-
-        return [row["pod"] for row in drain(self._cluster, node, seconds) if row["answer"] == "gone"]
-
-    def resize(self, name: str, containers: Mapping[str, Mapping[str, Mapping[str, str]]]) -> None:
-        """Resize a pod in place."""
-        self._cluster.resize(name, containers)
-
-    def cpu_usage(self, name: str, seconds: float = 10, namespace: str = "default") -> float:
-        """Milli-CPU that a pod uses per second over the next `seconds`, from its cgroup's own counter."""
-        before = self._cpu_seconds(name, namespace)
-        self.let_pass(seconds)
-        found = (self._cpu_seconds(name, namespace) - before) / seconds * 1000
-        self._note("cpu usage", f"{namespace}/{name}", found)
-        return round(found, 1)
-
-    def _cpu_seconds(self, name: str, namespace: str) -> float:
-        return self.cpu_stat(self.pod(name, namespace))["usage_usec"] / 1e6
-
-    def write_cgroup(self, pod: Pod, file: str, value: str) -> None:
-        """Write a file of a pod's own cgroup by hand."""
-        node = self._cluster.node(pod.spec.node_name)
-        own = next(c for c in node.tree().of_pod(pod.metadata.uid) if c.kind == "pod")
-        node.write(own.path, file, value)

@@ -19,8 +19,9 @@ from typing import Any
 import msgspec
 
 from kitlib.api.errors import KitError
-from kitlib.lab.checks import Experiment, Facts, Wrong
+from kitlib.lab.checks import Facts, Wrong
 from kitlib.lab.definition import SIMULATED, Ground, LabFolder, TaskSpec
+from kitlib.lab.experiment import Experiment
 from kitlib.lab.history import History
 from kitlib.lab.real_nodes import real_cluster
 from kitlib.lab.rules import RuleResult, judge

@@ -1,6 +1,5 @@
 """It works at full speed with all that it keeps, below a limit, and was not restarted meanwhile."""
 
-from kitlib.api.podresources import containers_of
 from kitlib.lab import Checks, Experiment, Facts, Wrong
 from kitlib.node.common.workload import WorkloadError, declared_workload
 
@@ -42,17 +41,7 @@ def needs_its_process(facts: Facts) -> None:
 
 @checks.check("bounded")
 def bounded(facts: Facts) -> None:
-    pod = facts.pod(facts.variant.pod)
-    limits = [c.resources.limits.get("memory") for c in containers_of(pod) if c.name == "main"]
-    if pod.spec.resources is not None:
-        limits.append(pod.spec.resources.limits.get("memory"))
-    bounds = [limit.value() // MIB for limit in limits if limit is not None]
-    facts.expect(
-        bool(bounds) and min(bounds) <= facts.variant.cap,
-        found=f"a limit of {min(bounds)} MiB" if bounds else "no limit",
-        expected=f"at most {facts.variant.cap} MiB",
-        hint="a limit there must be: be generous, not boundless",
-    )
+    facts.needs_a_memory_limit(facts.pod(facts.variant.pod), "main", facts.variant.cap)
 
 
 def same_work(facts: Facts, pod) -> None:
