@@ -17,7 +17,6 @@ import os
 import subprocess
 import sys
 import threading
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +26,7 @@ from kitlib.api.convert import convert
 from kitlib.api.errors import KitError
 from kitlib.lab.definition import SIMULATED, Ground, LabFolder
 from kitlib.lab.grader import Grade, grade_journal
+from kitlib.study.line_process import close, exchange
 
 _SECONDS = 120
 _START = "import sys; sys.path.insert(0, sys.argv[1]); from kitlib.lab.grading_server import main; main()"
@@ -96,14 +96,7 @@ class _Server:
 
     def ask(self, request: bytes) -> bytes:
         """The answer's line; b"" = the server has ended."""
-        assert self._process.stdin is not None and self._process.stdout is not None
-        try:
-            self._process.stdin.write(request + b"\n")
-            self._process.stdin.flush()
-            line = self._process.stdout.readline()
-        except (OSError, ValueError):
-            return b""
-        return line if line.endswith(b"\n") else b""
+        return exchange(self._process, request)
 
     def last_words(self) -> str:
         """How it ended."""
@@ -119,9 +112,7 @@ class _Server:
         """End it."""
         self._process.kill()
         self._process.wait()
-        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
-            with suppress(OSError, ValueError):
-                stream.close()  # type: ignore[union-attr]
+        close(self._process.stdin, self._process.stdout, self._process.stderr)
 
 
 _LOCK = threading.Lock()

@@ -23,6 +23,7 @@ import msgspec
 
 from kitlib.api.convert import decoder
 from kitlib.api.errors import KitError, shortened
+from kitlib.study.line_process import close, exchange
 from kitlib.study.sweeps.chunks import Chunk, Chunks, NoProcesses, Numbered
 from kitlib.study.sweeps.row import Row
 from kitlib.study.sweeps.task import Work
@@ -97,7 +98,7 @@ class Worker:
         Raises:
             KitError: it cannot do that.
         """
-        answer = self._exchange(work)
+        answer = exchange(self._process, work)
         hello = decoder(Hello).decode(answer) if answer else Hello(error=f"a worker process {self.how()}")
         if hello.error:
             raise KitError(hello.error)
@@ -107,7 +108,7 @@ class Worker:
         if timeout is not None:
             whole = timeout if len(chunk.points) == 1 else timeout + 10 * CHUNK_S
             self.deadline = time.monotonic() + whole
-        answer = self._exchange(msgspec.json.encode([point for _, point in chunk.points]))
+        answer = exchange(self._process, msgspec.json.encode([point for _, point in chunk.points]))
         self.deadline = 0.0
         return decoder(list[Row]).decode(answer) if answer else None
 
@@ -131,20 +132,7 @@ class Worker:
         """End it and wait for it."""
         self.kill()
         self._process.wait()
-        for stream in (self._process.stdin, self._process.stdout, self._said):
-            with suppress(OSError, ValueError):
-                stream.close()  # type: ignore[union-attr]
-
-    def _exchange(self, message: bytes) -> bytes:
-        """An answer's line; b"" = the process has ended before it was complete."""
-        assert self._process.stdin is not None and self._process.stdout is not None
-        try:
-            self._process.stdin.write(message + b"\n")
-            self._process.stdin.flush()
-            line = self._process.stdout.readline()
-        except (OSError, ValueError):
-            return b""
-        return line if line.endswith(b"\n") else b""
+        close(self._process.stdin, self._process.stdout, self._said)
 
 
 class Processes:

@@ -1,0 +1,27 @@
+"""A process that answers every line with one line."""
+
+from __future__ import annotations
+
+import subprocess
+from contextlib import suppress
+from typing import IO
+
+
+def exchange(process: subprocess.Popen[bytes], message: bytes) -> bytes:
+    """An answer's line; b"" = the process has ended before it was complete."""
+    assert process.stdin is not None and process.stdout is not None
+    try:
+        process.stdin.write(message + b"\n")
+        process.stdin.flush()
+        line = process.stdout.readline()
+    except (OSError, ValueError):
+        return b""
+    return line if line.endswith(b"\n") else b""
+
+
+def close(*streams: IO[bytes] | None) -> None:
+    """Close what an ended process has left."""
+    for stream in streams:
+        if stream is not None:
+            with suppress(OSError, ValueError):
+                stream.close()
