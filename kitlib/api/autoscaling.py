@@ -161,22 +161,9 @@ class HorizontalPodAutoscalerSpecV1(KubeStruct):
 
 
 class HorizontalPodAutoscalerV1(KubeObject):
-    """The older version, with a target for CPU alone."""
+    """The older version, with a target for CPU alone; it is read as `kitlib.api.autoscaling_v1` says."""
 
     api_version: str = "autoscaling/v1"
     kind: str = "HorizontalPodAutoscaler"
     spec: HorizontalPodAutoscalerSpecV1 = msgspec.field(default_factory=HorizontalPodAutoscalerSpecV1)
     status: dict[str, Any] = {}
-
-    def to_v2(self) -> HorizontalPodAutoscaler:
-        """The same autoscaler in the version that the kit works with."""
-        spec = HorizontalPodAutoscalerSpec(
-            scale_target_ref=self.spec.scale_target_ref,
-            min_replicas=self.spec.min_replicas,
-            max_replicas=self.spec.max_replicas,
-        )
-        percent = self.spec.target_cpu_utilization_percentage
-        if percent is not None:
-            target = MetricTarget(type="Utilization", average_utilization=percent)
-            spec.metrics = [MetricSpec(type="Resource", resource=ResourceMetricSource(name="cpu", target=target))]
-        return HorizontalPodAutoscaler(metadata=self.metadata, spec=spec)

@@ -32,7 +32,7 @@ LARGE = 4 << 20
 MAX_KEY = 65_536
 MAX_DIGITS = 400
 """Digits of a number: none that is compared with anything has more than 40."""
-_ALL_BUT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+_ALL_BUT_BRACKETS_AND_QUOTES = bytes(set(range(256)) - set(b'[]{}"'))
 _ROUND = bytes.maketrans(b"[]{}", b"()()")
 _OPENS = ord("(")
 SURROGATE = re.compile("[\ud800-\udfff]")
@@ -73,9 +73,10 @@ def bracket_depth(text: bytes) -> int:
     """How deeply a JSON text is nested, without reading it."""
     if text.count(b"[") + text.count(b"{") <= MAX_DEPTH // 2:
         return MAX_DEPTH // 2
-    # without escaped backslashes and quotes, every second part between quotes is outside of texts
-    outside = text.replace(b"\\\\", b"").replace(b'\\"', b"").split(b'"')[::2]
-    brackets = b"".join(outside).translate(_ROUND, _ALL_BUT_BRACKETS)
+    # without escaped backslashes and quotes, every second part between quotes is outside of texts; two quotes that have
+    # no bracket between them lead back to where they began
+    quoted = text.replace(b"\\\\", b"").replace(b'\\"', b"").translate(_ROUND, _ALL_BUT_BRACKETS_AND_QUOTES)
+    brackets = b"".join(quoted.replace(b'""', b"").split(b'"')[::2])
     depth = 0
     while b"()" in brackets and depth <= MAX_DEPTH:  # the innermost level goes each time
         brackets, depth = brackets.replace(b"()", b""), depth + 1

@@ -9,8 +9,21 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+from kitlib.api.errors import KitError
+
 EPOCH = datetime(2026, 1, 5, 8, 0, 0, tzinfo=UTC)
 """The date at second 0 of every virtual clock that is given no other."""
+FIRST, LAST = datetime(1000, 1, 1, tzinfo=UTC), datetime(9700, 1, 1, tzinfo=UTC)
+"""The dates between which virtual clocks go: the longest `duration` before and after them still is a date."""
+
+
+def duration(seconds: int) -> timedelta:
+    """Seconds of a field of 64 bits, as Go counts them: in nanoseconds of 64 bits, so that more than 292 years wrap.
+
+    Source: Go time.Duration; `time.Duration(seconds) * time.Second` in apiserver BeforeDelete and the controllers.
+    """
+    nanoseconds = (seconds * 10**9 + 2**63) % 2**64 - 2**63
+    return timedelta(microseconds=nanoseconds // 1000)
 
 
 class VirtualClock:
@@ -19,9 +32,16 @@ class VirtualClock:
     Args:
         start: the date at second 0.
         start_ms: the first reading, milliseconds.
+
+    Raises:
+        KitError: for a start before the first date or after the last.
     """
 
     def __init__(self, start: datetime = EPOCH, start_ms: int = 0) -> None:
+        aware = start if start.tzinfo else start.replace(tzinfo=UTC)
+        if not FIRST <= aware <= LAST:
+            raise KitError(f"start: must be a date from {FIRST:%Y-%m-%d} to {LAST:%Y-%m-%d}, got {start.isoformat()}")
+        self._last = (LAST - aware) // timedelta(microseconds=1)
         self.start = start
         self._microseconds = start_ms * 1000
 
@@ -39,8 +59,15 @@ class VirtualClock:
         return self.start + timedelta(microseconds=self._microseconds)
 
     def move(self, seconds: float) -> None:
-        """Let time pass; rounded to microseconds, so that many small moves make one big one."""
-        self._microseconds += round(seconds * 1e6)
+        """Let time pass; rounded to microseconds, so that many small moves make one big one.
+
+        Raises:
+            KitError: where the last date would be passed; the clock stands still then.
+        """
+        moved = self._microseconds + round(seconds * 1e6)
+        if moved > self._last:
+            raise KitError(f"the cluster's clock shows {self.now():%Y-%m-%d} and does not pass {LAST:%Y-%m-%d}")
+        self._microseconds = moved
 
     def set_ms(self, time_ms: int) -> None:
         """Move to a time.

@@ -13,11 +13,17 @@ from contextlib import contextmanager
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
-    """No automatic collection inside; afterwards as it was before."""
+    """No automatic collection inside; afterwards as it was before.
+
+    What was made inside is old then: only a full collection looks at it, not the next one. Source: gc.freeze.
+    """
     was_on = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
         if was_on:
+            if not gc.get_freeze_count():  # nothing that others have frozen for good
+                gc.freeze()
+                gc.unfreeze()
             gc.enable()

@@ -159,6 +159,12 @@ class InternalError(APIError):
     code, reason = 500, "InternalError"
 
 
+class RequestTooLarge(APIError):
+    """The store takes no object of this size; the API server answers so without a reason, with status 500."""
+
+    code, reason = 500, ""
+
+
 class Refusal(NamedTuple):
     """What the API server answers to a request that it refuses.
 

@@ -9,6 +9,7 @@ Source: k8s.io/apimachinery/pkg/apis/meta/v1/types.go.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -109,3 +110,19 @@ class Condition(KubeStruct):
     last_probe_time: datetime | None = None
     last_heartbeat_time: datetime | None = None
     last_transition_time: datetime | None = None
+
+
+def is_condition_true(conditions: Iterable[Condition], kind: str) -> bool:
+    """Whether there is a condition of this type whose status is "True". Source: meta.IsStatusConditionTrue."""
+    return any(one.type == kind and one.status == "True" for one in conditions)
+
+
+def put_condition(conditions: Sequence[Condition], new: Condition, now: datetime) -> list[Condition]:
+    """The conditions with the new one in place of that of its type, whose time stays while its status does.
+
+    Source: meta.SetStatusCondition.
+    """
+    standing = next((one for one in conditions if one.type == new.type), None)
+    same = standing is not None and standing.status == new.status
+    new.last_transition_time = standing.last_transition_time if same and standing is not None else now
+    return [new if one is standing else one for one in conditions] if standing is not None else [*conditions, new]

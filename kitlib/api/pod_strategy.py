@@ -9,8 +9,9 @@ gates), mergeLabelKeysToSelector for topology spread.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime, timedelta
+from datetime import datetime
 
+from kitlib.api.clock import duration
 from kitlib.api.core import TERMINAL_PHASES, Pod, PodAffinityTerm
 from kitlib.api.meta import LabelSelector, LabelSelectorRequirement
 from kitlib.api.release import Release
@@ -111,8 +112,8 @@ def mark_deleted(pod: Pod, grace: int | None, now: datetime) -> bool:
         grace = 1
     if meta.deletion_timestamp is not None and meta.deletion_grace_period_seconds:
         if grace is not None and grace < meta.deletion_grace_period_seconds:
-            asked_at = meta.deletion_timestamp - timedelta(seconds=meta.deletion_grace_period_seconds)
-            until = asked_at + timedelta(seconds=grace)
+            asked_at = meta.deletion_timestamp - duration(meta.deletion_grace_period_seconds)
+            until = asked_at + duration(grace)
             if until < now:  # that time is over already: it gets the shortest there is, from now on
                 until, grace = now, min(grace, 1)
             meta.deletion_timestamp, meta.deletion_grace_period_seconds = until, grace
@@ -122,6 +123,6 @@ def mark_deleted(pod: Pod, grace: int | None, now: datetime) -> bool:
         seconds = 1
     if not seconds or not pod.spec.node_name or pod.status.phase in TERMINAL_PHASES:
         return False
-    meta.deletion_timestamp = now + timedelta(seconds=seconds)
+    meta.deletion_timestamp = now + duration(seconds)
     meta.deletion_grace_period_seconds = seconds
     return True

@@ -10,7 +10,7 @@ from datetime import datetime
 
 import msgspec
 
-from kitlib.api.meta import Condition, KubeObject, KubeStruct, LabelSelector
+from kitlib.api.meta import Condition, KubeObject, KubeStruct, LabelSelector, put_condition
 from kitlib.api.numbers import Int32, Int64, IntOrString
 
 
@@ -61,11 +61,3 @@ def with_disruption_allowed(
         observed_generation=budget.metadata.generation,
     )
     return put_condition(conditions, new, now)
-
-
-def put_condition(conditions: Sequence[Condition], new: Condition, now: datetime) -> list[Condition]:
-    """Source: meta.SetStatusCondition."""
-    standing = next((one for one in conditions if one.type == new.type), None)
-    same = standing is not None and standing.status == new.status
-    new.last_transition_time = standing.last_transition_time if same and standing is not None else now
-    return [new if one is standing else one for one in conditions] if standing is not None else [*conditions, new]

@@ -46,7 +46,10 @@ class LabelSelectorMatcher:
         """Whether an object with these labels is selected."""
         if self.nothing:
             return False
-        return all(_holds(labels, key, operator, values) for key, operator, values in self.requirements)
+        for key, operator, values in self.requirements:  # noqa: SIM110  (a loop: asked about every pod of a large set)
+            if not _holds(labels, key, operator, values):
+                return False
+        return True
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, LabelSelectorMatcher) and (self.nothing, self.requirements) == (

@@ -22,21 +22,25 @@ from typing import IO, Any, NamedTuple, TypeVar, overload
 import msgspec
 
 from kitlib.api import (
+    admissionregistration,
     apiextensions,
     apps,
     autoscaling,
     batch,
     boundary,
+    certificates,
     coordination,
     core,
     decoding,
     devices,
+    flowcontrol,
     networking,
     policy,
     rbac,
     serialize_fast,
     storage,
 )
+from kitlib.api.autoscaling_v1 import to_v2
 from kitlib.api.collector import collector_paused
 from kitlib.api.convert import convert
 from kitlib.api.copying import deepcopy as deepcopy
@@ -64,15 +68,20 @@ def load(source: Source, *, strict: bool = False) -> list[KubeObject]:
 
 
 class Located(NamedTuple):
-    """An object and where it was read: the file ("" for text) and the document's number in it, from 1."""
+    """An object and where it was read: the file ("" for text) and the document's number in it, from 1.
+
+    Attributes:
+        data: what was read, whose nulls the object does not show; None where it was not kept.
+    """
 
     object: KubeObject
     file: str
     document: int
+    data: dict[str, Any] | None = None
 
 
-def load_located(source: Source, *, strict: bool = False) -> list[Located]:
-    """As `load`, with the place of each object, so that a later refusal can name it."""
+def load_located(source: Source, *, strict: bool = False, keep_data: bool = False) -> list[Located]:
+    """As `load`, with the place of each object, so that a later refusal can name it; and with its data, if wanted."""
     text, name = _read(source)
     found: list[Located] = []
     with collector_paused():
@@ -80,7 +89,8 @@ def load_located(source: Source, *, strict: bool = False) -> list[Located]:
             if document is None:
                 continue
             for data in _expand(document, name, number):
-                found.append(Located(_object(data, None, name, number, strict), name, number))
+                made = _object(data, None, name, number, strict)
+                found.append(Located(made, name, number, data if keep_data else None))
     return found
 
 
@@ -194,7 +204,9 @@ def _object(data: Any, type_: type[T] | None, file: str, document: int, strict: 
             raise refused(strange)
     for path, fields in unknown:
         _at(made, path).__dict__["unknown_fields_"] = fields
-    return made.to_v2() if isinstance(made, autoscaling.HorizontalPodAutoscalerV1) else made
+    if isinstance(made, autoscaling.HorizontalPodAutoscalerV1):
+        return _object(to_v2(data), None, file, document, strict=False)
+    return made
 
 
 def type_of(api_version: str, kind: str) -> type[KubeObject]:
@@ -207,6 +219,7 @@ def _types() -> dict[tuple[str, str], type[KubeObject]]:
     found: dict[tuple[str, str], type[KubeObject]] = {}
     for module in (
         core, apps, batch, autoscaling, networking, policy, rbac, storage, coordination, apiextensions, devices,
+        admissionregistration, certificates, flowcontrol,
     ):  # fmt: skip
         for member in vars(module).values():
             if isinstance(member, type) and issubclass(member, KubeObject) and member is not KubeObject:
@@ -264,7 +277,11 @@ def _is_as_declared(data: Any, plan: Plan) -> bool:
             return True
         if None in items:
             return False
-        return inner is None or all(_is_as_declared(item, inner) for item in items)
+        if inner is not None:  # a loop: asked about every part of every object
+            for item in items:
+                if not _is_as_declared(item, inner):
+                    return False
+        return True
     if not isinstance(data, dict):
         return True
     for key, item in data.items():
@@ -272,7 +289,7 @@ def _is_as_declared(data: Any, plan: Plan) -> bool:
         if known is None or item is None:
             return False
         below = known[1]
-        if below is not None and not _is_as_declared(item, below):
+        if below is not None and item and not _is_as_declared(item, below):
             return False
     return True
 

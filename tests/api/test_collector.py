@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 
 import pytest
 
@@ -22,3 +24,18 @@ def test_the_collector_rests_inside_and_is_as_before_outside(was_on: bool) -> No
         assert (inside, still, gc.isenabled()) == (False, False, was_on)
     finally:
         gc.enable()
+
+
+YOUNG = """
+import gc
+from kitlib.api.collector import collector_paused
+with collector_paused():
+    made = [[number] for number in range(5_000)]
+young = {id(one) for generation in (0, 1) for one in gc.get_objects(generation)}
+print(gc.get_freeze_count(), len(young.intersection(map(id, made))), gc.isenabled())
+"""
+
+
+def test_what_was_made_while_it_rested_is_old_for_it_afterwards() -> None:
+    done = subprocess.run([sys.executable, "-c", YOUNG], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["0", "0", "True"]

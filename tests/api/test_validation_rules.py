@@ -16,7 +16,8 @@ JOB_POD = {"spec": {**POD_SPEC, "restartPolicy": "Never"}}
 def problems(data: dict[str, Any], old: dict[str, Any] | None = None) -> list[str]:
     def made(one: dict[str, Any]) -> Any:
         obj = set_defaults(from_dict(one, strict=True))
-        obj.metadata.namespace = obj.metadata.namespace or "default"
+        if obj.kind != "Node":
+            obj.metadata.namespace = obj.metadata.namespace or "default"
         return obj
 
     return [str(error) for error in validate(made(data), made(old) if old is not None else None)]
@@ -34,6 +35,17 @@ def failure_rule(**rule: Any) -> dict[str, Any]:
 def cron(zone: str | None = None, schedule: str = "* * * * *", **job: Any) -> dict[str, Any]:
     spec = {"schedule": schedule, "timeZone": zone, "jobTemplate": {"spec": {"template": JOB_POD, **job}}}
     return {"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "c"}, "spec": spec}
+
+
+AVOID = "scheduler.alpha.kubernetes.io/preferAvoidPods"
+
+
+def avoiding(text: str) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "annotations": {AVOID: text}}}
+
+
+def lease(**spec: Any) -> dict[str, Any]:
+    return {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "l"}, "spec": spec}
 
 
 RULE = "spec.jobTemplate.spec.podFailurePolicy.rules[0]"
@@ -102,6 +114,27 @@ NEW: dict[str, tuple[dict[str, Any], list[str]]] = {
             "spec": {"minAvailable": 1},
         },
         [],
+    ),
+    "a node that avoids pods of a controller": (
+        avoiding('{"preferAvoidPods": [{"podSignature": {"podController": {"controller": true}}}]}'),
+        [],
+    ),
+    "a node that avoids pods of an owner that is no controller, and of nothing": (
+        avoiding('{"preferAvoidPods": [{"podSignature": {"podController": {"controller": false}}}, {}]}'),
+        [
+            f"metadata.annotations.{AVOID}[0].PodSignature.PodController.Controller: Invalid value: false: must point "
+            "to a controller",
+            f"metadata.annotations.{AVOID}[1].PodSignature: Required value",
+        ],
+    ),
+    "a Lease with a strategy that nobody knows": (
+        lease(strategy="Newest"),
+        ['spec.strategy.strategy: Unsupported value: "Newest": supported values: "OldestEmulationVersion"'],
+    ),
+    "a Lease with a strategy of its own": (lease(strategy="example.com/mine", preferredHolder="a"), []),
+    "a Lease whose holder is preferred without a strategy": (
+        lease(preferredHolder="a"),
+        ["spec.preferredHolder: Forbidden: may only be specified if `strategy` is defined"],
     ),
     "null in a map is the empty text, and in a list the zero value": (
         {

@@ -30,11 +30,14 @@ def set_defaults(obj: T) -> T:
 def _rules() -> dict[type, Callable[[Any], None]]:
     """Type -> its defaults."""
     from kitlib.api import (
+        admissionregistration,
         apiextensions,
         apps,
         autoscaling,
         batch,
+        certificates,
         core,
+        flowcontrol,
         networking,
         policy,
         rbac,
@@ -43,7 +46,7 @@ def _rules() -> dict[type, Callable[[Any], None]]:
     from kitlib.api import (
         devices as device_types,
     )
-    from kitlib.api.defaults import cluster, others, pod, volumes, workloads
+    from kitlib.api.defaults import admission, cluster, others, pod, volumes, workloads
 
     return {
         core.Pod: pod.pod,
@@ -69,6 +72,15 @@ def _rules() -> dict[type, Callable[[Any], None]]:
         rbac.ClusterRoleBinding: others.binding,
         autoscaling.HorizontalPodAutoscaler: others.horizontal_pod_autoscaler,
         apiextensions.CustomResourceDefinition: others.custom_resource_definition,
+        admissionregistration.ValidatingWebhookConfiguration: admission.webhook_configuration,
+        admissionregistration.MutatingWebhookConfiguration: admission.webhook_configuration,
+        admissionregistration.ValidatingAdmissionPolicy: admission.admission_policy,
+        admissionregistration.MutatingAdmissionPolicy: admission.admission_policy,
+        admissionregistration.ValidatingAdmissionPolicyBinding: admission.admission_policy_binding,
+        admissionregistration.MutatingAdmissionPolicyBinding: admission.admission_policy_binding,
+        flowcontrol.FlowSchema: admission.flow_schema,
+        flowcontrol.PriorityLevelConfiguration: admission.priority_level_configuration,
+        certificates.APIService: admission.api_service,
         core.Node: cluster.node,
         core.Namespace: cluster.namespace,
         core.LimitRange: cluster.limit_range,

@@ -1,26 +1,24 @@
-"""CustomResourceDefinitions: group, names, versions, and the outline of the schemas.
+"""CustomResourceDefinitions: group, names, versions.
 
-Source: apiextensions-apiserver pkg/apis/apiextensions/validation; pkg/apiserver/schema (structural schemas).
+Source: apiextensions-apiserver pkg/apis/apiextensions/validation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from kitlib.api.apiextensions import CustomResourceDefinition, CustomResourceDefinitionVersion
+from kitlib.api.meta import is_condition_true
 from kitlib.api.validation.custom_resource_parts import (
     validate_api_approval,
     validate_column,
     validate_conversion,
     validate_subresources,
 )
-from kitlib.api.validation.fields import Errors, GoStruct, each, forbidden, invalid, not_supported, required
+from kitlib.api.validation.custom_resource_schema import validate_schema
+from kitlib.api.validation.fields import Errors, GoStruct, each, invalid, not_supported, required
 from kitlib.api.validation.names import is_dns1035_label, is_dns1123_subdomain
 from kitlib.api.validation.object_meta import validate_object_meta, validate_object_meta_update
 
 SCOPES = ("Cluster", "Namespaced")
-TYPES = ("array", "boolean", "integer", "number", "object", "string")
 _ONE_STORAGE = "must have exactly one version marked as storage version"
 _PRESERVE = "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead"
 
@@ -93,7 +91,7 @@ def _versions(obj: CustomResourceDefinition) -> Errors:
     for i, version in enumerate(versions):
         if version.schema is not None and version.schema.open_api_v3_schema is not None:
             root = "spec.validation" if alike else f"spec.versions[{i}].schema"
-            found += _schema(version.schema.open_api_v3_schema, f"{root}.openAPIV3Schema")
+            found += validate_schema(version.schema.open_api_v3_schema, f"{root}.openAPIV3Schema")
             if alike:
                 break
     return found
@@ -149,53 +147,18 @@ def _names(obj: CustomResourceDefinition) -> Errors:
     return found
 
 
-def _schema(schema: Mapping[str, Any], field: str) -> Errors:
-    """Every part of a schema has a type. Source: validateStructuralInvariants."""
-    kind = schema.get("type")
-    if not kind:
-        return [required(f"{field}.type", "must not be empty at the root")]
-    if kind != "object":
-        return [invalid(f"{field}.type", kind, "must be object at the root")]
-    return _parts(schema, field)
-
-
-def _parts(schema: Mapping[str, Any], field: str) -> Errors:
-    found: Errors = []
-    kind = schema.get("type")
-    if isinstance(kind, str) and kind and kind not in TYPES:
-        found.append(not_supported(f"{field}.type", kind, TYPES))
-    if "properties" in schema and schema.get("additionalProperties"):
-        found.append(
-            forbidden(f"{field}.additionalProperties", "additionalProperties and properties are mutual exclusive")
-        )
-    properties = schema.get("properties")
-    for name, part in properties.items() if isinstance(properties, Mapping) else ():
-        if isinstance(part, Mapping):
-            place = f"{field}.properties[{name}]"
-            found += _typed(part, place, "must not be empty for specified object fields") + _parts(part, place)
-    items = schema.get("items")
-    if kind == "array" and items is None:
-        found.append(required(f"{field}.items", "must be specified"))
-    if isinstance(items, Mapping):
-        place = f"{field}.items"
-        found += _typed(items, place, "must not be empty for specified array items") + _parts(items, place)
-    more = schema.get("additionalProperties")
-    if isinstance(more, Mapping):
-        place = f"{field}.additionalProperties"
-        found += _typed(more, place, "must not be empty for specified object fields") + _parts(more, place)
-    return found
-
-
-def _typed(part: Mapping[str, Any], field: str, detail: str) -> Errors:
-    free = part.get("x-kubernetes-int-or-string") or part.get("x-kubernetes-preserve-unknown-fields")
-    return [] if part.get("type") or free else [required(f"{field}.type", detail)]
-
-
 def validate_custom_resource_definition_update(new: CustomResourceDefinition, old: CustomResourceDefinition) -> Errors:
-    """Scope and kind stay. Source: ValidateCustomResourceDefinitionUpdate."""
+    """Group and plural stay; once it is established, scope and kind too.
+
+    Source: ValidateCustomResourceDefinitionUpdate, validateCustomResourceDefinitionSpecUpdate.
+    """
     found = validate_object_meta_update(new.metadata, old.metadata, known_finalizers=False)
     found += validate_custom_resource_definition(new)
-    for name, value, before in (("scope", new.spec.scope, old.spec.scope), ("group", new.spec.group, old.spec.group)):
+    ours, theirs = new.spec, old.spec
+    kept = [("group", ours.group, theirs.group), ("names.plural", ours.names.plural, theirs.names.plural)]
+    if is_condition_true(old.status.conditions, "Established"):
+        kept = [("scope", ours.scope, theirs.scope), ("names.kind", ours.names.kind, theirs.names.kind), *kept]
+    for name, value, before in kept:
         if value != before:
             found.append(invalid(f"spec.{name}", value, "field is immutable"))
     return found

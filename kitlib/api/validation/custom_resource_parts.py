@@ -1,8 +1,8 @@
 """Parts of CustomResourceDefinitions: printed columns, the scale subresource, conversion, approval of groups.
 
 Source: apiextensions-apiserver validation ValidateCustomResourceColumnDefinition,
-ValidateCustomResourceDefinitionSubresources, validateCustomResourceConversion, validateAPIApproval; apiserver
-util/webhook ValidateWebhookURL, ValidateWebhookService; api-helpers GetAPIApprovalState.
+ValidateCustomResourceDefinitionSubresources, validateCustomResourceConversion, validateAPIApproval;
+api-helpers GetAPIApprovalState.
 """
 
 from __future__ import annotations
@@ -15,16 +15,15 @@ from kitlib.api.apiextensions import (
     CustomResourceConversion,
     CustomResourceDefinition,
     CustomResourceSubresources,
-    WebhookClientConfig,
 )
 from kitlib.api.validation.fields import Errors, forbidden, invalid, not_supported, required
-from kitlib.api.validation.names import is_dns1035_label, is_valid_port_num
+from kitlib.api.validation.names import is_dns1035_label
+from kitlib.api.validation.webhook_clients import validate_client_config
 
 _TYPES = ("boolean", "date", "integer", "number", "string")
 _FORMATS = ("byte", "date", "date-time", "double", "float", "int32", "int64", "password")
 _STRATEGIES = ("None", "Webhook")
 _REVIEWS = ("v1", "v1beta1")
-_FORM = "; desired format: https://host[/path]"
 _NOT_WEBHOOK = "should not be set when strategy is not set to Webhook"
 _APPROVAL = "api-approved.kubernetes.io"
 _SEE = "see https://github.com/kubernetes/enhancements/pull/1111"
@@ -88,46 +87,12 @@ def validate_conversion(conversion: CustomResourceConversion | None, path: str) 
     place = f"{path}.webhookClientConfig"
     if conversion.strategy == "Webhook":
         wanted = "required when strategy is set to Webhook"
-        found += _client(client, place) if client is not None else [required(place, wanted)]
+        found += validate_client_config(client, place) if client is not None else [required(place, wanted)]
         return found + _reviews(reviews, f"{path}.conversionReviewVersions")
     if client is not None:
         found.append(forbidden(place, _NOT_WEBHOOK))
     if reviews:
         found.append(forbidden(f"{path}.conversionReviewVersions", _NOT_WEBHOOK))
-    return found
-
-
-def _client(client: WebhookClientConfig, path: str) -> Errors:
-    service = client.service
-    if (client.url is None) == (service is None):
-        return [required(path, "exactly one of url or service is required")]
-    if client.url is not None:
-        return _url(client.url, f"{path}.url")
-    assert service is not None
-    found = [] if service.name else [required(f"{path}.service.name", "service name is required")]
-    if not service.namespace:
-        found.append(required(f"{path}.service.namespace", "service namespace is required"))
-    wrong = is_valid_port_num(service.port) if service.port is not None else ()
-    if wrong:
-        found.append(invalid(f"{path}.service.port", service.port, f"port is not valid: {','.join(wrong)}"))
-    return found
-
-
-def _url(text: str, path: str) -> Errors:
-    """Source: ValidateWebhookURL."""
-    url = urlsplit(text)
-    found: Errors = []
-    if url.scheme != "https":
-        found.append(invalid(path, url.scheme, f"'https' is the only allowed URL scheme{_FORM}"))
-    user, at, host = url.netloc.rpartition("@")
-    if not host:
-        found.append(invalid(path, host, f"host must be specified{_FORM}"))
-    if at:
-        found.append(invalid(path, user, "user information is not permitted in the URL"))
-    if url.fragment:
-        found.append(invalid(path, url.fragment, "fragments are not permitted in the URL"))
-    if url.query:
-        found.append(invalid(path, url.query, "query parameters are not permitted in the URL"))
     return found
 
 

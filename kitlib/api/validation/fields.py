@@ -7,7 +7,7 @@ ValidateImmutableField).
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -220,6 +220,13 @@ def not_supported(field: str, value: Any, supported: Iterable[str]) -> FieldErro
 def each(field: str, value: Any, problems: Iterable[str]) -> Errors:
     """One "Invalid value" a problem."""
     return [invalid(field, value, problem) for problem in problems]
+
+
+def lone_wildcard(field: str, values: Sequence[str], others: str) -> Errors:
+    """`*` stands alone. Source: the rules of webhooks and of flow schemas."""
+    if len(values) > 1 and "*" in values:
+        return [invalid(field, values, f"if '*' is present, must not specify other {others}")]
+    return []
 
 
 def validate_nonnegative_field(value: int | None, field: str) -> Errors:

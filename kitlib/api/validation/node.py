@@ -6,7 +6,8 @@ pkg/apis/node/validation.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 
 from kitlib.api.coordination import Lease, RuntimeClass
 from kitlib.api.core import Node, Taint
@@ -20,7 +21,13 @@ from kitlib.api.validation.fields import (
     required,
     validate_immutable_field,
 )
-from kitlib.api.validation.names import is_dns1123_label, is_valid_cidr, is_valid_label_value, parse_cidr
+from kitlib.api.validation.names import (
+    is_dns1123_label,
+    is_qualified_name,
+    is_valid_cidr,
+    is_valid_label_value,
+    parse_cidr,
+)
 from kitlib.api.validation.object_meta import (
     validate_label_name,
     validate_labels,
@@ -30,10 +37,14 @@ from kitlib.api.validation.object_meta import (
 from kitlib.api.validation.resources import validate_overhead, validate_resource_quantity_value
 from kitlib.api.validation.scheduling import EFFECTS, validate_tolerations
 
+AVOID_PODS = "scheduler.alpha.kubernetes.io/preferAvoidPods"
+LEASE_STRATEGIES = ("OldestEmulationVersion",)
+
 
 def validate_node(node: Node) -> Errors:
     """Source: ValidateNode."""
     found = validate_object_meta(node.metadata, namespaced=False)
+    found += _avoided_pods(node.metadata.annotations)
     found += validate_node_taints(node.spec.taints, "metadata.taints")
     found += _resources(node)
     networks = pod_cidrs(node)
@@ -47,6 +58,29 @@ def validate_node(node: Node) -> Errors:
         for i, text in enumerate(networks):
             if text in networks[:i]:
                 found.append(duplicate(f"spec.podCIDRs[{i}]", text))
+    return found
+
+
+def _avoided_pods(annotations: Mapping[str, str]) -> Errors:
+    """The annotation that names controllers whose pods a node would rather not have; no plugin reads it any more.
+
+    Source: ValidateNodeSpecificAnnotations, ValidateAvoidPodsInNodeAnnotations, validatePreferAvoidPodsEntry.
+    """
+    text = annotations.get(AVOID_PODS)
+    if not text:
+        return []
+    try:
+        entries = json.loads(text).get("preferAvoidPods") or []
+        signatures = [(entry.get("podSignature") or {}).get("podController") for entry in entries]
+    except (ValueError, AttributeError, TypeError) as error:
+        return [invalid("metadata.annotations.AvoidPods", AVOID_PODS, str(error))]
+    found: Errors = []
+    for i, controller in enumerate(signatures):
+        place = f"metadata.annotations.{AVOID_PODS}[{i}].PodSignature"
+        if controller is None:
+            found.append(required(place))
+        elif not isinstance(controller, dict) or not controller.get("controller"):
+            found.append(invalid(f"{place}.PodController.Controller", False, "must point to a controller"))
     return found
 
 
@@ -86,7 +120,8 @@ def validate_node_taints(taints: Sequence[Taint], field: str) -> Errors:
 
 def validate_node_update(new: Node, old: Node) -> Errors:
     """Networks and provider stay once they are set. Source: ValidateNodeUpdate."""
-    found = validate_object_meta_update(new.metadata, old.metadata) + _resources(new)
+    found = validate_object_meta_update(new.metadata, old.metadata) + _avoided_pods(new.metadata.annotations)
+    found += _resources(new)
     before = pod_cidrs(old)
     if before and pod_cidrs(new) != before:
         detail = 'node updates may not change podCIDR except from "" to valid'
@@ -113,14 +148,23 @@ def _lease_spec(obj: Lease) -> Errors:
     if spec.lease_transitions is not None and spec.lease_transitions < 0:
         detail = "must be greater than or equal to 0"
         found.append(invalid("spec.leaseTransitions", spec.lease_transitions, detail))
+    if spec.strategy is not None:
+        found += _lease_strategy(spec.strategy, "spec.strategy.strategy")
     if spec.preferred_holder and not spec.strategy:
-        found.append(forbidden("spec.preferredHolder", "may only be specified when `strategy` is defined"))
+        found.append(forbidden("spec.preferredHolder", "may only be specified if `strategy` is defined"))
     return found
+
+
+def _lease_strategy(strategy: str, field: str) -> Errors:
+    """Source: ValidateCoordinatedLeaseStrategy, whose path names the field twice."""
+    if "/" in strategy:
+        return each(field, strategy, is_qualified_name(strategy))
+    return [] if strategy in LEASE_STRATEGIES else [not_supported(field, strategy, LEASE_STRATEGIES)]
 
 
 def validate_lease_update(new: Lease, old: Lease) -> Errors:
     """Source: ValidateLeaseUpdate."""
-    return validate_object_meta_update(new.metadata, old.metadata) + _lease_spec(new)
+    return validate_object_meta_update(new.metadata, old.metadata, known_finalizers=False) + _lease_spec(new)
 
 
 def validate_runtime_class(obj: RuntimeClass) -> Errors:
@@ -137,5 +181,5 @@ def validate_runtime_class(obj: RuntimeClass) -> Errors:
 
 def validate_runtime_class_update(new: RuntimeClass, old: RuntimeClass) -> Errors:
     """Source: ValidateRuntimeClassUpdate."""
-    found = validate_object_meta_update(new.metadata, old.metadata)
+    found = validate_object_meta_update(new.metadata, old.metadata, known_finalizers=False)
     return found + validate_immutable_field(new.handler, old.handler, "handler")

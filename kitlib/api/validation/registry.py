@@ -10,14 +10,19 @@ from functools import lru_cache
 from typing import Any
 
 from kitlib.api import (
+    admissionregistration as admission_types,
+)
+from kitlib.api import (
     apiextensions as crd_types,
 )
 from kitlib.api import (
     apps,
     batch,
+    certificates,
     coordination,
     core,
     devices,
+    flowcontrol,
 )
 from kitlib.api import (
     autoscaling as hpa_types,
@@ -36,19 +41,23 @@ from kitlib.api import (
 )
 from kitlib.api.meta import KubeObject
 from kitlib.api.validation import (
+    admission_policies,
     autoscaling,
     config,
     custom_resource_definition,
     endpoints,
+    flow_control,
     networking,
     node,
     policy,
     quota,
     rbac,
     storage,
+    webhooks,
     workloads,
 )
 from kitlib.api.validation import batch as jobs
+from kitlib.api.validation import certificates as requests
 from kitlib.api.validation import device_taints as taints
 from kitlib.api.validation import devices as claims
 from kitlib.api.validation import resource_slices as slices
@@ -135,6 +144,31 @@ RULES: dict[type[KubeObject], tuple[Create, Update]] = {
         custom_resource_definition.validate_custom_resource_definition,
         custom_resource_definition.validate_custom_resource_definition_update,
     ),
+    **dict.fromkeys(
+        (admission_types.ValidatingWebhookConfiguration, admission_types.MutatingWebhookConfiguration),
+        (webhooks.validate_webhook_configuration, webhooks.validate_webhook_configuration_update),
+    ),
+    **dict.fromkeys(
+        (admission_types.ValidatingAdmissionPolicy, admission_types.MutatingAdmissionPolicy),
+        (admission_policies.validate_admission_policy, admission_policies.validate_admission_policy_update),
+    ),
+    **dict.fromkeys(
+        (admission_types.ValidatingAdmissionPolicyBinding, admission_types.MutatingAdmissionPolicyBinding),
+        (
+            admission_policies.validate_admission_policy_binding,
+            admission_policies.validate_admission_policy_binding_update,
+        ),
+    ),
+    flowcontrol.FlowSchema: (flow_control.validate_flow_schema, flow_control.validate_flow_schema_update),
+    flowcontrol.PriorityLevelConfiguration: (
+        flow_control.validate_priority_level_configuration,
+        flow_control.validate_priority_level_configuration_update,
+    ),
+    certificates.CertificateSigningRequest: (
+        requests.validate_certificate_signing_request,
+        requests.validate_certificate_signing_request_update,
+    ),
+    certificates.APIService: (requests.validate_api_service, requests.validate_api_service_update),
     devices.ResourceClaim: (claims.validate_resource_claim, claims.validate_resource_claim_update),
     devices.ResourceClaimTemplate: (
         claims.validate_resource_claim_template,

@@ -6,6 +6,7 @@ Source: pkg/apis/resource/validation ValidateResourceSlice, validateDevice, vali
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from kitlib.api.core import NodeSelector
 from kitlib.api.devices import (
@@ -102,31 +103,45 @@ def slice_spec(spec: ResourceSliceSpec, old: ResourceSliceSpec | None, path: str
 
 def _places(spec: ResourceSliceSpec, path: str) -> Errors:
     """On which nodes the devices are: said once, in one way."""
-    found: Errors = []
-    ways: list[str] = []
-    if spec.node_name == "":
-        found.append(invalid(f"{path}.nodeName", "", "must be either unset or set to a non-empty string"))
-    elif spec.node_name is not None:
-        ways.append("`nodeName`")
-        found += each(f"{path}.nodeName", spec.node_name, is_dns1123_subdomain(spec.node_name))
-    if spec.node_selector is not None:
-        ways.append("`nodeSelector`")
-        terms, place = spec.node_selector.node_selector_terms, f"{path}.nodeSelector"
-        found += scheduling.validate_node_selector(terms, place)
-        if len(terms) != 1:
-            detail = "must have exactly one node selector term"
-            found.append(invalid(f"{place}.nodeSelectorTerms", terms or None, detail))
-    for name, value in (("allNodes", spec.all_nodes), ("perDeviceNodeSelection", spec.per_device_node_selection)):
-        if value:
-            ways.append(f"`{name}`")
-        elif value is False:
-            found.append(invalid(f"{path}.{name}", value, _UNSET_OR_TRUE))
+    flags = {"allNodes": spec.all_nodes, "perDeviceNodeSelection": spec.per_device_node_selection}
+    empty = "must be either unset or set to a non-empty string"
+    ways, found = _ways(spec.node_name, spec.node_selector, flags, path, empty=empty)
+    if spec.node_selector is not None and len(spec.node_selector.node_selector_terms) != 1:
+        detail, terms = "must have exactly one node selector term", spec.node_selector.node_selector_terms
+        found.append(invalid(f"{path}.nodeSelector.nodeSelectorTerms", terms or None, detail))
     if not ways:
         found.append(required(path, f"exactly one of {_NODES} is required"))
     elif len(ways) > 1:
         detail = f"exactly one of {_NODES} is required, but multiple fields are set"
         found.append(invalid(path, f"{{{', '.join(ways)}}}", detail))
     return found
+
+
+def _ways(
+    node_name: str | None, selector: NodeSelector | None, flags: Mapping[str, bool | None], path: str, *, empty: str
+) -> tuple[list[str], Errors]:
+    """How it is said on which nodes something is, as names in quotes; and what is wrong with each of these fields.
+
+    Args:
+        flags: field -> its value; false must not be said.
+        empty: what is said of an empty node name.
+    """
+    found: Errors = []
+    ways: list[str] = []
+    if node_name == "":
+        found.append(invalid(f"{path}.nodeName", "", empty))
+    elif node_name is not None:
+        ways.append("`nodeName`")
+        found += each(f"{path}.nodeName", node_name, is_dns1123_subdomain(node_name))
+    if selector is not None:
+        ways.append("`nodeSelector`")
+        found += scheduling.validate_node_selector(selector.node_selector_terms, f"{path}.nodeSelector")
+    for name, value in flags.items():
+        if value:
+            ways.append(f"`{name}`")
+        elif value is False:
+            found.append(invalid(f"{path}.{name}", value, _UNSET_OR_TRUE))
+    return ways, found
 
 
 def _counter_set(one: CounterSet, path: str) -> Errors:
@@ -176,33 +191,16 @@ def _device(device: Device, old: Device | None, per_device: bool, path: str) -> 
 
 def _place(device: Device, per_device: bool, path: str) -> Errors:
     """A device says where it is only where its slice leaves that to the devices."""
-    name, selector, every = device.node_name, device.node_selector, device.all_nodes
+    flags = {"allNodes": device.all_nodes}
     if not per_device:
-        said = name is not None or selector is not None or every is not None
+        said = device.node_name is not None or device.node_selector is not None or device.all_nodes is not None
         return [invalid(path, None, _NO_PLACE)] if said else []
-    found: Errors = []
-    ways: list[str] = []
-    if name:
-        ways.append("`nodeName`")
-        found += each(f"{path}.nodeName", name, is_dns1123_subdomain(name))
-    elif name is not None:
-        found.append(invalid(f"{path}.nodeName", name, "must not be empty"))
-    if selector is not None:
-        ways.append("`nodeSelector`")
-        found += _selector(selector, f"{path}.nodeSelector")
-    if every:
-        ways.append("`allNodes`")
-    elif every is not None:
-        found.append(invalid(f"{path}.allNodes", every, _UNSET_OR_TRUE))
+    ways, found = _ways(device.node_name, device.node_selector, flags, path, empty="must not be empty")
     if not ways:
         found.append(required(path, _ONE_PLACE))
     elif len(ways) > 1:
         found.append(invalid(path, f"{{{', '.join(ways)}}}", _ONE_PLACE))
     return found
-
-
-def _selector(selector: NodeSelector, path: str) -> Errors:
-    return scheduling.validate_node_selector(selector.node_selector_terms, path)
 
 
 def _attribute(value: DeviceAttribute, path: str) -> Errors:

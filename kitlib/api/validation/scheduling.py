@@ -202,6 +202,7 @@ def validate_tolerations(values: Iterable[Toleration], field: str) -> Errors:
 def validate_topology_spread_constraints(values: list[TopologySpreadConstraint], field: str) -> Errors:
     """Source: validateTopologySpreadConstraints."""
     found: Errors = []
+    last = {(one.topology_key, one.when_unsatisfiable): i for i, one in enumerate(values)}
     for i, one in enumerate(values):
         place = f"{field}[{i}]"
         if one.max_skew <= 0:
@@ -210,8 +211,7 @@ def validate_topology_spread_constraints(values: list[TopologySpreadConstraint],
             found.append(required(f"{place}.topologyKey", "can not be empty"))
         if one.when_unsatisfiable not in UNSATISFIABLE:
             found.append(not_supported(f"{place}.whenUnsatisfiable", one.when_unsatisfiable, UNSATISFIABLE))
-        kind = (one.topology_key, one.when_unsatisfiable)
-        if any(kind == (other.topology_key, other.when_unsatisfiable) for other in values[i + 1 :]):
+        if last[one.topology_key, one.when_unsatisfiable] > i:  # source: ValidateSpreadConstraintNotRepeat
             text = f"{{{one.topology_key}, {one.when_unsatisfiable}}}"
             found.append(duplicate(f"{place}.{{topologyKey, whenUnsatisfiable}}", text))
         found += _min_domains(one, place)
