@@ -15,7 +15,7 @@ from kitlib.kubelet.loop.interfaces import Ended
 from kitlib.kubelet.prober.worker import ProbeType, ProbeWorker
 
 
-@dataclass
+@dataclass(eq=False)
 class ContainerState:
     """One container.
 

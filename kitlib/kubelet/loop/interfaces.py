@@ -135,8 +135,8 @@ class ContainerRuntime(Protocol):
     A container's id is `cgroup_levels.container_id(pod UID, its name)`; a pause container's name is "".
     """
 
-    def run_sandbox(self, pod: Pod, identity: str, cgroup: Cgroup, oom_score_adj: int) -> None:
-        """Start a pod's pause container."""
+    def run_sandbox(self, pod: Pod, identity: str, cgroup: Cgroup, oom_score_adj: int) -> str:
+        """Start a pod's pause container; the address that the pod gets, "" where it gets none."""
         ...
 
     def start(

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from kitlib.api.core import TERMINAL_PHASES, Pod
-from kitlib.api.podresources import field_path
 from kitlib.kubelet.app.node_validation import check_node
 from kitlib.kubelet.cm.cgroup_levels import Desired
 from kitlib.kubelet.cm.cgroup_tree import CgroupTree
@@ -22,7 +21,6 @@ from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.cm.resource_managers import ResourceManagers
 from kitlib.kubelet.loop import preemption
 from kitlib.kubelet.loop.admission import Admission
-from kitlib.kubelet.loop.backoff import event_message
 from kitlib.kubelet.loop.cgroups import CgroupManager
 from kitlib.kubelet.loop.container_state import ContainerState
 from kitlib.kubelet.loop.eviction import EVERY, Eviction
@@ -66,7 +64,9 @@ class Kubelet:
         cgroups, runtime: what it drives.
         reports: who hears of it.
         clock: seconds on the node's clock.
+        checkpoint: of the CPU manager, from before a restart.
         system: the machine's own processes, where the kubelet may touch them.
+        address: of the node; "" where it has none.
 
     Attributes:
         managers: who has which CPUs, memory nodes and devices.
@@ -88,7 +88,9 @@ class Kubelet:
         clock: Callable[[], float],
         checkpoint: str = "",
         system: System | None = None,
+        address: str = "",
     ) -> None:
+        self._address = address
         self.config, self.cgroups, self.runtime, self.reports, self.clock = config, cgroups, runtime, reports, clock
         check_node(config, cgroups.version)
         self.rules = Desired(config, cgroups.version)
@@ -243,7 +245,7 @@ class Kubelet:
 
     def _admit(self, pod: Pod) -> None:
         """Take a pod in, or reject it for good. Source: kubelet canAdmitPod, lifecycle generalFilter."""
-        worker = self._workers[pod.metadata.uid] = PodWorker(pod, self.reports.now())
+        worker = self._workers[pod.metadata.uid] = PodWorker(pod, self.reports.now(), self._address)
         self._mark_dirty(worker)
         self._prober.add(worker)
         for state in worker.states:
@@ -346,9 +348,7 @@ class Kubelet:
         state.exited(gone, self.reports.now())
         ending = f"exit code {gone.code}" + (", killed: out of memory" if gone.oom else "")
         self.timeline.note("PLEG", "container ended", f"{worker.pod.key}/{state.container.name}", ending, "relist")
-        if worker.active and worker.may_restart(state) and state.back_off.not_before > self.clock():
-            text = event_message(state.container.name, worker.pod)
-            self.reports.event(worker.pod, "Warning", "BackOff", text, field_path(worker.pod, state.container))
+        worker.report_back_off(state, self.reports, self.clock())
 
     def _kill(self, worker: PodWorker) -> None:
         """End a pod that the kubelet evicts or preempts; its containers hear of it first. Source: killPodNow."""

@@ -6,17 +6,20 @@ Source: kubelet kuberuntime computePodActions; status/generate.go; getPhase; pod
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 from datetime import datetime
 from math import inf
 
 from kitlib.api.core import TERMINAL_PHASES, Container, EphemeralContainer, Pod, PodStatus
 from kitlib.api.meta import Condition
-from kitlib.api.podresources import containers_of, pod_requests
+from kitlib.api.podresources import containers_of, field_path, pod_requests
 from kitlib.api.release import Release
 from kitlib.kubelet.cm.cgroup_levels import container_id
 from kitlib.kubelet.cm.container_config import LinuxContainerResources
+from kitlib.kubelet.loop.backoff import event_message
 from kitlib.kubelet.loop.container_state import ContainerState
+from kitlib.kubelet.loop.interfaces import Reports
 from kitlib.kubelet.loop.resize import ERROR, IN_PROGRESS, PENDING, with_resources
 from kitlib.kubelet.loop.status import (
     DISRUPTION_TARGET,
@@ -68,6 +71,8 @@ class PodWorker:
         holds_resources: whether it counts for the QoS cgroups: from its admission until all of it has ended.
         generation: grows with every change of the specification.
         has_sandbox: whether its pause container runs;
+        address: that the pod has, "" where it has none;
+        host: the node's address, "" where it has none;
         not_before: when it may be tried again.
         allocated: the pod with the resources that were granted;
         actual: with those that its cgroups follow. All three are the same object where no resize is under way.
@@ -77,8 +82,8 @@ class PodWorker:
         resized_from: with the resources that the runtime still holds while one is being carried out, or None.
     """
 
-    def __init__(self, pod: Pod, now: datetime) -> None:
-        self.pod, self.began, self.standing = pod, now, pod.status
+    def __init__(self, pod: Pod, now: datetime, host: str = "") -> None:
+        self.pod, self.began, self.standing, self.host = pod, now, pod.status, host
         self.allocated = self.actual = pod
         self.resize_pending, self.resize_error = ("", ""), ""
         self.resized_from: Pod | None = None
@@ -96,7 +101,7 @@ class PodWorker:
         self.asked: dict[str, int] = {}
         self.counted = self.holds_resources = False
         self.generation = 0
-        self.has_sandbox, self.not_before = False, 0.0
+        self.has_sandbox, self.address, self.not_before = False, "", 0.0
 
     def __str__(self) -> str:
         return f"pod {self.pod.key}"
@@ -198,6 +203,12 @@ class PodWorker:
             return policy != "Never" and not state.succeeded
         return policy == "Always" or (policy == "OnFailure" and not state.succeeded)
 
+    def report_back_off(self, state: ContainerState, reports: Reports, now: float) -> None:
+        """Tell of a container that has ended and must wait before it is started again. Source: doBackOff."""
+        if state.back_off.not_before > now and self.may_restart(state) and self.active:
+            where = field_path(self.pod, state.container)
+            reports.event(self.pod, "Warning", "BackOff", event_message(state.container.name, self.pod), where)
+
     def to_start(self, now: float) -> list[ContainerState]:
         """The containers whose turn it is: init containers one by one, sidecars beside them, then all others.
 
@@ -244,9 +255,8 @@ class PodWorker:
                 return "Failed"
             if not self.initialized and not any(s.alive or s.ended for s in self.mains):
                 return "Pending"
-        over = [s for s in self.mains if s.ended and not s.alive and not self.may_restart(s)]
-        if len(over) == len(self.mains):
-            return "Succeeded" if all(s.succeeded for s in over) else "Failed"
+        if all(s.ended and not s.alive and not self.may_restart(s) for s in self.mains):
+            return "Succeeded" if all(s.succeeded for s in self.mains) else "Failed"
         return "Running" if any(s.alive or s.ended for s in self.mains) else "Pending"
 
     def ended(self, now: datetime, exit_code: Callable[[str], int]) -> None:
@@ -288,6 +298,7 @@ class PodWorker:
             return found
         if self.ending is not None and phase == "Failed":
             found.reason, found.message = self.ending.reason, self.ending.message
+        self._put_addresses(found)
         held = self.resized_from or self.actual
         own = {c.name: c for c in containers_of(held)}
         found.container_statuses, found.init_container_statuses, found.ephemeral_container_statuses = (
@@ -308,6 +319,22 @@ class PodWorker:
             found.resources = pod_resources(held, release)
         found.conditions = self._conditions(found, now, generation)
         return found
+
+    def _put_addresses(self, status: PodStatus) -> None:
+        """An address stays in the status when the pod has ended. Source: kubelet generateAPIPodStatus."""
+        status.host_ip = self.host
+        status.pod_ip = (self.host if self.pod.spec.host_network else self.address) or self.standing.pod_ip
+        status.host_ips = [{"ip": self.host}] if self.host else []
+        status.pod_ips = [{"ip": status.pod_ip}] if status.pod_ip else []
+
+    def addressed(self) -> Pod:
+        """The pod with the addresses that its containers are told. Source: kubelet makeEnvironmentVariables."""
+        if not self.host and not self.address:
+            return self.pod
+        made = copy(self.pod)
+        made.status = copy(made.status)
+        self._put_addresses(made.status)
+        return made
 
     def _conditions(self, found: PodStatus, now: datetime, generation: int | None) -> list[Condition]:
         before = {c.type: c for c in self.standing.conditions}

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from kitlib.api.core import TERMINAL_PHASES
 from kitlib.api.podresources import field_path
 from kitlib.kubelet.config.settings import KubeletSettings
-from kitlib.kubelet.loop.backoff import event_message
 from kitlib.kubelet.loop.container_state import ContainerState
 from kitlib.kubelet.loop.interfaces import ContainerRuntime, Reports
 from kitlib.kubelet.loop.pod_worker import PodWorker
@@ -91,7 +90,7 @@ class Prober:
             return False
         if state.has_started == (probe.kind == "Startup"):
             return False
-        answer = self._runtime.probe(worker.pod, state.container, probe.kind, self._clock() - state.since)
+        answer = self._runtime.probe(worker.addressed(), state.container, probe.kind, self._clock() - state.since)
         failed = answer.outcome in ("failure", "unknown")
         if failed or answer.outcome == "warning":
             what, reason = "failed", "Unhealthy"
@@ -133,7 +132,5 @@ class Prober:
         state.back_off.killed(state.ended_at, now, settings.back_off_base, settings.crash_loop_back_off_max)
         state.stopped(self._reports.now(), self._runtime.exit_code(state.id))
         state.ended_at = now
-        if worker.may_restart(state) and state.back_off.not_before > now:
-            text, where = event_message(state.container.name, worker.pod), field_path(worker.pod, state.container)
-            self._reports.event(worker.pod, "Warning", "BackOff", text, where)
+        worker.report_back_off(state, self._reports, now)
         return True

@@ -81,13 +81,13 @@ class ContainerStarter:
         if not worker.has_sandbox:
             cgroup = self._rules.sandbox_level(pod, worker.sandbox)
             try:
-                self._runtime.run_sandbox(pod, worker.sandbox, cgroup, SANDBOX_OOM_SCORE_ADJ)
+                address = self._runtime.run_sandbox(pod, worker.sandbox, cgroup, SANDBOX_OOM_SCORE_ADJ)
             except KitError as error:
                 worker.not_before = self._clock() + BACKOFF_PERIOD
                 text = f"Failed to create pod sandbox: {error}"
                 self._reports.event(pod, "Warning", "FailedCreatePodSandBox", text)
                 return
-            worker.has_sandbox = True
+            worker.has_sandbox, worker.address = True, address
         for state in due:
             if self._runtime.pid(state.id):
                 continue  # it was told to end, and has not yet
@@ -97,8 +97,8 @@ class ContainerStarter:
             score = get_container_oom_score_adjust(pod, container, self._config.machine.memory, self._config.gates)
             try:
                 self._images.ensure(pod, container)
-                env = self._environment(pod, container)
-                self._runtime.start(pod, expanded(container, env), state.id, cgroup, score, env)
+                env = self._environment(worker.addressed(), container)
+                self._runtime.start(pod, self._with_references(container, env), state.id, cgroup, score, env)
             except ContainerProblem as error:
                 self._images.failed(pod, state, error)
                 continue
@@ -110,6 +110,14 @@ class ContainerStarter:
             self._timeline.note("kubelet", "starting container", f"{pod.key}/{container.name}", what, "startContainer")
             if given.cpus:
                 self._cgroups.note_cpus(pod.name, container.name, given.cpus)
+
+    @staticmethod
+    def _with_references(container: Container, env: dict[str, str]) -> Container:
+        """Raises: ContainerProblem, where the command becomes more than a program can be given."""
+        try:
+            return expanded(container, env)
+        except KitError as error:
+            raise ContainerProblem("RunContainerError", str(error)) from error
 
     def _environment(self, pod: Pod, container: Container) -> dict[str, str]:
         """All variables: the manifest's, then those of devices.

@@ -32,9 +32,25 @@ class Environment(NamedTuple):
     skipped: dict[str, list[str]]
 
 
+MAX_TEXT = 128 * 1024
+"""Bytes of one argument or variable that Linux passes to a program. Source: uapi/linux/binfmts.h MAX_ARG_STRLEN."""
+MAX_TEXTS = 2 * 1024 * 1024
+"""Bytes of all of them. Source: execve(2), a quarter of the usual limit of the stack (8 MiB)."""
+
+
+def _bounded(size: int, most: int, what: str) -> None:
+    """Raises: KitError, for more than a program can be started with; references can double at every step."""
+    if size > most:
+        raise KitError(f"argument list too long: {what} of {size} bytes, Linux passes at most {most} to a program")
+
+
 def expand(text: str, values: Mapping[str, str]) -> str:
-    """`$(NAME)` is replaced where NAME is known, `$$` is one dollar. Source: expansion.Expand."""
-    made, at = [], 0
+    """`$(NAME)` is replaced where NAME is known, `$$` is one dollar. Source: expansion.Expand.
+
+    Raises:
+        KitError: the text becomes longer than a program can be given.
+    """
+    made, at, size = [], 0, 0
     while (found := text.find("$", at)) >= 0 and found + 1 < len(text):
         made.append(text[at:found])
         if text[found + 1] == "$":
@@ -48,7 +64,8 @@ def expand(text: str, values: Mapping[str, str]) -> str:
             continue
         name = text[found + 2 : end]
         made.append(values.get(name, f"$({name})"))
-        at = end + 1
+        at, size = end + 1, size + len(made[-1])
+        _bounded(size, MAX_TEXT, "a text with references")
     return "".join(made) + text[at:]
 
 
@@ -77,10 +94,13 @@ def make_environment_variables(
                     values[name] = value.decode(errors="replace")
                 else:
                     skipped.setdefault(f"{kind} {pod.namespace}/{reference.name}", []).append(name)
+    size = sum(map(len, values.values()))
     for variable in container.env:
         found = _value(pod, container, variable, values, objects, allocatable)
         if found is not None:
             values[variable.name] = found
+            size += len(found)
+            _bounded(size, MAX_TEXTS, "an environment")
     return Environment(values, {source: sorted(keys) for source, keys in skipped.items()})
 
 
@@ -133,9 +153,18 @@ def _is_name(name: str) -> bool:
 
 
 def expanded(container: Container, values: Mapping[str, str]) -> Container:
-    """A container whose command and arguments have their references replaced."""
+    """A container whose command and arguments have their references replaced.
+
+    Raises:
+        KitError: they become more than a program can be started with.
+    """
     words = [*container.command, *container.args]
     if not any("$" in word for word in words):
         return container
-    command = [expand(word, values) for word in container.command]
-    return msgspec.structs.replace(container, command=command, args=[expand(word, values) for word in container.args])
+    made, size = [], 0
+    for word in words:
+        made.append(expand(word, values))
+        size += len(made[-1])
+        _bounded(size, MAX_TEXTS, "a command")
+    at = len(container.command)
+    return msgspec.structs.replace(container, command=made[:at], args=made[at:])

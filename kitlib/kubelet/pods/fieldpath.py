@@ -39,7 +39,7 @@ def field_value(pod: Pod, selector: ObjectFieldSelector) -> str:
         "spec.nodeName": pod.spec.node_name,
         "spec.serviceAccountName": pod.spec.service_account_name,
         "status.hostIP": pod.status.host_ip,
-        "status.hostIPs": pod.status.host_ip,
+        "status.hostIPs": ",".join(one.get("ip", "") for one in pod.status.host_ips),
         "status.podIP": pod.status.pod_ip,
         "status.podIPs": ",".join(one.get("ip", "") for one in pod.status.pod_ips),
     }

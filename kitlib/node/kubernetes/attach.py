@@ -18,6 +18,12 @@ _PIECE = 32 * 1024
 """Bytes of one message at most: servers bound what they read at once."""
 
 
+MAX_FRAME = 4 << 20
+"""Bytes of a WebSocket frame that are taken; an API server sends what it has read of a stream, some 32 KiB."""
+_MAX_STATUS = 64 * 1024
+"""Bytes that are kept of the Status that ends a stream."""
+
+
 class _Tls(TlsStream):
     """As websocket-client uses a socket."""
 
@@ -48,6 +54,8 @@ class AttachStream:
         else:
             connection.sock.settimeout(None)
         self._socket = connection.sock
+        self._channel, self._status = STDIN, bytearray()
+        _bound(connection)
 
     def settimeout(self, seconds: float | None) -> None:
         """It waits as long as it takes."""
@@ -58,19 +66,35 @@ class AttachStream:
 
         while True:
             try:
-                kind, data = self._connection.recv_data()
-            except (WebSocketException, ValueError, AttributeError):  # closed, also by this side while it is read
+                frame = self._connection.recv_frame()
+            except (WebSocketException, ValueError, AttributeError, OSError):  # closed, also by this side meanwhile
                 return b""
-            if kind == ABNF.OPCODE_CLOSE:
+            if frame.opcode == ABNF.OPCODE_CLOSE:
                 return b""
-            if len(data) < 2:
-                continue  # a channel that opens
-            channel, body = data[0], bytes(data[1:])
-            if channel == ERROR:
-                body = _reason(body)
-                channel = STDERR
-            if channel in (STDOUT, STDERR) and body:
-                return bytes([channel, 0, 0, 0]) + len(body).to_bytes(4, "big") + body
+            if frame.opcode == ABNF.OPCODE_PING:
+                with suppress(WebSocketException, OSError):  # nobody listens; what was sent is still to be read
+                    self._connection.pong(frame.data)
+            if frame.opcode not in (ABNF.OPCODE_TEXT, ABNF.OPCODE_BINARY, ABNF.OPCODE_CONT) or not frame.data:
+                continue
+            body = bytes(frame.data)
+            if frame.opcode != ABNF.OPCODE_CONT:  # what continues a message is of its channel, and handed on at once
+                self._channel, body = body[0], body[1:]
+            found = self._part(body, last=bool(frame.fin))
+            if found:
+                return found
+
+    def _part(self, body: bytes, *, last: bool) -> bytes:
+        """A piece of a message as the engine's frame; b"" where there is nothing to tell, or not yet."""
+        channel = self._channel
+        if channel == ERROR:
+            self._status += body[: _MAX_STATUS - len(self._status)]
+            if not last:
+                return b""
+            body, channel = _reason(bytes(self._status)), STDERR
+            self._status.clear()
+        if channel in (STDOUT, STDERR) and body:
+            return bytes([channel, 0, 0, 0]) + len(body).to_bytes(4, "big") + body
+        return b""
 
     def sendall(self, data: bytes) -> None:
         """Send to the container's standard input.
@@ -94,6 +118,22 @@ class AttachStream:
         """Let go."""
         with suppress(OSError):
             self._socket.close()
+
+
+def _bound(connection: Any) -> None:
+    """No frame longer than `MAX_FRAME` is read into memory: the connection ends."""
+    from websocket import WebSocketProtocolException
+
+    standing = connection.frame_buffer
+    kind: Any = type(standing)  # where a frame's length stands once it is read; there is no setting for it
+
+    class Bounded(kind):
+        def recv_length(self) -> None:
+            super().recv_length()
+            if (self.length or 0) > MAX_FRAME:
+                raise WebSocketProtocolException(f"a frame of {self.length} bytes: at most {MAX_FRAME} are taken")
+
+    connection.frame_buffer = Bounded(standing.recv, standing.skip_utf8_validation)
 
 
 def _reason(body: bytes) -> bytes:

@@ -23,7 +23,7 @@ from kitlib.kubelet.cm.cgroup_tree import CgroupFile, Version
 from kitlib.kubelet.loop.interfaces import ContainerProblem
 from kitlib.kubelet.pods.volume_files import makes_files, sub_path
 from kitlib.node.common.workload import ANNOTATION, FOREVER, Workload, declared_workload
-from kitlib.node.real import seccomp
+from kitlib.node.real import seccomp, workload_process
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 UNPRIVILEGED_UID = 65534
@@ -66,15 +66,12 @@ def command(pod: Pod, container: Container) -> tuple[list[str], list[str]]:
 
 def workload_command(workload: Workload) -> list[str]:
     """A process that follows a declared workload."""
-    phases = [
-        [
-            None if p.seconds == FOREVER else p.seconds,
-            p.cpus,
-            p.memory,
-            *([p.pids, p.burst, p.every] if p.burst else [p.pids] if p.pids > 1 else []),
-        ]
-        for p in workload.phases
-    ]
+    phases = []
+    for p in workload.phases:
+        more = [p.pids, p.burst, p.every, p.hot]
+        while more and more[-1] == workload_process.DEFAULTS[len(more) - 1]:
+            more.pop()
+        phases.append([None if p.seconds == FOREVER else p.seconds, p.cpus, p.memory, *more])
     return [
         sys.executable or "/usr/bin/python3",
         "-I",

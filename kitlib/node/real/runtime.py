@@ -96,8 +96,8 @@ class CrunRuntime(NoImages):
 
     # What the kubelet asks for.
 
-    def run_sandbox(self, pod: Pod, identity: str, cgroup: Cgroup, oom_score_adj: int) -> None:
-        """Start a pod's pause container: it owns the namespaces that the pod's containers share."""
+    def run_sandbox(self, pod: Pod, identity: str, cgroup: Cgroup, oom_score_adj: int) -> str:
+        """Start a pod's pause container: it owns the namespaces that the pod's containers share; no network."""
         config = oci.bundle(
             root=self._root,
             arguments=list(oci.PAUSE),
@@ -109,6 +109,7 @@ class CrunRuntime(NoImages):
             environment={},
         )
         self._run(identity, config, cgroup, "pause")
+        return ""
 
     def start(
         self, pod: Pod, container: Container, identity: str, cgroup: Cgroup, oom_score_adj: int, env: Mapping[str, str]

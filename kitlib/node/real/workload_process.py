@@ -7,7 +7,8 @@ many processes it is. More than one CPU takes more than one process; a part of a
 10 ms. Where the kernel refuses a process (pids.max), there are as many as it allows.
 
 Two numbers more are a burst: the CPU time that its processes need together each time, and the seconds from one to the
-next. Each burst writes a line that says how long it took from when it was due: `burst took 0.308 s`.
+next. Each burst writes a line that says how long it took from when it was due: `burst took 0.308 s`. A last number is
+how many bytes of its memory it goes over again and again while it is busy; without it the memory is only kept.
 """
 
 import contextlib
@@ -18,10 +19,15 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Iterator
 
 PERIOD = 0.01
 OWN = 6 * 1024 * 1024
 """Bytes that the interpreter itself takes; a phase's memory counts them in."""
+
+
+DEFAULTS = [1, 0, 0, 0]
+"""Processes, burst, every, hot: of a phase that says no more than seconds, CPUs and memory."""
 
 
 def main(text: str, code: int) -> int:
@@ -30,7 +36,8 @@ def main(text: str, code: int) -> int:
     kept: list[mmap.mmap] = []
     idle: list[int] = []
     due = 0.0
-    for seconds, cpus, memory, *more in json.loads(text):
+    for seconds, cpus, memory, *given in json.loads(text):
+        count, burst, every, hot = given + DEFAULTS[len(given) :]
         held = OWN + sum(len(block) for block in kept)
         if memory > held + mmap.PAGESIZE:
             kept.append(_touched(memory - held))
@@ -38,11 +45,12 @@ def main(text: str, code: int) -> int:
             kept.pop().close()
         end = float("inf") if seconds is None else began + due + seconds
         due += seconds or 0.0
-        _populate(idle, (more[0] if more else 1) - max(1, math.ceil(cpus)))
-        if more[1:]:
-            _work_in_bursts(max(1, math.ceil(cpus)), more[1], more[2], end)
+        _populate(idle, count - max(1, math.ceil(cpus)))
+        visits = _visits(kept, hot)
+        if burst:
+            _work_in_bursts(max(1, math.ceil(cpus)), burst, every, end, visits)
         else:
-            _work(cpus, end)
+            _work(cpus, end, visits)
     _populate(idle, 0)
     return code
 
@@ -74,17 +82,36 @@ def _touched(size: int) -> mmap.mmap:
     return block
 
 
-def _work(cpus: float, end: float) -> None:
+def _visits(kept: list[mmap.mmap], hot: int) -> Iterator[None] | None:
+    """Each step goes to one page more of the first `hot` bytes, round and round; None where nothing is gone over."""
+    parts = []
+    for block in kept:
+        size = min(len(block), hot) // mmap.PAGESIZE * mmap.PAGESIZE
+        hot -= size
+        if size:
+            parts.append((block, size))
+    return _rounds(parts) if parts else None
+
+
+def _rounds(parts: list[tuple[mmap.mmap, int]]) -> Iterator[None]:
+    while True:
+        for block, size in parts:
+            for at in range(0, size, mmap.PAGESIZE):
+                block[at]
+                yield
+
+
+def _work(cpus: float, end: float, visits: Iterator[None] | None) -> None:
     helpers = []
     while cpus > 1:
         child = os.fork()
         if child == 0:
-            _burn(1.0, end)
+            _burn(1.0, end, visits)
             os._exit(0)
         helpers.append(child)
         cpus -= 1
     if cpus > 0:
-        _burn(cpus, end)
+        _burn(cpus, end, visits)
     elif end == float("inf"):
         while True:
             time.sleep(3600)
@@ -94,7 +121,7 @@ def _work(cpus: float, end: float) -> None:
         os.waitpid(child, 0)
 
 
-def _work_in_bursts(count: int, work: float, every: float, end: float) -> None:
+def _work_in_bursts(count: int, work: float, every: float, end: float, visits: Iterator[None] | None) -> None:
     """Have `count` processes do their part of `work` seconds of CPU time, every so many seconds."""
     begin, done = os.pipe(), os.pipe()
     workers = []
@@ -105,7 +132,7 @@ def _work_in_bursts(count: int, work: float, every: float, end: float) -> None:
             while os.read(begin[0], 1):
                 until = time.process_time() + work / count
                 while time.process_time() < until:
-                    pass
+                    _visit(visits)
                 os.write(done[1], b".")
             os._exit(0)
         workers.append(child)
@@ -124,7 +151,14 @@ def _work_in_bursts(count: int, work: float, every: float, end: float) -> None:
         os.waitpid(child, 0)
 
 
-def _burn(share: float, end: float) -> None:
+def _visit(visits: Iterator[None] | None) -> None:
+    """Go to a few pages."""
+    if visits is not None:
+        for _ in range(8):
+            next(visits)
+
+
+def _burn(share: float, end: float, visits: Iterator[None] | None) -> None:
     while True:
         now = time.monotonic()
         if now >= end:
@@ -134,7 +168,7 @@ def _burn(share: float, end: float) -> None:
         else:
             busy = now + PERIOD * share
         while time.monotonic() < busy:
-            pass
+            _visit(visits)
         if share < 1:
             time.sleep(max(0.0, now + PERIOD - time.monotonic()))
 

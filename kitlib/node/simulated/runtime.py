@@ -22,6 +22,7 @@ from kitlib.node.common.errors import CgroupError
 from kitlib.node.common.workload import FOREVER, Phase, Workload, WorkloadError
 from kitlib.node.simulated.commands import workload_of
 from kitlib.node.simulated.kernel import Kernel
+from kitlib.node.simulated.network import PodNetwork
 from kitlib.node.simulated.probes import answer
 from kitlib.node.simulated.process import Process
 
@@ -35,12 +36,13 @@ class SimulatedRuntime:
 
     Args:
         kernel: on which the processes run.
+        network: gives pods their addresses; None = they have none.
         images: those that can be had, all of them on the node at first. Of others only the name matters: they take no
             room, as on a real node of the kit, where the node's own root stands in for them.
     """
 
-    def __init__(self, kernel: Kernel, images: Iterable[Image] = ()) -> None:
-        self.kernel = kernel
+    def __init__(self, kernel: Kernel, images: Iterable[Image] = (), network: PodNetwork | None = None) -> None:
+        self.kernel, self._network = kernel, network
         self._known = {image.name: image for image in images}
         self._images = dict(self._known)
         self._made_of: dict[str, tuple[str, float]] = {}
@@ -57,9 +59,12 @@ class SimulatedRuntime:
         self._stopping: dict[str, float] = {}
         self._codes: dict[str, int] = {}
 
-    def run_sandbox(self, pod: Pod, identity: str, cgroup: Cgroup, oom_score_adj: int) -> None:
-        """Start a pod's pause container."""
+    def run_sandbox(self, pod: Pod, identity: str, cgroup: Cgroup, oom_score_adj: int) -> str:
+        """Start a pod's pause container; the pod's address."""
+        has_own = self._network is not None and not pod.spec.host_network
+        address = self._network.take(identity) if self._network is not None and has_own else ""
         self._spawn(PAUSE, identity, cgroup, oom_score_adj)
+        return address
 
     def start(
         self, pod: Pod, container: Container, identity: str, cgroup: Cgroup, oom_score_adj: int, env: Mapping[str, str]
@@ -130,6 +135,8 @@ class SimulatedRuntime:
             self.kernel.kill(pid)
         self._stopping.pop(identity, None)
         self._volumes.pop(identity, None)
+        if self._network is not None:
+            self._network.give_back(identity)
         self._remove(identity)
 
     def _stop_within(self, identity: str, process: Process, grace: float) -> None:

@@ -103,6 +103,25 @@ def test_what_is_missing_is_said_in_the_kubelets_words(container: dict[str, Any]
     assert str(caught.value) == words
 
 
+DOUBLING = [{"name": "v0", "value": "x" * 10}, *({"name": f"v{n}", "value": f"$(v{n - 1})" * 2} for n in range(1, 60))]
+
+
+@pytest.mark.parametrize(
+    ("env", "args"),
+    [
+        (DOUBLING, []),
+        ([{"name": f"v{n}", "value": "x" * 100_000} for n in range(30)], []),
+        ([{"name": "v", "value": "x" * 1000}], ["$(v)" * 100_000]),
+        ([{"name": "v", "value": "x" * 1000}], ["$(v)"] * 100_000),
+    ],
+    ids=["each doubles the one before", "all together", "one argument", "all arguments"],
+)
+def test_references_make_no_more_than_a_program_can_be_given(env: list[dict[str, str]], args: list[str]) -> None:
+    made = pod(env=env, args=args).spec.containers[0]
+    with pytest.raises(KitError, match="argument list too long"):
+        expanded(made, variables(env=env))
+
+
 def test_the_command_sees_the_variables() -> None:
     container = pod(command=["run", "$(A)"], args=["$(A)$(B)"]).spec.containers[0]
     made = expanded(container, {"A": "1"})

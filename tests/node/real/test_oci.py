@@ -57,6 +57,10 @@ def test_a_declared_workload_becomes_a_process_that_follows_it() -> None:
     made = pod({}, "10s cpu=0.5 memory=100Mi; memory=1Mi")
     words, _ = oci.command(made, made.spec.containers[0])
     assert json.loads(words[-2]) == [[10.0, 0.5, 104857600], [None, 0.5, 1048576]]
+    words, _ = oci.command(bursts := pod({}, "cpu=4 burst=80ms every=1s"), bursts.spec.containers[0])
+    assert json.loads(words[-2])[0][4:] == [0.08, 1.0]
+    words, _ = oci.command(hot := pod({}, "memory=10Mi hot=4Mi"), hot.spec.containers[0])
+    assert json.loads(words[-2]) == [[None, 0.0, 10 << 20, 1, 0, 0.0, 4 << 20]]
     with pytest.raises(WorkloadError):
         oci.command(wrong := pod({}, "fly"), wrong.spec.containers[0])
 
@@ -84,6 +88,27 @@ def test_the_load_is_as_many_processes_as_it_is_told_and_gives_them_back() -> No
             most = max(most, len(file.read().split()))
         time.sleep(0.05)
     assert (run.returncode, most) == (0, 5)
+
+
+def test_the_load_goes_over_the_part_of_its_memory_that_is_hot() -> None:
+    phases = json.dumps([[None, 1.0, 60 << 20, 1, 0, 0, 20 << 20]])
+    end = time.monotonic() + 30
+    with subprocess.Popen([sys.executable, "-I", "-S", oci.WORKLOAD_PROCESS, phases, "0"]) as run:
+
+        def mib(name: str) -> int:
+            with open(f"/proc/{run.pid}/smaps_rollup") as file:
+                return int(file.read().split(f"{name}:")[1].split()[0]) >> 10
+
+        try:
+            while mib("Anonymous") < 50 and time.monotonic() < end:
+                time.sleep(0.02)
+            with open(f"/proc/{run.pid}/clear_refs", "w") as file:
+                file.write("1")
+            while mib("Referenced") < 20 and time.monotonic() < end:
+                time.sleep(0.02)
+            assert 20 <= mib("Referenced") < 40
+        finally:
+            run.kill()
 
 
 def test_what_a_pod_without_a_disk_cannot_do_is_said() -> None:

@@ -43,7 +43,7 @@ def test_what_one_does_not_want_goes_to_the_others():
 
 
 @pytest.mark.parametrize("seed", range(50))
-def test_nobody_gets_more_than_wanted_and_whoever_gets_less_gets_as_much_for_his_weight_as_all_others(seed):
+def test_no_group_gets_more_than_it_wants_and_those_that_get_less_get_the_same_for_each_unit_of_weight(seed):
     dice = random.Random(seed)
     wishes = [(2.0 ** dice.uniform(0, 18), dice.choice([dice.uniform(0, 0.2), 1.0, 4.0])) for _ in range(200)]
     wanted = sum(want for _, want in wishes)

@@ -97,7 +97,7 @@ def test_at_the_edge_as_many_periods_are_throttled_in_a_longer_time(version, num
 
 
 @pytest.mark.parametrize("order", [1, -1])
-def test_limits_at_two_levels_are_told_alike_whoever_came_first(order):
+def test_limits_at_two_levels_are_told_alike_in_either_order(order):
     """Where everybody is at the edge at once; on a real kernel 38, 36 and 60% in five runs of 5 s, give or take 8."""
     scenario = scenarios.limited_pods(71, 1)
     turned = [replace(pod, containers=pod.containers[::order]) for pod in scenario.pods[::order]]

@@ -1,0 +1,101 @@
+"""Addresses of a simulated node and of its pods: they are given and given back, and nothing is sent to them.
+
+Source: nodeipam rangeAllocator (a range of pods a node); CNI's host-local plugin (an address a pod, one after the
+other).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv4Network
+
+from kitlib.api.errors import KitError
+
+_NODES = IPv4Address("172.18.0.2")
+_RANGES = ((IPv4Network("10.244.0.0/14"), 24), (IPv4Network("10.128.0.0/10"), 24))
+_LARGE = IPv4Network("100.64.0.0/10")
+"""For nodes that may have more pods than a usual range has addresses."""
+_USUAL_PODS, _OTHERS = 250, 3
+"""Pods that a usual range has room for; addresses of a range that no pod gets (its own, bridge, broadcast)."""
+
+
+@dataclass(frozen=True)
+class NodeNetwork:
+    """Of one node.
+
+    Attributes:
+        address: the node's own.
+        pods: the range of its pods' addresses, `10.244.0.0/24`; "" where none was left.
+    """
+
+    address: str
+    pods: str
+
+
+def node_network(number: int, max_pods: int) -> NodeNetwork:
+    """What the node of that number (from 0) in its cluster gets.
+
+    Args:
+        number: of the node.
+        max_pods: that it may have; the range has an address for each.
+    """
+    address = str(_NODES + number)
+    ranges: tuple[tuple[IPv4Network, int], ...] = _RANGES
+    if max_pods > _USUAL_PODS:
+        ranges = ((_LARGE, max(_LARGE.prefixlen, 32 - (max_pods + _OTHERS - 1).bit_length())),)
+    for whole, prefix in ranges:
+        size = 2 ** (prefix - whole.prefixlen)
+        if number < size:
+            start = int(whole.network_address) + (number << (32 - prefix))
+            return NodeNetwork(address, str(IPv4Network((start, prefix))))
+        number -= size
+    return NodeNetwork(address, "")
+
+
+class PodNetwork:
+    """Gives the pods of one node their addresses.
+
+    Args:
+        pods: the node's range, whose first address is the bridge's; "" = there is none, and pods get no address.
+    """
+
+    def __init__(self, pods: str) -> None:
+        self._is_there = bool(pods)
+        whole = IPv4Network(pods or "0.0.0.0/32")
+        self._first, self._last = int(whole.network_address) + 2, int(whole.broadcast_address) - 1
+        self._next = self._first
+        self._given: dict[str, int] = {}
+        self._used: set[int] = set()
+
+    def take(self, owner: str) -> str:
+        """The next free address, which `owner` has from now on; the one that it has already; "" without a range.
+
+        Raises:
+            KitError: none is left.
+        """
+        if not self._is_there:
+            return ""
+        found = self._given.get(owner)
+        if found is None:
+            found = self._given[owner] = self._free()
+            self._used.add(found)
+            self._next = found + 1
+        return str(IPv4Address(found))
+
+    def _free(self) -> int:
+        for start, end in ((self._next, self._last), (self._first, self._next - 1)):
+            for address in range(start, end + 1):
+                if address not in self._used:
+                    return address
+        first, last = IPv4Address(self._first - 1), IPv4Address(self._last)
+        raise KitError(f"failed to allocate for range 0: no IP addresses available in range set: {first}-{last}")
+
+    def give_back(self, owner: str) -> None:
+        """It needs its address no more."""
+        self._used.discard(self._given.pop(owner, 0))
+
+    def keep(self, owners: Collection[str]) -> None:
+        """All others have gone."""
+        for owner in [one for one in self._given if one not in owners]:
+            self.give_back(owner)
