@@ -135,6 +135,15 @@ class Decision:
         """All reasons for which a node was rejected."""
         return [reason for status in self.statuses(node) for reason in status.reasons]
 
+    def reasons_by_node(self) -> dict[str, list[str]]:
+        """The same for every node."""
+        if self.filters is None or not self.filters.status.ok:
+            return {name: self.reasons_of(name) for name in self.nodes}
+        return {
+            name: [reason for status in self._statuses(row) for reason in status.reasons]
+            for row, name in enumerate(self.nodes)
+        }
+
     @property
     def failed(self) -> bool:
         """Whether the cycle ended in an error: nothing was decided, and nothing but time helps."""

@@ -278,12 +278,12 @@ class LikePods:
         snapshot, similar, room = self._context.snapshot, self.similar, self.room
         if self._version == snapshot.version:
             return
-        room.follow()
         rows = snapshot.changed_since(self._version)
         if rows is None:
             self._look_at_all_rows()
             return
         if len(rows) >= MANY_ROWS:
+            room.follow()
             some = np.fromiter(rows, np.int64, len(rows))
             best = room.score[some] * similar.size + similar.offset[some]
             self._order[some] = np.where(room.fits(some) & similar.fixed[some], best, -1)
@@ -339,6 +339,7 @@ class LikePods:
         known = similar.ordered or self._context.release.enabled("KitAllFiltersRun")
         if not known or (self._order >= 0).any() or not all(one.passes_all() for one in answers.values()):
             return None
+        room.follow()
         if self._context.release.enabled("KitAllFiltersRun"):
             codes = np.maximum(similar.fixed_codes, room.codes)
         else:

@@ -60,14 +60,19 @@ class Room:
         self._version = self._context.snapshot.version
 
     def _answers(self, rows: Rows) -> tuple[NDArray[np.uint8], Scores]:
-        codes, total = np.zeros(len(rows), np.uint8), np.zeros(len(rows), np.int64)
+        codes: NDArray[np.uint8] | None = None
         for one in self._filters:
             found = one.plugin.filter(one.state, self._info, self._context, rows).codes
             # later plugins are not asked about a row that one has rejected, unless the release asks all of them
-            codes = np.maximum(codes, found) if self._all_run else np.where(codes == 0, found, codes)
+            if codes is None:
+                codes = found.copy()
+            else:
+                codes = np.maximum(codes, found) if self._all_run else np.where(codes == 0, found, codes)
+        total = np.zeros(len(rows), np.int64)
         for one in self._scores:
-            total += one.weight * one.plugin.score(one.state, self._info, self._context, rows)
-        return codes, total
+            points = one.plugin.score(one.state, self._info, self._context, rows)
+            total += points if one.weight == 1 else one.weight * points
+        return np.zeros(len(rows), np.uint8) if codes is None else codes, total
 
     def of(self, row: int) -> tuple[int, int]:
         """What Filter says of a row, and the weighted score."""

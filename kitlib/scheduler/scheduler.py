@@ -153,21 +153,22 @@ class Scheduler:
         self._add(pod.like(pod.pod) if isinstance(pod, PodInfo) else PodInfo(pod, self.release))
 
     def _add(self, info: PodInfo) -> None:
-        known = self._pods.get(info.uid)
+        uid, node = info.uid, info.pod.spec.node_name
+        known = self._pods.get(uid)
         if known is not None:
             if known.replace(info.pod):
-                if not self._stale and known.pod.spec.node_name in self._snapshot.index:
+                if known.pod.spec.node_name in self._snapshot.index:
                     self._snapshot.touch(known)
                 return
             self.remove_pod(info.pod)
-        self._pods[info.uid] = info
-        if not self._stale and info.pod.spec.node_name in self._snapshot.index:
+        self._pods[uid] = info
+        if node in self._snapshot.index:
             self._snapshot.add(info)
 
     def remove_pod(self, pod: Pod) -> None:
         """A pod is gone; nothing happens where it was not known."""
         info = self._pods.pop(pod.metadata.uid or pod.key, None)
-        if info is not None and not self._stale and info.pod.spec.node_name in self._snapshot.index:
+        if info is not None and info.pod.spec.node_name in self._snapshot.index:
             self._snapshot.remove(info)
 
     def set_nodes(self, nodes: Iterable[Node]) -> None:
@@ -286,7 +287,10 @@ class Scheduler:
 
     def pre_enqueue(self, pod: Pod) -> Status:
         """Whether the pod may enter the queue: the first plugin's refusal, or success."""
-        for plugin in self.profile_of(pod).enabled("pre_enqueue", self.release):
+        return self._run_pre_enqueue_plugins(pod, self.profile_of(pod))
+
+    def _run_pre_enqueue_plugins(self, pod: Pod, profile: Profile) -> Status:
+        for plugin in profile.enabled("pre_enqueue", self.release):
             status = plugin.pre_enqueue_in(pod, self.context)
             if not status.ok:
                 return status
@@ -305,14 +309,14 @@ class Scheduler:
         Reserve, Permit, PreBind, Bind and PostBind follow the choice. A pod that one of them refuses is taken away
         again; one that Permit lets wait keeps its place until `allow` or `reject`.
         """
-        like = self._like(pod)
+        profile, snapshot = self.profile_of(pod), self.snapshot
+        like = self._like(pod, profile)
         decision = like[0] if like is not None else self.explain(pod)
-        if len(self.snapshot):
-            self._start = (self._start + decision.evaluated_nodes) % len(self.snapshot)
+        if snapshot.nodes:
+            self._start = (self._start + decision.evaluated_nodes) % len(snapshot.nodes)
         if decision.suggested_host:
             info = self._assume(pod, decision, like[1] if like is not None else None)
-            profile = self.profile_of(pod)
-            decision.binding = Binding(info, self.snapshot.nodes[info.row])
+            decision.binding = Binding(info, snapshot.nodes[info.row])
             reserve_and_permit(profile, decision.binding)
             if decision.binding.waits:
                 self._held[info.uid] = profile, decision.binding, decision
@@ -322,19 +326,19 @@ class Scheduler:
                 self._give_up(decision)
         elif decision.post_filter is not None and decision.post_filter.effects:
             info = PodInfo(pod, self.release)
-            commit_post_filter(self.profile_of(pod), info, self.context, decision.post_filter.effects)
+            commit_post_filter(profile, info, self.context, decision.post_filter.effects)
         return decision
 
-    def _like(self, pod: Pod) -> tuple[Decision, LikePods] | None:
+    def _like(self, pod: Pod, profile: Profile) -> tuple[Decision, LikePods] | None:
         """The decision that a whole cycle would make, from what is known of like pods; None where it must be run."""
         if self._batch is None or self.extenders or len(self.nominator) or pod.status.nominated_node_name:
             return None
-        profile, snapshot = self.profile_of(pod), self.snapshot
-        size = len(snapshot)
+        snapshot = self._snapshot
+        size = len(snapshot.nodes)
         if profile.percentage is not None and num_feasible_nodes_to_find(profile.percentage, size) < size:
             return None
         like = self._batch.like(pod, profile)
-        if like is None or not self.pre_enqueue(pod).ok:
+        if like is None or not self._run_pre_enqueue_plugins(pod, profile).ok:
             return None
         row, post_filter = like.choose(self._random), None
         if row < 0:
@@ -365,7 +369,8 @@ class Scheduler:
             info = PodInfo(placed, self.release)
             states = decision.filters.states if decision.filters is not None else {}
         self._add(info)
-        self.forget_nomination(pod)
+        if len(self.nominator):
+            self.forget_nomination(pod)
         known = self._pods[info.uid]
         known.states = states
         return known

@@ -6,7 +6,7 @@ place too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -39,8 +39,7 @@ class Counted:
 
     def count(self, info: PodInfo, sign: int) -> None:
         """A pod has come (1) or gone (-1)."""
-        for part in self.parts(info):
-            add(part, info.row, sign)
+        add(self.parts(info), info.row, sign)
 
     def parts(self, info: PodInfo) -> list[Part]:
         """What a pod adds."""
@@ -92,17 +91,16 @@ class StandingTerm:
         return StandingTerm(self.term, column, self.codes, column if self.codes is None else self.sums.copy())
 
 
-def add(part: Part, row: int, sign: int) -> None:
-    """Add a pod's part to a count, or take it away."""
-    column, codes, amount = part
-    if codes is not None:
-        row = codes[row]
-        if row < 0:
-            return
-    try:
-        column[row] += sign * amount
-    except (OverflowError, ValueError):  # the sum is cut to 64 bits, as Go's is
-        column[row] = (column[row] + sign * amount + 2**63) % 2**64 - 2**63
+def add(parts: Iterable[Part], row: int, sign: int) -> None:
+    """Add a pod's parts to counts, or take them away."""
+    for column, codes, amount in parts:
+        place = row if codes is None else codes[row]
+        if place < 0:
+            continue
+        try:
+            column[place] += sign * amount
+        except (OverflowError, ValueError):  # the sum is cut to 64 bits, as Go's is
+            column[place] = (column[place] + sign * amount + 2**63) % 2**64 - 2**63
 
 
 def sums_of(column: Column, codes: Codes, size: int) -> Column:

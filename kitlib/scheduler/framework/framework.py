@@ -38,21 +38,23 @@ class Framework:
     points: dict[str, list[str]] = field(default_factory=dict)
     off: dict[str, set[str]] = field(default_factory=dict)
     everywhere: frozenset[str] | None = None
-    _at: dict[str, tuple[list[Plugin], list[Plugin]]] = field(default_factory=dict, repr=False, compare=False)
+    _at: dict[str, list[Plugin]] = field(default_factory=dict, repr=False, compare=False)
+    _plugins_then: list[Plugin] = field(default_factory=list, repr=False, compare=False)
     _enabled: dict[str, tuple[list[Plugin], Release, list[Plugin]]] = field(
         default_factory=dict, repr=False, compare=False
     )
 
     def at(self, point: str) -> list[Plugin]:
         """The plugins that take part at an extension point."""
-        known = self._at.get(point)
-        if known is not None and known[0] == self.plugins:
-            found = known[1]
-        else:
+        if self._plugins_then != self.plugins:
+            self._plugins_then = list(self.plugins)
+            self._at.clear()
+        found = self._at.get(point)
+        if found is None:
             found = [plugin for plugin in self.plugins if plugin.takes_part(point)]
             if self.everywhere is not None:
                 found = self._ordered(point, found)
-            self._at[point] = list(self.plugins), found
+            self._at[point] = found
         return [plugin for plugin in found if self.weights.get(plugin.name)] if point == "score" else found
 
     def enabled(self, point: str, release: Release) -> list[Plugin]:

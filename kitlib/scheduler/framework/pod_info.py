@@ -142,8 +142,20 @@ class PodInfo:
         """Milli-CPU and bytes of memory for scoring: containers that request nothing count as 100m and 200Mi."""
         if not self.release.enabled("KitNonZeroCountsSidecars") and self.pod.spec.init_containers:
             return self._non_zero_without_sidecars()
-        listed = amounts(pod_requests(self.pod, use_status=True, non_missing=_NON_MISSING, release=self.release))
+        if self._requests_all_that_is_scored():
+            listed = self.requests
+        else:
+            listed = amounts(pod_requests(self.pod, use_status=True, non_missing=_NON_MISSING, release=self.release))
         return listed.get("cpu", 0), listed.get("memory", 0)
+
+    def _requests_all_that_is_scored(self) -> bool:
+        """Whether every container says what it requests, so that nothing is assumed, and the kubelet nothing else."""
+        if self.pod.status.container_statuses:
+            return False
+        for container in (*self.pod.spec.containers, *self.pod.spec.init_containers):
+            if not _NON_MISSING.keys() <= container.resources.requests.keys():
+                return False
+        return True
 
     def _non_zero_without_sidecars(self) -> tuple[int, int]:
         """The containers' sum, or the largest step of the initialisation: what stays of it is not added.

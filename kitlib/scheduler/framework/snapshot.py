@@ -132,22 +132,32 @@ class Snapshot:
         self.unschedulable = np.array([node.spec.unschedulable for node in nodes], np.bool_)
         self.pods, self.ports = [{} for _ in nodes], [set() for _ in nodes]
         self._terms = {kind: {} for kind in TERM_KINDS}
-        self._forget()
-
-    def _forget(self) -> None:
         self.changes += 1
-        self._labels, self._one_to_one, self._taints, self._images = {}, {}, None, None
-        self._extents = {}
+        self._labels, self._one_to_one, self._extents, self._taints, self._images = {}, {}, {}, None, None
         self._order = self._search_order = np.zeros(0, np.int64)
         self._log, self._columns, self._counted, self._remembered, self._memo = ChangeLog(), {}, {}, {}, {}
         self._amounts, self._parts, self.history = RowAmounts(self._amounts_now), {}, None
 
     def rebuild(self, nodes: Iterable[Node], pods: Iterable[PodInfo]) -> None:
-        """Other nodes, or the same ones changed, with these pods on them; pods of unknown nodes are left out."""
+        """Other nodes, or the same ones changed, with these pods on them; pods of unknown nodes are left out.
+
+        What the pods of a node that stays take of it is not added up anew, so these must be the same pods as before.
+        """
+        index, requested = self.index, self.requested
+        columns = self.non_zero_cpu, self.non_zero_memory, self.pod_count
         self._build(list(nodes))
+        before = [index.get(name, -1) for name in self.names]  # -1: the 0 at the end
+        for name, column in requested.items():
+            if column.any():
+                self._column_of(name)[:] = np.append(column, 0)[before]
+        self.non_zero_cpu, self.non_zero_memory, self.pod_count = (np.append(one, 0)[before] for one in columns)
         for info in pods:
-            if info.pod.spec.node_name in self.index:
-                self.add(info)
+            row = self.index.get(info.pod.spec.node_name, -1)
+            if row >= 0:
+                info.row = row
+                self._stand(info, row)
+                if before[row] < 0:
+                    self._count(info, 1)
 
     def touch(self, info: PodInfo) -> None:
         """A pod has changed in a way that no column shows: what was computed from its row is computed anew."""
@@ -156,9 +166,13 @@ class Snapshot:
     def add(self, info: PodInfo, row: int | None = None) -> None:
         """Put a pod on a row (by default that of the node it names)."""
         info.row = self.index[info.pod.spec.node_name] if row is None else row
-        self.pods[info.row][info.uid] = info
         self._count(info, 1)
-        self.ports[info.row].update(info.host_ports)
+        self._stand(info, info.row)
+
+    def _stand(self, info: PodInfo, row: int) -> None:
+        self.pods[row][info.uid] = info
+        if info.host_ports:
+            self.ports[row].update(info.host_ports)
         if info.has_affinity:
             self._count_terms(info, 1)
 
@@ -179,11 +193,12 @@ class Snapshot:
             if len(self.history) >= max(MAX_HISTORY, len(self)):
                 self.history = None
         self._amounts.changed(row, info.kind, sign)
-        if info.kind is None:
-            self._count_alone(info, row, sign)
+        if info.kind is not None:
+            add(self._parts_of(info), row, sign)
             return
-        for part in self._parts_of(info):
-            add(part, row, sign)
+        add(self._own_parts(info), row, sign)
+        for counted in self._counted.values():
+            counted.count(info, sign)
 
     def _column_of(self, resource: str) -> Column:
         """What is requested of a resource, which no node need have."""
@@ -195,28 +210,21 @@ class Snapshot:
             self._amounts = RowAmounts(self._amounts_now)
         return found
 
-    def _count_alone(self, info: PodInfo, row: int, sign: int) -> None:
-        """Count a pod that is of no kind."""
-        for name, amount in info.requests.items():
-            add((self._column_of(name).data, None, amount), row, sign)
-        for column, amount in ((self.non_zero_cpu, info.non_zero[0]), (self.non_zero_memory, info.non_zero[1])):
-            add((column.data, None, amount), row, sign)
-        self.pod_count[row] += sign
-        for counted in self._counted.values():
-            counted.count(info, sign)
+    def _own_parts(self, info: PodInfo) -> list[Part]:
+        """What a pod takes of its node."""
+        return [
+            (self.non_zero_cpu.data, None, info.non_zero[0]),
+            (self.non_zero_memory.data, None, info.non_zero[1]),
+            (self.pod_count.data, None, 1),
+            *[(self._column_of(name).data, None, amount) for name, amount in info.requests.items()],
+        ]
 
     def _parts_of(self, info: PodInfo) -> list[Part]:
         """What a pod of a kind adds to columns and counts."""
         found = self._parts.get(info.kind)
         if found is not None and found[0] == self._counts:
             return found[1]
-        parts: list[Part] = [
-            (self.non_zero_cpu.data, None, info.non_zero[0]),
-            (self.non_zero_memory.data, None, info.non_zero[1]),
-            (self.pod_count.data, None, 1),
-        ]
-        for name, amount in info.requests.items():
-            parts.append((self._column_of(name).data, None, amount))
+        parts = self._own_parts(info)
         for one in self._counted.values():
             parts += one.parts(info)
         if len(self._parts) >= MAX_KINDS:

@@ -47,7 +47,7 @@ class NodeResourcesBalancedAllocation(Plugin):
     def score(self, state: Any, info: PodInfo, context: Context, rows: Rows) -> Scores:
         table, key = context.snapshot, (self, "score", info.signature)
         found: Scores = table.kept(key, lambda some: (self._score(state, context, some),))[0]
-        return found[rows]
+        return table.at(rows, found)
 
     def _score(self, state: Amounts, context: Context, rows: Rows) -> Scores:
         after = _points(self._deviation(state, state, context, rows))
@@ -65,22 +65,24 @@ class NodeResourcesBalancedAllocation(Plugin):
     def _deviation(self, more: Amounts, asked_for: Amounts, context: Context, rows: Rows) -> NDArray[np.float64]:
         """Standard deviation of the used fractions with `more` on the nodes; extended resources only if asked for."""
         fractions: list[NDArray[np.float64]] = []
-        counted: list[NDArray[np.bool_]] = []
+        offers: list[NDArray[np.int64]] = []
         table, all_have = context.snapshot, True
         for name in self.resources:
             if name not in NATIVE and not asked_for.get(name):
                 continue
             has = table.at(rows, table.column(name, table.allocatable))
-            asked = table.at(rows, table.column(name, table.requested)) + more.get(name, 0)
+            asked = table.at(rows, table.column(name, table.requested))
+            if name in more:
+                asked = asked + more[name]
             everywhere = table.extent(name)[0] > 0
-            counted.append(np.ones(len(rows), np.bool_) if everywhere else has > 0)
+            offers.append(has)
             all_have = all_have and everywhere
             fractions.append(np.minimum(asked / (has if everywhere else np.maximum(has, 1)), 1.0))
         if not fractions:
             return np.zeros(len(rows))
         if len(fractions) == 2 and all_have:
             return np.abs(fractions[0] - fractions[1]) / 2
-        values, there = np.array(fractions), np.array(counted)
+        values, there = np.array(fractions), np.array(offers) > 0
         count = there.sum(axis=0)
         safe = np.maximum(count, 1)
         mean = np.where(there, values, 0).sum(axis=0) / safe

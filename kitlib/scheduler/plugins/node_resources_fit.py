@@ -95,7 +95,8 @@ class NodeResourcesFit(Plugin):
                 found |= lacks & (has > 0) if name in delegated else lacks
             return (found,)
 
-        bad = table.kept((self, "short", info.signature, delegated), short)[0][rows]
+        bad = table.kept((self, "short", info.signature, delegated), short)[0]
+        bad = table.at(rows, bad)
         if not bad.any():
             return Verdicts.passing(len(rows))
         places = np.flatnonzero(bad)
@@ -141,9 +142,9 @@ class NodeResourcesFit(Plugin):
         return {name: _non_zero_request(info, name) for name, _ in self.resources}
 
     def score(self, state: Any, info: PodInfo, context: Context, rows: Rows) -> Scores:
-        key = (self, "score", info.signature)
-        found: Scores = context.snapshot.kept(key, lambda some: (self._score(state, context, some),))[0][rows]
-        return found
+        table, key = context.snapshot, (self, "score", info.signature)
+        found: Scores = table.kept(key, lambda some: (self._score(state, context, some),))[0]
+        return table.at(rows, found)
 
     def _score(self, state: Amounts, context: Context, rows: Rows) -> Scores:
         total, table = np.zeros(len(rows), np.int64), context.snapshot
@@ -154,9 +155,9 @@ class NodeResourcesFit(Plugin):
             has = table.at(rows, table.column(name, table.allocatable))
             asked = table.at(rows, _non_zero_column(context, name)) + state[name]
             least, most = table.extent(name)
-            one = self._one(asked, has, most)
+            one = self._one(asked, has, least, most)
             if self.strategy == "LeastAllocated" and least > 0:
-                total += one * weight
+                total += one if weight == 1 else one * weight
                 weights = weights + weight
                 continue
             there = has > 0
@@ -172,18 +173,20 @@ class NodeResourcesFit(Plugin):
             return total // max(weights, 1)
         return np.where(weights > 0, total // np.maximum(weights, 1), 0)
 
-    def _one(self, asked: Column, has: Column, most: int) -> Column:
-        """One resource's score, 0 to 100; `most` is the most that a node has of it."""
-        safe = np.maximum(has, 1)
+    def _one(self, asked: Column, has: Column, least: int, most: int) -> Column:
+        """One resource's score, 0 to 100; `least` and `most` are what nodes have of it."""
+        points: Column
+        safe = has if least > 0 else np.maximum(has, 1)
         if self.strategy == "LeastAllocated":
             left = np.maximum(has - asked, 0)  # with more asked for than there is, nothing is left
             if most < EXACT:
-                points: Column = (left * MAX_NODE_SCORE / safe).astype(np.int64)
+                points = (left * MAX_NODE_SCORE / safe).astype(np.int64)
             else:
                 points = left * MAX_NODE_SCORE // safe
             return points
         if self.strategy == "MostAllocated":
-            return np.minimum(asked, has) * MAX_NODE_SCORE // safe
+            points = np.minimum(asked, has) * MAX_NODE_SCORE // safe
+            return points
         used = np.where(asked > has, 100, asked * 100 // safe)
         return _broken_line(self.shape, used)
 

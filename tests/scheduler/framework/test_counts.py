@@ -52,8 +52,8 @@ def test_sums_by_place_are_those_of_the_pods_that_stand(kind: str | None) -> Non
 def test_a_sum_beyond_64_bits_is_cut_as_gos_is():
     column = np.zeros(1, np.int64)
     for _ in range(12):
-        add((column.data, None, 900 * 2**50), 0, 1)
+        add([(column.data, None, 900 * 2**50)], 0, 1)
     assert column.item(0) == 12 * 900 * 2**50 - 2**64
     for _ in range(12):
-        add((column.data, None, 900 * 2**50), 0, -1)
+        add([(column.data, None, 900 * 2**50)], 0, -1)
     assert column.item(0) == 0

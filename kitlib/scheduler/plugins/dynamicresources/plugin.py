@@ -74,11 +74,12 @@ class DynamicResources(Plugin):
         if pod.spec.resource_claims:
             return True
         # asked about every pod several times: a plain loop
-        for container in pod.spec.containers:
-            for name in container.resources.requests:
-                if "/" in name:
-                    return True
-        return any("/" in name for container in pod.spec.init_containers for name in container.resources.requests)
+        for containers in (pod.spec.containers, pod.spec.init_containers):
+            for container in containers:
+                for name in container.resources.requests:
+                    if "/" in name:
+                        return True
+        return False
 
     def pre_enqueue_in(self, pod: Pod, context: Context) -> Status:
         """The pod's claims must be there."""
