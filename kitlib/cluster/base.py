@@ -6,6 +6,8 @@ does is recorded in the `journal` and can be done again with `replay`.
 
 from __future__ import annotations
 
+import pkgutil
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -21,10 +23,15 @@ from kitlib.cluster.admission import manifests
 from kitlib.cluster.admission.deletion import BACKGROUND, PROPAGATION_POLICIES
 from kitlib.cluster.admission.manifests import Manifests
 from kitlib.cluster.closeable import Closeable
+from kitlib.cluster.exclusive import exclusive
 from kitlib.cluster.journal import Journal, place_of
 from kitlib.cluster.nodes.interfaces import KernelNode
+from kitlib.cluster.serving import APIServer, Serve
 from kitlib.cluster.store.kinds import RESOURCES
 from kitlib.cluster.store.store import Store, Watch
+
+MOST_SECONDS = 366 * 86400
+"""Seconds that pass at once at most: an idle node takes two seconds of the machine's time for a day."""
 
 
 class Clock(Protocol):
@@ -82,13 +89,16 @@ class API(Protocol):
 
 
 def check_seconds(seconds: float) -> None:
-    """Refuse what no time can be.
+    """Refuse what no time can be, and more at once than a cluster gets through.
 
     Raises:
-        KitError: for anything but a non-negative number.
+        KitError: for anything but a non-negative number, and for more than `MOST_SECONDS`.
     """
     if not isinstance(seconds, int | float) or isinstance(seconds, bool) or not 0 <= seconds < float("inf"):
         raise KitError(f"advance: must be a non-negative number of seconds, got {seconds!r}")
+    if seconds > MOST_SECONDS:
+        days = MOST_SECONDS // 86400
+        raise KitError(f"advance: must be at most {MOST_SECONDS} seconds ({days} days) at once, got {seconds!r}")
 
 
 class BaseCluster(Closeable, ABC):
@@ -100,14 +110,17 @@ class BaseCluster(Closeable, ABC):
         clock: the cluster's own time.
         journal: what the user did.
         notes: sentences: what is different from what was asked for.
+        lock: held while a thread uses the cluster; take it to read and write in one go.
     """
 
     api: API
     clock: Clock
     _closed = False
+    _servers: tuple[APIServer, ...] = ()
 
     def __init__(self, api: API, release: Release) -> None:
         self.api, self.release = api, release
+        self.lock = threading.RLock()
         self.notes: list[str] = []
         self.journal = Journal()
         self._replaying = False
@@ -207,6 +220,7 @@ class BaseCluster(Closeable, ABC):
 
     # Objects.
 
+    @exclusive
     def apply(self, source: Manifests) -> list[Any]:
         """Create or change every object of a manifest, all or none, as `kubectl apply` does.
 
@@ -222,11 +236,13 @@ class BaseCluster(Closeable, ABC):
         self._check_open()
         return self.apply_located("apply", manifests.read(source), False)
 
+    @exclusive
     def create(self, source: Manifests) -> list[Any]:
         """As `apply`, but an object that exists already is an error (`kubectl create`)."""
         self._check_open()
         return self.apply_located("create", manifests.read(source), True)
 
+    @exclusive
     def delete(
         self,
         kind: str | KubeObject,
@@ -258,6 +274,7 @@ class BaseCluster(Closeable, ABC):
         else:
             self._delete(kind, name, namespace, grace, propagation_policy)
 
+    @exclusive
     def get(self, kind: str, name: str, namespace: str = "default") -> Any:
         """A copy of one object.
 
@@ -266,6 +283,7 @@ class BaseCluster(Closeable, ABC):
         """
         return self.api.store.get(kind, name, namespace or "default")
 
+    @exclusive
     def list(
         self, kind: str, namespace: str | None = None, selector: Mapping[str, str] | LabelSelector | None = None
     ) -> Any:
@@ -281,24 +299,29 @@ class BaseCluster(Closeable, ABC):
         matcher = None if selector is None else LabelSelectorMatcher(selector)
         return self.api.store.list(kind, namespace, matcher)
 
+    @exclusive
     def pods(self, namespace: str | None = None, selector: Mapping[str, str] | LabelSelector | None = None) -> Any:
         """Copies of the pods, oldest first."""
         return self.list("Pod", namespace, selector)
 
+    @exclusive
     def pod(self, name: str, namespace: str = "default") -> Pod:
         """A copy of one pod."""
         found: Pod = self.get("Pod", name, namespace)
         return found
 
     @property
+    @exclusive
     def nodes(self) -> Any:
         """Copies of the Node objects, oldest first."""
         return self.list("Node")
 
+    @exclusive
     def watch(self, kind: str | None = None, namespace: str | None = None, since: int | None = None) -> Watch:
         """The changes from now on, to be read with `poll()` or in a loop; it never blocks."""
         return self.api.store.watch(kind, namespace, since)
 
+    @exclusive
     def events(self, about: KubeObject | str | None = None) -> Any:
         """Kubernetes events, oldest first.
 
@@ -310,13 +333,41 @@ class BaseCluster(Closeable, ABC):
             return [e for e in found if e.involved_object.uid == about.metadata.uid]
         return [e for e in found if about is None or e.involved_object.name == about]
 
+    @exclusive
     def scale(self, kind: str, name: str, replicas: int, namespace: str = "default") -> Any:
         """Ask for another number of pods."""
         return self.patch(kind, name, {"spec": {"replicas": replicas}}, namespace)
 
+    @exclusive
     def cordon(self, node: str, unschedulable: bool = True) -> Any:
         """Keep new pods away from a node, or (False) let them come again."""
         return self.patch("Node", node, {"spec": {"unschedulable": unschedulable or None}})
+
+    # Serving.
+
+    def serve(self, **options: Any) -> APIServer:
+        """Serve the objects to kubectl and every other client of the Kubernetes API, until it or the cluster is closed.
+
+        Args:
+            options: port (0 = any free one); kubeconfig_path (None = written nowhere; the server's `config` holds it);
+                pace, virtual seconds a second on simulated nodes (0 = time moves only by `advance`); and what else
+                `kitlib.apiserver.server.APIService` takes.
+
+        Raises:
+            KitError: the cluster is closed, or an option is wrong.
+        """
+        self._check_open()
+        # named and not imported: the server stands above clusters, and needs more packages than they do
+        serve: Serve = pkgutil.resolve_name("kitlib.apiserver:serve")
+        server = serve(self, **options)
+        self._servers = (*self._servers, server)
+        return server
+
+    def _stop_serving(self) -> None:
+        """Close the servers, before what they serve goes; also where a cluster was never complete."""
+        for server in self._servers:
+            server.close()
+        self._servers = ()
 
     # The journal.
 
@@ -361,6 +412,7 @@ class BaseCluster(Closeable, ABC):
 
     # Showing itself.
 
+    @exclusive
     def snapshot(self) -> dict[str, Any]:
         """Every object as plain data, kind by kind: what two clusters can be compared by."""
         return {r.kind: [to_dict(o) for o in self.api.store.list(r.kind, copy=False)] for r in RESOURCES}

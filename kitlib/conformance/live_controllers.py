@@ -21,7 +21,7 @@ from typing import Any
 
 from kitlib.api.core import Pod
 from kitlib.api.errors import KitError
-from kitlib.api.meta import KubeObject
+from kitlib.api.meta import KubeObject, is_condition_true
 from kitlib.api.serialize import deepcopy, from_dict, to_dict
 from kitlib.cluster.admission.apiserver import APIServer
 from kitlib.cluster.control_plane.options import ClusterOptions, SimulationOptions
@@ -212,7 +212,7 @@ class Replay:
         key = "controller.kubernetes.io/pod-deletion-cost"
         found = []
         for pod in self._cluster.pods():
-            ready = any(c.type == "Ready" and c.status == "True" for c in pod.status.conditions)
+            ready = is_condition_true(pod.status.conditions, "Ready")
             tag = pod.spec.containers[0].image.rpartition(":")[2]
             leaving = pod.metadata.deletion_timestamp is not None
             cost = pod.metadata.annotations.get(key, "")

@@ -46,7 +46,7 @@ def test_describe_knows_the_lease_and_metrics_the_labels_of_pods() -> None:
     assert (
         "  HolderIdentity:  n\n  AcquireTime:     <unset>\n  RenewTime:       Mon, 05 Jan 2026 08:00:20 +0000" in text
     )
-    assert "Addresses:\n  Hostname:  n\n" in text
+    assert "Addresses:\n  InternalIP:  172.18.0.2\n  Hostname:    n\n" in text
     assert "Kernel Version:             simulated, cgroup v2" in text
     assert metrics(cluster)["items"][0]["metadata"]["labels"] == {"app": "web"}
     parts = [(e.message, e.involved_object.field_path) for e in cluster.events("web") if e.reason == "Started"]

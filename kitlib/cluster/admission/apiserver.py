@@ -9,7 +9,8 @@ Source: apiserver registry.Store, kubeapiserver options.AllOrderedPlugins.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -30,7 +31,7 @@ from kitlib.api.core import (
 )
 from kitlib.api.defaults import set_defaults
 from kitlib.api.devices import ResourceClaim, ResourceClaimTemplate
-from kitlib.api.errors import Forbidden, Invalid, NoMatch, NotFound
+from kitlib.api.errors import Forbidden, Invalid, KitError, NoMatch, NotFound
 from kitlib.api.meta import Condition, KubeObject, ObjectMeta
 from kitlib.api.pod_strategy import mark_deleted, prepare_for_create
 from kitlib.api.policy import PriorityClass
@@ -46,6 +47,7 @@ from kitlib.cluster.admission.priority import admit_priority, check_priority_cla
 from kitlib.cluster.admission.runtime_class import admit_runtime_class
 from kitlib.cluster.admission.service_account import AUTHENTICATION, CLIENT_CA, SYSTEM, admit_service_account
 from kitlib.cluster.admission.service_allocation import allocate, init_ip_family_fields
+from kitlib.cluster.admission.size import check_size
 from kitlib.cluster.admission.validation import admin_access
 from kitlib.cluster.events import EventCorrelator
 from kitlib.cluster.store.kinds import is_served, resource, resource_of
@@ -57,6 +59,10 @@ MAX_REPLICAS = 10_000
 T = TypeVar("T", bound=KubeObject)
 NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
 _FALL_AWAY_AFTER = 300  # seconds; Source: plugin/pkg/admission/defaulttolerationseconds
+
+
+class _DryRun(Exception):
+    """Leaves a transaction that must not stand."""
 
 
 class APIServer:
@@ -97,6 +103,16 @@ class APIServer:
         for built_in in system_priority_classes():
             self.store.create(built_in)
 
+    @contextmanager
+    def dry_run(self) -> Iterator[None]:
+        """What is written inside is admitted, checked and answered as ever, and does not stand."""
+        try:
+            with self.store.transaction():
+                yield
+                raise _DryRun
+        except _DryRun:
+            pass
+
     def create(self, obj: T) -> T:
         """Make a new object.
 
@@ -114,9 +130,10 @@ class APIServer:
             made.metadata.name = self.store.new_uid()
         if not made.metadata.name and made.metadata.generate_name:
             made.metadata.name = self.store.free_name(made)
-        made.metadata.uid = made.metadata.uid or self.store.new_uid()
+        made.metadata.uid = self.store.free_uid(made.metadata.uid)
         self._check_namespace_lives(made)
         set_defaults(made)
+        check_size(made)
         if isinstance(made, Pod):
             self._admit_pod(made)
             for mutate in self.mutators:
@@ -126,7 +143,7 @@ class APIServer:
             _mark_gated(made)
         else:
             reset_status(made)
-            strategy.prepare(made, None)
+            strategy.prepare(made, None, self.release)
             strategy.stamp_taints(made, self.store.now())
         kind = resource_of(made)
         errors = validate(made, namespaced=kind.namespaced)
@@ -163,8 +180,8 @@ class APIServer:
         if old is None:
             raise NotFound(resource_of(made).qualified, made.name)
         set_defaults(made)
-        if isinstance(made, Service):
-            strategy.prepare(made, old)
+        check_size(made)
+        strategy.prepare(made, old, self.release)
         strategy.stamp_taints(made, self.store.now())
         if hasattr(made, "status") and not isinstance(made, Node):
             made.status = old.status  # type: ignore[attr-defined]
@@ -263,6 +280,8 @@ class APIServer:
         Returns:
             The object as it stood, or as it is marked: one with finalizers stays until the last is removed.
         """
+        if grace is not None and not (isinstance(grace, int) and abs(grace) < 2**63):
+            raise KitError(f"gracePeriodSeconds: must be a whole number of 64 bits, got {grace!r}")
         if grace != 0 and resource(kind).kind == "Pod":
             pod: Pod = self.store.get(Pod, name, namespace)
             if mark_deleted(pod, grace, self.store.now()):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from kitlib.api.core import TERMINAL_PHASES, Pod
 from kitlib.api.errors import Forbidden, InternalError, TooManyRequests
-from kitlib.api.meta import Condition
+from kitlib.api.meta import Condition, is_condition_true
 from kitlib.api.policy import PodDisruptionBudget, with_disruption_allowed
 from kitlib.api.selectors import LabelSelectorMatcher
 
@@ -54,7 +54,7 @@ def _can_ignore_budgets(pod: Pod) -> bool:
 
 def _is_unhealthy_and_free(pod: Pod, budget: PodDisruptionBudget) -> bool:
     """Whether a pod that is not ready may go without asking: by AlwaysAllow, or where enough others are healthy."""
-    if any(c.type == "Ready" and c.status == "True" for c in pod.status.conditions):
+    if is_condition_true(pod.status.conditions, "Ready"):
         return False
     if budget.spec.unhealthy_pod_eviction_policy == "AlwaysAllow":
         return True

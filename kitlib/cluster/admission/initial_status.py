@@ -5,18 +5,26 @@ Source: PrepareForCreate of the registries' strategies; plugin/pkg/admission/sto
 
 from __future__ import annotations
 
+from kitlib.api.admissionregistration import ValidatingAdmissionPolicy
+from kitlib.api.apiextensions import CustomResourceDefinition
 from kitlib.api.apps import DaemonSet, Deployment, ReplicaSet, StatefulSet
 from kitlib.api.autoscaling import HorizontalPodAutoscaler
 from kitlib.api.batch import CronJob, Job
+from kitlib.api.certificates import APIService, CertificateSigningRequest
 from kitlib.api.core import PersistentVolume, PersistentVolumeClaim, ReplicationController
 from kitlib.api.devices import ResourceClaim
+from kitlib.api.flowcontrol import FlowSchema, PriorityLevelConfiguration
 from kitlib.api.meta import KubeObject
 from kitlib.api.networking import Ingress
 from kitlib.api.policy import PodDisruptionBudget
 from kitlib.cluster.admission.deletion import PV_PROTECTION, PVC_PROTECTION
 
 _APPS = (Deployment, ReplicaSet, StatefulSet, DaemonSet)
-_EMPTY = (ReplicationController, Job, CronJob, HorizontalPodAutoscaler, PodDisruptionBudget, ResourceClaim, Ingress)
+_EMPTY = (
+    *(ReplicationController, Job, CronJob, HorizontalPodAutoscaler, PodDisruptionBudget, ResourceClaim, Ingress),
+    *(CustomResourceDefinition, ValidatingAdmissionPolicy, FlowSchema, PriorityLevelConfiguration),
+    *(CertificateSigningRequest, APIService),
+)
 _PROTECTED = {PersistentVolumeClaim: PVC_PROTECTION, PersistentVolume: PV_PROTECTION}
 
 

@@ -20,11 +20,12 @@ from kitlib.api.meta import KubeObject
 from kitlib.api.serialize import Located, deepcopy, from_dict, load_located, to_dict
 from kitlib.cluster.admission.apiserver import APIServer
 from kitlib.cluster.store.kinds import resource_of
-from kitlib.cluster.store.merge import three_way
+from kitlib.cluster.store.merge import three_way, with_nulls
 
 Manifest = str | bytes | os.PathLike[str] | IO[str] | IO[bytes] | KubeObject | dict[str, Any]
 Manifests = Manifest | Iterable[Manifest]
 Key = tuple[str, str, str]
+_SERVERS_OWN = ("creationTimestamp", "generation", "resourceVersion", "uid")
 
 
 @guarded("manifest")
@@ -55,9 +56,9 @@ def _read(source: Manifests) -> list[Located]:
         return [Located(source, "", 0)]
     if isinstance(source, dict):
         check_data(source)
-        return [Located(from_dict(source, strict=True), "", 0)]
+        return [Located(from_dict(source, strict=True), "", 0, source)]
     if isinstance(source, str | bytes | os.PathLike) or hasattr(source, "read"):
-        return load_located(source, strict=True)  # type: ignore[arg-type]
+        return load_located(source, strict=True, keep_data=True)  # type: ignore[arg-type]
     return [located for one in source for located in _read(one)]
 
 
@@ -93,7 +94,7 @@ class Applier:
                 for one in located:
                     try:
                         self._check_node(one, new_nodes)
-                        made.append(self._one(one.object, create_only))
+                        made.append(self._one(one, create_only))
                     except KitError as error:
                         raise placed(error, one) from error.__cause__
                     except Exception as error:  # a value of a type that nobody thought of
@@ -107,18 +108,19 @@ class Applier:
         """Forget what was applied for an object that is gone."""
         self._last.pop(key_of(obj), None)
 
-    def _one(self, obj: KubeObject, create_only: bool) -> KubeObject:
+    def _one(self, one: Located, create_only: bool) -> KubeObject:
+        obj = one.object
         key = key_of(obj)
         placed_here = deepcopy(obj)
         placed_here.metadata.namespace = key[1]
         standing = self._api.store.standing(placed_here) if obj.name else None
         if standing is None or create_only:
             stored = self._api.create(obj)
-            self._last[key] = to_dict(obj)
+            self._last[key] = _manifest(one)
             return stored
         if obj.metadata.resource_version:  # it came from the cluster: what stands in it is what is meant
             return self._api.update(obj)
-        manifest, current = to_dict(obj), to_dict(standing)
+        manifest, current = _manifest(one), to_dict(standing)
         merged = three_way(self._last.get(key, {}), manifest, current)
         self._last[key] = manifest
         return self._api.update(from_dict(merged))
@@ -130,6 +132,19 @@ class Applier:
                 known = ", ".join(node.name for node in self._api.store.list(Node, copy=False)) or "none"
                 problem = f'Not found: "{name}": there is no such node; valid values: {known}'
                 raise ManifestError(problem, field="spec.nodeName")
+
+
+def _manifest(one: Located) -> dict[str, Any]:
+    """What is applied: with its nulls, except those in metadata that the server fills in anyway."""
+    manifest = to_dict(one.object)
+    if one.data is None:
+        return manifest
+    manifest = with_nulls(manifest, one.data)
+    metadata = manifest.get("metadata", {})
+    for field in _SERVERS_OWN:
+        if field in metadata and metadata[field] is None:
+            del metadata[field]
+    return manifest
 
 
 def key_of(obj: KubeObject) -> Key:

@@ -12,24 +12,42 @@ from kitlib.api.batch import Job
 from kitlib.api.core import Service
 from kitlib.api.devices import DeviceTaint, DeviceTaintRule, ResourceSlice
 from kitlib.api.meta import KubeObject, LabelSelector
+from kitlib.api.release import Release
 from kitlib.cluster.admission.service_allocation import prepare_service
 
 _CONTROLLER_UID, _JOB_NAME = "batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name"
 
 
-def prepare(obj: KubeObject, old: KubeObject | None) -> None:
+def prepare(obj: KubeObject, old: KubeObject | None, release: Release) -> None:
     """Make a defaulted object ready for validation, in place; its name and UID are there already.
 
     Args:
-        obj: new, or a Service that is updated.
         old: as it stands; None where it is new.
+        release: whose gates hold.
     """
     if isinstance(obj, Service):
         prepare_service(obj, old if isinstance(old, Service) else None)
-    if isinstance(obj, StatefulSet) and obj.spec.update_strategy.rolling_update is not None:
-        obj.spec.update_strategy.rolling_update.max_unavailable = None  # gate MaxUnavailableStatefulSet
-    if isinstance(obj, Job):
+    if isinstance(obj, StatefulSet):
+        _max_unavailable(obj, old, release)
+    if isinstance(obj, Job) and old is None:
         _generate_selector(obj)
+
+
+def _max_unavailable(obj: StatefulSet, old: KubeObject | None, release: Release) -> None:
+    """Without the gate it is dropped unless it stood there, with it the default is 1.
+
+    Source: statefulset strategy dropStatefulSetDisabledFields, maxUnavailableInUse; SetDefaults_StatefulSet.
+    """
+    strategy = obj.spec.update_strategy
+    rolling = strategy.rolling_update
+    if rolling is None:
+        return
+    before = old.spec.update_strategy.rolling_update if isinstance(old, StatefulSet) else None
+    if not release.enabled("MaxUnavailableStatefulSet"):
+        if before is None or before.max_unavailable is None:
+            rolling.max_unavailable = None
+    elif strategy.type == "RollingUpdate" and rolling.max_unavailable is None:
+        rolling.max_unavailable = 1
 
 
 def stamp_taints(obj: KubeObject, now: datetime) -> None:

@@ -56,6 +56,7 @@ class DockerCluster(RealTimeCluster):
         """End all nodes; nothing of them is left. The objects can still be read."""
         if self._closed:
             return
+        self._stop_serving()
         self._closed = True
         self._provisioner.close()
         self._forget_nodes()

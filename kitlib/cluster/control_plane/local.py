@@ -21,6 +21,7 @@ from kitlib.cluster.control_plane.options import ClusterOptions
 from kitlib.cluster.control_plane.verbs import LocalVerbs
 from kitlib.cluster.controllers.manager import ControllerManager
 from kitlib.cluster.events import expire, record
+from kitlib.cluster.exclusive import exclusive
 from kitlib.cluster.nodes.interfaces import KernelNode, NotOnThisNode
 from kitlib.cluster.nodes.plan import NodePlan, Nodes, from_node, plan
 from kitlib.cluster.store.store import WatchEvent
@@ -79,6 +80,7 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
 
     # Nodes.
 
+    @exclusive
     def node(self, name: str = "") -> N:
         """The node behind a Node object; the name may be left out where there is only one."""
         if not name and len(self._nodes) == 1:
@@ -87,6 +89,7 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
             raise NotFound("nodes", name)
         return self._nodes[name]
 
+    @exclusive
     def add_nodes(self, nodes: Nodes, **common: object) -> list[Node]:
         """More nodes, as for `Cluster.simulated(nodes=…)`; the Node objects that they register.
 
@@ -168,6 +171,7 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
         self.load()
         return self._scheduler
 
+    @exclusive
     def load(self) -> None:
         """Load the scheduler now; otherwise the first pod without a node does, since loading takes time.
 
@@ -202,6 +206,7 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
         if self._scheduler is not None:
             self._scheduler.sync()
 
+    @exclusive
     def decision(self, name: str, namespace: str = "default") -> Decision:
         """What the scheduler thought about a pod when it last tried it.
 
@@ -229,6 +234,7 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
                 return gate.message
         return f"no profile is called {pod.spec.scheduler_name!r}"
 
+    @exclusive
     def explain(self, pod: Pod | str, namespace: str = "default") -> Decision:
         """What the scheduler would decide for a pod now, the pod's own place left out; nothing is changed."""
         scheduler = self.scheduler
@@ -239,6 +245,7 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
 
     # Time.
 
+    @exclusive
     def settle(self) -> None:
         """Controllers, scheduler and kubelets do what they can do now, until none of them finds anything to do.
 
@@ -304,6 +311,7 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
         """One tick."""
         self.advance(self._tick)
 
+    @exclusive
     def run_for(self, seconds: float) -> None:
         """Let the clock, the nodes and the control plane run for so long, without a word in the journal."""
         self.clock.move(seconds)
@@ -329,6 +337,7 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
 
     def close(self) -> None:
         """Forget the nodes; the objects can still be read, and nothing can be changed any more."""
+        self._stop_serving()
         self._closed = True
         self._forget_nodes()
 

@@ -107,6 +107,10 @@ class ClusterOptions:
             raise KitError(f"gate_manager: {error}") from error
 
 
+SHORTEST_TICK = 0.001
+"""Seconds."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class SimulationOptions:
     """What only simulated clusters have.
@@ -131,5 +135,5 @@ class SimulationOptions:
             raise KitError(f"kubelets: must be True or False, got {self.kubelets!r}")
         if self.cgroup_version not in (1, 2):
             raise KitError(f"cgroup_version: must be 1 or 2, got {self.cgroup_version!r}")
-        if self.tick <= 0:
-            raise KitError(f"tick: must be greater than 0 seconds, got {self.tick!r}")
+        if not isinstance(self.tick, int | float) or not self.tick >= SHORTEST_TICK:
+            raise KitError(f"tick: must be at least {SHORTEST_TICK:g} seconds, got {self.tick!r}")

@@ -11,6 +11,7 @@ from kitlib.api.errors import KitError
 from kitlib.api.meta import KubeObject
 from kitlib.cluster.admission.deletion import BACKGROUND
 from kitlib.cluster.base import BaseCluster, check_seconds
+from kitlib.cluster.exclusive import exclusive
 from kitlib.cluster.store.store import Watch
 
 _GONE_WITHIN = 120.0
@@ -139,21 +140,25 @@ class PollingCluster(BaseCluster):
         if self.waits_for_deleted and before is not None:
             self.wait(gone, _GONE_WITHIN)
 
+    @exclusive
     def get(self, kind: str, name: str, namespace: str = "default") -> Any:
         """A copy of one object; see `BaseCluster.get`."""
         self._refresh_to_read()
         return super().get(kind, name, namespace)
 
+    @exclusive
     def list(self, kind: str, namespace: str | None = None, selector: Any = None) -> Any:
         """Copies of all objects of a kind; see `BaseCluster.list`."""
         self._refresh_to_read()
         return super().list(kind, namespace, selector)
 
+    @exclusive
     def events(self, about: Any = None) -> Any:
         """Kubernetes events; see `BaseCluster.events`."""
         self._refresh_to_read()
         return super().events(about)
 
+    @exclusive
     def watch(self, kind: str | None = None, namespace: str | None = None, since: int | None = None) -> Watch:
         """The changes from now on; see `BaseCluster.watch`."""
         self.refresh()

@@ -7,12 +7,14 @@ first take what the nodes have reported. The nodes come from the process that ru
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 
 from kitlib.api.core import Node
 from kitlib.cluster.control_plane.local import LocalControlPlane
 from kitlib.cluster.control_plane.options import ClusterOptions
 from kitlib.cluster.control_plane.polling import TICK, PollingCluster, RealClock
+from kitlib.cluster.exclusive import exclusive
 from kitlib.cluster.nodes.container import ContainerNode, container_node_config
 from kitlib.cluster.nodes.node_object import node_object
 from kitlib.cluster.nodes.plan import NodePlan
@@ -43,12 +45,14 @@ class RealTimeCluster(PollingCluster, LocalControlPlane[ContainerNode]):
         super()._on_store_change(event)
 
     def _pause(self, seconds: float) -> None:
-        self.run_for(seconds)
+        time.sleep(seconds)
+        self.run_for(0.0)
 
     def let_time_pass(self, seconds: float) -> None:
         """Time passes by itself here: take what has been reported and act on it."""
         self.settle()
 
+    @exclusive
     def refresh(self) -> None:
         """Take what the nodes have reported since the last time, and let controllers and scheduler act on it."""
         if self._settling or self._closed:
@@ -57,6 +61,7 @@ class RealTimeCluster(PollingCluster, LocalControlPlane[ContainerNode]):
         if any(changed) or self.controllers.is_due():
             super().settle()
 
+    @exclusive
     def settle(self) -> None:
         """As far as it goes without time passing; what the nodes have reported counts."""
         if not self._settling:

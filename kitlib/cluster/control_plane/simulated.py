@@ -27,9 +27,12 @@ class SimulatedCluster(LocalControlPlane[KernelNode]):
 
     def __init__(self, options: ClusterOptions, simulation: SimulationOptions) -> None:
         self._simulation = simulation
+        self._numbers: dict[str, int] = {}
         super().__init__(options, VirtualClock(simulation.start), simulation.tick)
 
     def _make_node(self, one: NodePlan) -> KernelNode:
+        number = self._numbers.setdefault(one.name, len(self._numbers))  # a node that comes again has its addresses
         if not self._simulation.kubelets:
-            return HollowNode(one)
-        return SimulatedNode(one, self.release, one.cgroup_version or self._simulation.cgroup_version, self._record)
+            return HollowNode(one, number)
+        version = one.cgroup_version or self._simulation.cgroup_version
+        return SimulatedNode(one, self.release, version, self._record, number)

@@ -17,6 +17,7 @@ from kitlib.cluster.admission.eviction import evict
 from kitlib.cluster.admission.manifests import Applier
 from kitlib.cluster.base import BaseCluster
 from kitlib.cluster.events import record
+from kitlib.cluster.exclusive import exclusive
 from kitlib.cluster.store.kinds import resource
 from kitlib.cluster.store.merge import strategic_patch
 
@@ -30,6 +31,7 @@ class LocalVerbs(BaseCluster):
         super().__init__(api, release)
         self._applier = Applier(api)
 
+    @exclusive
     def apply_located(self, action: str, located: Sequence[Located], create_only: bool) -> list[Any]:
         """Create or change objects, all or none; see `BaseCluster.apply_located`."""
         data = [to_dict(one.object) for one in located]
@@ -48,6 +50,7 @@ class LocalVerbs(BaseCluster):
         self._record("delete", kind=wanted.kind, name=name, namespace=place, grace=grace, **how)
         self.settle()
 
+    @exclusive
     @guarded("patch")
     def patch(self, kind: str, name: str, patch: Mapping[str, Any], namespace: str = "default") -> Any:
         """Change some fields of an object; see `BaseCluster.patch`."""
@@ -60,6 +63,7 @@ class LocalVerbs(BaseCluster):
         self.settle()
         return self.api.store.find(kind, name, place)
 
+    @exclusive
     @guarded("resize")
     def resize(
         self,
@@ -83,12 +87,14 @@ class LocalVerbs(BaseCluster):
         found: Pod = self.api.store.get(Pod, name, namespace)
         return found
 
+    @exclusive
     def evict(self, name: str, namespace: str = "default") -> None:
         """Ask for a pod's eviction; see `BaseCluster.evict`."""
         evict(self.api, name, namespace)
         self._record("evict", name=name, namespace=namespace)
         self.settle()
 
+    @exclusive
     def record_event(self, about: KubeObject, reason: str, message: str, *, warning: bool = False) -> None:
         """Write a Kubernetes event about an object."""
         record(self.api, about, "Warning" if warning else "Normal", reason, message)

@@ -68,32 +68,26 @@ def claim_objects(
         owner: the object that controls.
         match: whether its selector (and name) fit an object.
         candidates: objects that it controls, and objects without a controller.
+
+    Source: ClaimObject.
     """
-    claimed = []
+    claimed, uid, leaving = [], owner.metadata.uid, owner.metadata.deletion_timestamp is not None
     for obj in candidates:
-        found = _claim_object(controller, owner, obj, match)
-        if found is not None:
-            claimed.append(found)
+        reference = controller_of(obj)
+        if reference is not None and reference.uid != uid:
+            continue
+        matches = match(obj)
+        if reference is not None and matches:  # nearly all of a large set
+            claimed.append(obj)
+        elif leaving:
+            continue
+        elif reference is not None:
+            _write(controller, obj, [r for r in obj.metadata.owner_references if r.uid != uid])
+        elif matches and obj.metadata.deletion_timestamp is None:
+            adopted = _write(controller, obj, [*obj.metadata.owner_references, owner_reference(owner)])
+            if adopted is not None:
+                claimed.append(adopted)
     return claimed
-
-
-def _claim_object(
-    controller: Controller, owner: KubeObject, obj: KubeObject, match: Callable[[Any], bool]
-) -> KubeObject | None:
-    """Source: ClaimObject."""
-    reference = controller_of(obj)
-    leaving = owner.metadata.deletion_timestamp is not None
-    if reference is not None:
-        if reference.uid != owner.metadata.uid:
-            return None
-        if match(obj):
-            return obj
-        if not leaving:
-            _write(controller, obj, [r for r in obj.metadata.owner_references if r.uid != owner.metadata.uid])
-        return None
-    if leaving or not match(obj) or obj.metadata.deletion_timestamp is not None:
-        return None
-    return _write(controller, obj, [*obj.metadata.owner_references, owner_reference(owner)])
 
 
 def _write(controller: Controller, obj: KubeObject, references: list[Any]) -> KubeObject | None:

@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from typing import ClassVar, NamedTuple
 
 from kitlib.api.batch import CronJob, Job
+from kitlib.api.clock import duration
 from kitlib.api.core import ObjectReference
 from kitlib.api.cron import Schedule, ScheduleError, parse_standard
 from kitlib.api.errors import AlreadyExists, KitError, NotFound
@@ -126,7 +127,7 @@ class CronJobController(Controller):
         if due is None or due == one.status.last_schedule_time:
             return
         deadline = one.spec.starting_deadline_seconds
-        if deadline is not None and due + timedelta(seconds=deadline) < now:
+        if deadline is not None and due + duration(deadline) < now:
             message = f"Missed scheduled time to start a job: {due.strftime('%a, %d %b %Y %H:%M:%S %z')}"
             self.event(one, "Warning", "MissSchedule", message)
             return
@@ -144,15 +145,13 @@ class CronJobController(Controller):
         earliest = one.status.last_schedule_time or one.metadata.creation_timestamp or now
         deadline = one.spec.starting_deadline_seconds
         if deadline is not None:
-            earliest = max(earliest, now - timedelta(seconds=deadline))
+            earliest = max(earliest, now - duration(deadline))
         latest: datetime | None = None
         missed, moment = 0, schedule.next(earliest)
         while moment is not None and moment <= now:
             latest, missed = moment, missed + 1
             if missed > TOO_MANY_MISSED:
-                moment = schedule.next(now - timedelta(days=1)) if schedule.next(moment) is not None else None
-                while moment is not None and moment <= now:
-                    latest, moment = moment, schedule.next(moment)
+                latest = _latest_due(schedule, latest, now)
                 message = (
                     "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew"
                 )
@@ -231,3 +230,19 @@ def _zone(one: CronJob) -> tzinfo:
         return ZoneInfo(one.spec.time_zone)
     except (KeyError, ValueError, OSError) as error:
         raise KitError(f"unknown time zone {one.spec.time_zone}") from error
+
+
+def _latest_due(schedule: ZonedSchedule, since: datetime, now: datetime) -> datetime:
+    """The latest scheduled time up to now, looked for from the end: `since` is one, and there may be many."""
+    for days in (1, 32, 366, 9 * 366):
+        start = now - timedelta(days=days)
+        if start <= since:
+            break
+        moment = schedule.next(start)
+        if moment is not None and moment <= now:
+            since = moment
+            break
+    latest, moment = since, schedule.next(since)
+    while moment is not None and moment <= now:
+        latest, moment = moment, schedule.next(moment)
+    return latest

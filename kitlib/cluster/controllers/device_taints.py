@@ -7,10 +7,11 @@ countPendingPods, pool.getDevice).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import NamedTuple
 
 from kitlib.api.claims import ClaimError, claim_name, is_for_pod, is_reserved_for, rule_matches, tolerates
+from kitlib.api.clock import duration
 from kitlib.api.core import Pod
 from kitlib.api.devices import (
     Device,
@@ -121,7 +122,7 @@ def until(result: DeviceRequestAllocationResult, taint: DeviceTaint, now: dateti
             if one.toleration_seconds is None:
                 return None
             seconds.append(max(0, one.toleration_seconds))
-    return added + timedelta(seconds=min(seconds, default=0))
+    return added + duration(min(seconds, default=0))
 
 
 def tainted(one: ResourceSlice) -> list[tuple[str, DeviceTaint]]:

@@ -14,12 +14,11 @@ from typing import Any, ClassVar, NamedTuple
 
 from kitlib.api.core import Pod
 from kitlib.api.errors import KitError
-from kitlib.api.meta import Condition, LabelSelector
+from kitlib.api.meta import Condition, LabelSelector, put_condition
 from kitlib.api.policy import (
     DISRUPTION_ALLOWED,
     PodDisruptionBudget,
     PodDisruptionBudgetStatus,
-    put_condition,
     with_disruption_allowed,
 )
 from kitlib.api.selectors import LabelSelectorMatcher

@@ -1,7 +1,7 @@
 """The garbage collector: dependents go when their last owner has gone; foreground and orphan deletion.
 
 Source: pkg/controller/garbagecollector/garbagecollector.go (attemptToDeleteItem, classifyReferences,
-processDeletingDependentsItem, orphanDependents), graph_builder.go (processGraphChanges).
+processDeletingDependentsItem, orphanDependents), graph_builder.go (processGraphChanges, addDependentToOwners).
 """
 
 from __future__ import annotations
@@ -37,8 +37,10 @@ class GarbageCollector(Controller):
             return
         old = change.old.metadata if change.old is not None else None
         changed = old is None or old.owner_references != meta.owner_references
-        if changed and any(self._is_dangling(one) or self._is_waiting(one) for one in meta.owner_references):
-            self.queue.add((meta.uid,))
+        if changed:
+            self._report_other_namespaces(change.new)
+            if any(self._is_dangling(change.new, one) or self._is_waiting(one) for one in meta.owner_references):
+                self.queue.add((meta.uid,))
         if old is not None and old.owner_references != meta.owner_references:
             for reference in old.owner_references:
                 self._check_owner(reference)
@@ -53,21 +55,45 @@ class GarbageCollector(Controller):
         if owner is not None and FOREGROUND in owner.metadata.finalizers:
             self.queue.add((reference.uid,))
 
-    def _is_dangling(self, reference: OwnerReference) -> bool:
-        """Whether the owner does not exist; of a kind that the server does not have nothing is known."""
-        if self.informers.get(reference.uid) is not None:
-            return False
+    def _report_other_namespaces(self, item: KubeObject) -> None:
+        """An owner is in the namespace of its dependent, or in none. Source: reportInvalidNamespaceOwnerRef."""
+        namespace = item.metadata.namespace
+        for one in item.metadata.owner_references:
+            owner = self.informers.get(one.uid)
+            if owner is not None and owner.metadata.namespace not in ("", namespace):
+                named = f"[{one.api_version}/{one.kind}, namespace: {namespace}, name: {one.name}, uid: {one.uid}]"
+                message = f'ownerRef {named} does not exist in namespace "{namespace}"'
+                self.event(item, "Warning", "OwnerRefInvalidNamespace", message)
+
+    def _is_resolvable(self, item: KubeObject, reference: OwnerReference) -> bool:
+        """Whether an owner can be looked up: not of a kind that the server lacks, nor of a namespace the item lacks.
+
+        Source: isDangling (apiResource, namespacedOwnerOfClusterScopedObjectErr).
+        """
+        owner = self.informers.get(reference.uid)
         try:
-            resource(reference.kind)
+            if owner is not None and owner.kind == reference.kind:
+                namespaced = bool(owner.metadata.namespace)
+            else:
+                namespaced = resource(reference.kind).namespaced
         except UnknownKind:
             return False
-        return True
+        return bool(item.metadata.namespace) or not namespaced
+
+    def _is_dangling(self, item: KubeObject, reference: OwnerReference) -> bool:
+        """Whether the owner does not exist by this kind and name where the item may have owners. Source: isDangling."""
+        if not self._is_resolvable(item, reference):
+            return False
+        owner = self.informers.get(reference.uid)
+        if owner is None:
+            return True
+        here = owner.metadata.namespace in ("", item.metadata.namespace)
+        return not here or (owner.kind, owner.name) != (reference.kind, reference.name)
 
     def _is_waiting(self, reference: OwnerReference) -> bool:
         """Whether the owner waits until its dependents are deleted. Source: isDeletingDependents."""
         owner = self.informers.get(reference.uid)
-        meta = owner.metadata if owner is not None else None
-        return meta is not None and meta.deletion_timestamp is not None and FOREGROUND in meta.finalizers
+        return owner is not None and _deletes_dependents(owner)
 
     def sync(self, key: Key) -> None:
         """Source: attemptToDeleteItem."""
@@ -81,20 +107,34 @@ class GarbageCollector(Controller):
             elif FOREGROUND in meta.finalizers:
                 self._delete_dependents(item)
             return
-        dangling = [one for one in meta.owner_references if self._is_dangling(one)]
-        waiting = [one for one in meta.owner_references if self._is_waiting(one)]
+        if not all(self._is_resolvable(item, one) for one in meta.owner_references):
+            return
+        dangling = [one for one in meta.owner_references if self._is_dangling(item, one)]
+        waiting = [one for one in meta.owner_references if self._is_waiting(one) and one not in dangling]
         if not dangling and not waiting:
             return
         if len(dangling) + len(waiting) < len(meta.owner_references):  # another owner still holds it
             gone = {one.uid for one in (*dangling, *waiting)}
             self._write_references(item, [one for one in meta.owner_references if one.uid not in gone])
             return
-        propagation = "Background"
-        if ORPHAN in meta.finalizers:
-            propagation = "Orphan"
-        elif FOREGROUND in meta.finalizers or (waiting and self.informers.dependents(meta.uid)):
+        dependents = self.informers.dependents(meta.uid)
+        if waiting and dependents:
+            if any(_deletes_dependents(one) for one in dependents):  # a ring of owners would wait for ever
+                self._unblock_owners(item)
             propagation = "Foreground"
+        elif ORPHAN in meta.finalizers:
+            propagation = "Orphan"
+        else:
+            propagation = "Foreground" if FOREGROUND in meta.finalizers else "Background"
         self._delete(item, propagation)
+
+    def _unblock_owners(self, item: KubeObject) -> None:
+        """Source: unblockOwnerReferencesStrategicMergePatch."""
+        references = deepcopy(item).metadata.owner_references
+        for one in references:
+            if one.block_owner_deletion:
+                one.block_owner_deletion = False
+        self._write_references(item, references)
 
     def _delete(self, item: KubeObject, propagation: str) -> None:
         try:
@@ -127,3 +167,8 @@ class GarbageCollector(Controller):
         changed = deepcopy(item)
         changed.metadata.owner_references = references
         self.api.store.update(changed)
+
+
+def _deletes_dependents(item: KubeObject) -> bool:
+    """Whether it is in foreground deletion. Source: graph.go isDeletingDependents."""
+    return item.metadata.deletion_timestamp is not None and FOREGROUND in item.metadata.finalizers

@@ -15,6 +15,7 @@ from kitlib.api.guard import Guard, described
 from kitlib.cluster.admission.apiserver import APIServer
 from kitlib.cluster.controllers.controller import Controller, Handler, Key, Usages
 from kitlib.cluster.controllers.cronjob import CronJobController
+from kitlib.cluster.controllers.customresources import CustomResourceDefinitionController
 from kitlib.cluster.controllers.daemon import DaemonSetController
 from kitlib.cluster.controllers.deployment import DeploymentController
 from kitlib.cluster.controllers.device_taint_eviction import DeviceTaintEvictionController
@@ -74,6 +75,7 @@ CONTROLLERS: tuple[type[Controller], ...] = (
     ServiceAccountsController,
     RootCACertificatePublisher,
     HorizontalController,
+    CustomResourceDefinitionController,
 )
 """In the order in which they run; taint eviction comes behind the DaemonSet controller, which deletes such pods too."""
 

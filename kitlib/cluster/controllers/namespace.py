@@ -1,4 +1,4 @@
-"""Namespaces: one that is being deleted stays, Terminating, until everything in it is gone.
+"""Namespaces: one that is being deleted stays, Terminating, until everything in it is gone, pods first.
 
 Source: pkg/controller/namespace/deletion/namespaced_resources_deleter.go (Delete, deleteAllContent),
 status_condition_utils.go.
@@ -17,7 +17,7 @@ from kitlib.cluster.controllers.controller_utils import condition
 from kitlib.cluster.controllers.informers import Change
 from kitlib.cluster.store.kinds import RESOURCES
 
-NAMESPACED = tuple(r for r in RESOURCES if r.namespaced)
+NAMESPACED = tuple(sorted((r for r in RESOURCES if r.namespaced), key=lambda r: r.kind != "Pod"))
 
 
 class NamespaceController(Controller):
@@ -59,6 +59,8 @@ class NamespaceController(Controller):
                 remaining[one.qualified if one.group else f"{one.plural}."] = len(left)
             for finalizer in (f for obj in left for f in obj.metadata.finalizers):
                 finalizers[finalizer] = finalizers.get(finalizer, 0) + 1
+            if left and one.kind == "Pod" and self.api.release.enabled("OrderedNamespaceDeletion"):
+                break  # what a pod may need until its end stays until then
         if not remaining:
             self.api.finalize_namespace(namespace)
             return

@@ -10,9 +10,10 @@ monitorNodeHealth, nodeConditionToTaintKeyStatusMap).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import ClassVar
 
-from kitlib.api.core import Node, Taint
+from kitlib.api.core import Node, Pod, Taint
 from kitlib.api.meta import Condition
 from kitlib.api.serialize import deepcopy
 from kitlib.cluster.admission.apiserver import APIServer
@@ -162,7 +163,10 @@ def put_condition(api: APIServer, node: Node, condition: Condition) -> Node:
 
 
 def mark_unreachable(api: APIServer, name: str) -> None:
-    """The kubelet has stopped posting the node's status: it is not ready, and its pods are to leave in time."""
+    """The kubelet has stopped posting the node's status: node and pods are not ready; the pods are to leave in time.
+
+    Source: tryUpdateNodeHealth, MarkPodsNotReady.
+    """
     unknown = Condition(
         type="Ready",
         status="Unknown",
@@ -171,11 +175,31 @@ def mark_unreachable(api: APIServer, name: str) -> None:
         last_transition_time=api.store.now(),
     )
     _write(api, name, unknown, "NodeNotReady", "node-controller")
+    for pod in api.store.list(Pod):
+        if pod.spec.node_name == name and _put_ready(pod, "False", api.store.now()):
+            record(api, api.update_status(pod), "Warning", "NodeNotReady", "Node is not ready", "node-controller")
 
 
 def mark_ready(api: APIServer, name: str) -> None:
-    """The kubelet posts the node's status again."""
+    """The kubelet posts the node's status again, and those of its pods: ready where containers and gates are.
+
+    Source: GeneratePodReadyCondition.
+    """
     _write(api, name, ready_condition(api.store.now()), "NodeReady", "kubelet")
+    for pod in api.store.list(Pod):
+        held = {one.type for one in pod.status.conditions if one.status == "True"}
+        wanted = {"ContainersReady", *(one.condition_type for one in pod.spec.readiness_gates)}
+        if pod.spec.node_name == name and wanted <= held and _put_ready(pod, "True", api.store.now()):
+            api.update_status(pod)
+
+
+def _put_ready(pod: Pod, status: str, now: datetime) -> bool:
+    """Put the status of the pod's condition Ready, in place; whether that changes it."""
+    ready = next((one for one in pod.status.conditions if one.type == "Ready"), None)
+    if ready is None or ready.status == status:
+        return False
+    ready.status, ready.last_transition_time = status, now
+    return True
 
 
 def _write(api: APIServer, name: str, ready: Condition, reason: str, source: str) -> None:

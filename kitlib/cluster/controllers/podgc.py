@@ -1,9 +1,13 @@
 """Pod garbage collection: pods of nodes that are gone are deleted; so are terminating pods without a node.
 
+So are terminating pods of a node that is not ready and has the taint `node.kubernetes.io/out-of-service`. A pod that
+has not finished is Failed first.
+
 The kit deletes the pods of a deleted node at once; upstream waits for 40 s to be sure that the node is gone. A pod that
 names a node which was never there has these 40 s here too, or its controller would make the next one without end.
 
-Source: pkg/controller/podgc/gc_controller.go (gcOrphaned, gcUnscheduledTerminating).
+Source: pkg/controller/podgc/gc_controller.go (gcOrphaned, gcTerminating, gcUnscheduledTerminating,
+markFailedAndDeletePodWithCondition).
 """
 
 from __future__ import annotations
@@ -12,12 +16,15 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from kitlib.api.core import TERMINAL_PHASES, Node, Pod
+from kitlib.api.meta import is_condition_true
+from kitlib.api.serialize import deepcopy
 from kitlib.cluster.controllers.controller import Controller, Handler, Key, key_of
 from kitlib.cluster.controllers.informers import Change
-from kitlib.cluster.controllers.tainteviction import mark_disruption_target
+from kitlib.cluster.controllers.tainteviction import put_disruption_target
 
 QUARANTINE = 40.0
 """Seconds that a missing node may still come. Source: gc_controller.go quarantineTime."""
+OUT_OF_SERVICE = "node.kubernetes.io/out-of-service"
 
 
 class PodGCController(Controller):
@@ -29,8 +36,9 @@ class PodGCController(Controller):
         return {"Node": self._on_node, "Pod": self._on_pod}
 
     def _on_node(self, change: Change) -> None:
-        if change.type == "DELETED":
-            for pod in self.informers.pods_on(change.new.name):
+        node = change.new
+        if change.type == "DELETED" or (isinstance(node, Node) and _is_out_of_service(node)):
+            for pod in self.informers.pods_on(node.name):
                 self.enqueue(pod)
 
     def _on_pod(self, change: Change) -> None:
@@ -39,23 +47,39 @@ class PodGCController(Controller):
             return
         old = change.old
         bound = pod.spec.node_name and (not isinstance(old, Pod) or old.spec.node_name != pod.spec.node_name)
-        orphaned = bound and self.api.store.find(Node, pod.spec.node_name, copy=False) is None
-        if orphaned:
+        if bound and self._node_of(pod) is None:
             self.queue.add_after(key_of(pod), QUARANTINE)
-        elif not pod.spec.node_name and pod.metadata.deletion_timestamp is not None:
-            self.enqueue(pod)
+        elif pod.metadata.deletion_timestamp is not None:
+            node = self._node_of(pod)
+            if not pod.spec.node_name or (node is not None and _is_out_of_service(node)):
+                self.enqueue(pod)
+
+    def _node_of(self, pod: Pod) -> Node | None:
+        return self.api.store.find(Node, pod.spec.node_name, copy=False) if pod.spec.node_name else None
 
     def sync(self, key: Key) -> None:
-        """Source: gcOrphaned, gcUnscheduledTerminating."""
+        """Source: gcOrphaned, gcTerminating, gcUnscheduledTerminating."""
         pod: Pod | None = self.find(Pod, key)
         if pod is None:
             return
-        if not pod.spec.node_name:
-            if pod.metadata.deletion_timestamp is not None:
-                self.api.delete(Pod, pod.name, pod.namespace)
-            return
-        if self.api.store.find(Node, pod.spec.node_name, copy=False) is not None:
-            return
+        node = self._node_of(pod)
+        orphaned = bool(pod.spec.node_name) and node is None
+        terminating = pod.metadata.deletion_timestamp is not None
+        if orphaned or (terminating and (node is None or _is_out_of_service(node))):
+            self._fail(pod, orphaned)
+            self.api.delete(Pod, pod.name, pod.namespace)
+
+    def _fail(self, pod: Pod, orphaned: bool) -> None:
+        """Nobody else would end the pod: its node has no kubelet. Source: markFailedAndDeletePodWithCondition."""
         if pod.status.phase not in TERMINAL_PHASES:
-            mark_disruption_target(self, pod, "DeletionByPodGC", "PodGC: node no longer exists")
-        self.api.delete(Pod, pod.name, pod.namespace)
+            failed = deepcopy(pod)
+            failed.status.phase = "Failed"
+            if orphaned:
+                put_disruption_target(failed, "DeletionByPodGC", "PodGC: node no longer exists", self.now())
+            self.api.update_status(failed)
+
+
+def _is_out_of_service(node: Node) -> bool:
+    """Whether an administrator says that a node that is not ready was shut down. Source: gcTerminating."""
+    ready = is_condition_true(node.status.conditions, "Ready")
+    return not ready and any(taint.key == OUT_OF_SERVICE for taint in node.spec.taints)

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import ClassVar
 
+from kitlib.api.clock import duration
 from kitlib.api.core import Node, Pod, Taint, Toleration
 from kitlib.api.meta import Condition
 from kitlib.api.selectors import tolerates
@@ -111,17 +112,21 @@ class TaintEvictionController(Controller):
 def mark_disruption_target(controller: Controller, pod: Pod, reason: str, message: str) -> None:
     """Say in the pod's condition DisruptionTarget why it is about to be deleted."""
     changed = deepcopy(pod)
-    kept = [one for one in changed.status.conditions if one.type != "DisruptionTarget"]
+    put_disruption_target(changed, reason, message, controller.now())
+    controller.api.update_status(changed)
+
+
+def put_disruption_target(pod: Pod, reason: str, message: str, now: datetime) -> None:
+    """Put the condition DisruptionTarget; in place."""
     target = Condition(
         type="DisruptionTarget",
         status="True",
         reason=reason,
         message=message,
         observed_generation=pod.metadata.generation,
-        last_transition_time=controller.now(),
+        last_transition_time=now,
     )
-    changed.status.conditions = [*kept, target]
-    controller.api.update_status(changed)
+    pod.status.conditions = [*(one for one in pod.status.conditions if one.type != "DisruptionTarget"), target]
 
 
 def no_execute(node: Node) -> list[Taint]:
@@ -144,6 +149,12 @@ def matching_tolerations(taints: Sequence[Taint], tolerations: Sequence[Tolerati
 
 
 def min_toleration_time(tolerations: Sequence[Toleration]) -> float | None:
-    """The shortest tolerationSeconds, at least 0; None where no toleration has any. Source: getMinTolerationTime."""
+    """The shortest tolerationSeconds, at least 0; None = for ever: where no toleration has any, or it wraps below 0.
+
+    Source: getMinTolerationTime; processPodOnNode (a negative time cancels what was scheduled).
+    """
     limits = [max(0, one.toleration_seconds) for one in tolerations if one.toleration_seconds is not None]
-    return min(limits, default=None)
+    if not limits:
+        return None
+    seconds = duration(min(limits)).total_seconds()
+    return seconds if seconds >= 0 else None

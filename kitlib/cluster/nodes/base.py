@@ -16,6 +16,7 @@ from kitlib.kubelet.cm.cgroup_tree import Cgroup, CgroupTree, Difference
 from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.loop.node_conditions import first_events
 from kitlib.kubelet.loop.timeline import Entry
+from kitlib.node.simulated.network import NodeNetwork
 
 
 class NodeBase(ABC):
@@ -25,8 +26,10 @@ class NodeBase(ABC):
         plan: what it was made from.
         config: what its kubelet works with.
         name: of the node.
+        network: its addresses; None = it has no network.
     """
 
+    network: NodeNetwork | None = None
     plan: NodePlan
     config: NodeConfig
     name: str
@@ -47,7 +50,7 @@ class NodeBase(ABC):
 
     def register(self, now: datetime) -> Node:
         """The Node object with capacity and allocatable as the kubelet publishes them."""
-        node = node_object(self.plan, self.config, now)
+        node = node_object(self.plan, self.config, now, self.network)
         node.status.node_info = {**(node.status.node_info or {}), **self._node_info()}
         return node
 

@@ -8,18 +8,22 @@ Source of the status fields: kubelet_node_status.go, status/generate.go.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import datetime
 from typing import NoReturn, overload
 
-from kitlib.api.core import ContainerStatus, Node, Pod
+from kitlib.api.core import TERMINAL_PHASES, ContainerStatus, Node, Pod
+from kitlib.api.errors import KitError
 from kitlib.api.meta import Condition
 from kitlib.api.resource import Quantity
 from kitlib.api.serialize import deepcopy
 from kitlib.cluster.admission.apiserver import APIServer
 from kitlib.cluster.nodes.interfaces import NotOnThisNode
+from kitlib.cluster.nodes.node_object import put_addresses
 from kitlib.cluster.nodes.plan import NodePlan
 from kitlib.kubelet.app.read import read_settings
 from kitlib.kubelet.cm.node_allocatable import Reservations, node_status
+from kitlib.node.simulated.network import PodNetwork, node_network
 
 
 class NeedsKernel:
@@ -43,9 +47,14 @@ class NeedsKernel:
 class HollowNode:
     """One node of a cluster made with `kubelets=False`.
 
+    Args:
+        plan: what it is made from.
+        number: of the node in its cluster, from which its addresses follow.
+
     Attributes:
         plan: what it was made from.
         name: of the node.
+        network: its addresses.
     """
 
     config = NeedsKernel()
@@ -71,18 +80,22 @@ class HollowNode:
     total_usage = NeedsKernel()
     usage = NeedsKernel()
 
-    def __init__(self, plan: NodePlan) -> None:
+    def __init__(self, plan: NodePlan, number: int = 0) -> None:
         self.plan, self.name = plan, plan.name
+        self._settings = read_settings(plan.kubelet or ["--eviction-hard="])
+        self.network = node_network(number, self._settings.max_pods)
+        self._pods = PodNetwork(self.network.pods)
 
     def register(self, now: datetime) -> Node:
         """The Node object: pods may have all of the machine, unless the kubelet's settings reserve some of it."""
         node = self.plan.node()
-        settings = read_settings(self.plan.kubelet or ["--eviction-hard="])
+        settings = self._settings
         reserved = Reservations(settings.kube_reserved, settings.system_reserved, settings.eviction_hard)
         found = node_status(self.plan.machine, reserved, settings.max_pods, settings.pods_per_core)
         offered = {name: Quantity.from_int(n, "DecimalSI") for name, n in self.plan.offered.items()}
         node.status.capacity = {**found.capacity, **offered}
         node.status.allocatable = {**found.allocatable, **offered}
+        put_addresses(node, self.network)
         node.status.conditions = [
             Condition(type="Ready", status="True", reason="KubeletReady", last_transition_time=now)
         ]
@@ -93,13 +106,24 @@ class HollowNode:
 
     def sync(self, api: APIServer, pods: list[Pod]) -> None:
         """Start the pods that are bound here, end those that are deleted."""
+        if any(pod.status.phase == "Pending" for pod in pods):
+            self._pods.keep({pod.metadata.uid for pod in pods if pod.status.phase not in TERMINAL_PHASES})
         for pod in pods:
             if pod.metadata.deletion_timestamp is not None:
                 api.delete(Pod, pod.name, pod.namespace)
             elif pod.status.phase == "Pending":
                 started = deepcopy(pod)
                 mark_running(started, api.store.now())
+                self._give_address(started)
                 api.update_status(started)
+
+    def _give_address(self, pod: Pod) -> None:
+        """Pods beyond its range run without an address: a hollow node has no runtime that would refuse them."""
+        own, host = pod.status, self.network.address
+        own.host_ip, own.host_ips = host, [{"ip": host}]
+        with suppress(KitError):
+            own.pod_ip = host if pod.spec.host_network else self._pods.take(pod.metadata.uid)
+        own.pod_ips = [{"ip": own.pod_ip}] if own.pod_ip else []
 
     def advance(self, seconds: float) -> None:
         """Nothing happens on a hollow node."""

@@ -15,13 +15,14 @@ from kitlib.kubelet.cm.node_allocatable import node_status
 from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.images.image_gc import Image
 from kitlib.kubelet.loop.node_conditions import first_conditions
+from kitlib.node.simulated.network import NodeNetwork
 
 MAX_IMAGES = 50
 """Images that a node's status lists. Source: KubeletConfiguration nodeStatusMaxImages."""
 
 
-def node_object(plan: NodePlan, config: NodeConfig, now: datetime) -> Node:
-    """The Node object with capacity and allocatable as the kubelet publishes them."""
+def node_object(plan: NodePlan, config: NodeConfig, now: datetime, network: NodeNetwork | None = None) -> Node:
+    """The Node object with capacity and allocatable as the kubelet publishes them; without a network it has no IP."""
     node = plan.node()
     settings = config.settings
     found = node_status(plan.machine, config.reservations, settings.max_pods, settings.pods_per_core)
@@ -29,7 +30,7 @@ def node_object(plan: NodePlan, config: NodeConfig, now: datetime) -> Node:
     node.status.capacity = {**found.capacity, **offered}
     node.status.allocatable = {**found.allocatable, **offered}
     node.status.conditions = first_conditions(now)
-    node.status.addresses = [{"type": "Hostname", "address": plan.name}]  # no IP: a node has no network
+    put_addresses(node, network)
     node.status.images = image_list(plan.images)
     node.status.node_info = {
         "kubeletVersion": f"v{config.release.name}.0",
@@ -37,6 +38,15 @@ def node_object(plan: NodePlan, config: NodeConfig, now: datetime) -> Node:
         "architecture": "amd64",
     }
     return node
+
+
+def put_addresses(node: Node, network: NodeNetwork | None) -> None:
+    """The node's addresses, the range of its pods. Source: nodestatus.NodeAddress, nodeipam updateCIDRsAllocation."""
+    node.status.addresses = [{"type": "Hostname", "address": node.name}]
+    if network is not None:
+        node.status.addresses.insert(0, {"type": "InternalIP", "address": network.address})
+        if network.pods:
+            node.spec.pod_cidr, node.spec.pod_cidrs = network.pods, [network.pods]
 
 
 def image_list(images: Iterable[Image]) -> list[ContainerImage]:

@@ -26,6 +26,7 @@ from kitlib.kubelet.pods.volume_files import Files, mounted
 from kitlib.kubelet.util.cpuset import format_cpus
 from kitlib.node.simulated.cgroupfs import SimulatedCgroupFS
 from kitlib.node.simulated.kernel import Kernel, Process
+from kitlib.node.simulated.network import PodNetwork, node_network
 from kitlib.node.simulated.pressure import NOTHING
 from kitlib.node.simulated.runtime import SimulatedRuntime
 from kitlib.node.simulated.system import SimulatedSystem
@@ -42,6 +43,7 @@ class SimulatedNode(SimulatedStreams, NodeBase):
         release: whose rules hold.
         version: of its cgroups.
         record_action: called with every write by hand, for the journal.
+        number: of the node in its cluster, from which its addresses follow.
 
     Raises:
         SettingsError: where the kubelet would not start on this machine; with its messages.
@@ -53,16 +55,25 @@ class SimulatedNode(SimulatedStreams, NodeBase):
         kubelet: what runs on it.
     """
 
-    def __init__(self, plan: NodePlan, release: Release, version: Version, record_action: Record) -> None:
+    def __init__(
+        self, plan: NodePlan, release: Release, version: Version, record_action: Record, number: int = 0
+    ) -> None:
         self.plan, self.name, self._record = plan, plan.name, record_action
         self.config = node_config(plan, release)
         self.kernel = Kernel(plan.machine, version)
         self._reports, self._tokens = StoreReports(plan.name, EPOCH), ProjectedTokens()
         self.followed = []
-        self.runtime = SimulatedRuntime(self.kernel, plan.images)
+        self.network = node_network(number, self.config.settings.max_pods)
+        self.runtime = SimulatedRuntime(self.kernel, plan.images, PodNetwork(self.network.pods))
         self.system = SimulatedSystem(self.kernel, self.config.settings.cgroup_driver)
         self.kubelet = Kubelet(
-            self.config, self.cgroupfs, self.runtime, self._reports, lambda: self.kernel.now, system=self.system
+            self.config,
+            self.cgroupfs,
+            self.runtime,
+            self._reports,
+            lambda: self.kernel.now,
+            system=self.system,
+            address=self.network.address,
         )
 
     def sync(self, api: APIServer, pods: list[Pod]) -> None:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from kitlib.api.errors import KitError
 from kitlib.cluster.nodes.simulated_exec import PROMPT, ContainerShell, ExecNode, Result
 from kitlib.cluster.nodes.streams import STDERR, STDOUT, Heard, LogOptions, StreamEvent
+from kitlib.cluster.nodes.terminal import LineDiscipline
 
 SHELLS = ("sh", "bash", "ash", "dash")
 KILLED = 137
@@ -29,7 +30,7 @@ class ShellStream:
         shell: of the container.
         command: one command, which ends at once; None = the shell reads lines until its input ends.
         heard: the user.
-        tty: whether there is a terminal: what is typed is echoed, lines end in CR LF.
+        tty: whether there is a terminal, see `kitlib.cluster.nodes.terminal`; lines end in CR LF.
         exited: called with the exit code when the shell reads no more.
     """
 
@@ -44,6 +45,7 @@ class ShellStream:
     ) -> None:
         self._shell, self._heard, self._tty, self._exited = shell, heard, tty, exited
         self._input, self._open = b"", True
+        self._terminal, self._size = LineDiscipline(), (0, 0)
         if command is not None:
             self._end(shell.run(command))
         elif tty:
@@ -54,18 +56,31 @@ class ShellStream:
         self._heard(StreamEvent(taken=len(data)))
         if not self._open:
             return
-        if self._tty and b"\x04" in data:
-            self._end(Result("", "", 0))
-            return
         if self._tty:
-            self._heard(StreamEvent(STDOUT, data.replace(b"\r", b"\r\n")))
-            data = data.replace(b"\r", b"\n")
+            self._type(data)
+            return
         self._input = (self._input + data)[-_LONGEST:]
         while self._open and b"\n" in self._input:
             line, _, self._input = self._input.partition(b"\n")
             self._line(line.decode("utf-8", "replace"))
 
+    def _type(self, keys: bytes) -> None:
+        for typed in self._terminal.feed(keys):
+            if typed.kind == "echo":
+                self._heard(StreamEvent(STDOUT, typed.data))
+            elif typed.kind == "line":
+                self._line(typed.data.decode("utf-8", "replace"))
+            elif typed.kind == "interrupt":  # the shell lives on, and so does nothing else in the foreground
+                self._say(STDOUT, PROMPT)
+            else:
+                self._end(Result("", "", 0))
+            if not self._open:
+                return
+
     def _line(self, line: str) -> None:
+        if self._tty and line.split() == ["stty", "size"]:
+            self._say(STDOUT, f"{self._size[1]} {self._size[0]}\n{PROMPT}")
+            return
         if line.strip().split(" ")[0] == "exit":
             self._end(self._shell.line(line))
             return
@@ -84,7 +99,8 @@ class ShellStream:
                 self._end(Result("", "", 0))
 
     def resize(self, width: int, height: int) -> None:
-        """Nothing here is as wide as the terminal."""
+        """Keep the size for `stty size`; nothing else here is as wide as the terminal."""
+        self._size = width, height
 
     def more(self, size: int) -> None:
         """Output is small."""

@@ -18,25 +18,53 @@ from kitlib.api.merge_rules import MergeRule, Shape, merge_field, merge_type
 _DELETE_FROM, _ORDER = "$deleteFromPrimitiveList/", "$setElementOrder/"
 
 
-def three_way(
-    last: dict[str, Any], new: dict[str, Any], current: dict[str, Any], shape: Shape = None
-) -> dict[str, Any]:
+def three_way(last: dict[str, Any], new: dict[str, Any], current: dict[str, Any]) -> dict[str, Any]:
     """The object after `apply`.
 
     Args:
         last: the manifest of the last apply; {} where there was none.
         new: the manifest of this one.
         current: what stands in the cluster.
-        shape: of what is merged, where it does not name its kind.
     """
-    shape = shape or merge_type(new, current)
+    return _three_way(merge_type(new, current), last, new, current)
+
+
+def _three_way(shape: Shape, last: dict[str, Any], new: dict[str, Any], current: dict[str, Any]) -> dict[str, Any]:
+    """Of an object or of a part of it: only an object says by its kind what shape it has."""
     merged = dict(current)
     for field in last:
         if field not in new:
             merged.pop(field, None)
     for field, value in new.items():
-        merged[field] = _value(shape, field, last.get(field), value, current.get(field))
+        if value is None:  # it goes, even where another writer set it
+            merged.pop(field, None)
+        elif isinstance(value, dict) and current.get(field) is None:
+            merged[field] = merge_patch({}, value)  # nulls for what is not there say nothing
+        else:
+            merged[field] = _value(shape, field, last.get(field), value, current.get(field))
     return merged
+
+
+def with_nulls(manifest: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]:
+    """The manifest with the nulls that stand in the data it was read from; in place.
+
+    `kubectl apply` sends them: a field that is null is removed, even one that another writer set, and gets its default
+    again.
+    Source: kubectl GetModifiedConfiguration; strategicpatch diffMaps.
+    """
+    for field, value in data.items():
+        standing = manifest.get(field)
+        if value is None:
+            manifest[field] = None
+        elif isinstance(value, dict):
+            below = with_nulls(standing if isinstance(standing, dict) else {}, value)
+            if below and standing is None:
+                manifest[field] = below
+        elif isinstance(value, list) and isinstance(standing, list):
+            for part, item in zip(standing, value, strict=False):
+                if isinstance(part, dict) and isinstance(item, dict):
+                    with_nulls(part, item)
+    return manifest
 
 
 def merge_patch(current: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
@@ -56,13 +84,17 @@ def merge_patch(current: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any
     return merged
 
 
-def strategic_patch(current: dict[str, Any], patch: dict[str, Any], shape: Shape = None) -> dict[str, Any]:
+def strategic_patch(current: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
     """`kubectl patch`: as `merge_patch`, but lists whose items have a key are merged item by item.
 
     The directives `$patch` (replace, delete, merge), `$retainKeys`, `$setElementOrder` and `$deleteFromPrimitiveList`
     are obeyed. Source: apimachinery strategicpatch.mergeMap, mergeSlice.
     """
-    shape = shape or merge_type(current)
+    return _strategic(merge_type(current), current, patch)
+
+
+def _strategic(shape: Shape, current: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
+    """Of an object or of a part of it."""
     directive = patch.get("$patch")
     if directive == "replace":
         return {field: value for field, value in patch.items() if field != "$patch"}
@@ -75,7 +107,8 @@ def strategic_patch(current: dict[str, Any], patch: dict[str, Any], shape: Shape
     for field, value in patch.items():
         if field.startswith(_DELETE_FROM):
             name = field.removeprefix(_DELETE_FROM)
-            merged[name] = [item for item in merged.get(name) or [] if item not in value]
+            gone = {_hashable(item) for item in value}
+            merged[name] = [item for item in merged.get(name) or [] if _hashable(item) not in gone]
         elif field.startswith("$"):
             continue
         elif value is None:
@@ -93,9 +126,10 @@ def _patched(shape: Shape, field: str, current: Any, patch: Any) -> Any:
     if isinstance(patch, dict):
         if rule.strategy == "replace":
             return patch
-        return strategic_patch(current if isinstance(current, dict) else {}, patch, below)
+        return _strategic(below, current if isinstance(current, dict) else {}, patch)
     if rule.merges_values and isinstance(patch, list) and isinstance(current, list):
-        return [*current, *(item for item in patch if item not in current)]
+        standing = {_hashable(item) for item in current}
+        return [*current, *(item for item in patch if _hashable(item) not in standing)]
     if not isinstance(patch, list):
         return patch
     plain = [item for item in patch if not (isinstance(item, dict) and "$patch" in item)]
@@ -104,16 +138,22 @@ def _patched(shape: Shape, field: str, current: Any, patch: Any) -> Any:
     key = _key_of(rule, patch, current)
     if key is None:
         return plain
-    merged = list(current)
-    for item in patch:
-        at = next((i for i, old in enumerate(merged) if old[key] == item[key]), None)
+    merged: dict[int, Any] = dict(enumerate(current))
+    places: dict[Hashable, list[int]] = {}
+    for at, old in merged.items():
+        places.setdefault(_hashable(old[key]), []).append(at)
+    for number, item in enumerate(patch, start=len(current)):
+        name = _hashable(item[key])
         if item.get("$patch") == "delete":
-            merged = [old for old in merged if old[key] != item[key]]
-        elif at is None:
-            merged.append(strategic_patch({}, item, below))
+            for at in places.pop(name, ()):
+                del merged[at]
+        elif name in places:
+            at = places[name][0]
+            merged[at] = _strategic(below, merged[at], item)
         else:
-            merged[at] = strategic_patch(merged[at], item, below)
-    return merged
+            places[name] = [number]
+            merged[number] = _strategic(below, {}, item)
+    return list(merged.values())
 
 
 def _set_order(merged: dict[str, Any], field: str, wanted: Any) -> None:
@@ -144,7 +184,7 @@ def _value(shape: Shape, field: str, last: Any, new: Any, current: Any) -> Any:
     if isinstance(new, dict) and isinstance(current, dict):
         if rule.strategy == "replace":
             return new
-        merged_field = three_way(last if isinstance(last, dict) else {}, new, current, below)
+        merged_field = _three_way(below, last if isinstance(last, dict) else {}, new, current)
         return _retained(rule, new, current, merged_field)
     key = _key_of(rule, new, current)
     if key is None:
@@ -156,7 +196,7 @@ def _value(shape: Shape, field: str, last: Any, new: Any, current: Any) -> Any:
     for item in new:
         name = _name(item, key)
         now = standing.get(name, {})
-        merged.append(_retained(rule, item, now, three_way(before.get(name, {}), item, now, below)))
+        merged.append(_retained(rule, item, now, _three_way(below, before.get(name, {}), item, now)))
     named = {_name(item, key) for item in new}
     # Items that another writer added stay; items that the last manifest had and this one has not go.
     return merged + [item for name, item in standing.items() if name not in named and name not in before]

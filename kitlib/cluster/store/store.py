@@ -126,6 +126,7 @@ class Store:
         self.version = 0
         self._random = random.Random(seed)
         self._objects: dict[str, dict[Key, KubeObject]] = {}
+        self._uids: dict[str, tuple[str, Key]] = {}
         self._history: deque[WatchEvent] = deque(maxlen=_HISTORY)
         self._listeners: list[Callable[[WatchEvent], None]] = []
         self._undo: list[tuple[str, Key, KubeObject | None]] | None = None
@@ -190,7 +191,8 @@ class Store:
     def create(self, obj: T) -> T:
         """Keep a new object: name (from `generateName`), UID, creation time and version are filled in.
 
-        A UID that is already set is kept, so that an example can name the one it was written with.
+        A UID that is already set is kept, so that an example can name the one it was written with, unless an object has
+        it: a copied manifest with another name is another object, and owners are known by their UID.
 
         Returns:
             A copy of what was stored.
@@ -205,12 +207,19 @@ class Store:
         key = (meta.namespace, meta.name)
         if key in self._objects.get(kind.plural, {}):
             raise AlreadyExists(kind.qualified, meta.name)
-        meta.uid = meta.uid or self.new_uid()
+        meta.uid = self.free_uid(meta.uid)
         meta.creation_timestamp = meta.creation_timestamp or self.now()
         if meta.generation is None and hasattr(made, "spec"):
             meta.generation = 1
         self._put("ADDED", kind, key, made)
         return deepcopy(made)
+
+    def free_uid(self, wanted: str) -> str:
+        """A UID for a new object: the wanted one, or another where it is "" or an object has it."""
+        plural, key = self._uids.get(wanted, ("", ("", "")))
+        standing = self._objects.get(plural, {}).get(key)
+        taken = standing is not None and standing.metadata.uid == wanted
+        return self.new_uid() if taken or not wanted else wanted
 
     def new_uid(self) -> str:
         """A UID that no object has yet."""
@@ -274,6 +283,7 @@ class Store:
         gone = deepcopy(old)
         self._remember(wanted.plural, key)
         del self._objects[wanted.plural][key]
+        self._uids.pop(old.metadata.uid, None)
         self.version += 1
         gone.metadata.resource_version = str(self.version)
         self._tell(WatchEvent("DELETED", gone))
@@ -379,6 +389,7 @@ class Store:
             made.__dict__["created_"] = self.version
             like = self._last_created.get(kind.plural)
             self._last_created[kind.plural] = made
+            self._uids[made.metadata.uid] = (kind.plural, key)
         else:
             like = self._objects[kind.plural][key]
             made.__dict__["created_"] = age(like)

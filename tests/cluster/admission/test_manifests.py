@@ -9,7 +9,6 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kitlib.api.core import PodSpec
 from kitlib.api.errors import KitError, ManifestError
 from kitlib.api.serialize import from_dict, load, to_dict, to_yaml
 from kitlib.cluster import Cluster
@@ -117,18 +116,17 @@ def test_what_was_applied_and_is_left_out_goes_and_what_others_set_stays(last: d
 
 
 def test_lists_with_a_key_are_merged_item_by_item() -> None:
-    current = {"containers": [{"name": "a", "image": "1", "imagePullPolicy": "Always"}, {"name": "side", "image": "s"}]}
-    new = {"containers": [{"name": "a", "image": "2"}]}
-    assert three_way({}, new, current, PodSpec)["containers"] == [
-        {"name": "a", "image": "2", "imagePullPolicy": "Always"},
-        {"name": "side", "image": "s"},
-    ]
-    assert three_way({"containers": [{"name": "side", "image": "s"}]}, new, current, PodSpec)["containers"] == [
-        {"name": "a", "image": "2", "imagePullPolicy": "Always"}
-    ]
-    patch = {"containers": [{"name": "side", "image": None}, {"name": "b", "image": "b"}]}
-    patched = strategic_patch(current, patch, PodSpec)
-    assert [c["name"] for c in patched["containers"]] == ["a", "side", "b"] and "image" not in patched["containers"][1]
+    def pod(containers: list[dict[str, object]]) -> dict[str, Any]:
+        return {"apiVersion": "v1", "kind": "Pod", "spec": {"containers": containers}}
+
+    current = pod([{"name": "a", "image": "1", "imagePullPolicy": "Always"}, {"name": "side", "image": "s"}])
+    new = pod([{"name": "a", "image": "2"}])
+    changed = {"name": "a", "image": "2", "imagePullPolicy": "Always"}
+    assert three_way({}, new, current) == pod([changed, {"name": "side", "image": "s"}])
+    assert three_way(pod([{"name": "side", "image": "s"}]), new, current) == pod([changed])
+    patch = {"spec": {"containers": [{"name": "side", "image": None}, {"name": "b", "image": "b"}]}}
+    patched = strategic_patch(current, patch)["spec"]["containers"]
+    assert [c["name"] for c in patched] == ["a", "side", "b"] and "image" not in patched[1]
 
 
 @pytest.mark.parametrize(
@@ -151,3 +149,49 @@ def test_lists_with_a_key_are_merged_item_by_item() -> None:
 def test_what_is_no_manifest_is_refused_with_its_place(text: str, words: str) -> None:
     with pytest.raises(ManifestError, match=words):
         load(text)
+
+
+DEPLOYMENT: dict[str, Any] = {
+    "apiVersion": "apps/v1",
+    "kind": "Deployment",
+    "metadata": {"name": "d", "labels": {"a": "b", "c": "d"}},
+    "spec": {
+        "replicas": 3,
+        "minReadySeconds": 5,
+        "selector": {"matchLabels": {"a": "b"}},
+        "template": {
+            "metadata": {"labels": {"a": "b"}},
+            "spec": {"containers": [{"name": "c", "image": "i", "resources": {"limits": {"cpu": "1"}}}]},
+        },
+    },
+}
+
+
+def test_null_removes_a_field_of_any_writer_and_its_default_comes_back() -> None:
+    cluster = Cluster.simulated(1, kubelets=False)
+    cluster.apply(DEPLOYMENT)
+    stored = cluster.api.store.get("Deployment", "d", "default")
+    stored.metadata.labels["other"] = "writer"
+    stored.spec.replicas, stored.spec.paused = 7, True
+    created = cluster.api.update(stored).metadata.creation_timestamp
+    text = """
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: d, creationTimestamp: null, labels: {a: b, c: null, other: null, never: null}}
+spec:
+  replicas: null
+  minReadySeconds: null
+  selector: {matchLabels: {a: b}}
+  template:
+    metadata: {labels: {a: b}, annotations: {x: null}}
+    spec:
+      containers: [{name: c, image: i, resources: null}]
+"""
+    cluster.apply(text)
+    found = cluster.api.store.get("Deployment", "d", "default")
+    assert found.metadata.labels == {"a": "b"}
+    assert found.metadata.creation_timestamp == created
+    assert (found.spec.replicas, found.spec.min_ready_seconds, found.spec.paused) == (1, 0, True)
+    template = to_dict(found.spec.template)
+    assert "annotations" not in template["metadata"]
+    assert "limits" not in template["spec"]["containers"][0].get("resources", {})

@@ -79,6 +79,15 @@ def test_more_than_a_hundred_missed_starts_are_told_and_the_last_one_starts():
     assert len(cluster.list("Job")) == 1
 
 
+@pytest.mark.parametrize(("schedule", "last"), [("0 0 1 * *", "2036-01-01"), ("0 0 * * 1", "2036-01-14")])
+def test_the_last_of_many_missed_starts_is_found_however_rare_they_are(schedule, last):
+    cluster = after(30, cron(schedule, suspend=True))
+    cluster.clock.move(3662 * 86400)
+    cluster.patch("CronJob", "tick", {"spec": {"suspend": False}})
+    (job,) = cluster.list("Job")
+    assert job.metadata.annotations["batch.kubernetes.io/cronjob-scheduled-timestamp"].startswith(last)
+
+
 def test_what_a_deleted_cron_job_started_goes_too():
     cluster = after(70, cron(does="sleep 1000"))
     cluster.delete("CronJob", "tick")

@@ -42,7 +42,7 @@ def test_a_slice_lists_every_endpoint_with_its_conditions():
 
 def test_pods_without_an_address_are_no_endpoints():
     cluster = hollow()
-    cluster.apply([SERVICE, pod("a")])
+    cluster.apply([SERVICE, {**pod("a"), "spec": {**pod("a")["spec"], "schedulingGates": [{"name": "wait"}]}}])
     assert cluster.get("endpoints", "web").subsets == []
     assert [one.endpoints for one in cluster.list("EndpointSlice")] == [[]]
 

@@ -44,6 +44,65 @@ def test_a_dependent_with_another_owner_only_loses_the_reference():
     assert [ref.name for ref in cluster.pods()[0].metadata.owner_references] == ["b"]
 
 
+def owned(name, kind, owner, uid, namespace="default", **more):
+    """A ConfigMap with one owner."""
+    reference = {"apiVersion": "v1", "kind": kind, "name": owner, "uid": uid, **more}
+    metadata = {"name": name, "namespace": namespace, "ownerReferences": [reference]}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
+
+
+def test_an_owner_in_another_namespace_is_none_and_an_event_says_so():
+    cluster = hollow()
+    cluster.apply([{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}])
+    cluster.apply([{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "owner", "namespace": "shop"}}])
+    uid = cluster.get("ConfigMap", "owner", "shop").metadata.uid
+    cluster.apply([owned("a", "ConfigMap", "owner", uid)])
+    cluster.settle()
+    assert "a" not in {one.name for one in cluster.list("ConfigMap", "default")}
+    event = next(one for one in cluster.list("Event") if one.reason == "OwnerRefInvalidNamespace")
+    named = f"[v1/ConfigMap, namespace: default, name: owner, uid: {uid}]"
+    assert event.message == f'ownerRef {named} does not exist in namespace "default"'
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "kept"),
+    [
+        ("ConfigMap", "owner", True),
+        ("ConfigMap", "other", False),  # the UID is right, the name is not
+        ("Secret", "owner", False),
+        ("Unheard", "owner", True),  # nothing is known of a kind that the server lacks
+    ],
+)
+def test_an_owner_is_looked_up_by_kind_and_name(kind, name, kept):
+    cluster = hollow()
+    cluster.apply([{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "owner"}}])
+    uid = cluster.get("ConfigMap", "owner").metadata.uid
+    cluster.apply([owned("a", kind, name, uid)])
+    cluster.settle()
+    assert ("a" in {one.name for one in cluster.list("ConfigMap", "default")}) == kept
+
+
+def test_a_cluster_scoped_object_is_never_collected_for_a_namespaced_owner():
+    cluster = hollow()
+    reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": "gone", "uid": "1"}
+    metadata = {"name": "high", "ownerReferences": [reference]}
+    cluster.apply([{"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": metadata, "value": 5}])
+    cluster.settle()
+    assert "high" in {one.name for one in cluster.list("PriorityClass")}
+
+
+def test_a_ring_of_owners_in_foreground_deletion_ends():
+    cluster = hollow()
+    for name in ("a", "b"):
+        cluster.apply([{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}}])
+    for name, owner in (("a", "b"), ("b", "a")):
+        uid = cluster.get("ConfigMap", owner).metadata.uid
+        cluster.apply([owned(name, "ConfigMap", owner, uid, blockOwnerDeletion=True)])
+    cluster.api.delete("ConfigMap", "a", "default", propagation="Foreground")
+    cluster.settle()
+    assert not {"a", "b"} & {one.name for one in cluster.list("ConfigMap", "default")}
+
+
 def test_pods_of_a_deleted_node_are_deleted():
     cluster = hollow(2)
     cluster.apply([pod("a", nodeName="node-1"), pod("b", nodeName="node-2")])
@@ -68,5 +127,19 @@ def test_a_namespace_is_terminating_until_it_is_empty_and_takes_nothing_new():
         Exception, match="unable to create new content in namespace shop because it is being terminated"
     ):
         cluster.create(late)
+    cluster.patch("Pod", "held", {"metadata": {"finalizers": None}}, "shop")
+    assert "shop" not in {one.name for one in cluster.list("Namespace")}
+
+
+@pytest.mark.parametrize(("release", "kept"), [("1.36", True), ("1.32", False)])
+def test_a_namespaces_pods_go_before_what_they_may_need(release, kept):
+    """KEP-5080, OrderedNamespaceDeletion; by default since 1.33."""
+    cluster = hollow(release=release)
+    held = pod("held")
+    held["metadata"] |= {"namespace": "shop", "finalizers": ["example.com/hold"]}
+    settings = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings", "namespace": "shop"}}
+    cluster.apply([{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}, settings, held])
+    cluster.delete("Namespace", "shop")
+    assert ("settings" in {one.name for one in cluster.list("ConfigMap", "shop")}) == kept
     cluster.patch("Pod", "held", {"metadata": {"finalizers": None}}, "shop")
     assert "shop" not in {one.name for one in cluster.list("Namespace")}

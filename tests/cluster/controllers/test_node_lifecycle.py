@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from kitlib.cluster.controllers.node_lifecycle import mark_ready, mark_unreachable
 from kitlib.cluster.controllers.node_zones import Limiter, eviction_rate, zone_state
-from tests.cluster.controllers.builders import hollow
+from tests.cluster.controllers.builders import hollow, pod
 
 UNREACHABLE = "node.kubernetes.io/unreachable"
 STATES = {
@@ -105,3 +106,23 @@ def test_where_no_node_answers_none_is_given_up():
     lose(cluster, 1, status="True")
     cluster.advance(10)
     assert tainted(cluster) == ["node-2"]
+
+
+def test_pods_of_a_silent_node_are_not_ready_until_it_answers() -> None:
+    """The rules of MarkPodsNotReady, and of GeneratePodReadyCondition once the kubelet posts again."""
+    cluster = hollow(2)
+    gated = pod("gated", nodeName="node-1", readinessGates=[{"conditionType": "example.com/gate"}])
+    cluster.apply([pod("a", nodeName="node-1"), gated, pod("b", nodeName="node-2")])
+
+    def ready() -> dict[str, str]:
+        return {one.name: next(c.status for c in one.status.conditions if c.type == "Ready") for one in cluster.pods()}
+
+    before = ready()
+    assert before["a"] == before["b"] == "True"
+    mark_unreachable(cluster.api, "node-1")
+    assert ready() == {"a": "False", "gated": "False", "b": "True"}
+    told = [one for one in cluster.list("Event") if one.reason == "NodeNotReady" and one.message == "Node is not ready"]
+    assert {(one.type, one.involved_object.name) for one in told} >= {("Warning", "a")}
+    assert all(one.involved_object.name != "b" for one in told)
+    mark_ready(cluster.api, "node-1")
+    assert ready() == {"a": "True", "gated": "False", "b": "True"}

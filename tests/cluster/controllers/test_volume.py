@@ -87,6 +87,27 @@ def test_a_claim_in_use_is_deleted_when_its_pod_is_gone():
     assert cluster.list("pvc") == []
 
 
+def test_a_finished_pod_holds_its_claim_until_it_is_deleted():
+    cluster = hollow()
+    cluster.apply([volume("v", "1Gi"), claim(), using("web", "c")])
+    done = cluster.pods()[0]
+    done.status.phase = "Succeeded"
+    cluster.api.update_status(done)
+    cluster.delete("PersistentVolumeClaim", "c")
+    assert cluster.get("PersistentVolumeClaim", "c").metadata.deletion_timestamp is not None
+    cluster.delete("Pod", "web")
+    assert cluster.list("PersistentVolumeClaim") == []
+
+
+@pytest.mark.parametrize(("kind", "name"), [("PersistentVolumeClaim", "c"), ("PersistentVolume", "v")])
+def test_a_protection_that_was_taken_away_comes_back(kind, name):
+    cluster = hollow()
+    cluster.apply([volume("v", "1Gi"), claim()])
+    before = cluster.get(kind, name).metadata.finalizers
+    cluster.patch(kind, name, {"metadata": {"finalizers": None}})
+    assert before and cluster.get(kind, name).metadata.finalizers == before
+
+
 @pytest.mark.parametrize(("policy", "left"), [("Retain", "Released"), ("Delete", "Failed")])
 def test_a_released_volume_without_a_provisioner(policy, left):
     cluster = hollow()

@@ -4,9 +4,7 @@ from typing import Any
 
 import pytest
 
-from kitlib.api.apps import DeploymentSpec
-from kitlib.api.core import PodSpec
-from kitlib.cluster.store.merge import three_way
+from kitlib.cluster.store.merge import strategic_patch, three_way
 
 ROLLING = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": "25%"}}
 CASES: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
@@ -29,7 +27,22 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
 }
 
 
+KINDS = {"strategy": {"apiVersion": "apps/v1", "kind": "Deployment"}, "volumes": {"apiVersion": "v1", "kind": "Pod"}}
+"""Field of `spec` -> the object that has it."""
+
+
 @pytest.mark.parametrize(("current", "new", "expected"), CASES.values(), ids=CASES.keys())
 def test_three_way(current: dict[str, Any], new: dict[str, Any], expected: dict[str, Any]) -> None:
-    type_ = DeploymentSpec if "strategy" in new else PodSpec if "volumes" in new else None
-    assert three_way({}, new, current, type_) == expected
+    kind = next((head for field, head in KINDS.items() if field in new), {})
+    assert three_way({}, {**kind, "spec": new}, {**kind, "spec": current}) == {**kind, "spec": expected}
+
+
+def test_a_part_that_names_a_kind_is_no_object_of_that_kind() -> None:
+    """Lists in a custom resource are replaced, also where a whole Pod stands in one of its fields."""
+
+    def wrapped(image: str) -> dict[str, Any]:
+        pod = {"apiVersion": "v1", "kind": "Pod", "spec": {"containers": [{"name": image, "image": image}]}}
+        return {"apiVersion": "x.example/v1", "kind": "Wrapped", "template": pod}
+
+    assert three_way({}, wrapped("b"), wrapped("a")) == wrapped("b")
+    assert strategic_patch(wrapped("a"), {"template": wrapped("b")["template"]}) == wrapped("b")

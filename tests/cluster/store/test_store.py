@@ -38,6 +38,17 @@ def test_creating_fills_in_uid_version_and_time_and_the_same_seed_gives_the_same
     assert Store(seed=8).create(pod("a")).metadata.uid != first.metadata.uid
 
 
+def test_a_manifests_uid_is_kept_unless_another_object_has_it() -> None:
+    store = Store()
+    first = pod("a")
+    first.metadata.uid = "3f1c"
+    copied = pod("b")
+    copied.metadata.uid = store.create(first).metadata.uid
+    assert store.get("Pod", "a", "default").metadata.uid == "3f1c" != store.create(copied).metadata.uid
+    store.delete("Pod", "a", "default")
+    assert store.create(first).metadata.uid == "3f1c", "the only one again"
+
+
 def test_a_name_is_generated_with_five_letters_without_vowels() -> None:
     made = Store().create(Pod(metadata=ObjectMeta(generate_name="web-", namespace="default")))
     suffix = made.name.removeprefix("web-")

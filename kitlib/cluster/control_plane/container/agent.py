@@ -16,6 +16,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any, cast
 
 import msgspec
@@ -116,6 +117,7 @@ class ControlPlane:
             "apply": self._apply,
             "call": self._call,
             "api": self._api,
+            "dry_delete": self._dry_delete,
             "enable_service_accounts": self._enable_service_accounts,
             "add_nodes": self._add_nodes,
             "decision": lambda name, namespace: wire.pack(self._standing.decision(name, namespace)),
@@ -298,11 +300,17 @@ class ControlPlane:
         found = getattr(self._standing, method)(*arguments, **named)
         return to_dict(found) if isinstance(found, KubeObject) else None
 
-    def _api(self, method: str, object: Mapping[str, Any]) -> Any:
+    def _dry_delete(self, kind: str, name: str, namespace: str) -> None:
+        api = self._standing.api
+        with api.dry_run():
+            api.delete(kind, name, namespace)
+
+    def _api(self, method: str, object: Mapping[str, Any], dry_run: bool = False) -> Any:
         if method not in _API:
             raise KitError(f"{method!r} is none of {', '.join(_API)}")
         api = self._standing.api
-        stored = to_dict(getattr(api, method)(from_dict(dict(object))))
+        with api.dry_run() if dry_run else nullcontext():
+            stored = to_dict(getattr(api, method)(from_dict(dict(object))))
         return {"object": stored, "warnings": list(api.warnings)}
 
     def _enable_service_accounts(self, key: str, authority: str) -> None:

@@ -7,10 +7,10 @@ itself. Nothing of the scheduler is loaded here before one of its decisions is a
 
 from __future__ import annotations
 
-import threading
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -65,6 +65,16 @@ class RemoteAPIServer:
         self._cluster = cluster
         self.warnings: list[str] = []
         self.store = Replica()
+        self._dry = False
+
+    @contextmanager
+    def dry_run(self) -> Iterator[None]:
+        """What is written inside is admitted, checked and answered as ever, and does not stand."""
+        self._dry = True
+        try:
+            yield
+        finally:
+            self._dry = False
 
     def create(self, obj: KubeObject) -> Any:
         """Create an object, as `kubectl create` does."""
@@ -101,10 +111,13 @@ class RemoteAPIServer:
     ) -> None:
         """Delete an object; its kind by name, type or as the store names it."""
         named = kind if isinstance(kind, str) else resource(kind).kind
+        if self._dry:
+            self._cluster._ask("dry_delete", kind=named, name=name, namespace=namespace)
+            return
         self._cluster.delete(named, name, namespace, grace=grace, propagation_policy=propagation)
 
     def _write(self, method: str, obj: KubeObject) -> Any:
-        answer = self._cluster._ask("api", method=method, object=to_dict(obj))
+        answer = self._cluster._ask("api", method=method, object=to_dict(obj), dry_run=self._dry)
         self.warnings = answer["warnings"]
         return from_dict(answer["object"])
 
@@ -127,7 +140,7 @@ class ContainerControlPlaneClient(PollingCluster):
     def __init__(self, options: ClusterOptions, provision: Provision) -> None:
         self.release = options.release
         plans = [self._with_settings_read(one) for one in options.nodes]
-        self._options, self._closed, self._lock = options, False, threading.RLock()
+        self._options, self._closed = options, False
         self._nodes: dict[str, ContainerNode] = {}
         self._seen, self._ended = 0, False
         self.clock = RealClock()
@@ -178,7 +191,7 @@ class ContainerControlPlaneClient(PollingCluster):
 
     def _ask(self, do: str, **about: Any) -> Any:
         """Send a request, take what has happened, raise what was refused."""
-        with self._lock:
+        with self.lock:
             if self._closed:
                 raise KitError("this cluster has been closed")
             link = self._relay.link
@@ -354,6 +367,7 @@ class ContainerControlPlaneClient(PollingCluster):
         """End control plane and nodes; nothing of them is left. The objects can still be read."""
         if self._closed:
             return
+        self._stop_serving()
         self._closed = True
         self._end.detach()
         self._provisioner.close()

@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from kitlib.api.batch import Job
+from kitlib.api.clock import duration
 from kitlib.api.core import TERMINAL_PHASES, Pod
 from kitlib.cluster.controllers.controller_utils import is_active
 from kitlib.cluster.controllers.job.pods import (
@@ -194,4 +195,4 @@ def deadline_left(job: Job, now: datetime) -> float | None:
     """Seconds until `activeDeadlineSeconds` is over; None without one. Source: pastActiveDeadline."""
     if job.spec.active_deadline_seconds is None or job.status.start_time is None or job.spec.suspend:
         return None
-    return job.spec.active_deadline_seconds - (now - job.status.start_time).total_seconds()
+    return (duration(job.spec.active_deadline_seconds) - (now - job.status.start_time)).total_seconds()

@@ -96,6 +96,21 @@ def test_changes_make_a_copy_that_is_the_same_as_the_original(owner: Owner) -> N
     assert [entry["action"] for entry in answer["journal"]] == ["apply", "delete"]
 
 
+def test_a_dry_run_is_checked_as_ever_and_does_not_stand(owner: Owner) -> None:
+    begin(owner)
+    version = apply(owner, pod("a"))["version"]
+    answer = owner.ask("api", method="create", object=pod("b"), dry_run=True, since=version)
+    assert answer["ok"]["object"]["metadata"]["name"] == "b"
+    refused = owner.ask("api", method="create", object=pod("a"), dry_run=True, since=version)
+    assert isinstance(wire.error_from_data(refused["error"]), AlreadyExists)
+    assert "error" not in owner.ask("dry_delete", kind="Pod", name="a", namespace="default", since=version)
+    gone = owner.ask("dry_delete", kind="Pod", name="b", namespace="default", since=version)
+    assert isinstance(wire.error_from_data(gone["error"]), NotFound)
+    answer = owner.ask("changes", since=version)
+    assert [data["metadata"]["name"] for _, data in answer["changes"] if data["kind"] == "Pod"] == []
+    assert [entry["action"] for entry in answer["journal"]] == ["apply"]
+
+
 def test_a_copy_that_was_away_too_long_begins_anew() -> None:
     copy = Replica()
     cluster = Cluster.simulated(0)
