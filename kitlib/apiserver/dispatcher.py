@@ -14,6 +14,7 @@ from kitlib.api.collector import collector_paused
 from kitlib.api.errors import KitError
 from kitlib.apiserver import discovery, openapi, openapi_v2, reviews
 from kitlib.apiserver.audit import AuditLog
+from kitlib.apiserver.health import health
 from kitlib.apiserver.logs import LogRequest
 from kitlib.apiserver.metrics import usage_list, usage_of
 from kitlib.apiserver.printers import table
@@ -86,7 +87,8 @@ class Dispatcher:
         if request.method not in ("GET", "HEAD"):
             code = answer.code if isinstance(answer, Answer) else 200
             agent = request.headers.get("user-agent", "")
-            self.audit.record(self.cluster.now(), request.user.name, agent, attributes(request), code, _name(answer))
+            about = attributes(request)
+            self.audit.record(self.cluster.now(), request.user.sender, agent, about, code, _name(answer))
         return answer
 
     def authorize_stream(self, user: User, path: str, method: str) -> None:
@@ -100,7 +102,7 @@ class Dispatcher:
             raise StatusError(404, "the server could not find the requested resource", "NotFound")
         about = of_target("create" if method == "POST" else "get", target)
         allowed = self.authorizer.allows(user, about)
-        self.audit.record(self.cluster.now(), user.name, "", about, 101 if allowed else 403)
+        self.audit.record(self.cluster.now(), user.sender, "", about, 101 if allowed else 403)
         if not allowed:
             raise StatusError(403, forbidden(user, about), "Forbidden")
 
@@ -149,8 +151,9 @@ class Dispatcher:
 
     def _plain(self, request: Request) -> Answer | None:
         path, resources = request.path.rstrip("/") or "/", self.rest.resources
-        if path in ("/healthz", "/livez", "/readyz"):
-            return Answer(200, b"ok", "text/plain; charset=utf-8")
+        well = health(request)
+        if well is not None:
+            return Answer(200, well.encode(), "text/plain; charset=utf-8")
         if path == "/version":
             return _json(200, discovery.version_info(str(self.cluster.release)))
         if path in ("/api", "/apis"):

@@ -1,25 +1,34 @@
 """port-forward: a pod's port through a WebSocket, as kubectl tunnels SPDY through it.
 
 For each connection the client opens two SPDY streams with the same request id: one for errors, one for data in both
-directions. A failure is written to the error stream and ends that connection only.
+directions. A failure is written to the error stream and ends that connection only. What waits in either direction is
+bounded, and a peer that stops reading, or never completes what it began, loses its connection.
 
-Source: kubelet pkg/kubelet/cri/streaming/portforward httpstream.go; KEP-4006.
+Source: kubelet pkg/kubelet/cri/streaming/portforward httpstream.go (monitorStreamPair), constants.go; KEP-4006.
 """
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kitlib.api.errors import KitError
 from kitlib.apiserver import spdy
 from kitlib.apiserver.status import StatusError
 from kitlib.apiserver.streams import PodStream
-from kitlib.cluster.nodes.streams import Stream, StreamEvent
+from kitlib.cluster.nodes.streams import WINDOW, Stream, StreamEvent
 
 PATH = r"^/api/v1/namespaces/[^/]+/pods/[^/]+/portforward$"
 PROTOCOL = "SPDY/3.1+portforward.k8s.io"
 MAX_CONNECTIONS = 256
+"""Of one port-forward."""
+MAX_FORWARDED = 512
+"""Connections of all port-forwards together: each may hold a window of data in both directions."""
+PAIR = 30.0
+"""Seconds for both streams of a connection to be opened. Source: DefaultStreamCreationTimeout."""
+STALLED = 60.0
+"""Seconds for which a pod may take nothing of what is sent to it."""
 
 
 @dataclass
@@ -31,8 +40,8 @@ class _Connection:
         port: of the pod.
         errors, data: numbers of its SPDY streams; 0 = not opened yet.
         stream: to the pod.
-        waiting: data that came before there was a stream.
-        over: nothing more comes from the client.
+        sent: bytes that the pod has not taken yet.
+        room: set when it has taken some.
     """
 
     request: str
@@ -40,12 +49,17 @@ class _Connection:
     errors: int = 0
     data: int = 0
     stream: Stream | None = None
-    waiting: bytes = b""
-    over: bool = False
+    sent: int = 0
+    room: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 class PortForwardHandler(PodStream):
     """One `kubectl port-forward`."""
+
+    @property
+    def max_message_size(self) -> int:
+        """Bytes: the largest frame and a little."""
+        return spdy.MAX_FRAME + 4096
 
     def select_subprotocol(self, subprotocols: list[str]) -> str | None:
         return PROTOCOL if PROTOCOL in subprotocols else None
@@ -66,18 +80,21 @@ class PortForwardHandler(PodStream):
         self._of_stream: dict[int, _Connection] = {}
 
     async def on_message(self, message: str | bytes) -> None:
+        self._used_at = self._loop.time()
         try:
             frames = self._framer.feed(message.encode() if isinstance(message, str) else message)
         except spdy.SpdyError as error:
             self.close(1002, str(error)[:100])
             return
-        for frame in frames:
+        for number, frame in enumerate(frames):
+            if number % 100 == 99:
+                await asyncio.sleep(0)  # others have their turn
             if frame.kind == spdy.SYN_STREAM:
                 await self._open_stream(frame)
             elif frame.kind == 0:
                 await self._data(frame)
             elif frame.kind == spdy.PING:
-                self.send(self._framer.pong(frame.stream))
+                await self.sent(self._framer.pong(frame.stream))
             elif frame.kind == spdy.RST_STREAM:
                 one = self._of_stream.get(frame.stream)
                 if one is not None and frame.stream == one.data:
@@ -90,18 +107,28 @@ class PortForwardHandler(PodStream):
         request = frame.headers.get("requestid", "")
         one = self._connections.get(request) or _Connection(request, port)
         twice = one.errors if kind == "error" else one.data
-        full = len(self._connections) >= MAX_CONNECTIONS and request not in self._connections
+        new = request not in self._connections
+        full = new and (len(self._connections) >= MAX_CONNECTIONS or self._service.forwarded >= MAX_FORWARDED)
         if kind not in ("error", "data") or not port or full or twice or frame.stream in self._of_stream:
-            self.send(self._framer.reset(frame.stream, 3))
+            await self.sent(self._framer.reset(frame.stream, 3))
             return
-        self._connections[request] = one
+        if new:
+            self._connections[request] = one
+            self._service.forwarded += 1
+            self._loop.call_later(PAIR, self._expect_pair, one)
         self._of_stream[frame.stream] = one
-        self.send(self._framer.reply(frame.stream))
+        await self.sent(self._framer.reply(frame.stream))
         if kind == "error":
             one.errors = frame.stream
         else:
             one.data = frame.stream
-            await self._connect(one)
+            self.later(self._connect(one))
+
+    def _expect_pair(self, one: _Connection) -> None:
+        """A connection of which only one stream was opened has had its time."""
+        if self._connections.get(one.request) is one and not (one.errors and one.data):
+            self.send(self._framer.reset(one.errors or one.data, 3))
+            self.later(self._forget(one))
 
     async def _connect(self, one: _Connection) -> None:
         def heard(event: StreamEvent) -> None:
@@ -110,7 +137,12 @@ class PortForwardHandler(PodStream):
 
         where = self._target.namespace, self._target.name, one.port
         try:
-            one.stream = await self.elsewhere(self._node.connect, *where, heard)
+            stream: Stream = await self.elsewhere(self._node.connect, *where, heard)
+            if self._connections.get(one.request) is not one:  # the client has gone meanwhile
+                await self.elsewhere(stream.close)
+                return
+            one.stream = stream
+            one.room.set()
         except KitError as error:
             text = f"error forwarding port {one.port} to pod {self._target.name}: {error}"
             if one.errors:
@@ -120,14 +152,34 @@ class PortForwardHandler(PodStream):
 
     async def _data(self, frame: spdy.Frame) -> None:
         one = self._of_stream.get(frame.stream)
-        if one is None or frame.stream != one.data or one.stream is None:
+        if one is None or frame.stream != one.data:
             return
-        if frame.data:
+        if not await self._has_room(one):
+            self.send(self._framer.reset(one.data, 5))
+            await self._forget(one)
+            return
+        if frame.data and one.stream is not None:
+            one.sent += len(frame.data)
             await self.elsewhere(one.stream.write, frame.data)
-        if frame.last:
+        if frame.last and one.stream is not None:
             await self.elsewhere(one.stream.end_input)
 
+    async def _has_room(self, one: _Connection) -> bool:
+        """Wait until the pod is connected and has taken enough; False where it does not for long, or all is over."""
+        with suppress(TimeoutError):
+            while self._connections.get(one.request) is one:
+                if one.stream is not None and one.sent < WINDOW:
+                    return True
+                one.room.clear()
+                await asyncio.wait_for(one.room.wait(), STALLED)
+        return False
+
     def _take(self, one: _Connection, event: StreamEvent) -> None:
+        if self._connections.get(one.request) is not one:
+            return
+        if event.taken:
+            one.sent -= event.taken
+            one.room.set()
         if event.data:
             gone = self.send(self._framer.data(one.data, event.data))
             self.later(self._grant(one, gone, len(event.data)))
@@ -144,7 +196,11 @@ class PortForwardHandler(PodStream):
             await self.elsewhere(one.stream.more, size)
 
     async def _forget(self, one: _Connection) -> None:
-        self._connections.pop(one.request, None)
+        if self._connections.get(one.request) is one:
+            del self._connections[one.request]
+            self._service.forwarded -= 1
+        one.sent = 0
+        one.room.set()
         for number in (one.errors, one.data):
             self._of_stream.pop(number, None)
         if one.stream is not None:
@@ -152,5 +208,6 @@ class PortForwardHandler(PodStream):
             await self.elsewhere(stream.close)
 
     def on_close(self) -> None:
+        super().on_close()
         for one in list(getattr(self, "_connections", {}).values()):
             self.later(self._forget(one))

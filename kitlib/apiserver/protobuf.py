@@ -22,7 +22,7 @@ _ENVELOPE = {
     "Unknown": "typeMeta=1 TypeMeta; raw=2 b; contentEncoding=3 s; contentType=4 s",
     "TypeMeta": "apiVersion=1 s; kind=2 s",
 }
-_FIELD = re.compile(r"(\w+)=(\d+) (\{?)(\w+)\}?([*^]?)$")
+_FIELD = re.compile(r"(\w+)=(\d+) (\{?)(\w+)\}?([*^-]?)$")
 
 
 def decode_object(body: bytes) -> dict[str, Any]:
@@ -120,7 +120,8 @@ def _plain(name: str, message: Any) -> dict[str, Any]:
             made |= _plain(kind, value)
         else:
             plain = _value(kind, value)
-            if plain not in ("", None):  # what Go writes for an unset text or time
+            unset = 0 if mark == "-" else None
+            if plain not in ("", None, unset):  # what Go writes for an unset text, time or number
                 made[descriptor.name] = plain
     return made
 

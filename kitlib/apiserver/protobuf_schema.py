@@ -1,7 +1,8 @@
 """The messages that clients send in protobuf, field by field: numbers and types of the API's wire format.
 
 A field reads `name=NUMBER TYPE`. Types: `s` text, `b` bytes, `i` whole number, `t` truth value, or a message's name;
-`*` behind it = repeated, `{…}` = a map of that type, `^` = the message's fields stand in its parent (inlined in JSON).
+`*` behind it = repeated, `{…}` = a map of that type, `^` = the message's fields stand in its parent (inlined in JSON),
+`-` = zero is written for no number.
 
 Source: field numbers of k8s.io/api and k8s.io/apimachinery generated.proto (facts of the wire format).
 """
@@ -13,7 +14,7 @@ MESSAGES: dict[str, str] = {
     "Quantity": "string=1 s",
     "IntOrString": "type=1 i; intVal=2 i; strVal=3 s",
     "ObjectMeta": (
-        "name=1 s; generateName=2 s; namespace=3 s; uid=5 s; resourceVersion=6 s; generation=7 i; "
+        "name=1 s; generateName=2 s; namespace=3 s; uid=5 s; resourceVersion=6 s; generation=7 i-; "
         "creationTimestamp=8 Time; deletionTimestamp=9 Time; deletionGracePeriodSeconds=10 i; labels=11 {s}; "
         "annotations=12 {s}; ownerReferences=13 OwnerReference*; finalizers=14 s*"
     ),

@@ -11,11 +11,22 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from kitlib.api.boundary import MAX_DEPTH, bracket_depth
 from kitlib.apiserver.status import StatusError
 from kitlib.apiserver.users import ADMINISTRATOR, User
 
 MAX_BODY = 3 * 1024 * 1024
 """Bytes. Source: apiserver DefaultMaxRequestSizeBytes (limit of a resource request)."""
+_SHOWN, _DIGITS = 40, 20  # characters of a number that are told, and that one has at most
+
+
+def _parsed(text: str, function: str, syntax: str, least: int, beyond: int) -> int:
+    """A whole number, at least `least` and less than `beyond`, refused in the words of Go's strconv."""
+    if not re.fullmatch(syntax, text):
+        raise ValueError(f'strconv.{function}: parsing "{text[:_SHOWN]}": invalid syntax')
+    if len(text) > _DIGITS or not least <= int(text) < beyond:
+        raise ValueError(f'strconv.{function}: parsing "{text[:_SHOWN]}": value out of range')
+    return int(text)
 
 
 class Request(NamedTuple):
@@ -54,9 +65,24 @@ class Request(NamedTuple):
         if not text:
             return default
         try:
-            return int(text)
-        except ValueError:
-            raise StatusError(400, f'strconv.ParseInt: parsing "{text[:40]}": invalid syntax') from None
+            return _parsed(text, "ParseInt", r"[+-]?[0-9]+", -(2**63), 2**63)
+        except ValueError as error:
+            raise StatusError(400, str(error)) from None
+
+    @property
+    def resource_version(self) -> int:
+        """The version from which a client asks; 0 = any.
+
+        Source: apiserver storage.APIObjectVersioner.ParseResourceVersion.
+
+        Raises:
+            StatusError: 400 where it is none.
+        """
+        text = self.get("resourceVersion")
+        try:
+            return _parsed(text or "0", "ParseUint", r"[0-9]+", 0, 2**64)
+        except ValueError as error:
+            raise StatusError(400, f'Invalid value: "{text[:_SHOWN]}": {error}') from None
 
     @property
     def dry_run(self) -> bool:
@@ -119,6 +145,8 @@ def json_body(request: Request) -> Any:
         raise StatusError(413, f"Request entity too large: limit is {MAX_BODY}")
     kind = request.content_type
     if kind in ("", "application/json") or kind.endswith("+json"):
+        if bracket_depth(request.body) > MAX_DEPTH:
+            raise StatusError(400, f"the object provided is unrecognized: more than {MAX_DEPTH} levels")
         try:
             return msgspec.json.decode(request.body or b"{}")
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:

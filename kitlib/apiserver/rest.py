@@ -10,13 +10,14 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
+from kitlib.api.autoscaling_v1 import to_v1
 from kitlib.api.errors import KitError
+from kitlib.api.meta import is_condition_true
 from kitlib.api.serialize import from_dict, to_dict
 from kitlib.api.validation.warnings import warnings_of
-from kitlib.apiserver.autoscaling_v1 import to_v1, to_v2
 from kitlib.apiserver.field_validation import decode
 from kitlib.apiserver.managed_fields import Managers
 from kitlib.apiserver.patches import PATCH_TYPES, patched
@@ -33,10 +34,6 @@ Object = dict[str, Any]
 _EVENTS = "events.k8s.io"
 _OLD_AUTOSCALING = "autoscaling/v1"
 _DEFINITIONS = resource_by_rule("CustomResourceDefinition", "apiextensions.k8s.io", False)
-
-
-class _DryRun(Exception):
-    """Leaves a transaction that must not stand."""
 
 
 class Rest:
@@ -68,7 +65,9 @@ class Rest:
     def resources(self) -> ResourceTable:
         """The resources served now."""
         if self._table is None or self._table[0] != self._definitions:
-            found = self.cluster.api.store.list(_DEFINITIONS, copy=False)
+            stored = self.cluster.api.store.list(_DEFINITIONS, copy=False)
+            # names that were accepted once are served. Source: customresource_discovery_controller.go
+            found = [one for one in stored if is_condition_true(one.status.conditions, "Established")]
             self._table = self._definitions, ResourceTable(map(to_dict, found), self.cluster.release)
         return self._table[1]
 
@@ -297,8 +296,7 @@ class Rest:
 
             validate_custom(served, data)
             return from_dict(data)
-        made = decode(served, data, request, self.warnings)
-        return from_dict(to_v2(data)) if served.group_version == _OLD_AUTOSCALING else made
+        return decode(served, data, request, self.warnings)
 
     def _created(self, served: APIResource, body: Object, request: Request) -> Any:
         made = self._object(served, body, request)
@@ -357,17 +355,8 @@ class Rest:
             self.cluster.settle()
         return shown
 
-    @contextmanager
-    def _undone_if(self, dry: bool) -> Iterator[None]:
-        if not dry:
-            yield
-            return
-        try:
-            with self.cluster.api.store.transaction():
-                yield
-                raise _DryRun
-        except _DryRun:
-            pass
+    def _undone_if(self, dry: bool) -> AbstractContextManager[None]:
+        return self.cluster.api.dry_run() if dry else nullcontext()
 
     @contextmanager
     def errors(self, served: APIResource, name: str) -> Iterator[None]:

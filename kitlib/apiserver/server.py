@@ -15,17 +15,19 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from tornado.httpserver import HTTPServer
+from tornado.httputil import HTTPServerRequest
 from tornado.iostream import StreamClosedError
 from tornado.netutil import bind_sockets
-from tornado.web import Application, RequestHandler
+from tornado.web import Application, RequestHandler, stream_request_body
 
 from kitlib.api.errors import KitError
 from kitlib.api.validation.warnings import warning_header
 from kitlib.apiserver import port_forward, streams
 from kitlib.apiserver.audit import AuditLog
+from kitlib.apiserver.connections import Server
 from kitlib.apiserver.credentials import add_user, kubeconfig, new_certificate, tls_context, write_kubeconfig
 from kitlib.apiserver.dispatcher import Dispatcher
+from kitlib.apiserver.impersonation import acting_user
 from kitlib.apiserver.logs import LogRequest
 from kitlib.apiserver.request import MAX_BODY, Request
 from kitlib.apiserver.status import StatusError
@@ -38,6 +40,8 @@ AFTER_WRITE = 2.0
 """Seconds for which time goes on after a client has written something, with `only_while_waited`."""
 _READ_AT_MOST = 32 * MAX_BODY
 """Bytes of a body that are read, so that one that is too large can be answered with 413."""
+FASTEST = 86400
+"""Virtual seconds a second at most: a day."""
 TICK = 0.1
 """Seconds between two steps of a cluster's time while it is served."""
 
@@ -48,9 +52,10 @@ class APIService:
     Attributes:
         address: `https://127.0.0.1:PORT`.
         watches: how many watches and streams are open: clients that wait for what time brings.
+        forwarded: how many connections to ports of pods are open.
         wrote_at: when a client last changed something; seconds of the monotonic clock.
         token: the bearer token that every request needs.
-        lock: held while the cluster is used; code that uses the cluster beside the API takes it too.
+        lock: the cluster's own; what a request does is done with nobody else at the cluster.
 
     Args:
         cluster: what is served.
@@ -71,15 +76,15 @@ class APIService:
         only_while_waited: bool = False,
         service_accounts: bool = True,
     ) -> None:
-        if not 0 <= pace < float("inf"):
-            raise KitError(f"pace: must be a non-negative number, got {pace!r}")
+        if not 0 <= pace <= FASTEST:
+            raise KitError(f"pace: must be a number from 0 to {FASTEST}, got {pace!r}")
         self.cluster, self.pace = cluster, pace
         self._certificate, self.users = new_certificate(), Users(self._exists, cluster.now)
         self.token = self.users.add(ADMINISTRATOR)
         self._others: dict[str, str] = {}
         self._only_while_waited = only_while_waited
-        self.watches, self.wrote_at = 0, float("-inf")
-        self.lock = threading.RLock()
+        self.watches, self.forwarded, self.wrote_at = 0, 0, float("-inf")
+        self.lock: threading.RLock = cluster.lock
         self.sockets = bind_sockets(port, "127.0.0.1")
         self.port: int = self.sockets[0].getsockname()[1]
         self.address = f"https://127.0.0.1:{self.port}"
@@ -90,6 +95,7 @@ class APIService:
         self._thread = threading.Thread(target=self._run, name="kitlib-apiserver", daemon=True)
         self._ready = threading.Event()
         self._ending: asyncio.Event | None = None
+        self._server: Server | None = None
         self._unsubscribe = cluster.api.store.subscribe(self._on_change)
         if service_accounts:
             cluster.api.enable_service_accounts(self.users.key.hex(), self._certificate.certificate.decode())
@@ -155,7 +161,7 @@ class APIService:
             (r".*", _Handler, own),
         ]
         application = Application(handlers, log_function=lambda handler: None)
-        server = HTTPServer(application, ssl_options=tls_context(self._certificate), max_body_size=_READ_AT_MOST)
+        server = self._server = Server(application, ssl_options=tls_context(self._certificate))
         server.add_sockets(self.sockets)
         ticking = asyncio.create_task(self._tick())
         self._ready.set()
@@ -206,9 +212,21 @@ class APIService:
         found = self.cluster.api.store.find(kind, name, namespace, copy=False)
         return found is not None and found.metadata.uid == uid
 
-    def user_of(self, authorization: str) -> User | None:
-        """Whose token a request carries; compared in constant time."""
-        return self.users.of_header(authorization)
+    def user_of(self, request: HTTPServerRequest) -> User:
+        """Whose token a request carries, compared in constant time, or whom its sender impersonates.
+
+        The connection is a known client's then.
+
+        Raises:
+            StatusError: 401 without a token that holds, 403 where the impersonation is not allowed.
+        """
+        user = self.users.of_header(request.headers.get("Authorization", ""))
+        if user is None:
+            raise StatusError(401, "Unauthorized")
+        if self._server is not None and request.connection is not None:
+            self._server.know(request.connection.stream)  # type: ignore[attr-defined]
+        with self.lock:
+            return acting_user(user, request.headers.get_all(), self.dispatcher.authorizer)
 
 
 def _text(path: Path) -> str:
@@ -223,21 +241,33 @@ async def _quietly(work: Awaitable[Any]) -> None:
         await work
 
 
+@stream_request_body
 class _Handler(RequestHandler):
     SUPPORTED_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 
     def initialize(self, service: APIService) -> None:
         self._service = service
+        self._body = bytearray()
 
     def set_default_headers(self) -> None:
         self.clear_header("Server")
         self.set_header("Cache-Control", "no-cache, private")
 
-    async def _handle(self) -> None:
-        user = self._service.user_of(self.request.headers.get("Authorization", ""))
-        if user is None:
-            self._send(401, StatusError(401, "Unauthorized").body())
+    def prepare(self) -> None:
+        """Who asks, before the body is read: a stranger's is not."""
+        try:
+            user = self._service.user_of(self.request)
+        except StatusError as error:
+            self._send(error.code, error.body())
             return
+        self._user = user
+        self.request.connection.set_max_body_size(_READ_AT_MOST)  # type: ignore[union-attr]
+
+    def data_received(self, chunk: bytes) -> None:
+        """Keep what is taken, and one byte more, which tells that it is too large."""
+        self._body += chunk[: MAX_BODY + 1 - len(self._body)]
+
+    async def _handle(self) -> None:
         request = Request(
             self.request.method or "GET",
             self.request.path,
@@ -246,8 +276,8 @@ class _Handler(RequestHandler):
                 for name, values in self.request.query_arguments.items()
             },
             {name.lower(): value for name, value in self.request.headers.items()},
-            self.request.body,
-            user,
+            bytes(self._body),
+            self._user,
         )
         if request.method not in ("GET", "HEAD"):
             self._service.wrote_at = time.monotonic()

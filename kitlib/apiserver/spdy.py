@@ -18,6 +18,8 @@ FIN = 0x01
 VERSION = 3
 MAX_FRAME = 1 << 20
 """Bytes of a frame that is taken."""
+MAX_HEADERS = 16 << 10
+"""Bytes of a header block that are unpacked."""
 _NAMES = """
 options head post put delete trace accept accept-charset accept-encoding accept-language accept-ranges age allow
 authorization cache-control connection content-base content-encoding content-language content-length content-location
@@ -109,7 +111,9 @@ class Framer:
 
     def _headers(self, block: bytes) -> dict[str, str]:
         try:
-            plain = self._inflate.decompress(block, MAX_FRAME)
+            plain = self._inflate.decompress(block, MAX_HEADERS)
+            if self._inflate.unconsumed_tail:
+                raise SpdyError(f"a header block of more than {MAX_HEADERS} bytes")
             (count,) = struct.unpack_from(">I", plain)
             found, at = {}, 4
             for _ in range(min(count, 1000)):

@@ -17,6 +17,8 @@ from functools import partial
 from typing import Annotated, Any, Protocol
 
 import msgspec
+from tornado.httputil import HTTPServerRequest
+from tornado.iostream import StreamClosedError
 from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
 from kitlib.api.convert import decoder
@@ -35,6 +37,8 @@ _NEWER_KUBECTL = (
     "port-forward 1.31"
 )
 """Source: KEP-4006: WebSockets by default in kubectl 1.30 (remote commands) and 1.31 (port-forward)."""
+IDLE = 4 * 3600.0
+"""Seconds after which a silent stream is closed. Source: kubelet streamingConnectionIdleTimeout."""
 _GRANT = 32 * 1024
 """Bytes of output after which as many more are asked for."""
 
@@ -47,15 +51,17 @@ class Service(Protocol):
         cluster: what is served.
         dispatcher: answers requests.
         watches: how many watches and streams are open.
+        forwarded: how many connections to ports of pods are open.
     """
 
     lock: AbstractContextManager[Any]
     cluster: Any
     dispatcher: Dispatcher
     watches: int
+    forwarded: int
 
-    def user_of(self, authorization: str) -> User | None:
-        """Who asks; None = the token is not known."""
+    def user_of(self, request: HTTPServerRequest) -> User:
+        """Who asks; a StatusError where the token is not known."""
         ...
 
 
@@ -93,12 +99,12 @@ class PodStream(WebSocketHandler, ABC):
         self._service = service
         self._loop = asyncio.get_running_loop()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._used_at = self._loop.time()
+        self._idle: asyncio.TimerHandle | None = None
 
     def prepare(self) -> None:
         try:
-            user = self._service.user_of(self.request.headers.get("Authorization", ""))
-            if user is None:
-                raise StatusError(401, "Unauthorized")
+            user = self._service.user_of(self.request)
             with self._service.lock:
                 self._service.dispatcher.authorize_stream(user, self.request.path, self.request.method or "GET")
                 self.find()
@@ -153,8 +159,28 @@ class PodStream(WebSocketHandler, ABC):
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
+    async def open(self, *_: str, **__: str) -> None:
+        self._close_the_idle()
+
+    def _close_the_idle(self) -> None:
+        left = self._used_at + IDLE - self._loop.time()
+        if left <= 0:
+            self.close(1001, "idle")
+        else:
+            self._idle = self._loop.call_later(left, self._close_the_idle)
+
+    def on_close(self) -> None:
+        if self._idle is not None:
+            self._idle.cancel()
+
+    async def sent(self, data: bytes) -> None:
+        """Send a binary message and wait until it has gone: a peer that does not read is not listened to."""
+        with suppress(WebSocketClosedError, StreamClosedError):
+            await self.send(data)
+
     def send(self, data: bytes) -> Any:
         """Send a binary message; something to wait for until it has gone."""
+        self._used_at = self._loop.time()
         try:
             return self.write_message(data, binary=True)
         except WebSocketClosedError:
@@ -198,6 +224,7 @@ class StreamHandler(PodStream):
         self._target, self._container = target, container
 
     async def open(self, *_: str, **__: str) -> None:
+        await super().open()
         self._counted = 1
         self._service.watches += 1
         stdin, tty = (self.get_query_argument(name, "false") in ("true", "1") for name in ("stdin", "tty"))
@@ -213,12 +240,15 @@ class StreamHandler(PodStream):
 
         try:
             self._stream = await self.elsewhere(begin)
+            if not self._counted:  # the client has gone meanwhile
+                await self.elsewhere(self._stream.close)
         except KitError as error:
             self._end(0, str(error))
         self._opened.set_result(self._stream)
 
     async def on_message(self, message: str | bytes) -> None:
         data = message.encode() if isinstance(message, str) else message
+        self._used_at = self._loop.time()
         stream = await self._opened
         if not data or stream is None:
             return
@@ -243,6 +273,7 @@ class StreamHandler(PodStream):
         await self.elsewhere(act)
 
     def on_close(self) -> None:
+        super().on_close()
         self._service.watches -= self._counted
         self._counted = 0
         self._room.set()

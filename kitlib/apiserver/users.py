@@ -33,11 +33,18 @@ class User:
         name: `kubernetes-admin`, `viewer`, `system:serviceaccount:default:web`.
         groups: that the user is in.
         uid: of a service account.
+        impersonated_by: the user who asks in this one's name; "" = nobody.
     """
 
     name: str
     groups: tuple[str, ...] = (AUTHENTICATED,)
     uid: str = ""
+    impersonated_by: str = ""
+
+    @property
+    def sender(self) -> str:
+        """The user who asks: this one, or who acts for it."""
+        return self.impersonated_by or self.name
 
     @property
     def is_master(self) -> bool:

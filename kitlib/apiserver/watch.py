@@ -67,12 +67,7 @@ class WatchStream:
         if request.get("sendInitialEvents") and request.get("resourceVersionMatch") != "NotOlderThan":
             why = "resourceVersionMatch: Forbidden: sendInitialEvents requires resourceVersionMatch=NotOlderThan"
             raise StatusError(422, f'ListOptions.meta.k8s.io "" is invalid: {why}', "Invalid")
-        since = request.get("resourceVersion")
-        if since and not since.isdigit():
-            raise StatusError(
-                400, f'Invalid value: "{since[:40]}": strconv.ParseUint: parsing "{since[:40]}": invalid syntax'
-            )
-        version = int(since or 0)
+        version = request.resource_version
         if version > rest.version:
             raise StatusError(504, f"Too large resource version: {version}, current: {rest.version}", "Timeout")
         standing = [obj for obj in self._objects() if self._matches(obj)]

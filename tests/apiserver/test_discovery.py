@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"
@@ -51,7 +52,7 @@ def test_reviews_let_the_administrator_do_everything(call: Any) -> None:
     assert (code, review["status"]["allowed"]) == (201, True)
 
 
-DEFINITION = {
+DEFINITION: dict[str, Any] = {
     "apiVersion": "apiextensions.k8s.io/v1",
     "kind": "CustomResourceDefinition",
     "metadata": {"name": "lakes.example.com"},
@@ -99,3 +100,16 @@ def test_a_custom_resource_is_served_validated_and_printed(call: Any) -> None:
     assert any(r["name"] == "lakes" for r in call("GET", "/apis/example.com/v1")[1]["resources"])
     patch = {"spec": {"depth": 0}}
     assert call("PATCH", f"{lakes}/a", patch, content_type="application/merge-patch+json")[0] == 422
+
+
+def test_a_definition_whose_names_another_one_has_is_not_served_until_they_are_free(call: Any) -> None:
+    definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+    assert call("POST", definitions, DEFINITION)[0] == 201
+    ponds = deepcopy(DEFINITION)
+    ponds["metadata"]["name"] = "ponds.example.com"
+    ponds["spec"]["names"] = {"plural": "ponds", "singular": "lake", "kind": "Pond", "listKind": "PondList"}
+    assert call("POST", definitions, ponds)[0] == 201
+    assert call("GET", "/apis/example.com/v1/ponds")[0] == 404
+    assert [one["name"] for one in call("GET", "/apis/example.com/v1")[1]["resources"]] == ["lakes", "lakes/status"]
+    assert call("DELETE", f"{definitions}/lakes.example.com")[0] == 200
+    assert call("GET", "/apis/example.com/v1/ponds")[0] == 200

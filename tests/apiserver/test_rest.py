@@ -322,3 +322,29 @@ def test_taints_are_replaced_as_a_whole(call: Any) -> None:
     call("PATCH", path, {"spec": {"taints": taints}}, **patch)
     call("PATCH", path, {"spec": {"taints": taints[:1]}}, **patch)
     assert [one["key"] for one in call("GET", path)[1]["spec"]["taints"]] == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("query", "why"),
+    [
+        ("resourceVersion=%s" % ("9" * 5000), "value out of range"),
+        ("resourceVersion=²", "invalid syntax"),
+        ("resourceVersion=1_0", "invalid syntax"),
+        ("resourceVersion=-1", "invalid syntax"),
+        ("timeoutSeconds=%s" % ("9" * 5000), "value out of range"),
+        ("timeoutSeconds=1_0", "invalid syntax"),
+    ],
+)
+def test_a_number_of_a_query_is_read_as_go_reads_it(call: Any, query: str, why: str) -> None:
+    code, status = call("GET", f"{PODS}?watch=true&{query}")
+    assert (code, status["message"].endswith(why)) == (400, True), status
+
+
+@pytest.mark.parametrize("kind", [MERGE, STRATEGIC, JSON_PATCH, "application/json"])
+def test_a_body_of_too_many_levels_is_refused(call: Any, kind: str) -> None:
+    call("POST", PODS, pod("a"))
+    deep = b'{"metadata":{"annotations":' + b'{"a":' * 900 + b"1" + b"}" * 902
+    code, status = call(
+        "PATCH" if "patch" in kind else "POST", f"{PODS}/a" if "patch" in kind else PODS, deep, content_type=kind
+    )
+    assert (code, "levels" in status["message"]) == (400, True), status

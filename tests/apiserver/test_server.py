@@ -8,12 +8,14 @@ import ssl
 import stat
 import urllib.error
 import urllib.request
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from kitlib.api.errors import KitError
 from kitlib.apiserver import serve
 from kitlib.apiserver.credentials import merge_kubeconfig, remove_from_kubeconfig
 from kitlib.cluster import Cluster
@@ -25,7 +27,14 @@ def service(tmp_path: Path) -> Any:
         yield made
 
 
-def fetch(service: Any, path: str, token: str | None = None, method: str = "GET", body: Any = None) -> Any:
+def fetch(
+    service: Any,
+    path: str,
+    token: str | None = None,
+    method: str = "GET",
+    body: Any = None,
+    headers: Mapping[str, str] = {},
+) -> Any:
     authority = service.config["clusters"][0]["cluster"]["certificate-authority-data"]
     import base64
 
@@ -34,6 +43,8 @@ def fetch(service: Any, path: str, token: str | None = None, method: str = "GET"
     request = urllib.request.Request(f"{service.address}{path}", data, method=method)
     request.add_header("Authorization", f"Bearer {service.token if token is None else token}")
     request.add_header("Content-Type", "application/json")
+    for name, value in headers.items():
+        request.add_header(name, value)
     return urllib.request.urlopen(request, context=context, timeout=10)
 
 
@@ -70,6 +81,22 @@ def test_a_watch_is_told_of_what_another_client_does(service: Any) -> None:
     fetch(service, maps, method="POST", body={"metadata": {"name": "a"}})
     line = json.loads(stream.readline())
     assert (line["type"], line["object"]["metadata"]["name"]) == ("ADDED", "a")
+
+
+def test_a_cluster_serves_itself_until_it_is_closed(tmp_path: Path) -> None:
+    path = tmp_path / "config"
+    with Cluster.simulated(1) as cluster:
+        server = cluster.serve(kubeconfig_path=path, pace=0)
+        pod = {"containers": [{"name": "c", "image": "x"}]}
+        cluster.apply({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": pod})
+        found = json.load(fetch(server, "/api/v1/namespaces/default/pods/p"))
+        assert found["status"]["phase"] == "Running"
+        assert path.exists() and server.config["clusters"][0]["cluster"]["server"] == server.address
+    assert not path.exists()
+    with pytest.raises(OSError):
+        fetch(server, "/version")
+    with pytest.raises(KitError, match="the cluster is closed"):
+        cluster.serve()
 
 
 def test_time_passes_while_a_simulated_cluster_is_served(service: Any) -> None:
@@ -121,6 +148,20 @@ def test_another_user_has_a_context_and_the_rights_of_its_roles(service: Any) ->
         fetch(service, "/api/v1/nodes", token)
     assert raised.value.code == 403
     assert fetch(service, "/version", token).status == 200
+
+
+def test_a_request_in_the_name_of_another_user_has_that_users_rights(service: Any) -> None:
+    with pytest.raises(urllib.error.HTTPError) as raised:
+        fetch(service, "/api/v1/nodes", headers={"Impersonate-User": "bob"})
+    assert 'User "bob" cannot list resource "nodes"' in json.load(raised.value)["message"]
+    with pytest.raises(urllib.error.HTTPError) as raised:
+        fetch(service, "/api/v1/nodes", service.add_user("guest"), headers={"Impersonate-User": "kubernetes-admin"})
+    assert 'User "guest" cannot impersonate resource "users"' in json.load(raised.value)["message"]
+    review = {"spec": {"resourceAttributes": {"verb": "get", "resource": "pods"}}}
+    path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+    asked = fetch(service, path, method="POST", body=review, headers={"Impersonate-User": "bob"})
+    assert json.load(asked)["status"] == {"allowed": False}
+    assert list(service.audit)[-1].user == "kubernetes-admin"
 
 
 def test_time_stands_still_while_nobody_waits() -> None:

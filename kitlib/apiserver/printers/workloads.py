@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
+from kitlib.api.autoscaling_v1 import to_v2
 from kitlib.api.duration import human_duration
-from kitlib.apiserver.autoscaling_v1 import to_v2
 from kitlib.apiserver.printers.text import Object, age, conditions, containers, created, labels, parse_time, selector
 
 
