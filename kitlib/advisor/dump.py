@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from kitlib.api.apps import ReplicaSet, StatefulSet
 from kitlib.api.boundary import guarded
@@ -59,6 +59,7 @@ class Dump:
     profile: Profile | None = None
     left_out: str = ""
     listed: frozenset[str] = frozenset()
+    _of_kind: dict[type[KubeObject], Sequence[KubeObject]] = field(default_factory=dict, init=False, repr=False)
     _without: dict[str, list[str]] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -163,7 +164,10 @@ class Dump:
 
     def of(self, kind: type[T]) -> list[T]:
         """All objects of a type."""
-        return [obj for obj in self.objects if isinstance(obj, kind)]
+        found = self._of_kind.get(kind)
+        if found is None:
+            found = self._of_kind[kind] = [obj for obj in self.objects if isinstance(obj, kind)]
+        return list(cast("list[T]", found))
 
     @property
     def nodes(self) -> list[Node]:

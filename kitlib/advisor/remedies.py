@@ -8,12 +8,11 @@ those are the answer.
 from __future__ import annotations
 
 import itertools
-from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from kitlib.advisor.dump import Dump, unbound
-from kitlib.api.core import TERMINAL_PHASES, Node, Pod, Toleration, WeightedPodAffinityTerm
+from kitlib.api.core import Node, Pod, Toleration, WeightedPodAffinityTerm
 from kitlib.api.podresources import pod_requests
 from kitlib.api.resource import Format, Quantity
 from kitlib.api.selectors import repels_scheduling, tolerates_all
@@ -68,7 +67,7 @@ def remedies(dump: Dump, pod: Pod, *, most: int = 5, scheduler: Scheduler | None
     scheduler = scheduler or dump.scheduler(without=pod)
     if scheduler.explain(unbound(pod)).suggested_host:
         return []
-    candidates = list(changes(dump, pod))
+    candidates = list(changes(dump, pod, scheduler))
     tried = 0
     for size in (1, 2, 3):
         found: list[Remedy] = []
@@ -104,8 +103,13 @@ def _try(dump: Dump, scheduler: Scheduler, pod: Pod, chosen: tuple[Change, ...])
     return node
 
 
-def changes(dump: Dump, pod: Pod) -> Iterator[Change]:
-    """All single changes worth trying, the cheapest kind first."""
+def changes(dump: Dump, pod: Pod, scheduler: Scheduler) -> Iterator[Change]:
+    """All single changes worth trying, the cheapest kind first.
+
+    Args:
+        dump, pod: the cluster and who waits.
+        scheduler: that sees the cluster without the pod.
+    """
     yield from _gates(pod)
     yield from _tolerations(dump, pod)
     yield from _constraints(pod)
@@ -113,7 +117,7 @@ def changes(dump: Dump, pod: Pod) -> Iterator[Change]:
     yield from _labels(dump, pod)
     yield from _affinities(pod)
     yield from _ports(pod)
-    yield from _requests(dump, pod)
+    yield from _requests(dump, pod, scheduler)
     yield from _cordons(dump)
     yield from _more_nodes(dump, pod)
 
@@ -230,14 +234,13 @@ def _ports(pod: Pod) -> Iterator[Change]:
         yield Change("drop the host ports", "port", close)
 
 
-def _requests(dump: Dump, pod: Pod) -> Iterator[Change]:
+def _requests(dump: Dump, pod: Pod, scheduler: Scheduler) -> Iterator[Change]:
     """Lower a request to what the nodes have left: the most that any node has, then what others have."""
     asked = pod_requests(pod, release=dump.release)
-    taken = _taken(dump, pod)
     for name, amount in asked.items():
         if not any(name in c.resources.requests for c in pod.spec.containers):
             continue
-        room = sorted({_left(node, name) - taken[node.name].get(name, 0) for node in dump.nodes}, reverse=True)
+        room = _room(scheduler, name)
         for most in [left for left in room if 0 < left < amount.nano][:4]:
 
             def lower(changed: Pod, name: str = name, cut: int = amount.nano - most) -> None:
@@ -254,15 +257,11 @@ def _left(node: Node, name: str) -> int:
     return node.status.allocatable[name].nano if name in node.status.allocatable else 0
 
 
-def _taken(dump: Dump, pod: Pod) -> dict[str, Counter[str]]:
-    """Node -> resource -> what its pods request as the scheduler counts it (a resize under way too), in billionths."""
-    taken: dict[str, Counter[str]] = {node.name: Counter() for node in dump.nodes}
-    for other in dump.pods:
-        if other is pod or other.spec.node_name not in taken or other.status.phase in TERMINAL_PHASES:
-            continue
-        for name, amount in pod_requests(other, use_status=True, release=dump.release).items():
-            taken[other.spec.node_name][name] += amount.nano
-    return taken
+def _room(scheduler: Scheduler, name: str) -> list[int]:
+    """What nodes have left of a resource as the scheduler counts it, in billionths; the most first, each once."""
+    table, nano = scheduler.snapshot, 10**6 if name == "cpu" else 10**9
+    left = table.column(name, table.allocatable) - table.column(name, table.requested)
+    return [amount * nano for amount in sorted(set(left.tolist()), reverse=True)]
 
 
 def _floor(name: str, nano: int, notation: Format) -> Quantity:

@@ -94,7 +94,7 @@ def _explain(dump: Dump, pod: Pod, hide: Callable[[str], str], options: argparse
             "chosen": decision.suggested_host,
             "feasible": decision.feasible,
             "message": decision.message,
-            "nodes": {name: decision.reasons_of(name) for name in decision.nodes},
+            "nodes": decision.reasons_by_node(),
             "victims": [victim.key for victim in decision.victims],
             "remedies": [{"changes": [c.text for c in one.changes], "node": one.node} for one in helps],
             "leftOut": left_out,

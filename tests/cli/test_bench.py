@@ -6,8 +6,9 @@ import json
 
 import pytest
 
+from kitlib.api.errors import KitError
 from kitlib.cli import main
-from kitlib.commands.bench import print_ratios
+from kitlib.commands.bench import print_ratios, scale
 
 
 def test_every_figure_names_its_unit(capsys: pytest.CaptureFixture[str]) -> None:
@@ -37,6 +38,28 @@ def test_a_sweep_is_measured_with_one_worker_and_with_two(capsys: pytest.Capture
     assert main(["bench", "sweep", "--points", "20", "--runs", "1", "--json"]) == 0
     one, two = json.loads(capsys.readouterr().out)
     assert one["count"] == two["count"] == 20 and two["ratio"] == pytest.approx(one["seconds"] / two["seconds"])
+
+
+def test_a_pending_pod_of_a_dump_is_explained_in_a_process_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "explain", "--pods", "3", "--runs", "1", "--json"]) == 0
+    (figure,) = json.loads(capsys.readouterr().out)
+    assert "5000 nodes, 3 pods" in figure["what"] and figure["seconds"] > 0
+
+
+def test_many_pods_are_compared_with_five_thousand(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scale, "_placed", lambda count: count / 1000)
+    assert main(["bench", "scale", "--pods", "20000", "--runs", "1", "--json"]) == 0
+    few, many = json.loads(capsys.readouterr().out)
+    assert (few["count"], many["count"], many["ratio"]) == (5000, 20000, pytest.approx(4))
+
+
+def test_all_pods_of_the_large_cluster_must_be_placed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scale, "NODES", 3)
+    assert scale._placed(10) > 0
+    with pytest.raises(KitError, match=r"kitlib bench scale: \d+ of 1000 pods were placed"):
+        scale._placed(1000)
 
 
 def test_ratios_come_with_their_spread_and_say_what_the_other_revision_lacks(

@@ -27,6 +27,13 @@ def test_most_allocated_leaves_nodes_free_and_needs_weight() -> None:
     assert free["MostAllocated", 1] < free["MostAllocated", 3] <= free["MostAllocated", 10]
 
 
+def test_a_larger_max_skew_has_fewer_pods_wait_and_puts_more_of_them_into_one_zone() -> None:
+    found = example("nights").sweep().run(workers=0)
+    pending, most = found.mean("pending", "maxSkew"), found.mean("zone_most", "maxSkew")
+    assert not found.errors and pending[1] > pending[2] >= pending[3] == 0
+    assert 5 <= most[1] <= most[2] <= most[3], "fifteen pods in three zones"
+
+
 def test_the_smallest_pod_is_killed_first_as_long_as_pods_use_what_was_planned() -> None:
     found = example("first-victim").sweep().run(workers=0)
     share = found.share("victim", "spread")
@@ -35,6 +42,6 @@ def test_the_smallest_pod_is_killed_first_as_long_as_pods_use_what_was_planned()
 
 
 def test_an_unknown_example_names_those_that_there_are() -> None:
-    assert examples() == ["first-victim", "max-skew", "packing"]
-    with pytest.raises(KitError, match="no sweep 'x'; valid values: first-victim, max-skew, packing"):
+    assert examples() == ["first-victim", "max-skew", "nights", "packing"]
+    with pytest.raises(KitError, match="no sweep 'x'; valid values: first-victim, max-skew, nights, packing"):
         example("x")

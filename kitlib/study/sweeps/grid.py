@@ -76,7 +76,7 @@ def plain(value: Any, where: str) -> Any:
     if value is None or isinstance(value, bool | str) or type(value) in (int, float):
         return value
     if isinstance(value, Mapping):
-        return {str(name): plain(one, f"{where}.{name}") for name, one in value.items()}
+        return {plain(str(name), where): plain(one, f"{where}.{name}") for name, one in value.items()}
     if isinstance(value, list | tuple):
         return [plain(one, f"{where}[{i}]") for i, one in enumerate(value)]
     item = getattr(value, "item", None)

@@ -39,6 +39,12 @@ def zone_skew(driver: Driver) -> int:
     return _skew(driver, ZONE)
 
 
+def zone_most(driver: Driver) -> int:
+    """The most pods in a zone: what is lost with it."""
+    counts = _counts(driver, ZONE)
+    return max(counts.values()) if counts else 0
+
+
 def node_skew(driver: Driver) -> int:
     """The most pods on a node less the fewest."""
     return _skew(driver, HOSTNAME)
@@ -84,6 +90,7 @@ METRICS: Mapping[str, Callable[[Driver], Any]] = {
     "nodes_used": nodes_used,
     "nodes_free": nodes_free,
     "zone_skew": zone_skew,
+    "zone_most": zone_most,
     "node_skew": node_skew,
     "cpu_percent": cpu_percent,
     "memory_percent": memory_percent,
@@ -103,13 +110,19 @@ def _by_node(driver: Driver) -> dict[str, list[Pod]]:
 
 
 def _skew(driver: Driver, label: str) -> int:
+    counts = _counts(driver, label)
+    return max(counts.values()) - min(counts.values()) if counts else 0
+
+
+def _counts(driver: Driver, label: str) -> Counter[str]:
+    """Domain -> its pods, of all domains that have nodes."""
     counts: Counter[str] = Counter()
     used = _by_node(driver)
     for node in driver.scheduler.snapshot.nodes:
         domain = node.metadata.labels.get(label)
         if domain is not None:
             counts[domain] += len(used.get(node.name, ()))
-    return max(counts.values()) - min(counts.values()) if counts else 0
+    return counts
 
 
 def _percent(driver: Driver, resource: str) -> float:

@@ -29,6 +29,7 @@ def test_a_cluster_with_one_full_node_and_one_pod_that_fits_nowhere() -> None:
         "nodes_used": 1,
         "nodes_free": 1,
         "zone_skew": 2,
+        "zone_most": 2,
         "node_skew": 2,
         "cpu_percent": 87.5,
         "memory_percent": 50.0,

@@ -1,0 +1,97 @@
+"""Large clusters: many pods placed, a pending pod of a large dump explained. In processor time."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from kitlib.commands.bench.figures import Figure, pod_manifest
+
+NODES = 5_000
+
+
+def scale(options: argparse.Namespace) -> list[Figure]:
+    """Pods of ten ReplicaSets through admission, controllers, queue, scheduler and bindings, in processor time.
+
+    The ratio says how many times what 5,000 pods take; the memory is the process's greatest until then.
+    """
+    figures: list[Figure] = []
+    for count in (5_000, options.pods or 100_000):
+        taken = [_placed(count) for _ in range(max(1, options.runs if count == 5_000 else 1))]
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+        what = f"{count} pods of ten ReplicaSets on {NODES} nodes, {peak} MiB"
+        seconds = statistics.median(taken)
+        figures.append(
+            {"what": what, "count": count, "seconds": seconds, "per_second": count / seconds, "unit": "pods"}
+        )
+    figures[1]["ratio"] = figures[1]["seconds"] / figures[0]["seconds"]
+    return figures
+
+
+def _placed(count: int) -> float:
+    from kitlib.api.core import Pod
+    from kitlib.api.errors import KitError
+    from kitlib.cluster import Cluster
+
+    sets = []
+    for number in range(10):
+        labels, spec = {"app": f"app-{number}"}, pod_manifest(2 * number)["spec"]  # of one container
+        template = {"metadata": {"labels": labels}, "spec": spec}
+        wanted = {"replicas": count // 10, "selector": {"matchLabels": labels}, "template": template}
+        sets.append(
+            {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": f"app-{number}"}, "spec": wanted}
+        )
+    with Cluster.simulated(NODES, kubelets=False, cpus=16, memory="64Gi") as cluster:
+        began = time.process_time()
+        cluster.apply(sets)
+        seconds = time.process_time() - began
+        bound = sum(bool(pod.spec.node_name) for pod in cluster.api.store.list(Pod, copy=False))
+    if bound != count // 10 * 10:
+        raise KitError(f"kitlib bench scale: {bound} of {count // 10 * 10} pods were placed")
+    return seconds
+
+
+def explain(options: argparse.Namespace) -> list[Figure]:
+    """`kitlib explain` with remedies for the one pending pod of a dump, in a process of its own, in processor time."""
+    from kitlib.api.errors import KitError
+
+    count, taken = options.pods or 50_000, []
+    amounts = {"cpu": "16", "memory": "64Gi", "pods": "110"}
+    items: list[dict[str, Any]] = [
+        {
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {"name": f"node-{i}", "labels": {"topology.kubernetes.io/zone": f"zone-{i % 3}"}},
+            "status": {"capacity": amounts, "allocatable": amounts},
+        }
+        for i in range(NODES)
+    ]
+    items += [pod_manifest(i, node=f"node-{i % NODES}") for i in range(count)]
+    waiting = pod_manifest(count)
+    waiting["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "32"}}
+    items.append(waiting)
+    with tempfile.TemporaryDirectory() as place:
+        file = Path(place) / "dump.json"
+        file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}, indent=4))
+        command = [sys.executable, "-m", "kitlib.cli", "explain", waiting["metadata"]["name"], "-f", str(file)]
+        for _ in range(max(1, options.runs)):
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            done = subprocess.run(command, capture_output=True, text=True)
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            if done.returncode != 1 or "Insufficient cpu" not in done.stdout:  # 1: the pod is not placed
+                raise KitError(
+                    f"kitlib bench explain: ended with {done.returncode}: {(done.stderr or done.stdout)[-200:]}"
+                )
+            taken.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+        size = file.stat().st_size / 1e6
+    what = f"explain, {NODES} nodes, {count} pods, {size:.0f} MB, {after.ru_maxrss // 1024} MiB"
+    seconds = statistics.median(taken)
+    return [{"what": what, "count": count, "seconds": seconds, "per_second": count / seconds, "unit": "pods"}]
