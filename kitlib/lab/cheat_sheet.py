@@ -15,12 +15,20 @@ NODE: dict[str, Any] = {
     "name": "node-1",
     "cpus": 4,
     "memory": "8Gi",
-    "kubelet": ["--kube-reserved=cpu=500m,memory=512Mi", "--cpu-manager-policy=static"],
+    "swap": "2Gi",
+    "kubelet": {
+        "cgroupDriver": "systemd",
+        "kubeReserved": {"cpu": "500m", "memory": "512Mi"},
+        "cpuManagerPolicy": "static",
+        "failSwapOn": False,
+        "memorySwap": {"swapBehavior": "LimitedSwap"},
+        "featureGates": {"MemoryQoS": True},
+    },
 }
 STEPS = (
     ("manifest", "requests, limits, priority, selectors"),
     ("API server", "defaults, validation, quota, LimitRange"),
-    ("scheduler", "filters, scores, preemption: requests only"),
+    ("scheduler", "requests only, filters, scores, preemption"),
     ("kubelet", "class, cgroups, managers, eviction"),
     ("cgroup files", "cpu, memory, cpuset, pids"),
     ("kernel", "shares time, throttles, reclaims, kills"),
@@ -79,6 +87,27 @@ def rows() -> list[Row]:
             "OOMKilled, exit code 137",
         ),
         Row(
+            "memorySwap: LimitedSwap",
+            f"memory.swap.max {new.of('container', 'memory.swap.max')}",
+            f"memory.memsw.limit_in_bytes {old.of('container', 'memory.memsw.limit_in_bytes')} (no swap)",
+            "kernel; a share for Burstable containers below their limit",
+            "memory.swap.current; slow, but not killed at memory.max",
+        ),
+        Row(
+            "MemoryQoS, memoryThrottlingFactor",
+            f"memory.high {new.of('container', 'memory.high')}",
+            "",
+            "kernel: reclaims, and puts the process to sleep above it",
+            "memory.events: high grows; Running and slow",
+        ),
+        Row(
+            "no field: what waits (PSI)",
+            "cpu.pressure, memory.pressure, io.pressure",
+            "",
+            "nothing acts on it; kernel counts, kubelet reports (KubeletPSI)",
+            "some avg10: percent of the time in which a task waited",
+        ),
+        Row(
             "all containers limited",
             f"memory.max of the pod {new.of('pod', 'memory.max')}",
             f"memory.limit_in_bytes of the pod {old.of('pod', 'memory.limit_in_bytes')}",
@@ -97,7 +126,7 @@ def rows() -> list[Row]:
             f"allocatable {new.allocatable}",
             f"allocatable {old.allocatable}",
             "kubelet, every 10 s",
-            "Evicted, taint memory-pressure, the working set below the threshold",
+            "Evicted, taint memory-pressure, available memory below the threshold",
         ),
         Row(
             "Guaranteed, whole CPUs, static policy",
@@ -177,7 +206,7 @@ def page() -> str:
 def _box(number: int, name: str, does: str) -> str:
     left = 6 + number * 166
     first, _, rest = does.partition(", ")
-    arrow = f'<text x="{left - 11}" y="40" font-size="16">→</text>' if number else ""
+    arrow = f'<text x="{left - 15}" y="41" font-size="14">→</text>' if number else ""
     texts = "".join(
         f'<text x="{left + 75}" y="{y}" font-size="{size}" text-anchor="middle">{html.escape(text)}</text>'
         for y, size, text in ((25, 14, name), (43, 9.5, first), (57, 9.5, rest))

@@ -61,6 +61,7 @@ class Graded:
         rules = "".join(map(_rule, self.rules))
         end = "".join(f"<p>{'<b>Solved.</b>' if text == 'Solved.' else html.escape(text)}</p>" for text in self._end())
         return (
+            "<style>.kitlib-graded :is(th,td){text-align:left!important;vertical-align:top}</style>"
             '<div role="status" class="kitlib-graded"><table><thead><tr><th scope="col">task</th>'
             '<th scope="col">points</th><th scope="col">found</th><th scope="col">expected</th>'
             f'<th scope="col">next step</th></tr></thead><tbody>{rows}</tbody></table>'

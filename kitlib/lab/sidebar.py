@@ -9,6 +9,7 @@ import json
 from typing import Any
 
 from kitlib.api.clock import VirtualClock
+from kitlib.api.meta import is_condition_true
 from kitlib.lab.lesson import choose_kernel, open_clusters
 from kitlib.lab.progress import Progress
 from kitlib.lab.start.course_map import continue_with, course_map
@@ -87,8 +88,7 @@ def _cluster(name: str, cluster: Any) -> dict[str, Any]:
 
 
 def _node(node: Any, pods: Any) -> dict[str, str]:
-    ready = any(one.type == "Ready" and one.status == "True" for one in node.status.conditions)
-    state = "Ready" if ready else "NotReady"
+    state = "Ready" if is_condition_true(node.status.conditions, "Ready") else "NotReady"
     mine = sum(1 for pod in pods if pod.spec.node_name == node.name)
     cordoned = ", cordoned" if node.spec.unschedulable else ""
     taints = "".join(f", {taint.key}:{taint.effect}" for taint in node.spec.taints)

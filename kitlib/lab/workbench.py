@@ -6,6 +6,7 @@ import html
 from typing import Any
 
 from kitlib.api.errors import KitError
+from kitlib.views.error_box import error_html
 
 WAITS = (10, 60, 300)
 """Seconds that a button lets pass."""
@@ -31,7 +32,7 @@ def workbench(lab: Any) -> Any:
         said.value = made() if made else f'<p role="status">{html.escape(str(shown))}</p>'
 
     def refused(error: KitError) -> None:
-        said.value = f'<p role="alert"><b>Refused.</b> {html.escape(str(error))}</p>'
+        said.value = error_html(error)
 
     def button(name: str, help_text: str, act: Any) -> Any:
         made = ipw.Button(description=name, tooltip=help_text, layout={"width": "auto"})

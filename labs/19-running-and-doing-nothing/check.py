@@ -29,7 +29,9 @@ def fast(facts: Experiment) -> None:
 
 def needs_its_process(facts: Facts) -> None:
     """Go on if the container runs and no limit has killed it."""
-    status = next(s for s in facts.pod(facts.variant.pod).status.container_statuses if s.name == "main")
+    status = next((s for s in facts.pod(facts.variant.pod).status.container_statuses if s.name == "main"), None)
+    if status is None:
+        raise Wrong("no container main", "the container main runs", "its work is declared for main: keep the name")
     ended = (status.last_state.get("terminated") or {}).get("reason", "")
     if ended == "OOMKilled" or "running" not in status.state:
         raise Wrong(

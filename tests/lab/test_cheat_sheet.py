@@ -14,6 +14,11 @@ def test_the_values_are_computed() -> None:
     assert found["limits.cpu: 500m"].v2 == "cpu.max 50000 100000"
     assert found["limits.memory: 256Mi"].v2 == f"memory.max {256 * 2**20}"
     assert found["--kube-reserved, --system-reserved"].v1.endswith(f" {(8192 - 512) * 2**20}")
+    assert found["memorySwap: LimitedSwap"].v2 == f"memory.swap.max {2 * 2**30 * 128 // 8192}"  # a part as of memory
+    assert found["memorySwap: LimitedSwap"].v1.startswith(f"memory.memsw.limit_in_bytes {256 * 2**20} ")  # no swap
+    high = int((128 + 0.9 * (256 - 128)) * 2**20) // 4096 * 4096
+    assert found["MemoryQoS, memoryThrottlingFactor"].v2 == f"memory.high {high}"
+    assert "memory.pressure" in found["no field: what waits (PSI)"].v2
     assert found["requests.memory: 128Mi"].v2 == "oom_score_adj 985"  # 1000 - 1000 * 128 / 8192, rounded up
 
 

@@ -135,6 +135,7 @@ RIGHT: dict[str, dict[str, Any]] = {
         "weight": "half",
         "cycle-state": 1,
         "all-filters": 1,
+        "run-all": 2,
         "percentage": 420,
         "prefilter": "1",
         "extender": 2,

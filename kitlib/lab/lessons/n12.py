@@ -42,8 +42,14 @@ QUESTIONS = [
         "all-filters",
         "How many reasons are named for closed?",
         unit="reasons",
-        why="A node is out with its first refusal; the filters after it are not asked. Until 1.23 the option "
-        "runAllFilters asked them all. Mend one reason, and the next may appear.",
+        why="A node is out with its first refusal; the filters after it are not asked. Mend one reason, and the next "
+        "may appear.",
+    ),
+    Question(
+        "run-all",
+        "With runAllFilters, how many reasons would have been named for closed?",
+        unit="reasons",
+        why="Cordoned, and too small: the label fits. The message was longer, and every cycle slower.",
     ),
     Question(
         "percentage",

@@ -102,9 +102,7 @@ function openShared(kit) {
   const found = /^#kitlib=([A-Za-z0-9_-]{1,48000})$/.exec(location.hash);
   if (!found || !inBrowser(kit)) return;
   const line = `from kitlib.lab.share import opened\n\ncluster = opened("${found[1]}")\ncluster`;
-  kit.app.restored
-    .then(() => newNotebook(kit, "shared", [line], true))
-    .then((panel) => kit.app.shell.activateById(panel.id)); // the start page may have come to the front meanwhile
+  kit.app.restored.then(() => newNotebook(kit, "shared", [line], true));
 }
 
 export function addCommands(kit) {

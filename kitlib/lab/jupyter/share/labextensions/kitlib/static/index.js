@@ -9,6 +9,7 @@ const TOKENS = {
   launcher: ["@jupyterlab/launcher", "ILauncher"],
   status: ["@jupyterlab/statusbar", "IStatusBar"],
   menu: ["@jupyterlab/mainmenu", "IMainMenu"],
+  docs: ["@jupyterlab/docmanager", "IDocumentManager"],
 };
 
 export async function plugins(shared) {

@@ -11,7 +11,7 @@ const STYLE = `
 .kitlib-panel li{padding:2px 0;border-bottom:1px solid var(--jp-border-color2);overflow-wrap:anywhere}
 .kitlib-panel .state{float:right;margin-left:8px;color:var(--jp-ui-font-color2)}
 .kitlib-panel .bad{color:var(--jp-error-color1);font-weight:600}
-.kitlib-panel small{display:block;color:var(--jp-ui-font-color2)}
+.kitlib-panel small{display:-webkit-box;-webkit-box-orient:vertical;-webkit-line-clamp:2;overflow:hidden;color:var(--jp-ui-font-color2)}
 .kitlib-panel button{font:inherit;margin-top:8px;padding:4px 10px;border:1px solid var(--jp-border-color1);border-radius:4px;
 background:var(--jp-layout-color2);color:inherit;cursor:pointer;text-align:left}
 .kitlib-line{line-height:24px;padding:0 4px;font-size:var(--jp-ui-font-size1);color:var(--jp-ui-font-color1)}
@@ -28,6 +28,7 @@ function row(name, state, note) {
   const made = element("li");
   made.append(element("span", state, !state || GOOD.has(state) ? "state" : "state bad"), element("span", name));
   if (note) made.append(element("small", note));
+  made.title = note ?? ""; // a long one is cut after two lines
   return made;
 }
 function list(title, rows) {
@@ -116,9 +117,12 @@ export function addPanel(kit) {
     clearTimeout(due);
     due = setTimeout(ask, REST);
   };
+  const heard = new WeakSet(); // of a notebook that comes to the front again and again one listener is enough
   tracker.currentChanged.connect((_, current) => {
     soon();
-    current?.sessionContext.statusChanged.connect((_context, now) => now === "idle" && soon());
+    if (!current || heard.has(current)) return;
+    heard.add(current);
+    current.sessionContext.statusChanged.connect((_context, now) => now === "idle" && soon());
   });
   setInterval(() => { if (panel.isVisible && document.visibilityState === "visible") ask(); }, EVERY);
   draw(null);

@@ -36,12 +36,28 @@ export function addStart(kit) {
     app.commands.execute("docmanager:open", { path: folderOf(panel.context.path) + event.detail.path });
   });
   if (inBrowser(kit)) askForPython(kit);
+  if (name && kit.isLab) openAtOnce(kit, name);
   const consider = (panel) => {
     if (name && panel.context.path.split("/").pop() === name) run(kit, panel);
     else if (inBrowser(kit)) ready.set(panel, prepare(kit, panel));
   };
   tracker.widgetAdded.connect((_, panel) => consider(panel));
   tracker.forEach(consider);
+}
+
+// The start page that the address names is opened as soon as the layout is there. JupyterLab itself would bring it to the
+// front when its file browser has been restored: seconds later, and over what has been opened meanwhile.
+function openAtOnce(kit, name) {
+  const { app, docs, modules } = kit, { PageConfig } = modules.coreutils, here = new URL(location.href);
+  const path = PageConfig.getOption("treePath") || here.searchParams.get("path") || ""; // JupyterLite has it in the address
+  if (!docs || path.split("/").pop() !== name) return;
+  PageConfig.setOption("treePath", "");
+  here.searchParams.delete("path");
+  history.replaceState(history.state, "", here);
+  app.restored.then(() => {
+    app.shell.collapseLeft?.();
+    docs.openOrReveal(path);
+  });
 }
 
 function waiting(panel) {
@@ -72,10 +88,11 @@ async function run(kit, panel) {
     clearTimeout(slow);
     if (!(await install(kit, panel, wait, false))) return;
   }
-  if (kit.isLab) kit.app.shell.collapseLeft?.();
   await panel.sessionContext.ready;
   await panel.sessionContext.session?.kernel?.info;
-  const ran = await kit.modules.notebook.NotebookActions.runAll(panel.content, panel.sessionContext);
+  const running = kit.modules.notebook.NotebookActions.runAll(panel.content, panel.sessionContext);
+  panel.content.activeCellIndex = 0; // not seen, so it takes no focus; a cell that is drawn late would
+  const ran = await running;
   clearTimeout(slow);
   wait.remove();
   if (!ran) panel.removeClass("kitlib-start-notebook"); // the error is shown with its code

@@ -1,0 +1,106 @@
+"""All pods run tonight; and with the same template they would run in other nights, not too many of them in one zone."""
+
+import json
+from functools import cache
+
+from kitlib.api.apps import Deployment
+from kitlib.api.errors import KitError
+from kitlib.api.serialize import to_dict
+from kitlib.examples.sweeps import example
+from kitlib.lab import Checks, Experiment, Facts, Wrong
+from kitlib.lab.history import Moment
+from kitlib.study.sweeps import sweep
+
+checks = Checks()
+ZONE, REPAIR = "topology.kubernetes.io/zone", "repair-"
+HONOR = {"topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule", "nodeTaintsPolicy": "Honor"}
+CHOICES = ("in none: all zones that count have room", "in some of them", "in more than half of them")
+
+
+def draws(facts: Facts, spec: dict) -> tuple[dict[str, int], ...]:
+    """Pods that wait and pods in the fullest zone, night by night, for pods of this spec."""
+    v = facts.variant
+    return nights_of(json.dumps(spec, sort_keys=True), v.app, v.replicas, v.nights)
+
+
+@cache
+def nights_of(spec: str, app: str, replicas: int, seeds: int) -> tuple[dict[str, int], ...]:
+    """The same, computed once for all checks of a grade: a sweep takes a quarter of a second."""
+    pods = [{"count": replicas, "name": f"{app}-${{i}}", "labels": {"app": app}, "spec": json.loads(spec)}]
+    nodes = example("nights").scenario["nodes"]
+    try:
+        found = sweep({"nodes": nodes, "pods": pods}, {}, ["pending", "zone_most"], seeds=seeds, workers=0)
+    except KitError as error:
+        raise Wrong(f"a sweep cannot take the template: {error}", "a template that can be swept", "") from None
+    if found.errors:
+        raise Wrong(f"a night ends in an error: {found.errors[0].error}", "a template that can be swept", "")
+    return tuple(row.values for row in found.rows)
+
+
+def template(facts: Facts) -> dict:
+    """The specification of the Deployment's pods."""
+    found = facts.find("Deployment", facts.variant.app)
+    if not isinstance(found, Deployment):
+        raise Wrong(f"no Deployment {facts.variant.app}", "the Deployment to be there", "apply it again")
+    return to_dict(found.spec.template.spec)
+
+
+@checks.check("tonight")
+def tonight(facts: Facts) -> None:
+    v = facts.variant
+    template(facts)
+    pods = [pod for pod in facts.pods("default", {"app": v.app}) if pod.metadata.deletion_timestamp is None]
+    for pod in pods:
+        if not pod.spec.node_name:
+            message = next((c.message for c in pod.status.conditions if c.type == "PodScheduled"), "")
+            raise Wrong(
+                f"{pod.metadata.name} is pending: {message}",
+                f"{v.replicas} running pods",
+                "the fewest pods are in repair, where none may go: does that zone count? lab.cluster.advance(60)",
+            )
+        facts.needs_the_scheduler(pod)
+    facts.expect(
+        len(pods) == v.replicas,
+        found=f"{len(pods)} pods",
+        expected=str(v.replicas),
+        hint="a rolling update needs its time: lab.cluster.advance(60)",
+    )
+
+
+@checks.check("nights")
+def nights(facts: Facts) -> None:
+    v = facts.variant
+    waits = [row["pending"] for row in draws(facts, template(facts)) if row["pending"]]
+    facts.expect(
+        v.nights - len(waits) >= v.enough,
+        found=f"in {len(waits)} of {v.nights} nights pods wait, up to {max(waits, default=0)}",
+        expected=f"at most {v.nights - v.enough} such nights",
+        hint="tonight all zones are large: in other nights the smallest one holds back the others",
+    )
+
+
+@checks.check("zone")
+def zone(facts: Facts) -> None:
+    most = max(row["zone_most"] for row in draws(facts, template(facts)))
+    facts.expect(
+        most <= facts.variant.bound,
+        found=f"in one of the nights a zone has {most} pods",
+        expected=f"at most {facts.variant.bound}",
+        hint="a larger maxSkew than needed, or a wish, lets one zone hold most of them",
+    )
+
+
+@checks.never("nodes")
+def nodes(moment: Moment) -> str:
+    change = moment.change.object if moment.change else None
+    if change is not None and change.kind == "Pod" and (change.spec.node_name or "").startswith(REPAIR):
+        return f"pod {change.metadata.name} was put on {change.spec.node_name}"
+    return ""
+
+
+@checks.observed("one", at_start=True)
+def one(facts: Experiment) -> str:
+    rule = {**HONOR, "maxSkew": 1, "labelSelector": {"matchLabels": {"app": facts.variant.app}}}
+    spec = template(facts) | {"topologySpreadConstraints": [rule]}
+    waits = sum(row["pending"] > 0 for row in draws(facts, spec))
+    return CHOICES[0] if not waits else CHOICES[1] if 2 * waits <= facts.variant.nights else CHOICES[2]
