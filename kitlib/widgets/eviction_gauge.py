@@ -62,7 +62,8 @@ class EvictionGauge(KitWidget):
         )
         self.live.observe(lambda _: self.let_run(self._beat, self.live), "value")
         first, second = ipw.HBox([self.request, self.uses, self.priority]), ipw.HBox([self.add, self.wait, self.live])
-        first.add_class("kitlib-row")
+        for row in (first, second):
+            row.add_class("kitlib-row")
         self._order = ipw.HTML()
         self._order.add_class("kitlib-sentence")
         self.board = BoardPicture("The node's memory and its thresholds")

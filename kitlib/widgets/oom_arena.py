@@ -71,7 +71,8 @@ class OomArena(KitWidget):
         self._forecast = ipw.HTML()
         self._forecast.add_class("kitlib-sentence")
         first, second = ipw.HBox([self.qos, self.request, self.uses]), ipw.HBox([self.add, self.wait, self.clear])
-        first.add_class("kitlib-row")
+        for row in (first, second):
+            row.add_class("kitlib-row")
         self.board = BoardPicture("The node's memory")
         self.board.help = "A box is a process, as wide as its memory; below, the points by which the kernel chooses."
         self.story = Story(self.board)

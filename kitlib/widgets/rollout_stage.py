@@ -14,6 +14,7 @@ import ipywidgets as ipw
 
 from kitlib.api.core import Pod
 from kitlib.api.errors import KitError
+from kitlib.api.meta import is_condition_true
 from kitlib.charts.base import Chart
 from kitlib.charts.rollout import rollout_chart
 from kitlib.charts.scene import Area, Box, Mark, Scene, Token
@@ -207,7 +208,7 @@ def _token(pod: Pod) -> Token:
 
 
 def _ready(pod: Pod) -> bool:
-    return any(condition.type == "Ready" and condition.status == "True" for condition in pod.status.conditions)
+    return is_condition_true(pod.status.conditions, "Ready")
 
 
 def _what(before: dict[str, int], now: dict[str, int]) -> str:

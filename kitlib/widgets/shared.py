@@ -135,7 +135,12 @@ def scene_of(widget: Any, recorder: Recorder) -> SharedScene:
         if isinstance(value, Cluster):
             cluster = shared_state(value)
             arguments[name] = ""
-        elif not _is_plain(value) or (value is not None and name in widget.unshared):
+        elif value is not None and name in widget.unshared:
+            raise KitError(
+                f"share: {type(widget).__name__}({name}=…) stays on this machine: it may hold objects of your own"
+                " cluster, so there is no link; pictures can be exported"
+            )
+        elif not _is_plain(value):
             raise KitError(
                 f"share: {type(widget).__name__}({name}=…): {type(value).__name__} cannot be put into a link"
             )
@@ -165,13 +170,15 @@ def opened_scene(scene: SharedScene) -> Any:
         if known[0] not in arguments or known[0] not in ("cluster", "source"):
             raise KitError(f"share: {scene.widget} takes no cluster")
         arguments[known[0]] = cluster
+    widget = None
     try:
         widget = kind(**arguments)
         for number, step in enumerate(scene.steps, start=1):
             _do(widget, step, number)
     except (KitError, ValueError, TypeError, traitlets.TraitError) as error:
-        if cluster is not None:
-            cluster.close()
+        for one in (widget, cluster):
+            if one is not None:
+                one.close()
         raise KitError(f"share: {scene.widget}: {str(error)[:300]}") from None
     return widget
 

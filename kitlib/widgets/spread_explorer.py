@@ -111,7 +111,9 @@ class SpreadExplorer(KitWidget):
             ipw.Dropdown(options=[ZONE, HOSTNAME], value=first.topology_key, layout={"width": "26em"}), "topologyKey"
         )
         self.when_unsatisfiable = labelled(
-            ipw.Dropdown(options=["DoNotSchedule", "ScheduleAnyway"], value=first.when_unsatisfiable, layout=_WIDE),
+            ipw.Dropdown(
+                options=["DoNotSchedule", "ScheduleAnyway"], value=first.when_unsatisfiable, layout={"width": "25em"}
+            ),
             "whenUnsatisfiable",
         )
         policies = [("not set", ""), ("Honor", "Honor"), ("Ignore", "Ignore")]

@@ -57,7 +57,8 @@ class Timeline(KitWidget):
         )
         self.live.observe(lambda _: self.let_run(self._beat, self.live), "value")
         first, second = ipw.HBox([self.look, *steps, self.live]), ipw.HBox([*self.sources.values(), self.words])
-        second.add_class("kitlib-row")
+        for row in (first, second):
+            row.add_class("kitlib-row")
         super().__init__([first, second], picture=LanesPicture())
         self._beat = self.ticker(self._tick, 0.5)
         self.refresh()

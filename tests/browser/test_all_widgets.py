@@ -61,6 +61,13 @@ CUT = """() => {
   return found;
 }"""
 
+SIDEWAYS = """() => [...document.querySelectorAll('.kitlib-widget table:not(.kitlib-cells)')]
+    .filter(one => one.checkVisibility() && one.innerText.trim() && !one.closest('[role=grid]'))
+    .filter(one => one.rows[0].cells.length < 6)
+    .filter(one => one.getBoundingClientRect().right
+        > one.closest('.kitlib-widget[role=group]').getBoundingClientRect().right)
+    .map(one => one.innerText.slice(0, 60))"""
+
 
 @pytest.fixture
 def all_widgets(open_cells):
@@ -110,9 +117,15 @@ def test_every_widget_is_accessible_whole_and_silent(all_widgets, artifacts, dar
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 1000})
         page.wait_for_timeout(700)
+        tallest = max(one.bounding_box()["height"] for one in boxes.all())
+        page.set_viewport_size(
+            {"width": width, "height": int(tallest) + 250}
+        )  # else a picture has its part in view alone
+        page.wait_for_timeout(700)
         for place, name in enumerate(MADE):
             boxes.nth(place).screenshot(path=str(artifacts / f"{name}-{'dark' if dark else 'light'}-{width}.png"))
         problems += [f"cut at {width}: {one}" for one in page.evaluate(CUT)]
+        problems += [f"read by scrolling sideways at {width}: {one}" for one in page.evaluate(SIDEWAYS)]
     page.set_viewport_size({"width": WIDTHS[0], "height": 1000})
     page.evaluate("() => { document.body.style.zoom = 2; }")
     page.wait_for_timeout(700)

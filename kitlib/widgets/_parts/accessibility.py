@@ -30,6 +30,7 @@ class Access(anywidget.AnyWidget):
 
     Attributes:
         title, sentence: what a screen reader says of the widget and of its picture.
+        shares: whether the widget has the panel "Share or export".
         stale: whether the picture shows the values before a rejected one, and is dimmed.
     """
 
@@ -37,9 +38,10 @@ class Access(anywidget.AnyWidget):
     title = traitlets.Unicode().tag(sync=True)
     sentence = traitlets.Unicode().tag(sync=True)
     stale = traitlets.Bool().tag(sync=True)
+    shares = traitlets.Bool().tag(sync=True)
 
     def __init__(self, state_of: Callable[[], str] | None = None, **settings: Any) -> None:
-        super().__init__(**settings)
+        super().__init__(shares=state_of is not None, **settings)
         self._state_of = state_of
         self.on_msg(self._on_message)
 

@@ -230,10 +230,16 @@ class KitWidget(ipw.VBox):
     # ---- the end
 
     def close(self) -> None:
-        """End the node streams and timers of this widget, then the widget itself."""
+        """End the node streams and timers of this widget, then the widget itself with all its parts.
+
+        ipywidgets keeps every part that is not closed as long as the kernel runs, and the page its model.
+        """
         while self._closers:
             self._closers.pop()()
+        parts = _held_by(self)
         super().close()
+        for part in parts:
+            part.close()
 
     def _close_what_this_cell_made_before(self) -> None:
         cell, run = _executing_cell()
@@ -245,6 +251,19 @@ class KitWidget(ipw.VBox):
                 widget.close()
             before = _made_by[cell] = (run, weakref.WeakSet())
         before[1].add(self)
+
+
+def _held_by(widget: ipw.Widget) -> list[ipw.Widget]:
+    """Children, layouts and styles of a widget, and theirs."""
+    found: dict[int, ipw.Widget] = {}
+    waiting = [widget]
+    while waiting:
+        for value in waiting.pop().trait_values().values():
+            for one in value if isinstance(value, list | tuple) else (value,):
+                if isinstance(one, ipw.Widget) and one is not widget and id(one) not in found:
+                    found[id(one)] = one
+                    waiting.append(one)
+    return list(found.values())
 
 
 def _heading(title: str, try_this: str) -> str:

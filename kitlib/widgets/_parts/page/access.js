@@ -67,10 +67,23 @@ function sharePanel(model, el, rootOf) {
   });
   return () => model.off("msg:custom", told);
 }
+// anywidget keeps a model until its kernel closes it, and with one model all that its notebook showed. When a notebook is
+// closed its page forgets the models; the kernel keeps them, and shows them again where the notebook is opened again.
+function forgetWithNotebook(manager) {
+  const known = (window.kitlibManagers ??= new WeakSet()), closed = manager?.context?.disposed; // Voilà has no context
+  if (!closed || known.has(manager)) return;
+  known.add(manager);
+  closed.connect(() => Object.values(manager._models ?? {}).forEach(async (promise) => {
+    const one = await promise;
+    one.trigger("comm:close"); // the notebook's manager lets go of it
+    one.close(true); // and what is in the page; true: the kernel's side stays
+  }));
+}
 export default {
   render({ model, el }) {
     el.classList.add("kitlib-access");
-    const closeShare = sharePanel(model, el, () => el.closest(".kitlib-widget"));
+    forgetWithNotebook(model.widget_manager);
+    const closeShare = model.get("shares") ? sharePanel(model, el, () => el.closest(".kitlib-widget")) : () => {};
     if (!document.getElementById("kitlib-style")) {
       const sheet = document.createElement("style");
       sheet.id = "kitlib-style";
@@ -104,12 +117,15 @@ export default {
       if (!root) return void setTimeout(start, 30);
       watcher = new MutationObserver(() => soon(root));
       watcher.observe(root, { childList: true, subtree: true });
-      model.on("change:sentence change:stale", () => soon(root));
+      model.on("change:sentence change:stale", changed);
       mend(root, model);
     };
+    const changed = () => soon(root);
     start();
     return () => {
       stopped = true;
+      clearTimeout(due);
+      model.off("change:sentence change:stale", changed);
       closeShare();
       watcher?.disconnect();
       window.removeEventListener("keydown", guard, true);

@@ -175,7 +175,7 @@ export function shareMenu(panel, { root, model }) {
   const told = (message) => {
     if (message.kind !== "shared") return;
     const site = message.site || siteOf(); // without one the link is its fragment: it goes behind any site's address
-    for (const one of [link, shell, line]) one.disabled = !message.fragment;
+    for (const one of [link, shell, line]) one.parentElement.hidden = !message.fragment;
     link.value = message.fragment ? `${site}#${message.fragment}` : "";
     shell.value = message.fragment ? `kitlib lab '#${message.fragment}'` : "";
     line.value = message.code;
