@@ -9,13 +9,14 @@ from __future__ import annotations
 import errno
 import os
 import select
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from kitlib.kubelet.config.machine import MachineInfo
 from kitlib.node.common.errors import CgroupError
 from kitlib.node.common.workload import FOREVER, Phase, Workload
 from kitlib.node.real.cgroupfs import RealCgroupFS
+from kitlib.node.real.oci import workload_command
 from kitlib.node.simulated.kernel import Kernel
 
 BASE = "/bench"
@@ -221,6 +223,23 @@ class Real(Side):
                     file.write(str(pid))
             except OSError as error:
                 raise CgroupError(error.errno or 0, name, "cgroup.procs", str(pid)) from None
+
+    @contextmanager
+    def working(self, cgroup: str, workload: Workload) -> Iterator[subprocess.Popen[str]]:
+        """A process that follows a declared workload, as on a real node, from its first instruction in a cgroup."""
+        wait = "import os, sys; sys.stdin.read(1); os.execv(sys.argv[1], sys.argv[1:])"
+        started = [sys.executable, "-I", "-S", "-c", wait, *workload_command(workload)]
+        with subprocess.Popen(started, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdin is not None
+            self.attach(cgroup, process.pid)
+            process.stdin.write("x")
+            process.stdin.close()
+            try:
+                yield process
+            finally:
+                for pid in self.fs.procs(self.path(cgroup)):
+                    with suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGKILL)
 
     def do_mkdir(self, name: str) -> str:
         """A cgroup as mkdir(2) leaves it."""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.vm.bench import Puppets
+from tests.vm.bench import Puppets, Real
 
 HERE = Path(__file__).parent
 
@@ -36,6 +36,14 @@ def puppets() -> Iterator[Puppets]:
     made = Puppets()
     yield made
     made.close()
+
+
+@pytest.fixture
+def real(puppets: Puppets) -> Iterator[Real]:
+    """An empty bench on this kernel."""
+    side = Real(puppets)
+    yield side
+    side.clear()
 
 
 @pytest.fixture(scope="session")

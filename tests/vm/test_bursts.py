@@ -7,19 +7,19 @@ workload in a node. As test_processors.py it is for a machine with one processor
 What was measured, on which the bounds stand (five bursts of each of seven cases, v1 and v2; the simulated burst begins
 as far into its period as the real one): CPU time the same to a millisecond; medians apart by 6 ms at most (a tick and a
 half); periods and throttled periods the same, but for one burst of five in one case that ended a period later on the
-real kernel, with 30 ms of throttled time more on average.
+real kernel, and in another run one that ended two periods later (0.906 s, the four others 0.706). So what the middle
+one of five bursts counts is compared, not their mean. Where a burst uses its quota up just as a period ends, a
+millisecond decides whether it is throttled once more (1 ms waited in all): counts lie among those of the simulated
+bursts that begin within a tick of the real ones.
 """
 
 from __future__ import annotations
 
 import math
 import os
-import signal
 import statistics
-import subprocess
-import sys
 import time
-from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,8 +27,7 @@ import pytest
 
 from kitlib.kubelet.cm.cgroup_tree import Version
 from kitlib.node.common.workload import Workload, declared_workload
-from kitlib.node.real.oci import workload_command
-from tests.vm.bench import Puppets, Real, Side, Simulated
+from tests.vm.bench import Real, Side, Simulated
 
 VERSION = os.environ.get("KITLIB_VM", "v2")
 FIRST, COUNT = 2, 5
@@ -37,8 +36,10 @@ FIRST, COUNT = 2, 5
 
 PERIOD = 0.1
 """Seconds of a period; those of Linux 6.1 begin at multiples of it since boot."""
-APART = 0.012
-"""Seconds by which the medians may differ: three ticks."""
+TICK = 0.004
+"""Seconds: a scheduler's tick of Linux 6.1 (250 Hz), and how exactly the begin of a real burst is known."""
+APART = 3 * TICK
+"""Seconds by which the medians may differ."""
 
 
 class Case(NamedTuple):
@@ -69,7 +70,7 @@ class Counted(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """What a case did: seconds that each burst took, and what was counted of each on average."""
+    """What a case did: seconds that each burst took, and what the middle one counted, figure by figure."""
 
     bursts: list[float]
     counted: Counted
@@ -92,9 +93,10 @@ def counted(side: Side, version: Version) -> Counted:
     return Counted(int(stat["usage_usec"]) / 1e6, *periods, int(stat.get("throttled_usec", 0)) / 1e6)
 
 
-def seen(took: list[float], before: Counted, after: Counted) -> Seen:
-    """Of each burst."""
-    return Seen(took, Counted(*((b - a) / len(took) for a, b in zip(before, after, strict=True))))
+def seen(took: list[float], looks: list[Counted]) -> Seen:
+    """From the bursts' seconds and the looks at `cpu.stat` before the first of them and after each."""
+    each = [[b - a for a, b in zip(*pair, strict=True)] for pair in pairwise(looks)]
+    return Seen(took, Counted(*(statistics.median(figures) for figures in zip(*each, strict=True))))
 
 
 def really(side: Real, case: Case) -> tuple[Seen, float]:
@@ -104,23 +106,14 @@ def really(side: Real, case: Case) -> tuple[Seen, float]:
     """
     set_up(side, case, side.fs.version)
     (phase,) = declared_workload(case.workload).phases
-    command = workload_command(Workload((phase,)))
-    wait = "import os, sys; sys.stdin.read(1); os.execv(sys.argv[1], sys.argv[1:])"
-    started = [sys.executable, "-I", "-S", "-c", wait, *command]
-    with subprocess.Popen(started, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdin is not None and process.stdout is not None
-        side.attach("burst", process.pid)
-        process.stdin.write("x")
-        process.stdin.close()
-        took, began, before = [], math.inf, Counted(0, 0, 0, 0)
+    with side.working("burst", Workload((phase,))) as process:
+        assert process.stdout is not None
+        took, began, looks = [], math.inf, []
         for number in range(FIRST + COUNT):
             took.append(float(process.stdout.readline().split()[2]))
             began = min(began, time.monotonic() - took[-1] - number * phase.every)  # a line is read late, never early
-            if number == FIRST - 1:
-                before = counted(side, side.fs.version)
-        found = seen(took[FIRST:], before, counted(side, side.fs.version))
-        for pid in side.fs.procs(side.path("burst")):
-            os.kill(pid, signal.SIGKILL)
+            looks.append(counted(side, side.fs.version))
+        found = seen(took[FIRST:], looks[FIRST - 1 :])
     side.clear()
     return found, began % PERIOD
 
@@ -131,39 +124,34 @@ def modelled(case: Case, version: Version, offset: float) -> Seen:
     set_up(side, case, version)
     side.kernel.advance(offset)
     pid = side.kernel.spawn(declared_workload(case.workload), side.path("burst"))
-    process, before = side.kernel.processes[pid], Counted(0, 0, 0, 0)
-    while len(process.bursts) < FIRST + COUNT:
-        done = len(process.bursts)
+    process, looks = side.kernel.processes[pid], []
+    while len(looks) < FIRST + COUNT:
         side.kernel.advance(0.001)
-        if len(process.bursts) == FIRST and done < FIRST:
-            before = counted(side, version)
-    return seen(process.bursts[FIRST:], before, counted(side, version))
-
-
-@pytest.fixture
-def real(puppets: Puppets) -> Iterator[Real]:
-    side = Real(puppets)
-    yield side
-    side.clear()
+        if len(process.bursts) > len(looks):
+            looks.append(counted(side, version))
+    return seen(process.bursts[FIRST:], looks[FIRST - 1 :])
 
 
 def test_bursts_take_as_long_and_are_throttled_as_often(real: Real, artifacts: Path) -> None:
     rows = []
     for case in CASES:
         theirs, offset = really(real, case)
-        rows.append((case, modelled(case, real.fs.version, offset), theirs))
+        starts = PERIOD + offset, PERIOD + offset - TICK, PERIOD + offset + TICK
+        ours, *near = (modelled(case, real.fs.version, start) for start in starts)
+        rows.append((case, ours, [ours.counted, *(one.counted for one in near)], theirs))
     lines = ["| workload | quota | | median | shortest | longest | CPU s | periods | throttled | waited |"]
     lines += ["|" + "---|" * 10]
-    for case, *both in rows:
-        for name, one in zip(("simulated", "real"), both, strict=True):
+    for case, ours, _, theirs in rows:
+        for name, one in (("simulated", ours), ("real", theirs)):
             figures = [statistics.median(one.bursts), min(one.bursts), max(one.bursts), *one.counted]
             shown = " | ".join(f"{figure:.3f}" for figure in figures)
             lines.append(f"| {case.workload} | {case.quota} | {name} | {shown} |")
     (artifacts / f"bursts-{VERSION}.md").write_text("\n".join(lines) + "\n")
-    for case, ours, theirs in rows:
+    for case, ours, near, theirs in rows:
         name = f"{case}\n" + "\n".join(lines)
         assert statistics.median(theirs.bursts) == pytest.approx(statistics.median(ours.bursts), abs=APART), name
         assert theirs.counted.used == pytest.approx(ours.counted.used, abs=0.003), name
-        assert theirs.counted.periods == pytest.approx(ours.counted.periods, abs=1 / 2), name
-        assert theirs.counted.throttled == pytest.approx(ours.counted.throttled, abs=1 / 2), name
+        for figure in ("periods", "throttled"):
+            counts = [getattr(one, figure) for one in near]
+            assert min(counts) - 1 / 2 <= getattr(theirs.counted, figure) <= max(counts) + 1 / 2, (figure, name)
         assert theirs.counted.waited == pytest.approx(ours.counted.waited, abs=PERIOD / 2), name

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from kitlib.node.real.mounts import kernel_log
-from tests.vm.bench import Puppets, Real, Simulated
+from tests.vm.bench import Real, Simulated
 
 VERSION = os.environ.get("KITLIB_VM", "v2")
 RULES = Path(__file__).with_name("rules") / f"{VERSION}.txt"
@@ -46,13 +46,6 @@ def table(artifacts: Path) -> Iterator[list[str]]:
     same = sum(row.endswith("| |") for row in operations)
     head += [f"{len(operations)} operations, {same} with the same outcome.", ""]
     (artifacts / f"kernel-rules-{VERSION}.md").write_text("\n".join(head + rows) + "\n")
-
-
-@pytest.fixture
-def real(puppets: Puppets) -> Iterator[Real]:
-    side = Real(puppets)
-    yield side
-    side.clear()
 
 
 def run_and_watch(real: Real, script: str) -> tuple[list[tuple[str, str]], list[str]]:

@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from kitlib.node.simulated import oom
-from tests.vm.bench import Puppets, Real, Simulated
-
-
-@pytest.fixture
-def real(puppets: Puppets) -> Iterator[Real]:
-    side = Real(puppets)
-    yield side
-    side.clear()
+from tests.vm.bench import Real, Simulated
 
 
 @pytest.mark.parametrize("adjustment", [-1000, -999, -998, -500, 0, 2, 100, 500, 999, 1000])

@@ -23,7 +23,7 @@ import math
 import os
 import statistics
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,7 +32,7 @@ import pytest
 from kitlib.kubelet.cm.cgroup_tree import Version
 from kitlib.node.common.workload import FOREVER, Phase, Workload
 from tests.vm import scenarios
-from tests.vm.bench import Puppets, Real, Side, Simulated
+from tests.vm.bench import Real, Side, Simulated
 from tests.vm.scenarios import Scenario
 
 VERSION = os.environ.get("KITLIB_VM", "v2")
@@ -51,13 +51,6 @@ AGAIN = 4
 """Times that a scenario in which something differs is run again, for LONGER seconds: what nanoseconds decide is not the
 same twice on the real kernel either, and how far its own runs lie apart is then seen."""
 LONGER = 5.0
-
-
-@pytest.fixture
-def real(puppets: Puppets) -> Iterator[Real]:
-    side = Real(puppets)
-    yield side
-    side.clear()
 
 
 def set_up_cpu(side: Side, scenario: Scenario, version: Version) -> None:

@@ -8,15 +8,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
 from pathlib import Path
-
-import pytest
 
 from kitlib.kubelet.cm.cgroup_tree import Version
 from kitlib.node.real.mounts import kernel_log
 from tests.vm import scenarios
-from tests.vm.bench import Puppet, Puppets, Real, Side, Simulated
+from tests.vm.bench import Puppet, Real, Side, Simulated
 from tests.vm.scenarios import MIB, Scenario
 
 VERSION = os.environ.get("KITLIB_VM", "v2")
@@ -24,13 +21,6 @@ MEMORY = scenarios.numbers(0)
 STEP = MIB // 4
 CLOSE = 0.01
 """A victim is certain where its badness is this much above the next one's."""
-
-
-@pytest.fixture
-def real(puppets: Puppets) -> Iterator[Real]:
-    side = Real(puppets)
-    yield side
-    side.clear()
 
 
 def limit_file(version: Version) -> str:
