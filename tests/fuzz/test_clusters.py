@@ -125,7 +125,8 @@ class Session:
         cluster = self.cluster
         if what == "apply":
             for made in cluster.apply(argument):
-                if argument not in self.known:
+                named = argument["metadata"].get("name")  # a LimitRange gets a name of its own, as upstream's does
+                if named and argument not in self.known:
                     self.known.append(argument)
                 if made.kind == "Pod":
                     assert isinstance(cluster.explain(made.name, made.namespace).explain(), str)

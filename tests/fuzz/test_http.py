@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import struct
 import zlib
 from typing import Any
@@ -69,6 +70,12 @@ def test_protobuf_bodies(note: Any) -> None:
         json.dumps(decode_object(body))
 
     note(fuzz(lambda m: m.text(share(BODIES, m)), run, StatusError, part(40)))
+
+
+def test_a_zero_that_go_writes_for_no_generation_is_none() -> None:
+    """A template with `generation: 0` would differ from the same one in JSON: `rollout undo` would make a third."""
+    raw = field(1, field(1, b"a") + field(7, 0) + field(10, 0))
+    assert decode_object(body_of(b"v1", b"Pod", raw))["metadata"] == {"name": "a", "deletionGracePeriodSeconds": 0}
 
 
 @pytest.mark.parametrize("seconds", [2**62, -(2**62), 10**12])
@@ -165,23 +172,34 @@ def test_what_is_no_port(text: str) -> None:
     assert spdy.port_of(text) == 0 and spdy.port_of("8080") == 8080
 
 
-class Messages:
-    """A WebSocket from which some messages come; then it is closed."""
+def frame(kind: int, data: bytes, *, last: bool = True, length: int | None = None) -> bytes:
+    """A frame as a server sends it: without a mask."""
+    size = len(data) if length is None else length
+    return bytes([last << 7 | kind & 15, 127]) + size.to_bytes(8, "big") + data
 
-    def __init__(self, messages: list[tuple[int, bytes]]) -> None:
-        self.sock, self._messages = self, iter(messages)
 
-    def settimeout(self, seconds: float | None) -> None:
-        """It never waits."""
+def attached(text: bytes) -> Any:
+    """A stream to which these bytes come; then the other side closes."""
+    websocket = pytest.importorskip("websocket")
+    from kitlib.node.kubernetes.attach import AttachStream
 
-    def recv_data(self) -> tuple[int, bytes]:
-        return next(self._messages, (8, b""))
+    ours, theirs = socket.socketpair()
+    theirs.sendall(text)
+    theirs.close()
+    connection = websocket.WebSocket()
+    connection.sock = ours
+    return AttachStream(connection)
+
+
+def frames_of(stream: Any) -> list[bytes]:
+    found = []
+    while one := stream.recv(1 << 16):
+        found.append(one)
+    stream.close()
+    return found
 
 
 def test_frames_of_an_attach(note: Any) -> None:
-    pytest.importorskip("websocket")
-    from kitlib.node.kubernetes.attach import AttachStream
-
     bodies = (
         b'\x01{"id": 1}\n',
         b"\x02words",
@@ -190,12 +208,24 @@ def test_frames_of_an_attach(note: Any) -> None:
         b"\x00",
     )
 
-    def make(mutator: Mutator) -> list[tuple[int, bytes]]:
-        return [(share((1, 2, 2, 2, 9, 300), mutator), mutator.text(share(bodies, mutator))) for _ in range(3)]
+    def make(mutator: Mutator) -> bytes:
+        kinds = (0, 1, 2, 2, 2, 8, 9, 10, 3)
+        parts = [
+            frame(share(kinds, mutator), mutator.text(share(bodies, mutator)), last=mutator.random.random() < 0.8)
+            for _ in range(3)
+        ]
+        whole = b"".join(parts)
+        return mutator.text(whole) if mutator.random.random() < 0.3 else whole
 
-    def run(messages: list[tuple[int, bytes]]) -> None:
-        stream = AttachStream(Messages(messages))
-        while frame := stream.recv(1 << 16):
-            assert frame[0] in (1, 2) and int.from_bytes(frame[4:8], "big") == len(frame) - 8
+    def run(text: bytes) -> None:
+        for one in frames_of(attached(text)):
+            assert one[0] in (1, 2) and int.from_bytes(one[4:8], "big") == len(one) - 8
 
     note(fuzz(make, run, (), part(10)))
+
+
+def test_an_attach_hands_on_what_comes_and_takes_no_endless_frame() -> None:
+    parts = [frame(2, b"\x01ab", last=False), frame(9, b"?"), frame(0, b"cd"), frame(2, b"\x02e")]
+    told = [frame(2, b'\x03{"status": "Failure", ', last=False), frame(0, b'"message": "gone"}')]
+    found = frames_of(attached(b"".join([*parts, *told, frame(2, b"\x01", length=1 << 40), frame(2, b"\x01never")])))
+    assert [(one[0], one[8:]) for one in found] == [(1, b"ab"), (1, b"cd"), (2, b"e"), (2, b"gone")]

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 from kitlib.api.errors import KitError
@@ -81,6 +82,11 @@ def test_small_sweeps_run(note: Any) -> None:
         assert not any("Traceback" in row.error for row in found.rows)
 
     note(fuzz(make, run, KitError, part(400)))
+
+
+def test_a_name_that_utf8_cannot_hold_is_refused() -> None:
+    with pytest.raises(KitError, match=r"scenario\.pods\[0\]: must be a text that UTF-8 can hold"):
+        Sweep({"pods": [{"\ud800": 1}]}, {"n": [1]}, ["pending"])
 
 
 def test_results_files(note: Any, tmp_path: Path) -> None:

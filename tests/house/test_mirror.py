@@ -13,6 +13,7 @@ ALLOWED = {
     "tests/apiserver/test_kubectl.py": "the real kubectl and helm talk to the package as a whole",
     "tests/apiserver/test_kubectl_commands.py": "the recorded commands of kubectl, to the package as a whole",
     "tests/apiserver/test_kubectl_describe.py": "the real kubectl beside the kit's own descriptions",
+    "tests/apiserver/test_kubectl_helm.py": "the real helm talks to the package as a whole",
     "tests/apiserver/test_kubectl_manifests.py": "manifests of charts, applied to the package as a whole",
     "tests/cluster/test_guards.py": "a defect in any loop of a cluster stops one object only",
     "tests/cluster/test_long_days.py": "a cluster as a whole over virtual days",
