@@ -9,9 +9,6 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-import msgspec
-
-from kitlib.api.boundary import MAX_DEPTH, bracket_depth
 from kitlib.apiserver.status import StatusError
 from kitlib.apiserver.users import ADMINISTRATOR, User
 
@@ -133,39 +130,6 @@ def parse_path(path: str) -> Target | None:
     group, version = found["group"] or "", found["core"] or found["version"]
     parts = (found["namespace"] or "", found["plural"], found["name"] or "", found["sub"] or "", found["rest"] or "")
     return Target(group, version, *parts)
-
-
-def json_body(request: Request) -> Any:
-    """The body as plain data: JSON, YAML where the content type says so, or a known protobuf message.
-
-    Raises:
-        StatusError: 413, 415 or 400.
-    """
-    if len(request.body) > MAX_BODY:
-        raise StatusError(413, f"Request entity too large: limit is {MAX_BODY}")
-    kind = request.content_type
-    if kind in ("", "application/json") or kind.endswith("+json"):
-        if bracket_depth(request.body) > MAX_DEPTH:
-            raise StatusError(400, f"the object provided is unrecognized: more than {MAX_DEPTH} levels")
-        try:
-            return msgspec.json.decode(request.body or b"{}")
-        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
-            raise StatusError(400, f"the object provided is unrecognized (must be of type JSON): {error}") from None
-    if kind in ("application/yaml", "application/apply-patch+yaml"):
-        from kitlib.api.errors import KitError
-        from kitlib.api.serialize import load_data
-
-        try:
-            return load_data(request.body)
-        except KitError as error:
-            raise StatusError(400, f"error decoding YAML: {error}") from None
-    if kind == "application/vnd.kubernetes.protobuf":
-        from kitlib.apiserver.protobuf import decode_object
-
-        return decode_object(request.body)
-    supported = "application/json, application/yaml, application/vnd.kubernetes.protobuf"
-    message = f"the body of the request was in an unknown format - accepted media types include: {supported}"
-    raise StatusError(415, message, "UnsupportedMediaType")
 
 
 def mapping(body: Any, field: str = "") -> dict[str, Any]:

@@ -18,10 +18,11 @@ from kitlib.api.errors import KitError
 from kitlib.api.meta import is_condition_true
 from kitlib.api.serialize import from_dict, to_dict
 from kitlib.api.validation.warnings import warnings_of
+from kitlib.apiserver.bodies import apply_document, object_body
 from kitlib.apiserver.field_validation import decode
 from kitlib.apiserver.managed_fields import Managers
 from kitlib.apiserver.patches import PATCH_TYPES, patched
-from kitlib.apiserver.request import Request, json_body, mapping
+from kitlib.apiserver.request import Request, mapping
 from kitlib.apiserver.required_fields import complete
 from kitlib.apiserver.resources import APIResource, ResourceTable
 from kitlib.apiserver.selectors import field_selector, label_selector
@@ -153,14 +154,14 @@ class Rest:
 
     def create(self, served: APIResource, namespace: str, request: Request) -> Object:
         """A new object (POST)."""
-        body = self._checked(served, namespace, "", json_body(request))
+        body = self._checked(served, namespace, "", self._body(served, request))
         body.setdefault("metadata", {}).pop("managedFields", None)
         self._manage(served, {}, body, request, "")
         return self._write(served, request, lambda: self._created(served, body, request), body)
 
     def update(self, served: APIResource, namespace: str, name: str, subresource: str, request: Request) -> Object:
         """An object replaced (PUT)."""
-        body = self._checked(served, namespace, name, json_body(request))
+        body = self._checked(served, namespace, name, self._body(served, request))
         return self._replace(served, self.get(served, namespace, name), body, subresource, request)
 
     def patch(self, served: APIResource, namespace: str, name: str, subresource: str, request: Request) -> Object:
@@ -183,7 +184,7 @@ class Rest:
         if not request.get("fieldManager"):
             why = 'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch'
             raise StatusError(422, why, "Invalid")
-        config = self._checked(served, namespace, name, json_body(request))
+        config = self._checked(served, namespace, name, apply_document(request))
         config["metadata"].pop("managedFields", None)
         now, force = self._time(), request.flag("force")
         try:
@@ -203,7 +204,7 @@ class Rest:
 
     def delete(self, served: APIResource, namespace: str, name: str, request: Request) -> Object:
         """An object deleted, or marked where it has a grace period or finalizers."""
-        options = mapping(json_body(request)) if request.body else {}
+        options = mapping(object_body(request)) if request.body else {}
         live = self.get(served, namespace, name)
         for field, field_name in (("uid", "UID"), ("resourceVersion", "ResourceVersion")):
             wanted = mapping(options, "preconditions").get(field)
@@ -254,15 +255,14 @@ class Rest:
                 pass
         return resource_by_rule(served.kind, served.group, served.namespaced)
 
-    def _checked(self, served: APIResource, namespace: str, name: str, body: Any) -> Object:
+    def _body(self, served: APIResource, request: Request) -> Object:
+        return object_body(request, served.kind, custom=served.schema is not None)
+
+    def _checked(self, served: APIResource, namespace: str, name: str, body: Object) -> Object:
         """The body of a write: of the right kind, in the right namespace, with the right name.
 
         Source: apiserver handlers/create.go, rest/meta.go EnsureObjectNamespaceMatchesRequestNamespace.
         """
-        if not isinstance(body, dict):
-            raise StatusError(
-                400, f"the object provided is unrecognized: expected a mapping, got {type(body).__name__}"
-            )
         version, kind = body.get("apiVersion"), body.get("kind")
         if version and version != served.group_version:
             message = f"the API version in the data ({version}) does not match the expected API version "

@@ -8,9 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 from kitlib.api.serialize import to_dict
+from kitlib.apiserver.bodies import object_body
 from kitlib.apiserver.discovery import reviews
 from kitlib.apiserver.rbac import Attributes, Authorizer
-from kitlib.apiserver.request import Request, Target, json_body, mapping
+from kitlib.apiserver.request import Request, Target, mapping
 from kitlib.apiserver.status import StatusError
 from kitlib.apiserver.users import User, Users
 
@@ -30,8 +31,8 @@ def answer(target: Target, request: Request, authorizer: Authorizer, users: User
         return None
     if request.method != "POST":
         raise StatusError(405, "the server does not allow this method on the requested resource", "MethodNotAllowed")
-    body = mapping(json_body(request))
     kind = kinds[target.plural]
+    body = object_body(request, kind)
     made = {**body, "kind": kind, "apiVersion": f"{target.group}/{target.version}"}
     made.setdefault("metadata", {})
     return {**made, "status": _status(kind, made, target, request, authorizer, users)}

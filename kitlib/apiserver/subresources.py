@@ -10,9 +10,10 @@ from typing import Any
 
 from kitlib.api.errors import KitError
 from kitlib.api.service_account_token import Subject, issue
+from kitlib.apiserver.bodies import object_body
 from kitlib.apiserver.logs import LogRequest, log_request
 from kitlib.apiserver.patches import PATCH_TYPES, patched
-from kitlib.apiserver.request import Request, Target, json_body, mapping
+from kitlib.apiserver.request import Request, Target, mapping
 from kitlib.apiserver.resources import APIResource, Subresource
 from kitlib.apiserver.rest import Rest
 from kitlib.apiserver.status import StatusError, of_error, success
@@ -68,7 +69,7 @@ class Subresources:
         if request.method == "GET":
             return 200, scale
         if request.method == "PUT":
-            wanted = json_body(request)
+            wanted = object_body(request, "Scale")
         elif request.method == "PATCH" and request.content_type in PATCH_TYPES:
             wanted = patched(scale, request)
         else:
@@ -86,7 +87,7 @@ class Subresources:
     # Pods.
 
     def _bind(self, served: APIResource, target: Target, request: Request) -> Result:
-        node = mapping(json_body(request), "target").get("name")
+        node = mapping(object_body(request, "Binding"), "target").get("name")
         if not isinstance(node, str) or not node:
             raise StatusError(422, f'Binding "{target.name}" is invalid: target.name: Required value', "Invalid")
         if not request.dry_run:
@@ -97,7 +98,7 @@ class Subresources:
 
     def _evict(self, served: APIResource, target: Target, request: Request) -> Result:
         self._rest.get(served, target.namespace, target.name)
-        options = mapping(json_body(request), "deleteOptions")
+        options = mapping(object_body(request, "Eviction"), "deleteOptions")
         if request.dry_run or options.get("dryRun") == ["All"]:
             return 201, success()
         try:
@@ -110,7 +111,7 @@ class Subresources:
         if request.method != "POST":
             raise _not_allowed()
         found = self._rest.get(served, target.namespace, target.name)
-        spec = mapping(json_body(request), "spec")
+        spec = mapping(object_body(request, "TokenRequest"), "spec")
         seconds = life(spec.get("expirationSeconds"))
         bound = mapping(spec, "boundObjectRef")
         pod = self._bound_pod(target, bound) if bound.get("kind") == "Pod" else None
