@@ -41,20 +41,39 @@ def share(new: KubeStruct, old: KubeStruct) -> None:
 
 
 def _has_unknown_fields(value: Any) -> bool:
-    kind = type(value)
-    if kind is list:
-        return bool(value) and any(map(_has_unknown_fields, value))
-    if kind is dict:
-        return bool(value) and any(map(_has_unknown_fields, value.values()))
-    if not isinstance(value, KubeStruct):
-        return False
-    if value.unknown_fields_ is not None:
-        return True
-    for name in _CHANGEABLE[kind]:  # a loop: called for most parts of every object that is written
-        inner = getattr(value, name)
-        if inner and _has_unknown_fields(inner):
-            return True
+    return bool(value) and _CHECKS[type(value)](value)
+
+
+def _list_has_unknown_fields(value: list[Any]) -> bool:
+    return any(map(_has_unknown_fields, value))
+
+
+def _dict_has_unknown_fields(value: dict[Any, Any]) -> bool:
+    return any(map(_has_unknown_fields, value.values()))
+
+
+class _Checks(dict[type, Callable[[Any], bool]]):
+    """Type -> whether a value or a part of it has fields that its type does not declare; made when it is met first."""
+
+    def __missing__(self, kind: type) -> Callable[[Any], bool]:
+        made = self[kind] = _struct_check(kind) if issubclass(kind, KubeStruct) else _has_no_fields
+        return made
+
+
+def _has_no_fields(value: Any) -> bool:
     return False
+
+
+_CHECKS = _Checks({list: _list_has_unknown_fields, dict: _dict_has_unknown_fields})
+
+
+def _struct_check(kind: type[KubeStruct]) -> Callable[[Any], bool]:
+    """The function that looks through values of a type: written out, since every part of every write is asked."""
+    held = [f"value.{name} and checks[type(value.{name})](value.{name})" for name in _CHANGEABLE[kind]]
+    made: dict[str, Any] = {"checks": _CHECKS}
+    exec(f"def check(value): return bool({' or '.join(['value.unknown_fields_ is not None', *held])})", made)
+    check: Callable[[Any], bool] = made["check"]
+    return check
 
 
 class _Changeable(dict[type[KubeStruct], tuple[str, ...]]):

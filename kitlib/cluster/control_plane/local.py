@@ -10,6 +10,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from kitlib.api.collector import full_collections_postponed
 from kitlib.api.core import Node, Pod
 from kitlib.api.defaults import set_defaults
 from kitlib.api.errors import KitError, NotFound
@@ -256,29 +257,32 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
             return
         self._settling = True
         try:
-            for node in self._unannounced:
-                node.registered(self.api)
-            self._unannounced.clear()
-            for _ in range(_ROUNDS):
-                before = self.api.store.version
-                self.controllers.run()
-                if self._gates is not None:
-                    self._gates.sync(self.api)
-                self._schedule()
-                for name, node in list(self._nodes.items()):
-                    pods = self._by_node.get(name)
-                    if pods is not None:  # empty, once the last pod has gone: its containers must end
-                        try:
-                            node.sync(self.api, list(pods.values()))
-                        except Exception as error:
-                            self._guard.caught(name, error)
-                if self.api.store.version == before:
-                    break
-            else:
-                self._log_unsettled(before)
+            with full_collections_postponed():
+                self._settle()
         finally:
             self._settling = False
         self._settled = self.api.store.version
+
+    def _settle(self) -> None:
+        for node in self._unannounced:
+            node.registered(self.api)
+        self._unannounced.clear()
+        for _ in range(_ROUNDS):
+            before = self.api.store.version
+            self.controllers.run()
+            if self._gates is not None:
+                self._gates.sync(self.api)
+            self._schedule()
+            for name, node in list(self._nodes.items()):
+                pods = self._by_node.get(name)
+                if pods is not None:  # empty, once the last pod has gone: its containers must end
+                    try:
+                        node.sync(self.api, list(pods.values()))
+                    except Exception as error:
+                        self._guard.caught(name, error)
+            if self.api.store.version == before:
+                return
+        self._log_unsettled(before)
 
     def _log_unsettled(self, version: int) -> None:
         """Name the objects that changed after this version: controllers or nodes undo each other's work."""

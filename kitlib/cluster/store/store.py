@@ -131,7 +131,7 @@ class Store:
         self._listeners: list[Callable[[WatchEvent], None]] = []
         self._undo: list[tuple[str, Key, KubeObject | None]] | None = None
         self._pending: list[WatchEvent] = []
-        self._last_created: dict[str, KubeObject] = {}
+        self._last_written: dict[str, KubeObject] = {}
         self._forgotten = 0
         self._marks: deque[tuple[datetime, int]] = deque()
         self.readers: WeakSet[Reader] = WeakSet()
@@ -387,14 +387,16 @@ class Store:
         made.metadata.resource_version = str(self.version)
         if change == "ADDED":
             made.__dict__["created_"] = self.version
-            like = self._last_created.get(kind.plural)
-            self._last_created[kind.plural] = made
             self._uids[made.metadata.uid] = (kind.plural, key)
         else:
-            like = self._objects[kind.plural][key]
-            made.__dict__["created_"] = age(like)
-        if type(like) is type(made):  # stored objects never change: versions and siblings share what is the same
-            share(made, like)
+            before = self._objects[kind.plural][key]
+            made.__dict__["created_"] = age(before)
+            if type(before) is type(made):
+                share(made, before)
+        sibling = self._last_written.get(kind.plural)  # stored objects never change: what is the same is shared
+        if type(sibling) is type(made):
+            share(made, sibling)
+        self._last_written[kind.plural] = made
         self._objects.setdefault(kind.plural, {})[key] = made
         self._tell(WatchEvent(change, made))
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from kitlib.api.core import Pod
+from kitlib.api.core import ContainerStatus, Pod
 from kitlib.api.errors import AlreadyExists, Conflict, NotFound
 from kitlib.api.meta import LabelSelector, ObjectMeta
 from kitlib.cluster.store import store as store_module
@@ -100,6 +100,22 @@ def test_readers_get_copies() -> None:
     given.metadata.labels["x"] = "changed"
     store.get(Pod, "a", "default").metadata.labels["x"] = "changed"
     assert store.get(Pod, "a", "default").metadata.labels == {"x": "1"}
+
+
+def test_what_siblings_have_in_common_is_kept_once_when_made_and_when_changed() -> None:
+    store = Store()
+    for name in ("a", "b"):
+        store.create(pod(name, tier="web"))
+    for name in ("a", "b"):
+        made = store.get(Pod, name, "default")
+        made.status.container_statuses = [ContainerStatus(name="c", ready=True)]
+        store.update(made)
+    one, other = (store.get(Pod, name, "default", copy=False) for name in ("a", "b"))
+    assert one.metadata.labels is other.metadata.labels
+    assert one.status.container_statuses is other.status.container_statuses
+    copied = store.get(Pod, "a", "default")
+    copied.status.container_statuses[0].ready = False
+    assert other.status.container_statuses[0].ready
 
 
 def test_listing_follows_creation_and_filters_by_namespace_and_labels() -> None:
