@@ -6,15 +6,18 @@ Source: apiserver pkg/endpoints/installer.go; pkg/server/routes.
 from __future__ import annotations
 
 import logging
+import time
 from typing import Any, NamedTuple
 
 import msgspec
 
 from kitlib.api.collector import collector_paused
 from kitlib.api.errors import KitError
+from kitlib.api.prometheus import CONTENT_TYPE
 from kitlib.apiserver import discovery, openapi, openapi_v2, reviews
 from kitlib.apiserver.audit import AuditLog
 from kitlib.apiserver.health import health
+from kitlib.apiserver.instruments import Instruments
 from kitlib.apiserver.logs import LogRequest
 from kitlib.apiserver.metrics import usage_list, usage_of
 from kitlib.apiserver.printers import table
@@ -71,6 +74,7 @@ class Dispatcher:
 
     Attributes:
         audit: what clients did.
+        instruments: what is counted, for `/metrics`.
     """
 
     def __init__(self, cluster: Any, address: str = "127.0.0.1", users: Users | None = None) -> None:
@@ -78,12 +82,16 @@ class Dispatcher:
         self.users = Users() if users is None else users
         self.rest = Rest(cluster)
         self.authorizer = Authorizer(cluster.api.store)
-        self.audit = AuditLog()
+        self.audit, self.instruments = AuditLog(), Instruments()
         self.subresources = Subresources(self.rest, self.users)
 
     def handle(self, request: Request) -> Answer | WatchStream | LogRequest:
         """The answer; a failure is one too. Nothing is raised: a defect becomes a 500 and stands in the log."""
+        began = time.perf_counter()
         answer = self._answer(request)
+        if isinstance(answer, Answer):  # streams are counted when they end
+            taken = time.perf_counter() - began
+            self.instruments.observe(request, self.rest.resources, answer.code, taken, len(answer.body))
         if request.method not in ("GET", "HEAD"):
             code = answer.code if isinstance(answer, Answer) else 200
             agent = request.headers.get("user-agent", "")
@@ -154,6 +162,8 @@ class Dispatcher:
         well = health(request)
         if well is not None:
             return Answer(200, well.encode(), "text/plain; charset=utf-8")
+        if path == "/metrics":
+            return Answer(200, self.instruments.exposition(self.rest).encode(), CONTENT_TYPE)
         if path == "/version":
             return _json(200, discovery.version_info(str(self.cluster.release)))
         if path in ("/api", "/apis"):
@@ -185,6 +195,7 @@ class Dispatcher:
                 "/apis",
                 "/healthz",
                 "/livez",
+                "/metrics",
                 "/openapi/v2",
                 "/openapi/v3",
                 "/readyz",

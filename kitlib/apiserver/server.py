@@ -26,7 +26,7 @@ from kitlib.apiserver import port_forward, streams
 from kitlib.apiserver.audit import AuditLog
 from kitlib.apiserver.connections import Server
 from kitlib.apiserver.credentials import add_user, kubeconfig, new_certificate, tls_context, write_kubeconfig
-from kitlib.apiserver.dispatcher import Dispatcher
+from kitlib.apiserver.dispatcher import Answer, Dispatcher
 from kitlib.apiserver.impersonation import acting_user
 from kitlib.apiserver.logs import LogRequest
 from kitlib.apiserver.request import MAX_BODY, Request
@@ -283,11 +283,10 @@ class _Handler(RequestHandler):
             self._service.wrote_at = time.monotonic()
         with self._service.lock:
             answer = self._service.dispatcher.handle(request)
-        if isinstance(answer, WatchStream):
-            await self._stream(answer)
-            return
-        if isinstance(answer, LogRequest):
-            await self._send_log(answer)
+            resources = self._service.dispatcher.rest.resources
+        if not isinstance(answer, Answer):
+            with self._service.dispatcher.instruments.long_running(request, resources):
+                await (self._stream(answer) if isinstance(answer, WatchStream) else self._send_log(answer))
             return
         self.set_status(answer.code)
         self.set_header("Content-Type", answer.content_type)

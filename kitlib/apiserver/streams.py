@@ -12,7 +12,7 @@ import asyncio
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, ExitStack, suppress
 from functools import partial
 from typing import Annotated, Any, Protocol
 
@@ -24,7 +24,7 @@ from tornado.websocket import WebSocketClosedError, WebSocketHandler
 from kitlib.api.convert import decoder
 from kitlib.api.errors import KitError
 from kitlib.apiserver.dispatcher import Dispatcher
-from kitlib.apiserver.request import Target, parse_path
+from kitlib.apiserver.request import Request, Target, parse_path
 from kitlib.apiserver.status import StatusError, success
 from kitlib.apiserver.users import User
 from kitlib.cluster.nodes.streams import WINDOW, Stream, StreamEvent, StreamNode
@@ -101,6 +101,7 @@ class PodStream(WebSocketHandler, ABC):
         self._tasks: set[asyncio.Task[None]] = set()
         self._used_at = self._loop.time()
         self._idle: asyncio.TimerHandle | None = None
+        self._counting = ExitStack()
 
     def prepare(self) -> None:
         try:
@@ -161,6 +162,11 @@ class PodStream(WebSocketHandler, ABC):
 
     async def open(self, *_: str, **__: str) -> None:
         self._close_the_idle()
+        dispatcher = self._service.dispatcher
+        with self._service.lock:
+            resources = dispatcher.rest.resources
+        request = Request("GET", self.request.path)
+        self._counting.enter_context(dispatcher.instruments.long_running(request, resources))
 
     def _close_the_idle(self) -> None:
         left = self._used_at + IDLE - self._loop.time()
@@ -170,6 +176,7 @@ class PodStream(WebSocketHandler, ABC):
             self._idle = self._loop.call_later(left, self._close_the_idle)
 
     def on_close(self) -> None:
+        self._counting.close()
         if self._idle is not None:
             self._idle.cancel()
 

@@ -19,6 +19,7 @@ from kitlib.scheduler.framework.events import ASSIGNED_POD_DELETE
 from kitlib.scheduler.framework.framework import build_queueing_hint_map
 from kitlib.scheduler.framework.post_filter import OVERRIDE
 from kitlib.scheduler.framework.status import Code
+from kitlib.scheduler.metrics import SchedulingMetrics
 from kitlib.scheduler.profile import DEFAULT_SCHEDULER
 from kitlib.scheduler.queue.clock import Clock
 from kitlib.scheduler.queue.queued_pod_info import QueuedPod, pod_uid
@@ -44,6 +45,7 @@ class SchedulingLoop:
         queue: of the pods without a node.
         handlers: to be told of every change in the cluster.
         decisions: pod UID -> its last Decision.
+        metrics: what it has counted.
     """
 
     def __init__(self, scheduler: Scheduler, sink: Sink, clock: Clock) -> None:
@@ -64,6 +66,7 @@ class SchedulingLoop:
             max_in_pool_ms=max_in_pool_ms(release),
             nominator=scheduler.nominator,
         )
+        self.metrics = SchedulingMetrics(self.queue)
         self.handlers = EventHandlers(scheduler, self.queue, sink.trace)
         self.decisions: dict[str, Decision] = {}
         self._guard: Guard[QueuedPod] = Guard("scheduler", self._failed)
@@ -149,6 +152,7 @@ class SchedulingLoop:
             self.handle_scheduling_failure(info, decision)
             return
         self.queue.done(info)
+        self.metrics.scheduled(info, self._clock.now_ms())
         self._sink.record_event(pod, "Normal", "Scheduled", f"Successfully assigned {info.key} to {node}")
 
     # Failures.
@@ -159,6 +163,9 @@ class SchedulingLoop:
         Source: handleSchedulingFailure, handleBindingCycleError.
         """
         refused = decision.binding
+        self.metrics.failed(info, error=_is_error(decision))
+        if decision.post_filter is not None:
+            self.metrics.preempted(len(decision.victims) if decision.nominated else 0)
         if refused is None:
             info.unschedulable_plugins = set(decision.unschedulable_plugins)
         else:
@@ -184,10 +191,8 @@ class SchedulingLoop:
             self._prepare_candidate(standing, decision)
 
     def _report(self, pod: Pod, decision: Decision, nominated: str) -> None:
-        refused = decision.binding
         self._sink.record_event(pod, "Warning", "FailedScheduling", decision.message)
-        is_error = decision.failed or (refused is not None and refused.status.code not in REJECTED)
-        reason = "SchedulerError" if is_error else "Unschedulable"
+        reason = "SchedulerError" if _is_error(decision) else "Unschedulable"
         failed = Condition(type="PodScheduled", status="False", reason=reason, message=decision.message)
         self._sink.patch_pod_status(pod, failed, nominated)
 
@@ -242,3 +247,9 @@ class SchedulingLoop:
                 over = info.timestamp_ms + self.queue.max_in_pool_ms + 1
                 due.append(-(-max(over, now) // FLUSH_POOL_MS) * FLUSH_POOL_MS)
         return min(due) if due else None
+
+
+def _is_error(decision: Decision) -> bool:
+    """Whether an attempt failed by a defect, not by a plugin's refusal."""
+    refused = decision.binding
+    return decision.failed or (refused is not None and refused.status.code not in REJECTED)
