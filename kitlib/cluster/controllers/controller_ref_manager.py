@@ -55,6 +55,20 @@ def enqueue_orphan(controller: Controller, change: Change, kind: str) -> None:
                 controller.enqueue(owner)
 
 
+def by_labels(question: Callable[[dict[str, str]], bool]) -> Callable[[KubeObject], bool]:
+    """A question about an object's labels, asked once for all stored objects that share them, as one template's do."""
+    answers: dict[int, tuple[dict[str, str], bool]] = {}  # with the labels: an identity holds while its object lives
+
+    def answer(obj: KubeObject) -> bool:
+        labels = obj.metadata.labels
+        known = answers.get(id(labels))
+        if known is None:
+            known = answers[id(labels)] = (labels, question(labels))
+        return known[1]
+
+    return answer
+
+
 def claim_objects(
     controller: Controller,
     owner: KubeObject,

@@ -16,7 +16,7 @@ from kitlib.api.core import Pod, ReplicationController
 from kitlib.api.errors import KitError
 from kitlib.api.meta import KubeObject
 from kitlib.cluster.controllers.controller import Controller, Handler, Key, Retry
-from kitlib.cluster.controllers.controller_ref_manager import claim_objects, enqueue_orphan, selector_of
+from kitlib.cluster.controllers.controller_ref_manager import by_labels, claim_objects, enqueue_orphan, selector_of
 from kitlib.cluster.controllers.controller_utils import (
     available_in,
     condition,
@@ -60,10 +60,9 @@ class ReplicaSetController(Controller):
         owner = self.find(self.kind, key)
         if owner is None or owner.spec.template is None:
             return
-        matcher = selector_of(owner)
         candidates = self.informers.owned_or_orphaned(owner, "Pod")
         active = [pod for pod in candidates if is_active(pod)]  # type: ignore[arg-type]
-        pods = claim_objects(self, owner, active, lambda pod: matcher.matches(pod.metadata.labels))
+        pods = claim_objects(self, owner, active, by_labels(selector_of(owner).matches))
         failure: KitError | None = None
         if owner.metadata.deletion_timestamp is None:
             try:
@@ -113,6 +112,7 @@ class ReplicaSetController(Controller):
         """The new status, and the seconds until the next ready pod is available. Source: calculateStatus."""
         now, min_ready = self.now(), owner.spec.min_ready_seconds
         labels = owner.spec.template.metadata.labels.items()
+        fully_labeled = by_labels(lambda of_pod: labels <= of_pod.items())
         waits = [available_in(pod, min_ready, now) for pod in pods if is_ready(pod)]
         conditions: list[dict[str, Any]] = list(status_data(owner).get("conditions", ()))
         standing = find_condition(conditions, "ReplicaFailure")
@@ -123,7 +123,7 @@ class ReplicaSetController(Controller):
             conditions.remove(standing)
         status = {
             "replicas": len(pods),
-            "fullyLabeledReplicas": sum(labels <= pod.metadata.labels.items() for pod in pods),
+            "fullyLabeledReplicas": sum(map(fully_labeled, pods)),
             "readyReplicas": len(waits),
             "availableReplicas": sum(wait == 0 for wait in waits),
             "observedGeneration": owner.metadata.generation,
