@@ -91,7 +91,8 @@ class Timeline(KitWidget):
         rows = zip(*(chart.columns[name] for name in names), strict=True)
         self._pods |= {pod.name for pod in self._cluster.pods()}  # those that are gone have had a lane
         self._picture.bring(
-            [{**dict(zip(names, row, strict=True)), "lane": self._lane(row[2], self._pods)} for row in rows]
+            [{**dict(zip(names, row, strict=True)), "lane": self._lane(row[2], self._pods)} for row in rows],
+            self._passing.seconds,
         )
 
     def _lane(self, about: str, pods: set[str]) -> str:

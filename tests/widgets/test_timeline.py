@@ -39,6 +39,14 @@ def test_all_four_sources_stand_on_one_clock(timeline):
     assert made.seconds <= 3
 
 
+def test_the_axis_ends_now_though_nothing_has_happened_for_a_while(timeline):
+    assert timeline._picture.now == 6
+    timeline.words.value = "Killed process"
+    timeline._step(4)
+    timeline.refresh()
+    assert [entry["seconds"] for entry in timeline._picture.entries] == [3, 6] and timeline._picture.now == 10
+
+
 def test_nothing_is_told_twice(timeline):
     before = len(timeline.frame())
     timeline.look.click()

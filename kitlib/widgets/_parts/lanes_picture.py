@@ -16,12 +16,16 @@ class LanesPicture(anywidget.AnyWidget):
 
     Attributes:
         entries: {"seconds", "source", "lane", "object", "text"}, in the order of time.
+        now: seconds at which the picture was drawn: where the axis ends, though nothing may have happened for a while.
     """
 
     _esm = text("player.js") + script("lanes.js")
     _css = text("board.css")
     entries: traitlets.List[dict[str, Any]] = traitlets.List().tag(sync=True)
+    now = traitlets.Float(0.0).tag(sync=True)
 
-    def bring(self, entries: Sequence[dict[str, Any]]) -> None:
-        """Show these entries."""
-        self.entries = [dict(entry) for entry in entries]
+    def bring(self, entries: Sequence[dict[str, Any]], now: float) -> None:
+        """Show these entries, on an axis that ends now."""
+        with self.hold_sync():
+            self.now = now
+            self.entries = [dict(entry) for entry in entries]

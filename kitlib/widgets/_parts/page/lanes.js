@@ -48,7 +48,7 @@ export default {
       empty.hidden = all.length > 0;
       body.hidden = axis.hidden = all.length === 0;
       const focused = el.contains(document.activeElement) && document.activeElement.classList.contains("kitlib-mark");
-      const first = Math.min(0, times[0] ?? 0), last = Math.max(times[times.length - 1] ?? 1, first + 1);
+      const first = Math.min(0, times[0] ?? 0), last = Math.max(times[times.length - 1] ?? 1, model.get("now"), first + 1);
       const room = Math.max(120, (body.clientWidth || el.clientWidth) - 150 - MARK);
       const x = (seconds) => ((seconds - first) / (last - first)) * room;
       marks = [];
@@ -108,8 +108,8 @@ export default {
     });
     const size = new ResizeObserver(() => { if (Math.abs(el.clientWidth - width) > 2) { width = el.clientWidth; draw(); } });
     size.observe(el);
-    model.on("change:entries", draw);
+    model.on("change:entries change:now", draw);
     draw();
-    return () => { size.disconnect(); player.stop(); model.off("change:entries", draw); };
+    return () => { size.disconnect(); player.stop(); model.off("change:entries change:now", draw); };
   },
 };
