@@ -1,4 +1,4 @@
-"""port-forward: a pod's port through a WebSocket, as kubectl tunnels SPDY through it.
+"""port-forward: a pod's port over SPDY, which kubectl tunnels through a WebSocket; before 1.31 it did without one.
 
 For each connection the client opens two SPDY streams with the same request id: one for errors, one for data in both
 directions. A failure is written to the error stream and ends that connection only. What waits in either direction is
@@ -56,6 +56,8 @@ class _Connection:
 class PortForwardHandler(PodStream):
     """One `kubectl port-forward`."""
 
+    spdy_protocol = "portforward.k8s.io"
+
     @property
     def max_message_size(self) -> int:
         """Bytes: the largest frame and a little."""
@@ -70,7 +72,7 @@ class PortForwardHandler(PodStream):
         if self._node.no_ports:
             raise StatusError(501, f"port-forward: {self._node.no_ports}", "NotImplemented")
         offered = self.request.headers.get("Sec-WebSocket-Protocol", "")
-        if PROTOCOL not in [one.strip() for one in offered.split(",")]:
+        if self.upgrade == "websocket" and PROTOCOL not in [one.strip() for one in offered.split(",")]:
             raise StatusError(400, f"port-forward: the subprotocol {PROTOCOL} is required, got {offered!r}")
         if (pod.get("status") or {}).get("phase") != "Running":
             raise StatusError(400, f"unable to forward port because pod is not running: {target.name}")

@@ -1,4 +1,4 @@
-"""SPDY/3.1 frames, as kubectl tunnels them through a WebSocket for `port-forward`.
+"""SPDY/3.1 frames, as kubectl sends them over an upgraded connection, or through a WebSocket for `port-forward`.
 
 A connection has streams; each has headers, data in both directions, and ends half by half. Header blocks are compressed
 with one zlib stream a direction and the protocol's own dictionary.
@@ -141,6 +141,10 @@ class Framer:
     def pong(self, number: int) -> bytes:
         """The answer to a ping."""
         return _control_frame(PING, struct.pack(">I", number))
+
+    def goaway(self, last: int) -> bytes:
+        """No stream after the last one is taken."""
+        return _control_frame(GOAWAY, struct.pack(">II", last, 0))
 
     def reset(self, stream: int, status: int = 2) -> bytes:
         """A stream is refused (2) or ends without more (5: cancelled)."""

@@ -25,18 +25,16 @@ from kitlib.api.convert import decoder
 from kitlib.api.errors import KitError
 from kitlib.apiserver.dispatcher import Dispatcher
 from kitlib.apiserver.request import Request, Target, parse_path
+from kitlib.apiserver.spdy import SpdyError
+from kitlib.apiserver.spdy_upgrade import LINGER, STREAMS, UPGRADE, Channels, Connection, negotiate
 from kitlib.apiserver.status import StatusError, success
 from kitlib.apiserver.users import User
 from kitlib.cluster.nodes.streams import WINDOW, Stream, StreamEvent, StreamNode
 
 PROTOCOLS = ("v5.channel.k8s.io", "v4.channel.k8s.io")
 STDIN, STDOUT, STDERR, ERROR, RESIZE, CLOSE = 0, 1, 2, 3, 4, 255
+_CHANNELS = {"stdin": STDIN, "stdout": STDOUT, "stderr": STDERR, "error": ERROR, "resize": RESIZE}
 PATH = r"^/api/v1/namespaces/[^/]+/pods/[^/]+/(?:exec|attach)$"
-_NEWER_KUBECTL = (
-    "an upgrade to a WebSocket is required (no SPDY here): exec, attach and cp need kubectl 1.30 or newer, "
-    "port-forward 1.31"
-)
-"""Source: KEP-4006: WebSockets by default in kubectl 1.30 (remote commands) and 1.31 (port-forward)."""
 IDLE = 4 * 3600.0
 """Seconds after which a silent stream is closed. Source: kubelet streamingConnectionIdleTimeout."""
 _GRANT = 32 * 1024
@@ -93,7 +91,13 @@ def exit_status(code: int, why: str = "") -> dict[str, Any]:
 
 
 class PodStream(WebSocketHandler, ABC):
-    """What exec, attach and port-forward have in common: who asks, for which pod, on which node."""
+    """What exec, attach and port-forward have in common: who asks, for which pod, on which node.
+
+    Attributes:
+        spdy_protocol: what is spoken over the streams where the client asks for SPDY instead of a WebSocket.
+    """
+
+    spdy_protocol: str
 
     def initialize(self, service: Service) -> None:
         self._service = service
@@ -102,6 +106,7 @@ class PodStream(WebSocketHandler, ABC):
         self._used_at = self._loop.time()
         self._idle: asyncio.TimerHandle | None = None
         self._counting = ExitStack()
+        self._connection: Connection | None = None  # with SPDY
 
     def prepare(self) -> None:
         try:
@@ -109,12 +114,56 @@ class PodStream(WebSocketHandler, ABC):
             with self._service.lock:
                 self._service.dispatcher.authorize_stream(user, self.request.path, self.request.method or "GET")
                 self.find()
-                if self.request.headers.get("Upgrade", "").lower() != "websocket":
-                    raise StatusError(400, _NEWER_KUBECTL)
+                if self.upgrade not in ("websocket", UPGRADE.lower()):
+                    raise StatusError(400, "Upgrade request required")
+                if self.upgrade != "websocket":
+                    negotiate(self.request.headers, self.spdy_protocol)
         except StatusError as error:
             self._refuse(error)
         except KitError as error:
             self._refuse(StatusError(400, str(error)))
+
+    @property
+    def upgrade(self) -> str:
+        """What the client asks for: `websocket` or `spdy/3.1`."""
+        return self.request.headers.get("Upgrade", "").lower()
+
+    async def get(self, *arguments: Any, **named: Any) -> None:
+        if self.upgrade == "websocket":
+            await super().get(*arguments, **named)
+        else:
+            await self.post()
+
+    async def post(self, *_: str) -> None:
+        """SPDY over the connection itself; a WebSocket begins with a GET."""
+        if self.upgrade == "websocket":
+            self._refuse(StatusError(405, "a WebSocket begins with a GET", "MethodNotAllowed"))
+            return
+        self._connection = Connection(self.detach())
+        try:
+            await self._connection.accept(self.spdy_protocol)
+            await self.speak(self._connection)
+        except StreamClosedError:
+            pass
+        finally:
+            self._connection.close()
+            self.on_close()
+
+    async def speak(self, connection: Connection) -> None:
+        """Take what comes over an upgraded connection, until it is closed."""
+        await self.open()
+        async for piece in connection.pieces():
+            await self.on_message(piece)
+
+    def close(self, code: int | None = None, reason: str | None = None) -> None:
+        if self._connection is None:
+            super().close(code, reason)
+        else:
+            self._connection.close()
+
+    @abstractmethod
+    async def on_message(self, message: str | bytes) -> None:
+        """Take what the client has sent."""
 
     @abstractmethod
     def find(self) -> None:
@@ -188,6 +237,8 @@ class PodStream(WebSocketHandler, ABC):
     def send(self, data: bytes) -> Any:
         """Send a binary message; something to wait for until it has gone."""
         self._used_at = self._loop.time()
+        if self._connection is not None:
+            return self._connection.send(data)
         try:
             return self.write_message(data, binary=True)
         except WebSocketClosedError:
@@ -197,12 +248,48 @@ class PodStream(WebSocketHandler, ABC):
 class StreamHandler(PodStream):
     """One exec or attach."""
 
+    spdy_protocol = "v4.channel.k8s.io"
+
     def initialize(self, service: Service) -> None:
         super().initialize(service)
         self._opened: asyncio.Future[Stream | None] = self._loop.create_future()
         self._stream: Stream | None = None
         self._sent, self._used, self._counted = 0, 0, 0
         self._room = asyncio.Event()
+        self._channels: Channels | None = None  # with SPDY
+
+    async def speak(self, connection: Connection) -> None:
+        """As messages on channels; the command begins when the client has opened the streams that it asked for."""
+        asked = {name for name in ("stdin", "stdout", "stderr") if self._flag(name)} | {"error"}
+        if self._flag("tty"):
+            asked = asked - {"stderr"} | {"resize"}
+        wanted = {name: channel for name, channel in _CHANNELS.items() if name in asked}
+        streams = self._channels = Channels(connection, wanted, (STDIN, bytes([CLOSE, STDIN])), RESIZE, ERROR)
+        timer = self._loop.call_later(STREAMS, lambda: None if streams.complete else connection.close())
+        try:
+            async for piece in connection.pieces():
+                if not await streams.take(piece, self.on_message, self.open):
+                    break
+        except SpdyError:
+            pass
+        finally:
+            timer.cancel()
+
+    def send(self, data: bytes) -> Any:
+        if self._channels is None:
+            return super().send(data)
+        self._used_at = self._loop.time()
+        return self._channels.send(data)
+
+    def close(self, code: int | None = None, reason: str | None = None) -> None:
+        if self._channels is None or self._connection is None:
+            super().close(code, reason)
+            return
+        self._channels.end(_CHANNELS.values())
+        self._loop.call_later(LINGER, self._connection.close)
+
+    def _flag(self, name: str) -> bool:
+        return self.get_query_argument(name, "false") in ("true", "1")
 
     def select_subprotocol(self, subprotocols: list[str]) -> str | None:
         return next((one for one in PROTOCOLS if one in subprotocols), None)
@@ -234,7 +321,7 @@ class StreamHandler(PodStream):
         await super().open()
         self._counted = 1
         self._service.watches += 1
-        stdin, tty = (self.get_query_argument(name, "false") in ("true", "1") for name in ("stdin", "tty"))
+        stdin, tty = self._flag("stdin"), self._flag("tty")
         where = self._target.namespace, self._target.name, self._container
 
         command = self.get_query_arguments("command", strip=False)

@@ -63,9 +63,10 @@ def test_a_program_that_is_not_there_is_refused_with_those_that_are(kubectl: Cli
     kubectl("delete", "pod", "idle", "--now")
 
 
-def test_a_client_that_speaks_only_spdy_is_told_which_one_it_needs(kubectl: Client) -> None:
-    kubectl("run", "spdy", "--image=x")
+def test_a_client_that_speaks_only_spdy_is_answered(kubectl: Client) -> None:
+    kubectl("run", "spdy", "--image=x", "-i", "--restart=Never", "--attach=false")
     kubectl("wait", "--for=condition=Ready", "pod/spdy", "--timeout=60s")
     older = {"KUBECTL_REMOTE_COMMAND_WEBSOCKETS": "false"}
-    refused = kubectl.refused("exec", "spdy", "--", "hostname", **older)
-    assert "need kubectl 1.30 or newer" in refused
+    assert kubectl("exec", "spdy", "--", "hostname", **older) == "spdy\n"
+    assert kubectl("exec", "-i", "spdy", "--", "sh", stdin="hostname\n", **older) == "spdy\n"
+    assert "exit code 127" in kubectl.refused("exec", "spdy", "--", "curl", **older)
