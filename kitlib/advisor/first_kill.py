@@ -13,6 +13,7 @@ from typing import Any
 
 from kitlib.api.errors import KitError
 from kitlib.cluster.nodes.metrics import oom_rows
+from kitlib.kubelet.qos.policy import GUARANTEED_OOM_SCORE_ADJ
 from kitlib.node.simulated.oom import PAGE
 
 NODE = {
@@ -222,6 +223,12 @@ def why(outcome: Outcome, guess: str) -> list[str]:
         if pod.requests
         else f"{pod.name} requests nothing, so the kubelet gives it the worst oom_score_adj, 1000."
     )
+    for rank in outcome.ranking:
+        if rank.qos == "Guaranteed" and rank.adj != GUARANTEED_OOM_SCORE_ADJ:
+            said.append(
+                f"The kubelet gives {rank.name}, which is Guaranteed, {GUARANTEED_OOM_SCORE_ADJ}; this kernel "
+                f"lets no process lower the value without CAP_SYS_RESOURCE, so {rank.name} has {rank.adj} here."
+            )
     return said
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,13 @@ def test_the_pods_fit_until_one_grows():
         + ("Whom does the kernel kill?")
         == kill.QUESTION
     )
+
+
+def test_a_score_that_the_machine_did_not_let_the_kubelet_lower_is_explained(outcome):
+    assert not any("CAP_SYS_RESOURCE" in sentence for sentence in kill.why(outcome, "db"))
+    raised = tuple(replace(rank, adj=max(rank.adj, 0)) for rank in outcome.ranking)
+    *_, said = kill.why(replace(outcome, ranking=raised), "db")
+    assert "gives web, which is Guaranteed, -997" in said and said.endswith("so web has 0 here.")
 
 
 @pytest.mark.parametrize(
