@@ -55,50 +55,43 @@ def enqueue_orphan(controller: Controller, change: Change, kind: str) -> None:
                 controller.enqueue(owner)
 
 
-def by_labels(question: Callable[[dict[str, str]], bool]) -> Callable[[KubeObject], bool]:
-    """A question about an object's labels, asked once for all stored objects that share them, as one template's do."""
-    answers: dict[int, tuple[dict[str, str], bool]] = {}  # with the labels: an identity holds while its object lives
-
-    def answer(obj: KubeObject) -> bool:
-        labels = obj.metadata.labels
-        known = answers.get(id(labels))
-        if known is None:
-            known = answers[id(labels)] = (labels, question(labels))
-        return known[1]
-
-    return answer
-
-
 def claim_objects(
     controller: Controller,
     owner: KubeObject,
     candidates: Iterable[Any],
-    match: Callable[[Any], bool],
+    selector: LabelSelectorMatcher,
+    fits: Callable[[Any], bool] = lambda obj: True,
 ) -> list[Any]:
     """The candidates that `owner` controls, after adopting and releasing.
 
     Args:
         controller: who claims.
         owner: the object that controls.
-        match: whether its selector (and name) fit an object.
         candidates: objects that it controls, and objects without a controller.
+        selector: the owner's; asked once for all objects that share their labels, as stored ones of a template do.
+        fits: what else an object needs, such as a name.
 
     Source: ClaimObject.
     """
     claimed, uid, leaving = [], owner.metadata.uid, owner.metadata.deletion_timestamp is not None
+    selected: dict[int, bool] = {}
     for obj in candidates:
+        meta = obj.metadata
         reference = controller_of(obj)
         if reference is not None and reference.uid != uid:
             continue
-        matches = match(obj)
+        matches = selected.get(id(meta.labels))
+        if matches is None:
+            matches = selected[id(meta.labels)] = selector.matches(meta.labels)
+        matches = matches and fits(obj)
         if reference is not None and matches:  # nearly all of a large set
             claimed.append(obj)
         elif leaving:
             continue
         elif reference is not None:
-            _write(controller, obj, [r for r in obj.metadata.owner_references if r.uid != uid])
-        elif matches and obj.metadata.deletion_timestamp is None:
-            adopted = _write(controller, obj, [*obj.metadata.owner_references, owner_reference(owner)])
+            _write(controller, obj, [r for r in meta.owner_references if r.uid != uid])
+        elif matches and meta.deletion_timestamp is None:
+            adopted = _write(controller, obj, [*meta.owner_references, owner_reference(owner)])
             if adopted is not None:
                 claimed.append(adopted)
     return claimed

@@ -26,12 +26,11 @@ REVISION_LABEL = "controller-revision-hash"
 
 def revisions_of(controller: Controller, owner: Any) -> list[ControllerRevision]:
     """The owner's revisions, oldest first; orphans that its selector matches are adopted."""
-    matcher = LabelSelectorMatcher(owner.spec.selector)
     found: list[ControllerRevision] = claim_objects(
         controller,
         owner,
         controller.informers.owned_or_orphaned(owner, "ControllerRevision"),
-        lambda one: matcher.matches(one.metadata.labels),
+        LabelSelectorMatcher(owner.spec.selector),
     )
     return sorted(found, key=lambda one: (one.revision, age(one)))
 

@@ -16,7 +16,7 @@ from kitlib.api.core import Pod, ReplicationController
 from kitlib.api.errors import KitError
 from kitlib.api.meta import KubeObject
 from kitlib.cluster.controllers.controller import Controller, Handler, Key, Retry
-from kitlib.cluster.controllers.controller_ref_manager import by_labels, claim_objects, enqueue_orphan, selector_of
+from kitlib.cluster.controllers.controller_ref_manager import claim_objects, enqueue_orphan, selector_of
 from kitlib.cluster.controllers.controller_utils import (
     available_in,
     condition,
@@ -62,7 +62,7 @@ class ReplicaSetController(Controller):
             return
         candidates = self.informers.owned_or_orphaned(owner, "Pod")
         active = [pod for pod in candidates if is_active(pod)]  # type: ignore[arg-type]
-        pods = claim_objects(self, owner, active, by_labels(selector_of(owner).matches))
+        pods = claim_objects(self, owner, active, selector_of(owner))
         failure: KitError | None = None
         if owner.metadata.deletion_timestamp is None:
             try:
@@ -112,7 +112,6 @@ class ReplicaSetController(Controller):
         """The new status, and the seconds until the next ready pod is available. Source: calculateStatus."""
         now, min_ready = self.now(), owner.spec.min_ready_seconds
         labels = owner.spec.template.metadata.labels.items()
-        fully_labeled = by_labels(lambda of_pod: labels <= of_pod.items())
         waits = [available_in(pod, min_ready, now) for pod in pods if is_ready(pod)]
         conditions: list[dict[str, Any]] = list(status_data(owner).get("conditions", ()))
         standing = find_condition(conditions, "ReplicaFailure")
@@ -123,7 +122,7 @@ class ReplicaSetController(Controller):
             conditions.remove(standing)
         status = {
             "replicas": len(pods),
-            "fullyLabeledReplicas": sum(map(fully_labeled, pods)),
+            "fullyLabeledReplicas": sum(labels <= pod.metadata.labels.items() for pod in pods),
             "readyReplicas": len(waits),
             "availableReplicas": sum(wait == 0 for wait in waits),
             "observedGeneration": owner.metadata.generation,

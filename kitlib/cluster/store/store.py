@@ -18,6 +18,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from operator import attrgetter
 from typing import Any, NamedTuple, Protocol, TypeVar
 from weakref import WeakSet
 
@@ -426,6 +427,5 @@ class Store:
                 return name
 
 
-def age(obj: KubeObject) -> int:
-    """The version at which the object was created: what the order of a list follows."""
-    return obj.created_
+age: Callable[[KubeObject], int] = attrgetter("created_")
+"""The version at which an object was created: what the order of a list follows."""

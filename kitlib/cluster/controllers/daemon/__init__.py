@@ -15,7 +15,7 @@ from kitlib.api.errors import KitError
 from kitlib.api.meta import KubeObject, LabelSelector
 from kitlib.cluster.controllers import history
 from kitlib.cluster.controllers.controller import Controller, Handler, Key, Retry
-from kitlib.cluster.controllers.controller_ref_manager import by_labels, claim_objects, enqueue_orphan, selector_of
+from kitlib.cluster.controllers.controller_ref_manager import claim_objects, enqueue_orphan, selector_of
 from kitlib.cluster.controllers.controller_utils import (
     available_in,
     create_pod,
@@ -104,7 +104,7 @@ class DaemonSetController(Controller):
         """Source: getNodesToDaemonPods."""
         candidates = self.informers.owned_or_orphaned(one, "Pod")
         found: dict[str, list[Pod]] = {}
-        for pod in claim_objects(self, one, candidates, by_labels(selector_of(one).matches)):
+        for pod in claim_objects(self, one, candidates, selector_of(one)):
             found.setdefault(target_node(pod), []).append(pod)
         return found
 

@@ -71,12 +71,11 @@ class DeploymentController(Controller):
             message = "This deployment is selecting all pods. A non-empty selector is required."
             self.event(deployment, "Warning", "SelectingAll", message)
             return
-        matcher = selector_of(deployment)
         sets: list[ReplicaSet] = claim_objects(
             self,
             deployment,
             self.informers.owned_or_orphaned(deployment, "ReplicaSet"),
-            lambda one: matcher.matches(one.metadata.labels),
+            selector_of(deployment),
         )
         if deployment.metadata.deletion_timestamp is not None:
             return

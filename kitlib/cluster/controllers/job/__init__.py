@@ -15,7 +15,7 @@ from kitlib.api.meta import Condition
 from kitlib.api.selectors import LabelSelectorMatcher
 from kitlib.api.serialize import deepcopy
 from kitlib.cluster.controllers.controller import Controller, Handler, Key, Retry
-from kitlib.cluster.controllers.controller_ref_manager import by_labels, claim_objects
+from kitlib.cluster.controllers.controller_ref_manager import claim_objects
 from kitlib.cluster.controllers.controller_utils import create_pod, delete_pod, is_ready, slow_start_batch
 from kitlib.cluster.controllers.informers import Change, controller_of
 from kitlib.cluster.controllers.job.pods import FINALIZER, format_indexes, index_of, is_indexed, new_pod
@@ -82,9 +82,8 @@ class JobController(Controller):
         self._sync(key, job, pods)
 
     def _pods(self, job: Job) -> list[Pod]:
-        match = by_labels(LabelSelectorMatcher(job.spec.selector).matches)
         candidates = self.informers.owned_or_orphaned(job, "Pod")
-        pods: list[Pod] = claim_objects(self, job, candidates, match)
+        pods: list[Pod] = claim_objects(self, job, candidates, LabelSelectorMatcher(job.spec.selector))
         return pods
 
     def _sync(self, key: Key, job: Job, pods: list[Pod]) -> None:

@@ -49,12 +49,13 @@ class StatefulSetController(Controller):
         one: StatefulSet | None = self.find(StatefulSet, key)
         if one is None:
             return
-        matcher, name = selector_of(one), one.name
+        name = one.name
         pods: list[Pod] = claim_objects(
             self,
             one,
             self.informers.owned_or_orphaned(one, "Pod"),
-            lambda pod: matcher.matches(pod.metadata.labels) and ordinal_of(pod, name) >= 0,
+            selector_of(one),
+            lambda pod: ordinal_of(pod, name) >= 0,
         )
         revisions = history.revisions_of(self, one)
         update = history.sync_revision(self, one, revisions)
