@@ -14,7 +14,7 @@ import msgspec
 from kitlib.api.collector import collector_paused
 from kitlib.api.errors import KitError
 from kitlib.api.prometheus import CONTENT_TYPE
-from kitlib.apiserver import discovery, openapi, openapi_v2, reviews
+from kitlib.apiserver import discovery, node_proxy, openapi, openapi_v2, reviews
 from kitlib.apiserver.audit import AuditLog
 from kitlib.apiserver.health import health
 from kitlib.apiserver.instruments import Instruments
@@ -282,6 +282,11 @@ class Dispatcher:
         below = served.subresource(target.subresource)
         if below is None or not target.name:
             raise StatusError(404, "the server could not find the requested resource", "NotFound")
+        if below.name == "proxy":
+            if request.method not in ("GET", "HEAD"):
+                raise StatusError(405, "the server does not allow this method on the requested resource")
+            self.rest.get(served, "", target.name)
+            return Answer(200, *node_proxy.answer(self.cluster, target.name, target.rest))
         code, body = self.subresources.handle(served, below, target, request)
         if isinstance(body, LogRequest):
             return body

@@ -81,6 +81,7 @@ _SUBRESOURCES: dict[tuple[str, str], tuple[Subresource, ...]] = {
         Subresource("resize", "Pod", _STATUS),
         Subresource("status", "Pod", _STATUS),
     ),
+    ("", "nodes"): (Subresource("proxy", "NodeProxyOptions", ("get",)), Subresource("status", "Node", _STATUS)),
     ("", "namespaces"): (
         Subresource("finalize", "Namespace", ("update",)),
         Subresource("status", "Namespace", _STATUS),

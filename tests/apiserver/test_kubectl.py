@@ -122,6 +122,8 @@ def test_versions_and_resources(kubectl: Client) -> None:
     assert re.search(r"^deployments +deploy +apps/v1 +true +Deployment$", kubectl("api-resources"), re.M)
     assert "apps/v1\n" in kubectl("api-versions")
     assert kubectl("get", "--raw", "/readyz") == "ok"
+    assert "apiserver_request_total{" in kubectl("get", "--raw", "/metrics")
+    assert "node_cpu_usage_seconds_total" in kubectl("get", "--raw", "/api/v1/nodes/node-1/proxy/metrics/resource")
     assert "doesn't have a resource type" in kubectl.refused("get", "nosuchkind")
 
 
@@ -365,6 +367,7 @@ def test_an_older_kubectl_works_too(web: Client) -> None:
     assert older("apply", "-n", "tr", "-f", web.file("older.yaml", text)) == "deployment.apps/older created\n"
     older("rollout", "status", "deploy/older", "-n", "tr", "--timeout=60s")
     assert len(older("get", "pods", "-n", "tr", "-l", "app=older").splitlines()) == 3
+    assert older("exec", "-n", "tr", "deploy/older", "--", "hostname").startswith("older-")  # over SPDY
     assert "Replicas:               2 desired" in older("describe", "deploy", "older", "-n", "tr")
     older("scale", "deploy", "older", "--replicas=1", "-n", "tr")
     older("delete", "deploy", "older", "-n", "tr")
