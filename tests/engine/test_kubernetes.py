@@ -8,6 +8,7 @@ plays a node speaks the protocol in the pod.
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -18,15 +19,19 @@ from typing import Any
 
 import pytest
 
-from kitlib.api.errors import KitError
+from kitlib.api.errors import KitError, NotFound
 from kitlib.apiserver.server import APIService
 from kitlib.cluster import Cluster
+from kitlib.cluster.control_plane.container.client import ContainerControlPlaneClient
+from kitlib.cluster.control_plane.container.relay import ControlPlaneGone
 from kitlib.node.kubernetes import manifest
 from tests.engine.helpers import SLOW, outside
 
 NAMESPACE = "rooms"
 PLAYED = """
-import json, sys
+import json, os, sys
+if "control-plane" in sys.argv:  # that needs no rights, so it is the kit's own
+    os.execv(sys.executable, CONTROL)
 facts = {"version": 2, "limits": ["played"], "kernel": "6.1", "systemd": "", "controllers": ["cpu", "memory"],
          "lowest_score": -1000, "cpus": [0, 1], "seconds": 0.1, "began": 0.0}
 for line in sys.stdin:
@@ -37,7 +42,21 @@ for line in sys.stdin:
         print(json.dumps({"report": "status", "pod": about, "status": {"phase": "Running"}}), flush=True)
     print(json.dumps(answer), flush=True)
 """
-COMMAND = ("/usr/bin/python3", "-I", "-S", "-c", PLAYED)
+OWN = manifest.COMMAND
+COMMAND = ("/usr/bin/python3", "-I", "-S", "-c", PLAYED.replace("CONTROL", repr([*OWN, "control-plane"])))
+DEPLOYMENT = {
+    "apiVersion": "apps/v1",
+    "kind": "Deployment",
+    "metadata": {"name": "web"},
+    "spec": {
+        "replicas": 3,
+        "selector": {"matchLabels": {"app": "web"}},
+        "template": {
+            "metadata": {"labels": {"app": "web"}},
+            "spec": {"containers": [{"name": "c", "image": "x", "resources": {"requests": {"cpu": "300m"}}}]},
+        },
+    },
+}
 
 
 @pytest.fixture(scope="module")
@@ -64,8 +83,13 @@ def gone(service: APIService) -> bool:
     return pods(service) == []
 
 
-def start(path: str, nodes: int = 1) -> Any:
-    return Cluster.kubernetes(nodes, kubeconfig=path, namespace=NAMESPACE, image="nodes:1", cpus=1, memory="256Mi")
+def start(path: str, nodes: int = 1, **more: Any) -> Any:
+    settings = {"namespace": NAMESPACE, "image": "nodes:1", "cpus": 1, "memory": "256Mi", **more}
+    return Cluster.kubernetes(nodes, kubeconfig=path, **settings)
+
+
+def phases(cluster: Any) -> list[str]:
+    return sorted(pod.status.phase for pod in cluster.pods(selector={"app": "web"}))
 
 
 def test_the_agent_says_in_a_pod_without_rights_what_it_lacks(host: tuple[APIService, str]) -> None:
@@ -120,3 +144,48 @@ def test_a_killed_notebook_leaves_no_pod(host: tuple[APIService, str], tmp_path:
         assert len(pods(service)) == 1
         os.kill(notebook.pid, signal.SIGKILL)
     assert gone(service)
+
+
+def test_a_control_plane_in_a_pod_schedules_and_controls_and_goes_with_the_cluster(
+    host: tuple[APIService, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service, path = host
+    monkeypatch.setattr(manifest, "COMMAND", COMMAND)
+    with start(path, 2, control_plane="container") as cluster:
+        assert isinstance(cluster, ContainerControlPlaneClient) and cluster.notes == []
+        assert sorted(re.sub("-[^-]+$", "", name) for name in pods(service)) == [
+            *("kitlib-control-plane", "kitlib-node-1", "kitlib-node-2"),
+        ]
+        cluster.apply(DEPLOYMENT)
+        cluster.wait(lambda c: phases(c) == ["Running"] * 3, 60)
+        assert {pod.spec.node_name for pod in cluster.pods()} == {"node-1", "node-2"}
+        cluster.scale("Deployment", "web", 7)
+        cluster.wait(lambda c: phases(c) == ["Pending"] + ["Running"] * 6, 60)
+        (late,) = [pod for pod in cluster.pods() if pod.status.phase == "Pending"]
+        assert "2 Insufficient cpu" in cluster.decision(late.name).message
+        with pytest.raises(NotFound):
+            cluster.get("Pod", "nobody")
+        (own,) = [one for one in _pods_of(service) if "control-plane" in one.name]
+        assert own.status.phase == "Running" and own.spec.automount_service_account_token is False
+    assert pods(service) == []
+
+
+def test_a_control_planes_pod_that_is_deleted_is_a_clear_error_and_nothing_is_left(
+    host: tuple[APIService, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service, path = host
+    monkeypatch.setattr(manifest, "COMMAND", COMMAND)
+    with start(path, control_plane="container") as cluster:
+        (name,) = [name for name in pods(service) if "control-plane" in name]
+        with service.lock:
+            service.cluster.delete("Pod", name, namespace=NAMESPACE, grace=0)
+            service.cluster.settle()
+        with pytest.raises(ControlPlaneGone, match="the control plane has ended"):
+            cluster.wait(lambda c: False, 60)
+        assert cluster.node().uptime() == 1.0  # the node is there all the same
+    assert pods(service) == []
+
+
+def _pods_of(service: APIService) -> list[Any]:
+    with service.lock:
+        return list(service.cluster.pods(NAMESPACE))
