@@ -63,6 +63,7 @@ REQUIRED: dict[str, dict[str, dict[str, Any]]] = {
     "PersistentVolumeClaim": {"": {"status": {}}, "spec": {"resources": {}}},
     "PersistentVolume": {"": {"status": {}}},
     "Ingress": {"": {"status": {"loadBalancer": {}}}},
+    "NetworkPolicy": {"": {"spec": {}}, "spec": {"podSelector": {}}},
     "ResourceQuota": {"": {"spec": {}, "status": {}}},
     "ClusterRole": {"": {"rules": None}},
     "Role": {"": {"rules": None}},

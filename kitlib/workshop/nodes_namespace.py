@@ -113,7 +113,7 @@ class NodesNamespace:
     def _quota(self) -> dict[str, Any]:
         hard = {
             "pods": str(self.pods),
-            "requests.cpu": f"{self.pods * Quantity(REQUESTS['cpu']).milli_value()}m",
+            "requests.cpu": str(Quantity(f"{self.pods * Quantity(REQUESTS['cpu']).milli_value()}m")),
             "requests.memory": str(self.pods * Quantity(REQUESTS["memory"]).value()),
             "limits.cpu": str(self.pods * self.cpus),
             "limits.memory": str(self.pods * self.memory_limit),

@@ -1,0 +1,78 @@
+"""The recipe's manifests with the real kubectl, as an administrator applies them and a learner meets them."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kitlib import cli
+from kitlib.kubelet.config.machine import MachineInfo
+from kitlib.node.kubernetes.manifest import Owner, PodOptions, control_pod, node_pod
+from tests.apiserver.clients import binaries
+from tests.apiserver.test_kubectl import Client, start
+
+pytestmark = pytest.mark.kubectl
+
+IMAGE, HUB, NODES = "registry.example/kitlib-node:1", "kitlib-hub", "kitlib-nodes"
+LEARNER = ("--as", f"system:serviceaccount:{HUB}:kitlib-learner", "-n", NODES)
+OPTIONS = PodOptions(image=IMAGE, deadline=3600)
+
+
+@pytest.fixture(scope="module")
+def kubectl(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    programs = binaries()
+    assert programs is not None, "the package with kubectl and helm is not installed"
+    folder = tmp_path_factory.mktemp("kubectl")
+    assert cli.main(["workshop", str(folder / "recipe"), "--kubernetes", "--no-wheel", "--learners", "1"]) == 0
+    process = start(folder, "--nodes", "2")
+    try:
+        yield Client(folder, programs)
+    finally:
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 0
+
+
+def applied(kubectl: Client, recipe: Path) -> list[str]:
+    """What kubectl says of storage and namespace, in the guide's order."""
+    said = kubectl("apply", "--validate=strict", "-n", HUB, "-f", str(recipe / "storage.yaml"))
+    said += kubectl("apply", "--validate=strict", "-f", str(recipe / "nodes-namespace.yaml"))
+    return said.splitlines()
+
+
+def test_the_manifests_apply_strictly_and_again_without_a_change(kubectl: Client) -> None:
+    kubectl("create", "namespace", HUB)
+    recipe = kubectl.folder / "recipe"
+    first, again = applied(kubectl, recipe), applied(kubectl, recipe)
+    kinds = [line.split("/")[0] for line in first]
+    assert kinds == [
+        *("persistentvolumeclaim", "serviceaccount", "namespace", "resourcequota", "limitrange"),
+        *("networkpolicy.networking.k8s.io", "role.rbac.authorization.k8s.io"),
+        *("rolebinding.rbac.authorization.k8s.io", "validatingadmissionpolicy.admissionregistration.k8s.io"),
+        "validatingadmissionpolicybinding.admissionregistration.k8s.io",
+    ]
+    assert all(line.endswith(" created") for line in first)
+    changed = {line.split("/")[0].split(".")[0] for line in again if not line.endswith(" unchanged")}
+    # their lists are atomic, and the server fills in defaults
+    assert changed == {"limitrange", "validatingadmissionpolicy"}
+
+
+def test_a_learner_may_make_the_kits_pods_and_nothing_else(kubectl: Client) -> None:
+    machine = MachineInfo.declare(2, "1Gi")
+    for pod in (
+        node_pod("kitlib-node-1", "node-1", machine, OPTIONS, Owner("host/1:2")),
+        control_pod("kitlib-control-plane", OPTIONS, Owner("host/1:2")),
+    ):
+        text = kubectl.file("pod.json", json.dumps(pod))
+        kubectl(*LEARNER, "create", "--validate=strict", "-f", text)
+    assert kubectl(*LEARNER, "auth", "can-i", "create", "pods/attach") == "yes\n"
+    assert kubectl.run(*LEARNER, "auth", "can-i", "create", "secrets").stdout == "no\n"
+    large = node_pod("kitlib-large", "large", MachineInfo.declare(64, "1Gi"), OPTIONS, Owner("host/1:2"))
+    said = kubectl.refused(*LEARNER, "create", "-f", kubectl.file("large.json", json.dumps(large)))
+    assert "maximum cpu usage per Container is 4, but limit is 64" in said
+    service = "apiVersion: v1\nkind: Service\nmetadata: {name: s}\nspec: {ports: [{port: 80}]}\n"
+    said = kubectl.refused(*LEARNER, "create", "-f", kubectl.file("service.yaml", service))
+    assert 'cannot create resource "services" in API group "" in the namespace "kitlib-nodes"' in said
