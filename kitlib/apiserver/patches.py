@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from copy import deepcopy
 from typing import Any
 
+import msgspec
+
+from kitlib.api.decoding import NAMED
+from kitlib.api.errors import ManifestError
 from kitlib.apiserver.bodies import patch_document
 from kitlib.apiserver.request import Request
 from kitlib.apiserver.status import StatusError
@@ -41,6 +46,71 @@ def patched(live: dict[str, Any], request: Request) -> dict[str, Any]:
     if not isinstance(made.get("metadata"), dict):
         raise StatusError(422, "metadata: Required value", "Invalid")
     return made
+
+
+def undecodable(changed: dict[str, Any], request: Request, error: ManifestError) -> StatusError:
+    """What is said where the object after a patch does not fit its kind: with the object, or with a strategic patch.
+
+    Source: handlers/patch.go (applyPatchToCurrentObject, applyPatchToObject), apierrors.NewInvalid.
+    """
+    if "strategic" in request.content_type:
+        shown = f'"{_go_map(_own_fields(patch_document(request)))}"'
+        why = _unconverted(changed, error)
+    else:
+        shown = '"' + msgspec.json.encode(changed).decode().replace("\\", "\\\\").replace('"', '\\"') + '"'
+        why = error.cause
+    body = f"Invalid value: {shown}: {why}"
+    causes = [{"reason": "FieldValueInvalid", "message": body, "field": "patch"}]
+    return StatusError(422, f' "" is invalid: patch: {body}', "Invalid", {"causes": causes})
+
+
+_WANTED = re.compile(r"json: cannot unmarshal .* into Go struct field \S+ of type (\S+)")
+_KINDS = {str: "string", bool: "bool", int: "int64", float: "float64", list: "slice", dict: "map"}
+
+
+def _unconverted(changed: dict[str, Any], error: ManifestError) -> str:
+    """The converter's words for a value of a wrong type, in place of the decoder's. Source: runtime/converter.go."""
+    wanted = _WANTED.fullmatch(error.cause)
+    if wanted is None:
+        return error.cause
+    value: Any = changed
+    for name, index, key in re.findall(r"([^.\[\]]+)|\[(\d+)\]|\[([^\]]*)\]", error.field):
+        if isinstance(value, list) and index:
+            value = value[int(index)]
+        elif isinstance(value, dict):
+            value = value.get(name or key or index)
+    kind, type_ = _KINDS.get(type(value), "map"), wanted[1]
+    if type_.startswith("[]"):
+        return f"cannot restore slice from {kind}"
+    if type_.startswith("map[") or type_ == "v1.ResourceList":
+        return f"cannot restore map from {kind}"
+    basic = "string" if type_ in NAMED.values() else type_
+    if "." in basic:
+        return f"cannot restore struct from: {kind}"
+    numbers = ("int64", "float64")
+    if (kind == "int64" and basic == "string") or (kind in numbers and basic.startswith(("int", "float"))):
+        return f"cannot convert {kind} to {type_}"
+    return f"unrecognized type: {basic}"
+
+
+def _own_fields(patch: Any) -> Any:
+    """A patch as merging leaves it: without directives, and without the lists that an order was given for."""
+    if not isinstance(patch, dict):
+        return patch
+    ordered = {key.partition("/")[2] for key in patch if key.startswith("$setElementOrder/")}
+    kept = {key: value for key, value in patch.items() if not key.startswith("$") and key not in ordered}
+    return {key: _own_fields(value) for key, value in kept.items()}
+
+
+def _go_map(value: Any) -> str:
+    """A value as Go's `%v` prints it. Source: fmt (maps by sorted keys)."""
+    if isinstance(value, dict):
+        return f"map[{' '.join(f'{key}:{_go_map(value[key])}' for key in sorted(value))}]"
+    if isinstance(value, list):
+        return f"[{' '.join(map(_go_map, value))}]"
+    if value is None:
+        return "<nil>"
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _json_patch(live: dict[str, Any], operations: list[Any]) -> dict[str, Any]:

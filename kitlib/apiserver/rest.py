@@ -14,14 +14,14 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from kitlib.api.autoscaling_v1 import to_v1
-from kitlib.api.errors import KitError
+from kitlib.api.errors import KitError, ManifestError
 from kitlib.api.meta import is_condition_true
 from kitlib.api.serialize import from_dict, to_dict
 from kitlib.api.validation.warnings import warnings_of
 from kitlib.apiserver.bodies import apply_document, object_body
 from kitlib.apiserver.field_validation import decode
 from kitlib.apiserver.managed_fields import Managers
-from kitlib.apiserver.patches import PATCH_TYPES, patched
+from kitlib.apiserver.patches import PATCH_TYPES, patched, undecodable
 from kitlib.apiserver.request import Request, mapping
 from kitlib.apiserver.required_fields import complete
 from kitlib.apiserver.resources import APIResource, ResourceTable
@@ -178,7 +178,12 @@ class Rest:
             raise StatusError(415, message + ", ".join(t for t in PATCH_TYPES if "strategic" not in t))
         changed = patched(live, request)
         self._checked(served, namespace, name, changed)
-        return self._replace(served, live, changed, subresource, request)
+        try:
+            return self._replace(served, live, changed, subresource, request)
+        except StatusError as error:
+            if isinstance(error.__cause__, ManifestError) and error.__cause__.cause:
+                raise undecodable(changed, request, error.__cause__) from error
+            raise
 
     def _apply(self, served: APIResource, namespace: str, name: str, subresource: str, request: Request) -> Object:
         if not request.get("fieldManager"):

@@ -29,6 +29,13 @@ def unrecognized(kind: str, problem: str, summary: str) -> str:
     return f"the object provided is unrecognized (must be of type {kind}): {problem} ({summary})"
 
 
+def deployed(call: Call) -> None:
+    containers = [{"name": "c", "image": "x:1"}]
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": containers}}
+    web = {"metadata": {"name": "web"}, "spec": {"selector": {"matchLabels": {"a": "b"}}, "template": template}}
+    assert call("POST", WEB.removesuffix("/web"), web)[0] == 201
+
+
 CREATED = [
     (b"", unrecognized("Pod", f"{LOOK}unexpected end of JSON input", "<empty>")),
     (b"{", unrecognized("Pod", f"{LOOK}unexpected end of JSON input", "{")),
@@ -127,12 +134,56 @@ PATCHES: list[tuple[str, bytes, str]] = [
 
 @pytest.mark.parametrize(("kind", "body", "message"), PATCHES)
 def test_a_malformed_patch_is_refused_by_its_own_decoder(call: Call, kind: str, body: bytes, message: str) -> None:
-    containers = [{"name": "c", "image": "x:1"}]
-    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": containers}}
-    web = {"metadata": {"name": "web"}, "spec": {"selector": {"matchLabels": {"a": "b"}}, "template": template}}
-    assert call("POST", WEB.removesuffix("/web"), web)[0] == 201
+    deployed(call)
     code, answer = call("PATCH", f"{WEB}?fieldManager=m", body, content_type=kind)
     assert (code, answer["reason"], answer["message"]) == (400, "BadRequest", message)
+
+
+@pytest.mark.parametrize(
+    ("patch", "shown", "why"),
+    [
+        ({"replicas": "x"}, "map[spec:map[replicas:x]]", "unrecognized type: int32"),
+        ({"replicas": 1.5}, "map[spec:map[replicas:1.5]]", "cannot convert float64 to int32"),
+        ({"paused": 1}, "map[spec:map[paused:1]]", "unrecognized type: bool"),
+        ({"strategy": "x"}, "map[spec:map[strategy:x]]", "cannot restore struct from: string"),
+        (
+            {"strategy": {"type": 1}},
+            "map[spec:map[strategy:map[type:1]]]",
+            "cannot convert int64 to v1.DeploymentStrategyType",
+        ),
+        (
+            {"template": {"metadata": {"labels": [None, True]}}},
+            "map[spec:map[template:map[metadata:map[labels:[<nil> true]]]]]",
+            "cannot restore map from slice",
+        ),
+        (
+            {"template": {"spec": {"containers": 1}}},
+            "map[spec:map[template:map[spec:map[containers:1]]]]",
+            "cannot restore slice from int64",
+        ),
+    ],
+    ids=lambda value: "" if isinstance(value, dict) else None,
+)
+def test_a_strategic_patch_of_a_wrong_type_is_invalid_in_the_converters_words(
+    call: Call, patch: dict[str, Any], shown: str, why: str
+) -> None:
+    deployed(call)
+    code, answer = call("PATCH", WEB, {"spec": patch}, content_type=STRATEGIC)
+    assert (code, answer["message"]) == (422, f' "" is invalid: patch: Invalid value: "{shown}": {why}')
+
+
+@pytest.mark.parametrize(
+    ("kind", "patch"),
+    [(MERGE, {"spec": {"replicas": "x"}}), (JSON_PATCH, [{"op": "replace", "path": "/spec/replicas", "value": "x"}])],
+)
+def test_another_patch_of_a_wrong_type_is_invalid_with_the_whole_object(call: Call, kind: str, patch: Any) -> None:
+    deployed(call)
+    code, answer = call("PATCH", WEB, patch, content_type=kind)
+    assert (code, answer["reason"]) == (422, "Invalid")
+    begin, value, why = answer["message"].partition('Invalid value: "{')[0], *answer["message"].rpartition('}": ')[::2]
+    assert begin == ' "" is invalid: patch: ' and r"\"replicas\":\"x\"" in value
+    assert why == "json: cannot unmarshal string into Go struct field DeploymentSpec.spec.replicas of type int32"
+    assert answer["details"]["causes"][0]["field"] == "patch"
 
 
 def test_without_validation_the_patch_library_decodes() -> None:
