@@ -38,7 +38,10 @@ def patched(live: dict[str, Any], request: Request) -> dict[str, Any]:
     patch = patch_document(request)
     if isinstance(patch, list):
         return _json_patch(live, patch)
-    merge = strategic_patch if "strategic" in request.content_type else merge_patch
+    merge = merge_patch
+    if "strategic" in request.content_type:
+        merge = strategic_patch
+        _check_directives(patch)
     try:
         made = merge(live, patch)
     except (TypeError, KeyError, AttributeError, ValueError) as error:
@@ -46,6 +49,41 @@ def patched(live: dict[str, Any], request: Request) -> dict[str, Any]:
     if not isinstance(made.get("metadata"), dict):
         raise StatusError(422, "metadata: Required value", "Invalid")
     return made
+
+
+_LISTS = {
+    "$retainKeys": "retainKeys",
+    "$deleteFromPrimitiveList/": "primitive list",
+    "$setElementOrder/": "setElementOrder list",
+}
+
+
+def _check_directives(patch: Any, *, in_list: bool = False) -> None:
+    """The directives of a strategic patch, with everything below them.
+
+    An unknown one is a defect to the server, which answers with 500; it is the client's here.
+
+    Source: strategicpatch handleDirectiveInMergeMap, mergeSliceWithSpecialElements; mergepatch/errors.go.
+
+    Raises:
+        StatusError: 400.
+    """
+    if isinstance(patch, list):
+        for item in patch:
+            _check_directives(item, in_list=True)
+    if not isinstance(patch, dict):
+        return
+    if "$patch" in patch:
+        directive = patch["$patch"]
+        if directive in ("replace", "delete"):
+            return
+        if directive != "merge" or not in_list:
+            raise StatusError(400, f"unknown patch type: {_go_map(directive)} in map: {_go_map(patch)}")
+    for field, value in patch.items():
+        for prefix, name in _LISTS.items():
+            if field.startswith(prefix) and not isinstance(value, list):
+                raise StatusError(400, f"invalid patch format of {name}")
+        _check_directives(value)
 
 
 def undecodable(changed: dict[str, Any], request: Request, error: ManifestError) -> StatusError:

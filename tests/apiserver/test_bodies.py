@@ -173,6 +173,23 @@ def test_a_strategic_patch_of_a_wrong_type_is_invalid_in_the_converters_words(
 
 
 @pytest.mark.parametrize(
+    ("patch", "message"),
+    [
+        ({"$retainKeys": "x"}, "invalid patch format of retainKeys"),
+        ({"template": {"$setElementOrder/x": {}}}, "invalid patch format of setElementOrder list"),
+        ({"$deleteFromPrimitiveList/x": None}, "invalid patch format of primitive list"),
+        ({"$patch": "away", "a": 1}, "unknown patch type: away in map: map[$patch:away a:1]"),
+        ({"template": [{"$patch": "x", "name": "c"}]}, "unknown patch type: x in map: map[$patch:x name:c]"),
+    ],
+)
+def test_directives_of_a_strategic_patch_are_checked(call: Call, patch: dict[str, Any], message: str) -> None:
+    deployed(call)
+    code, answer = call("PATCH", WEB, {"spec": patch}, content_type=STRATEGIC)
+    assert (code, answer["message"]) == (400, message)
+    assert call("PATCH", WEB, {"metadata": {"$patch": "replace", "name": "web"}}, content_type=STRATEGIC)[0] == 200
+
+
+@pytest.mark.parametrize(
     ("kind", "patch"),
     [(MERGE, {"spec": {"replicas": "x"}}), (JSON_PATCH, [{"op": "replace", "path": "/spec/replicas", "value": "x"}])],
 )
