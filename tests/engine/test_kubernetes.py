@@ -128,20 +128,22 @@ def test_a_container_ends_with_the_first_stream_that_was_attached_to_it(
     assert pods(service) == []
 
 
-def test_a_killed_notebook_leaves_no_pod(host: tuple[APIService, str], tmp_path: Path) -> None:
+@pytest.mark.parametrize(("where", "made"), [("process", 1), ("container", 2)])
+def test_a_killed_notebook_leaves_no_pod(host: tuple[APIService, str], tmp_path: Path, where: str, made: int) -> None:
     service, path = host
     script = tmp_path / "notebook.py"
     script.write_text(
         "import sys\nfrom kitlib.cluster import Cluster\nfrom kitlib.node.kubernetes import manifest\n"
         f"manifest.COMMAND = {COMMAND!r}\n"
-        f"c = Cluster.kubernetes(1, kubeconfig=sys.argv[1], namespace={NAMESPACE!r}, image='nodes:1', memory='256Mi')\n"
+        f"c = Cluster.kubernetes(1, kubeconfig=sys.argv[1], namespace={NAMESPACE!r}, image='nodes:1', memory='256Mi',\n"
+        f"                       control_plane={where!r})\n"
         "print('up', flush=True)\nsys.stdin.read()\n"
     )
     with subprocess.Popen(
         [sys.executable, str(script), path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=outside()
     ) as notebook:
         assert notebook.stdout is not None and notebook.stdout.readline() == b"up\n"
-        assert len(pods(service)) == 1
+        assert len(pods(service)) == made
         os.kill(notebook.pid, signal.SIGKILL)
     assert gone(service)
 
