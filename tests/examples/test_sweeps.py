@@ -41,6 +41,12 @@ def test_the_smallest_pod_is_killed_first_as_long_as_pods_use_what_was_planned()
     assert len(share[30]) > 2 and share[10]["log"] > share[30].get("log", 0)
 
 
+@pytest.mark.parametrize("name", ["first-victim", "max-skew", "packing"])
+def test_the_sweeps_of_the_notebook_are_small_enough_for_one_shared_processor(name: str) -> None:
+    """At about 100 points a second two seconds each, as on Binder."""
+    assert len(example(name).sweep().points) <= 200
+
+
 def test_an_unknown_example_names_those_that_there_are() -> None:
     assert examples() == ["first-victim", "max-skew", "nights", "packing"]
     with pytest.raises(KitError, match="no sweep 'x'; valid values: first-victim, max-skew, nights, packing"):
