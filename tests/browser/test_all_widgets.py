@@ -68,6 +68,12 @@ SIDEWAYS = """() => [...document.querySelectorAll('.kitlib-widget table:not(.kit
         > one.closest('.kitlib-widget[role=group]').getBoundingClientRect().right)
     .map(one => one.innerText.slice(0, 60))"""
 
+WIDE_GRIDS = """() => [...document.querySelectorAll('.kitlib-grid-scroller')]
+    .filter(one => one.checkVisibility() && one.scrollWidth > one.clientWidth + 1)
+    .map(one => [one.querySelector('table').getAttribute('aria-label'), [...one.querySelectorAll('tr')]])
+    .filter(([, lines]) => Math.min(lines.length, lines[0].cells.length) < 7)
+    .map(([label]) => label)"""
+
 
 @pytest.fixture
 def all_widgets(open_cells):
@@ -126,6 +132,7 @@ def test_every_widget_is_accessible_whole_and_silent(all_widgets, artifacts, dar
             boxes.nth(place).screenshot(path=str(artifacts / f"{name}-{'dark' if dark else 'light'}-{width}.png"))
         problems += [f"cut at {width}: {one}" for one in page.evaluate(CUT)]
         problems += [f"read by scrolling sideways at {width}: {one}" for one in page.evaluate(SIDEWAYS)]
+        problems += [f"a grid that scrolls sideways at {width}: {one}" for one in page.evaluate(WIDE_GRIDS)]
     page.set_viewport_size({"width": WIDTHS[0], "height": 1000})
     page.evaluate("() => { document.body.style.zoom = 2; }")
     page.wait_for_timeout(700)

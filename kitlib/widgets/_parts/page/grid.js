@@ -4,6 +4,8 @@ const KEYS = {
 };
 const MOVES = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
+const breakable = (name) => name.replace(/([a-z])([A-Z])/g, "$1\u200b$2");
+
 function flash(td) {
   clearTimeout(td.flashing);
   td.classList.remove("kitlib-flash");
@@ -28,6 +30,7 @@ function render({ model, el }) {
   help.className = "kitlib-grid-help";
   el.append(scroller, status, help);
   let tds = [], shape = "", carried = null;
+  let turned = false, wide = 0; // rows and columns change places where only so there is room; pixels that it needs else
 
   const rows = () => model.get("rows"), columns = () => model.get("columns"), cells = () => model.get("cells");
   const at = () => {
@@ -40,37 +43,55 @@ function render({ model, el }) {
     table.replaceChildren();
     table.setAttribute("aria-label", model.get("label"));
     el.classList.toggle("kitlib-grid-dense", columns().length > 24);
+    el.classList.toggle("kitlib-grid-turned", turned);
+    const [down, across] = turned ? [columns(), rows()] : [rows(), columns()];
     const head = table.createTHead().insertRow();
     head.setAttribute("role", "row");
-    for (const name of ["", ...columns()]) {
+    for (const name of ["", ...across]) {
       const th = document.createElement("th");
       th.setAttribute("role", "columnheader");
       th.scope = "col";
-      th.textContent = name.replace(/([a-z])([A-Z])/g, "$1\u200b$2");
+      th.textContent = breakable(name);
       head.append(th);
     }
     const body = table.createTBody();
-    tds = rows().map((name, r) => {
+    tds = rows().map(() => []);
+    down.forEach((name, line) => {
       const tr = body.insertRow();
       tr.setAttribute("role", "row");
       const th = document.createElement("th");
       th.setAttribute("role", "rowheader");
       th.scope = "row";
-      th.textContent = name;
+      th.textContent = turned ? breakable(name) : name;
       tr.append(th);
-      return columns().map((_, c) => {
-        const td = tr.insertCell();
+      across.forEach((_, place) => {
+        const td = tr.insertCell(), [r, c] = seen(line, place);
         td.setAttribute("role", "gridcell");
         td.dataset.row = r;
         td.dataset.column = c;
-        return td;
+        tds[r][c] = td;
       });
     });
   }
 
+  const seen = (one, other) => (turned ? [other, one] : [one, other]); // on the screen <-> as Python numbers them
+
+  function fit() {
+    const room = scroller.clientWidth;
+    if (!room) return;
+    if (!turned && scroller.scrollWidth > room + 1 && rows().length < columns().length) wide = scroller.scrollWidth;
+    if (turned === room < wide) return;
+    turned = !turned;
+    const focused = table.contains(document.activeElement);
+    build();
+    paint(true);
+    if (focused) tds[at()[0]]?.[at()[1]]?.focus();
+  }
+
   function paint(first) {
     const now = JSON.stringify([rows(), columns(), model.get("label")]);
-    if (now !== shape) { shape = now; build(); first = true; }
+    const anew = now !== shape;
+    if (anew) { shape = now; turned = false; wide = 0; build(); first = true; }
     const [sr, sc] = at(), movable = model.get("movable");
     cells().forEach((row, r) => row.forEach(([text, hint, kind], c) => {
       const td = tds[r]?.[c];
@@ -89,6 +110,7 @@ function render({ model, el }) {
     }));
     help.textContent = model.get("help");
     tell();
+    if (anew) fit();
   }
 
   function tell() {
@@ -111,12 +133,12 @@ function render({ model, el }) {
   table.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const [r, c] = at();
-    let [nr, nc] = [r, c];
-    if (event.key in MOVES) { nr += MOVES[event.key][0]; nc += MOVES[event.key][1]; }
-    else if (event.key === "Home") nc = 0;
-    else if (event.key === "End") nc = columns().length - 1;
-    else if (event.key === "PageUp") nr = 0;
-    else if (event.key === "PageDown") nr = rows().length - 1;
+    let [line, place] = seen(r, c);
+    if (event.key in MOVES) { line += MOVES[event.key][0]; place += MOVES[event.key][1]; }
+    else if (event.key === "Home") place = 0;
+    else if (event.key === "End") place = Infinity;
+    else if (event.key === "PageUp") line = 0;
+    else if (event.key === "PageDown") line = Infinity;
     else if (event.key === "Escape" && carried) { carried = null; tell(); event.preventDefault(); event.stopPropagation(); return; }
     else if (event.key === "m" && model.get("movable")) {
       if (carried) { send("move", carried.r, carried.c, [r, c]); carried = null; }
@@ -134,28 +156,27 @@ function render({ model, el }) {
       return;
     } else return;
     event.preventDefault(); event.stopPropagation();
-    nr = Math.max(0, Math.min(nr, rows().length - 1));
-    nc = Math.max(0, Math.min(nc, columns().length - 1));
-    go(nr, nc);
+    const [nr, nc] = seen(line, place);
+    go(Math.max(0, Math.min(nr, rows().length - 1)), Math.max(0, Math.min(nc, columns().length - 1)));
   });
-  const place = (target) => {
+  const cellOf = (target) => {
     const td = target.closest?.("td");
     return td && table.contains(td) ? [Number(td.dataset.row), Number(td.dataset.column)] : null;
   };
   table.addEventListener("click", (event) => {
-    const found = place(event.target);
+    const found = cellOf(event.target);
     if (!found) return;
     go(...found);
     send(event.shiftKey ? "less" : "press", ...found);
   });
   let dragged = null;
   table.addEventListener("dragstart", (event) => {
-    dragged = place(event.target);
+    dragged = cellOf(event.target);
     if (dragged) event.dataTransfer.setData("text/plain", dragged.join());
   });
-  table.addEventListener("dragover", (event) => { if (dragged && place(event.target)) event.preventDefault(); });
+  table.addEventListener("dragover", (event) => { if (dragged && cellOf(event.target)) event.preventDefault(); });
   table.addEventListener("drop", (event) => {
-    const end = place(event.target);
+    const end = cellOf(event.target);
     if (!dragged || !end) return;
     event.preventDefault();
     event.stopPropagation();
@@ -170,6 +191,9 @@ function render({ model, el }) {
     due = true;
     queueMicrotask(() => { due = false; paint(false); });
   }
+  const size = new ResizeObserver(fit);
+  size.observe(scroller);
   paint(true);
+  return () => size.disconnect();
 }
 export default { render };
