@@ -68,9 +68,9 @@ SIDEWAYS = """() => [...document.querySelectorAll('.kitlib-widget table:not(.kit
         > one.closest('.kitlib-widget[role=group]').getBoundingClientRect().right)
     .map(one => one.innerText.slice(0, 60))"""
 
-WIDE_GRIDS = """() => [...document.querySelectorAll('.kitlib-grid-scroller')]
+WIDE_GRIDS = """() => [...document.querySelectorAll('.kitlib-grid-scroller, .kitlib-chart-body:has(.kitlib-cells)')]
     .filter(one => one.checkVisibility() && one.scrollWidth > one.clientWidth + 1)
-    .map(one => [one.querySelector('table').getAttribute('aria-label'), [...one.querySelectorAll('tr')]])
+    .map(one => [one.closest('[aria-label]')?.ariaLabel, [...one.querySelectorAll('tr')]])
     .filter(([, lines]) => Math.min(lines.length, lines[0].cells.length) < 7)
     .map(([label]) => label)"""
 

@@ -104,6 +104,7 @@ export default {
     el.append(plot);
     const panels = new Map(), rows = new Map(), bars = new Map();
     let table = null, shape = "", drawn = 0, due = 0, last = "";
+    let turned = false, wide = 0, cellsDrawn = null; // pixels that a table needs as it comes; what it was drawn from
     function drawBars(spec) {
       const shown = [];
       for (const panel of panelsOf(spec)) {
@@ -192,27 +193,39 @@ export default {
       const name = element("em", "", panel.title);
       node.replaceChildren(...marks, ...(panel.title ? [name] : []));
     }
+    function layCells(trace) {
+      const [down, across] = turned ? [trace.x, trace.y] : [trace.y, trace.x];
+      table = element("table", "kitlib-cells");
+      const head = table.createTHead().insertRow();
+      head.append(element("th"));
+      for (const name of across) { const th = element("th", "", String(name)); th.scope = "col"; head.append(th); }
+      const inside = table.createTBody();
+      for (const name of down) {
+        const line = inside.insertRow(), th = element("th", "", String(name));
+        th.scope = "row";
+        line.append(th);
+        for (const _ of across) line.insertCell();
+      }
+      arrange(body, [table]);
+    }
+    function fit() { // rows and columns change places where only so there is room
+      const room = body.clientWidth;
+      if (!cellsDrawn || !table?.isConnected || !room) return;
+      const [trace, layout] = cellsDrawn;
+      if (!turned && body.scrollWidth > room + 1 && trace.y.length < trace.x.length) wide = body.scrollWidth;
+      if (turned === room < wide) return;
+      turned = !turned;
+      layCells(trace);
+      drawTable(trace, layout);
+    }
     function drawTable(trace, layout) {
       const frame = (layout.shapes ?? []).find((one) => one.type === "rect");
-      const now = JSON.stringify([trace.x, trace.y]);
-      if (!table || shape !== now) {
-        shape = now;
-        table = element("table", "kitlib-cells");
-        const head = table.createTHead().insertRow();
-        head.append(element("th"));
-        for (const name of trace.x) { const th = element("th", "", String(name)); th.scope = "col"; head.append(th); }
-        const inside = table.createTBody();
-        for (const name of trace.y) {
-          const line = inside.insertRow(), th = element("th", "", String(name));
-          th.scope = "row";
-          line.append(th);
-          for (const _ of trace.x) line.insertCell();
-        }
-        arrange(body, [table]);
-      }
+      const now = JSON.stringify([trace.x, trace.y]), anew = !table || shape !== now;
+      cellsDrawn = [trace, layout];
+      if (anew) { shape = now; turned = false; wide = 0; layCells(trace); }
       const high = trace.zmax ?? Math.max(...trace.z.flat().filter((v) => v !== null), 1), low = trace.zmin ?? 0;
       trace.z.forEach((row, r) => row.forEach((value, c) => {
-        const cell = table.tBodies[0].rows[r].cells[c + 1];
+        const cell = turned ? table.tBodies[0].rows[c].cells[r + 1] : table.tBodies[0].rows[r].cells[c + 1];
         const part = (value - low) / ((high - low) || 1);
         const stop = [...(trace.colorscale ?? [])].reverse().find(([at]) => part >= at - 1e-9)?.[1];
         put(cell, plain(trace.text?.[r]?.[c] ?? ""));
@@ -225,6 +238,7 @@ export default {
         cell.title = hover(trace, { x: trace.x[c], y: trace.y[r], z: value, text: trace.text?.[r]?.[c], customdata: trace.customdata?.[r]?.[c] });
         cell.classList.toggle("kitlib-framed", !!frame && c > frame.x0 && c < frame.x1);
       }));
+      if (anew) fit();
     }
     function draw() {
       due = 0;
@@ -241,7 +255,7 @@ export default {
       for (const one of spec.data) if (one.type === "scatter" && one.mode === "text")
         one.y.forEach((name, i) => spec_totals.set(String(name), one.text[i]));
       if (cells) drawTable(cells, spec.layout);
-      else { table = null; shape = ""; drawBars(spec); }
+      else { table = cellsDrawn = null; shape = ""; drawBars(spec); }
       const named = spec.data.filter((one) => one.type === "bar" && one.name && one.showlegend !== false);
       const several = new Set(named.map((one) => one.name)).size > 1 || Array.isArray(named[0]?.marker?.color);
       legend.replaceChildren(...(several ? named : []).map((one) => {
@@ -269,8 +283,10 @@ export default {
       frame = requestAnimationFrame(() => { frame = 0; });
       draw();
     };
+    const size = new ResizeObserver(fit);
+    size.observe(body);
     model.on("change:spec", soon);
     draw();
-    return () => { cancelAnimationFrame(due); cancelAnimationFrame(frame); model.off("change:spec", soon); };
+    return () => { size.disconnect(); cancelAnimationFrame(due); cancelAnimationFrame(frame); model.off("change:spec", soon); };
   },
 };
