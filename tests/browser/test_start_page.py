@@ -177,6 +177,26 @@ def test_voila_shows_the_page_without_code_and_leads_to_a_notebook_without_code(
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_voila_follows_the_theme_that_the_system_prefers_and_changes_with_it(visit, artifacts, dark):
+    page = visit("voila", color_scheme="dark" if dark else "light").page
+    colours = """() => ["background-color", "color"].map((name) =>
+        getComputedStyle(document.body).getPropertyValue(name).match(/\\d+/g).slice(0, 3)
+        .reduce((sum, part) => sum + Number(part), 0) / 765)"""
+
+    def is_dark():
+        ground, words = page.evaluate(colours)
+        assert abs(ground - words) > 0.5, (ground, words)
+        return ground < words
+
+    assert page.evaluate("() => document.body.dataset.jpThemeLight") == str(not dark).lower()
+    assert is_dark() == dark
+    page.screenshot(path=str(artifacts / f"start-page-voila-{'dark' if dark else 'light'}.png"))
+    page.emulate_media(color_scheme="light" if dark else "dark")
+    page.wait_for_function("dark => document.body.dataset.jpThemeLight === String(dark)", arg=dark)
+    assert is_dark() != dark
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_the_start_page_and_the_side_bar_are_accessible(visit, artifacts, dark):
     made = visit(color_scheme="dark" if dark else "light")
     page = made.page

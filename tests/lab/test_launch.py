@@ -129,3 +129,11 @@ def test_the_page_gets_no_extension_made_for_jupyterlite_alone_and_knows_the_sta
     made = server.page_config(None, {"federated_extensions": there, "token": "x"})
     assert [one["name"] for one in made["federated_extensions"]] == ["anywidget", "kitlib"]
     assert made["token"] == "x" and made["kitlibStart"] == launch.START
+
+
+def test_voila_is_given_a_template_that_the_server_finds():
+    made = launch.jupyter_environment({})
+    settings = json.loads((Path(made["JUPYTER_CONFIG_PATH"]) / "jupyter_server_config.json").read_text())
+    templates = Path(made["JUPYTER_PATH"]) / "voila/templates" / settings["VoilaConfiguration"]["template"]
+    assert json.loads((templates / "conf.json").read_text()) == {"base_template": "lab"}
+    assert "prefers-color-scheme" in (templates / "index.html.j2").read_text()
