@@ -14,6 +14,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from kitlib.api.autoscaling_v1 import to_v1
+from kitlib.api.certificates import CertificateSigningRequest
 from kitlib.api.errors import KitError, ManifestError
 from kitlib.api.meta import is_condition_true
 from kitlib.api.serialize import from_dict, to_dict
@@ -305,6 +306,8 @@ class Rest:
 
     def _created(self, served: APIResource, body: Object, request: Request) -> Any:
         made = self._object(served, body, request)
+        if isinstance(made, CertificateSigningRequest):
+            request.user.sign(made)
         stored = self.cluster.api.create(made)
         self.warnings += warnings_of(made)
         return stored
