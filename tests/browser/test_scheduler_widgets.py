@@ -163,8 +163,8 @@ def test_speed_from_slider_to_figure_with_five_zones_of_forty_nodes(widget):
     print(
         f"\nspread explorer, 5 x 40 nodes, slider to figure: median {statistics.median(taken):.0f} ms, p95 {p95:.0f} ms"
     )
-    busy = os.getloadavg()[0] > (os.cpu_count() or 1)
-    assert busy or p95 < 100
+    load = os.getloadavg()[0] / (os.cpu_count() or 1)
+    assert p95 < 100 * max(1.0, load), f"load {load:.1f} a core"
     assert page.locator(".kitlib-board-box").count() == 200
 
 
