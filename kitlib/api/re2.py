@@ -20,6 +20,9 @@ MAX_REPEAT = 1000
 MAX_STATES = 20_000
 """Size of a program; RE2 bounds its memory instead."""
 
+_SHOWN = 200
+"""Characters of a pattern that an error repeats."""
+
 Test = Callable[[str], bool]
 
 
@@ -45,6 +48,29 @@ def compiled(pattern: str) -> Callable[[str], bool]:
     except (re2.error, UnicodeError) as error:
         raise PatternError(_words(error)) from None
     return lambda text: found.search(text) is not None
+
+
+_GO_WORDS = {
+    "missing ]": "missing closing ]",
+    "missing )": "missing closing )",
+    "trailing \\": "trailing backslash at end of expression",
+    "no argument for repetition operator": "missing argument to repetition operator",
+    "invalid repetition size": "invalid repeat count",
+    "bad repetition operator": "invalid nested repetition operator",
+    "invalid perl operator": "invalid or unsupported Perl syntax",
+    "invalid named capture group": "invalid named capture",
+}
+"""What RE2 in C++ calls an error -> what Go does. Source: re2/regexp.cc kErrorStrings, regexp/syntax ErrorCode."""
+
+
+def go_problem(pattern: str) -> str:
+    """Why Go's regexp would not take a pattern; "" where it does. Source: regexp/syntax Error.Error."""
+    try:
+        compiled(pattern)
+    except PatternError as error:
+        words, _, where = str(error).partition(": ")
+        return f"error parsing regexp: {_GO_WORDS.get(words, words)}: `{where[:_SHOWN]}`"
+    return ""
 
 
 def _words(error: Exception) -> str:

@@ -228,6 +228,23 @@ def test_roots(schema: dict[str, Any], expected: str) -> None:
     assert [str(one) for one in found] == [f"{ROOT}{expected}"]
 
 
+@pytest.mark.parametrize(
+    ("pattern", "problem"),
+    [
+        ("^[a-z]+$", None),
+        ("+", "missing argument to repetition operator: `+`"),
+        ("(a", "missing closing ): `(a`"),
+        ("(?=a)", "invalid or unsupported Perl syntax: `(?=`"),
+        ("a**", "invalid nested repetition operator: `**`"),
+    ],
+)
+def test_a_pattern_must_be_one_of_re2(pattern: str, problem: str | None) -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "string", "pattern": pattern}}}
+    words = f"must be a valid regular expression, but isn't: error parsing regexp: {problem}"
+    expected = [f'{ROOT}.properties[a].pattern: Invalid value: "{pattern}": {words}'] if problem else []
+    assert [str(one) for one in validate_custom_resource_definition(definition(schema))] == expected
+
+
 @pytest.mark.parametrize("established", [False, True])
 def test_scope_and_kind_stay_once_it_is_established(established: bool) -> None:
     old = definition()

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from kitlib.api.re2 import go_problem
 from kitlib.api.validation.fields import Errors, forbidden, invalid, required
 
 Schema = Mapping[str, Any]
@@ -130,7 +131,13 @@ def _values(schema: Schema, field: str, *, skip_any_of: bool = False) -> Errors:
     for i, part in listed(schema, "oneOf"):
         found += _nested(part, f"{field}.oneOf[{i}]")
     negated = below(schema, "not")
-    return found if negated is None else found + _nested(negated, f"{field}.not")
+    if negated is not None:
+        found += _nested(negated, f"{field}.not")
+    pattern = schema.get("pattern")
+    problem = go_problem(pattern) if isinstance(pattern, str) else ""
+    if problem:
+        found.append(invalid(f"{field}.pattern", pattern, f"must be a valid regular expression, but isn't: {problem}"))
+    return found
 
 
 def _nested(schema: Schema, field: str, *, skip_any_of: bool = False) -> Errors:
