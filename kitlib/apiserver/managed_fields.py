@@ -9,7 +9,7 @@ Source: sigs.k8s.io/structured-merge-diff (fieldpath, merge.Updater), KEP-555.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from kitlib.api.merge_rules import MergeRule, Shape, merge_field, merge_type
@@ -105,25 +105,55 @@ def decode(data: Mapping[str, Any], path: Path = ()) -> FieldSet:
     return found
 
 
-def value_at(obj: Any, path: Path) -> Any:
-    """What stands at a path; `...` (Ellipsis) where nothing does."""
-    for step in path:
-        kind, _, rest = step.partition(":")
-        if step == ".":
-            return True
-        if kind == "f":
-            if not isinstance(obj, Mapping) or rest not in obj:
+def _comparable(value: Any) -> Any:
+    """The value as a key of a dictionary; equal values give equal keys."""
+    return ("json", json.dumps(value, sort_keys=True)) if isinstance(value, list | Mapping) else value
+
+
+def _named(item: Any, names: tuple[str, ...]) -> Any:
+    """What an item of a list has in these fields; None for no mapping."""
+    if not isinstance(item, Mapping):
+        return None
+    return tuple(_comparable(item.get(name, _DEFAULTS.get(name))) for name in names)
+
+
+class Places:
+    """Finds what stands at paths of an object that does not change meanwhile, however long its lists are."""
+
+    def __init__(self, obj: Any) -> None:
+        self._obj = obj
+        self._items: dict[tuple[int, tuple[str, ...]], dict[Any, Any]] = {}
+
+    def at(self, path: Path) -> Any:
+        """What stands at a path; `...` (Ellipsis) where nothing does."""
+        obj = self._obj
+        for step in path:
+            kind, _, rest = step.partition(":")
+            if step == ".":
+                return True
+            if kind == "f":
+                if not isinstance(obj, Mapping) or rest not in obj:
+                    return ...
+                obj = obj[rest]
+            elif not isinstance(obj, list):
                 return ...
-            obj = obj[rest]
-        elif kind == "k":
-            wanted = json.loads(rest)
-            items = obj if isinstance(obj, list) else []
-            obj = next((i for i in items if all(i.get(k, _DEFAULTS.get(k)) == v for k, v in wanted.items())), ...)
-            if obj is ...:
-                return ...
-        else:
-            return True if isinstance(obj, list) and json.loads(rest) in obj else ...
-    return obj
+            elif kind == "k":
+                wanted = json.loads(rest)
+                obj = self._index(obj, tuple(wanted)).get(tuple(map(_comparable, wanted.values())), ...)
+                if obj is ...:
+                    return ...
+            else:
+                return True if _comparable(json.loads(rest)) in self._index(obj, ()) else ...
+        return obj
+
+    def _index(self, items: list[Any], names: tuple[str, ...]) -> dict[Any, Any]:
+        """The first item for each value of these fields; without fields, for each value of an item."""
+        found = self._items.get((id(items), names))
+        if found is None:
+            found = self._items[id(items), names] = {}
+            for item in items:
+                found.setdefault(_named(item, names) if names else _comparable(item), item)
+        return found
 
 
 def readable(path: Path) -> str:
@@ -158,7 +188,8 @@ def _merged_field(shape: Shape, name: str, live: Any, applied: Any) -> Any:
     rule, below = merge_field(shape, name)
     if isinstance(live, list) and isinstance(applied, list):
         if rule.is_set:
-            return [*live, *(item for item in applied if item not in live)]
+            standing_values = set(map(_comparable, live))
+            return [*live, *(item for item in applied if _comparable(item) not in standing_values)]
         keys = _keys(rule, [*live, *applied])
         if not keys:
             return applied
@@ -170,32 +201,55 @@ def _merged_field(shape: Shape, name: str, live: Any, applied: Any) -> Any:
     return applied if rule.is_atomic else _merged(below, live, applied)
 
 
-def remove(obj: Any, path: Path) -> Any:
-    """The object without what stands at a path."""
-    if not path:
-        return obj
-    step, rest = path[0], path[1:]
-    kind, _, name = step.partition(":")
-    if kind == "f" and isinstance(obj, Mapping) and name in obj:
+def remove(obj: Any, paths: Iterable[Path]) -> Any:
+    """The object without what stands at some paths."""
+    tree: dict[str, Any] = {}
+    for path in paths:
+        place = tree
+        for step in path:
+            place = place.setdefault(step, {})
+        place[_HERE] = {}
+    return _without(obj, tree)
+
+
+_HERE = ""
+"""Step of the tree: a path ends here."""
+
+
+def _without(obj: Any, tree: Mapping[str, Any]) -> Any:
+    if isinstance(obj, Mapping):
         made = dict(obj)
-        if rest:
-            made[name] = remove(made[name], rest)
-        else:
-            del made[name]
+        for step, below in tree.items():
+            kind, _, name = step.partition(":")
+            if kind != "f" or name not in made:
+                continue
+            if _HERE in below:
+                del made[name]
+            else:
+                made[name] = _without(made[name], below)
         return made
-    if kind == "k" and isinstance(obj, list):
-        wanted = json.loads(name)
-        kept = []
-        for item in obj:
-            if all(item.get(k, _DEFAULTS.get(k)) == v for k, v in wanted.items()):
-                if rest in ((), (".",)):
-                    continue
-                item = remove(item, rest)
-            kept.append(item)
-        return kept
-    if kind == "v" and isinstance(obj, list):
-        return [item for item in obj if item != json.loads(name)]
-    return obj
+    if not isinstance(obj, list):
+        return obj
+    values: set[Any] = set()
+    items: dict[tuple[str, ...], dict[Any, Any]] = {}
+    for step, below in tree.items():
+        kind, _, rest = step.partition(":")
+        if kind == "k":
+            wanted = json.loads(rest)
+            items.setdefault(tuple(wanted), {})[tuple(map(_comparable, wanted.values()))] = below
+        elif kind == "v":
+            values.add(_comparable(json.loads(rest)))
+    kept = []
+    for item in obj:
+        if values and _comparable(item) in values:
+            continue
+        found = [below for names, known in items.items() if (below := known.get(_named(item, names))) is not None]
+        if any(_HERE in below or "." in below for below in found):
+            continue
+        for below in found:
+            item = _without(item, below)
+        kept.append(item)
+    return kept
 
 
 class Managers:
@@ -238,10 +292,11 @@ class Managers:
     ) -> None:
         """A write without apply: the manager owns what it changed; nobody owns what is gone."""
         before, after = fields_of(old, self._schema), fields_of(new, self._schema)
-        changed = {path for path in after if path not in before or value_at(old, path) != value_at(new, path)}
+        was, now_at = Places(old), Places(new)
+        changed = {path for path in after if path not in before or was.at(path) != now_at.at(path)}
         for entry in self.entries:
             entry["fields"] = {
-                path for path in entry["fields"] - changed if path in after or value_at(new, path) is not ...
+                path for path in entry["fields"] - changed if path in after or now_at.at(path) is not ...
             }
         if changed:
             entry = self._entry(manager, "Update", version, subresource, now)
@@ -267,25 +322,22 @@ class Managers:
         wanted = fields_of(config, self._schema)
         mine = self._entry(manager, "Apply", version, subresource, now)
         conflicts: list[tuple[dict[str, Any], Path]] = []
+        stands, sets = Places(live), Places(config)
         for entry in self.entries:
             if entry is mine:
                 continue
             for path in sorted(entry["fields"] & wanted):
-                if path[-1] != "." and value_at(live, path) != value_at(config, path):
+                if path[-1] != "." and stands.at(path) != sets.at(path):
                     conflicts.append((entry, path))
         if conflicts and not force:
             raise _conflict(conflicts)
         for entry, path in conflicts:
             entry["fields"].discard(path)
         merged = merge(live, config, self._schema)
-        others: FieldSet = set().union(*(e["fields"] for e in self.entries if e is not mine))
-        for path in sorted(mine["fields"] - wanted, key=lambda p: (p[-1] != ".", -len(p))):  # whole items first
-            shared = any(other[: len(path)] == path for other in others | wanted)
-            if path[-1] == ".":
-                item = path[:-1]
-                shared = any(other[: len(item)] == item for other in others | wanted)
-            if not shared:
-                merged = remove(merged, path)
+        others: FieldSet = wanted.union(*(e["fields"] for e in self.entries if e is not mine))
+        kept = {other[:length] for other in others for length in range(1, len(other) + 1)}
+        gone = (path for path in mine["fields"] - wanted if (path[:-1] if path[-1] == "." else path) not in kept)
+        merged = remove(merged, gone)
         mine["fields"], mine["time"], mine["apiVersion"] = wanted, now, version
         return dict(merged)
 

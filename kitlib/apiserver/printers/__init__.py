@@ -140,10 +140,17 @@ def json_path(obj: Any, path: str) -> list[Any]:
             found = [one[index] for one in found if isinstance(one, list) and index < len(one)]
         elif step.group(6) is not None:
             key, value = step.group(6), step.group(7)
-            found = [i for one in found if isinstance(one, list) for i in one if str(i.get(key)) == value]
+            items = [i for one in found if isinstance(one, list) for i in one]
+            found = [i for i in items if isinstance(i, Mapping) and str(i.get(key)) == value]
         else:
-            found = [i for one in found for i in (one.values() if isinstance(one, Mapping) else one)]
+            found = [i for one in found for i in _inside(one)]
     return found
+
+
+def _inside(value: Any) -> Iterable[Any]:
+    if isinstance(value, Mapping):
+        return value.values()
+    return value if isinstance(value, list) else ()
 
 
 def _custom(column: Column, obj: Object, now: datetime) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kitlib.apiserver.printers import cells
+from kitlib.apiserver.printers import cells, json_path
 from kitlib.apiserver.resources import ResourceTable
 
 NOW = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
@@ -271,3 +271,18 @@ OTHERS = {
 @pytest.mark.parametrize(("shown", "expected"), OTHERS.values(), ids=OTHERS)
 def test_a_row_of_another_kind(shown: Any, expected: Any) -> None:
     assert shown == expected
+
+
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [
+        (".a.*", [1, "text"]),
+        (".a.*.*", []),
+        (".a[*][*].c", []),
+        ('.l[?(@.c=="2")].d', [3]),
+        (".l[9]", []),
+        (".l[*].c", [2]),
+    ],
+)
+def test_a_path_of_a_custom_column_passes_over_what_it_does_not_fit(path: str, found: list[Any]) -> None:
+    assert json_path({"a": {"x": 1, "y": "text"}, "l": [5, {"c": 2, "d": 3}, "e"]}, path) == found
