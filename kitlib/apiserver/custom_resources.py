@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import islice
 from typing import Any
 
 from kitlib.api.errors import Invalid
@@ -12,21 +13,23 @@ from kitlib.api.re2 import PatternError, compiled
 from kitlib.api.validation.fields import FieldError, invalid, not_supported, required, too_long_value, too_many
 from kitlib.apiserver.resources import APIResource
 
+MAX_TOLD = 1000
+"""Violations of one object that are told; a long list may have a million."""
+
 
 def validate_custom(served: APIResource, data: dict[str, Any]) -> None:
     """Check an object against the schema of its version.
 
     Raises:
-        Invalid: with every violation and its field path.
+        Invalid: with every violation, of many the first `MAX_TOLD`, and its field path.
     """
     if not served.schema:
         return
-    errors: dict[
-        str, FieldError
-    ] = {}  # several required fields that are missing are as many violations, each told here
-    for one in _validator(json.dumps(_json_schema(served.schema), sort_keys=True)).iter_errors(data):
+    errors: dict[str, FieldError] = {}  # of several missing fields each is a violation that tells all of them
+    violations = _validator(json.dumps(_json_schema(served.schema), sort_keys=True)).iter_errors(data)
+    for one in islice(violations, MAX_TOLD):
         path = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in one.absolute_path).lstrip(".")
-        errors |= {str(error): error for error in _field_errors(one, path)}
+        errors.update((str(error), error) for error in _field_errors(one, path))
     if errors:
         ordered = sorted(errors.values(), key=lambda error: error.field)
         raise Invalid(f"{served.kind}.{served.group}", data.get("metadata", {}).get("name", ""), ordered)
