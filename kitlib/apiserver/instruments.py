@@ -23,7 +23,7 @@ from kitlib.apiserver.rest import Rest
 
 COMPONENT = "apiserver"
 _PATHS = ("/", "/api", "/apis", "/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3", "/readyz", "/version")
-_SECONDS = (*(0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60),)
+_SECONDS = (0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60)
 _CONNECT = ("attach", "exec", "portforward")
 _IN_FLIGHT = 1.0
 """Seconds of which the highest number of requests in flight is told."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
+from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
@@ -18,7 +19,8 @@ from kitlib.api.core import Pod
 from kitlib.api.errors import KitError
 from kitlib.api.prometheus import CONTENT_TYPE, Family, exposition
 from kitlib.apiserver.status import StatusError
-from kitlib.kubelet.cm.cgroup_tree import MEMORY_FILES, CgroupTree, Version
+from kitlib.kubelet.cm.cgroup_tree import CgroupTree, Version
+from kitlib.kubelet.util.cgroup_usage import cpu_seconds, memory_use
 
 PATHS = ("healthz", "metrics/resource", "pods", "stats/summary")
 _POD = ("namespace", "pod")
@@ -82,15 +84,12 @@ def answer(cluster: Any, name: str, path: str) -> tuple[bytes, str]:
 
 def _figures(node: Any, version: Version, path: str) -> Figures | None:
     """Of a cgroup; None for one that has gone."""
-    files = MEMORY_FILES[version]
+    read = partial(node.read, path)
     try:
-        stat = dict(line.split() for line in node.read(path, "cpu.stat").splitlines())
-        cpu = int(stat["usage_usec"]) / 1e6 if version == 2 else int(node.read(path, "cpuacct.usage")) / 1e9
-        usage = int(node.read(path, files.usage))
-        memory = dict(line.split() for line in node.read(path, "memory.stat").splitlines())
+        memory = memory_use(read, version)
+        return Figures(cpu_seconds(read, version), memory.usage, memory.working_set)
     except (KitError, OSError, KeyError, ValueError):
         return None
-    return Figures(cpu, usage, max(0, usage - int(memory.get(files.inactive, 0))))
 
 
 def _measured(node: Any, tree: CgroupTree, pods: list[Pod]) -> Iterator[Measured]:

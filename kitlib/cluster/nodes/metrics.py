@@ -8,6 +8,7 @@ Source: kernel Documentation/admin-guide/cgroup-v2.rst (cpu.stat, memory.current
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import NamedTuple, NotRequired, TypedDict
 
 from kitlib.api.core import Pod
@@ -15,6 +16,7 @@ from kitlib.api.errors import KitError
 from kitlib.cluster.nodes.container_process import ContainerProcess
 from kitlib.cluster.nodes.interfaces import KernelNode
 from kitlib.kubelet.cm.cgroup_tree import UNLIMITED_V1, Cgroup, CgroupTree
+from kitlib.kubelet.util.cgroup_usage import cpu_seconds
 from kitlib.kubelet.util.memory_files import MEMORY_LIMIT, MEMORY_USAGE
 from kitlib.node.simulated import oom
 
@@ -195,10 +197,10 @@ class Meter:
             limit = self._read(path, MEMORY_LIMIT[version]) if path != "/" else "max"
             no_limit = limit in ("max", str(UNLIMITED_V1))
             return Reading(float(self._read(path, MEMORY_USAGE[version])), None if no_limit else float(limit))
-        stat = dict(line.split() for line in self._read(path, "cpu.stat").splitlines())
         if self.metric == "cpu":
-            used = int(stat["usage_usec"]) / 1e6 if version == 2 else int(self._read(path, "cpuacct.usage")) / 1e9
+            used = cpu_seconds(partial(self._read, path), version)
             return Reading(self._rate(path, seconds, used, seconds), self._quota(path, version))
+        stat = dict(line.split() for line in self._read(path, "cpu.stat").splitlines())
         periods, throttled = float(stat.get("nr_periods", 0)), float(stat.get("nr_throttled", 0))
         rate = self._rate(path, periods, throttled, seconds)
         return Reading(None if rate is None else 100 * rate)

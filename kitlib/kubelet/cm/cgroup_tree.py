@@ -26,25 +26,6 @@ Path = str | CgroupName
 MOUNT = "/sys/fs/cgroup"
 UNLIMITED_V1 = 2**63 - PAGE_SIZE
 """What v1 shows for "no memory limit": the largest signed 64-bit number, rounded down to a page."""
-
-
-class MemoryFiles(NamedTuple):
-    """The files of the memory controller that say the same on both versions.
-
-    Attributes:
-        limit, usage: bytes.
-        inactive: the line of memory.stat with the inactive page cache of the whole subtree.
-    """
-
-    limit: str
-    usage: str
-    inactive: str
-
-
-MEMORY_FILES: dict[Version, MemoryFiles] = {
-    1: MemoryFiles("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
-    2: MemoryFiles("memory.max", "memory.current", "inactive_file"),
-}
 _V1_MEMORY = ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes", "memory.soft_limit_in_bytes")
 _V2_MEMORY = ("memory.max", "memory.high", "memory.low", "memory.min", "memory.swap.max")
 

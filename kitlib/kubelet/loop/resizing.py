@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping
 from kitlib.api.podresources import containers_of, pod_limits, pod_requests
 from kitlib.kubelet.cm.cgroup_config import pod_totals
 from kitlib.kubelet.cm.cgroup_levels import Desired
-from kitlib.kubelet.cm.cgroup_tree import MEMORY_FILES
 from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.loop.interfaces import CgroupFS, ContainerRuntime, Reports
 from kitlib.kubelet.loop.pod_worker import PodWorker
@@ -25,6 +24,7 @@ from kitlib.kubelet.loop.resize import (
     same_resources,
 )
 from kitlib.kubelet.loop.timeline import Timeline
+from kitlib.kubelet.util.memory_files import MEMORY_USAGE
 
 
 class Resizer:
@@ -168,7 +168,7 @@ class Resizer:
             before[container.name] = container.resources.limits.get("memory")
         limits = {name: amount.value() if amount is not None else None for name, amount in wanted.items()}
         standing = {name: amount.value() if amount is not None else None for name, amount in before.items()}
-        file = MEMORY_FILES[self._cgroups.version].usage
+        file = MEMORY_USAGE[self._cgroups.version]
         falling = [n for n, limit in limits.items() if limit is not None and limit < (standing.get(n) or 2**63)]
         usage = {name: self._usage(where[name], file) for name in falling}
         if worker.pod.name in usage:  # what is restarted has given back what it had

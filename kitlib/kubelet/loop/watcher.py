@@ -7,9 +7,8 @@ DiskPressureCondition, PIDPressureCondition; kubelet recordNodeStatusEvent; oomw
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 
-from kitlib.kubelet.cm.cgroup_tree import MEMORY_FILES
 from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.eviction.ranking import ContainerStats, PodStats
 from kitlib.kubelet.eviction.thresholds import Observation
@@ -20,6 +19,8 @@ from kitlib.kubelet.loop.interfaces import CgroupFS, ContainerRuntime, Reports
 from kitlib.kubelet.loop.node_conditions import PRESSURES, event_reason, pressure_condition, status_message
 from kitlib.kubelet.loop.pod_worker import PodWorker
 from kitlib.kubelet.loop.timeline import Timeline
+from kitlib.kubelet.util.cgroup_usage import memory_use
+from kitlib.kubelet.util.memory_files import MEMORY_LIMIT
 
 
 class Watcher:
@@ -93,15 +94,12 @@ class Watcher:
 
     def _allocatable(self) -> Observation | None:
         for cgroup in self._manager.node_level("kubepods"):
-            files = MEMORY_FILES[self._cgroups.version]
-            name, usage = files.limit, files.usage
+            name = MEMORY_LIMIT[self._cgroups.version]
             text = self._cgroups.read(cgroup.path, name) if name in cgroup else "max"
             if text == "max" or int(text) >= 2**62:
                 return None
-            figures = dict(line.split() for line in self._cgroups.read(cgroup.path, "memory.stat").splitlines())
-            inactive = int(figures.get(files.inactive, 0))
-            working = max(int(self._cgroups.read(cgroup.path, usage)) - inactive, 0)
-            return Observation(int(text) - working, int(text))
+            used = memory_use(partial(self._cgroups.read, cgroup.path), self._cgroups.version)
+            return Observation(int(text) - used.working_set, int(text))
         return None
 
     def _stats(self, workers: Mapping[str, PodWorker]) -> Callable[[], Mapping[str, PodStats]]:
