@@ -10,6 +10,7 @@ import struct
 import threading
 import zlib
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -94,15 +95,22 @@ def pods() -> Pods:
     return Pods()
 
 
-@pytest.fixture
-def service(pods: Pods, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+@contextmanager
+def served(pods: Pods, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A served cluster with one pod, whose ports lead to `pods`."""
     with Cluster.simulated(1) as cluster:
         cluster.apply(POD)
         monkeypatch.setattr(cluster.node("node-1"), "no_ports", "", raising=False)
         monkeypatch.setattr(cluster.node("node-1"), "connect", pods.connect)
         with serve(cluster) as made:
             yield made
-            pods.held.set()
+
+
+@pytest.fixture
+def service(pods: Pods, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    with served(pods, monkeypatch) as made:
+        yield made
+        pods.held.set()
 
 
 def forwarding(service: Any, work: Callable[[Client], Awaitable[None]]) -> None:

@@ -16,11 +16,10 @@ from typing import Any
 import pytest
 import yaml
 
-from kitlib.apiserver import serve, spdy, streams
-from kitlib.cluster import Cluster
+from kitlib.apiserver import spdy, streams
 from kitlib.cluster.nodes.streams import StreamEvent
 from tests.apiserver.clients import binaries
-from tests.apiserver.test_port_forward import POD, Pods, wait_for
+from tests.apiserver.test_port_forward import Pods, served, wait_for
 from tests.apiserver.test_spdy import opened
 
 PATH = "/api/v1/namespaces/default/pods/web"
@@ -82,13 +81,9 @@ def pods() -> Pods:
 
 @pytest.fixture
 def service(pods: Pods, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    with Cluster.simulated(1) as cluster:
-        cluster.apply(POD)
-        monkeypatch.setattr(cluster.node("node-1"), "no_ports", "", raising=False)
-        monkeypatch.setattr(cluster.node("node-1"), "connect", pods.connect)
-        with serve(cluster) as made:
-            yield made
-        assert (made.watches, made.forwarded) == (0, 0)
+    with served(pods, monkeypatch) as made:
+        yield made
+    assert (made.watches, made.forwarded) == (0, 0)
 
 
 async def asked(service: Any, target: str, *headers: str) -> tuple[int, str, Client]:

@@ -106,6 +106,14 @@ def pod(
     return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec}
 
 
+def deployment(replicas: int, spec: dict[str, Any]) -> dict[str, Any]:
+    """A Deployment `web` of pods with this spec."""
+    labels = {"app": "web"}
+    template = {"metadata": {"labels": labels}, "spec": spec}
+    wanted = {"replicas": replicas, "selector": {"matchLabels": labels}, "template": template}
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": wanted}
+
+
 def cpu_seconds(cluster: DockerCluster, name: str) -> float:
     """CPU time that a pod has used."""
     node = cluster.node(cluster.pod(name).spec.node_name)

@@ -22,7 +22,7 @@ from kitlib.cluster.control_plane.container.client import ContainerControlPlaneC
 from kitlib.cluster.control_plane.container.relay import ControlPlaneGone
 from kitlib.cluster.control_plane.docker import DockerCluster
 from kitlib.node.real import container, engine
-from tests.engine.helpers import ROOT, containers_of, granted, is_podman, left_after, outside, pod, state
+from tests.engine.helpers import ROOT, containers_of, deployment, granted, is_podman, left_after, outside, pod, state
 
 QUOTA = {
     "apiVersion": "v1",
@@ -31,19 +31,7 @@ QUOTA = {
     "spec": {"hard": {"pods": "1"}},
 }
 NAMESPACE = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}}
-DEPLOYMENT = {
-    "apiVersion": "apps/v1",
-    "kind": "Deployment",
-    "metadata": {"name": "web"},
-    "spec": {
-        "replicas": 3,
-        "selector": {"matchLabels": {"app": "web"}},
-        "template": {
-            "metadata": {"labels": {"app": "web"}},
-            "spec": pod(requests={"cpu": "100m"}, limits={"memory": "32Mi"})["spec"],
-        },
-    },
-}
+DEPLOYMENT = deployment(3, pod(requests={"cpu": "100m"}, limits={"memory": "32Mi"})["spec"])
 
 
 def scenario(cluster: Any) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from kitlib.cluster import Cluster
 from kitlib.cluster.control_plane.container.client import ContainerControlPlaneClient
 from kitlib.cluster.control_plane.container.relay import ControlPlaneGone
 from kitlib.node.kubernetes import manifest
-from tests.engine.helpers import SLOW, outside
+from tests.engine.helpers import SLOW, deployment, outside
 
 NAMESPACE = "rooms"
 PLAYED = """
@@ -44,19 +44,7 @@ for line in sys.stdin:
 """
 OWN = manifest.COMMAND
 COMMAND = ("/usr/bin/python3", "-I", "-S", "-c", PLAYED.replace("CONTROL", repr([*OWN, "control-plane"])))
-DEPLOYMENT = {
-    "apiVersion": "apps/v1",
-    "kind": "Deployment",
-    "metadata": {"name": "web"},
-    "spec": {
-        "replicas": 3,
-        "selector": {"matchLabels": {"app": "web"}},
-        "template": {
-            "metadata": {"labels": {"app": "web"}},
-            "spec": {"containers": [{"name": "c", "image": "x", "resources": {"requests": {"cpu": "300m"}}}]},
-        },
-    },
-}
+DEPLOYMENT = deployment(3, {"containers": [{"name": "c", "image": "x", "resources": {"requests": {"cpu": "300m"}}}]})
 
 
 @pytest.fixture(scope="module")
