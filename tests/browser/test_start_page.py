@@ -8,43 +8,14 @@ from __future__ import annotations
 
 import contextlib
 import re
-import sys
 
 import fronts
 import pytest
 from test_all_widgets import axe
+from visits import Visit, kitlib_lab
 
 WORDS_PER_MINUTE = 180
 """A careful reader of a text that is not in their own language."""
-
-
-class Visit:
-    """A page of a running `kitlib lab`, with what it asked for, what went wrong, and the clicks made."""
-
-    def __init__(self, browser, address, **settings):
-        self.address, self.requests, self.errors, self.clicks = address, [], [], 0
-        self.page = browser.new_page(viewport={"width": 1440, "height": 1000}, **settings)
-        self.page.set_default_timeout(60_000)
-        self.page.on("request", lambda request: self.requests.append(request.url))
-        self.page.on("requestfailed", self._failed)
-        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
-
-    def _failed(self, request):
-        """What the page's policy refuses has not left the machine."""
-        if request.failure == "csp":
-            self.requests.remove(request.url)
-
-    def click(self, name):
-        self.clicks += 1
-        self.page.get_by_role("button", name=re.compile(name)).first.click()
-
-    def read(self) -> str:
-        """The page's text down to the verdict, without the sections below it."""
-        return self.page.locator(".kitlib-start section").first.inner_text()
-
-    def outside(self) -> list[str]:
-        kept = (self.address, self.address.replace("http", "ws", 1), "data:", "blob:")
-        return [url for url in self.requests if not url.startswith(kept)]
 
 
 @pytest.fixture(scope="module")
@@ -56,17 +27,7 @@ def served(tmp_path_factory):
         def served(app):
             if app not in started:
                 folder = tmp_path_factory.mktemp(app)
-                kept = {
-                    "JUPYTER_TOKEN": "learner",
-                    "KITLIB_PROGRESS": str(folder / "progress"),
-                    **{f"JUPYTER_{what}_DIR": str(folder / what.lower()) for what in ("CONFIG", "DATA", "RUNTIME")},
-                    "JUPYTERLAB_SETTINGS_DIR": str(folder / "settings"),
-                    "JUPYTERLAB_WORKSPACES_DIR": str(folder / "workspaces"),
-                }
-                command = [sys.executable, "-m", "kitlib.cli", "lab", str(folder / "course"), "--app", app]
-                log = folder / "server.log"
-                command += ["--no-browser", "--nodes", "simulated"]
-                started[app] = running.enter_context(fronts.running(command, log, kept)), log
+                started[app] = running.enter_context(kitlib_lab(folder, app)), folder / "server.log"
             return started[app]
 
         yield served
@@ -82,9 +43,7 @@ def visit(browser, served):
         visits.append(made)
         for pattern in routes:
             made.page.route(pattern, routes[pattern])
-        made.page.goto(f"{made.address}?token=learner", wait_until="domcontentloaded", timeout=90_000)
-        made.page.wait_for_selector(".kitlib-start h1", timeout=90_000)
-        made.page.wait_for_selector(".kitlib-wait", state="detached", timeout=90_000)  # its cells have run to the end
+        made.enter()
         return made
 
     yield visit
