@@ -22,6 +22,7 @@ from kitlib.api.errors import KitError
 from kitlib.charts.base import Chart
 from kitlib.cluster.shared import packed
 from kitlib.widgets._parts.accessibility import Access
+from kitlib.widgets._parts.beside_cells import answer_beside_cells
 from kitlib.widgets._parts.chart_picture import ChartPicture
 from kitlib.widgets._parts.field import Field, labelled
 from kitlib.widgets._parts.ticker import Ticker
@@ -68,6 +69,7 @@ class KitWidget(ipw.VBox):
         self, controls: Iterable[ipw.Widget], *, picture: ipw.Widget | None = None, table_open: bool = False
     ) -> None:
         _spare_the_collector()
+        answer_beside_cells()
         self._controls = list(controls)
         self._chart: Chart | None = None
         self._closers: list[Callable[[], None]] = []
