@@ -11,7 +11,9 @@ import logging
 from typing import Any
 
 from kitlib.lab.launch import START
+from kitlib.lab.websocket import without_delay
 
+CONNECTIONS = "kernel_websocket_connection_class"
 FOR_LITE_ONLY = "@jupyterlite/"
 START_OPTION = "kitlibStart"
 """Page option: the extension runs the notebook of this name when it is opened."""
@@ -19,7 +21,9 @@ START_OPTION = "kitlibStart"
 
 def _load_jupyter_server_extension(serverapp: Any) -> None:
     """Called by Jupyter Server at its start."""
-    serverapp.web_app.settings["page_config_hook"] = page_config
+    settings = serverapp.web_app.settings
+    settings["page_config_hook"] = page_config
+    settings[CONNECTIONS] = without_delay(settings[CONNECTIONS])
     serverapp.log.addFilter(_says_something)
 
 

@@ -10,6 +10,7 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -54,6 +55,9 @@ def serving(front: str, folder: Path) -> Iterator[str]:
     settings = folder / ".settings" / "@jupyterlab" / "apputils-extension"
     settings.mkdir(parents=True)
     (settings / "notification.jupyterlab-settings").write_text('{"fetchNews": "false", "checkForUpdates": false}')
+    loaded = folder / ".config" / "jupyter_server_config.d"
+    loaded.mkdir(parents=True)
+    shutil.copy(ROOT / "kitlib/lab/jupyter/config/jupyter_server_config.d/kitlib.json", loaded)  # as `kitlib lab` does
     environment = {"JUPYTER_CONFIG_DIR": str(folder / ".config"), "JUPYTERLAB_SETTINGS_DIR": str(folder / ".settings")}
     arguments = [one.format(folder=folder) for one in FRONTS[front].arguments]
     with running([sys.executable, "-m", *arguments], folder / "server.log", environment) as address:
