@@ -108,6 +108,7 @@ def test_the_environment_is_built_from_the_files_and_runs_the_notebooks(tmp_path
     quiet = {
         **os.environ,
         "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+        "PIP_NO_COMPILE": "1",  # what is used is compiled when it is imported
         "PYTHONPATH": "",
         "PATH": f"{environment}/bin:{os.environ['PATH']}",
     }

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from kitlib.lab import Lab
 from kitlib.lab.definition import LabFolder
 from kitlib.lab.nbgrader import assignment, export, points
 from kitlib.lab.progress import Progress
+from tests import venvs
 
 ROOT = Path(__file__).parents[2]
 LABS = sorted(path.parent for path in (ROOT / "labs").glob("*/lab.toml"))
@@ -60,14 +60,11 @@ def test_something_else_named_lab_is_refused() -> None:
 @pytest.mark.workshop
 def test_nbgrader_generates_and_grades(tmp_path: Path) -> None:
     """nbgrader itself: the untouched assignment and the reference solution, released, submitted and graded."""
-    environment = Path(os.environ.get("KITLIB_NBGRADER_ENVIRONMENT") or tmp_path / "venv")
-    python = str(environment / "bin" / "python")
-    if not environment.is_dir():
-        subprocess.run([sys.executable, "-m", "venv", str(environment)], check=True)
-        packages = ["nbgrader==0.9.6", "msgspec", "numpy", "PyYAML", "rich", "pandas", "ipywidgets"]
-        subprocess.run([python, "-m", "pip", "install", "-q", *packages], check=True, timeout=500)
+    place = Path(os.environ.get("KITLIB_NBGRADER_ENVIRONMENT") or tmp_path / "venv")
+    python = venvs.make(place)
+    venvs.install(python, "nbgrader==0.9.6", "msgspec", "numpy", "PyYAML", "rich", "pandas", "ipywidgets")
     course, shown = tmp_path / "course", {**os.environ, "PYTHONPATH": str(ROOT), "KITLIB_NODES": "simulated"}
-    shown |= {"HOME": str(tmp_path), "PATH": f"{environment}/bin:{os.environ['PATH']}"}
+    shown |= {"HOME": str(tmp_path), "PATH": f"{place}/bin:{os.environ['PATH']}"}
     export(course, (FIRST,))
 
     def nbgrader(*arguments: str) -> str:

@@ -11,7 +11,6 @@ import os
 import shutil
 import socket
 import subprocess
-import sys
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -24,6 +23,7 @@ import pytest
 
 from kitlib import workshop
 from kitlib.workshop import Limits
+from tests import venvs
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -56,17 +56,16 @@ def install(folder: Path) -> Place:
     written = workshop.write(folder / "recipe", Limits(learners=1, memory_mb=900))
     wheel = next(name for name in written.files if name.endswith(".whl"))
     venv = Path(os.environ.get("KITLIB_HUB_ENVIRONMENT") or folder / "venv")
-    if not (venv / "bin").is_dir():
-        done([sys.executable, "-m", "venv", str(venv)], folder)
+    python = venvs.make(venv)
     kit = f"{folder / 'recipe' / wheel}[notebook]"
-    done([str(venv / "bin/python"), "-m", "pip", "install", "-q", HUB, *SPAWNERS, kit], folder)
-    done([str(venv / "bin/python"), "-m", "pip", "install", "-q", "--no-deps", "--force-reinstall", kit], folder)
+    venvs.install(python, HUB, *SPAWNERS, kit)
+    venvs.install(python, kit, again=True)
     (folder / "package.json").write_text('{"private": true}')
     done(["npm", "install", "--no-audit", "--no-fund", "--silent", PROXY], folder)
     path = os.pathsep.join([str(venv / "bin"), str(folder / "node_modules/.bin"), os.environ["PATH"]])
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "KITLIB", "JUPYTER"))}
-    environment |= {"PATH": path, "KITLIB_HUB_PASSWORD": PASSWORD, "KITLIB_HUB_FOLDER": str(folder / "learners")}
-    return Place(folder, str(venv / "bin/python"), environment)
+    variables = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "KITLIB", "JUPYTER"))}
+    variables |= {"PATH": path, "KITLIB_HUB_PASSWORD": PASSWORD, "KITLIB_HUB_FOLDER": str(folder / "learners")}
+    return Place(folder, python, variables)
 
 
 def free_ports() -> tuple[int, int]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ import yaml
 from kitlib import cli
 from kitlib.apiserver.server import APIService
 from kitlib.cluster import Cluster
+from tests import venvs
 from tests.apiserver.clients import binaries
 from tests.engine.helpers import needed
 from tests.workshop.hub import done
@@ -39,10 +39,9 @@ VOLUME = {
 def python(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("kubespawner")
     venv = Path(os.environ.get("KITLIB_HUB_ENVIRONMENT") or folder / "venv")
-    if not (venv / "bin").is_dir():
-        done([sys.executable, "-m", "venv", str(venv)], folder)
-    done([str(venv / "bin/python"), "-m", "pip", "install", "-q", *NEEDED], folder)
-    return str(venv / "bin/python")
+    python = venvs.make(venv)
+    venvs.install(python, *NEEDED)
+    return python
 
 
 def give_addresses(monkeypatch: pytest.MonkeyPatch, cluster: Any) -> None:

@@ -10,7 +10,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 import threading
 import zipfile
 from pathlib import Path
@@ -23,6 +22,7 @@ from kitlib.api.errors import KitError
 from kitlib.cluster import Cluster
 from kitlib.lab import share, site
 from kitlib.lab.bundle import own_wheel
+from tests import venvs
 
 ROOT = Path(__file__).parents[2]
 
@@ -51,15 +51,13 @@ def test_what_is_missing_or_in_the_way_is_named(tmp_path: Path, monkeypatch: pyt
 def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, str]:
     """The environment, the site that its `kitlib site` built (twice: in its own place), and what it said."""
     folder = tmp_path_factory.mktemp("site")
-    environment = Path(os.environ.get("KITLIB_SITE_ENVIRONMENT") or folder / "venv")
-    if not environment.is_dir():
-        subprocess.run([sys.executable, "-m", "venv", str(environment)], check=True)
-    python, wheel = str(environment / "bin" / "python"), own_wheel(folder)
-    run(python, "-m", "pip", "install", "-q", f"{wheel}[site]")
-    run(python, "-m", "pip", "install", "-q", "--force-reinstall", "--no-deps", str(wheel))
+    place = Path(os.environ.get("KITLIB_SITE_ENVIRONMENT") or folder / "venv")
+    python, wheel = venvs.make(place), own_wheel(folder)
+    venvs.install(python, f"{wheel}[site]")
+    venvs.install(python, str(wheel), again=True)
     for _ in range(2):
-        said = run(str(environment / "bin" / "kitlib"), "site", str(folder / "public"))
-    return environment, folder / "public", said
+        said = run(str(place / "bin" / "kitlib"), "site", str(folder / "public"))
+    return place, folder / "public", said
 
 
 def run(*command: str, cwd: Path | None = None) -> str:
