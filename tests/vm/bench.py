@@ -62,6 +62,9 @@ class Puppet:
             os.kill(self.pid, 9)
         self.gone(PATIENCE)
         self.line.close()
+        until = time.monotonic() + PATIENCE  # it leaves its cgroup after its files are closed (kernel/exit.c do_exit)
+        while os.path.exists(f"/proc/{self.pid}") and time.monotonic() < until:
+            time.sleep(0.001)
 
     def gone(self, seconds: float) -> bool:
         """Whether it has gone within so many seconds."""
