@@ -24,6 +24,7 @@ from kitlib.lab.lab import Graded
 from kitlib.lab.progress import Progress
 from tests.engine.helpers import SLOW
 
+pytestmark = pytest.mark.xdist_group("labs")  # their attempts share one process
 LABS = Path(__file__).parents[2] / "labs"
 REAL = {
     folder.name: folder
@@ -31,7 +32,7 @@ REAL = {
     if "docker" in folder.definition.kernels
 }
 FIRST, SIDECAR = "01-make-it-guaranteed", "03-sidecar-oom"
-AT_ONCE = 14 if SLOW == 1 else 2
+AT_ONCE = 6 if SLOW == 1 else 2
 USES = {SIDECAR: 300, "04-let-the-right-one-die": 1200, "05-the-wrong-pod-is-evicted": 1100}
 """MiB that a node of that lab really takes; others take little."""
 LOOK = 2.0
