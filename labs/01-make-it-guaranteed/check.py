@@ -19,9 +19,7 @@ def guaranteed(facts: Facts) -> None:
         expected=f"the containers server and {facts.variant.side}, both",
         hint="taking a container away changes the class, but the team needs it: give it resources instead",
     )
-    whole = pod_requests(pod).get("cpu")
-    own = server.resources.requests.get("cpu") or whole
-    cpu = own.milli_value() if own is not None else 0
+    cpu = left_for(pod, server)
     facts.expect(
         cpu >= facts.variant.cpu,
         found=f"the server requests {cpu}m of CPU",
@@ -41,6 +39,16 @@ def guaranteed(facts: Facts) -> None:
             credit=0.5,
         )
     facts.needs_to_run(pod, "does the pod fit on the node? look at its events", credit=0.5)
+
+
+def left_for(pod, server) -> int:
+    """What the server requests, or what the others leave it of the pod's own request, in milli-CPU."""
+    own = server.resources.requests.get("cpu")
+    if own is not None:
+        return own.milli_value()
+    whole = pod_requests(pod).get("cpu")
+    others = [c.resources.requests["cpu"].milli_value() for c in pod.spec.containers if "cpu" in c.resources.requests]
+    return whole.milli_value() - sum(others) if whole is not None else 0
 
 
 def why_not(facts: Facts, pod) -> None:

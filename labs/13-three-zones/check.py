@@ -1,6 +1,6 @@
 """Three pods, three zones, and a rule that made it so: minDomains, or an anti-affinity."""
 
-from kitlib.api.core import Pod
+from kitlib.api.core import Pod, PodAffinityTerm
 from kitlib.api.selectors import LabelSelectorMatcher
 from kitlib.lab import Checks, Facts, Wrong
 
@@ -102,9 +102,19 @@ def keeps_apart(pod: Pod) -> bool:
     anti = affinity.pod_anti_affinity if affinity else None
     terms = anti.required if anti else []
     return any(
-        term.topology_key == ZONE and LabelSelectorMatcher(term.label_selector).matches(pod.metadata.labels)
+        term.topology_key == ZONE
+        and own_namespace(term, pod)
+        and LabelSelectorMatcher(term.label_selector).matches(pod.metadata.labels)
         for term in terms
     )
+
+
+def own_namespace(term: PodAffinityTerm, pod: Pod) -> bool:
+    """Whether a term looks at pods of the pod's namespace: it names it, selects all, or says nothing of namespaces."""
+    if term.namespace_selector is None:
+        return not term.namespaces or pod.metadata.namespace in term.namespaces
+    every = not term.namespace_selector.match_labels and not term.namespace_selector.match_expressions
+    return every or pod.metadata.namespace in term.namespaces
 
 
 def places_named(pod: Pod) -> str:
