@@ -131,6 +131,6 @@ answer = cpu_used(cluster)["free-wheel"]
         "Exercise 3 used it.",
         _setting,
         'answer = "cpuCFSQuota: false"',
-        "With cpuCFSQuota: false no limit of CPU is enforced. So is it for exclusive CPUs since 1.33.",
+        "With cpuCFSQuota: false no limit of CPU is enforced. Since 1.33 the same holds for exclusive CPUs.",
     ),
 ]

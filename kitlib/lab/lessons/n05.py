@@ -58,7 +58,7 @@ QUESTIONS = [
         "critical",
         "Which oom_score_adj does the kubelet want for this BestEffort pod?",
         unit="oom_score_adj",
-        why="Critical pods are treated like Guaranteed ones here, whatever their class.",
+        why="The kubelet treats a pod of system-node-critical like a Guaranteed one here, whatever its class.",
     ),
 ]
 
@@ -105,7 +105,7 @@ EXERCISES = [
             otherwise='Answer "yes" or "no".',
         ),
         'answer = "no"',
-        "The container without a request has 999 points more to fear for.",
+        "Without a request it is 999; with 100Mi it is 1000 − 1000 × 100 / memory of the machine in MiB.",
     ),
     Exercise(
         "capacity",
