@@ -109,8 +109,10 @@ def find_budget(facts: Facts, name: str) -> PodDisruptionBudget:
     budget = facts.find("PodDisruptionBudget", name)
     if not isinstance(budget, PodDisruptionBudget):
         raise Wrong(f"no budget {name}", "the budget to be there", "change it, do not take it away")
+    selector = LabelSelectorMatcher(budget.spec.selector)
+    labels = [pod.metadata.labels for pod in facts.pods("default", {"app": name})]
     facts.expect(
-        LabelSelectorMatcher(budget.spec.selector).matches({"app": name}),
+        all(selector.matches(one) for one in labels or [{"app": name}]),
         found=f"the budget {name} selects other pods",
         expected=f"app: {name}",
         hint="a budget that selects none of the pods protects nobody",
