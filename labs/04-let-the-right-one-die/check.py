@@ -15,6 +15,18 @@ def killed(facts: Facts, name: str) -> bool:
     return False
 
 
+def ran_for(facts: Facts, pod) -> float:
+    """Seconds since the container of a pod started."""
+    running = [s.state["running"] for s in pod.status.container_statuses if "running" in s.state]
+    return min((facts.seconds_since(one.get("startedAt")) for one in running), default=0.0)
+
+
+def since_kill(facts: Facts, pod) -> float:
+    """Seconds since a container of a pod was last killed."""
+    ends = [s.state.get("terminated") or s.last_state.get("terminated") for s in pod.status.container_statuses]
+    return min((facts.seconds_since(one.get("finishedAt")) for one in ends if one), default=0.0)
+
+
 @checks.check("order")
 def order(facts: Facts) -> None:
     v = facts.variant
@@ -59,6 +71,13 @@ def order(facts: Facts) -> None:
         hint=f"a limit on {v.batch} keeps the node from filling up: then nobody learns whom the kernel would choose",
     )
     facts.needs_to_run(db, f"why did {v.db} end? look at its status")
+    came, ended = ran_for(facts, db), since_kill(facts, batch)
+    facts.expect(
+        came > ended,
+        found=f"{v.db} started {ended - came:.0f} s after {v.batch} was killed",
+        expected=f"{v.db} running when the memory was used up",
+        hint=f"the kernel had no choice: {v.db} was not there. Start {v.db} first, then {v.batch}",
+    )
     facts.kernel_log(db.spec.node_name)
     facts.memory_limit(db)
     facts.process_score(v.db)
