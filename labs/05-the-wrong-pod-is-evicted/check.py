@@ -10,6 +10,12 @@ def evicted(facts: Facts, name: str) -> bool:
     return facts.pod(name).status.reason == "Evicted"
 
 
+def seconds(facts: Facts, pod, state: str, moment: str) -> float:
+    """Seconds since the container of a pod came into a state; 0 = it is not in it."""
+    found = [s.state[state] for s in pod.status.container_statuses if state in s.state]
+    return min((facts.seconds_since(one.get(moment)) for one in found), default=0.0)
+
+
 @checks.check("victim")
 def victim(facts: Facts) -> None:
     v = facts.variant
@@ -49,6 +55,13 @@ def victim(facts: Facts) -> None:
         hint=f"{v.cache} grows after 20 s; the kubelet looks every 10 s: lab.cluster.advance(60)",
     )
     facts.needs_to_run(report, f"why did {v.report} end? look at its status")
+    came, ended = seconds(facts, report, "running", "startedAt"), seconds(facts, cache, "terminated", "finishedAt")
+    facts.expect(
+        came > ended,
+        found=f"{v.report} started {ended - came:.0f} s after {v.cache} was evicted",
+        expected=f"{v.report} running when the kubelet evicted",
+        hint=f"the kubelet had no choice: {v.report} was not there. Start both, then let {v.cache} grow",
+    )
     facts.events("Evicted", v.cache)
     facts.memory_usage(report)
 
