@@ -18,11 +18,11 @@ from functools import lru_cache
 from typing import Any
 
 from kitlib.api import cel_library as lib
-from kitlib.api.cel_compiler import DEVICE, Compiler, budget, shown
+from kitlib.api.cel_compiler import DEVICE, FIELDS, shown
+from kitlib.api.cel_expression import compile_expression
 from kitlib.api.cel_library import ANY, BOOL, LIST, MAP, EvaluationError, Semver
-from kitlib.api.cel_parser import CompileError, parse
+from kitlib.api.cel_parser import CompileError
 from kitlib.api.devices import Device
-from kitlib.api.errors import KitError
 
 __all__ = ["CompileError", "EvaluationError", "Subject", "compile_selector", "subject"]
 
@@ -81,30 +81,12 @@ def compile_selector(text: str) -> Callable[[Subject], bool]:
         CompileError: the text is no expression, names something that there is not, or is no question.
         EvaluationError: (from the function) as cel-go words it: `no such key: model`.
     """
-    if len(text) > MAX_LENGTH:
-        raise CompileError(f"expression of {len(text)} characters: at most {MAX_LENGTH} are read")
-    try:
-        tree = parse(text)
-        kind, run = Compiler(text).compiled(tree, {"device": DEVICE})
-    except RecursionError:
-        raise CompileError("expression recursion limit exceeded") from None
-    except (ValueError, OverflowError) as error:
-        if isinstance(error, KitError):
-            raise
-        raise CompileError(f"invalid literal: {str(error)[:200]}") from None
-    if kind not in (BOOL, ANY):
-        raise CompileError(f"must evaluate to bool or the unknown type, not {shown(kind)}")
+    expression = compile_expression(text, {"device": DEVICE}, {DEVICE: FIELDS}, max_length=MAX_LENGTH)
+    if expression.kind not in (BOOL, ANY):
+        raise CompileError(f"must evaluate to bool or the unknown type, not {shown(expression.kind)}")
 
     def selects(device: Subject) -> bool:
-        budget.left = MAX_COST
-        try:
-            answer = run({"device": device})
-        except RecursionError:
-            raise EvaluationError("expression recursion limit exceeded") from None
-        except (OverflowError, MemoryError, ValueError) as error:
-            if isinstance(error, KitError):
-                raise
-            raise EvaluationError(f"{type(error).__name__}: {str(error)[:200]}") from None
+        answer = expression.evaluate({"device": device}, MAX_COST)
         if not isinstance(answer, bool):
             kind = lib.type_of(answer)
             problem = _NO_BOOL.get(kind, f"unsupported native conversion from {kind} to 'bool'")

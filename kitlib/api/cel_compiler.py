@@ -21,7 +21,8 @@ DEVICE, DOMAINS, CAPACITIES, AMOUNTS = (
     "map(string, Quantity map)",
     "amounts",
 )
-_FIELDS = {"driver": STRING, "attributes": DOMAINS, "capacity": CAPACITIES, "allowMultipleAllocations": BOOL}
+FIELDS = {"driver": STRING, "attributes": DOMAINS, "capacity": CAPACITIES, "allowMultipleAllocations": BOOL}
+NO_OBJECTS: Mapping[str, Mapping[str, str]] = {}
 _INSIDE = {DOMAINS: MAP, CAPACITIES: AMOUNTS, AMOUNTS: lib.QUANTITY}
 _SHOWN = {DOMAINS: "map(string, map(string, any))", CAPACITIES: "map(string, map(string, kubernetes.Quantity))"}
 _SHOWN |= {AMOUNTS: "map(string, kubernetes.Quantity)", MAP: "map(string, any)", LIST: "list(dyn)"}
@@ -35,10 +36,15 @@ def shown(kind: str) -> str:
 
 
 class Compiler:
-    """Turns a tree into functions, types checked on the way as far as they are known."""
+    """Turns a tree into functions, types checked on the way as far as they are known.
 
-    def __init__(self, text: str) -> None:
-        self.text = text
+    Args:
+        text: the expression, for messages.
+        objects: type of an object -> its fields and their types; no other field may be named.
+    """
+
+    def __init__(self, text: str, objects: Mapping[str, Mapping[str, str]] = NO_OBJECTS) -> None:
+        self.text, self.objects = text, objects
 
     def compiled(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
         """The type of a part (`dyn` where it is not known) and what computes it."""
@@ -72,10 +78,11 @@ class Compiler:
         return gives, lambda names: ops.field(inner(names), name)
 
     def _selected(self, node: Node, kind: str) -> str:
-        if kind == DEVICE:
-            if node.value not in _FIELDS:
+        fields = self.objects.get(kind)
+        if fields is not None:
+            if node.value not in fields:
                 raise self.wrong(node, f"undefined field '{node.value}'")
-            return _FIELDS[node.value]
+            return fields[node.value]
         if kind not in (ANY, MAP, OPTIONAL, *_INSIDE):
             raise self.wrong(node, f"type '{shown(kind)}' does not support field selection")
         return OPTIONAL if kind == OPTIONAL else _INSIDE.get(kind, ANY)
@@ -145,7 +152,8 @@ class Compiler:
             return BOOL, lambda names: ops.ordered(operator, left(names), right(names))
         if known and (one != other or one not in ((*lib.NUMBERS, STRING, LIST) if operator == "+" else lib.NUMBERS)):
             raise self.no_overload(node, f"_{operator}_", (one, other))
-        return one if known else ANY, lambda names: ops.arithmetic(operator, left(names), right(names))
+        gives = other if one == ANY else one  # where one side is known, one overload is left
+        return gives, lambda names: ops.arithmetic(operator, left(names), right(names))
 
     def _call(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
         if node.value == "has":

@@ -10,10 +10,11 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import total_ordering
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from kitlib.api.errors import KitError
-from kitlib.api.re2 import PatternError, compiled
+from kitlib.api.re2 import PatternError, compiled, go_problem
 from kitlib.api.resource import Quantity, QuantityError
 
 ANY, BOOL, INT, DOUBLE, STRING, LIST, MAP, NULL = "dyn", "bool", "int", "double", "string", "list", "map", "null_type"
@@ -126,8 +127,59 @@ def _compared(one: Any, other: Any) -> int:
 def _matches(text: str, pattern: str) -> bool:
     try:
         return compiled(pattern)(text)
-    except PatternError as error:
-        raise EvaluationError(f"error parsing regexp: {error}: `{pattern[:200]}`") from None
+    except PatternError:
+        raise EvaluationError(go_problem(pattern)) from None
+
+
+def _joined(values: list[Any], separator: str = "") -> str:
+    if not all(isinstance(one, str) for one in values):
+        raise EvaluationError("no such overload")
+    return separator.join(values)
+
+
+def _at(text: str, index: int) -> str:
+    if not 0 <= index <= len(text):
+        raise EvaluationError(f"index out of range: {index}")
+    return text[index : index + 1]
+
+
+def _part(text: str, start: int, end: int | None = None) -> str:
+    end = len(text) if end is None else end
+    if not 0 <= start <= len(text):
+        raise EvaluationError(f"index out of range: {start}")
+    if not start <= end <= len(text):
+        raise EvaluationError(f"invalid substring range. start: {start}, end: {end}")
+    return text[start:end]
+
+
+def _position(values: list[Any], value: Any) -> int:
+    return next((index for index, one in enumerate(values) if one == value), -1)
+
+
+def _last_position(values: list[Any], value: Any) -> int:
+    return next((index for index in reversed(range(len(values))) if values[index] == value), -1)
+
+
+def _extreme(which: Callable[[list[Any]], Any], name: str) -> Callable[[list[Any]], Any]:
+    def found(values: list[Any]) -> Any:
+        if not values:
+            raise EvaluationError(f"{name} called on empty list")
+        return _of_one_kind(values, which)
+
+    return found
+
+
+def _of_one_kind(values: list[Any], work: Callable[[list[Any]], Any]) -> Any:
+    if len({type_of(one) for one in values}) > 1:
+        raise EvaluationError("no such overload")
+    try:
+        return work(values)
+    except TypeError:
+        raise EvaluationError("no such overload") from None
+
+
+def _is_sorted(values: list[Any]) -> bool:
+    return bool(_of_one_kind(values, lambda some: all(a <= b for a, b in pairwise(some))))
 
 
 def _whole(value: Any) -> int:
@@ -209,6 +261,15 @@ METHODS: dict[str, list[Overload]] = {
     "trim": [Overload((STRING,), STRING, str.strip)],
     "split": [Overload((STRING, STRING), LIST, lambda text, part: text.split(part) if part else list(text))],
     "replace": [Overload((STRING, STRING, STRING), STRING, str.replace)],
+    "join": [Overload((LIST,), STRING, _joined), Overload((LIST, STRING), STRING, _joined)],
+    "charAt": [Overload((STRING, INT), STRING, _at)],
+    "substring": [Overload((STRING, INT), STRING, _part), Overload((STRING, INT, INT), STRING, _part)],
+    "indexOf": [Overload((STRING, STRING), INT, str.find), Overload((LIST, ANY), INT, _position)],
+    "lastIndexOf": [Overload((STRING, STRING), INT, str.rfind), Overload((LIST, ANY), INT, _last_position)],
+    "isSorted": [Overload((LIST,), BOOL, _is_sorted)],
+    "sum": [Overload((LIST,), ANY, lambda values: _of_one_kind(values, sum))],
+    "min": [Overload((LIST,), ANY, _extreme(min, "min"))],
+    "max": [Overload((LIST,), ANY, _extreme(max, "max"))],
     "hasValue": [Overload((OPTIONAL,), BOOL, lambda value: value.there)],
     "value": [Overload((OPTIONAL,), ANY, _taken)],
     "orValue": [Overload((OPTIONAL, ANY), ANY, lambda value, other: value.value if value.there else other)],

@@ -137,6 +137,18 @@ class Forbidden(APIError):
         super().__init__(f'{resource} "{name}" is forbidden: {why}')
 
 
+class PolicyDenied(Forbidden):
+    """An admission policy said no, with a reason of its own.
+
+    Attributes:
+        code, reason: of the Status: 422 and Invalid, unless the policy says otherwise.
+    """
+
+    def __init__(self, resource: str, name: str, why: str, code: int, reason: str) -> None:
+        super().__init__(resource, name, why)
+        self.code, self.reason = code, reason
+
+
 class TooManyRequests(APIError):
     """The API server cannot do it now, with status 429; for evictions `causes` says which budget refuses it.
 
@@ -194,6 +206,8 @@ def as_kubectl_prints(error: KitError) -> str:
         causes = list(dict.fromkeys(str(one) for one in error.errors))
         text = f'The {error.kind.partition(".")[0]} "{error.name}" is invalid: '
         return text + (causes[0] if len(causes) == 1 else "".join(f"\n* {cause}" for cause in causes))
+    if isinstance(error, PolicyDenied) and error.reason == Invalid.reason:
+        return f'The {error.resource.partition(".")[0]} "{error.name}" is invalid: : {error.why}'
     if isinstance(error, NoMatch):
         return f"error: resource mapping not found: {error}"
     return f"Error from server ({error.reason}): {refusal(error).message}"

@@ -29,6 +29,7 @@ from kitlib.apiserver.status import StatusError
 from kitlib.apiserver.subresources import Subresources
 from kitlib.apiserver.users import User, Users
 from kitlib.apiserver.watch import WatchStream, as_table
+from kitlib.cluster.admission.policy.attributes import requested_by
 
 JSON = "application/json"
 _PARTIAL = "PartialObjectMetadata"
@@ -116,8 +117,10 @@ class Dispatcher:
 
     def _answer(self, request: Request) -> Answer | WatchStream | LogRequest:
         self.rest.warnings.clear()
+        user = request.user
         try:
-            answer = self._handle(request)
+            with requested_by(user.name, user.uid, user.groups):
+                answer = self._handle(request)
             warned = tuple(dict.fromkeys(self.rest.warnings))
             return answer._replace(warnings=warned) if isinstance(answer, Answer) and warned else answer
         except StatusError as error:

@@ -79,6 +79,8 @@ def of_error(error: Exception, group: str, plural: str, kind: str = "", name: st
     if isinstance(error, errors.Invalid):
         details["kind"] = kind or error.kind
         details["causes"] = [_cause(one) for one in error.errors]
+    elif isinstance(error, errors.PolicyDenied):
+        details["causes"] = [{"message": error.why}]
     elif isinstance(error, errors.TooManyRequests):
         listed = [{"reason": reason, "message": message} for reason, message in error.causes]
         details = {"causes": listed} if listed else {}

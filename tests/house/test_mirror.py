@@ -15,6 +15,7 @@ ALLOWED = {
     "tests/apiserver/test_kubectl_describe.py": "the real kubectl beside the kit's own descriptions",
     "tests/apiserver/test_kubectl_helm.py": "the real helm talks to the package as a whole",
     "tests/apiserver/test_kubectl_manifests.py": "manifests of charts, applied to the package as a whole",
+    "tests/apiserver/test_kubectl_policies.py": "admission policies as the real kubectl meets them",
     "tests/cluster/test_guards.py": "a defect in any loop of a cluster stops one object only",
     "tests/cluster/test_long_days.py": "a cluster as a whole over virtual days",
     "tests/apiserver/test_fuzz.py": "requests of every kind to the package as a whole",

@@ -78,15 +78,24 @@ def test_the_policy_refuses_any_other_pod(change: Change, says: str) -> None:
 
 def test_the_namespace_bounds_what_its_pods_use_and_takes_nodes_up_to_the_last() -> None:
     """The kit's own API server obeys the quota and the limits, and its nodes' pods fit into them exactly."""
-    known = [one for one in NAMESPACE.manifests() if "AdmissionPolicy" not in one["kind"]]
+    kinds = (
+        "Namespace",
+        "ResourceQuota",
+        "LimitRange",
+        "ValidatingAdmissionPolicy",
+        "ValidatingAdmissionPolicyBinding",
+    )
     with Cluster.simulated(0) as cluster:
-        cluster.apply([one for one in known if one["kind"] in ("Namespace", "ResourceQuota", "LimitRange")])
+        cluster.apply([one for one in NAMESPACE.manifests() if one["kind"] in kinds])
         for number in range(NAMESPACE.pods):
             pod = deepcopy(NODE)
             pod["metadata"] |= {"name": f"kitlib-{number}", "namespace": NAMESPACE.name}
             cluster.apply(pod)
         pod["metadata"]["name"] = "one-too-many"
         with pytest.raises(KitError, match="exceeded quota: kitlib-nodes"):
+            cluster.apply(pod)
+        pod["spec"]["hostNetwork"] = True
+        with pytest.raises(KitError, match=r"with binding 'kitlib-nodes' denied request: .*namespace of its machine's"):
             cluster.apply(pod)
         assert len(cluster.pods(NAMESPACE.name)) == 10 * 3
 

@@ -1,4 +1,4 @@
-"""Admission policies and their bindings; CEL expressions are kept, not compiled.
+"""Admission policies and their bindings; the CEL expressions of validating ones are compiled.
 
 Source: pkg/apis/admissionregistration/validation (ValidateValidatingAdmissionPolicy, ValidateMutatingAdmissionPolicy,
 validateValidatingAdmissionPolicyBindingSpec, validateMatchResources, validateParamRef).
@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from kitlib.api import cel_library as lib
+from kitlib.api.admission_expressions import Environment
 from kitlib.api.admissionregistration import (
     MatchResources,
     MutatingAdmissionPolicy,
@@ -21,6 +23,7 @@ from kitlib.api.admissionregistration import (
     Validation,
     Variable,
 )
+from kitlib.api.cel_parser import CompileError
 from kitlib.api.validation.fields import Errors, duplicate, each, forbidden, invalid, not_supported, required
 from kitlib.api.validation.names import (
     is_dns1035_label,
@@ -87,18 +90,39 @@ def _policy(obj: Policy) -> Errors:
         if not spec.match_constraints.resource_rules:
             found.append(required("spec.matchConstraints.resourceRules"))
     found += validate_match_conditions(spec.match_conditions, "spec.matchConditions")
+    environment = Environment(spec.param_kind is not None)
+    if isinstance(obj, ValidatingAdmissionPolicy):
+        for i, condition in enumerate(spec.match_conditions):
+            if condition.expression.strip():
+                place = f"spec.matchConditions[{i}].expression"
+                found += _compiled(environment, condition.expression, place, lib.BOOL, variables=False)
     for i, variable in enumerate(spec.variables):
         found += _variable(variable, f"spec.variables[{i}]")
-    return found + (_validations(obj) if isinstance(obj, ValidatingAdmissionPolicy) else _mutations(obj))
+        if isinstance(obj, ValidatingAdmissionPolicy) and variable.expression.strip():
+            place = f"spec.variables[{i}].expression"
+            wrong = _compiled(environment, variable.expression, place)
+            found += wrong
+            if not wrong:
+                environment.declare(variable)
+    return found + (_validations(obj, environment) if isinstance(obj, ValidatingAdmissionPolicy) else _mutations(obj))
 
 
-def _validations(obj: ValidatingAdmissionPolicy) -> Errors:
+def _compiled(environment: Environment, text: str, field: str, *kinds: str, variables: bool = True) -> Errors:
+    """Source: validateCELCondition, convertCELErrorToValidationError."""
+    try:
+        environment.compile(text, *kinds, variables=variables)
+    except CompileError as error:
+        return [invalid(field, text, str(error))]
+    return []
+
+
+def _validations(obj: ValidatingAdmissionPolicy, environment: Environment) -> Errors:
     spec = obj.spec
     if not spec.validations and not spec.audit_annotations:
         return [required("spec.validations", _SOMETHING), required("spec.auditAnnotations", _SOMETHING)]
     found: Errors = []
     for i, validation in enumerate(spec.validations):
-        found += _validation(validation, f"spec.validations[{i}]")
+        found += _validation(validation, f"spec.validations[{i}]", environment)
     if len(spec.audit_annotations) > MAX_AUDIT_ANNOTATIONS:
         detail = f"must not have more than {MAX_AUDIT_ANNOTATIONS} auditAnnotations"
         found.append(invalid("spec.auditAnnotations", spec.audit_annotations, detail))
@@ -115,21 +139,27 @@ def _validations(obj: ValidatingAdmissionPolicy) -> Errors:
         elif len(text.encode()) > MAX_VALUE_EXPRESSION:
             detail = f"must not exceed {MAX_VALUE_EXPRESSION} bytes in length"
             found.append(required(f"{place}.valueExpression", detail))
+        else:
+            value = annotation.value_expression
+            found += _compiled(environment, value, f"{place}.valueExpression", lib.STRING, lib.NULL)
         if annotation.key in keys:
             found.append(duplicate(f"{place}.key", annotation.key))
         keys.add(annotation.key)
     return found
 
 
-def _validation(validation: Validation, field: str) -> Errors:
+def _validation(validation: Validation, field: str, environment: Environment) -> Errors:
     """Source: validateValidation."""
     found: Errors = []
     if not validation.expression.strip():
         found.append(required(f"{field}.expression", "expression is not specified"))
-    if validation.message_expression and not validation.message_expression.strip():
-        found.append(
-            invalid(f"{field}.messageExpression", validation.message_expression, "must be non-empty if specified")
-        )
+    else:
+        found += _compiled(environment, validation.expression, f"{field}.expression", lib.BOOL)
+    text, place = validation.message_expression, f"{field}.messageExpression"
+    if text and not text.strip():
+        found.append(invalid(place, text, "must be non-empty if specified"))
+    elif text:
+        found += _compiled(environment, text, place, lib.STRING)
     message = validation.message
     if message and not message.strip():
         found.append(invalid(f"{field}.message", message, "message must be non-empty if specified"))

@@ -1,8 +1,8 @@
 """The API server: everything that changes an object passes here: defaults, admission, validation, then the store.
 
 The order is the real one's: defaults, mutating admission (Priority, LimitRanger's defaults, the tolerations that every
-pod gets), validation, validating admission (LimitRanger's limits, ResourceQuota). ServiceAccount is in force while the
-cluster is served over HTTP.
+pod gets), validation, validating admission (LimitRanger's limits, PodSecurity, ValidatingAdmissionPolicy,
+ResourceQuota). ServiceAccount is in force while the cluster is served over HTTP.
 
 Source: apiserver registry.Store, kubeapiserver options.AllOrderedPlugins.
 """
@@ -43,6 +43,8 @@ from kitlib.cluster.admission.deletion import NAMESPACE_FINALIZER
 from kitlib.cluster.admission.ephemeral_containers import validate_ephemeral_containers_update
 from kitlib.cluster.admission.initial_status import reset_status
 from kitlib.cluster.admission.podsecurity import admission as pod_security
+from kitlib.cluster.admission.policy import validating
+from kitlib.cluster.admission.policy.attributes import CREATE, DELETE, UPDATE, Attributes
 from kitlib.cluster.admission.priority import admit_priority, check_priority_class, system_priority_classes
 from kitlib.cluster.admission.runtime_class import admit_runtime_class
 from kitlib.cluster.admission.service_account import AUTHENTICATION, CLIENT_CA, SYSTEM, admit_service_account
@@ -92,6 +94,7 @@ class APIServer:
         self.node_checks: list[Callable[[Node], object]] = []
         self.warnings: list[str] = []
         self.token_key = b""
+        self._dry_running = False
         for name in NAMESPACES:
             labels = {"kubernetes.io/metadata.name": name}
             namespace = Namespace(
@@ -106,12 +109,15 @@ class APIServer:
     @contextmanager
     def dry_run(self) -> Iterator[None]:
         """What is written inside is admitted, checked and answered as ever, and does not stand."""
+        self._dry_running = True
         try:
             with self.store.transaction():
                 yield
                 raise _DryRun
         except _DryRun:
             pass
+        finally:
+            self._dry_running = False
 
     def create(self, obj: T) -> T:
         """Make a new object.
@@ -200,6 +206,7 @@ class APIServer:
         self.warnings.clear()
         standing = self.store.get(obj.kind, obj.name, obj.namespace)
         standing.status = deepcopy(obj.status)  # type: ignore[attr-defined]
+        self._ask_policies(standing, self.store.standing(obj), "status")
         return self.store.update(standing)
 
     def resize(self, pod: Pod) -> Pod:
@@ -218,7 +225,7 @@ class APIServer:
         limit_range.check(made, self.store.list(LimitRange, made.namespace, copy=False))
         if made.spec != old.spec:
             pod_resize.check_node(made, self.store.find(Node, made.spec.node_name), self.release)
-        charged = self._check(made, old)
+        charged = self._check(made, old, "resize")
         with self.store.transaction():
             stored = self.store.update(made)
             for changed in charged:
@@ -242,6 +249,7 @@ class APIServer:
             raise Invalid(made.kind, made.name, errors)
         self.warnings.clear()
         self._check_pod_security(made, old)
+        self._ask_policies(made, old, "ephemeralcontainers")
         return self.store.update(made)
 
     def bind(self, name: str, namespace: str, node: str) -> Pod:
@@ -282,6 +290,7 @@ class APIServer:
         """
         if grace is not None and not (isinstance(grace, int) and abs(grace) < 2**63):
             raise KitError(f"gracePeriodSeconds: must be a whole number of 64 bits, got {grace!r}")
+        self._ask_policies(None, self.store.get(kind, name, namespace if resource(kind).namespaced else ""))
         if grace != 0 and resource(kind).kind == "Pod":
             pod: Pod = self.store.get(Pod, name, namespace)
             if mark_deleted(pod, grace, self.store.now()):
@@ -392,13 +401,19 @@ class APIServer:
             if errors:
                 raise Invalid(resource_of(made).group_kind, made.name, errors)
 
-    def _check(self, made: KubeObject, old: KubeObject | None) -> list[ResourceQuota]:
+    def _ask_policies(self, made: KubeObject | None, old: KubeObject | None, subresource: str = "") -> None:
+        operation = DELETE if made is None else CREATE if old is None else UPDATE
+        about = Attributes(operation, made, old, subresource, self._dry_running)
+        self.warnings += validating.admit(self.store, about)
+
+    def _check(self, made: KubeObject, old: KubeObject | None, subresource: str = "") -> list[ResourceQuota]:
         """Validating admission; returns the quotas with their new use."""
         if isinstance(made, PriorityClass):
             check_priority_class(made, self.store.list(PriorityClass, copy=False))
         if isinstance(made, Pod) and old is None:
             limit_range.check(made, self.store.list(LimitRange, made.namespace, copy=False))
         self._check_pod_security(made, old)
+        self._ask_policies(made, old, subresource)
         if not made.namespace:
             return []
         return quota.admit(made, self.store.list(ResourceQuota, made.namespace), old)

@@ -1,0 +1,87 @@
+"""CEL expressions of admission policies: the names that they may use, and the types that they must have.
+
+Source: k8s.io/apiserver/pkg/admission/plugin/cel (compile.go mustBuildEnvs, BuildRequestType; composition.go).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from kitlib.api.admissionregistration import Variable
+from kitlib.api.cel_expression import Expression, compile_expression
+from kitlib.api.cel_library import ANY, BOOL, LIST, MAP, STRING
+from kitlib.api.cel_parser import CompileError
+
+REQUEST, GROUP_VERSION_KIND, GROUP_VERSION_RESOURCE, USER, VARIABLES = (
+    "kubernetes.AdmissionRequest",
+    "kubernetes.GroupVersionKind",
+    "kubernetes.GroupVersionResource",
+    "kubernetes.UserInfo",
+    "kubernetes.variables",
+)
+OBJECTS: Mapping[str, Mapping[str, str]] = {
+    GROUP_VERSION_KIND: {"group": STRING, "version": STRING, "kind": STRING},
+    GROUP_VERSION_RESOURCE: {"group": STRING, "version": STRING, "resource": STRING},
+    USER: {"username": STRING, "uid": STRING, "groups": LIST, "extra": MAP},
+    REQUEST: {
+        "kind": GROUP_VERSION_KIND,
+        "resource": GROUP_VERSION_RESOURCE,
+        "subResource": STRING,
+        "requestKind": GROUP_VERSION_KIND,
+        "requestResource": GROUP_VERSION_RESOURCE,
+        "requestSubResource": STRING,
+        "name": STRING,
+        "namespace": STRING,
+        "operation": STRING,
+        "userInfo": USER,
+        "dryRun": BOOL,
+        "options": ANY,
+    },
+}
+MAX_LENGTH = 32 * 1024
+"""Characters of an expression. Kubernetes bounds what it costs; this bounds what compiling it may take."""
+MAX_COST = 1_000_000
+"""Elements that the macros of one evaluation may go through. Source: celconfig.PerCallLimit."""
+
+
+@dataclass
+class Environment:
+    """What the expressions of one policy may name, in the order in which its variables are declared.
+
+    Attributes:
+        has_params: whether the policy has a paramKind.
+        variables: those declared so far, and the types of their expressions.
+    """
+
+    has_params: bool = False
+    variables: dict[str, str] = field(default_factory=dict)
+
+    def declare(self, variable: Variable) -> Expression:
+        """A variable's expression; those after it may use it.
+
+        Raises:
+            CompileError: and then its name stays unknown.
+        """
+        made = self.compile(variable.expression)
+        self.variables[variable.name] = made.kind
+        return made
+
+    def compile(self, text: str, *kinds: str, variables: bool = True) -> Expression:
+        """An expression whose answer has one of these types, or any.
+
+        Raises:
+            CompileError: with the words of the API server's `Invalid value`.
+        """
+        names = {"object": ANY, "oldObject": ANY, "request": REQUEST, "namespaceObject": ANY}
+        objects = dict(OBJECTS)
+        if self.has_params:
+            names["params"] = ANY
+        if variables:
+            names["variables"] = VARIABLES
+            objects[VARIABLES] = self.variables
+        made = compile_expression(text.strip(), names, objects, max_length=MAX_LENGTH)
+        if kinds and made.kind not in kinds:
+            wanted = kinds[0] if len(kinds) == 1 else f"one of [{' '.join(kinds)}]"
+            raise CompileError(f"must evaluate to {wanted}")
+        return made

@@ -1,0 +1,81 @@
+"""A CEL expression made ready: compiled once against the names that it may use, evaluated as often as asked.
+
+Source: k8s.io/apiserver/pkg/cel (environment, CompileCELExpression); cel-spec langdef.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kitlib.api.cel_compiler import NO_OBJECTS, Compiler, budget
+from kitlib.api.cel_library import EvaluationError
+from kitlib.api.cel_operators import Run
+from kitlib.api.cel_parser import CompileError, parse
+from kitlib.api.errors import KitError
+
+
+@dataclass(frozen=True)
+class Expression:
+    """What was compiled.
+
+    Attributes:
+        kind: type of the answer, `dyn` where it is not known before.
+    """
+
+    kind: str
+    _run: Run
+
+    def evaluate(self, names: Mapping[str, Any], max_cost: int) -> Any:
+        """The answer for these values of the names.
+
+        Args:
+            names: every name that the expression was compiled against.
+            max_cost: elements that macros may go through.
+
+        Raises:
+            EvaluationError: as cel-go words it: `no such key: model`.
+        """
+        outer, budget.left = budget.left, max_cost
+        try:
+            return self._run(dict(names))
+        except RecursionError:
+            raise EvaluationError("expression recursion limit exceeded") from None
+        except (OverflowError, MemoryError, ValueError) as error:
+            if isinstance(error, KitError):
+                raise
+            raise EvaluationError(f"{type(error).__name__}: {str(error)[:200]}") from None
+        finally:
+            budget.left = outer
+
+
+def compile_expression(
+    text: str,
+    names: Mapping[str, str],
+    objects: Mapping[str, Mapping[str, str]] = NO_OBJECTS,
+    *,
+    max_length: int,
+) -> Expression:
+    """An expression, checked against the names that it may use.
+
+    Args:
+        text: the expression.
+        names: name -> its type.
+        objects: type of an object -> its fields and their types.
+        max_length: characters.
+
+    Raises:
+        CompileError: the text is no expression, or names something that there is not.
+    """
+    if len(text) > max_length:
+        raise CompileError(f"expression of {len(text)} characters: at most {max_length} are read")
+    try:
+        kind, run = Compiler(text, objects).compiled(parse(text), names)
+    except RecursionError:
+        raise CompileError("expression recursion limit exceeded") from None
+    except (ValueError, OverflowError) as error:
+        if isinstance(error, KitError):
+            raise
+        raise CompileError(f"invalid literal: {str(error)[:200]}") from None
+    return Expression(kind, run)
