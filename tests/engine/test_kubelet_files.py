@@ -20,11 +20,10 @@ from tests.conformance.test_vectors import VECTORS
 VERSION = 2 if Path("/sys/fs/cgroup/cgroup.controllers").exists() else 1
 CASES = [case for _, case in read_cases(VECTORS / "kubelet_files.jsonl.gz") if case["cgroupVersion"] == VERSION]
 NODE = "node-1"
-OF_THE_MACHINE = {("kubepods", "pids.max")}
-"""The lesser of pid_max and threads-max, less what is reserved: another number on every machine."""
-OF_THE_RUNTIME = ("memory.oom.group", "memory.swap.max", "pids.max")
-"""What crun leaves in a container's scope under systemd: newer versions write them into a cgroup within, older ones
-not; systemd counts TasksMax from the machine's threads."""
+OF_THE_MACHINE = {("kubepods", "pids.max"), ("container", "pids.max")}
+"""The lesser of pid_max and threads-max, less what is reserved; systemd's TasksMax: other numbers on every machine."""
+WITHIN = "/container"
+"""Where newer versions of crun write what others write into the scope itself, which has systemd's rounded values."""
 REJECTED = "within a minute of a pod's rejection"
 """A case's limitation: its class of pods still counted those that the kubelet had just refused."""
 
@@ -44,9 +43,16 @@ def _command(words: list[str]) -> list[str]:
     return ["true"] if words[1:2] == ["true"] else ["sleep", "9999"]
 
 
-def observed(case: Mapping[str, Any]) -> dict[tuple[str, str], Mapping[str, str]]:
-    """What the case's node showed: of (pod, container) their cgroups' files, of ("", path) those above pods."""
-    found: dict[tuple[str, str], Mapping[str, str]] = {}
+Files = dict[tuple[str, str], Mapping[str, str]]
+
+
+def observed(case: Mapping[str, Any]) -> tuple[Files, Files]:
+    """What the case's node showed: of (pod, container) their cgroups' files, of ("", path) those above pods.
+
+    And of (pod, container) the files of the cgroup within the container's.
+    """
+    found: Files = {}
+    within: Files = {}
     names = {_key(pod): pod["metadata"]["uid"] for pod in case["pods"]}
     systemd = case["driver"] == "systemd"
     uids = {f"-pod{uid.replace('-', '_')}.slice" if systemd else f"pod{uid}": name for name, uid in names.items()}
@@ -62,11 +68,12 @@ def observed(case: Mapping[str, Any]) -> dict[tuple[str, str], Mapping[str, str]
         ending = next((ending for ending in uids if ending in path), None)
         if leaf in ids:
             found[ids[leaf]] = files
+            within[ids[leaf]] = case["observed"].get(path + WITHIN, {})
         elif ending is not None and leaf.endswith(ending):
             found[uids[ending], ""] = files
         elif ending is None:
             found["", path] = files
-    return found
+    return found, within
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["case"])
@@ -86,7 +93,7 @@ def test_a_real_node_shows_what_the_real_kubelets_node_showed(
         cluster.apply(manifest(pod))
     cluster.wait(lambda c: {f"{pod.namespace}/{pod.name}": pod.status.phase for pod in c.pods()} == phases, 60)
     early = any(REJECTED in text for text in case["limitations"])
-    wanted, there = observed(case), node.desired()
+    wanted, within, there = *observed(case), node.desired()
     expected, found = {}, {}
     for cgroup in there.values():
         key = (cgroup.pod, cgroup.container) if cgroup.kind in ("pod", "container") else ("", cgroup.path)
@@ -94,15 +101,14 @@ def test_a_real_node_shows_what_the_real_kubelets_node_showed(
         for file in cgroup.values():
             if not file.written or file.name not in files or (cgroup.kind, file.name) in OF_THE_MACHINE:
                 continue
-            if case["driver"] == "systemd" and cgroup.kind == "container" and file.name in OF_THE_RUNTIME:
-                continue
             if early and cgroup.path.endswith("burstable") and file.name == "cpu.shares":
                 continue
             try:
                 found[*key, file.name] = node.read(cgroup.path, file.name)
             except KitError:
                 continue  # the kernel has no such controller: reported as not granted
-            expected[*key, file.name] = files[file.name]
+            inner = within.get(key, {}).get(file.name)
+            expected[*key, file.name] = inner if inner == found[*key, file.name] else files[file.name]
     running = [pod for pod in case["pods"] if phases[_key(pod)] == "Running"]
     containers = sum(len(pod["spec"]["containers"]) for pod in running)
     assert len({key[:2] for key in expected}) >= len(running) + containers + 3 + len(made)
