@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from kitlib.api.decoding import unknown_fields
+from kitlib.api.decoding import cannot_be_handled, unknown_fields
 from kitlib.api.errors import ManifestError
 from kitlib.api.meta import KubeObject
 from kitlib.api.serialize import from_dict, type_of
+from kitlib.apiserver.custom_resource_fields import prune
 from kitlib.apiserver.request import Request
 from kitlib.apiserver.resources import APIResource
 from kitlib.apiserver.status import StatusError
@@ -28,10 +29,7 @@ def decode(served: APIResource, data: dict[str, Any], request: Request, warnings
     Raises:
         StatusError: 400 for a value of the wrong type, and under Strict for an unknown field; 422 for another option.
     """
-    mode = request.get("fieldValidation", "Warn") or "Warn"
-    if mode not in ("Strict", "Warn", "Ignore"):
-        why = f'fieldValidation: Unsupported value: "{mode[:40]}": supported values: "Ignore", "Strict", "Warn"'
-        raise StatusError(422, f'CreateOptions.meta.k8s.io "" is invalid: {why}', "Invalid")
+    mode = _mode(request)
     try:
         made = from_dict(data, strict=mode == "Strict")
     except ManifestError as error:
@@ -40,3 +38,28 @@ def decode(served: APIResource, data: dict[str, Any], request: Request, warnings
     if mode == "Warn" and wanted is not KubeObject:
         warnings += [f'unknown field "{path}"' for path in unknown_fields(data, wanted)]
     return made
+
+
+def prune_custom(served: APIResource, data: dict[str, Any], request: Request, warnings: list[str]) -> None:
+    """Drop the fields that the schema of a custom object does not have; a built-in kind is left as it is.
+
+    Raises:
+        StatusError: 400 under Strict, where there is one; 422 for another option.
+    """
+    if served.schema is None:
+        return
+    mode = _mode(request)
+    unknown = [f'unknown field "{path}"' for path in prune(data, served.schema)]
+    if unknown and mode == "Strict":
+        problem = f"strict decoding error: {', '.join(unknown)}"
+        raise StatusError(400, cannot_be_handled(served.group_version, served.kind, problem))
+    if mode == "Warn":
+        warnings += unknown
+
+
+def _mode(request: Request) -> str:
+    mode = request.get("fieldValidation", "Warn") or "Warn"
+    if mode not in ("Strict", "Warn", "Ignore"):
+        why = f'fieldValidation: Unsupported value: "{mode[:40]}": supported values: "Ignore", "Strict", "Warn"'
+        raise StatusError(422, f'CreateOptions.meta.k8s.io "" is invalid: {why}', "Invalid")
+    return mode

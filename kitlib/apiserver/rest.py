@@ -20,7 +20,8 @@ from kitlib.api.meta import is_condition_true
 from kitlib.api.serialize import from_dict, to_dict
 from kitlib.api.validation.warnings import warnings_of
 from kitlib.apiserver.bodies import apply_document, object_body
-from kitlib.apiserver.field_validation import decode
+from kitlib.apiserver.custom_resource_fields import fill
+from kitlib.apiserver.field_validation import decode, prune_custom
 from kitlib.apiserver.managed_fields import Managers
 from kitlib.apiserver.patches import PATCH_TYPES, patched, undecodable
 from kitlib.apiserver.request import Request, mapping
@@ -156,6 +157,7 @@ class Rest:
     def create(self, served: APIResource, namespace: str, request: Request) -> Object:
         """A new object (POST)."""
         body = self._checked(served, namespace, "", self._body(served, request))
+        self._complete(served, body, request)
         body.setdefault("metadata", {}).pop("managedFields", None)
         self._manage(served, {}, body, request, "")
         return self._write(served, request, lambda: self._created(served, body, request), body)
@@ -163,6 +165,7 @@ class Rest:
     def update(self, served: APIResource, namespace: str, name: str, subresource: str, request: Request) -> Object:
         """An object replaced (PUT)."""
         body = self._checked(served, namespace, name, self._body(served, request))
+        self._complete(served, body, request)
         return self._replace(served, self.get(served, namespace, name), body, subresource, request)
 
     def patch(self, served: APIResource, namespace: str, name: str, subresource: str, request: Request) -> Object:
@@ -179,6 +182,7 @@ class Rest:
             raise StatusError(415, message + ", ".join(t for t in PATCH_TYPES if "strategic" not in t))
         changed = patched(live, request)
         self._checked(served, namespace, name, changed)
+        self._complete(served, changed, request)
         try:
             return self._replace(served, live, changed, subresource, request)
         except StatusError as error:
@@ -191,6 +195,7 @@ class Rest:
             why = 'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch'
             raise StatusError(422, why, "Invalid")
         config = self._checked(served, namespace, name, apply_document(request))
+        prune_custom(served, config, request, self.warnings)
         config["metadata"].pop("managedFields", None)
         now, force = self._time(), request.flag("force")
         try:
@@ -201,6 +206,7 @@ class Rest:
         managers = Managers(base.get("metadata", {}).get("managedFields"), served.schema)
         version = served.group_version
         merged = managers.apply(base, config, request.manager, version, force=force, subresource=subresource, now=now)
+        fill(merged, served.schema or {})
         merged.setdefault("metadata", {})["managedFields"] = managers.to_list()
         if live is None:
             return self._write(
@@ -295,6 +301,11 @@ class Rest:
         if served.group == _EVENTS:
             return _event_of("", made)
         return made
+
+    def _complete(self, served: APIResource, body: Object, request: Request) -> None:
+        """A custom object as its schema has it: no other field, and every default."""
+        prune_custom(served, body, request, self.warnings)
+        fill(body, served.schema or {})
 
     def _object(self, served: APIResource, data: Object, request: Request) -> Any:
         if served.schema is not None:
