@@ -27,8 +27,8 @@ _INSIDE = {DOMAINS: MAP, CAPACITIES: AMOUNTS, AMOUNTS: lib.QUANTITY}
 _SHOWN = {DOMAINS: "map(string, map(string, any))", CAPACITIES: "map(string, map(string, kubernetes.Quantity))"}
 _SHOWN |= {AMOUNTS: "map(string, kubernetes.Quantity)", MAP: "map(string, any)", LIST: "list(dyn)"}
 _MACROS = ("all", "exists", "exists_one", "map", "filter")
-budget = SimpleNamespace(left=0)
-"""Elements that the macros of the running evaluation may still go through."""
+budget = SimpleNamespace(left=0, spent=0)
+"""Elements that the macros of the running evaluation may still go through, and those of all evaluations."""
 
 
 def shown(kind: str) -> str:

@@ -47,6 +47,7 @@ class Expression:
                 raise
             raise EvaluationError(f"{type(error).__name__}: {str(error)[:200]}") from None
         finally:
+            budget.spent += max_cost - budget.left
             budget.left = outer
 
 

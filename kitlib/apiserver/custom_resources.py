@@ -10,15 +10,22 @@ from typing import Any
 
 from kitlib.api.errors import Invalid
 from kitlib.api.re2 import PatternError, compiled
+from kitlib.api.validation.custom_resource_rules import has_rules
 from kitlib.api.validation.fields import FieldError, invalid, not_supported, required, too_long_value, too_many
+from kitlib.apiserver.custom_resource_rules import broken_rules
 from kitlib.apiserver.resources import APIResource
 
 MAX_TOLD = 1000
 """Violations of one object that are told; a long list may have a million."""
 
 
-def validate_custom(served: APIResource, data: dict[str, Any]) -> None:
-    """Check an object against the schema of its version.
+def validate_custom(served: APIResource, data: dict[str, Any], old: dict[str, Any] | None = None) -> None:
+    """Check an object against the schema of its version, and if it may be read by them, against the schema's rules.
+
+    Args:
+        served: its resource.
+        data: the object.
+        old: as it stood before; None where it is new.
 
     Raises:
         Invalid: with every violation, of many the first `MAX_TOLD`, and its field path.
@@ -27,12 +34,25 @@ def validate_custom(served: APIResource, data: dict[str, Any]) -> None:
         return
     errors: dict[str, FieldError] = {}  # of several missing fields each is a violation that tells all of them
     violations = _validator(json.dumps(_json_schema(served.schema), sort_keys=True)).iter_errors(data)
+    blocking = False
     for one in islice(violations, MAX_TOLD):
+        blocking = blocking or one.validator in _BLOCKING
         path = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in one.absolute_path).lstrip(".")
         errors.update((str(error), error) for error in _field_errors(one, path))
-    if errors:
-        ordered = sorted(errors.values(), key=lambda error: error.field)
+    ordered = sorted(errors.values(), key=lambda error: error.field)
+    if has_rules(served.schema):
+        if blocking:
+            ordered.append(invalid("<nil>", None, _NOT_CHECKED))
+        else:
+            ordered += broken_rules(served.schema, data, old)[:MAX_TOLD]
+    if ordered:
         raise Invalid(f"{served.kind}.{served.group}", data.get("metadata", {}).get("name", ""), ordered)
+
+
+_BLOCKING = ("required", "type", "maxLength", "maxItems", "maxProperties")
+_NOT_CHECKED = "some validation rules were not checked because the object was invalid; "
+_NOT_CHECKED += "correct the existing errors to complete validation"
+"""Source: customresource/validator.go hasBlockingErr."""
 
 
 def _field_errors(one: Any, path: str) -> Iterator[FieldError]:

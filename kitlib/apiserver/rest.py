@@ -311,7 +311,11 @@ class Rest:
         if served.schema is not None:
             from kitlib.apiserver.custom_resources import validate_custom
 
-            validate_custom(served, data)
+            meta = data["metadata"]
+            standing = self.cluster.api.store.find(
+                self.kind_of(served), str(meta.get("name") or ""), str(meta.get("namespace") or "")
+            )
+            validate_custom(served, data, None if standing is None else self.wire(served, standing))
             return from_dict(data)
         return decode(served, data, request, self.warnings)
 

@@ -11,6 +11,7 @@ ROOMS = ("advisor", "api", "apiserver", "cluster", "examples", "kubelet", "node"
 ALLOWED = {
     "tests/apiserver/test_clients.py": "client libraries talk to the package as a whole",
     "tests/apiserver/test_kubectl.py": "the real kubectl and helm talk to the package as a whole",
+    "tests/apiserver/test_kubectl_custom_resources.py": "custom objects as the real kubectl meets them",
     "tests/apiserver/test_kubectl_commands.py": "the recorded commands of kubectl, to the package as a whole",
     "tests/apiserver/test_kubectl_describe.py": "the real kubectl beside the kit's own descriptions",
     "tests/apiserver/test_kubectl_helm.py": "the real helm talks to the package as a whole",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from kitlib.api.validation.custom_resource_rules import validate_rules
 from kitlib.api.validation.custom_resource_structural import (
     EMBEDDED,
     KEEP,
@@ -41,7 +42,8 @@ def validate_schema(schema: Schema, field: str) -> Errors:
     found += _openapi(schema, field, root=True)
     if any(error.field.endswith(_NOT_SUPPORTED) for error in found):
         return found  # no structural schema can be made of it
-    return found + validate_structural(schema, field)
+    found += validate_structural(schema, field)
+    return found or validate_rules(schema, field)
 
 
 def _openapi(schema: Schema, field: str, *, root: bool = False, meta: bool = False, no_default: str = "") -> Errors:
@@ -173,7 +175,7 @@ def _never_null(list_type: str, keys: list[str], items: Schema, field: str) -> E
 
 
 def _rules(schema: Schema, field: str) -> Errors:
-    """Rules in CEL are kept, not compiled; that they and their messages say something is checked."""
+    """That the rules in CEL and their messages say something."""
     found: Errors = []
     for i, rule in listed(schema, RULES):
         place, text, message = f"{field}.{RULES}[{i}]", str(rule.get("rule") or ""), str(rule.get("message") or "")
