@@ -27,13 +27,21 @@ def prune(data: dict[str, Any], schema: Schema) -> list[str]:
     return sorted(dropped)
 
 
-def fill(data: dict[str, Any], schema: Schema) -> None:
+def fill(data: dict[str, Any], schema: Schema, *, refuse: bool = True) -> None:
     """Put in the schema's defaults, and drop a null where none may stand.
 
+    Args:
+        data: the object.
+        schema: of its version.
+        refuse: whether defaults that are larger than a request may be are refused; else those that fit are put in.
+
     Raises:
-        StatusError: 413 where an object's defaults are larger than a request may be.
+        StatusError: 413, where they are refused.
     """
-    _fill(data, schema, [MAX_BODY], root=True)
+    left = [MAX_BODY]
+    _fill(data, schema, left, root=True)
+    if refuse and left[0] < 0:
+        raise StatusError(413, f"Request entity too large: limit is {MAX_BODY}")
 
 
 def _prune(data: Any, schema: Schema | None, path: Path, dropped: list[str], *, root: bool) -> None:
@@ -74,7 +82,7 @@ def _fill(data: Any, schema: Schema, left: list[int], *, root: bool = False) -> 
                 text = json.dumps(default)
                 left[0] -= len(text)
                 if left[0] < 0:
-                    raise StatusError(413, f"Request entity too large: limit is {MAX_BODY}")
+                    continue
                 data[name] = json.loads(text)
         for name in list(data):
             known = fields.get(name, more)

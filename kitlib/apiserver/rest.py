@@ -54,7 +54,7 @@ class Rest:
         self._table: tuple[int, ResourceTable] | None = None
         self._definitions = 0
         self.warnings: list[str] = []
-        self._wires: dict[tuple[str, str, str], tuple[Any, dict[str, Object]]] = {}
+        self._wires: dict[tuple[str, str, str], tuple[Any, dict[str, tuple[Any, Object]]]] = {}
         cluster.api.store.subscribe(self._on_change)
 
     def _on_change(self, event: Any) -> None:
@@ -136,6 +136,8 @@ class Rest:
         with_whole_seconds(data)
         if served.schema is None:
             complete(served.kind, data)
+        else:
+            fill(data, served.schema, refuse=False)
         if served.plural == "events":
             return _event_of(served.group, data)
         return to_v1(data) if served.group_version == _OLD_AUTOSCALING else data
@@ -148,9 +150,9 @@ class Rest:
         if known is None or known[0] is not obj:
             known = self._wires[key] = (obj, {})
         made = known[1].get(served.group_version)
-        if made is None:
-            made = known[1][served.group_version] = self.wire(served, obj)
-        return made
+        if made is None or made[0] is not served.schema:  # another schema has other defaults
+            made = known[1][served.group_version] = served.schema, self.wire(served, obj)
+        return made[1]
 
     # Writing.
 

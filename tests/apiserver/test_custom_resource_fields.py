@@ -94,6 +94,9 @@ def test_defaults_of_many_items_do_not_fill_the_memory() -> None:
     shape = schema(a={"type": "array", "items": schema(b={**TEXT, "default": "x" * 100_000})})
     with pytest.raises(StatusError, match="too large"):
         fill({"a": [{} for _ in range(10_000)]}, shape)
+    shown: dict[str, Any] = {"a": [{} for _ in range(10_000)]}
+    fill(shown, shape, refuse=False)
+    assert len([one for one in shown["a"] if one]) == 31  # of 3 MiB
 
 
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -150,3 +153,15 @@ def test_an_applied_custom_object_has_its_defaults(things: Any) -> None:
     assert (code, made.get("spec")) == (201, {"a": "y", "size": 3})
     assert list(made["metadata"]["managedFields"][0]["fieldsV1"]["f:spec"]) == ["f:a"]
     assert things("PATCH", f"{url}Strict", thing(b=1), **headers)[0] == 400
+
+
+def test_a_default_that_is_new_is_read_of_objects_stored_before(things: Any) -> None:
+    things("POST", THINGS, thing(a="y"))
+    assert things("GET", THINGS)[1]["items"][0]["spec"] == {"a": "y", "size": 3}
+    definition = things("GET", f"{CRDS}/things.example.com")[1]
+    fields = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
+    fields["late"] = {**TEXT, "default": "now"}
+    assert things("PUT", f"{CRDS}/things.example.com", definition)[0] == 200
+    wanted = {"a": "y", "size": 3, "late": "now"}
+    assert things("GET", f"{THINGS}/x")[1]["spec"] == wanted
+    assert things("GET", THINGS)[1]["items"][0]["spec"] == wanted
