@@ -211,7 +211,7 @@ def _compiled(
                 return None
             made[key] = compile_expression(text, names, objects, max_length=MAX_LENGTH)
         except CompileError as error:
-            found.append(invalid(f"{place}.{key}", _shown(rule), f"compilation failed: {error}"))
+            found.append(invalid(f"{place}.{key}", _shown(rule), _once(str(error))))
             continue
         except RecursionError:
             problem = "compilation failed: expression recursion limit exceeded"
@@ -226,6 +226,11 @@ def _compiled(
     if len(found) > before or "rule" not in made:
         return None
     return Rule(rule, made["rule"], made.get("messageExpression"), transition)
+
+
+def _once(problem: str) -> str:
+    """The problem behind the words that begin it, which those of an expression's text have already."""
+    return problem if problem.startswith("compilation failed: ") else f"compilation failed: {problem}"
 
 
 def _two_variables(tree: Node) -> bool:
