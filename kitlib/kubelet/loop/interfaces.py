@@ -191,8 +191,8 @@ class ContainerRuntime(Protocol):
         """The eviction signals that the machine itself shows: memory.available, pid.available, nodefs.available, …."""
         ...
 
-    def probe(self, pod: Pod, container: Container, kind: ProbeType, seconds: float) -> Answer:
-        """What a probe of a container finds that has run for so many seconds."""
+    def probe(self, identity: str, pod: Pod, container: Container, kind: ProbeType, seconds: float) -> Answer | None:
+        """What a probe of a container finds that has run for so many seconds; None while it is being asked."""
         ...
 
     def pid(self, identity: str) -> int:

@@ -73,16 +73,33 @@ class Prober:
             if state.condemned:
                 changed |= self._ended(worker, state)
             for probe in state.probes.values():
-                if probe.is_due(self._clock()) and self._do_probe(worker, state, probe):
-                    changed = True
-                    state.trigger_readiness()
-                    if not worker.terminating and probe.kind != "Readiness" and probe.result == "Failure":
-                        self._kill(worker, state, probe)
+                waited = probe.asking
+                if self._is_asked(probe):
+                    changed |= self._ask(worker, state, probe)
+                if waited and not probe.asking and probe.is_due(self._clock()):
+                    changed |= self._ask(worker, state, probe)  # the tick that came meanwhile
         return changed
+
+    def _ask(self, worker: PodWorker, state: ContainerState, probe: ProbeWorker) -> bool:
+        """Ask, and do what the answer asks for; whether something has changed."""
+        if not self._do_probe(worker, state, probe):
+            return False
+        state.trigger_readiness()
+        if not worker.terminating and probe.kind != "Readiness" and probe.result == "Failure":
+            self._kill(worker, state, probe)
+        return True
+
+    def _is_asked(self, probe: ProbeWorker) -> bool:
+        """Whether it is due, or its answer is waited for; then a tick waits too. Source: worker.run, its ticker."""
+        due = probe.is_due(self._clock())
+        if probe.asking:
+            probe.triggered = probe.triggered or due
+        return due or probe.asking
 
     def _do_probe(self, worker: PodWorker, state: ContainerState, probe: ProbeWorker) -> bool:
         """Ask once; whether the result that counts has changed. Source: worker.doProbe."""
         if not state.alive or probe.on_hold:
+            probe.asking = False
             return False
         if worker.leaving and probe.kind != "Readiness":
             return False
@@ -90,7 +107,11 @@ class Prober:
             return False
         if state.has_started == (probe.kind == "Startup"):
             return False
-        answer = self._runtime.probe(worker.addressed(), state.container, probe.kind, self._clock() - state.since)
+        seconds = self._clock() - state.since
+        answer = self._runtime.probe(state.id, worker.addressed(), state.container, probe.kind, seconds)
+        probe.asking = answer is None
+        if answer is None:
+            return False
         failed = answer.outcome in ("failure", "unknown")
         if failed or answer.outcome == "warning":
             what, reason = "failed", "Unhealthy"

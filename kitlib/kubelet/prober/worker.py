@@ -45,6 +45,7 @@ class ProbeWorker:
         last, run: the last answer, and how often in a row it was given; a restart does not forget them.
         on_hold: whether it waits for a new container.
         triggered: whether it is asked at once, its period notwithstanding.
+        asking: whether it has been asked and its answer is not there yet; a tick that comes meanwhile is kept.
     """
 
     kind: ProbeType
@@ -55,6 +56,7 @@ class ProbeWorker:
     run: int = 0
     on_hold: bool = False
     triggered: bool = False
+    asking: bool = False
 
     @property
     def period(self) -> float:

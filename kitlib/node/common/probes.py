@@ -1,4 +1,4 @@
-"""What a container answers to its probes, as declared.
+"""What a container answers to its probes, as declared, and the words of answers that fail.
 
 The annotation `kitlib.dev/readiness.<container>` (`liveness`, `startup`) holds phases that begin with the container's
 start: `20s fail; 30s ok; fail`. The last phase goes on. It may be changed while the container runs, so that
@@ -70,7 +70,7 @@ def declared_answer(pod: Pod, container: Container, kind: ProbeType, seconds: fl
     if said == "ok":
         return Answer("success")
     probe = probes_of(container)[kind]
-    return _timed_out(pod, container, probe) if said == "timeout" else _failed(pod, container, probe)
+    return timed_out(pod, container, probe) if said == "timeout" else _failed(pod, container, probe)
 
 
 def _failed(pod: Pod, container: Container, probe: Probe) -> Answer:
@@ -78,24 +78,22 @@ def _failed(pod: Pod, container: Container, probe: Probe) -> Answer:
         return Answer("failure", "HTTP probe failed with statuscode: 503")
     if probe.tcp_socket is not None:
         host = probe.tcp_socket.host or pod.status.pod_ip or "127.0.0.1"
-        where = f"{host}:{_port(container, probe.tcp_socket.port)}"
+        where = f"{host}:{port_of(container, probe.tcp_socket.port)}"
         return Answer("failure", f"dial tcp {where}: connect: connection refused")
     if probe.grpc is not None:
         return Answer("failure", 'service unhealthy (responded with "NOT_SERVING")')
     return Answer("failure")
 
 
-def _timed_out(pod: Pod, container: Container, probe: Probe) -> Answer:
+def timed_out(pod: Pod, container: Container, probe: Probe) -> Answer:
+    """A probe whose answer came too late."""
     seconds = probe.timeout_seconds or 1
     if probe.http_get is not None:
-        http = probe.http_get
-        where = f"{http.host or pod.status.pod_ip or '127.0.0.1'}:{_port(container, http.port)}"
-        path = http.path if http.path.startswith("/") else f"/{http.path}"
-        text = f'Get "{(http.scheme or "HTTP").lower()}://{where}{path}": context deadline exceeded'
+        text = f'Get "{http_url(pod, container, probe)}": context deadline exceeded'
         return Answer("failure", f"{text} (Client.Timeout exceeded while awaiting headers)")
     if probe.tcp_socket is not None:
         host = probe.tcp_socket.host or pod.status.pod_ip or "127.0.0.1"
-        return Answer("failure", f"dial tcp {host}:{_port(container, probe.tcp_socket.port)}: i/o timeout")
+        return Answer("failure", f"dial tcp {host}:{port_of(container, probe.tcp_socket.port)}: i/o timeout")
     if probe.grpc is not None:
         where = f"{pod.status.pod_ip or '127.0.0.1'}:{probe.grpc.port}"
         text = f'timeout: failed to connect service "{where}" within {seconds}s: context deadline exceeded'
@@ -104,6 +102,17 @@ def _timed_out(pod: Pod, container: Container, probe: Probe) -> Answer:
     return Answer("failure", f"command timed out: {words!r} timed out after {seconds}s".replace("'", '"'))
 
 
-def _port(container: Container, port: int | str) -> int | str:
+def http_url(pod: Pod, container: Container, probe: Probe) -> str:
+    """Where an httpGet probe asks; "" for another probe."""
+    http = probe.http_get
+    if http is None:
+        return ""
+    where = f"{http.host or pod.status.pod_ip or '127.0.0.1'}:{port_of(container, http.port)}"
+    path = http.path if http.path.startswith("/") else f"/{http.path}"
+    return f"{(http.scheme or 'HTTP').lower()}://{where}{path}"
+
+
+def port_of(container: Container, port: int | str) -> int | str:
+    """A port's number; the name itself where the container has no port of that name."""
     named = {one.name: one.container_port for one in container.ports}
     return named.get(port, port) if isinstance(port, str) else port

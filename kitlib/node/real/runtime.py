@@ -27,7 +27,6 @@ from kitlib.kubelet.eviction.thresholds import Observation
 from kitlib.kubelet.loop.interfaces import ContainerProblem, Ended, Usage
 from kitlib.kubelet.pods.volume_files import Files
 from kitlib.kubelet.prober.worker import Answer, ProbeType
-from kitlib.node.common.probes import declared_answer
 from kitlib.node.common.workload import WorkloadError
 from kitlib.node.real import mounts, not_granted, oci, spawn, volumes
 from kitlib.node.real.cgroupfs import RealCgroupFS
@@ -36,6 +35,7 @@ from kitlib.node.real.exec import start_exec
 from kitlib.node.real.log import Log
 from kitlib.node.real.no_images import NoImages
 from kitlib.node.real.oom_counts import OomCounts
+from kitlib.node.real.probing import Probing
 from kitlib.node.real.running import Running
 from kitlib.node.real.state_files import STATE, read, remove
 from kitlib.node.real.usage import cpu_seconds, memory_of
@@ -92,6 +92,7 @@ class CrunRuntime(NoImages):
         self._logs: dict[str, Log] = {}
         self._execs: dict[int, Callable[[int], None]] = {}
         self._exec_count = 0
+        self._probing = Probing(self.exec, self._execs.__setitem__, self.pids_of, clock)
         mounts.bind_root(self._root)
 
     # What the kubelet asks for.
@@ -216,9 +217,9 @@ class CrunRuntime(NoImages):
                 found["pid.available"] = Observation(self.machine.max_pid - used, self.machine.max_pid)
         return found
 
-    def probe(self, pod: Pod, container: Container, kind: ProbeType, seconds: float) -> Answer:
-        """What the pod's annotation says; else a container answers from its start on: nothing is asked in it."""
-        return declared_answer(pod, container, kind, seconds) or Answer("success")
+    def probe(self, identity: str, pod: Pod, container: Container, kind: ProbeType, seconds: float) -> Answer | None:
+        """What the pod's annotation says; else the container is asked, which may take some ticks."""
+        return self._probing.answer(self.containers[identity], pod, container, kind, seconds)
 
     def pid(self, identity: str) -> int:
         """The container's first process; 0 where it does not run."""
@@ -287,6 +288,11 @@ class CrunRuntime(NoImages):
     def ids_of(self, namespace: str, pod: str) -> list[str]:
         """The running containers of a pod."""
         return [one.id for one in self.containers.values() if (one.namespace, one.pod) == (namespace, pod)]
+
+    def pids_of(self, namespace: str, pod: str) -> list[int]:
+        """The processes of a pod's containers."""
+        ids = self.ids_of(namespace, pod)
+        return [pid for one in ids for pid in self.cgroups.procs(self.containers[one].cgroup)]
 
     def exec(
         self, running: Running, command: Sequence[str], *, stdin: bool, tty: bool, ended: Callable[[int], None]
@@ -364,6 +370,7 @@ class CrunRuntime(NoImages):
             pass
         self._close(running)
         running.log.end()
+        self._probing.forget(running.id)
         self._logs[running.id] = running.log
         del self.containers[running.id], self._pids[running.pid]
         self._delete(running.id)

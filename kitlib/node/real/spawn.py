@@ -39,15 +39,7 @@ def run(
         TimeoutError: where it was killed.
         OSError: where it cannot be started.
     """
-    to = (os.POSIX_SPAWN_DUP2, output, 1) if output >= 0 else (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)
-    reads = (os.POSIX_SPAWN_DUP2, inputs, 0) if inputs >= 0 else (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)
-    pid = os.posix_spawn(
-        words[0],
-        list(words),
-        os.environ,
-        file_actions=[reads, to, (os.POSIX_SPAWN_DUP2, errors if errors >= 0 else 1, 2)],
-        setsigdef=_PYTHON_IGNORES,
-    )
+    pid = start(words, output, inputs=inputs, errors=errors)
     late = not _ends(pid, timeout, waits)
     if late:
         os.kill(pid, signal.SIGKILL)
@@ -55,6 +47,23 @@ def run(
     if late:
         raise TimeoutError(f"{words[0]} was killed after {timeout:g} s")
     return status
+
+
+def start(words: Sequence[str], output: int = -1, *, inputs: int = -1, errors: int = -1) -> int:
+    """Start a program and leave it to the caller, with the arguments of `run`; its process id.
+
+    Raises:
+        OSError: where it cannot be started.
+    """
+    to = (os.POSIX_SPAWN_DUP2, output, 1) if output >= 0 else (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)
+    reads = (os.POSIX_SPAWN_DUP2, inputs, 0) if inputs >= 0 else (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)
+    return os.posix_spawn(
+        words[0],
+        list(words),
+        os.environ,
+        file_actions=[reads, to, (os.POSIX_SPAWN_DUP2, errors if errors >= 0 else 1, 2)],
+        setsigdef=_PYTHON_IGNORES,
+    )
 
 
 def _ends(pid: int, timeout: float, waits: Callable[[], None]) -> bool:

@@ -275,7 +275,7 @@ class SimulatedRuntime:
             dead = DeadContainer(made, identity, created, image, wants.disk, wants.logs, wants.inodes)
             self._dead.setdefault(identity, []).append(dead)
 
-    def probe(self, pod: Pod, container: Container, kind: ProbeType, seconds: float) -> Answer:
+    def probe(self, identity: str, pod: Pod, container: Container, kind: ProbeType, seconds: float) -> Answer:
         """What a probe finds: what the pod's annotation says, else what the container's command makes of it."""
         return answer(pod, container, kind, seconds)
 

@@ -1,0 +1,195 @@
+"""Probes that really ask: commands in the container, and connections to the ports on which it listens.
+
+What takes time runs in a process of its own; the agent looks at it again with its next tick. The pods of a node share
+its loopback device, so a port is asked only where the probe's pod listens on it.
+
+Source: kubelet prober.runProbe; pkg/probe/exec, pkg/probe/http, pkg/probe/tcp; CRI ExecSync.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+
+from kitlib.api.container import Container, Probe
+from kitlib.api.core import Pod
+from kitlib.api.errors import KitError
+from kitlib.kubelet.prober.worker import Answer, ProbeType, probes_of
+from kitlib.node.common.probes import declared_answer, http_url, port_of, timed_out
+from kitlib.node.real import listening, spawn
+from kitlib.node.real.container_streams import ContainerStreams, Started
+from kitlib.node.real.running import Running
+
+MAX_OUTPUT = 10 * 1024
+"""Bytes of a probe's answer that are kept. Source: prober maxReadLength, exec maxReadLength."""
+HOST = "127.0.0.1"
+_PYTHON = ("/usr/bin/python3", "-I", "-S", "-OO")
+_PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "probe_process.py")
+Exec = Callable[..., Started]
+
+
+@dataclass
+class _Asked:
+    """A probe whose answer is not there yet.
+
+    Attributes:
+        started: its process.
+        deadline: seconds on the clock.
+        code: of the process once it has ended.
+        output: what it has said so far.
+    """
+
+    started: Started
+    deadline: float
+    code: int | None = None
+    output: bytes = b""
+
+    def ended(self, code: int) -> None:
+        self.code = code
+
+    def read(self) -> None:
+        for descriptor in {self.started.output, self.started.errors} - {-1}:
+            with suppress(OSError):  # nothing there at present
+                while piece := os.read(descriptor, MAX_OUTPUT):
+                    self.output = (self.output + piece)[:MAX_OUTPUT]
+
+    def close(self) -> None:
+        for descriptor in {self.started.output, self.started.errors, self.started.input} - {-1}:
+            with suppress(OSError):
+                os.close(descriptor)
+
+
+class Probing:
+    """The probes of one node's containers.
+
+    Args:
+        exec: starts a command in a container.
+        adopt: is told the process id of a child and what to call with its exit code.
+        pids: the processes of a pod's containers.
+        clock: seconds.
+    """
+
+    def __init__(
+        self,
+        exec: Exec,
+        adopt: Callable[[int, Callable[[int], None]], None],
+        pids: Callable[[str, str], Iterable[int]],
+        clock: Callable[[], float],
+    ) -> None:
+        self._exec, self._adopt, self._pids, self._clock = exec, adopt, pids, clock
+        self._asked: dict[tuple[str, ProbeType], _Asked] = {}
+
+    def answer(
+        self, running: Running, pod: Pod, container: Container, kind: ProbeType, seconds: float
+    ) -> Answer | None:
+        """What a probe finds; None while it is being asked.
+
+        Args:
+            running: the container's process.
+            seconds: since its start; where the pod's annotation declares an answer, that is given.
+        """
+        declared = declared_answer(pod, container, kind, seconds)
+        if declared is not None:
+            return declared
+        probe = probes_of(container)[kind]
+        key = (running.id, kind)
+        if key not in self._asked:
+            return self._ask(running, pod, container, probe, key)
+        asked = self._asked[key]
+        asked.read()
+        if asked.code is None and self._clock() < asked.deadline:
+            return None
+        del self._asked[key]
+        if asked.code is None:
+            with suppress(ProcessLookupError):
+                os.kill(asked.started.pid, signal.SIGKILL)
+        asked.close()
+        if asked.code is None:
+            return timed_out(pod, container, probe)
+        return _found(pod, container, probe, asked.code, asked.output.decode(errors="replace"))
+
+    def forget(self, identity: str) -> None:
+        """A container has ended; what was asked of it has no answer."""
+        for key in [key for key in self._asked if key[0] == identity]:
+            asked = self._asked.pop(key)
+            if asked.code is None:
+                with suppress(ProcessLookupError):
+                    os.kill(asked.started.pid, signal.SIGKILL)
+            asked.close()
+
+    def _ask(
+        self, running: Running, pod: Pod, container: Container, probe: Probe, key: tuple[str, ProbeType]
+    ) -> Answer | None:
+        seconds = float(probe.timeout_seconds or 1)
+        asked = _Asked(Started(0, -1, -1, -1), self._clock() + seconds)
+        try:
+            if probe.exec is not None:
+                command = probe.exec.command
+                asked.started = self._exec(running, command, stdin=False, tty=False, ended=asked.ended)
+            else:
+                where = probe.http_get or probe.tcp_socket or probe.grpc
+                port = port_of(container, where.port) if where is not None else 0
+                if not isinstance(port, int) or not self._listens(running, port):
+                    return _refused(pod, container, probe)
+                asked.started = self._start([str(seconds), HOST, str(port), *_request(probe)])
+                self._adopt(asked.started.pid, asked.ended)
+        except KitError as error:  # no such command, or no process left for it
+            return Answer("unknown", f"rpc error: code = Unknown desc = failed to exec in container: {error}")
+        for descriptor in {asked.started.output, asked.started.errors} - {-1}:
+            os.set_blocking(descriptor, False)
+        self._asked[key] = asked
+        return None
+
+    def _listens(self, running: Running, port: int) -> bool:
+        own = set(listening.sockets(self._pids(running.namespace, running.pod)))
+        return any(inode in own for table in ("tcp", "tcp6") for inode in listening.listeners(table, port))
+
+    def _start(self, words: list[str]) -> Started:
+        streams = ContainerStreams("")
+        try:
+            pid = spawn.start([*_PYTHON, _PROGRAM, *words], streams.given[0])
+            output, inputs, _ = streams.keep()
+            return Started(pid, output, -1, inputs)
+        except OSError as error:
+            raise KitError(error.strerror) from error
+        finally:
+            streams.close()
+
+
+def _request(probe: Probe) -> list[str]:
+    """Scheme, path and headers; nothing where a connection is enough."""
+    http = probe.http_get
+    if http is None:
+        return []
+    headers = {one.name: one.value for one in http.http_headers}
+    named = {name.lower() for name in headers}
+    more = {} if "host" in named else {"Host": f"{http.host or HOST}"}
+    more |= {} if "user-agent" in named else {"User-Agent": "kube-probe/1.36"}
+    more |= {} if "accept" in named else {"Accept": "*/*"}
+    path = http.path if http.path.startswith("/") else f"/{http.path}"
+    lines = [f"{name}: {value}" for name, value in (more | headers).items() if value]
+    return [(http.scheme or "HTTP").upper(), path, *(line.replace("\r", " ").replace("\n", " ") for line in lines)]
+
+
+def _found(pod: Pod, container: Container, probe: Probe, code: int, output: str) -> Answer:
+    """What an ended process means. Source: exec.Probe, http.DoHTTPProbe, tcp.DoTCPProbe."""
+    said = output.strip()
+    if probe.exec is not None:
+        return Answer("success" if code == 0 else "failure", output if code else "")
+    if code != 0 and said == "timeout":
+        return timed_out(pod, container, probe)
+    if code != 0:
+        return _refused(pod, container, probe, said or "connection reset by peer")
+    if probe.http_get is None or 200 <= int(said or 0) < 400:
+        return Answer("success")
+    return Answer("failure", f"HTTP probe failed with statuscode: {said}")
+
+
+def _refused(pod: Pod, container: Container, probe: Probe, why: str = "connection refused") -> Answer:
+    where = probe.http_get or probe.tcp_socket or probe.grpc
+    port = port_of(container, where.port) if where is not None else 0
+    text = f"dial tcp {pod.status.pod_ip or HOST}:{port}: connect: {why}"
+    return Answer("failure", f'Get "{http_url(pod, container, probe)}": {text}' if probe.http_get else text)
