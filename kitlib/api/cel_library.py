@@ -152,6 +152,34 @@ def _part(text: str, start: int, end: int | None = None) -> str:
     return text[start:end]
 
 
+def _split(text: str, separator: str, count: int = -1) -> list[str]:
+    """At most so many parts, the last of them the rest. Source: cel-go ext strings splitN."""
+    if count == 0:
+        return []
+    if separator:
+        return text.split(separator, count - 1 if count > 0 else -1)
+    head = len(text) if count < 0 else min(count - 1, len(text))
+    return [*text[:head], *([text[head:]] if text[head:] else [])]
+
+
+def _from(text: str, part: str, offset: int) -> int:
+    """The first place at the offset or after it. Source: cel-go ext strings indexOfOffset."""
+    if not part:
+        return offset
+    if offset < 0:
+        raise EvaluationError(f"index out of range: {offset}")
+    return text.find(part, offset)
+
+
+def _up_to(text: str, part: str, offset: int) -> int:
+    """The last place at the offset or before it. Source: cel-go ext strings lastIndexOfOffset."""
+    if not part:
+        return offset
+    if offset < 0:
+        raise EvaluationError(f"index out of range: {offset}")
+    return text.rfind(part, 0, offset + len(part)) if offset < len(text) else -1
+
+
 def _position(values: list[Any], value: Any) -> int:
     return next((index for index, one in enumerate(values) if one == value), -1)
 
@@ -259,13 +287,24 @@ METHODS: dict[str, list[Overload]] = {
     "lowerAscii": [Overload((STRING,), STRING, str.lower)],
     "upperAscii": [Overload((STRING,), STRING, str.upper)],
     "trim": [Overload((STRING,), STRING, str.strip)],
-    "split": [Overload((STRING, STRING), LIST, lambda text, part: text.split(part) if part else list(text))],
-    "replace": [Overload((STRING, STRING, STRING), STRING, str.replace)],
+    "split": [Overload((STRING, STRING), LIST, _split), Overload((STRING, STRING, INT), LIST, _split)],
+    "replace": [
+        Overload((STRING, STRING, STRING), STRING, str.replace),
+        Overload((STRING, STRING, STRING, INT), STRING, str.replace),
+    ],
     "join": [Overload((LIST,), STRING, _joined), Overload((LIST, STRING), STRING, _joined)],
     "charAt": [Overload((STRING, INT), STRING, _at)],
     "substring": [Overload((STRING, INT), STRING, _part), Overload((STRING, INT, INT), STRING, _part)],
-    "indexOf": [Overload((STRING, STRING), INT, str.find), Overload((LIST, ANY), INT, _position)],
-    "lastIndexOf": [Overload((STRING, STRING), INT, str.rfind), Overload((LIST, ANY), INT, _last_position)],
+    "indexOf": [
+        Overload((STRING, STRING), INT, str.find),
+        Overload((STRING, STRING, INT), INT, _from),
+        Overload((LIST, ANY), INT, _position),
+    ],
+    "lastIndexOf": [
+        Overload((STRING, STRING), INT, str.rfind),
+        Overload((STRING, STRING, INT), INT, _up_to),
+        Overload((LIST, ANY), INT, _last_position),
+    ],
     "isSorted": [Overload((LIST,), BOOL, _is_sorted)],
     "sum": [Overload((LIST,), ANY, lambda values: _of_one_kind(values, sum))],
     "min": [Overload((LIST,), ANY, _extreme(min, "min"))],

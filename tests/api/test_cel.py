@@ -66,6 +66,18 @@ def selects(text: str) -> bool:
         ("2 < 2.5 && 3.0 >= 3", True),
         (r"""'a\tb' != r'a\tb' && "\u0041" == 'A'""", True),
         ("device.allowMultipleAllocations == false ? true : false", True),
+        (
+            "'a,b,c'.split(',', 2) == ['a', 'b,c'] && 'a,b'.split(',', 0) == [] && 'a,b'.split(',', -1).size() == 2",
+            True,
+        ),
+        (
+            "'abc'.split('', 2) == ['a', 'bc'] && 'abc'.split('', 9) == 'abc'.split('') && 'b'.split(',', 1) == ['b']",
+            True,
+        ),
+        ("'aaa'.replace('a', 'b', 2) == 'bba' && 'aaa'.replace('a', 'b', 0) == 'aaa'", True),
+        ("'tacocat'.indexOf('a', 2) == 5 && 'tacocat'.indexOf('a', 9) == -1 && 'abc'.indexOf('', 2) == 2", True),
+        ("'tacocat'.lastIndexOf('a', 4) == 1 && 'tacocat'.lastIndexOf('at', 5) == 5", True),
+        ("'tacocat'.lastIndexOf('a', 7) == -1", True),  # an offset beyond the text finds nothing
     ],
 )
 def test_what_an_expression_says_about_a_device(text: str, answer: bool) -> None:
@@ -120,6 +132,8 @@ def test_what_is_no_question_about_a_device_is_refused_with_its_place(text: str,
         ('device.attributes["gpu.example.com"].model > 3', "no such overload"),
         ("1 / 0 == 1", "division by zero"),
         ("[1][2] == 1", "index out of bounds: 2"),
+        ("'abc'.indexOf('b', -1) == 1", "index out of range: -1"),
+        ("'abc'.lastIndexOf('b', -1) == 1", "index out of range: -1"),
     ],
 )
 def test_what_goes_wrong_only_with_a_device_is_said_then(text: str, words: str) -> None:
