@@ -108,7 +108,7 @@ def arithmetic(operator: str, one: Any, other: Any) -> Any:
     if kinds not in ({lib.INT}, {lib.DOUBLE}) and not (operator == "-" and one == 0):
         raise EvaluationError("no such overload")
     if operator in ("+", "-", "*"):
-        return one + other if operator == "+" else one - other if operator == "-" else one * other
+        return _in_range(one + other if operator == "+" else one - other if operator == "-" else one * other)
     if kinds == {lib.DOUBLE} and operator == "/":
         return one / other if other else float("inf")
     if kinds != {lib.INT}:
@@ -116,4 +116,11 @@ def arithmetic(operator: str, one: Any, other: Any) -> Any:
     if other == 0:
         raise EvaluationError("division by zero" if operator == "/" else "modulus by zero")
     quotient = abs(one) // abs(other) * (1 if (one < 0) == (other < 0) else -1)  # towards zero, as in Go
-    return quotient if operator == "/" else one - quotient * other
+    return _in_range(quotient) if operator == "/" else one - quotient * other
+
+
+def _in_range(value: Any) -> Any:
+    """A whole number has 64 bits. Source: cel-go common/types/overflow.go."""
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        raise EvaluationError("integer overflow")
+    return value
