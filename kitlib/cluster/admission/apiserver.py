@@ -42,6 +42,7 @@ from kitlib.cluster.admission import deletion, limit_range, pod_resize, quota, s
 from kitlib.cluster.admission.deletion import NAMESPACE_FINALIZER
 from kitlib.cluster.admission.ephemeral_containers import validate_ephemeral_containers_update
 from kitlib.cluster.admission.initial_status import reset_status
+from kitlib.cluster.admission.kubernetes_service import kubernetes_service
 from kitlib.cluster.admission.podsecurity import admission as pod_security
 from kitlib.cluster.admission.policy import validating
 from kitlib.cluster.admission.policy.attributes import CREATE, DELETE, UPDATE, Attributes
@@ -309,7 +310,7 @@ class APIServer:
             key: signs the tokens; hexadecimal digits.
             authority: the API server's certificate, as PEM.
 
-        Source: clusterauthenticationtrust, which publishes the certificate.
+        Source: clusterauthenticationtrust, which publishes the certificate; kubernetesservice.
         """
         self.token_key = bytes.fromhex(key)
         standing = self.store.find(ConfigMap, AUTHENTICATION, SYSTEM)
@@ -319,6 +320,9 @@ class APIServer:
         else:
             meta = ObjectMeta(name=AUTHENTICATION, namespace=SYSTEM)
             self.store.create(ConfigMap(metadata=meta, data={CLIENT_CA: authority}))
+        for one in kubernetes_service():
+            if self.store.standing(one) is None:
+                self.create(one)
 
     def remove_finalizer(self, obj: KubeObject, finalizer: str) -> None:
         """Take a finalizer from an object; one that is being deleted is gone with its last."""
