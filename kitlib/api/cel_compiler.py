@@ -6,7 +6,6 @@ Source: k8s.io/dynamic-resource-allocation/cel (compile.go newCompiler); cel-spe
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from types import SimpleNamespace
 from typing import Any
 
 from kitlib.api import cel_library as lib
@@ -27,8 +26,6 @@ _INSIDE = {DOMAINS: MAP, CAPACITIES: AMOUNTS, AMOUNTS: lib.QUANTITY}
 _SHOWN = {DOMAINS: "map(string, map(string, any))", CAPACITIES: "map(string, map(string, kubernetes.Quantity))"}
 _SHOWN |= {AMOUNTS: "map(string, kubernetes.Quantity)", MAP: "map(string, any)", LIST: "list(dyn)"}
 _MACROS = ("all", "exists", "exists_one", "map", "filter")
-budget = SimpleNamespace(left=0, spent=0)
-"""Elements that the macros of the running evaluation may still go through, and those of all evaluations."""
 
 
 def shown(kind: str) -> str:
@@ -144,7 +141,7 @@ class Compiler:
         if operator in ("==", "!="):
             if known and one != other:
                 raise self.no_overload(node, f"_{operator}_", (one, other))
-            return BOOL, lambda names: ops.equal(left(names), right(names)) == (operator == "==")
+            return BOOL, lambda names: lib.equal(left(names), right(names)) == (operator == "==")
         if operator in ("<", "<=", ">", ">="):
             ordered = {one, other} <= set(lib.NUMBERS) or one == other in (STRING, BOOL)
             if (known and not ordered) or {one, other} & {lib.QUANTITY, lib.SEMVER}:
@@ -225,9 +222,7 @@ class Compiler:
             values = listed(names)
             if not isinstance(values, list | dict):
                 raise EvaluationError("no such overload")
-            budget.left -= len(values) + 1
-            if budget.left < 0:
-                raise EvaluationError("operation cancelled: actual cost limit exceeded")
+            lib.charge(len(values) + 1)
             asked = [{**names, name: value} for value in values]
             if which in ("all", "exists"):
                 return ops.every(which == "all", parts[0], asked)

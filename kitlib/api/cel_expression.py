@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kitlib.api.cel_compiler import NO_OBJECTS, Compiler, budget
-from kitlib.api.cel_library import EvaluationError
+from kitlib.api.cel_compiler import NO_OBJECTS, Compiler
+from kitlib.api.cel_library import EvaluationError, budget
 from kitlib.api.cel_operators import Run
 from kitlib.api.cel_parser import CompileError, parse
 from kitlib.api.errors import KitError
@@ -32,7 +32,7 @@ class Expression:
 
         Args:
             names: every name that the expression was compiled against.
-            max_cost: elements that macros may go through.
+            max_cost: elements that may be gone through or compared, and tens of characters that may be made.
 
         Raises:
             EvaluationError: as cel-go words it: `no such key: model`.

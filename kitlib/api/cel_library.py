@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import total_ordering
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from kitlib.api.errors import KitError
@@ -78,6 +79,40 @@ class Overload(NamedTuple):
     work: Callable[..., Any]
 
 
+budget = SimpleNamespace(left=0, spent=0)
+"""What the running evaluation may still cost, and what all have cost."""
+
+
+def charge(cost: int) -> None:
+    """Take what a step costs: 1 for each element that is gone through or compared.
+
+    Raises:
+        EvaluationError: it is more than the evaluation may cost.
+    """
+    budget.left -= cost
+    if budget.left < 0:
+        raise EvaluationError("operation cancelled: actual cost limit exceeded")
+
+
+def charge_text(length: int) -> None:
+    """The same for a text that is made. Source: cel-go checker/cost.go, a tenth for a character."""
+    charge(length // 10 + 1)
+
+
+def equal(one: Any, other: Any) -> bool:
+    """`==`: numbers of two types are compared, other types differ."""
+    kinds = {type_of(one), type_of(other)}
+    if len(kinds) > 1 and not kinds <= set(NUMBERS):
+        return False
+    if isinstance(one, list):
+        charge(len(one) + 1)
+        return len(one) == len(other) and all(map(equal, one, other))
+    if isinstance(one, dict):
+        charge(len(one) + 1)
+        return one.keys() == other.keys() and all(equal(value, other[key]) for key, value in one.items())
+    return bool(one == other)
+
+
 def type_of(value: Any) -> str:
     """A value's type as messages name it."""
     if value is None:
@@ -134,7 +169,14 @@ def _matches(text: str, pattern: str) -> bool:
 def _joined(values: list[Any], separator: str = "") -> str:
     if not all(isinstance(one, str) for one in values):
         raise EvaluationError("no such overload")
+    charge_text(sum(map(len, values)) + len(separator) * len(values))
     return separator.join(values)
+
+
+def _replaced(text: str, old: str, new: str, count: int = -1) -> str:
+    found = text.count(old)
+    charge_text(len(text) + len(new) * (found if count < 0 else min(count, found)))
+    return text.replace(old, new, count)
 
 
 def _at(text: str, index: int) -> str:
@@ -181,11 +223,11 @@ def _up_to(text: str, part: str, offset: int) -> int:
 
 
 def _position(values: list[Any], value: Any) -> int:
-    return next((index for index, one in enumerate(values) if one == value), -1)
+    return next((index for index, one in enumerate(values) if equal(one, value)), -1)
 
 
 def _last_position(values: list[Any], value: Any) -> int:
-    return next((index for index in reversed(range(len(values))) if values[index] == value), -1)
+    return next((index for index in reversed(range(len(values))) if equal(values[index], value)), -1)
 
 
 def _extreme(which: Callable[[list[Any]], Any], name: str) -> Callable[[list[Any]], Any]:
@@ -198,7 +240,8 @@ def _extreme(which: Callable[[list[Any]], Any], name: str) -> Callable[[list[Any
 
 
 def _of_one_kind(values: list[Any], work: Callable[[list[Any]], Any]) -> Any:
-    if len({type_of(one) for one in values}) > 1:
+    kinds = {type_of(one) for one in values}
+    if len(kinds) > 1 or kinds & {LIST, MAP}:
         raise EvaluationError("no such overload")
     try:
         return work(values)
@@ -289,8 +332,8 @@ METHODS: dict[str, list[Overload]] = {
     "trim": [Overload((STRING,), STRING, str.strip)],
     "split": [Overload((STRING, STRING), LIST, _split), Overload((STRING, STRING, INT), LIST, _split)],
     "replace": [
-        Overload((STRING, STRING, STRING), STRING, str.replace),
-        Overload((STRING, STRING, STRING, INT), STRING, str.replace),
+        Overload((STRING, STRING, STRING), STRING, _replaced),
+        Overload((STRING, STRING, STRING, INT), STRING, _replaced),
     ],
     "join": [Overload((LIST,), STRING, _joined), Overload((LIST, STRING), STRING, _joined)],
     "charAt": [Overload((STRING, INT), STRING, _at)],

@@ -73,21 +73,11 @@ def optional(value: Any, key: Any) -> Maybe:
     return Maybe(True, value[key]) if key in value else Maybe(False)
 
 
-def equal(one: Any, other: Any) -> bool:
-    """`==`: numbers of two types are compared, other types differ."""
-    kinds = {lib.type_of(one), lib.type_of(other)}
-    if len(kinds) > 1 and not kinds <= set(lib.NUMBERS):
-        return False
-    if isinstance(one, list):
-        return len(one) == len(other) and all(map(equal, one, other))
-    return bool(one == other)
-
-
 def inside(value: Any, values: Any) -> bool:
     """`in`: an element of a list, a key of a map."""
     if not isinstance(values, list | dict):
         raise EvaluationError("no such overload")
-    return any(equal(value, one) for one in values)
+    return any(lib.equal(value, one) for one in values)
 
 
 def ordered(operator: str, one: Any, other: Any) -> bool:
@@ -103,7 +93,11 @@ def ordered(operator: str, one: Any, other: Any) -> bool:
 def arithmetic(operator: str, one: Any, other: Any) -> Any:
     """`+`, `-`, `*`, `/`, `%`: integers divide towards zero, as in Go."""
     kinds = {lib.type_of(one), lib.type_of(other)}
-    if operator == "+" and kinds in ({STRING}, {LIST}):
+    if operator == "+" and kinds == {STRING}:
+        lib.charge_text(len(one) + len(other))
+        return one + other
+    if operator == "+" and kinds == {LIST}:
+        lib.charge(len(one) + len(other))
         return one + other
     if kinds not in ({lib.INT}, {lib.DOUBLE}) and not (operator == "-" and one == 0):
         raise EvaluationError("no such overload")

@@ -11,9 +11,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from kitlib.api.cel_compiler import budget
 from kitlib.api.cel_expression import Expression
-from kitlib.api.cel_library import EvaluationError, Maybe
+from kitlib.api.cel_library import EvaluationError, Maybe, budget
 from kitlib.api.validation.custom_resource_rules import Place, Rule, compiled_rules, escaped
 from kitlib.api.validation.custom_resource_structural import EITHER, EMBEDDED, KEYS, Schema, below, parts
 from kitlib.api.validation.fields import Errors, duplicate, forbidden, invalid, required

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -176,3 +177,29 @@ def test_nobody_without_selectors_loads_the_language() -> None:
     root = Path(__file__).parents[2]
     done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
+
+
+def doubled(first: str, step: str, last: str, letter: str = "a") -> str:
+    """`first` put into `step`, the result into `step` again, 26 times, and at the end into `last`; each for X."""
+    binds = [f"cel.bind({letter}0, {first}, "]
+    binds += [f"cel.bind({letter}{n}, {step.replace('X', f'{letter}{n - 1}')}, " for n in range(1, 27)]
+    return "".join(binds) + last.replace("X", f"{letter}26") + ")" * len(binds)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        doubled("'xxxxxxxx'", "X + X", "size(X) > 0"),
+        doubled("[1, 2]", "X + X", "size(X) > 0"),
+        doubled("'xx'", "X.replace('x', 'xx')", "size(X) > 0"),
+        doubled("'xx'", "[X, X].join(',')", "size(X) > 0"),
+        doubled("[1]", "[X, X]", doubled("[1]", "[X, X]", "a26 == X", "b")),
+        doubled("{'k': 1}", "{'k': X, 'l': X}", doubled("{'k': 1}", "{'k': X, 'l': X}", "a26 in [X]", "b")),
+        doubled("[1]", "[X, X]", doubled("[1]", "[X, X]", "[a26].indexOf(X) == 0", "b")),
+    ],
+)
+def test_what_doubles_again_and_again_ends_at_the_limit_of_cost(text: str) -> None:
+    began = time.process_time()
+    with pytest.raises(EvaluationError, match="operation cancelled: actual cost limit exceeded"):
+        selects(text)
+    assert time.process_time() - began < 2

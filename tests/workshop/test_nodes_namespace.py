@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from kitlib import cli
-from kitlib.api.cel_compiler import Compiler, budget
-from kitlib.api.cel_library import ANY
+from kitlib.api.cel_compiler import Compiler
+from kitlib.api.cel_library import ANY, budget
 from kitlib.api.cel_parser import parse
 from kitlib.api.errors import KitError
 from kitlib.cluster import Cluster
