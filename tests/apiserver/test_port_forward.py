@@ -190,7 +190,7 @@ def test_a_connection_of_one_stream_is_given_up(service: Any, monkeypatch: pytes
     async def work(client: Client) -> None:
         half = await client.open(0, ("error",))
         assert await client.next(spdy.RST_STREAM) == half
-        assert service.forwarded == 0
+        wait_for(lambda: service.forwarded == 0)
 
     forwarding(service, work)
 
