@@ -41,8 +41,11 @@ OBJECTS: Mapping[str, Mapping[str, str]] = {
 }
 MAX_LENGTH = 32 * 1024
 """Characters of an expression. Kubernetes bounds what it costs; this bounds what compiling it may take."""
-MAX_COST = 1_000_000
-"""Elements that the macros of one evaluation may go through. Source: celconfig.PerCallLimit."""
+MAX_COST = 200_000
+"""Elements that one evaluation may go through: an element takes five of Kubernetes' units of cost, at the least.
+
+Source: celconfig.PerCallLimit, a million.
+"""
 
 
 @dataclass

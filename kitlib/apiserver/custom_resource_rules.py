@@ -17,8 +17,8 @@ from kitlib.api.validation.custom_resource_rules import Place, Rule, compiled_ru
 from kitlib.api.validation.custom_resource_structural import EITHER, EMBEDDED, KEYS, Schema, below, parts
 from kitlib.api.validation.fields import Errors, duplicate, forbidden, invalid, required
 
-MAX_COST, MAX_EVALUATIONS = 1_000_000, 50_000
-"""Elements that the macros of all rules of one object may go through, and rules that are asked."""
+MAX_COST, MAX_EVALUATIONS = 200_000, 50_000
+"""Elements that all rules of one object may go through, and rules that are asked."""
 MAX_MESSAGE = 5 * 1024
 """Source: celconfig MaxMessageExpressionLength."""
 _EXHAUSTED = "validation failed due to running out of cost budget, no further validation rules will be run"
