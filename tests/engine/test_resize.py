@@ -50,6 +50,29 @@ def test_a_resize_reaches_the_files_of_a_running_container(start: Callable[..., 
     assert list(frame["action"]).count("resizing") == 2
 
 
+def test_a_pods_own_limits_are_resized_in_place(start: Callable[..., DockerCluster]) -> None:
+    cluster = start(1)
+    resources = {kind: {"cpu": "200m", "memory": "128Mi"} for kind in ("requests", "limits")}
+    container = {"name": "c", "image": "x", "command": ["sleep", "1000"]}
+    spec = {"containers": [container], "resources": resources, "terminationGracePeriodSeconds": 0}
+    cluster.apply({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": spec})
+    cluster.wait(lambda c: state(c, "a")[1] == "running", 20)
+    file = "memory.max" if cluster.node().cgroupfs.version == 2 else "memory.limit_in_bytes"
+
+    def limit() -> int:
+        node = cluster.node()
+        return int(node.read(node.desired().of_kind("pod")[0].path, file))
+
+    assert limit() == 128 * MIB
+    cluster.resize("a", pod={kind: {"cpu": "300m", "memory": "192Mi"} for kind in ("requests", "limits")})
+    cluster.wait(lambda _: limit() == 192 * MIB, 10)
+    assert cluster.node().differences() == []
+    assert state(cluster, "a") == ("Running", "running", 0)
+    shown = cluster.pod("a").status.resources
+    assert shown is not None
+    assert str(shown.limits["memory"]) == "192Mi"
+
+
 def test_a_write_that_the_kernel_refuses_is_a_resize_error_until_it_takes_it(
     start: Callable[..., DockerCluster],
 ) -> None:
