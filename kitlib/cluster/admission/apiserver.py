@@ -38,7 +38,7 @@ from kitlib.api.policy import PriorityClass
 from kitlib.api.release import Release
 from kitlib.api.serialize import deepcopy
 from kitlib.api.validation import validate
-from kitlib.cluster.admission import deletion, limit_range, pod_resize, quota, strategy
+from kitlib.cluster.admission import deletion, limit_range, pod_resize, quota, strategy, volume_resize
 from kitlib.cluster.admission.deletion import NAMESPACE_FINALIZER
 from kitlib.cluster.admission.ephemeral_containers import validate_ephemeral_containers_update
 from kitlib.cluster.admission.initial_status import reset_status
@@ -414,6 +414,7 @@ class APIServer:
         """Validating admission; returns the quotas with their new use."""
         if isinstance(made, PriorityClass):
             check_priority_class(made, self.store.list(PriorityClass, copy=False))
+        volume_resize.check(made, old, self.store)
         if isinstance(made, Pod) and old is None:
             limit_range.check(made, self.store.list(LimitRange, made.namespace, copy=False))
         self._check_pod_security(made, old)
