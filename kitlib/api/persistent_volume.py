@@ -66,3 +66,11 @@ class PersistentVolume(KubeObject):
     kind: str = "PersistentVolume"
     spec: PersistentVolumeSpec = msgspec.field(default_factory=PersistentVolumeSpec)
     status: PersistentVolumeStatus = msgspec.field(default_factory=PersistentVolumeStatus)
+
+
+_BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
+
+
+def class_name(obj: PersistentVolumeClaim | PersistentVolume) -> str:
+    """The storage class of a claim or a volume. Source: GetPersistentVolumeClaimClass, GetPersistentVolumeClass."""
+    return obj.metadata.annotations.get(_BETA_CLASS) or obj.spec.storage_class_name or ""

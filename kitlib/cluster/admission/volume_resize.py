@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from kitlib.api.errors import Forbidden
 from kitlib.api.meta import KubeObject
-from kitlib.api.persistent_volume import PersistentVolumeClaim
+from kitlib.api.persistent_volume import PersistentVolumeClaim, class_name
 from kitlib.api.resource import Quantity
 from kitlib.api.storage import StorageClass
 from kitlib.cluster.store.store import Store
-from kitlib.scheduler.framework.volumes import class_name
 
 
 def check(made: KubeObject, old: KubeObject | None, store: Store) -> None:

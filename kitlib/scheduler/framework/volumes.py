@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from kitlib.api.core import Node, PersistentVolume, PersistentVolumeClaim, Pod
+from kitlib.api.persistent_volume import class_name
 from kitlib.api.resource import Quantity
 from kitlib.api.selectors import LabelSelectorMatcher, matches_node_selector
 from kitlib.api.storage import CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment
@@ -18,7 +19,6 @@ BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
 """Written by the volume controller when it has bound a claim."""
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
 """Written by the scheduler where a volume is to be provisioned for a node."""
-_BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
 ZERO = Quantity("0")
 NO_PROVISIONER = "kubernetes.io/no-provisioner"
 WAIT_FOR_CONSUMER = "WaitForFirstConsumer"
@@ -103,11 +103,6 @@ def is_for_pod(claim: PersistentVolumeClaim, pod: Pod) -> str:
     if any(ref.controller and ref.uid == pod.metadata.uid for ref in claim.metadata.owner_references):
         return ""
     return f"PVC {claim.namespace}/{claim.name} was not created for pod {pod.namespace}/{pod.name} (pod is not owner)"
-
-
-def class_name(obj: PersistentVolumeClaim | PersistentVolume) -> str:
-    """The storage class of a claim or a volume. Source: GetPersistentVolumeClaimClass, GetPersistentVolumeClass."""
-    return obj.metadata.annotations.get(_BETA_CLASS) or obj.spec.storage_class_name or ""
 
 
 def is_fully_bound(claim: PersistentVolumeClaim) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from kitlib.api.core import Pod
+from kitlib.api.persistent_volume import class_name
 from kitlib.scheduler.framework.events import (
     CSI_NODE,
     POD,
@@ -23,7 +24,7 @@ from kitlib.scheduler.framework.events import (
 from kitlib.scheduler.framework.plugin import SKIP, Affected, Context, Plugin, PreFilterResult, Reads
 from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.status import Code, Rows, Verdicts
-from kitlib.scheduler.framework.volumes import claim_names, claims_used, class_name
+from kitlib.scheduler.framework.volumes import claim_names, claims_used
 
 Attached = tuple[str, str]
 """A CSI driver and a volume's handle."""

@@ -17,6 +17,7 @@ import numpy as np
 
 from kitlib.api.core import Node, PersistentVolumeClaim, Pod
 from kitlib.api.errors import KitError
+from kitlib.api.persistent_volume import class_name
 from kitlib.api.selectors import LabelSelectorMatcher
 from kitlib.api.storage import TopologySelectorTerm
 from kitlib.scheduler.framework.events import (
@@ -41,7 +42,6 @@ from kitlib.scheduler.framework.volumes import (
     ClaimUse,
     Volumes,
     claims_used,
-    class_name,
     find_matching_volume,
     is_for_pod,
     is_fully_bound,

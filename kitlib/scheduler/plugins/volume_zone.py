@@ -9,11 +9,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from kitlib.api.core import Pod
+from kitlib.api.persistent_volume import class_name
 from kitlib.scheduler.framework.events import NODE, PV, PVC, STORAGE_CLASS, Action, ClusterEvent, Registered, changes_of
 from kitlib.scheduler.framework.plugin import SKIP, Affected, Context, Plugin, PreFilterResult, Reads
 from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.status import Code, Rows, Status, Verdicts
-from kitlib.scheduler.framework.volumes import claims_used, class_name, waits_for_consumer
+from kitlib.scheduler.framework.volumes import claims_used, waits_for_consumer
 
 CONFLICT = "node(s) had no available volume zone"
 LABELS = (

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from kitlib.api.core import Node, ObjectReference, PersistentVolume, PersistentVolumeClaim, Pod
+from kitlib.api.persistent_volume import class_name
 from kitlib.api.serialize import deepcopy
 from kitlib.api.storage import StorageClass
 from kitlib.cluster.controllers.controller import Controller, Handler, Key
@@ -22,7 +23,6 @@ from kitlib.scheduler.framework.volumes import (
     SELECTED_NODE,
     WAIT_FOR_CONSUMER,
     claim_names,
-    class_name,
     find_matching_volume,
     is_bound_to,
 )
