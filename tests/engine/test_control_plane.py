@@ -180,6 +180,7 @@ def test_a_node_that_dies_is_not_ready(start: Callable[..., Any]) -> None:
     def ready(c: Any) -> dict[str, str]:
         return {n.name: next(k.status for k in n.status.conditions if k.type == "Ready") for n in c.nodes}
 
+    # by the end of its stream: silence alone would be noticed after HEARTBEAT and `patience`, more than a minute
     cluster.wait(lambda c: ready(c) == {"node-1": "True", "node-2": "Unknown"}, 10)
     assert cluster.apply(pod())[0].spec.node_name == "node-1"
 

@@ -19,7 +19,7 @@ from kitlib.widgets import (
     SideBySide,
     Timeline,
 )
-from tests.engine.helpers import needed, pod
+from tests.engine.helpers import cpu_seconds, needed, pod
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +80,7 @@ def test_the_arena_predicts_whom_a_real_kernel_kills(cluster):
 def test_the_race_of_real_processes_ends_near_what_the_weights_promise(cluster):
     race = SharesRace(cluster, requests=("800m", "400m"))
     for name in race.names:
-        running(cluster, name)
+        cluster.wait(lambda c, name=name: cpu_seconds(c, name) > 0.05)  # running, and at work
     race.refresh()
     race.run.click()
     frame = race.frame().set_index("cgroup")
