@@ -257,15 +257,17 @@ class TestSharesRace:
         page = open_cells(self.CODE)
         box = widget(page)
         page.wait_for_selector(".kitlib-bar")
+        before = sentence(page)
         handle = box.get_by_role("slider", name="racer-1 request, slider")
         handle.focus()
-        for key in ("Home", "ArrowRight", "ArrowRight"):  # a value still on its way would come after the button's click
-            before = sentence(page)
+        for key in ("Home", "ArrowRight", "ArrowRight"):
             handle.press(key)
-            page.wait_for_function(
-                "before => !document.querySelector('.kitlib-sentence [role=status]').innerText.includes(before)",
-                arg=before,
-            )
+        # a value that is still on its way would arrive after the button's click
+        text = box.get_by_label("racer-1 request", exact=True).element_handle()
+        page.wait_for_function("text => text.value === '10m'", arg=text)
+        page.wait_for_function(
+            "before => !document.querySelector('.kitlib-sentence [role=status]').innerText.includes(before)", arg=before
+        )
         box.get_by_role("button", name="Run 5 s").click()
         page.wait_for_selector(".kitlib-bar[data-series=observed]")
         values = "name => [...document.querySelectorAll(`.kitlib-bar[data-series=${name}]`)].map(b => +b.dataset.value)"
