@@ -9,8 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kitlib.api.admissionregistration import Variable
+from kitlib.api.cel_compiler import shown
 from kitlib.api.cel_expression import Expression, compile_expression
 from kitlib.api.cel_library import ANY, BOOL, LIST, MAP, STRING
+from kitlib.api.cel_messages import JSON_PATCH, OBJECT, no_messages, patch_types
 from kitlib.api.cel_parser import CompileError
 
 REQUEST, GROUP_VERSION_KIND, GROUP_VERSION_RESOURCE, USER, VARIABLES = (
@@ -39,6 +41,8 @@ OBJECTS: Mapping[str, Mapping[str, str]] = {
         "options": ANY,
     },
 }
+PATCH_TYPES = {"ApplyConfiguration": OBJECT, "JSONPatch": f"list({JSON_PATCH})"}
+"""What the expression of a mutation must give. Source: mutating/patch ReturnTypes."""
 MAX_LENGTH = 32 * 1024
 """Characters of an expression. Kubernetes bounds what it costs; this bounds what compiling it may take."""
 MAX_COST = 200_000
@@ -70,8 +74,14 @@ class Environment:
         self.variables[variable.name] = made.kind
         return made
 
-    def compile(self, text: str, *kinds: str, variables: bool = True) -> Expression:
+    def compile(self, text: str, *kinds: str, variables: bool = True, patches: bool = False) -> Expression:
         """An expression whose answer has one of these types, or any.
+
+        Args:
+            text: the expression.
+            kinds: none = any.
+            variables: whether it may use the variables.
+            patches: whether it may make values of the types of patches.
 
         Raises:
             CompileError: with the words of the API server's `Invalid value`.
@@ -83,8 +93,17 @@ class Environment:
         if variables:
             names["variables"] = VARIABLES
             objects[VARIABLES] = self.variables
-        made = compile_expression(text.strip(), names, objects, max_length=MAX_LENGTH)
+        messages = patch_types if patches else no_messages
+        made = compile_expression(text.strip(), names, objects, max_length=MAX_LENGTH, messages=messages)
         if kinds and made.kind not in kinds:
             wanted = kinds[0] if len(kinds) == 1 else f"one of [{' '.join(kinds)}]"
-            raise CompileError(f"must evaluate to {wanted}")
+            raise CompileError(f"must evaluate to {wanted} but got {shown(made.kind)}")
         return made
+
+    def mutation(self, patch_type: str, text: str) -> Expression:
+        """The expression of a patch.
+
+        Raises:
+            CompileError: also where it does not give what patches of its type are.
+        """
+        return self.compile(text, PATCH_TYPES[patch_type], patches=True)

@@ -10,9 +10,12 @@ from typing import Any
 
 from kitlib.api import cel_library as lib
 from kitlib.api import cel_operators as ops
+from kitlib.api import cel_types as types
 from kitlib.api.cel_library import ANY, BOOL, LIST, MAP, OPTIONAL, STRING, EvaluationError, Maybe, Overload
+from kitlib.api.cel_messages import Resolver, escaped_key, made_message, no_messages
 from kitlib.api.cel_operators import Run
 from kitlib.api.cel_parser import CompileError, Node, wrong
+from kitlib.api.cel_types import EMPTY_LIST, base
 
 DEVICE, DOMAINS, CAPACITIES, AMOUNTS = (
     "kubernetes.DRADevice",
@@ -24,11 +27,14 @@ FIELDS = {"driver": STRING, "attributes": DOMAINS, "capacity": CAPACITIES, "allo
 NO_OBJECTS: Mapping[str, Mapping[str, str]] = {}
 _INSIDE = {DOMAINS: MAP, CAPACITIES: AMOUNTS, AMOUNTS: lib.QUANTITY}
 _SHOWN = {DOMAINS: "map(string, map(string, any))", CAPACITIES: "map(string, map(string, kubernetes.Quantity))"}
-_SHOWN |= {AMOUNTS: "map(string, kubernetes.Quantity)", MAP: "map(string, any)", LIST: "list(dyn)"}
+_SHOWN |= {AMOUNTS: "map(string, kubernetes.Quantity)", MAP: "map(string, any)"}
+_SHOWN |= {LIST: "list(dyn)", EMPTY_LIST: "list(dyn)"}
 _MACROS = ("all", "exists", "exists_one", "map", "filter")
 
 
 def shown(kind: str) -> str:
+    if kind not in _SHOWN and base(kind) == LIST:
+        return f"list({shown(types.element(kind))})"
     return _SHOWN.get(kind, kind)
 
 
@@ -38,10 +44,13 @@ class Compiler:
     Args:
         text: the expression, for messages.
         objects: type of an object -> its fields and their types; no other field may be named.
+        messages: the types that the expression may make values of.
     """
 
-    def __init__(self, text: str, objects: Mapping[str, Mapping[str, str]] = NO_OBJECTS) -> None:
-        self.text, self.objects = text, objects
+    def __init__(
+        self, text: str, objects: Mapping[str, Mapping[str, str]] = NO_OBJECTS, messages: Resolver = no_messages
+    ) -> None:
+        self.text, self.objects, self.messages = text, objects, messages
 
     def compiled(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
         """The type of a part (`dyn` where it is not known) and what computes it."""
@@ -80,6 +89,9 @@ class Compiler:
             if node.value not in fields:
                 raise self.wrong(node, f"undefined field '{node.value}'")
             return fields[node.value]
+        message = self.messages(kind)
+        if message is not None:
+            return message.field(node.value) or ANY
         if kind not in (ANY, MAP, OPTIONAL, *_INSIDE):
             raise self.wrong(node, f"type '{shown(kind)}' does not support field selection")
         return OPTIONAL if kind == OPTIONAL else _INSIDE.get(kind, ANY)
@@ -94,9 +106,10 @@ class Compiler:
         kind, inner = self.compiled(node.parts[0], scope)
         key_kind, key = self.compiled(node.parts[1], scope)
         keys = {LIST: lib.INT, DOMAINS: STRING, CAPACITIES: STRING, AMOUNTS: STRING}
-        if kind not in (ANY, MAP, OPTIONAL, LIST, *_INSIDE) or key_kind not in (ANY, keys.get(kind, key_kind)):
+        of = base(kind)
+        if of not in (ANY, MAP, OPTIONAL, LIST, *_INSIDE) or key_kind not in (ANY, keys.get(of, key_kind)):
             raise self.no_overload(node, "_[_]", (kind, key_kind))
-        gives = OPTIONAL if kind == OPTIONAL else _INSIDE.get(kind, ANY)
+        gives = OPTIONAL if kind == OPTIONAL else _INSIDE.get(kind, types.element(kind))
         return gives, lambda names: ops.field(inner(names), key(names))
 
     def _optional_index(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
@@ -105,19 +118,44 @@ class Compiler:
         return OPTIONAL, lambda names: ops.optional(inner(names), key(names))
 
     def _list(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
-        parts = [self.compiled(part, scope)[1] for part in node.parts]
-        return LIST, lambda names: [part(names) for part in parts]
+        made = [self.part(part, scope, "list element") for part in node.parts]
+        parts = [run for _, run in made]
+        gives = types.list_of([kind for kind, _ in made])
+        return gives, lambda names: [one for part in parts if (one := part(names)) is not ops.MISSING]
 
     def _map(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
-        parts = [self.compiled(part, scope)[1] for part in node.parts]
-        pairs = list(zip(parts[::2], parts[1::2], strict=True))
-        return MAP, lambda names: {key(names): value(names) for key, value in pairs}
+        pairs = []
+        for key, value in zip(node.parts[::2], node.parts[1::2], strict=True):
+            if key.kind == "optional":
+                key, value = key.parts[0], Node("optional", None, (value,), value.at)
+            pairs.append((self.compiled(key, scope)[1], self.part(value, scope, "map entry")[1]))
+
+        def mapped(names: dict[str, Any]) -> Any:
+            given = [(key(names), value(names)) for key, value in pairs]
+            return {key: value for key, value in given if value is not ops.MISSING}
+
+        return MAP, mapped
+
+    def part(self, node: Node, scope: Mapping[str, str], named: str) -> tuple[str, Run]:
+        """A part of a list, a map or a message, which gives ops.MISSING where it is optional and not there.
+
+        Source: checker checkCreateList, checkCreateMap, checkCreateStruct.
+        """
+        if node.kind != "optional":
+            return self.compiled(node, scope)
+        kind, run = self.compiled(node.parts[0], scope)
+        if kind not in (OPTIONAL, ANY):
+            raise self.wrong(node, f"expected type 'optional_type({shown(kind)})' but found '{shown(kind)}'")
+        return ANY, lambda names: ops.held(run(names), named)
+
+    def _message(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
+        return made_message(self, node, scope)
 
     def _choice(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
         (asked, condition), (one, yes), (other, no) = (self.compiled(part, scope) for part in node.parts)
-        if asked not in (BOOL, ANY) or (one != other and ANY not in (one, other)):
+        if asked not in (BOOL, ANY) or not types.fit(one, other):
             raise self.no_overload(node, "_?_:_", (asked, one, other))
-        return one if one == other else ANY, lambda names: yes(names) if ops.truth(condition(names)) else no(names)
+        return types.joined(one, other), lambda names: yes(names) if ops.truth(condition(names)) else no(names)
 
     def _unary(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
         kind, inner = self.compiled(node.parts[0], scope)
@@ -135,11 +173,11 @@ class Compiler:
                 raise self.no_overload(node, f"_{operator}_", (one, other))
             return BOOL, lambda names: ops.logical(operator == "&&", ((left, names), (right, names)))
         if operator == "in":
-            if other not in (ANY, LIST, MAP, *_INSIDE):
+            if base(other) not in (ANY, LIST, MAP, *_INSIDE) or not types.fit(one, types.element(other)):
                 raise self.no_overload(node, "@in", (one, other))
             return BOOL, lambda names: ops.inside(left(names), right(names))
         if operator in ("==", "!="):
-            if known and one != other:
+            if not types.fit(one, other):
                 raise self.no_overload(node, f"_{operator}_", (one, other))
             return BOOL, lambda names: lib.equal(left(names), right(names)) == (operator == "==")
         if operator in ("<", "<=", ">", ">="):
@@ -147,9 +185,10 @@ class Compiler:
             if (known and not ordered) or {one, other} & {lib.QUANTITY, lib.SEMVER}:
                 raise self.no_overload(node, f"_{operator}_", (one, other))
             return BOOL, lambda names: ops.ordered(operator, left(names), right(names))
-        if known and (one != other or one not in ((*lib.NUMBERS, STRING, LIST) if operator == "+" else lib.NUMBERS)):
+        added = (*lib.NUMBERS, STRING, LIST) if operator == "+" else lib.NUMBERS
+        if known and not (types.fit(one, other) and base(one) in added):
             raise self.no_overload(node, f"_{operator}_", (one, other))
-        gives = other if one == ANY else one  # where one side is known, one overload is left
+        gives = types.joined(one, other) if known else other if one == ANY else one  # one overload is left
         return gives, lambda names: ops.arithmetic(operator, left(names), right(names))
 
     def _call(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
@@ -164,6 +203,8 @@ class Compiler:
         if receiver == Node("name", "optional", at=receiver.at) and name in ("of", "none"):
             parts = [self.compiled(part, scope)[1] for part in node.parts[1:]]
             return OPTIONAL, lambda names: Maybe(True, parts[0](names)) if parts else Maybe(False)
+        if receiver == Node("name", "jsonpatch", at=receiver.at) and name == "escapeKey":
+            return escaped_key(self, node, scope)
         if name in _MACROS and len(node.parts) in (3, 4) and node.parts[1].kind == "name":
             return self._macro(node, scope)
         return self._called(node, lib.METHODS, scope, True)
@@ -176,7 +217,7 @@ class Compiler:
         if overloads is None:
             raise self.wrong(node, f"undeclared reference to '{name}' (in container '')")
         made = [self.compiled(part, scope) for part in node.parts]
-        kinds = tuple(MAP if kind in _INSIDE else kind for kind, _ in made)
+        kinds = tuple(MAP if kind in _INSIDE else base(kind) for kind, _ in made)
         fitting = [one for one in overloads if _takes(one, kinds)]
         if not fitting:
             raise self.no_overload(node, name, [kind for kind, _ in made], method)
@@ -211,10 +252,11 @@ class Compiler:
 
     def _macro(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
         """`list.all(x, …)` and its kin; of a map the keys are gone through."""
-        _, listed = self.compiled(node.parts[0], scope)
+        over, listed = self.compiled(node.parts[0], scope)
         name, which = node.parts[1].value, node.value
-        inside = {**scope, name: ANY}
-        parts = [self.compiled(part, inside)[1] for part in node.parts[2:]]
+        inside = {**scope, name: types.element(over)}
+        compiled = [self.compiled(part, inside) for part in node.parts[2:]]
+        parts = [run for _, run in compiled]
         if len(parts) == 2 and which != "map":
             raise self.no_overload(node, which, [ANY] * len(node.parts), True)
 
@@ -231,7 +273,9 @@ class Compiler:
             kept = [one[name] for one in asked if ops.truth(parts[0](one))]
             return kept if which == "filter" else len(kept) == 1
 
-        return (LIST if which in ("map", "filter") else BOOL), run
+        if which == "map":
+            return types.list_of([compiled[-1][0]]), run
+        return (over if base(over) == LIST else LIST) if which == "filter" else BOOL, run
 
 
 def _takes(overload: Overload, kinds: tuple[str, ...]) -> bool:

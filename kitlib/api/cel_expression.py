@@ -11,6 +11,7 @@ from typing import Any
 
 from kitlib.api.cel_compiler import NO_OBJECTS, Compiler
 from kitlib.api.cel_library import EvaluationError, budget
+from kitlib.api.cel_messages import Resolver, no_messages
 from kitlib.api.cel_operators import Run
 from kitlib.api.cel_parser import CompileError, parse
 from kitlib.api.errors import KitError
@@ -57,6 +58,7 @@ def compile_expression(
     objects: Mapping[str, Mapping[str, str]] = NO_OBJECTS,
     *,
     max_length: int,
+    messages: Resolver = no_messages,
 ) -> Expression:
     """An expression, checked against the names that it may use.
 
@@ -65,6 +67,7 @@ def compile_expression(
         names: name -> its type.
         objects: type of an object -> its fields and their types.
         max_length: characters.
+        messages: the types that it may make values of.
 
     Raises:
         CompileError: the text is no expression, or names something that there is not.
@@ -72,7 +75,7 @@ def compile_expression(
     if len(text) > max_length:
         raise CompileError(f"expression of {len(text)} characters: at most {max_length} are read")
     try:
-        kind, run = Compiler(text, objects).compiled(parse(text), names)
+        kind, run = Compiler(text, objects, messages).compiled(parse(text), names)
     except RecursionError:
         raise CompileError("expression recursion limit exceeded") from None
     except (ValueError, OverflowError) as error:

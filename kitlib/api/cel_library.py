@@ -120,7 +120,8 @@ def type_of(value: Any) -> str:
     for kind, name in _TYPES:
         if isinstance(value, kind):
             return name
-    return type(value).__name__
+    named: str = getattr(value, "type_name", type(value).__name__)
+    return named
 
 
 _TYPES: tuple[tuple[type, str], ...] = (

@@ -118,3 +118,14 @@ def _in_range(value: Any) -> Any:
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
         raise EvaluationError("integer overflow")
     return value
+
+
+MISSING = object()
+"""What an optional part of a list, a map or a message gives where it is not there."""
+
+
+def held(value: Any, part: str) -> Any:
+    """What an optional part holds, or MISSING. Source: cel-go interpreter evalList, evalMap, evalObj."""
+    if not isinstance(value, Maybe):
+        raise EvaluationError(f"cannot initialize optional {part} from non-optional value {value}")
+    return value.value if value.there else MISSING

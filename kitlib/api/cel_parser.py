@@ -1,6 +1,6 @@
 """CEL expressions as trees: tokens, precedence, and the macros left as ordinary calls.
 
-The grammar is the Common Expression Language's without bytes, messages (`Type{…}`) and unsigned numbers.
+The grammar is the Common Expression Language's without bytes and unsigned numbers.
 
 Source: cel-spec langdef.md (grammar); kubernetes.io/docs/reference/using-api/cel.
 """
@@ -40,10 +40,10 @@ class Node:
     """A part of an expression.
 
     Attributes:
-        kind: literal, name, select, optional_select, index, optional_index, call, method, list, map, choice, binary,
-            unary.
-        value: the literal, the name, the operator.
-        parts: what it is made of; of a method the receiver first.
+        kind: literal, name, select, optional_select, index, optional_index, call, method, list, map, message, field,
+            optional (what `?` marks in a list, a map or a message), choice, binary, unary.
+        value: the literal, the name, the operator; of a message the type's name.
+        parts: what it is made of; of a method the receiver first, of a map keys and values in turn.
         at: column, from 0.
     """
 
@@ -169,6 +169,20 @@ class _Parser:
                 break
         return found
 
+    def elements(self, optional: bool) -> list[Node]:
+        """Of a list, of which each may be marked as optional; the mark of the first is read with the bracket."""
+        found: list[Node] = []
+        while optional or not self.take("]"):
+            optional = optional or bool(self.take("?"))
+            at = self.tokens[self.place][2]
+            made = self.expression()
+            found.append(Node("optional", None, (made,), at) if optional else made)
+            optional = False
+            if not self.take(","):
+                self.need("]")
+                break
+        return found
+
     def primary(self) -> Node:
         kind, shown, at = self.tokens[self.place]
         if kind == "mark":
@@ -176,8 +190,9 @@ class _Parser:
                 made = self.expression()
                 self.need(")")
                 return made
-            if self.take("["):
-                return Node("list", None, tuple(self.listed("]")), at)
+            opening = self.take("[", "[?")
+            if opening:
+                return Node("list", None, tuple(self.elements("?" in opening)), at)
             if self.take("{"):
                 return self.mapping(at)
             raise self.unexpected(_OPERAND)
@@ -193,14 +208,50 @@ class _Parser:
         if kind == "name" and shown in _CONSTANTS:
             return Node("literal", _CONSTANTS[shown], at=at)
         if kind == "name" and shown not in _RESERVED:
+            type_name = self.message_type(shown)
+            if type_name:
+                return self.message(type_name)
             return Node("call", shown, tuple(self.listed(")")), at) if self.take("(") else Node("name", shown, at=at)
         self.place -= 1
         raise self.unexpected()
 
+    def message_type(self, first: str) -> str:
+        """The name before a message's brace, `Object.spec`, which is gone past; "" = no message begins here."""
+        names, place = [first], self.place
+        while self.tokens[place][1] == "." and self.tokens[place + 1][0] == "name":
+            names.append(self.tokens[place + 1][1])
+            place += 2
+        if self.tokens[place][:2] != ("mark", "{"):
+            return ""
+        self.place = place
+        return ".".join(names)
+
+    def message(self, type_name: str) -> Node:
+        """`Type{field: value, ?field: optional}`. Its place is the brace's, a field's the colon's, as in cel-go."""
+        at = self.tokens[self.place][2]
+        self.need("{")
+        parts: list[Node] = []
+        while not self.take("}"):
+            optional = self.take("?")
+            kind, name, _ = self.tokens[self.place]
+            if kind != "name" or name in (*_CONSTANTS, "in"):
+                raise self.unexpected()
+            self.place += 1
+            colon = self.tokens[self.place][2]
+            self.need(":")
+            value = self.expression()
+            parts.append(Node("field", name, (Node("optional", None, (value,), colon) if optional else value,), colon))
+            if not self.take(","):
+                self.need("}")
+                break
+        return Node("message", type_name, tuple(parts), at)
+
     def mapping(self, at: int) -> Node:
         parts: list[Node] = []
         while not self.take("}"):
-            parts.append(self.expression())
+            optional, key_at = self.take("?"), self.tokens[self.place][2]
+            key = self.expression()
+            parts.append(Node("optional", None, (key,), key_at) if optional else key)
             self.need(":")
             parts.append(self.expression())
             if not self.take(","):

@@ -42,7 +42,7 @@ BASES: dict[str, dict[str, Any]] = {
         "spec": {
             "matchConstraints": {"resourceRules": [RULE]},
             "reinvocationPolicy": "Never",
-            "mutations": [{"patchType": "JSONPatch", "jsonPatch": {"expression": "[]"}}],
+            "mutations": [{"patchType": "JSONPatch", "jsonPatch": {"expression": "[JSONPatch{}]"}}],
         }
     },
     "admissionregistration.k8s.io/v1 MutatingAdmissionPolicyBinding": {"spec": {"policyName": "p"}},
@@ -208,6 +208,21 @@ CASES: list[tuple[str, str, Any, list[str]]] = [
         "spec.matchResouces.resourceRules[0].apiGroups: Required value"
     ]),
     (MUTATION, "spec.mutations", [], ["spec.mutations: Required value: mutations must contain at least one item"]),
+    (MUTATION, "spec.mutations.0.jsonPatch.expression", "[1]", [
+        'spec.mutations[0].jsonPatch.expression: Invalid value: "[1]": must evaluate to list(JSONPatch) but got '
+        "list(int)"
+    ]),
+    (MUTATION, "spec.mutations", [{"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": "x"}}], [
+        'spec.mutations[0].applyConfiguration.expression: Invalid value: "x": compilation failed: ERROR: <input>:1:1: '
+        "undeclared reference to 'x' (in container '')\n | x\n | ^"
+    ]),
+    (MUTATION, "spec.variables", [{"name": "a", "expression": "Object{}"}], [
+        'spec.variables[0].expression: Invalid value: "Object{}": compilation failed: ERROR: <input>:1:7: '
+        "undeclared reference to 'Object' (in container '')\n | Object{}\n | ......^"
+    ]),
+    (MUTATION, "spec.matchConditions", [{"name": "a", "expression": "1"}], [
+        'spec.matchConditions[0].expression: Invalid value: "1": must evaluate to bool but got int'
+    ]),
     (MUTATION, "spec.reinvocationPolicy", GONE, ["spec.reinvocationPolicy: Required value"]),
     ("MutatingAdmissionPolicyBinding", "spec.policyName", "A", [
         'spec.policyName: Invalid value: "A": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric '

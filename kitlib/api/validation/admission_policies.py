@@ -1,4 +1,4 @@
-"""Admission policies and their bindings; the CEL expressions of validating ones are compiled.
+"""Admission policies and their bindings; their CEL expressions are compiled.
 
 Source: pkg/apis/admissionregistration/validation (ValidateValidatingAdmissionPolicy, ValidateMutatingAdmissionPolicy,
 validateValidatingAdmissionPolicyBindingSpec, validateMatchResources, validateParamRef).
@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 from kitlib.api import cel_library as lib
-from kitlib.api.admission_expressions import Environment
+from kitlib.api.admission_expressions import PATCH_TYPES, Environment
 from kitlib.api.admissionregistration import (
     MatchResources,
     MutatingAdmissionPolicy,
@@ -50,7 +50,6 @@ Binding = ValidatingAdmissionPolicyBinding | MutatingAdmissionPolicyBinding
 ACTIONS = ("Audit", "Deny", "Warn")
 REASONS = ("Forbidden", "Invalid", "RequestEntityTooLarge")
 NOT_FOUND_ACTIONS = ("Deny", "Allow")
-PATCH_TYPES = ("ApplyConfiguration", "JSONPatch")
 MAX_AUDIT_ANNOTATIONS, MAX_VALUE_EXPRESSION = 20, 5 * 1024
 _IDENTIFIER = re.compile(r"[_a-zA-Z][_a-zA-Z0-9]*")
 _RESERVED = frozenset(
@@ -91,20 +90,21 @@ def _policy(obj: Policy) -> Errors:
             found.append(required("spec.matchConstraints.resourceRules"))
     found += validate_match_conditions(spec.match_conditions, "spec.matchConditions")
     environment = Environment(spec.param_kind is not None)
-    if isinstance(obj, ValidatingAdmissionPolicy):
-        for i, condition in enumerate(spec.match_conditions):
-            if condition.expression.strip():
-                place = f"spec.matchConditions[{i}].expression"
-                found += _compiled(environment, condition.expression, place, lib.BOOL, variables=False)
+    for i, condition in enumerate(spec.match_conditions):
+        if condition.expression.strip():
+            place = f"spec.matchConditions[{i}].expression"
+            found += _compiled(environment, condition.expression, place, lib.BOOL, variables=False)
     for i, variable in enumerate(spec.variables):
         found += _variable(variable, f"spec.variables[{i}]")
-        if isinstance(obj, ValidatingAdmissionPolicy) and variable.expression.strip():
+        if variable.expression.strip():
             place = f"spec.variables[{i}].expression"
             wrong = _compiled(environment, variable.expression, place)
             found += wrong
             if not wrong:
                 environment.declare(variable)
-    return found + (_validations(obj, environment) if isinstance(obj, ValidatingAdmissionPolicy) else _mutations(obj))
+    if isinstance(obj, ValidatingAdmissionPolicy):
+        return found + _validations(obj, environment)
+    return found + _mutations(obj, environment)
 
 
 def _compiled(environment: Environment, text: str, field: str, *kinds: str, variables: bool = True) -> Errors:
@@ -168,24 +168,24 @@ def _validation(validation: Validation, field: str, environment: Environment) ->
     return found + one_of(validation.reason, REASONS, f"{field}.reason")
 
 
-def _mutations(obj: MutatingAdmissionPolicy) -> Errors:
+def _mutations(obj: MutatingAdmissionPolicy, environment: Environment) -> Errors:
     spec = obj.spec
     found: Errors = [] if spec.reinvocation_policy else [required("spec.reinvocationPolicy")]
     found += one_of(spec.reinvocation_policy or None, REINVOCATION_POLICIES, "spec.reinvocationPolicy")
     if not spec.mutations:
         found.append(required("spec.mutations", "mutations must contain at least one item"))
     for i, mutation in enumerate(spec.mutations):
-        found += _mutation(mutation, f"spec.mutations[{i}]")
+        found += _mutation(mutation, f"spec.mutations[{i}]", environment)
     return found
 
 
-def _mutation(mutation: Mutation, field: str) -> Errors:
+def _mutation(mutation: Mutation, field: str, environment: Environment) -> Errors:
     """Source: validateMutation."""
     kind = mutation.patch_type
     if not kind:
         return [required(f"{field}.patchType")]
     if kind not in PATCH_TYPES:
-        return [not_supported(f"{field}.patchType", kind, PATCH_TYPES)]
+        return [not_supported(f"{field}.patchType", kind, list(PATCH_TYPES))]
     found: Errors = []
     for name, patch, wanted in (
         ("applyConfiguration", mutation.apply_configuration, "ApplyConfiguration"),
@@ -198,6 +198,11 @@ def _mutation(mutation: Mutation, field: str) -> Errors:
             found.append(required(place, f"must be specified when patchType is {kind}"))
         elif not patch.expression.strip():
             found.append(required(f"{place}.expression", "expression is not specified"))
+        else:
+            try:
+                environment.mutation(kind, patch.expression)
+            except CompileError as error:
+                found.append(invalid(f"{place}.expression", patch.expression, str(error)))
     return found
 
 
