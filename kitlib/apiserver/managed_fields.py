@@ -12,13 +12,13 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from kitlib.api.merge_rules import MergeRule, Shape, merge_field, merge_type
+from kitlib.api.merge_rules import Shape, merge_field, merge_type
+from kitlib.api.structured_merge import KEY_DEFAULTS, comparable, item_step, keys_of, merge
 from kitlib.apiserver.status import StatusError
 
 Path = tuple[str, ...]
 FieldSet = set[Path]
 
-_DEFAULTS = {"protocol": "TCP"}
 _NOT_OWNED = {
     ("f:apiVersion",),
     ("f:kind",),
@@ -31,18 +31,6 @@ _NOT_OWNED = {
     ("f:metadata", "f:managedFields"),
     ("f:metadata", "f:selfLink"),
 }
-
-
-def _keys(rule: MergeRule, items: list[Any]) -> tuple[str, ...]:
-    """The keys of a list's items; () where the list is atomic."""
-    if rule.keys and all(isinstance(item, dict) and rule.keys[0] in item for item in items):
-        return rule.keys
-    return ()
-
-
-def _item_step(item: Mapping[str, Any], keys: tuple[str, ...]) -> str:
-    found = {key: item.get(key, _DEFAULTS.get(key)) for key in sorted(keys)}
-    return "k:" + json.dumps({k: v for k, v in found.items() if v is not None}, separators=(",", ":"))
 
 
 def fields_of(obj: Mapping[str, Any], schema: Mapping[str, Any] | None = None) -> FieldSet:
@@ -67,10 +55,10 @@ def _walk(shape: Shape, value: Any, path: Path) -> Iterator[Path]:
 def _walk_field(shape: Shape, field: str, value: Any, path: Path) -> Iterator[Path]:
     rule, below = merge_field(shape, field)
     if isinstance(value, list) and value:
-        keys = _keys(rule, value)
+        keys = keys_of(rule, value)
         if keys:
             for item in value:
-                step = _item_step(item, keys)
+                step = item_step(item, keys)
                 yield (*path, step, ".")
                 yield from _walk(below, item, (*path, step))
             return
@@ -105,16 +93,11 @@ def decode(data: Mapping[str, Any], path: Path = ()) -> FieldSet:
     return found
 
 
-def _comparable(value: Any) -> Any:
-    """The value as a key of a dictionary; equal values give equal keys."""
-    return ("json", json.dumps(value, sort_keys=True)) if isinstance(value, list | Mapping) else value
-
-
 def _named(item: Any, names: tuple[str, ...]) -> Any:
     """What an item of a list has in these fields; None for no mapping."""
     if not isinstance(item, Mapping):
         return None
-    return tuple(_comparable(item.get(name, _DEFAULTS.get(name))) for name in names)
+    return tuple(comparable(item.get(name, KEY_DEFAULTS.get(name))) for name in names)
 
 
 class Places:
@@ -139,11 +122,11 @@ class Places:
                 return ...
             elif kind == "k":
                 wanted = json.loads(rest)
-                obj = self._index(obj, tuple(wanted)).get(tuple(map(_comparable, wanted.values())), ...)
+                obj = self._index(obj, tuple(wanted)).get(tuple(map(comparable, wanted.values())), ...)
                 if obj is ...:
                     return ...
             else:
-                return True if _comparable(json.loads(rest)) in self._index(obj, ()) else ...
+                return True if comparable(json.loads(rest)) in self._index(obj, ()) else ...
         return obj
 
     def _index(self, items: list[Any], names: tuple[str, ...]) -> dict[Any, Any]:
@@ -152,7 +135,7 @@ class Places:
         if found is None:
             found = self._items[id(items), names] = {}
             for item in items:
-                found.setdefault(_named(item, names) if names else _comparable(item), item)
+                found.setdefault(_named(item, names) if names else comparable(item), item)
         return found
 
 
@@ -168,37 +151,6 @@ def readable(path: Path) -> str:
         elif kind == "v":
             text += f"[={rest}]"
     return text
-
-
-def merge(live: Any, applied: Any, schema: Mapping[str, Any] | None = None) -> Any:
-    """What is applied over what stands: maps and lists with keys are merged, all else is replaced."""
-    return _merged(schema or merge_type(applied, live), live, applied)
-
-
-def _merged(shape: Shape, live: Any, applied: Any) -> Any:
-    if not (isinstance(live, Mapping) and isinstance(applied, Mapping)):
-        return applied
-    made = dict(live)
-    for name, value in applied.items():
-        made[name] = _merged_field(shape, name, live[name], value) if name in live else value
-    return made
-
-
-def _merged_field(shape: Shape, name: str, live: Any, applied: Any) -> Any:
-    rule, below = merge_field(shape, name)
-    if isinstance(live, list) and isinstance(applied, list):
-        if rule.is_set:
-            standing_values = set(map(_comparable, live))
-            return [*live, *(item for item in applied if _comparable(item) not in standing_values)]
-        keys = _keys(rule, [*live, *applied])
-        if not keys:
-            return applied
-        standing = {_item_step(item, keys): item for item in live}
-        for item in applied:
-            step = _item_step(item, keys)
-            standing[step] = _merged(below, standing[step], item) if step in standing else item
-        return list(standing.values())
-    return applied if rule.is_atomic else _merged(below, live, applied)
 
 
 def remove(obj: Any, paths: Iterable[Path]) -> Any:
@@ -236,12 +188,12 @@ def _without(obj: Any, tree: Mapping[str, Any]) -> Any:
         kind, _, rest = step.partition(":")
         if kind == "k":
             wanted = json.loads(rest)
-            items.setdefault(tuple(wanted), {})[tuple(map(_comparable, wanted.values()))] = below
+            items.setdefault(tuple(wanted), {})[tuple(map(comparable, wanted.values()))] = below
         elif kind == "v":
-            values.add(_comparable(json.loads(rest)))
+            values.add(comparable(json.loads(rest)))
     kept = []
     for item in obj:
-        if values and _comparable(item) in values:
+        if values and comparable(item) in values:
             continue
         found = [below for names, known in items.items() if (below := known.get(_named(item, names))) is not None]
         if any(_HERE in below or "." in below for below in found):

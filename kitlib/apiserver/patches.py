@@ -1,19 +1,19 @@
-"""The four kinds of PATCH. Source: apiserver handlers/patch.go; RFC 6902 (by the jsonpatch library), RFC 7396."""
+"""The four kinds of PATCH. Source: apiserver handlers/patch.go; RFC 6902, RFC 7396."""
 
 from __future__ import annotations
 
-import json
 import re
-from copy import deepcopy
 from typing import Any
 
 import msgspec
 
 from kitlib.api.decoding import NAMED
 from kitlib.api.errors import ManifestError
+from kitlib.api.go_values import go_text
 from kitlib.apiserver.bodies import patch_document
 from kitlib.apiserver.request import Request
 from kitlib.apiserver.status import StatusError
+from kitlib.cluster.store.json_patch import CopiesTooLarge, PatchError, apply_json_patch
 from kitlib.cluster.store.merge import merge_patch, strategic_patch
 
 PATCH_TYPES = (
@@ -24,9 +24,6 @@ PATCH_TYPES = (
 )
 MAX_OPERATIONS = 10_000
 """Operations of a JSON patch. Source: apiserver handlers/patch.go maxJSONPatchOperations."""
-
-MAX_COPIED = 3 << 20
-"""Bytes that a JSON patch's copies may make together. Source: apiserver server.Config JSONPatchMaxCopyBytes."""
 
 
 def patched(live: dict[str, Any], request: Request) -> dict[str, Any]:
@@ -78,7 +75,7 @@ def _check_directives(patch: Any, *, in_list: bool = False) -> None:
         if directive in ("replace", "delete"):
             return
         if directive != "merge" or not in_list:
-            raise StatusError(400, f"unknown patch type: {_go_map(directive)} in map: {_go_map(patch)}")
+            raise StatusError(400, f"unknown patch type: {go_text(directive)} in map: {go_text(patch)}")
     for field, value in patch.items():
         for prefix, name in _LISTS.items():
             if field.startswith(prefix) and not isinstance(value, list):
@@ -92,7 +89,7 @@ def undecodable(changed: dict[str, Any], request: Request, error: ManifestError)
     Source: handlers/patch.go (applyPatchToCurrentObject, applyPatchToObject), apierrors.NewInvalid.
     """
     if "strategic" in request.content_type:
-        shown = f'"{_go_map(_own_fields(patch_document(request)))}"'
+        shown = f'"{go_text(_own_fields(patch_document(request)))}"'
         why = _unconverted(changed, error)
     else:
         shown = '"' + msgspec.json.encode(changed).decode().replace("\\", "\\\\").replace('"', '\\"') + '"'
@@ -140,44 +137,17 @@ def _own_fields(patch: Any) -> Any:
     return {key: _own_fields(value) for key, value in kept.items()}
 
 
-def _go_map(value: Any) -> str:
-    """A value as Go's `%v` prints it. Source: fmt (maps by sorted keys)."""
-    if isinstance(value, dict):
-        return f"map[{' '.join(f'{key}:{_go_map(value[key])}' for key in sorted(value))}]"
-    if isinstance(value, list):
-        return f"[{' '.join(map(_go_map, value))}]"
-    if value is None:
-        return "<nil>"
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
 def _json_patch(live: dict[str, Any], operations: list[Any]) -> dict[str, Any]:
-    import jsonpatch  # type: ignore[import-untyped,unused-ignore]
-    import jsonpointer  # type: ignore[import-untyped,unused-ignore]
-
     if len(operations) > MAX_OPERATIONS:
         why = f"The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {len(operations)}"
         raise StatusError(413, why, "RequestEntityTooLarge")
-    copied, made = 0, deepcopy(live)
     try:
-        for one in operations:
-            if isinstance(one, dict) and one.get("op") == "copy" and isinstance(one.get("from"), str):
-                copied += len(json.dumps(jsonpointer.resolve_pointer(made, one["from"])))
-                if copied > MAX_COPIED:
-                    why = f"copies of more than {MAX_COPIED} bytes in a JSON patch"
-                    raise StatusError(413, why, "RequestEntityTooLarge")
-            made = jsonpatch.apply_patch(made, [one], in_place=True)
+        made = apply_json_patch(live, operations)
+    except CopiesTooLarge as error:
+        raise StatusError(413, str(error), "RequestEntityTooLarge") from None
     except RecursionError:
         raise StatusError(422, "the patch makes an object of too many levels", "Invalid") from None
-    except (
-        jsonpatch.JsonPatchException,
-        jsonpointer.JsonPointerException,
-        AttributeError,
-        IndexError,
-        KeyError,
-        TypeError,
-        ValueError,
-    ) as error:
+    except (PatchError, ValueError) as error:
         # the reason is in the server's log alone. Source: NewGenericServerResponse, whose message the code decides
         raise StatusError(422, "the server rejected our request due to an error in our request", "Invalid") from error
     if not isinstance(made, dict) or not isinstance(made.get("metadata"), dict):
