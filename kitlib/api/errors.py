@@ -142,11 +142,29 @@ class PolicyDenied(Forbidden):
 
     Attributes:
         code, reason: of the Status: 422 and Invalid, unless the policy says otherwise.
+        causes: of the Status.
     """
 
     def __init__(self, resource: str, name: str, why: str, code: int, reason: str) -> None:
         super().__init__(resource, name, why)
-        self.code, self.reason = code, reason
+        self.code, self.reason, self.causes = code, reason, [why]
+
+
+class MutationDenied(PolicyDenied):
+    """Mutating admission policies could not be carried out.
+
+    Args:
+        resource, name: of the object.
+        causes: one message for each problem; the first is that of the Status.
+        reason: `Invalid`, or `Forbidden` where a policy is not configured; the code is 403 in any case.
+
+    Source: policy_dispatcher.go Dispatch.
+    """
+
+    def __init__(self, resource: str, name: str, causes: Sequence[str], reason: str) -> None:
+        super().__init__(resource, name, causes[0], Forbidden.code, reason)
+        self.causes = list(causes)
+        self.args = (shortened(causes[0]),)
 
 
 class TooManyRequests(APIError):
@@ -197,6 +215,11 @@ def refusal(error: KitError) -> Refusal:
     return Refusal(error.code, error.reason, message)
 
 
+def _listed(causes: Sequence[str]) -> str:
+    """Source: MultilineError."""
+    return causes[0] if len(causes) == 1 else "".join(f"\n* {cause}" for cause in causes)
+
+
 def as_kubectl_prints(error: KitError) -> str:
     """An error as kubectl prints it: `Error from server (NotFound): …`, `The Pod "web" is invalid: …`.
 
@@ -205,9 +228,10 @@ def as_kubectl_prints(error: KitError) -> str:
     if isinstance(error, Invalid):
         causes = list(dict.fromkeys(str(one) for one in error.errors))
         text = f'The {error.kind.partition(".")[0]} "{error.name}" is invalid: '
-        return text + (causes[0] if len(causes) == 1 else "".join(f"\n* {cause}" for cause in causes))
+        return text + _listed(causes)
     if isinstance(error, PolicyDenied) and error.reason == Invalid.reason:
-        return f'The {error.resource.partition(".")[0]} "{error.name}" is invalid: : {error.why}'
+        causes = [f": {one}" for one in dict.fromkeys(error.causes)]
+        return f'The {error.resource.partition(".")[0]} "{error.name}" is invalid: {_listed(causes)}'
     if isinstance(error, NoMatch):
         return f"error: resource mapping not found: {error}"
     return f"Error from server ({error.reason}): {refusal(error).message}"

@@ -80,7 +80,7 @@ def of_error(error: Exception, group: str, plural: str, kind: str = "", name: st
         details["kind"] = kind or error.kind
         details["causes"] = [_cause(one) for one in error.errors]
     elif isinstance(error, errors.PolicyDenied):
-        details["causes"] = [{"message": error.why}]
+        details["causes"] = [{"message": cause} for cause in error.causes]
     elif isinstance(error, errors.TooManyRequests):
         listed = [{"reason": reason, "message": message} for reason, message in error.causes]
         details = {"causes": listed} if listed else {}

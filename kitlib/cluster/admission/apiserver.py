@@ -1,8 +1,8 @@
 """The API server: everything that changes an object passes here: defaults, admission, validation, then the store.
 
-The order is the real one's: defaults, mutating admission (Priority, LimitRanger's defaults, the tolerations that every
-pod gets), validation, validating admission (LimitRanger's limits, PodSecurity, ValidatingAdmissionPolicy,
-ResourceQuota). ServiceAccount is in force while the cluster is served over HTTP.
+The order is the real one's: defaults, mutating admission (mutation.py), validation, validating admission
+(LimitRanger's limits, PodSecurity, ValidatingAdmissionPolicy, ResourceQuota). ServiceAccount is in force while the
+cluster is served over HTTP.
 
 Source: apiserver registry.Store, kubeapiserver options.AllOrderedPlugins.
 """
@@ -15,7 +15,6 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from kitlib.api.apiextensions import CustomResourceDefinition
-from kitlib.api.coordination import RuntimeClass
 from kitlib.api.core import (
     ConfigMap,
     LimitRange,
@@ -26,8 +25,6 @@ from kitlib.api.core import (
     PodStatus,
     ResourceQuota,
     Service,
-    ServiceAccount,
-    Toleration,
 )
 from kitlib.api.defaults import set_defaults
 from kitlib.api.devices import ResourceClaim, ResourceClaimTemplate
@@ -43,12 +40,12 @@ from kitlib.cluster.admission.deletion import NAMESPACE_FINALIZER
 from kitlib.cluster.admission.ephemeral_containers import validate_ephemeral_containers_update
 from kitlib.cluster.admission.initial_status import reset_status
 from kitlib.cluster.admission.kubernetes_service import kubernetes_service
+from kitlib.cluster.admission.mutation import admit_changed, admit_new
 from kitlib.cluster.admission.podsecurity import admission as pod_security
 from kitlib.cluster.admission.policy import validating
 from kitlib.cluster.admission.policy.attributes import CREATE, DELETE, UPDATE, Attributes
-from kitlib.cluster.admission.priority import admit_priority, check_priority_class, system_priority_classes
-from kitlib.cluster.admission.runtime_class import admit_runtime_class
-from kitlib.cluster.admission.service_account import AUTHENTICATION, CLIENT_CA, SYSTEM, admit_service_account
+from kitlib.cluster.admission.priority import check_priority_class, system_priority_classes
+from kitlib.cluster.admission.service_account import AUTHENTICATION, CLIENT_CA, SYSTEM
 from kitlib.cluster.admission.service_allocation import allocate, init_ip_family_fields
 from kitlib.cluster.admission.size import check_size
 from kitlib.cluster.admission.validation import admin_access
@@ -61,7 +58,6 @@ MAX_REPLICAS = 10_000
 """Pods that one controller of this cluster may want: Kubernetes itself is tested with 150,000 in all."""
 T = TypeVar("T", bound=KubeObject)
 NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
-_FALL_AWAY_AFTER = 300  # seconds; Source: plugin/pkg/admission/defaulttolerationseconds
 
 
 class _DryRun(Exception):
@@ -141,8 +137,9 @@ class APIServer:
         self._check_namespace_lives(made)
         set_defaults(made)
         check_size(made)
+        given, dry_run = obj.metadata, self._dry_running
+        made = admit_new(self.store, made, given, dry_run=dry_run, service_accounts=bool(self.token_key))
         if isinstance(made, Pod):
-            self._admit_pod(made)
             for mutate in self.mutators:
                 mutate(made)
             prepare_for_create(made, self.release)
@@ -188,6 +185,7 @@ class APIServer:
             raise NotFound(resource_of(made).qualified, made.name)
         set_defaults(made)
         check_size(made)
+        made = self._changed(made, old)
         strategy.prepare(made, old, self.release)
         strategy.stamp_taints(made, self.store.now())
         if hasattr(made, "status") and not isinstance(made, Node):
@@ -205,9 +203,11 @@ class APIServer:
     def update_status(self, obj: T) -> T:
         """Replace an object's status; everything else stays as it stands."""
         self.warnings.clear()
-        standing = self.store.get(obj.kind, obj.name, obj.namespace)
+        standing, old = self.store.get(obj.kind, obj.name, obj.namespace), self.store.standing(obj)
         standing.status = deepcopy(obj.status)  # type: ignore[attr-defined]
-        self._ask_policies(standing, self.store.standing(obj), "status")
+        if old is not None:
+            standing.status = self._changed(standing, old, "status").status
+        self._ask_policies(standing, old, "status")
         return self.store.update(standing)
 
     def resize(self, pod: Pod) -> Pod:
@@ -219,7 +219,8 @@ class APIServer:
         """
         self.warnings.clear()
         old = self.store.get(Pod, pod.name, pod.namespace)
-        made = pod_resize.drop_non_resize_updates(set_defaults(deepcopy(pod)), old)
+        asked = self._changed(set_defaults(deepcopy(pod)), old, "resize")
+        made = pod_resize.drop_non_resize_updates(asked, old)
         errors = pod_resize.validate_pod_resize(made, old, self.release)
         if errors:
             raise Invalid(made.kind, made.name, errors)
@@ -245,6 +246,7 @@ class APIServer:
         made.spec.ephemeral_containers = deepcopy(pod).spec.ephemeral_containers
         made.metadata.managed_fields = pod.metadata.managed_fields
         set_defaults(made)
+        made.spec.ephemeral_containers = self._changed(made, old, "ephemeralcontainers").spec.ephemeral_containers
         errors = validate_ephemeral_containers_update(made, old)
         if errors:
             raise Invalid(made.kind, made.name, errors)
@@ -381,22 +383,6 @@ class APIServer:
             why = f"unable to create new content in namespace {obj.namespace} because it is being terminated"
             raise Forbidden(kind.qualified, obj.name, why)
 
-    def _admit_pod(self, pod: Pod) -> None:
-        if self.token_key:
-            admit_service_account(
-                pod,
-                lambda name, namespace: self.store.find(ServiceAccount, name, namespace, copy=False),
-                self.store.new_suffix,
-            )
-        admit_priority(pod, self.store.list(PriorityClass, copy=False))
-        limit_range.apply_defaults(pod, self.store.list(LimitRange, pod.namespace, copy=False))
-        for key in ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"):
-            if not any(t.key in ("", key) and t.effect in ("", "NoExecute") for t in pod.spec.tolerations):
-                pod.spec.tolerations.append(
-                    Toleration(key=key, operator="Exists", effect="NoExecute", toleration_seconds=_FALL_AWAY_AFTER)
-                )
-        admit_runtime_class(pod, self.store.list(RuntimeClass, copy=False))
-
     def _allocate(self, made: KubeObject) -> None:
         """Give a valid Service its addresses and node ports. Source: registry/core/service/storage beginCreate."""
         if isinstance(made, Service):
@@ -404,6 +390,9 @@ class APIServer:
             errors = allocate(made, self.store.list(Service, copy=False))
             if errors:
                 raise Invalid(resource_of(made).group_kind, made.name, errors)
+
+    def _changed(self, made: T, old: KubeObject, subresource: str = "") -> T:
+        return admit_changed(self.store, made, old, subresource, dry_run=self._dry_running)
 
     def _ask_policies(self, made: KubeObject | None, old: KubeObject | None, subresource: str = "") -> None:
         operation = DELETE if made is None else CREATE if old is None else UPDATE

@@ -162,7 +162,7 @@ class Store:
 
     def list(
         self,
-        kind: str | type[T],
+        kind: str | type[T] | Resource,
         namespace: str | None = None,
         selector: LabelSelector | LabelSelectorMatcher | None = None,
         *,

@@ -1,0 +1,111 @@
+"""What a mutation makes of an object: an apply configuration is merged into it, a JSON patch is carried out on it.
+
+Source: plugin/policy/mutating/patch (smd.go, json_patch.go).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from kitlib.api.cel_library import EvaluationError
+from kitlib.api.cel_messages import Message, mismatches, plain
+from kitlib.api.errors import InternalError, KitError, ManifestError
+from kitlib.api.meta import KubeObject
+from kitlib.api.serialize import from_dict, to_dict
+from kitlib.api.structured_merge import merge
+from kitlib.api.typed_patch import atomics, problems
+from kitlib.cluster.store.json_patch import PatchError, UnmetTest, apply_json_patch
+
+Schema = Mapping[str, Any] | None
+_TYPES, _NOT_APPLIED = "type mismatch: ", "error applying patch: "
+
+
+class MutationError(KitError):
+    """A mutation that cannot be carried out."""
+
+
+def apply_configuration(obj: KubeObject, value: Any, schema: Schema) -> KubeObject:
+    """The object with an `Object{…}` merged into it as server-side apply does, without owners.
+
+    Args:
+        obj: not changed.
+        value: what the expression gave.
+        schema: of a custom resource.
+
+    Raises:
+        MutationError: the value does not fit the object's type, or would replace a list or map as a whole.
+    """
+    wrong = mismatches(value)
+    if wrong:
+        raise MutationError(_TYPES + "\n".join(wrong))
+    try:
+        patch = {**plain(value), "apiVersion": obj.api_version, "kind": obj.kind}
+    except EvaluationError as error:
+        raise MutationError(f"invalid return type: {error}") from None
+    problem = problems(patch, schema)
+    if problem:
+        raise MutationError(f"{_NOT_APPLIED}failed to convert patch object to typed object: {problem}")
+    whole = atomics(patch, schema)
+    if whole:
+        listed = ", ".join(whole)
+        raise MutationError(
+            f"{_NOT_APPLIED}invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: {listed}"
+        )
+    try:
+        return _decoded(merge(to_dict(obj), patch, schema), obj, strict=False)
+    except ManifestError as error:
+        raise MutationError(error.cause or error.problem) from None
+
+
+def json_patch(obj: KubeObject, value: list[Message], schema: Schema) -> KubeObject:
+    """The object after a list of `JSONPatch{…}`; the object itself where a test of it fails.
+
+    Raises:
+        MutationError: an operation cannot be carried out.
+        InternalError: the result is no object of the kind.
+    """
+    operations = [_operation(one) for one in value]
+    try:
+        made = apply_json_patch(to_dict(obj), operations)
+    except UnmetTest:
+        return obj
+    except PatchError as error:
+        raise MutationError(f"JSONPath: {error}") from None
+    except RecursionError:
+        raise MutationError("JSONPath: the patch makes an object of too many levels") from None
+    try:
+        return _decoded(made, obj, strict=True)
+    except ManifestError as error:
+        raise InternalError(f"Internal error occurred: {error.cause or error.problem}") from None
+
+
+def _operation(one: Message) -> dict[str, Any]:
+    """Source: evaluatePatchExpression."""
+    made = {"op": one["op"], "path": one["path"]}
+    if "from" in one:
+        made["from"] = one["from"]
+    if "value" in one:
+        value = one["value"]
+        wrong = mismatches(value) if isinstance(value, Message) else []
+        if wrong:
+            raise MutationError(_TYPES + "\n".join(wrong))
+        try:
+            made["value"] = plain(value)
+        except EvaluationError as error:
+            words = "JSONPath valueExpression evaluated to a type that could not marshal to JSON"
+            raise MutationError(f"{words}: {error}") from None
+    return made
+
+
+def _decoded(data: Any, obj: KubeObject, *, strict: bool) -> KubeObject:
+    """Raises: ManifestError."""
+    made: KubeObject = from_dict(data, type(obj), strict=strict)
+    if (made.api_version, made.kind) != (obj.api_version, obj.kind):
+        version, kind = obj.api_version, obj.kind
+        raise ManifestError(f"a patch must leave apiVersion {version!r} and kind {kind!r} as they are")
+    return made
+
+
+PATCHES = {"ApplyConfiguration": apply_configuration, "JSONPatch": json_patch}
+"""What a patch type does."""
