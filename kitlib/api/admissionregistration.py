@@ -1,6 +1,6 @@
 """admissionregistration.k8s.io/v1: webhook configurations, admission policies and their bindings.
 
-Validating policies are evaluated; webhooks and mutating policies are stored and validated, and not called.
+Policies are evaluated; webhooks are stored and validated, and not called.
 
 Source: k8s.io/api/admissionregistration/v1/types.go.
 """

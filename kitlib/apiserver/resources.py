@@ -219,6 +219,9 @@ class ResourceTable:
     def find(self, group: str, version: str, plural: str) -> APIResource | None:
         return self._by_path.get((group, version, plural))
 
+    def of_kind(self, api_version: str, kind: str) -> APIResource | None:
+        return next((one for one in self.resources if (one.group_version, one.kind) == (api_version, kind)), None)
+
     def group_versions(self) -> list[tuple[str, str]]:
         """Every group and version that is served, in order of first appearance; the core group first."""
         seen = dict.fromkeys((r.group, r.version) for r in self.resources)

@@ -56,6 +56,7 @@ class Rest:
         self.warnings: list[str] = []
         self._wires: dict[tuple[str, str, str], tuple[Any, dict[str, tuple[Any, Object]]]] = {}
         cluster.api.store.subscribe(self._on_change)
+        cluster.api.complete_custom = self._complete_mutated
 
     def _on_change(self, event: Any) -> None:
         if event.object.kind == "CustomResourceDefinition":
@@ -311,15 +312,27 @@ class Rest:
 
     def _object(self, served: APIResource, data: Object, request: Request) -> Any:
         if served.schema is not None:
-            from kitlib.apiserver.custom_resources import validate_custom
-
-            meta = data["metadata"]
-            standing = self.cluster.api.store.find(
-                self.kind_of(served), str(meta.get("name") or ""), str(meta.get("namespace") or "")
-            )
-            validate_custom(served, data, None if standing is None else self.wire(served, standing))
-            return from_dict(data)
+            return self._custom(served, data)
         return decode(served, data, request, self.warnings)
+
+    def _custom(self, served: APIResource, data: Object) -> Any:
+        from kitlib.apiserver.custom_resources import validate_custom
+
+        meta = data["metadata"]
+        standing = self.cluster.api.store.find(
+            self.kind_of(served), str(meta.get("name") or ""), str(meta.get("namespace") or "")
+        )
+        validate_custom(served, data, None if standing is None else self.wire(served, standing))
+        return from_dict(data)
+
+    def _complete_mutated(self, obj: Any) -> Any:
+        """A custom object that a policy has changed, with its defaults and checked again."""
+        served = self.resources.of_kind(obj.api_version, obj.kind)
+        if served is None or served.schema is None:
+            return obj
+        data = to_dict(obj)
+        fill(data, served.schema)
+        return self._custom(served, data)
 
     def _created(self, served: APIResource, body: Object, request: Request) -> Any:
         made = self._object(served, body, request)

@@ -1,4 +1,4 @@
-"""ValidatingAdmissionPolicy with the real kubectl: what is refused, and in which words it says so."""
+"""Admission policies with the real kubectl: what is refused, in which words it says so, and what is changed."""
 
 from __future__ import annotations
 
@@ -67,3 +67,87 @@ def test_a_binding_that_warns_and_an_expression_that_is_none(kubectl: Client) ->
     assert (
         "compilation failed: ERROR: <input>:1:1: undeclared reference to 'objects' (in container '')" in result.stderr
     )
+
+
+MUTATING = """
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicy
+metadata: {name: mesh}
+spec:
+  paramKind: {apiVersion: v1, kind: ConfigMap}
+  reinvocationPolicy: IfNeeded
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [apps], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [deployments]}
+  matchConditions:
+  - {name: unmeshed, expression: "!has(object.spec.template.spec.initContainers)"}
+  variables:
+  - {name: image, expression: "params.data.image"}
+  mutations:
+  - patchType: ApplyConfiguration
+    applyConfiguration:
+      expression: |
+        Object{
+          spec: Object.spec{
+            template: Object.spec.template{
+              spec: Object.spec.template.spec{
+                initContainers: [Object.spec.template.spec.initContainers{name: "mesh", image: variables.image}]
+              }
+            }
+          }
+        }
+  - patchType: JSONPatch
+    jsonPatch:
+      expression: |
+        [
+          JSONPatch{op: "add", path: "/metadata/annotations", value: object.metadata.?annotations.orValue({})},
+          JSONPatch{
+            op: "add", path: "/metadata/annotations/" + jsonpatch.escapeKey("example.com/by"),
+            value: request.userInfo.username
+          }
+        ]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicyBinding
+metadata: {name: everywhere}
+spec: {policyName: mesh, paramRef: {name: mesh, namespace: default, parameterNotFoundAction: Deny}}
+"""
+SHOWN = "{.spec.template.spec.initContainers[*].image} {.metadata.annotations.example\\.com/by} {.spec.replicas}"
+DENIED = "policy 'mesh' with binding 'everywhere' denied request"
+
+
+def test_a_deployment_is_changed_as_its_policy_says_and_stays_so(kubectl: Client) -> None:
+    applied = kubectl("apply", "-f", kubectl.file("mutating.yaml", MUTATING))
+    assert applied.splitlines() == [
+        "mutatingadmissionpolicy.admissionregistration.k8s.io/mesh created",
+        "mutatingadmissionpolicybinding.admissionregistration.k8s.io/everywhere created",
+    ]
+    path = kubectl.file("web.yaml", DEPLOYMENT.replace("REPLICAS", "2"))
+    result = kubectl.run("apply", "-f", path)
+    missing = "failed to configure binding: no params found for policy binding with `Deny` parameterNotFoundAction"
+    assert result.stderr == f'Error from server (Forbidden): error when creating "{path}": {DENIED}: {missing}\n'
+    kubectl("create", "configmap", "mesh", "--from-literal=image=mesh:1")
+    assert "initContainers" in kubectl("apply", "--dry-run=server", "-o", "yaml", "-f", path)
+    kubectl("apply", "--as=jane", "--as-group=system:masters", "-f", path)
+    assert kubectl("get", "deployment", "web", "-o", f"jsonpath={SHOWN}") == "mesh:1 jane 2"
+    kubectl("scale", "deployment", "web", "--replicas=3")
+    assert kubectl("get", "deployment", "web", "-o", f"jsonpath={SHOWN}") == "mesh:1 jane 3"
+    for said in ("configured", "unchanged"):
+        assert said in kubectl("apply", "-f", kubectl.file("web.yaml", DEPLOYMENT.replace("REPLICAS", "3")))
+
+
+def test_a_mutation_that_fails_and_one_that_is_none(kubectl: Client) -> None:
+    kubectl("create", "configmap", "mesh", "--from-literal=image=mesh:1")
+    atomic = MUTATING.replace('name: "mesh", image: variables.image', 'name: "mesh", args: [variables.image]')
+    kubectl("apply", "-f", kubectl.file("atomic.yaml", atomic))
+    result = kubectl.run("apply", "-f", kubectl.file("web.yaml", DEPLOYMENT.replace("REPLICAS", "2")))
+    path = ".spec.template.spec.initContainers[0].args"
+    why = f"error applying patch: invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: {path}"
+    assert (result.returncode, result.stderr) == (1, f'The deployments "web" is invalid: : {DENIED}: {why}\n')
+    bad = MUTATING.replace("Object{", "Objects{", 1).replace('op: "add"', "op: 1")
+    result = kubectl.run("apply", "-f", kubectl.file("bad.yaml", bad))
+    place = "spec.mutations[{}].{}.expression"
+    assert place.format(0, "applyConfiguration") in result.stderr
+    assert "undeclared reference to 'Objects' (in container '')" in result.stderr
+    assert place.format(1, "jsonPatch") in result.stderr
+    assert "expected type of field 'op' is 'string' but provided type is 'int'" in result.stderr

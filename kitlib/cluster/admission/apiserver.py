@@ -73,6 +73,8 @@ class APIServer:
         mutators: mutating webhooks for new pods; each changes the pod in place.
         node_checks: each looks at a new Node before it is stored, and raises KitError where it is refused.
         warnings: what admission warned of in the last write.
+        complete_custom: gives a custom object that policies have changed its defaults, and raises KitError where its
+            schema refuses it.
         token_key: signs the tokens of service accounts; empty = none are issued, and pods run as no account.
 
     Args:
@@ -90,6 +92,7 @@ class APIServer:
         self.mutators: list[Callable[[Pod], None]] = []
         self.node_checks: list[Callable[[Node], object]] = []
         self.warnings: list[str] = []
+        self.complete_custom: Callable[[Any], Any] = lambda obj: obj
         self.token_key = b""
         self._dry_running = False
         for name in NAMESPACES:
@@ -138,7 +141,8 @@ class APIServer:
         set_defaults(made)
         check_size(made)
         given, dry_run = obj.metadata, self._dry_running
-        made = admit_new(self.store, made, given, dry_run=dry_run, service_accounts=bool(self.token_key))
+        mutated = admit_new(self.store, made, given, dry_run=dry_run, service_accounts=bool(self.token_key))
+        made = self._completed(mutated, made)
         if isinstance(made, Pod):
             for mutate in self.mutators:
                 mutate(made)
@@ -392,7 +396,12 @@ class APIServer:
                 raise Invalid(resource_of(made).group_kind, made.name, errors)
 
     def _changed(self, made: T, old: KubeObject, subresource: str = "") -> T:
-        return admit_changed(self.store, made, old, subresource, dry_run=self._dry_running)
+        mutated = admit_changed(self.store, made, old, subresource, dry_run=self._dry_running)
+        return self._completed(mutated, made)
+
+    def _completed(self, mutated: T, before: T) -> T:
+        changed = mutated is not before and type(mutated) is KubeObject
+        return self.complete_custom(mutated) if changed else mutated
 
     def _ask_policies(self, made: KubeObject | None, old: KubeObject | None, subresource: str = "") -> None:
         operation = DELETE if made is None else CREATE if old is None else UPDATE
