@@ -140,8 +140,8 @@ class APIServer:
         self._check_namespace_lives(made)
         set_defaults(made)
         check_size(made)
-        given, dry_run = obj.metadata, self._dry_running
-        mutated = admit_new(self.store, made, given, dry_run=dry_run, service_accounts=bool(self.token_key))
+        given, accounts = obj.metadata, bool(self.token_key)
+        mutated = admit_new(self.store, made, given, dry_run=self._dry_running, service_accounts=accounts)
         made = self._completed(mutated, made)
         if isinstance(made, Pod):
             for mutate in self.mutators:
@@ -400,8 +400,9 @@ class APIServer:
         return self._completed(mutated, made)
 
     def _completed(self, mutated: T, before: T) -> T:
-        changed = mutated is not before and type(mutated) is KubeObject
-        return self.complete_custom(mutated) if changed else mutated
+        if mutated is not before:
+            check_size(mutated)
+        return self.complete_custom(mutated) if type(mutated) is KubeObject and mutated is not before else mutated
 
     def _ask_policies(self, made: KubeObject | None, old: KubeObject | None, subresource: str = "") -> None:
         operation = DELETE if made is None else CREATE if old is None else UPDATE

@@ -54,10 +54,14 @@ class Refusal:
     Attributes:
         message: what it says.
         reason: of the Status; "" = Invalid.
+        is_failure: whether the policy cannot be asked, which denies whatever the binding's actions are.
+        of_policy: whether it is about the policy without its binding.
     """
 
     message: str
     reason: str = ""
+    is_failure: bool = False
+    of_policy: bool = False
 
 
 class Compiled:
@@ -85,6 +89,10 @@ class Compiled:
             )
             for one in spec.validations
         ]
+        self.annotations = [
+            (one.value_expression, environment.compile(one.value_expression, lib.STRING, lib.NULL))
+            for one in spec.audit_annotations
+        ]
 
     def refusals(self, names: Mapping[str, Any], ignore_errors: bool) -> list[Refusal]:
         """Why the write is refused; empty where it may be done.
@@ -107,6 +115,12 @@ class Compiled:
             except EvaluationError as error:
                 if not ignore_errors:
                     found.append(Refusal(problem(validation.expression, error)))
+        for text, annotation in self.annotations:
+            try:
+                annotation.evaluate(names, MAX_COST)
+            except EvaluationError as error:
+                if not ignore_errors:
+                    found.append(Refusal(problem(text, error), is_failure=True))
         return found
 
 
@@ -152,12 +166,12 @@ def admit(store: Store, about: Attributes) -> list[str]:
         if names is None:
             names = {**about.names, "namespaceObject": to_dict(namespace) if namespace is not None else None}
         for refusal in _asked(store, policy, binding, about, names):
-            if DENY in binding.spec.validation_actions:
+            said = f"'{policy.name}'" if refusal.of_policy else f"'{policy.name}' with binding '{binding.name}'"
+            if refusal.is_failure or DENY in binding.spec.validation_actions:
                 first = first if denied else refusal
-                denied.append(f"'{policy.name}' with binding '{binding.name}' denied request: {refusal.message}")
-            if WARN in binding.spec.validation_actions:
-                text = f"'{policy.name}' with binding '{binding.name}': {refusal.message}"
-                warnings.append(f"Validation failed for ValidatingAdmissionPolicy {text}")
+                denied.append(f"{said} denied request: {refusal.message}")
+            elif WARN in binding.spec.validation_actions:
+                warnings.append(f"Validation failed for ValidatingAdmissionPolicy {said}: {refusal.message}")
     if denied:
         reason = first.reason or "Invalid"
         why = f"ValidatingAdmissionPolicy {denied[0]}"
@@ -182,6 +196,6 @@ def _asked(
             found += compiled.refusals({**names, "params": shown} if policy.spec.param_kind else names, ignore)
         return found
     except UnknownParamKind as error:
-        return [] if ignore else [Refusal(f"failed to configure policy: {error}")]
+        return [] if ignore else [Refusal(f"failed to configure policy: {error}", is_failure=True, of_policy=True)]
     except (ConfigurationError, CompileError) as error:
-        return [] if ignore else [Refusal(f"failed to configure binding: {error}")]
+        return [] if ignore else [Refusal(f"failed to configure binding: {error}", is_failure=True)]

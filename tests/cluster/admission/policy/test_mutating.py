@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kitlib.api.core import Pod
-from kitlib.api.errors import InternalError, Invalid, KitError, MutationDenied, as_kubectl_prints
+from kitlib.api.errors import InternalError, Invalid, KitError, MutationDenied, RequestTooLarge, as_kubectl_prints
 from kitlib.api.serialize import from_dict
 from kitlib.cluster import Cluster
 from kitlib.cluster.store.kinds import resource_by_rule
@@ -321,6 +321,15 @@ def test_what_a_mutation_makes_is_validated_and_judged() -> None:
     moved = "Object{metadata: Object.metadata{namespace: 'kube-system'}}"
     with pytest.raises(KitError, match="does not match the namespace sent on the request"):
         cluster(policy("p", moved, rule={**ALL, "resources": ["pods"]}), pod())
+
+
+def test_an_object_may_not_grow_beyond_what_is_kept() -> None:
+    text = "x" * 30_000
+    large = f"[{', '.join(['variables.text'] * 60)}].join()"
+    grown = f"Object{{metadata: Object.metadata{{annotations: {{'a': {large}}}}}}}"
+    variables = [{"name": "text", "expression": f"'{text}'"}]
+    with pytest.raises(RequestTooLarge):
+        cluster(policy("p", grown, rule={**ALL, "resources": ["pods"]}, variables=variables), pod())
 
 
 def test_policies_and_bindings_are_not_mutated_themselves() -> None:

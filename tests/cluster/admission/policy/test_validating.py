@@ -162,6 +162,25 @@ def test_parameters_are_objects_and_each_is_asked() -> None:
     assert "failed expression" in denied(made, pod("b")).why
 
 
+def test_a_policy_that_cannot_be_asked_denies_whatever_its_binding_does_unless_failures_are_ignored() -> None:
+    kind = {"apiVersion": "example.com/v1", "kind": "Nothing"}
+    bound = binding("Warn", paramRef={"name": "limit", "parameterNotFoundAction": "Allow"})
+    made = cluster(policy("true", paramKind=kind), bound)
+    assert denied(made, pod()).why == (
+        "ValidatingAdmissionPolicy 'demo' denied request: failed to configure policy: failed to find resource "
+        "referenced by paramKind: 'example.com/v1, Kind=Nothing'"
+    )
+    cluster(policy("true", paramKind=kind, failurePolicy="Ignore"), bound, pod())
+
+
+def test_an_annotation_that_cannot_be_computed_denies() -> None:
+    listed = [{"key": "size", "valueExpression": "string(object.none)"}]
+    made = cluster(policy("true", auditAnnotations=listed), binding("Warn"))
+    why = "expression 'string(object.none)' resulted in error: no such key: none"
+    assert denied(made, pod()).why == PREFIX + why
+    cluster(policy("true", auditAnnotations=listed, failurePolicy="Ignore"), binding(), pod())
+
+
 def test_no_policy_is_about_policies() -> None:
     every = {"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"], "resources": ["*"]}
     made = cluster(policy("false", rules=[every]), binding())
