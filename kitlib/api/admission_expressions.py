@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from kitlib.api.admissionregistration import Variable
 from kitlib.api.cel_compiler import shown
 from kitlib.api.cel_expression import Expression, compile_expression
-from kitlib.api.cel_library import ANY, BOOL, LIST, MAP, STRING
+from kitlib.api.cel_library import ANY, BOOL, INT, STRING
 from kitlib.api.cel_messages import JSON_PATCH, OBJECT, no_messages, patch_types
 from kitlib.api.cel_parser import CompileError
 
@@ -22,10 +22,18 @@ REQUEST, GROUP_VERSION_KIND, GROUP_VERSION_RESOURCE, USER, VARIABLES = (
     "kubernetes.UserInfo",
     "kubernetes.variables",
 )
+NAMESPACE, NAMESPACE_META, NAMESPACE_SPEC, NAMESPACE_STATUS, NAMESPACE_CONDITION = (
+    "kubernetes.Namespace",
+    "kubernetes.NamespaceMetadata",
+    "kubernetes.NamespaceSpec",
+    "kubernetes.NamespaceStatus",
+    "kubernetes.NamespaceCondition",
+)
+_TEXTS, _LABELS = "list(string)", "map(string, string)"
 OBJECTS: Mapping[str, Mapping[str, str]] = {
     GROUP_VERSION_KIND: {"group": STRING, "version": STRING, "kind": STRING},
     GROUP_VERSION_RESOURCE: {"group": STRING, "version": STRING, "resource": STRING},
-    USER: {"username": STRING, "uid": STRING, "groups": LIST, "extra": MAP},
+    USER: {"username": STRING, "uid": STRING, "groups": _TEXTS, "extra": f"map(string, {_TEXTS})"},
     REQUEST: {
         "kind": GROUP_VERSION_KIND,
         "resource": GROUP_VERSION_RESOURCE,
@@ -40,7 +48,22 @@ OBJECTS: Mapping[str, Mapping[str, str]] = {
         "dryRun": BOOL,
         "options": ANY,
     },
+    NAMESPACE: {"metadata": NAMESPACE_META, "spec": NAMESPACE_SPEC, "status": NAMESPACE_STATUS},
+    NAMESPACE_META: {
+        **dict.fromkeys(("name", "generateName", "namespace", "UID", "resourceVersion"), STRING),
+        **dict.fromkeys(("labels", "annotations"), _LABELS),
+        **dict.fromkeys(("creationTimestamp", "deletionTimestamp"), ANY),
+        **dict.fromkeys(("deletionGracePeriodSeconds", "generation"), INT),
+        "finalizers": _TEXTS,
+    },
+    NAMESPACE_SPEC: {"finalizers": _TEXTS},
+    NAMESPACE_STATUS: {"conditions": f"list({NAMESPACE_CONDITION})", "phase": STRING},
+    NAMESPACE_CONDITION: {
+        **dict.fromkeys(("status", "type", "message", "reason"), STRING),
+        "lastTransitionTime": ANY,
+    },
 }
+"""Source: BuildRequestType, BuildNamespaceType, whose `UID` no namespace has."""
 PATCH_TYPES = {"ApplyConfiguration": OBJECT, "JSONPatch": f"list({JSON_PATCH})"}
 """What the expression of a mutation must give. Source: mutating/patch ReturnTypes."""
 MAX_LENGTH = 32 * 1024
@@ -86,7 +109,7 @@ class Environment:
         Raises:
             CompileError: with the words of the API server's `Invalid value`.
         """
-        names = {"object": ANY, "oldObject": ANY, "request": REQUEST, "namespaceObject": ANY}
+        names = {"object": ANY, "oldObject": ANY, "request": REQUEST, "namespaceObject": NAMESPACE}
         objects = dict(OBJECTS)
         if self.has_params:
             names["params"] = ANY

@@ -11,11 +11,13 @@ from typing import Any
 from kitlib.api import cel_library as lib
 from kitlib.api import cel_operators as ops
 from kitlib.api import cel_types as types
-from kitlib.api.cel_library import ANY, BOOL, LIST, MAP, OPTIONAL, STRING, EvaluationError, Maybe, Overload
+from kitlib.api.cel_library import ANY, BOOL, LIST, MAP, OPTIONAL, STRING, EvaluationError, Overload
 from kitlib.api.cel_messages import Resolver, escaped_key, made_message, no_messages
 from kitlib.api.cel_operators import Run
+from kitlib.api.cel_optionals import MACROS as OPTIONAL_MACROS
+from kitlib.api.cel_optionals import is_optional_function, optional_function, optional_macro
 from kitlib.api.cel_parser import CompileError, Node, wrong
-from kitlib.api.cel_types import EMPTY_LIST, base
+from kitlib.api.cel_types import EMPTY, base
 
 DEVICE, DOMAINS, CAPACITIES, AMOUNTS = (
     "kubernetes.DRADevice",
@@ -28,13 +30,13 @@ NO_OBJECTS: Mapping[str, Mapping[str, str]] = {}
 _INSIDE = {DOMAINS: MAP, CAPACITIES: AMOUNTS, AMOUNTS: lib.QUANTITY}
 _SHOWN = {DOMAINS: "map(string, map(string, any))", CAPACITIES: "map(string, map(string, kubernetes.Quantity))"}
 _SHOWN |= {AMOUNTS: "map(string, kubernetes.Quantity)", MAP: "map(string, any)"}
-_SHOWN |= {LIST: "list(dyn)", EMPTY_LIST: "list(dyn)"}
+_SHOWN |= {LIST: "list(dyn)", EMPTY[LIST]: "list(dyn)", EMPTY[MAP]: "map(dyn, dyn)", OPTIONAL: "optional_type(dyn)"}
 _MACROS = ("all", "exists", "exists_one", "map", "filter")
 
 
 def shown(kind: str) -> str:
-    if kind not in _SHOWN and base(kind) == LIST:
-        return f"list({shown(types.element(kind))})"
+    if kind not in _SHOWN and types.parts(kind):
+        return f"{base(kind)}({', '.join(map(shown, types.parts(kind)))})"
     return _SHOWN.get(kind, kind)
 
 
@@ -56,6 +58,9 @@ class Compiler:
         """The type of a part (`dyn` where it is not known) and what computes it."""
         found: tuple[str, Run] = getattr(self, f"_{node.kind}")(node, scope)
         return found
+
+    def shown(self, kind: str) -> str:
+        return shown(kind)
 
     def wrong(self, node: Node, problem: str) -> CompileError:
         return wrong(self.text, node.at, problem)
@@ -92,9 +97,9 @@ class Compiler:
         message = self.messages(kind)
         if message is not None:
             return message.field(node.value) or ANY
-        if kind not in (ANY, MAP, OPTIONAL, *_INSIDE):
+        if base(kind) not in (ANY, MAP, OPTIONAL, *_INSIDE):
             raise self.wrong(node, f"type '{shown(kind)}' does not support field selection")
-        return OPTIONAL if kind == OPTIONAL else _INSIDE.get(kind, ANY)
+        return OPTIONAL if kind == OPTIONAL else _INSIDE.get(kind, types.held(kind))
 
     def _optional_select(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
         kind, inner = self.compiled(node.parts[0], scope)
@@ -107,9 +112,10 @@ class Compiler:
         key_kind, key = self.compiled(node.parts[1], scope)
         keys = {LIST: lib.INT, DOMAINS: STRING, CAPACITIES: STRING, AMOUNTS: STRING}
         of = base(kind)
-        if of not in (ANY, MAP, OPTIONAL, LIST, *_INSIDE) or key_kind not in (ANY, keys.get(of, key_kind)):
+        wanted = keys.get(of, types.gone_through(kind) if of == MAP else ANY)
+        if of not in (ANY, MAP, OPTIONAL, LIST, *_INSIDE) or not types.fit(key_kind, wanted):
             raise self.no_overload(node, "_[_]", (kind, key_kind))
-        gives = OPTIONAL if kind == OPTIONAL else _INSIDE.get(kind, types.element(kind))
+        gives = OPTIONAL if kind == OPTIONAL else _INSIDE.get(kind, types.held(kind))
         return gives, lambda names: ops.field(inner(names), key(names))
 
     def _optional_index(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
@@ -124,17 +130,18 @@ class Compiler:
         return gives, lambda names: [one for part in parts if (one := part(names)) is not ops.MISSING]
 
     def _map(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
-        pairs = []
+        made = []
         for key, value in zip(node.parts[::2], node.parts[1::2], strict=True):
             if key.kind == "optional":
                 key, value = key.parts[0], Node("optional", None, (value,), value.at)
-            pairs.append((self.compiled(key, scope)[1], self.part(value, scope, "map entry")[1]))
+            made.append((*self.compiled(key, scope), *self.part(value, scope, "map entry")))
+        pairs = [(key, value) for _, key, _, value in made]
 
         def mapped(names: dict[str, Any]) -> Any:
             given = [(key(names), value(names)) for key, value in pairs]
             return {key: value for key, value in given if value is not ops.MISSING}
 
-        return MAP, mapped
+        return types.map_of([one[0] for one in made], [one[2] for one in made]), mapped
 
     def part(self, node: Node, scope: Mapping[str, str], named: str) -> tuple[str, Run]:
         """A part of a list, a map or a message, which gives ops.MISSING where it is optional and not there.
@@ -173,7 +180,7 @@ class Compiler:
                 raise self.no_overload(node, f"_{operator}_", (one, other))
             return BOOL, lambda names: ops.logical(operator == "&&", ((left, names), (right, names)))
         if operator == "in":
-            if base(other) not in (ANY, LIST, MAP, *_INSIDE) or not types.fit(one, types.element(other)):
+            if base(other) not in (ANY, LIST, MAP, *_INSIDE) or not types.fit(one, types.gone_through(other)):
                 raise self.no_overload(node, "@in", (one, other))
             return BOOL, lambda names: ops.inside(left(names), right(names))
         if operator in ("==", "!="):
@@ -200,9 +207,10 @@ class Compiler:
         receiver, name = node.parts[0], node.value
         if receiver == Node("name", "cel", at=receiver.at) and name == "bind" and len(node.parts) == 4:
             return self._bind(node, scope)
-        if receiver == Node("name", "optional", at=receiver.at) and name in ("of", "none"):
-            parts = [self.compiled(part, scope)[1] for part in node.parts[1:]]
-            return OPTIONAL, lambda names: Maybe(True, parts[0](names)) if parts else Maybe(False)
+        if is_optional_function(node):
+            return optional_function(self, node, scope)
+        if name in OPTIONAL_MACROS and len(node.parts) == 3:
+            return optional_macro(self, node, scope)
         if receiver == Node("name", "jsonpatch", at=receiver.at) and name == "escapeKey":
             return escaped_key(self, node, scope)
         if name in _MACROS and len(node.parts) in (3, 4) and node.parts[1].kind == "name":
@@ -254,7 +262,7 @@ class Compiler:
         """`list.all(x, …)` and its kin; of a map the keys are gone through."""
         over, listed = self.compiled(node.parts[0], scope)
         name, which = node.parts[1].value, node.value
-        inside = {**scope, name: types.element(over)}
+        inside = {**scope, name: types.gone_through(over)}
         compiled = [self.compiled(part, inside) for part in node.parts[2:]]
         parts = [run for _, run in compiled]
         if len(parts) == 2 and which != "map":
@@ -275,7 +283,9 @@ class Compiler:
 
         if which == "map":
             return types.list_of([compiled[-1][0]]), run
-        return (over if base(over) == LIST else LIST) if which == "filter" else BOOL, run
+        if which == "filter":
+            return (over if base(over) == LIST else types.list_of([types.gone_through(over)])), run
+        return BOOL, run
 
 
 def _takes(overload: Overload, kinds: tuple[str, ...]) -> bool:

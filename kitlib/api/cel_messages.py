@@ -63,6 +63,7 @@ class Compiler(Protocol):
     def compiled(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]: ...
     def part(self, node: Node, scope: Mapping[str, str], named: str) -> tuple[str, Run]: ...
     def wrong(self, node: Node, problem: str) -> CompileError: ...
+    def shown(self, kind: str) -> str: ...
     def no_overload(self, node: Node, name: str, kinds: Sequence[str], method: bool = False) -> CompileError: ...
 
 
@@ -106,7 +107,8 @@ def made_message(compiler: Compiler, node: Node, scope: Mapping[str, str]) -> tu
         kind, run = compiler.part(part.parts[0], scope, f"entry '{part.value}'")
         wanted = type_.field(part.value) or ""
         if ANY not in (wanted, kind) and wanted != kind:
-            problem = f"expected type of field '{part.value}' is '{wanted}' but provided type is '{kind}'"
+            found = compiler.shown(kind)
+            problem = f"expected type of field '{part.value}' is '{wanted}' but provided type is '{found}'"
             raise compiler.wrong(part, problem)
         fields.append((part.value, run))
 

@@ -58,6 +58,8 @@ def evaluated(text: str) -> Any:
         ('JSONPatch{op: "add", value: 1} == JSONPatch{op: "add", value: "1"}', False),
         ('"/metadata/labels/" + jsonpatch.escapeKey("k8s.io/x~y")', "/metadata/labels/k8s.io~1x~0y"),
         ("type(Object.spec{}) == type(Object.spec{a: 1})", True),
+        ("Object{} != null && null != JSONPatch{} && [Object{}, null].size() == 2", True),
+        ("Object{?spec: optional.ofNonZeroValue(Object.spec{?a: Object{}.?a})}", {}),
     ],
 )
 def test_values_of_named_types(text: str, expected: Any) -> None:
@@ -115,6 +117,9 @@ def test_what_is_no_value_of_a_named_type_is_refused(text: str, kinds: tuple[str
         "[JSONPatch{}, JSONPatch{op: 'add'}].filter(p, has(p.op))",
         "cel.bind(p, JSONPatch{}, [p])",
         "[[JSONPatch{}]][0]",
+        "{'a': [JSONPatch{}]}.a",
+        "{'a': [JSONPatch{}]}['a']",
+        "true ? [JSONPatch{}] : [null]",
     ],
 )
 def test_lists_keep_the_type_of_their_elements(text: str) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kitlib.api.cel_library import EvaluationError
+from kitlib.api.cel_library import EvaluationError, type_of
 from kitlib.api.cel_messages import Message, mismatches, plain
 from kitlib.api.errors import InternalError, KitError, ManifestError
 from kitlib.api.meta import KubeObject
@@ -36,6 +36,8 @@ def apply_configuration(obj: KubeObject, value: Any, schema: Schema) -> KubeObje
     Raises:
         MutationError: the value does not fit the object's type, or would replace a list or map as a whole.
     """
+    if not isinstance(value, Message):
+        raise MutationError(f"unsupported return type from ApplyConfiguration expression: {type_of(value)}")
     wrong = mismatches(value)
     if wrong:
         raise MutationError(_TYPES + "\n".join(wrong))
@@ -58,7 +60,7 @@ def apply_configuration(obj: KubeObject, value: Any, schema: Schema) -> KubeObje
         raise MutationError(error.cause or error.problem) from None
 
 
-def json_patch(obj: KubeObject, value: list[Message], schema: Schema) -> KubeObject:
+def json_patch(obj: KubeObject, value: list[Any], schema: Schema) -> KubeObject:
     """The object after a list of `JSONPatch{…}`; the object itself where a test of it fails.
 
     Raises:
@@ -80,8 +82,10 @@ def json_patch(obj: KubeObject, value: list[Message], schema: Schema) -> KubeObj
         raise InternalError(f"Internal error occurred: {error.cause or error.problem}") from None
 
 
-def _operation(one: Message) -> dict[str, Any]:
+def _operation(one: Any) -> dict[str, Any]:
     """Source: evaluatePatchExpression."""
+    if not isinstance(one, Message):
+        raise MutationError(f"{_TYPES}JSONPatchType.expression should evaluate to array of JSONPatch: {type_of(one)}")
     made = {"op": one["op"], "path": one["path"]}
     if "from" in one:
         made["from"] = one["from"]

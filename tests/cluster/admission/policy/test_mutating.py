@@ -235,6 +235,11 @@ APPLY = WHY + "error applying patch: "
             f"{WHY}JSONPath: replace operation does not apply: doc is missing key: /spec/template/spec/containers/-: "
             "missing value",
         ),
+        ("true ? null : Object{}", f"{WHY}unsupported return type from ApplyConfiguration expression: null_type"),
+        (
+            "[JSONPatch{}, null]",
+            f"{WHY}type mismatch: JSONPatchType.expression should evaluate to array of JSONPatch: null_type",
+        ),
         ("[JSONPatch{op: 'spin'}]", WHY + "JSONPath: Unexpected kind: spin"),
         (
             "[JSONPatch{op: 'add', path: '/x', value: Object.a{b: Object.c{}}}]",
