@@ -139,7 +139,7 @@ class Compiler:
 
         def mapped(names: dict[str, Any]) -> Any:
             given = [(key(names), value(names)) for key, value in pairs]
-            return {key: value for key, value in given if value is not ops.MISSING}
+            return {ops.map_key(key): value for key, value in given if value is not ops.MISSING}
 
         return types.map_of([one[0] for one in made], [one[2] for one in made]), mapped
 
@@ -170,7 +170,7 @@ class Compiler:
             raise self.no_overload(node, f"{node.value}_", (kind,))
         if node.value == "!":
             return BOOL, lambda names: not ops.truth(inner(names))
-        return kind, lambda names: ops.arithmetic("-", 0, inner(names))
+        return kind, lambda names: ops.negated(inner(names))
 
     def _binary(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
         (one, left), (other, right) = (self.compiled(part, scope) for part in node.parts)

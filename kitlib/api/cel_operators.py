@@ -70,7 +70,16 @@ def optional(value: Any, key: Any) -> Maybe:
         return Maybe(True, value[key]) if inside else Maybe(False)
     if not isinstance(value, Mapping):
         raise EvaluationError("no such overload")
+    if isinstance(key, list | dict):  # no map has such keys
+        return Maybe(False)
     return Maybe(True, value[key]) if key in value else Maybe(False)
+
+
+def map_key(key: Any) -> Any:
+    """A key of a map that is made: a boolean, a number or a text. Source: cel-spec langdef.md (maps)."""
+    if not isinstance(key, bool | int | float | str):
+        raise EvaluationError(f"unsupported key type: {lib.type_of(key)}")
+    return key
 
 
 def inside(value: Any, values: Any) -> bool:
@@ -99,7 +108,7 @@ def arithmetic(operator: str, one: Any, other: Any) -> Any:
     if operator == "+" and kinds == {LIST}:
         lib.charge(len(one) + len(other))
         return one + other
-    if kinds not in ({lib.INT}, {lib.DOUBLE}) and not (operator == "-" and one == 0):
+    if kinds not in ({lib.INT}, {lib.DOUBLE}):
         raise EvaluationError("no such overload")
     if operator in ("+", "-", "*"):
         return _in_range(one + other if operator == "+" else one - other if operator == "-" else one * other)
@@ -111,6 +120,13 @@ def arithmetic(operator: str, one: Any, other: Any) -> Any:
         raise EvaluationError("division by zero" if operator == "/" else "modulus by zero")
     quotient = abs(one) // abs(other) * (1 if (one < 0) == (other < 0) else -1)  # towards zero, as in Go
     return _in_range(quotient) if operator == "/" else one - quotient * other
+
+
+def negated(value: Any) -> Any:
+    """`-x`."""
+    if lib.type_of(value) not in lib.NUMBERS:
+        raise EvaluationError("no such overload")
+    return _in_range(-value)
 
 
 def _in_range(value: Any) -> Any:
