@@ -1,7 +1,7 @@
 """What the API server changes in a pod on its way into the store and out of it: label keys become part of selectors,
 fields of features that are switched off fall away, and a pod that is to go is marked with its grace period.
 
-Source: registry/core/pod Strategy.PrepareForCreate (applySchedulingGatedCondition aside),
+Source: registry/core/pod Strategy.PrepareForCreate, applySchedulingGatedCondition,
 applyMatchLabelKeysAndMismatchLabelKeys, dropDisabledDynamicResourceAllocationFields, dropDisabledFields (scheduling
 gates), mergeLabelKeysToSelector for topology spread.
 """
@@ -13,7 +13,7 @@ from datetime import datetime
 
 from kitlib.api.clock import duration
 from kitlib.api.core import TERMINAL_PHASES, Pod, PodAffinityTerm
-from kitlib.api.meta import LabelSelector, LabelSelectorRequirement
+from kitlib.api.meta import Condition, LabelSelector, LabelSelectorRequirement
 from kitlib.api.release import Release
 
 
@@ -126,3 +126,11 @@ def mark_deleted(pod: Pod, grace: int | None, now: datetime) -> bool:
     meta.deletion_timestamp = now + duration(seconds)
     meta.deletion_grace_period_seconds = seconds
     return True
+
+
+def mark_gated(pod: Pod) -> None:
+    """A pod with gates says why nobody schedules it. Source: registry/core/pod applySchedulingGatedCondition."""
+    if pod.spec.scheduling_gates:
+        message = "Scheduling is blocked due to non-empty scheduling gates"
+        condition = Condition(type="PodScheduled", status="False", reason="SchedulingGated", message=message)
+        pod.status.conditions.append(condition)

@@ -34,14 +34,14 @@ def comparable(value: Any) -> Hashable:
     return ("json", json.dumps(value, sort_keys=True)) if isinstance(value, list | Mapping) else value
 
 
-def merge(live: Any, applied: Any, schema: Mapping[str, Any] | None = None) -> Any:
+def merge(live: Any, applied: Any, shape: Shape = None) -> Any:
     """What is applied over what stands: maps and lists with keys are merged, all else is replaced.
 
     Args:
         live, applied: objects.
-        schema: of a custom resource.
+        shape: the objects' type, or the schema of a custom resource; None = the type of their kind.
     """
-    return _merged(schema or merge_type(applied, live), live, applied)
+    return _merged(shape or merge_type(applied, live), live, applied)
 
 
 def _merged(shape: Shape, live: Any, applied: Any) -> Any:

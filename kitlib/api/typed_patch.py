@@ -24,19 +24,19 @@ _PLAIN = MergeRule()
 _SCALARS = {str: "string", bytes: "string", bool: "boolean", int: "number", float: "number"}
 
 
-def problems(patch: Mapping[str, Any], schema: Mapping[str, Any] | None = None) -> str:
+def problems(patch: Mapping[str, Any], shape: Shape = None) -> str:
     """What is wrong with a patch, in one text; "" = nothing.
 
     Args:
         patch: with version and kind.
-        schema: of a custom resource.
+        shape: the object's type, or the schema of a custom resource; None = the type of its kind.
 
     Source: typed.ValidationErrors.Error.
     """
-    type_ = merge_type(patch)
-    if schema is None and type_ in (None, KubeObject):
+    shape = shape or merge_type(patch)
+    if shape is None or shape is KubeObject:
         return ""
-    found = [f"{path}: {words}" for path, words in _checked(schema or type_, patch, "")]
+    found = [f"{path}: {words}" for path, words in _checked(shape, patch, "")]
     return found[0] if len(found) == 1 else "\n".join(["errors:", *(f"  {one}" for one in found)]) if found else ""
 
 
@@ -127,9 +127,9 @@ def _shown(value: Any) -> str:
     return f'"{value}"' if isinstance(value, str) else go_text(value)
 
 
-def atomics(patch: Mapping[str, Any], schema: Mapping[str, Any] | None = None) -> list[str]:
+def atomics(patch: Mapping[str, Any], shape: Shape = None) -> list[str]:
     """The paths of lists, maps and objects that would be replaced as a whole. Source: findAtomics."""
-    return list(_atomics(schema or merge_type(patch), patch, ""))
+    return list(_atomics(shape or merge_type(patch), patch, ""))
 
 
 def _atomics(shape: Shape, value: Mapping[str, Any], path: str) -> Iterator[str]:

@@ -311,9 +311,7 @@ class Rest:
         fill(body, served.schema or {})
 
     def _object(self, served: APIResource, data: Object, request: Request) -> Any:
-        if served.schema is not None:
-            return self._custom(served, data)
-        return decode(served, data, request, self.warnings)
+        return decode(served, data, request, self.warnings) if served.schema is None else self._custom(served, data)
 
     def _custom(self, served: APIResource, data: Object) -> Any:
         from kitlib.apiserver.custom_resources import validate_custom
@@ -358,12 +356,13 @@ class Rest:
         """Write an object that a subresource has changed; its manager is recorded."""
         live = self.get(served, data["metadata"].get("namespace", ""), data["metadata"]["name"])
         self._manage(served, live, data, request, subresource)
-        return self._store(served, data, "", request)
+        return self._store(served, data, subresource, request)
 
     def _store(self, served: APIResource, data: Object, subresource: str, request: Request) -> Object:
         api = self.cluster.api
         ways = {
             "status": api.update_status,
+            "scale": lambda obj: api.update(obj, "scale"),
             "resize": api.resize,
             "ephemeralcontainers": api.update_ephemeral_containers,
         }

@@ -9,6 +9,8 @@ from datetime import timedelta
 from typing import Any
 
 from kitlib.api.errors import KitError
+from kitlib.api.scale import scale_of
+from kitlib.api.serialize import from_dict, to_dict
 from kitlib.api.service_account_token import Subject, issue
 from kitlib.apiserver.bodies import object_body
 from kitlib.apiserver.logs import LogRequest, log_request
@@ -65,7 +67,7 @@ class Subresources:
 
     def _scale(self, served: APIResource, target: Target, request: Request) -> Result:
         live = self._rest.get(served, target.namespace, target.name)
-        scale = _scale_of(served, live)
+        scale = to_dict(scale_of(from_dict(live)))
         if request.method == "GET":
             return 200, scale
         if request.method == "PUT":
@@ -82,7 +84,7 @@ class Subresources:
             raise StatusError(422, f'Scale.autoscaling "{target.name}" is invalid: {why}', "Invalid")
         live["spec"] = {**live.get("spec", {}), "replicas": replicas}
         made = self._rest.store_changed(served, live, "scale", request)
-        return 200, _scale_of(served, made)
+        return 200, to_dict(scale_of(from_dict(made)))
 
     # Pods.
 
@@ -135,22 +137,6 @@ class Subresources:
             why = f"the UID in the bound object reference ({bound['uid']}) does not match the UID in record."
             raise StatusError(409, f'Operation cannot be fulfilled on pods "{meta["name"]}": {why}', "Conflict")
         return meta["name"], meta["uid"]
-
-
-def _scale_of(served: APIResource, obj: dict[str, Any]) -> dict[str, Any]:
-    """Source: registry/apps/deployment/storage scaleFromDeployment."""
-    from kitlib.apiserver.printers.text import selector
-
-    meta, spec = obj["metadata"], obj.get("spec", {})
-    kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
-    chosen = spec.get("selector") or {}
-    if served.plural == "replicationcontrollers":
-        chosen = {"matchLabels": chosen}
-    status: dict[str, Any] = {"replicas": (obj.get("status") or {}).get("replicas", 0)}
-    if chosen:
-        status["selector"] = selector(chosen)
-    head = {"kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": {k: meta[k] for k in kept if k in meta}}
-    return {**head, "spec": {"replicas": spec.get("replicas", 1)}, "status": status}
 
 
 def _not_allowed() -> StatusError:

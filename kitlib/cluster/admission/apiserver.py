@@ -29,8 +29,8 @@ from kitlib.api.core import (
 from kitlib.api.defaults import set_defaults
 from kitlib.api.devices import ResourceClaim, ResourceClaimTemplate
 from kitlib.api.errors import Forbidden, Invalid, KitError, NoMatch, NotFound
-from kitlib.api.meta import Condition, KubeObject, ObjectMeta
-from kitlib.api.pod_strategy import mark_deleted, prepare_for_create
+from kitlib.api.meta import KubeObject, ObjectMeta
+from kitlib.api.pod_strategy import mark_deleted, mark_gated, prepare_for_create
 from kitlib.api.policy import PriorityClass
 from kitlib.api.release import Release
 from kitlib.api.serialize import deepcopy
@@ -43,7 +43,7 @@ from kitlib.cluster.admission.kubernetes_service import kubernetes_service
 from kitlib.cluster.admission.mutation import admit_changed, admit_new
 from kitlib.cluster.admission.podsecurity import admission as pod_security
 from kitlib.cluster.admission.policy import validating
-from kitlib.cluster.admission.policy.attributes import CREATE, DELETE, UPDATE, Attributes
+from kitlib.cluster.admission.policy.attributes import attributes_of
 from kitlib.cluster.admission.priority import check_priority_class, system_priority_classes
 from kitlib.cluster.admission.service_account import AUTHENTICATION, CLIENT_CA, SYSTEM
 from kitlib.cluster.admission.service_allocation import allocate, init_ip_family_fields
@@ -148,7 +148,7 @@ class APIServer:
                 mutate(made)
             prepare_for_create(made, self.release)
             made.status = PodStatus(phase="Pending", qos_class=compute_pod_qos(made, self.release))
-            _mark_gated(made)
+            mark_gated(made)
         else:
             reset_status(made)
             strategy.prepare(made, None, self.release)
@@ -175,8 +175,12 @@ class APIServer:
                 self.store.update(changed)
         return stored
 
-    def update(self, obj: T) -> T:
+    def update(self, obj: T, subresource: str = "") -> T:
         """Replace an object's specification and metadata; its status stays as it stands.
+
+        Args:
+            obj: as it is to be.
+            subresource: `scale` where only the number of replicas is meant: policies see a Scale.
 
         Raises:
             Invalid: also where a field may not change. Conflict, Forbidden, NoMatch, NotFound.
@@ -189,7 +193,7 @@ class APIServer:
             raise NotFound(resource_of(made).qualified, made.name)
         set_defaults(made)
         check_size(made)
-        made = self._changed(made, old)
+        made = self._changed(made, old, subresource)
         strategy.prepare(made, old, self.release)
         strategy.stamp_taints(made, self.store.now())
         if hasattr(made, "status") and not isinstance(made, Node):
@@ -199,7 +203,7 @@ class APIServer:
         if errors:
             raise Invalid(kind.group_kind, made.name, errors)
         self._allocate(made)
-        self._check(made, old)
+        self._check(made, old, subresource)
         stored = self.store.update(made)
         self._finish_deletion(stored)
         return stored
@@ -405,8 +409,7 @@ class APIServer:
         return self.complete_custom(mutated) if type(mutated) is KubeObject and mutated is not before else mutated
 
     def _ask_policies(self, made: KubeObject | None, old: KubeObject | None, subresource: str = "") -> None:
-        operation = DELETE if made is None else CREATE if old is None else UPDATE
-        about = Attributes(operation, made, old, subresource, self._dry_running)
+        about = attributes_of(made, old, subresource, dry_run=self._dry_running)
         self.warnings += validating.admit(self.store, about)
 
     def _check(self, made: KubeObject, old: KubeObject | None, subresource: str = "") -> list[ResourceQuota]:
@@ -439,11 +442,3 @@ class APIServer:
                 self.warnings += pod_security.admit_pod(made, old if isinstance(old, Pod) else None, labels, newest)
             else:
                 self.warnings += pod_security.warn_of_template(made, labels, newest)
-
-
-def _mark_gated(pod: Pod) -> None:
-    """A pod with gates says why nobody schedules it. Source: registry/core/pod applySchedulingGatedCondition."""
-    if pod.spec.scheduling_gates:
-        message = "Scheduling is blocked due to non-empty scheduling gates"
-        condition = Condition(type="PodScheduled", status="False", reason="SchedulingGated", message=message)
-        pod.status.conditions.append(condition)

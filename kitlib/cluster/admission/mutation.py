@@ -9,12 +9,14 @@ from typing import TypeVar, cast
 
 from kitlib.api.coordination import RuntimeClass
 from kitlib.api.core import LimitRange, Pod, ServiceAccount, Toleration
-from kitlib.api.errors import KitError
+from kitlib.api.errors import Invalid, KitError
 from kitlib.api.meta import KubeObject, ObjectMeta
 from kitlib.api.policy import PriorityClass
+from kitlib.api.scale import Scale
 from kitlib.api.serialize import deepcopy
+from kitlib.api.validation.fields import invalid
 from kitlib.cluster.admission import limit_range
-from kitlib.cluster.admission.policy.attributes import CREATE, UPDATE, Attributes
+from kitlib.cluster.admission.policy.attributes import attributes_of
 from kitlib.cluster.admission.policy.mutating import Request
 from kitlib.cluster.admission.priority import admit_priority
 from kitlib.cluster.admission.runtime_class import admit_runtime_class
@@ -22,6 +24,7 @@ from kitlib.cluster.admission.service_account import admit_service_account
 from kitlib.cluster.store.store import Store
 
 T = TypeVar("T", bound=KubeObject)
+_NOT_NEGATIVE = "must be greater than or equal to 0"
 _FALL_AWAY_AFTER = 300  # seconds; Source: plugin/pkg/admission/defaulttolerationseconds
 
 
@@ -40,7 +43,7 @@ def admit_new(store: Store, obj: T, given: ObjectMeta, *, dry_run: bool, service
         Forbidden, MutationDenied, InternalError
     """
     _admit(store, obj, service_accounts)
-    request = Request(store, Attributes(CREATE, obj, None, dry_run=dry_run))
+    request = Request(store, attributes_of(obj, None, dry_run=dry_run))
     made = _before_it_is_named(request, obj, given)
     if request.again:
         _admit(store, made, service_accounts)
@@ -52,11 +55,26 @@ def admit_changed(store: Store, obj: T, old: KubeObject, subresource: str = "", 
     """A changed object as mutating admission leaves it.
 
     Raises:
-        MutationDenied, InternalError
+        MutationDenied, Invalid, InternalError
     """
-    request = Request(store, Attributes(UPDATE, obj, old, subresource, dry_run))
-    made = request.mutated(obj)
-    return cast(T, _in_place(obj, request.mutated(made, second=True) if request.again else made))
+    about = attributes_of(obj, old, subresource, dry_run=dry_run)
+    seen = about.object
+    request = Request(store, about)
+    made = request.mutated(seen)
+    made = request.mutated(made, second=True) if request.again else made
+    if made is seen:
+        return obj
+    if isinstance(made, Scale):
+        return _scaled(obj, made.spec.replicas)
+    return cast(T, _in_place(obj, made))
+
+
+def _scaled(obj: T, replicas: int) -> T:
+    """Source: scaleUpdatedObjectInfo.UpdatedObject, autoscaling validation.ValidateScale."""
+    if replicas < 0:
+        raise Invalid("Scale.autoscaling", obj.name, [invalid("spec.replicas", replicas, _NOT_NEGATIVE)])
+    obj.spec.replicas = replicas  # type: ignore[attr-defined]
+    return obj
 
 
 def _before_it_is_named(request: Request, obj: T, given: ObjectMeta, *, second: bool = False) -> T:

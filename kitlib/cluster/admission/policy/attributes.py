@@ -13,10 +13,12 @@ from functools import cached_property
 from typing import Any
 
 from kitlib.api.meta import KubeObject
+from kitlib.api.scale import is_scalable, scale_of
 from kitlib.api.serialize import to_dict
 from kitlib.cluster.store.kinds import Resource, resource_of
 
 CREATE, UPDATE, DELETE = "CREATE", "UPDATE", "DELETE"
+SCALE = "scale"
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,7 @@ class Attributes:
         new, old: the object as it would be stored and as it stands; None where there is none.
         subresource: `status`, `resize`; "" = the object itself.
         dry_run: whether nothing of it will stand.
+        parent: the object that a subresource belongs to, where `new` and `old` are of another kind: a Scale's workload.
     """
 
     operation: str
@@ -62,6 +65,7 @@ class Attributes:
     old: KubeObject | None
     subresource: str = ""
     dry_run: bool = False
+    parent: KubeObject | None = None
 
     @property
     def object(self) -> KubeObject:
@@ -72,11 +76,11 @@ class Attributes:
 
     @cached_property
     def resource(self) -> Resource:
-        return resource_of(self.object)
+        return resource_of(self.parent or self.object)
 
     @property
     def version(self) -> str:
-        return self.object.api_version.rpartition("/")[2]
+        return (self.parent or self.object).api_version.rpartition("/")[2]
 
     @cached_property
     def names(self) -> dict[str, Any]:
@@ -90,7 +94,8 @@ class Attributes:
     def _request(self) -> Mapping[str, Any]:
         """Source: plugin/cel CreateAdmissionRequest."""
         who, resource = _requester.get(), self.resource
-        kind = {"group": resource.group, "version": self.version, "kind": resource.kind}
+        group, _, version = self.object.api_version.rpartition("/")
+        kind = {"group": group, "version": version, "kind": self.object.kind}
         named = {"group": resource.group, "version": self.version, "resource": resource.plural}
         user = {"username": who.name, "uid": who.uid, "groups": list(who.groups), "extra": {}}
         return {
@@ -104,3 +109,16 @@ class Attributes:
             "dryRun": self.dry_run,
             "options": {},
         }
+
+
+def attributes_of(
+    new: KubeObject | None, old: KubeObject | None, subresource: str = "", *, dry_run: bool = False
+) -> Attributes:
+    """A write of an object or of a subresource, which `scale` shows as a Scale.
+
+    Source: registry/apps/deployment/storage toScaleCreateValidation, scaleUpdatedObjectInfo.
+    """
+    operation = DELETE if new is None else CREATE if old is None else UPDATE
+    if subresource == SCALE and new is not None and old is not None and is_scalable(new):
+        return Attributes(operation, scale_of(new), scale_of(old), subresource, dry_run, parent=new)
+    return Attributes(operation, new, old, subresource, dry_run)

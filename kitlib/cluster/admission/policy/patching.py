@@ -45,17 +45,18 @@ def apply_configuration(obj: KubeObject, value: Any, schema: Schema) -> KubeObje
         patch = {**plain(value), "apiVersion": obj.api_version, "kind": obj.kind}
     except EvaluationError as error:
         raise MutationError(f"invalid return type: {error}") from None
-    problem = problems(patch, schema)
+    shape = schema or type(obj)
+    problem = problems(patch, shape)
     if problem:
         raise MutationError(f"{_NOT_APPLIED}failed to convert patch object to typed object: {problem}")
-    whole = atomics(patch, schema)
+    whole = atomics(patch, shape)
     if whole:
         listed = ", ".join(whole)
         raise MutationError(
             f"{_NOT_APPLIED}invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: {listed}"
         )
     try:
-        return _decoded(merge(to_dict(obj), patch, schema), obj, strict=False)
+        return _decoded(merge(to_dict(obj), patch, shape), obj, strict=False)
     except ManifestError as error:
         raise MutationError(error.cause or error.problem) from None
 

@@ -126,7 +126,7 @@ class HorizontalController(Controller):
             return
         if desired != current:
             target.spec.replicas = desired
-            self.api.update(target)
+            self.api.update(target, "scale")
             message = f"the HPA controller was able to update the target scale to {desired}"
             self._put(status, "AbleToScale", Note("True", "SucceededRescale", message))
             self.event(hpa, "Normal", "SuccessfulRescale", f"New size: {desired}; reason: {reason}")

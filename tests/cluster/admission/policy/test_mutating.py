@@ -187,6 +187,29 @@ def test_changes_are_mutated_and_status_alone_changes_in_the_subresource() -> No
     assert (stored.status.message, stored.metadata.labels) == ("status", {"u": "web"})
 
 
+def test_the_subresource_scale_is_mutated_as_a_scale_and_its_workload_is_not() -> None:
+    rule = {**ALL, "resources": ["deployments", "deployments/scale"]}
+    scale = "Object{spec: Object.spec{replicas: object.spec.replicas + (request.kind.kind == 'Scale' ? 1 : 10)}}"
+    only = {**ALL, "resources": ["deployments/scale"]}
+    guard = "[JSONPatch{op: 'test', path: '/status/selector', value: 'app=web'}]"
+    made = cluster(deployment(1), policy("p", scale, rule=rule), policy("q", guard, rule=only))
+    wanted = made.get("Deployment", "web")
+    wanted.spec.replicas = 2
+    assert made.api.update(wanted, "scale").spec.replicas == 3
+    assert made.api.update(made.get("Deployment", "web")).spec.replicas == 13
+    wrong = "Object{spec: Object.spec{replicas: -1}}"
+    made = cluster(deployment(1), policy("p", wrong, rule=only))
+    with pytest.raises(Invalid) as error:
+        made.api.update(made.get("Deployment", "web"), "scale")
+    assert str(error.value) == (
+        'Scale.autoscaling "web" is invalid: spec.replicas: Invalid value: -1: must be greater than or equal to 0'
+    )
+    unknown = "Object{spec: Object.spec{template: Object.spec.template{}}}"
+    made = cluster(deployment(1), policy("p", unknown, rule=only))
+    with pytest.raises(MutationDenied, match=r"\.spec\.template: field not declared in schema"):
+        made.api.update(made.get("Deployment", "web"), "scale")
+
+
 def test_policies_see_no_generated_name_and_no_uid_yet() -> None:
     meta = "object.metadata"
     told = f"string(has({meta}.name)) + string(has({meta}.uid)) + request.name"

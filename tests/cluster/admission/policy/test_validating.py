@@ -181,6 +181,23 @@ def test_an_annotation_that_cannot_be_computed_denies() -> None:
     cluster(policy("true", auditAnnotations=listed, failurePolicy="Ignore"), binding(), pod())
 
 
+def test_scaling_is_asked_of_policies_about_the_subresource_alone() -> None:
+    template = {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "c", "image": "x"}]}}
+    spec = {"replicas": 1, "selector": {"matchLabels": {"app": "web"}}, "template": template}
+    workload = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": spec}
+
+    def scaled(resources: str) -> int:
+        rule = {"apiGroups": ["apps"], "apiVersions": ["v1"], "operations": ["UPDATE"], "resources": [resources]}
+        made = cluster(policy("object.spec.replicas <= 3", rules=[rule]), binding(), workload)
+        wanted = made.get("Deployment", "web")
+        wanted.spec.replicas = 4
+        return int(made.api.update(wanted, "scale").spec.replicas)
+
+    assert scaled("deployments") == 4
+    with pytest.raises(PolicyDenied, match=r"failed expression: object\.spec\.replicas <= 3"):
+        scaled("deployments/scale")
+
+
 def test_no_policy_is_about_policies() -> None:
     every = {"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"], "resources": ["*"]}
     made = cluster(policy("false", rules=[every]), binding())
