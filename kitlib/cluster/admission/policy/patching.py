@@ -10,6 +10,7 @@ from typing import Any
 
 from kitlib.api.cel_library import EvaluationError, type_of
 from kitlib.api.cel_messages import Message, mismatches, plain
+from kitlib.api.decoding import unknown_fields
 from kitlib.api.errors import InternalError, KitError, ManifestError
 from kitlib.api.meta import KubeObject
 from kitlib.api.serialize import from_dict, to_dict
@@ -56,7 +57,7 @@ def apply_configuration(obj: KubeObject, value: Any, schema: Schema) -> KubeObje
             f"{_NOT_APPLIED}invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: {listed}"
         )
     try:
-        return _decoded(merge(to_dict(obj), patch, shape), obj, strict=False)
+        return _decoded(merge(to_dict(obj), patch, shape), obj)
     except ManifestError as error:
         raise MutationError(error.cause or error.problem) from None
 
@@ -69,8 +70,9 @@ def json_patch(obj: KubeObject, value: list[Any], schema: Schema) -> KubeObject:
         InternalError: the result is no object of the kind.
     """
     operations = [_operation(one) for one in value]
+    data = to_dict(obj)
     try:
-        made = apply_json_patch(to_dict(obj), operations)
+        patched = apply_json_patch(data, operations)
     except UnmetTest:
         return obj
     except PatchError as error:
@@ -78,9 +80,18 @@ def json_patch(obj: KubeObject, value: list[Any], schema: Schema) -> KubeObject:
     except RecursionError:
         raise MutationError("JSONPath: the patch makes an object of too many levels") from None
     try:
-        return _decoded(made, obj, strict=True)
+        made = _decoded(patched, obj)
     except ManifestError as error:
         raise InternalError(f"Internal error occurred: {error.cause or error.problem}") from None
+    new = _unknown(patched, obj) - _unknown(data, obj)  # fields that stood there before are kept
+    if new:
+        listed = ", ".join(f'unknown field "{field}"' for field in sorted(new))
+        raise InternalError(f"Internal error occurred: strict decoding error: {listed}")
+    return made
+
+
+def _unknown(data: Any, obj: KubeObject) -> set[str]:
+    return set() if type(obj) is KubeObject else set(unknown_fields(data, type(obj)))
 
 
 def _operation(one: Any) -> dict[str, Any]:
@@ -103,9 +114,9 @@ def _operation(one: Any) -> dict[str, Any]:
     return made
 
 
-def _decoded(data: Any, obj: KubeObject, *, strict: bool) -> KubeObject:
+def _decoded(data: Any, obj: KubeObject) -> KubeObject:
     """Raises: ManifestError."""
-    made: KubeObject = from_dict(data, type(obj), strict=strict)
+    made: KubeObject = from_dict(data, type(obj))
     if (made.api_version, made.kind) != (obj.api_version, obj.kind):
         version, kind = obj.api_version, obj.kind
         raise ManifestError(f"a patch must leave apiVersion {version!r} and kind {kind!r} as they are")

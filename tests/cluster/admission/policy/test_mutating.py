@@ -11,7 +11,7 @@ import pytest
 
 from kitlib.api.core import Pod
 from kitlib.api.errors import InternalError, Invalid, KitError, MutationDenied, RequestTooLarge, as_kubectl_prints
-from kitlib.api.serialize import from_dict
+from kitlib.api.serialize import from_dict, to_dict
 from kitlib.cluster import Cluster
 from kitlib.cluster.store.kinds import resource_by_rule
 
@@ -305,6 +305,15 @@ def test_a_patch_that_makes_no_object_of_the_kind_fails_whatever_the_policy_says
     with pytest.raises(InternalError) as error:
         made.apply(pod())
     assert str(error.value) == f"Internal error occurred: {words}"
+
+
+def test_fields_that_the_kit_does_not_know_stay_where_a_patch_leaves_them() -> None:
+    made = cluster(
+        policy("p", "[JSONPatch{op: 'add', path: '/spec/priority', value: 0}]", rule={**ALL, "resources": ["pods"]})
+    )
+    strange = pod()
+    strange["spec"]["future"] = {"a": 1}
+    assert to_dict(made.api.create(from_dict(strange)))["spec"]["future"] == {"a": 1}
 
 
 def test_a_patch_whose_test_fails_changes_nothing() -> None:
