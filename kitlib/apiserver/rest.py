@@ -17,6 +17,7 @@ from kitlib.api.autoscaling_v1 import to_v1
 from kitlib.api.certificates import CertificateSigningRequest
 from kitlib.api.errors import KitError, ManifestError
 from kitlib.api.meta import is_condition_true
+from kitlib.api.required_fields import complete
 from kitlib.api.serialize import from_dict, to_dict
 from kitlib.api.validation.warnings import warnings_of
 from kitlib.apiserver.bodies import apply_document, object_body
@@ -25,7 +26,6 @@ from kitlib.apiserver.field_validation import decode, prune_custom
 from kitlib.apiserver.managed_fields import Managers
 from kitlib.apiserver.patches import PATCH_TYPES, patched, undecodable
 from kitlib.apiserver.request import Request, mapping
-from kitlib.apiserver.required_fields import complete
 from kitlib.apiserver.resources import APIResource, ResourceTable
 from kitlib.apiserver.selectors import field_selector, label_selector
 from kitlib.apiserver.status import StatusError, of_error, success

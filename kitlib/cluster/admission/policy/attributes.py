@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from kitlib.api.meta import KubeObject
+from kitlib.api.required_fields import complete
 from kitlib.api.scale import is_scalable, scale_of
 from kitlib.api.serialize import to_dict
 from kitlib.cluster.store.kinds import Resource, resource_of
@@ -46,6 +47,14 @@ def requested_by(name: str, uid: str, groups: tuple[str, ...]) -> Iterator[None]
         yield
     finally:
         _requester.reset(token)
+
+
+def shown(obj: KubeObject | None) -> dict[str, Any] | None:
+    """An object as expressions see it: with the fields that its type always has, which are empty then.
+
+    Source: runtime.DefaultUnstructuredConverter.ToUnstructured.
+    """
+    return None if obj is None else complete(obj.kind, to_dict(obj))
 
 
 @dataclass(frozen=True)
@@ -86,8 +95,8 @@ class Attributes:
     def names(self) -> dict[str, Any]:
         """`object`, `oldObject` and `request` as expressions see them."""
         return {
-            "object": to_dict(self.new) if self.new is not None else None,
-            "oldObject": to_dict(self.old) if self.old is not None else None,
+            "object": shown(self.new),
+            "oldObject": shown(self.old),
             "request": self._request(),
         }
 

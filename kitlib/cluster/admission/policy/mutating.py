@@ -29,7 +29,7 @@ from kitlib.api.defaults import set_defaults
 from kitlib.api.errors import MutationDenied
 from kitlib.api.meta import KubeObject
 from kitlib.api.serialize import from_dict, to_dict, to_json
-from kitlib.cluster.admission.policy.attributes import Attributes
+from kitlib.cluster.admission.policy.attributes import Attributes, shown
 from kitlib.cluster.admission.policy.invocations import (
     EXEMPT,
     IGNORE,
@@ -215,13 +215,12 @@ class Request:
 
     def _names(self, obj: KubeObject) -> dict[str, Any]:
         namespace = self._store.find(Namespace, obj.namespace, copy=False) if obj.namespace else None
-        shown = to_dict(namespace) if namespace is not None else None
-        return {**replace(self._about, new=obj).names, "namespaceObject": shown}
+        return {**replace(self._about, new=obj).names, "namespaceObject": shown(namespace)}
 
     def _params(self, one: _Invocation) -> Mapping[str, Any]:
         if one.policy.spec.param_kind is None:
             return {}
-        return {"params": to_dict(one.params) if one.params is not None else None}
+        return {"params": shown(one.params)}
 
     def _schema(self, obj: KubeObject) -> Schema:
         """Of a custom object, by the definition of its kind."""

@@ -13,6 +13,7 @@ from kitlib.api.cel_messages import Message, mismatches, plain
 from kitlib.api.decoding import unknown_fields
 from kitlib.api.errors import InternalError, KitError, ManifestError
 from kitlib.api.meta import KubeObject
+from kitlib.api.required_fields import complete
 from kitlib.api.serialize import from_dict, to_dict
 from kitlib.api.structured_merge import merge
 from kitlib.api.typed_patch import atomics, problems
@@ -70,7 +71,7 @@ def json_patch(obj: KubeObject, value: list[Any], schema: Schema) -> KubeObject:
         InternalError: the result is no object of the kind.
     """
     operations = [_operation(one) for one in value]
-    data = to_dict(obj)
+    data = complete(obj.kind, to_dict(obj))
     try:
         patched = apply_json_patch(data, operations)
     except UnmetTest:

@@ -24,8 +24,8 @@ from kitlib.api.cel_library import EvaluationError
 from kitlib.api.cel_parser import CompileError
 from kitlib.api.core import Namespace
 from kitlib.api.errors import PolicyDenied
-from kitlib.api.serialize import from_dict, to_dict, to_json
-from kitlib.cluster.admission.policy.attributes import Attributes
+from kitlib.api.serialize import from_dict, to_json
+from kitlib.cluster.admission.policy.attributes import Attributes, shown
 from kitlib.cluster.admission.policy.invocations import (
     EXEMPT,
     IGNORE,
@@ -164,7 +164,7 @@ def admit(store: Store, about: Attributes) -> list[str]:
         if policy is None or not is_about(policy, binding, about, namespace):
             continue
         if names is None:
-            names = {**about.names, "namespaceObject": to_dict(namespace) if namespace is not None else None}
+            names = {**about.names, "namespaceObject": shown(namespace)}
         for refusal in _asked(store, policy, binding, about, names):
             said = f"'{policy.name}'" if refusal.of_policy else f"'{policy.name}' with binding '{binding.name}'"
             if refusal.is_failure or DENY in binding.spec.validation_actions:
@@ -192,8 +192,8 @@ def _asked(
         compiled = _compiled(to_json(policy.spec))
         found = []
         for params in params_of(store, policy, binding, about):
-            shown = to_dict(params) if params is not None else None
-            found += compiled.refusals({**names, "params": shown} if policy.spec.param_kind else names, ignore)
+            seen = {**names, "params": shown(params)} if policy.spec.param_kind else names
+            found += compiled.refusals(seen, ignore)
         return found
     except UnknownParamKind as error:
         return [] if ignore else [Refusal(f"failed to configure policy: {error}", is_failure=True, of_policy=True)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kitlib.api.serialize import from_dict
-from kitlib.cluster.admission.policy.attributes import DELETE, UPDATE, Attributes, requested_by
+from kitlib.cluster.admission.policy.attributes import CREATE, DELETE, UPDATE, Attributes, requested_by
 
 POD = from_dict({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web", "namespace": "a"}})
 
@@ -25,3 +25,12 @@ def test_who_deletes_in_python_is_the_administrator_and_there_is_no_new_object()
     assert names["object"] is None
     assert names["oldObject"]["metadata"]["name"] == "web"
     assert "system:masters" in names["request"]["userInfo"]["groups"]
+
+
+def test_an_object_has_the_fields_that_its_type_always_has() -> None:
+    containers = [{"name": "main", "image": "nginx"}]
+    pod = from_dict(
+        {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}, "spec": {"containers": containers}}
+    )
+    seen = Attributes(CREATE, pod, None).names["object"]
+    assert seen["status"] == seen["spec"]["containers"][0]["resources"] == {}

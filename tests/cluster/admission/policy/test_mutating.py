@@ -307,6 +307,13 @@ def test_a_patch_that_makes_no_object_of_the_kind_fails_whatever_the_policy_says
     assert str(error.value) == f"Internal error occurred: {words}"
 
 
+def test_a_patch_finds_the_empty_fields_that_a_type_always_has() -> None:
+    limits = "[JSONPatch{op: 'add', path: '/spec/containers/0/resources/limits', value: {'cpu': '1'}}]"
+    condition = [{"name": "none", "expression": "!has(object.spec.containers[0].resources.limits)"}]
+    made = cluster(policy("p", limits, rule={**ALL, "resources": ["pods"]}, matchConditions=condition), pod())
+    assert str(made.pod("web").spec.containers[0].resources.limits["cpu"]) == "1"
+
+
 def test_fields_that_the_kit_does_not_know_stay_where_a_patch_leaves_them() -> None:
     made = cluster(
         policy("p", "[JSONPatch{op: 'add', path: '/spec/priority', value: 0}]", rule={**ALL, "resources": ["pods"]})
