@@ -10,66 +10,10 @@ from typing import Any
 import pytest
 
 from kitlib.api.core import Pod
-from kitlib.api.errors import InternalError, Invalid, KitError, MutationDenied, RequestTooLarge, as_kubectl_prints
+from kitlib.api.errors import InternalError, Invalid, KitError, RequestTooLarge, as_kubectl_prints
 from kitlib.api.serialize import from_dict, to_dict
-from kitlib.cluster import Cluster
 from kitlib.cluster.store.kinds import resource_by_rule
-
-GROUP = "admissionregistration.k8s.io/v1"
-ALL = {"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["CREATE", "UPDATE"], "resources": ["*"]}
-
-
-def policy(name: str, *expressions: str, again: str = "Never", rule: Any = ALL, **spec: Any) -> list[dict[str, Any]]:
-    """A policy and its binding; an expression that begins with a bracket is a JSON patch."""
-    mutations = []
-    for one in expressions:
-        kind, field = (
-            ("JSONPatch", "jsonPatch") if one.startswith("[") else ("ApplyConfiguration", "applyConfiguration")
-        )
-        mutations.append({"patchType": kind, field: {"expression": one}})
-    binding = {"policyName": name, **spec.pop("binding", {})}
-    made = {"matchConstraints": {"resourceRules": [rule]}, "reinvocationPolicy": again, "mutations": mutations, **spec}
-    return [
-        {"apiVersion": GROUP, "kind": "MutatingAdmissionPolicy", "metadata": {"name": name}, "spec": made},
-        {"apiVersion": GROUP, "kind": "MutatingAdmissionPolicyBinding", "metadata": {"name": "bound"}, "spec": binding},
-    ]
-
-
-def labelled(key: str, value: str) -> str:
-    return f"Object{{metadata: Object.metadata{{labels: {{'{key}': {value}}}}}}}"
-
-
-def pod(name: str = "web", **labels: str) -> dict[str, Any]:
-    spec = {"containers": [{"name": "main", "image": "nginx"}]}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": labels}, "spec": spec}
-
-
-def deployment(replicas: int = 1, **pod_spec: Any) -> dict[str, Any]:
-    spec = {"containers": [{"name": "main", "image": "nginx"}], **pod_spec}
-    template = {"metadata": {"labels": {"app": "web"}}, "spec": spec}
-    made = {"replicas": replicas, "selector": {"matchLabels": {"app": "web"}}, "template": template}
-    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": made}
-
-
-def cluster(*objects: list[dict[str, Any]] | dict[str, Any]) -> Cluster:
-    made = Cluster.simulated(1)
-    for one in objects:
-        listed = one if isinstance(one, list) else [one]
-        for number, each in enumerate(listed):
-            if each["kind"].endswith("Binding"):
-                each["metadata"]["name"] = f"{listed[number - 1]['metadata']['name']}-bound"
-        made.apply(listed)
-    return made
-
-
-def labels(made: Cluster, name: str = "web") -> dict[str, str]:
-    return dict(made.pod(name).metadata.labels)
-
-
-def refused(made: Cluster, obj: dict[str, Any]) -> MutationDenied:
-    with pytest.raises(MutationDenied) as found:
-        made.apply(obj)
-    return found.value
+from tests.cluster.admission.policy.mutations import ALL, cluster, deployment, labelled, labels, pod, policy, refused
 
 
 def test_a_sidecar_and_a_label_are_added_when_a_pod_is_created_and_not_to_others() -> None:
@@ -166,48 +110,6 @@ def test_the_second_round_comes_after_all_policies_of_the_first() -> None:
     seen = labelled("seen", "object.metadata.?labels.b.orValue('nothing')")
     first = policy("a", seen, again="IfNeeded")
     assert labels(cluster(first, policy("b", labelled("b", "'1'")), pod())) == {"seen": "1", "b": "1"}
-
-
-def test_changes_are_mutated_and_status_alone_changes_in_the_subresource() -> None:
-    rule = {**ALL, "operations": ["UPDATE"], "resources": ["pods", "pods/status"]}
-    status = (
-        "Object{status: Object.status{message: request.subResource}, metadata: Object.metadata{labels: {'s': 'x'}}}"
-    )
-    condition = [{"name": "sub", "expression": "request.subResource == 'status'"}]
-    made = cluster(
-        pod(),
-        policy("a", status, rule=rule, matchConditions=condition),
-        policy("b", labelled("u", "oldObject.metadata.name"), rule=rule),
-    )
-    stored = made.pod("web")
-    assert labels(made) == {}
-    made.api.update(stored)
-    assert labels(made) == {"u": "web"}
-    stored = made.api.update_status(made.pod("web"))
-    assert (stored.status.message, stored.metadata.labels) == ("status", {"u": "web"})
-
-
-def test_the_subresource_scale_is_mutated_as_a_scale_and_its_workload_is_not() -> None:
-    rule = {**ALL, "resources": ["deployments", "deployments/scale"]}
-    scale = "Object{spec: Object.spec{replicas: object.spec.replicas + (request.kind.kind == 'Scale' ? 1 : 10)}}"
-    only = {**ALL, "resources": ["deployments/scale"]}
-    guard = "[JSONPatch{op: 'test', path: '/status/selector', value: 'app=web'}]"
-    made = cluster(deployment(1), policy("p", scale, rule=rule), policy("q", guard, rule=only))
-    wanted = made.get("Deployment", "web")
-    wanted.spec.replicas = 2
-    assert made.api.update(wanted, "scale").spec.replicas == 3
-    assert made.api.update(made.get("Deployment", "web")).spec.replicas == 13
-    wrong = "Object{spec: Object.spec{replicas: -1}}"
-    made = cluster(deployment(1), policy("p", wrong, rule=only))
-    with pytest.raises(Invalid) as error:
-        made.api.update(made.get("Deployment", "web"), "scale")
-    assert str(error.value) == (
-        'Scale.autoscaling "web" is invalid: spec.replicas: Invalid value: -1: must be greater than or equal to 0'
-    )
-    unknown = "Object{spec: Object.spec{template: Object.spec.template{}}}"
-    made = cluster(deployment(1), policy("p", unknown, rule=only))
-    with pytest.raises(MutationDenied, match=r"\.spec\.template: field not declared in schema"):
-        made.api.update(made.get("Deployment", "web"), "scale")
 
 
 def test_policies_see_no_generated_name_and_no_uid_yet() -> None:
