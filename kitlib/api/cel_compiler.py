@@ -31,6 +31,8 @@ _INSIDE = {DOMAINS: MAP, CAPACITIES: AMOUNTS, AMOUNTS: lib.QUANTITY}
 _SHOWN = {DOMAINS: "map(string, map(string, any))", CAPACITIES: "map(string, map(string, kubernetes.Quantity))"}
 _SHOWN |= {AMOUNTS: "map(string, kubernetes.Quantity)", MAP: "map(string, any)"}
 _SHOWN |= {LIST: "list(dyn)", EMPTY[LIST]: "list(dyn)", EMPTY[MAP]: "map(dyn, dyn)", OPTIONAL: "optional_type(dyn)"}
+_FORMAT = "format"
+"""Its arguments are a list of values of any types. Source: ext/formatting.go stringFormatValidator."""
 _MACROS = ("all", "exists", "exists_one", "map", "filter")
 
 
@@ -53,6 +55,7 @@ class Compiler:
         self, text: str, objects: Mapping[str, Mapping[str, str]] = NO_OBJECTS, messages: Resolver = no_messages
     ) -> None:
         self.text, self.objects, self.messages = text, objects, messages
+        self._mixed = 0  # calls around this part whose lists may hold values of several types
 
     def compiled(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
         """The type of a part (`dyn` where it is not known) and what computes it."""
@@ -126,6 +129,7 @@ class Compiler:
     def _list(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
         made = [self.part(part, scope, "list element") for part in node.parts]
         parts = [run for _, run in made]
+        self._check_one_type(node.parts, [kind for kind, _ in made])
         gives = types.list_of([kind for kind, _ in made])
         return gives, lambda names: [one for part in parts if (one := part(names)) is not ops.MISSING]
 
@@ -136,12 +140,21 @@ class Compiler:
                 key, value = key.parts[0], Node("optional", None, (value,), value.at)
             made.append((*self.compiled(key, scope), *self.part(value, scope, "map entry")))
         pairs = [(key, value) for _, key, _, value in made]
+        self._check_one_type(node.parts[::2], [one[0] for one in made])
+        self._check_one_type(node.parts[1::2], [one[2] for one in made])
 
         def mapped(names: dict[str, Any]) -> Any:
             given = [(key(names), value(names)) for key, value in pairs]
             return {ops.map_key(key): value for key, value in given if value is not ops.MISSING}
 
         return types.map_of([one[0] for one in made], [one[2] for one in made]), mapped
+
+    def _check_one_type(self, nodes: Sequence[Node], kinds: Sequence[str]) -> None:
+        """A literal's parts have one type, as far as it is known. Source: cel.ValidateHomogeneousAggregateLiterals."""
+        for node, kind in zip(nodes, kinds, strict=True):
+            null = (kinds[0] == lib.NULL) != (kind == lib.NULL) and ANY not in (kinds[0], kind)
+            if not self._mixed and (null or not types.fit(kinds[0], kind)):
+                raise self.wrong(node, f"expected type '{shown(kinds[0])}' but found '{shown(kind)}'")
 
     def part(self, node: Node, scope: Mapping[str, str], named: str) -> tuple[str, Run]:
         """A part of a list, a map or a message, which gives ops.MISSING where it is optional and not there.
@@ -224,7 +237,9 @@ class Compiler:
         overloads = table.get(name)
         if overloads is None:
             raise self.wrong(node, f"undeclared reference to '{name}' (in container '')")
+        self._mixed += name == _FORMAT
         made = [self.compiled(part, scope) for part in node.parts]
+        self._mixed -= name == _FORMAT
         kinds = tuple(MAP if kind in _INSIDE else base(kind) for kind, _ in made)
         fitting = [one for one in overloads if _takes(one, kinds)]
         if not fitting:

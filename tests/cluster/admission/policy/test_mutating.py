@@ -162,7 +162,7 @@ APPLY = WHY + "error applying patch: "
         ),
         ("true ? null : Object{}", f"{WHY}unsupported return type from ApplyConfiguration expression: null_type"),
         (
-            "[JSONPatch{}, null]",
+            "[JSONPatch{}] + [null]",
             f"{WHY}type mismatch: JSONPatchType.expression should evaluate to array of JSONPatch: null_type",
         ),
         ("[JSONPatch{op: 'spin'}]", WHY + "JSONPath: Unexpected kind: spin"),
