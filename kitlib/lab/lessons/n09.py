@@ -34,8 +34,8 @@ QUESTIONS = [
         "Into the files of how many of these eleven hierarchies does the kubelet (with its runtime) write limits?",
         unit="hierarchies",
         answer_of=lambda lines: sum(line.split(":")[1] in WRITTEN for line in lines),
-        why="cpu,cpuacct, memory, cpuset, pids and hugetlb. The others only get a directory. On v2 one line is "
-        "left: 0::…",
+        why="cpu,cpuacct, memory, cpuset, pids and hugetlb. In devices the runtime writes which devices are allowed, "
+        "which is no amount; the others only get a directory. On v2 one line is left: 0::…",
     ),
     Question(
         "outside",

@@ -130,11 +130,14 @@ answer = replace(first, pods=free).decide("1.23").best[0]
         "Count zones first: which may take one more with maxSkew 1?",
         number(
             1,
-            {3: "3 + 1 − 1 = 3 in the first two zones.", 2: "The first two zones are equal: both too full or none."},
+            {
+                3: "3 + 1 − 1 = 3 in the first two zones.",
+                2: "The first two zones have equal counts: either both are allowed or neither is.",
+            },
             otherwise="Compute the skew of each zone: its pods + 1 − the smallest count.",
         ),
         "answer = 1",
-        "Only the third zone; there the host with none is the better one, and both constraints hold.",
+        "Only the third zone, and there only the host with none: the other one would have a skew of 1 + 1 − 0 = 2.",
     ),
     Exercise(
         "revision",

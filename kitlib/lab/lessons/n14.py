@@ -86,7 +86,7 @@ QUESTIONS = [
         "help",
         "How many victims are there?",
         unit="pods",
-        why="Without small 300m would be free, which is too little; emptying the other nodes would not give them the "
+        why="Without small 200m would be free, which is too little; emptying the other nodes would not give them the "
         "label.",
     ),
     Question(

@@ -43,7 +43,7 @@ QUESTIONS = [
         "cycles",
         "How many scheduling cycles are spent on the gated pod?",
         unit="cycles",
-        why="PreEnqueue stops it before the queue.",
+        why="PreEnqueue keeps it out of the active queue.",
     ),
     Question(
         "wasted",

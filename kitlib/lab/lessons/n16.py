@@ -103,8 +103,8 @@ answer = next(name for name in RELEASES_ALL if Release(name).knows(GATE) and Rel
     ),
     Exercise(
         "by-gate",
-        "story(…).decide('1.24', gates={'KitSpreadHonoursNodeAffinity': False}): gates named Kit… are changes "
-        "without a gate.",
+        "compare(story('affinity-and-skew'), '1.23', '1.24').gates has the name: gates named Kit… are changes "
+        "without a gate. Then story(…).decide('1.24', gates={name: …}).",
         _by_gate,
         'answer = story("affinity-and-skew").decide("1.24", gates={"KitSpreadHonoursNodeAffinity": False})',
         "One switch of the table is the whole difference.",
