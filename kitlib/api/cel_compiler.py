@@ -11,6 +11,7 @@ from typing import Any
 from kitlib.api import cel_library as lib
 from kitlib.api import cel_operators as ops
 from kitlib.api import cel_types as types
+from kitlib.api.cel_comprehensions import comprehension, is_comprehension
 from kitlib.api.cel_library import ANY, BOOL, LIST, MAP, OPTIONAL, STRING, EvaluationError, Overload
 from kitlib.api.cel_messages import Resolver, escaped_key, made_message, no_messages
 from kitlib.api.cel_operators import Run
@@ -226,6 +227,8 @@ class Compiler:
             return optional_macro(self, node, scope)
         if receiver == Node("name", "jsonpatch", at=receiver.at) and name == "escapeKey":
             return escaped_key(self, node, scope)
+        if is_comprehension(node):
+            return comprehension(self, node, scope)
         if name in _MACROS and len(node.parts) in (3, 4) and node.parts[1].kind == "name":
             return self._macro(node, scope)
         return self._called(node, lib.METHODS, scope, True)
