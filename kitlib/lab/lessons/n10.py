@@ -99,7 +99,7 @@ answer = not node.cgroupfs.exists(orphan)
     ),
     Exercise(
         "without-qos",
-        "notebook 06 tried this flag, and the kubelet named the other one.",
+        "Notebook 06 tried this flag, and the kubelet named the other one.",
         choice(
             "enforceNodeAllocatable",
             {"--enforce-node-allocatable": ""},

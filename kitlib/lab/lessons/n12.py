@@ -42,7 +42,7 @@ QUESTIONS = [
         "all-filters",
         "How many reasons are named for closed?",
         unit="reasons",
-        why="A node is out with its first refusal; the filters after it are not asked. Mend one reason, and the next "
+        why="A node is out with its first refusal; the filters after it are not asked. Remove one reason, and the next "
         "may appear.",
     ),
     Question(

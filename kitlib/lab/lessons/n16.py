@@ -116,6 +116,6 @@ answer = next(name for name in RELEASES_ALL if Release(name).knows(GATE) and Rel
         """
 answer = sum(board[name]["1.26"] != board[name]["1.36"] for name in names)
 """,
-        "These are surprises of an upgrade.",
+        "Each such row is a surprise in an upgrade.",
     ),
 ]
