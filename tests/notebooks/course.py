@@ -133,7 +133,7 @@ RIGHT: dict[str, dict[str, Any]] = {
         "left": 2,
         "winner": "lopsided",
         "weight": "half",
-        "cycle-state": 1,
+        "cycle-state": 2,
         "all-filters": 1,
         "run-all": 2,
         "percentage": 420,

@@ -34,9 +34,9 @@ QUESTIONS = [
     ),
     Question(
         "cycle-state",
-        "Six nodes. How often is the plugin's PreFilter called in one cycle?",
+        "Six nodes. How often is the plugin's Filter called in one cycle?",
         unit="times",
-        why="Once for the pod; Filter is then called for every node that is still there, and reads what was kept.",
+        why="Only for the nodes that no filter before it has rejected. PreFilter is called once, for the pod.",
     ),
     Question(
         "all-filters",
@@ -64,7 +64,8 @@ QUESTIONS = [
         "200 nodes; the pod may run on node-7 only. How many nodes do the filter plugins look at in 1.24?",
         choices=["all 200", "1"],
         answer_of=lambda asked: "1" if asked["1.24"] * 20 < asked["1.23"] else "all 200",
-        why="NodeAffinity names the only node in question before filtering begins. 1.23 asked about all of them.",
+        why="Since 1.24 PreFilter may name the only nodes in question (PreFilterResult), and NodeAffinity does so. "
+        "1.23 asked about all of them.",
     ),
     Question(
         "extender",
@@ -87,7 +88,8 @@ QUESTIONS = [
         answer_of=lambda hosts: (
             "yes: overhead is not a request" if hosts[1] else "no: overhead is added to its request"
         ),
-        why="Without overhead it fits. The sandbox needs the 250m as well, so they count (stable since 1.24).",
+        why="Without overhead it fits. The sandbox needs the 250m as well, so they count (stable since 1.24). "
+        "What counts is the effective request: init containers and sidecars are part of it, too.",
     ),
     Question(
         "busy",
