@@ -100,7 +100,7 @@ def budgets(facts: Facts) -> None:
         kept,
         found=f"the budget of {v.worker} keeps no pod",
         expected="a healthy one kept",
-        hint=f"when {v.worker} is mended, its only pod must not be evicted without asking: keep minAvailable: 1",
+        hint=f"when {v.worker} is fixed, its only pod must not be evicted without asking: keep minAvailable: 1",
     )
 
 
