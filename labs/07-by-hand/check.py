@@ -86,7 +86,7 @@ def spec(facts: Facts) -> None:
         limit is not None and limit.value() >= v.bytes,
         found=f"limits.memory {limit}",
         expected=f"{v.wanted}Mi",
-        hint="a limit set by hand lasts until the pod restarts: say it in the spec too",
+        hint="a limit set by hand lasts until the container restarts: say it in the spec too",
     )
 
 

@@ -76,7 +76,7 @@ def victims(facts: Facts) -> None:
         gone == v.needs,
         found=f"{gone} {v.batch} pods are gone",
         expected=f"{v.word}",
-        hint="more than it needs: the scheduler removes as many as the request is large",
+        hint=f"the scheduler removes as few pods as the request needs: {v.urgent} has to request {v.needs} CPU",
     )
     facts.expect(
         facts.pod(v.urgent).spec.node_name == "node-1",
