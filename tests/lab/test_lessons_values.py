@@ -37,7 +37,7 @@ NUMBERS: dict[str, tuple[float, dict[Any, str]]] = {
     "11 grace": (0, {20: "soft threshold", 10: "waits for nobody", 30: "waits for nobody", 1: "waits for nobody"}),
     "11 reclaim": (660, {400: "on top", 260: "together", 60: "together", 140: "together"}),
     "12 tolerated": (100, {0: "not counted", 50: "fewest", 1: "fewest", 33: "fewest"}),
-    "13 two": (1, {3: "3 + 1", 2: "are equal", 0: "skew of each", 6: "skew of each"}),
+    "13 two": (1, {3: "3 + 1", 2: "equal counts", 0: "skew of each", 6: "skew of each"}),
     "13 revision": (0, {4: "old revision", 1: "pod-template-hash", 2: "pod-template-hash", 8: "pod-template-hash"}),
     "13 waits": (4, {2: "maxSkew 1", 6: "two zones", 3: "maxSkew pods each", 8: "maxSkew pods each"}),
     "14 lowest": (11, {10: "not lower", 1: "priority 10", 101: "priority 10", 1000: "priority 10"}),
