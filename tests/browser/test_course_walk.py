@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from visits import Visit, kitlib_lab
+from visits import OpenNotebook, Visit, restored
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "notebooks"))
 from course import ASKED, CHECKED, NAMES, REVEALED, Notebook, points, right
@@ -21,86 +21,20 @@ from kitlib.lab.lessons import content
 
 WALKED = NAMES if os.environ.get("KITLIB_NIGHTLY") else ["02-qos-classes-and-the-tree"]
 WRONG = "answer = 'a guess'"
-STATE = """index => {
-  const cell = window.jupyterapp.shell.currentWidget.content.widgets[index];
-  const outputs = cell.model.type === "code" ? cell.model.outputs.toJSON() : [];
-  return { type: cell.model.type, source: cell.model.sharedModel.getSource(), count: cell.model.executionCount ?? null,
-           running: cell.model.executionState === "running", outputs };
-}"""
 
 
 @pytest.fixture(scope="module")
 def visit(browser, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("walk")
-    with kitlib_lab(folder) as address:
-        made = Visit(browser, address, reduced_motion="reduce")
-        made.progress = folder / "progress"
-        made.enter()
-        made.page.wait_for_function("() => window.jupyterapp?.restored.then(() => true)", timeout=90_000)
+    with restored(browser, tmp_path_factory.mktemp("walk")) as made:
         yield made
-        made.page.close()
 
 
-class Walk:
-    """A notebook that is open in JupyterLab, and the learner in front of it."""
+class Walk(OpenNotebook):
+    """A notebook of the course, and the learner in front of it."""
 
     def __init__(self, visit: Visit, name: str) -> None:
-        self.page, self.name = visit.page, name
-        self.known = right(name, simulated=True)
-        self.page.evaluate(
-            "path => void window.jupyterapp.commands.execute('docmanager:open', { path })", f"notebooks/{name}.ipynb"
-        )
-        self.page.wait_for_function(
-            "name => window.jupyterapp.shell.currentWidget?.context?.path.endsWith(name + '.ipynb')", arg=name
-        )
-        self.page.evaluate(
-            """async () => {
-              const { content, context, sessionContext } = window.jupyterapp.shell.currentWidget;
-              await context.ready;
-              await sessionContext.ready;
-              content.activeCellIndex = 0;
-              content.mode = "command";
-              content.activate();
-            }"""
-        )
-
-    def state(self, index: int) -> dict:
-        return self.page.evaluate(STATE, index)
-
-    def length(self) -> int:
-        return self.page.evaluate("() => window.jupyterapp.shell.currentWidget.content.widgets.length")
-
-    def cell(self, index: int):
-        """The cell in the page, scrolled into view."""
-        self.page.evaluate(
-            "async index => { await window.jupyterapp.shell.currentWidget.content.scrollToItem(index, 'start'); }",
-            index,
-        )
-        return self.page.locator(f".jp-NotebookPanel:not(.lm-mod-hidden) .jp-Cell[data-windowed-list-index='{index}']")
-
-    def run(self, index: int) -> dict:
-        """Shift+Enter in a cell, and what it has when it has run."""
-        before = self.state(index)["count"]
-        self.page.evaluate(
-            """index => {
-              const { content } = window.jupyterapp.shell.currentWidget;
-              content.activeCellIndex = index;
-              content.mode = "command";
-              content.activate();
-            }""",
-            index,
-        )
-        self.page.keyboard.press("Shift+Enter")
-        self.page.wait_for_function(
-            f"([index, before]) => {{ const now = ({STATE})(index);"
-            " return now.type !== 'code' || !now.running && now.count !== null && now.count !== before; }",
-            arg=[index, before],
-            timeout=120_000,
-        )
-        now = self.state(index)
-        wrong = [one for one in now["outputs"] if one["output_type"] == "error" or one.get("name") == "stderr"]
-        assert not wrong, (self.name, index, wrong)
-        return now
+        super().__init__(visit.page, f"notebooks/{name}.ipynb")
+        self.name, self.known = name, right(name, simulated=True)
 
     def guess(self, index: int, key: str) -> None:
         """Answer a question in its own form; the answer is not there yet."""
@@ -124,13 +58,6 @@ class Walk:
             self.write(index, f'{code}\nlesson.check("{key}", answer)')
             self.run(index)
             self.cell(index).get_by_text(said).first.wait_for()
-
-    def write(self, index: int, code: str) -> None:
-        """Put code in a cell's place, as one pastes it."""
-        self.cell(index).locator(".cm-content").first.click()
-        self.page.keyboard.press("Control+A")
-        self.page.keyboard.insert_text(code)
-        assert self.state(index)["source"] == code
 
     def play(self, index: int) -> None:
         """Move the first slider of a cell's widget by keyboard."""
@@ -160,11 +87,4 @@ def test_a_learner_walks_through_a_notebook_with_keyboard_and_mouse(visit, name)
     assert asked == revealed == set(walk.known)
     assert points(visit.progress, name, simulated=True) == dict.fromkeys(asked, 1.0)
     assert not visit.errors and not visit.outside(), (visit.errors, visit.outside())
-    visit.page.evaluate(
-        """async () => {
-          const shown = window.jupyterapp.shell.currentWidget;
-          await shown.sessionContext.shutdown();
-          shown.context.model.dirty = false;
-          shown.close();
-        }"""
-    )
+    walk.close()

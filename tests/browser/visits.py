@@ -46,10 +46,117 @@ class Visit:
         return [url for url in self.requests if not url.startswith(kept)]
 
 
+STATE = """index => {
+  const cell = window.jupyterapp.shell.currentWidget.content.widgets[index];
+  const outputs = cell.model.type === "code" ? cell.model.outputs.toJSON() : [];
+  return { type: cell.model.type, source: cell.model.sharedModel.getSource(), count: cell.model.executionCount ?? null,
+           running: cell.model.executionState === "running", outputs };
+}"""
+
+
+class OpenNotebook:
+    """A notebook that is open in JupyterLab.
+
+    Args:
+        page: of a running JupyterLab.
+        path: of the notebook, as the server names it.
+    """
+
+    def __init__(self, page, path: str) -> None:
+        self.page, self.path = page, path
+        page.evaluate("path => void window.jupyterapp.commands.execute('docmanager:open', { path })", path)
+        page.wait_for_function(
+            "path => window.jupyterapp.shell.currentWidget?.context?.path.endsWith(path)", arg=path, timeout=60_000
+        )
+        page.evaluate(
+            """async () => {
+              const { content, context, sessionContext } = window.jupyterapp.shell.currentWidget;
+              await context.ready;
+              await sessionContext.ready;
+              content.activeCellIndex = 0;
+              content.mode = "command";
+              content.activate();
+            }"""
+        )
+
+    def state(self, index: int) -> dict:
+        return self.page.evaluate(STATE, index)
+
+    def length(self) -> int:
+        return self.page.evaluate("() => window.jupyterapp.shell.currentWidget.content.widgets.length")
+
+    def cell(self, index: int):
+        """The cell in the page, scrolled into view."""
+        self.page.evaluate(
+            "async index => { await window.jupyterapp.shell.currentWidget.content.scrollToItem(index, 'start'); }",
+            index,
+        )
+        return self.page.locator(f".jp-NotebookPanel:not(.lm-mod-hidden) .jp-Cell[data-windowed-list-index='{index}']")
+
+    def select(self, index: int) -> None:
+        """Make a cell the one that keys act on."""
+        self.page.evaluate(
+            """index => {
+              const { content } = window.jupyterapp.shell.currentWidget;
+              content.activeCellIndex = index;
+              content.mode = "command";
+              content.activate();
+            }""",
+            index,
+        )
+
+    def run(self, index: int) -> dict:
+        """Shift+Enter in a cell, and what it has when it has run."""
+        before = self.state(index)["count"]
+        self.select(index)
+        self.page.keyboard.press("Shift+Enter")
+        self.page.wait_for_function(
+            f"([index, before]) => {{ const now = ({STATE})(index);"
+            " return now.type !== 'code' || !now.running && now.count !== null && now.count !== before; }",
+            arg=[index, before],
+            timeout=120_000,
+        )
+        now = self.state(index)
+        wrong = [one for one in now["outputs"] if one["output_type"] == "error" or one.get("name") == "stderr"]
+        assert not wrong, (self.path, index, wrong)
+        return now
+
+    def write(self, index: int, code: str) -> None:
+        """Put code in a cell's place, as one pastes it."""
+        self.cell(index).locator(".cm-content").first.click()
+        self.page.keyboard.press("Control+A")
+        self.page.keyboard.insert_text(code)
+        assert self.state(index)["source"] == code
+
+    def close(self) -> None:
+        """Close it without saving, and end its kernel."""
+        self.page.evaluate(
+            """async () => {
+              const shown = window.jupyterapp.shell.currentWidget;
+              await shown.sessionContext.shutdown();
+              shown.context.model.dirty = false;
+              shown.close();
+            }"""
+        )
+
+
 @contextlib.contextmanager
-def kitlib_lab(folder: Path, app: str = "lab") -> Iterator[str]:
+def restored(browser, folder: Path, **environment: str) -> Iterator[Visit]:
+    """A page of `kitlib lab` that has entered and stands still, for a walk; its `progress` is the learner's folder."""
+    with kitlib_lab(folder, **environment) as address:
+        made = Visit(browser, address, reduced_motion="reduce")
+        made.progress = folder / "progress"
+        made.enter()
+        made.page.wait_for_function("() => window.jupyterapp?.restored.then(() => true)", timeout=90_000)
+        yield made
+        made.page.close()
+
+
+@contextlib.contextmanager
+def kitlib_lab(folder: Path, app: str = "lab", **environment: str) -> Iterator[str]:
     """The command with everything it keeps below `folder` (`progress`, `server.log`); gives its address."""
     kept = {
+        **environment,
         "JUPYTER_TOKEN": "learner",
         "KITLIB_PROGRESS": str(folder / "progress"),
         **{f"JUPYTER_{what}_DIR": str(folder / what.lower()) for what in ("CONFIG", "DATA", "RUNTIME")},
