@@ -20,6 +20,11 @@ everything that the learner did (the journal). A broken rule takes the points of
     forbidden = ["delete Pod batch-*", "write"]             # actions of the journal
 
     [[rules]]
+    key = "others"
+    title = "No other pods are added"
+    no_new_pods = true                                      # nor workloads; what the lab's own workloads make is none
+
+    [[rules]]
     key = "budget"
     title = "The budget is never exceeded"
     never = true                                            # the function of that key in check.py, at every moment
@@ -41,6 +46,7 @@ from kitlib.lab.checks import NeverFunction
 from kitlib.lab.fields import MISSING, canonical, get
 from kitlib.lab.history import History, Key, key_of, selected
 
+_WORKLOADS = ("Deployment", "ReplicaSet", "ReplicationController", "StatefulSet", "DaemonSet", "Job", "CronJob")
 _SET_BY_CONTROLLERS = ("node.kubernetes.io/", "deployment.kubernetes.io/", "ToBeDeletedByClusterAutoscaler")
 
 
@@ -53,6 +59,7 @@ class RuleSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=
         unchanged: `KIND NAME` with `*`, or `KIND NAME: FIELD, FIELD`.
         at: "always" or "end": when `unchanged` holds.
         forbidden: actions of the journal, with a kind and a name's pattern where the action has them.
+        no_new_pods: at no moment is there a pod or workload that the lab did not begin with.
         never: check.py says what must never be.
         tasks: keys of the tasks that it guards; () = all.
     """
@@ -63,6 +70,7 @@ class RuleSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=
     unchanged: tuple[str, ...] = ()
     at: Literal["always", "end"] = "always"
     forbidden: tuple[str, ...] = ()
+    no_new_pods: bool = False
     never: bool = False
     tasks: tuple[str, ...] = ()
 
@@ -130,10 +138,26 @@ def _broken(
         watched = [_Watched(what, history.first) for what in rule.unchanged]
         if found := _changed(watched, history, always=rule.at == "always"):
             return found
+    if rule.no_new_pods and (found := _added(history)):
+        return found
     if rule.never:
         for moment in history.moments():
             if moment.change is not None and (found := never[rule.key](moment)):
                 return f"{found} ({_after(moment.seconds)})"
+    return ""
+
+
+def _added(history: History) -> str:
+    """The first pod or workload that was not there at the start and is not made by one that was; "" = none."""
+    known = {key for key in history.first if key[0] in ("Pod", *_WORKLOADS)}
+    for change in history.changes:
+        key, metadata = key_of(change.object), change.object.metadata
+        if key[0] not in ("Pod", *_WORKLOADS) or key in known:
+            continue
+        makers = [(one.kind, metadata.namespace, one.name) for one in metadata.owner_references if one.controller]
+        if not any(maker[0] in _WORKLOADS and maker in known for maker in makers):
+            return f"{key[0]} {key[2]} is new ({_after(change.seconds)})"
+        known.add(key)
     return ""
 
 

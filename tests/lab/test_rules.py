@@ -14,6 +14,15 @@ POD = {
     "spec": {"containers": [{"name": "main", "image": "x:1", "resources": {"requests": {"cpu": "500m"}}}]},
 }
 
+DECOY = {**POD, "metadata": {"name": "b", "labels": {"app": "a"}}}
+TEMPLATE = {"metadata": {"labels": {"app": "web"}}, "spec": POD["spec"]}
+WORKLOAD = {
+    "apiVersion": "apps/v1",
+    "kind": "Deployment",
+    "metadata": {"name": "web"},
+    "spec": {"selector": {"matchLabels": {"app": "web"}}, "template": TEMPLATE},
+}
+
 
 def broken(rule, act, never=None):
     """What broke a rule while `act` was done; "" = nothing."""
@@ -62,6 +71,14 @@ CASES = [
     ("another node came", {"unchanged": ["Node *"]}, lambda c: c.add_nodes([{"name": "m"}]), "Node m is new"),
     ("a deletion by hand", {"forbidden": ["delete Pod a*"]}, lambda c: c.delete("po", "a"), "was done by hand"),
     ("a deletion of another", {"forbidden": ["delete Pod b*"]}, lambda c: c.delete("Pod", "a"), ""),
+    (
+        "a pod of the learner's own",
+        {"no_new_pods": True},
+        lambda c: (c.apply(DECOY), c.delete("Pod", "b")),
+        "Pod b is new",
+    ),
+    ("a workload of the learner's own", {"no_new_pods": True}, lambda c: c.apply(WORKLOAD), "Deployment web is new"),
+    ("a pod that was there, made again", {"no_new_pods": True}, lambda c: again(c, cpu="0.1"), ""),
     ("a kind applied by hand", {"forbidden": ["apply Pod *"]}, lambda c: c.apply(POD), "apply Pod a was done by hand"),
 ]
 
@@ -83,3 +100,18 @@ def test_never_looks_at_every_moment():
 def test_a_rule_that_names_no_object_is_an_error_of_the_lab():
     with pytest.raises(KitError, match="KIND NAME"):
         broken({"unchanged": ("Pod",)}, lambda c: None)
+
+
+def test_what_the_labs_own_workloads_make_is_not_added():
+    cluster = Cluster.simulated(1)
+    cluster.apply(WORKLOAD)
+    cluster.advance(5)
+    history = History(cluster)
+    cluster.patch("Deployment", "web", {"spec": {"template": {"metadata": {"labels": {"version": "2"}}}}})
+    cluster.advance(30)
+    rule = RuleSpec(key="r", title="a rule", no_new_pods=True)
+    assert {one.object.kind for one in history.changes} >= {"ReplicaSet", "Pod"}
+    assert judge([rule], history, [], {})[0].found == ""
+    stranger = {"apiVersion": "v1", "kind": "Deployment", "name": "elsewhere", "uid": "1", "controller": True}
+    cluster.apply({**DECOY, "metadata": {"name": "b", "ownerReferences": [stranger]}})
+    assert "Pod b is new" in judge([rule], history, [], {})[0].found
