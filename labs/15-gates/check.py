@@ -52,6 +52,15 @@ def budget(moment: Moment) -> str:
     return f"{requested}m of CPU let go by {', '.join(sorted(pod.metadata.name for pod in let_go))}"
 
 
+@checks.never("order")
+def order(moment: Moment) -> str:
+    """The job that is last by order, where it has no gate: deleted and made again, it was let go all the same."""
+    jobs = [pod for key, pod in moment.first.items() if key[0] == "Pod" and key[2] in JOBS]
+    last = max(jobs, key=lambda pod: int(pod.metadata.annotations["example.com/order"])).metadata.name
+    pod = moment.get("Pod", last)
+    return f"{last} was let go, and it is third" if pod is not None and not pod.spec.scheduling_gates else ""
+
+
 @checks.observed("reason", at_start=True)
 def reason(facts: Facts) -> str:
     conditions = facts.pod(facts.variant.first).status.conditions
