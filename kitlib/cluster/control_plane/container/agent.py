@@ -305,12 +305,13 @@ class ControlPlane:
         with api.dry_run():
             api.delete(kind, name, namespace)
 
-    def _api(self, method: str, object: Mapping[str, Any], dry_run: bool = False) -> Any:
+    def _api(self, method: str, object: Mapping[str, Any], dry_run: bool = False, subresource: str = "") -> Any:
         if method not in _API:
             raise KitError(f"{method!r} is none of {', '.join(_API)}")
         api = self._standing.api
         with api.dry_run() if dry_run else nullcontext():
-            stored = to_dict(getattr(api, method)(from_dict(dict(object))))
+            named = {"subresource": subresource} if subresource else {}
+            stored = to_dict(getattr(api, method)(from_dict(dict(object)), **named))
         return {"object": stored, "warnings": list(api.warnings)}
 
     def _enable_service_accounts(self, key: str, authority: str) -> None:

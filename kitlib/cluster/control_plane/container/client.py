@@ -80,9 +80,9 @@ class RemoteAPIServer:
         """Create an object, as `kubectl create` does."""
         return self._write("create", obj)
 
-    def update(self, obj: KubeObject) -> Any:
-        """Replace an object."""
-        return self._write("update", obj)
+    def update(self, obj: KubeObject, subresource: str = "") -> Any:
+        """Replace an object; `scale` where only the number of replicas is meant."""
+        return self._write("update", obj, subresource)
 
     def update_status(self, obj: KubeObject) -> Any:
         """Replace an object's status."""
@@ -116,8 +116,9 @@ class RemoteAPIServer:
             return
         self._cluster.delete(named, name, namespace, grace=grace, propagation_policy=propagation)
 
-    def _write(self, method: str, obj: KubeObject) -> Any:
-        answer = self._cluster._ask("api", method=method, object=to_dict(obj), dry_run=self._dry)
+    def _write(self, method: str, obj: KubeObject, subresource: str = "") -> Any:
+        sent = {"object": to_dict(obj), "dry_run": self._dry, "subresource": subresource}
+        answer = self._cluster._ask("api", method=method, **sent)
         self.warnings = answer["warnings"]
         return from_dict(answer["object"])
 

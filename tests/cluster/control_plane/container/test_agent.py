@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import pickle
 import sys
@@ -16,10 +17,11 @@ import pytest
 from kitlib.api.errors import AlreadyExists, Conflict, Forbidden, Invalid, KitError, ManifestError, NotFound
 from kitlib.api.release import Release
 from kitlib.cluster import Cluster
+from kitlib.cluster.admission.apiserver import APIServer
 from kitlib.cluster.control_plane.autoscaler import Autoscaler
 from kitlib.cluster.control_plane.container import wire
-from kitlib.cluster.control_plane.container.agent import LOOK, ControlledCluster, ControlPlane
-from kitlib.cluster.control_plane.container.client import why_in_process
+from kitlib.cluster.control_plane.container.agent import _API, LOOK, ControlledCluster, ControlPlane
+from kitlib.cluster.control_plane.container.client import RemoteAPIServer, why_in_process
 from kitlib.cluster.control_plane.container.replica import Replica
 from kitlib.cluster.control_plane.options import ClusterOptions
 from kitlib.cluster.nodes.plan import plan
@@ -109,6 +111,45 @@ def test_a_dry_run_is_checked_as_ever_and_does_not_stand(owner: Owner) -> None:
     answer = owner.ask("changes", since=version)
     assert [data["metadata"]["name"] for _, data in answer["changes"] if data["kind"] == "Pod"] == []
     assert [entry["action"] for entry in answer["journal"]] == ["apply"]
+
+
+def test_a_scale_is_written_as_one(owner: Owner) -> None:
+    """A policy about the workload is not asked."""
+    begin(owner)
+    labels = {"matchLabels": {"app": "a"}}
+    workload = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": "default"},
+        "spec": {
+            "replicas": 0,
+            "selector": labels,
+            "template": {"metadata": {"labels": {"app": "a"}}, "spec": pod("a")["spec"]},
+        },
+    }
+    rule = {"apiGroups": ["apps"], "apiVersions": ["v1"], "operations": ["UPDATE"], "resources": ["deployments"]}
+    policy = {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingAdmissionPolicy",
+        "metadata": {"name": "frozen"},
+        "spec": {"matchConstraints": {"resourceRules": [rule]}, "validations": [{"expression": "false"}]},
+    }
+    spec = {"policyName": "frozen", "validationActions": ["Deny"]}
+    binding = {**policy, "kind": "ValidatingAdmissionPolicyBinding", "spec": spec}
+    for made in (workload, policy, binding):
+        assert "error" not in owner.ask("api", method="create", object=made)
+    workload["spec"]["replicas"] = 2
+    assert "frozen" in owner.ask("api", method="update", object=workload)["error"]["message"]
+    answer = owner.ask("api", method="update", object=workload, subresource="scale")
+    assert answer["ok"]["object"]["spec"]["replicas"] == 2
+
+
+@pytest.mark.parametrize("method", _API)
+def test_the_api_server_takes_from_outside_what_it_takes_inside(method: str) -> None:
+    def parameters(where: type) -> list[tuple[str, Any]]:
+        return [(one.name, one.default) for one in inspect.signature(getattr(where, method)).parameters.values()][2:]
+
+    assert parameters(RemoteAPIServer) == parameters(APIServer)
 
 
 def test_a_copy_that_was_away_too_long_begins_anew() -> None:
