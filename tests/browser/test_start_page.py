@@ -204,11 +204,15 @@ def test_the_start_page_does_not_come_to_the_front_again_over_what_was_opened_me
     made = visit(routes={folder: slow})
     page = made.page
     assert not page.locator(".kitlib-start-notebook .jp-Cell.jp-mod-active:visible").count(), "it takes no focus late"
+    for _ in range(200):  # until the file browser asks for its folder
+        if held:
+            break
+        page.wait_for_timeout(100)
+    assert held, "the file browser is still loading"
     page.keyboard.press("Control+Shift+L")
     launcher = page.locator(".jp-LauncherCard", has_text="New cluster").first
     launcher.wait_for()
     opened.append(launcher)
-    assert held, "the file browser is still loading"
     for route in held:
         route.continue_()
     page.wait_for_selector(".jp-FileBrowser:not(.jp-mod-restoring)", state="attached")
