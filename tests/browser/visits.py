@@ -70,14 +70,12 @@ class OpenNotebook:
         )
         page.evaluate(
             """async () => {
-              const { content, context, sessionContext } = window.jupyterapp.shell.currentWidget;
+              const { context, sessionContext } = window.jupyterapp.shell.currentWidget;
               await context.ready;
               await sessionContext.ready;
-              content.activeCellIndex = 0;
-              content.mode = "command";
-              content.activate();
             }"""
         )
+        self.select(0)
 
     def state(self, index: int) -> dict:
         return self.page.evaluate(STATE, index)
