@@ -82,19 +82,15 @@ class _Patch:
         place[_index(key, len(place))] = value
 
     def move(self, one: Mapping[str, Any]) -> None:
-        source = _path(one, "from", "move operation failed to decode from")
-        place, key = self._place(source, f"move operation does not apply: doc is missing from path: {source}")
+        _, place, key = self._end(one, "from", "move", "from")
         value = _wrapped(f"error in move for path: '{key}'", _take, place, key)
-        path = _path(one, "path", "move operation failed to decode path")
-        place, key = self._place(path, f"move operation does not apply: doc is missing destination path: {path}")
+        path, place, key = self._end(one, "path", "move", "destination")
         _wrapped(f"error in move for path: '{path}'", _insert, place, key, value)
 
     def copy(self, one: Mapping[str, Any]) -> None:
-        source = _path(one, "from", "copy operation failed to decode from")
-        place, key = self._place(source, f"copy operation does not apply: doc is missing from path: {source}")
+        source, place, key = self._end(one, "from", "copy", "from")
         value = _wrapped(f"error in copy for from: '{source}'", _get, place, key)
-        path = _path(one, "path", "copy operation failed to decode path")
-        place, key = self._place(path, f"copy operation does not apply: doc is missing destination path: {path}")
+        _, place, key = self._end(one, "path", "copy", "destination")
         self._copied += len(json.dumps(value, separators=(",", ":")))
         if self._copied > MAX_COPIED:
             size = f"the accumulated size increase of copy is {self._copied}, exceeding the limit {MAX_COPIED}"
@@ -110,6 +106,12 @@ class _Patch:
             value = self.document
         if not _same(value, one.get("value")):
             raise UnmetTest(f"testing value {path} failed: test failed")
+
+    def _end(self, one: Mapping[str, Any], field: str, operation: str, end: str) -> tuple[str, Any, str]:
+        """One end of a move or copy: its path, what holds it, and the path's last step."""
+        path = _path(one, field, f"{operation} operation failed to decode {field}")
+        place, key = self._place(path, f"{operation} operation does not apply: doc is missing {end} path: {path}")
+        return path, place, key
 
     def _place(self, path: str, missing: str) -> tuple[Any, str]:
         """What holds the end of a path, and the path's last step. Source: findObject."""
