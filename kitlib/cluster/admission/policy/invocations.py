@@ -9,13 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from kitlib.api.admission_expressions import MAX_COST
+from kitlib.api import cel_library as lib
+from kitlib.api.admission_expressions import MAX_COST, Environment
 from kitlib.api.admissionregistration import (
     MutatingAdmissionPolicy,
     MutatingAdmissionPolicyBinding,
+    MutatingAdmissionPolicySpec,
     ParamKind,
     ValidatingAdmissionPolicy,
     ValidatingAdmissionPolicyBinding,
+    ValidatingAdmissionPolicySpec,
 )
 from kitlib.api.apiextensions import CustomResourceDefinition
 from kitlib.api.cel_expression import Expression
@@ -51,6 +54,25 @@ class UnknownParamKind(ConfigurationError):
 
 class ConditionError(KitError):
     """A condition that cannot be evaluated."""
+
+
+class CompiledPolicy:
+    """The expressions that both kinds of policies have; `environment` compiles those of one kind.
+
+    Args:
+        spec: of the policy.
+
+    Raises:
+        CompileError: one of them is none; validation has refused such a policy.
+    """
+
+    def __init__(self, spec: ValidatingAdmissionPolicySpec | MutatingAdmissionPolicySpec) -> None:
+        self.environment = Environment(spec.param_kind is not None)
+        self.conditions = [
+            (one.expression, self.environment.compile(one.expression, lib.BOOL, variables=False))
+            for one in spec.match_conditions
+        ]
+        self.variables = {one.name: self.environment.declare(one) for one in spec.variables}
 
 
 class Variables(Mapping[str, Any]):

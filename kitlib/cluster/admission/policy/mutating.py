@@ -15,8 +15,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from kitlib.api import cel_library as lib
-from kitlib.api.admission_expressions import MAX_COST, Environment
+from kitlib.api.admission_expressions import MAX_COST
 from kitlib.api.admissionregistration import (
     MutatingAdmissionPolicy,
     MutatingAdmissionPolicyBinding,
@@ -33,6 +32,7 @@ from kitlib.cluster.admission.policy.attributes import Attributes, shown
 from kitlib.cluster.admission.policy.invocations import (
     EXEMPT,
     IGNORE,
+    CompiledPolicy,
     ConditionError,
     ConfigurationError,
     UnknownParamKind,
@@ -50,28 +50,16 @@ IF_NEEDED = "IfNeeded"
 FORBIDDEN, INVALID = "Forbidden", "Invalid"
 
 
-class Compiled:
-    """The expressions of a policy.
-
-    Args:
-        spec: of the policy.
-
-    Raises:
-        CompileError: one of them is none; validation has refused such a policy.
-    """
+class Compiled(CompiledPolicy):
+    """The expressions of a policy, its mutations too."""
 
     def __init__(self, spec: MutatingAdmissionPolicySpec) -> None:
-        environment = Environment(spec.param_kind is not None)
-        self.conditions = [
-            (one.expression, environment.compile(one.expression, lib.BOOL, variables=False))
-            for one in spec.match_conditions
-        ]
-        self.variables = {one.name: environment.declare(one) for one in spec.variables}
+        super().__init__(spec)
         self.mutations = []
         for one in spec.mutations:
             patch = one.apply_configuration or one.json_patch
             text = patch.expression if patch is not None else ""
-            self.mutations.append((one.patch_type, text, environment.mutation(one.patch_type, text)))
+            self.mutations.append((one.patch_type, text, self.environment.mutation(one.patch_type, text)))
 
 
 @lru_cache(maxsize=128)
@@ -88,6 +76,11 @@ class _Key(NamedTuple):
     params: tuple[str, str]
 
 
+def _denied(policy: MutatingAdmissionPolicy, binding: MutatingAdmissionPolicyBinding) -> str:
+    """How what a policy says begins."""
+    return f"policy '{policy.name}' with binding '{binding.name}' denied request: "
+
+
 @dataclass(frozen=True)
 class _Invocation:
     policy: MutatingAdmissionPolicy
@@ -102,7 +95,7 @@ class _Invocation:
 
     @property
     def said(self) -> str:
-        return f"policy '{self.policy.name}' with binding '{self.binding.name}' denied request: "
+        return _denied(self.policy, self.binding)
 
 
 class Request:
@@ -189,10 +182,7 @@ class Request:
         """Every policy with every binding and parameter that is about the write."""
         name = about.object.namespace
         namespace = self._store.find(Namespace, name, copy=False) if name else None
-        bindings: Sequence[MutatingAdmissionPolicyBinding] = self._store.list(
-            MutatingAdmissionPolicyBinding, copy=False
-        )
-        for binding in sorted(bindings, key=lambda one: (one.spec.policy_name, one.name)):
+        for binding in sorted(bound, key=lambda one: (one.spec.policy_name, one.name)):
             policy = self._store.find(MutatingAdmissionPolicy, binding.spec.policy_name, copy=False)
             if policy is None or not is_about(policy, binding, about, namespace):
                 continue
@@ -204,7 +194,7 @@ class Request:
                 said = f'policy "{policy.name}" denied request: failed to configure policy: {error}'
                 self._fail(policy, said, FORBIDDEN, failures)
             except (ConfigurationError, CompileError) as error:
-                said = f"policy '{policy.name}' with binding '{binding.name}' denied request: "
+                said = _denied(policy, binding)
                 self._fail(policy, f"{said}failed to configure binding: {error}", FORBIDDEN, failures)
 
     def _fail(

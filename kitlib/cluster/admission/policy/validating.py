@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from kitlib.api import cel_library as lib
-from kitlib.api.admission_expressions import MAX_COST, Environment
+from kitlib.api.admission_expressions import MAX_COST
 from kitlib.api.admissionregistration import (
     ValidatingAdmissionPolicy,
     ValidatingAdmissionPolicyBinding,
@@ -29,6 +29,7 @@ from kitlib.cluster.admission.policy.attributes import Attributes, shown
 from kitlib.cluster.admission.policy.invocations import (
     EXEMPT,
     IGNORE,
+    CompiledPolicy,
     ConditionError,
     ConfigurationError,
     UnknownParamKind,
@@ -64,33 +65,21 @@ class Refusal:
     of_policy: bool = False
 
 
-class Compiled:
-    """The expressions of a policy.
-
-    Args:
-        spec: of the policy.
-
-    Raises:
-        CompileError: one of them is none; validation has refused such a policy.
-    """
+class Compiled(CompiledPolicy):
+    """The expressions of a policy, its validations and audit annotations too."""
 
     def __init__(self, spec: ValidatingAdmissionPolicySpec) -> None:
-        environment = Environment(spec.param_kind is not None)
-        self.conditions = [
-            (one.expression, environment.compile(one.expression, lib.BOOL, variables=False))
-            for one in spec.match_conditions
-        ]
-        self.variables = {one.name: environment.declare(one) for one in spec.variables}
+        super().__init__(spec)
         self.validations = [
             (
                 one,
-                environment.compile(one.expression, lib.BOOL),
-                environment.compile(one.message_expression, lib.STRING) if one.message_expression else None,
+                self.environment.compile(one.expression, lib.BOOL),
+                self.environment.compile(one.message_expression, lib.STRING) if one.message_expression else None,
             )
             for one in spec.validations
         ]
         self.annotations = [
-            (one.value_expression, environment.compile(one.value_expression, lib.STRING, lib.NULL))
+            (one.value_expression, self.environment.compile(one.value_expression, lib.STRING, lib.NULL))
             for one in spec.audit_annotations
         ]
 
