@@ -29,7 +29,7 @@ from kitlib.apiserver.status import StatusError
 from kitlib.apiserver.subresources import Subresources
 from kitlib.apiserver.users import User, Users
 from kitlib.apiserver.watch import WatchStream, as_table
-from kitlib.cluster.admission.policy.attributes import requested_by
+from kitlib.cluster.admission.requester import Requester, requested_by
 
 JSON = "application/json"
 _PARTIAL = "PartialObjectMetadata"
@@ -119,7 +119,7 @@ class Dispatcher:
         self.rest.warnings.clear()
         user = request.user
         try:
-            with requested_by(user.name, user.uid, user.groups):
+            with requested_by(Requester(user.name, user.groups, user.uid)):
                 answer = self._handle(request)
             warned = tuple(dict.fromkeys(self.rest.warnings))
             return answer._replace(warnings=warned) if isinstance(answer, Answer) and warned else answer

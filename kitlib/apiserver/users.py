@@ -19,9 +19,11 @@ import msgspec
 
 from kitlib.api import service_account_token
 from kitlib.api.certificates import CertificateSigningRequest
+from kitlib.cluster.admission import requester
+from kitlib.cluster.admission.requester import AUTHENTICATED, MASTERS
 
-MASTERS, AUTHENTICATED = "system:masters", "system:authenticated"
-ADMIN = "kubernetes-admin"
+ADMIN = requester.ADMINISTRATOR.name
+
 _DEFAULT_LIFE, _SHORTEST_LIFE = 3600, 600
 MAX_TOKENS = 10_000
 AUDIENCES = (service_account_token.ISSUER, "https://kubernetes.default.svc")
@@ -63,13 +65,13 @@ class User:
         request.spec = msgspec.structs.replace(request.spec, **sender)
 
 
-ADMINISTRATOR = User(ADMIN, (MASTERS, AUTHENTICATED))
+ADMINISTRATOR = User(ADMIN, requester.ADMINISTRATOR.groups)
 
 
 def service_account(namespace: str, name: str, uid: str = "") -> User:
     """The user that a service account is. Source: serviceaccount.UserInfo."""
-    groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}", AUTHENTICATED)
-    return User(f"system:serviceaccount:{namespace}:{name}", groups, uid)
+    who = requester.service_account(namespace, name, uid)
+    return User(who.name, who.groups, who.uid)
 
 
 def new_token() -> str:

@@ -17,6 +17,7 @@ from kitlib.api.errors import KitError, NotFound
 from kitlib.api.guard import Guard, described
 from kitlib.api.serialize import deepcopy
 from kitlib.cluster.admission.apiserver import APIServer
+from kitlib.cluster.admission.requester import kubelet, requested_by
 from kitlib.cluster.base import Clock, check_seconds
 from kitlib.cluster.control_plane.options import ClusterOptions
 from kitlib.cluster.control_plane.verbs import LocalVerbs
@@ -119,7 +120,8 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
         node = self._make_node(one)
         self._nodes[one.name] = node
         self._unannounced.append(node)
-        self.api.create(node.register(self.now()))
+        with requested_by(kubelet(one.name)):
+            self.api.create(node.register(self.now()))
 
     def _prospective_node(self, one: NodePlan) -> Node:
         """The Node object that a plan would become."""
@@ -265,7 +267,8 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
 
     def _settle(self) -> None:
         for node in self._unannounced:
-            node.registered(self.api)
+            with requested_by(kubelet(node.name)):
+                node.registered(self.api)
         self._unannounced.clear()
         for _ in range(_ROUNDS):
             before = self.api.store.version
@@ -277,7 +280,8 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
                 pods = self._by_node.get(name)
                 if pods is not None:  # empty, once the last pod has gone: its containers must end
                     try:
-                        node.sync(self.api, list(pods.values()))
+                        with requested_by(kubelet(name)):
+                            node.sync(self.api, list(pods.values()))
                     except Exception as error:
                         self._guard.caught(name, error)
             if self.api.store.version == before:
@@ -321,7 +325,8 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
         self.clock.move(seconds)
         for name, node in list(self._nodes.items()):
             try:
-                node.advance(seconds)
+                with requested_by(kubelet(name)):
+                    node.advance(seconds)
             except Exception as error:
                 self._guard.caught(name, error)
         if self._autoscaler is not None and self._scheduler is not None:  # without a pod, none waits

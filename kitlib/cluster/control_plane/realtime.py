@@ -11,6 +11,7 @@ import time
 from collections.abc import Sequence
 
 from kitlib.api.core import Node
+from kitlib.cluster.admission.requester import kubelet, requested_by
 from kitlib.cluster.control_plane.local import LocalControlPlane
 from kitlib.cluster.control_plane.options import ClusterOptions
 from kitlib.cluster.control_plane.polling import TICK, PollingCluster, RealClock
@@ -57,17 +58,23 @@ class RealTimeCluster(PollingCluster, LocalControlPlane[ContainerNode]):
         """Take what the nodes have reported since the last time, and let controllers and scheduler act on it."""
         if self._settling or self._closed:
             return
-        changed = [node.take_reports(self.api) for node in list(self._nodes.values())]
-        if any(changed) or self.controllers.is_due():
+        if self._take_reports() or self.controllers.is_due():
             super().settle()
 
     @exclusive
     def settle(self) -> None:
         """As far as it goes without time passing; what the nodes have reported counts."""
         if not self._settling:
-            for node in list(self._nodes.values()):
-                node.take_reports(self.api)
+            self._take_reports()
         super().settle()
+
+    def _take_reports(self) -> bool:
+        """Whether the nodes had anything to report."""
+        found = False
+        for name, node in list(self._nodes.items()):
+            with requested_by(kubelet(name)):
+                found |= node.take_reports(self.api)
+        return found
 
     @property
     def fidelity(self) -> dict[str, Sequence[str]]:

@@ -17,6 +17,7 @@ from kitlib.api.meta import Condition
 from kitlib.api.release import Release
 from kitlib.api.serialize import deepcopy
 from kitlib.cluster.admission.apiserver import APIServer
+from kitlib.cluster.admission.requester import SCHEDULER, requested_by
 from kitlib.cluster.controllers.resourceclaim import make_extended_claim, put_allocation, remove_extended_claim
 from kitlib.cluster.events import record
 from kitlib.cluster.store.store import WatchEvent
@@ -180,7 +181,8 @@ class ClusterScheduler:
         tried = False
         while self.due():
             self.refresh()
-            self.loop.schedule_one()
+            with requested_by(SCHEDULER):
+                self.loop.schedule_one()
             tried = True
         return tried
 

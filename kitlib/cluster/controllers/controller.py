@@ -15,6 +15,7 @@ from kitlib.api.errors import Conflict, KitError
 from kitlib.api.guard import Guard, described
 from kitlib.api.meta import KubeObject
 from kitlib.cluster.admission.apiserver import APIServer
+from kitlib.cluster.admission.requester import requested_by, service_account
 from kitlib.cluster.controllers.informers import Change, Informers, controller_of
 from kitlib.cluster.controllers.workqueue import WorkQueue
 from kitlib.cluster.events import record
@@ -54,17 +55,21 @@ class Controller(ABC):
 
     Attributes:
         name: as events name it, `replicaset-controller`.
+        account: its service account; "" = called as the controller.
+        user: who its writes come from.
         manager: whose informers and clock it uses.
         api: the API server.
         queue: keys to process.
     """
 
     name: ClassVar[str]
+    account: ClassVar[str] = ""
 
     def __init__(self, manager: Manager) -> None:
         self.manager, self.api, self.informers = manager, manager.api, manager.informers
         self.now = manager.api.store.now
         self.queue: WorkQueue[Key] = WorkQueue(self.now)
+        self.user = service_account("kube-system", self.account or self.name)
         self._guard: Guard[Key] = Guard(self.name, self._mark_failed)
 
     @abstractmethod
@@ -88,7 +93,8 @@ class Controller(ABC):
         keys = self.queue.take()
         for key in keys:
             try:
-                self.sync(key)
+                with requested_by(self.user):
+                    self.sync(key)
             except Retry:
                 self.queue.add_rate_limited(key)
             except (Conflict, KitError) as error:

@@ -16,7 +16,8 @@ from kitlib.api.apiextensions import (
 )
 from kitlib.api.meta import Condition, put_condition
 from kitlib.api.serialize import deepcopy
-from kitlib.cluster.controllers.controller import Controller, Handler, Key
+from kitlib.cluster.admission.requester import API_SERVER
+from kitlib.cluster.controllers.controller import Controller, Handler, Key, Manager
 from kitlib.cluster.controllers.informers import Change
 
 _KIND = "CustomResourceDefinition"
@@ -26,6 +27,10 @@ class CustomResourceDefinitionController(Controller):
     """Names and establishing, which upstream are two controllers."""
 
     name: ClassVar[str] = "crd-naming-condition-controller"
+
+    def __init__(self, manager: Manager) -> None:
+        super().__init__(manager)
+        self.user = API_SERVER  # both run in it
 
     def handlers(self) -> Mapping[str, Handler]:
         return {_KIND: self._on_definition}

@@ -44,6 +44,7 @@ class DisruptionController(Controller):
     """For PodDisruptionBudgets."""
 
     name: ClassVar[str] = "controllermanager"  # upstream's recorder has this name
+    account: ClassVar[str] = "disruption-controller"
 
     def handlers(self) -> Mapping[str, Handler]:
         own = dict.fromkeys(_SCALABLE, self._on_owner)

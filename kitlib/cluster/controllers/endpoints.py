@@ -127,6 +127,7 @@ class EndpointSliceController(_ServiceController):
     """For the EndpointSlices of Services."""
 
     name: ClassVar[str] = "endpointslice-controller.k8s.io"
+    account: ClassVar[str] = "endpointslice-controller"
 
     def sync(self, key: Key) -> None:
         """Source: syncService, reconcile."""

@@ -22,6 +22,7 @@ class GarbageCollector(Controller):
     """For objects with owner references; keys are (UID,)."""
 
     name: ClassVar[str] = "garbage-collector-controller"
+    account: ClassVar[str] = "generic-garbage-collector"
 
     def handlers(self) -> Mapping[str, Handler]:
         return dict.fromkeys((r.kind for r in RESOURCES if r.kind != "Event"), self._on_object)

@@ -31,6 +31,7 @@ class PodGCController(Controller):
     """For pods without a node."""
 
     name: ClassVar[str] = "pod-garbage-collector-controller"
+    account: ClassVar[str] = "pod-garbage-collector"
 
     def handlers(self) -> Mapping[str, Handler]:
         return {"Node": self._on_node, "Pod": self._on_pod}

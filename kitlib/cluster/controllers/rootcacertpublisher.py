@@ -24,6 +24,7 @@ class RootCACertificatePublisher(Controller):
     """For namespaces."""
 
     name: ClassVar[str] = "root-ca-certificate-publisher-controller"
+    account: ClassVar[str] = "root-ca-cert-publisher"
 
     def handlers(self) -> Mapping[str, Handler]:
         return {"Namespace": self._on_namespace, "ConfigMap": self._on_config_map}

@@ -25,6 +25,7 @@ class StaleDisruptionController(Controller):
     """For pods that carry the condition and are not on their way out."""
 
     name: ClassVar[str] = "stale-disruption"
+    account: ClassVar[str] = "disruption-controller"
 
     def handlers(self) -> Mapping[str, Handler]:
         return {"Pod": self._on_pod}

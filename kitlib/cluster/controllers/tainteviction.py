@@ -23,6 +23,7 @@ class TaintEvictionController(Controller):
     """For pods on nodes with NoExecute taints; keys are ("Node", name) and ("Pod", namespace, name)."""
 
     name: ClassVar[str] = "taint-eviction-controller"
+    account: ClassVar[str] = "node-controller"
 
     def __init__(self, manager: object) -> None:
         super().__init__(manager)  # type: ignore[arg-type]

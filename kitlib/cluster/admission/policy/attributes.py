@@ -5,9 +5,7 @@ Source: k8s.io/apiserver/pkg/admission Attributes; admission/v1 AdmissionRequest
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,37 +14,11 @@ from kitlib.api.meta import KubeObject
 from kitlib.api.required_fields import complete
 from kitlib.api.scale import is_scalable, scale_of
 from kitlib.api.serialize import to_dict
+from kitlib.cluster.admission.requester import requester
 from kitlib.cluster.store.kinds import Resource, resource_of
 
 CREATE, UPDATE, DELETE = "CREATE", "UPDATE", "DELETE"
 SCALE = "scale"
-
-
-@dataclass(frozen=True)
-class Requester:
-    """Who writes.
-
-    Attributes:
-        name, uid, groups: as the request's userInfo has them.
-    """
-
-    name: str = "kubernetes-admin"
-    uid: str = ""
-    groups: tuple[str, ...] = ("system:masters", "system:authenticated")
-
-
-_ADMINISTRATOR = Requester()
-_requester: ContextVar[Requester] = ContextVar("requester", default=_ADMINISTRATOR)
-
-
-@contextmanager
-def requested_by(name: str, uid: str, groups: tuple[str, ...]) -> Iterator[None]:
-    """Writes inside come from this user; without it they are the administrator's."""
-    token = _requester.set(Requester(name, uid, groups))
-    try:
-        yield
-    finally:
-        _requester.reset(token)
 
 
 def shown(obj: KubeObject | None) -> dict[str, Any] | None:
@@ -102,7 +74,7 @@ class Attributes:
 
     def _request(self) -> Mapping[str, Any]:
         """Source: plugin/cel CreateAdmissionRequest."""
-        who, resource = _requester.get(), self.resource
+        who, resource = requester(), self.resource
         group, _, version = self.object.api_version.rpartition("/")
         kind = {"group": group, "version": version, "kind": self.object.kind}
         named = {"group": resource.group, "version": self.version, "resource": resource.plural}

@@ -25,6 +25,7 @@ from kitlib.api.core import Pod
 from kitlib.api.errors import KitError
 from kitlib.api.meta import KubeObject
 from kitlib.api.serialize import Located, from_dict, to_dict
+from kitlib.cluster.admission.requester import requested_by
 from kitlib.cluster.control_plane.container import wire
 from kitlib.cluster.control_plane.container.channel import Channel, RemoteHandle
 from kitlib.cluster.control_plane.options import ClusterOptions
@@ -247,7 +248,8 @@ class ControlPlane:
                 raise KitError(f"{head.do!r}: this control plane knows {', '.join(sorted(self._does))}")
             if self._cluster is not None:
                 self._cluster.refresh()
-            answer: dict[str, Any] = {"id": head.id, "ok": self._does[head.do](**asked)}
+            with requested_by(head.requester):
+                answer: dict[str, Any] = {"id": head.id, "ok": self._does[head.do](**asked)}
         except Exception as error:  # whatever it is, the control plane goes on and the owner hears of it
             answer = {"id": head.id, "error": wire.error_to_data(error)}
         try:

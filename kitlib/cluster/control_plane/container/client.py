@@ -14,10 +14,13 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from msgspec.structs import asdict
+
 from kitlib.api.core import Node, Pod
 from kitlib.api.errors import KitError, NotFound
 from kitlib.api.meta import KubeObject
 from kitlib.api.serialize import Located, from_dict, to_dict
+from kitlib.cluster.admission.requester import requester
 from kitlib.cluster.control_plane.container import wire
 from kitlib.cluster.control_plane.container.relay import ControlPlaneGone, Relay
 from kitlib.cluster.control_plane.container.replica import Replica
@@ -203,6 +206,7 @@ class ContainerControlPlaneClient(PollingCluster):
                 "since": self._copy.version,
                 "known": list(self._nodes),
                 "journal": self._seen,
+                "requester": asdict(requester()),
             }
             found, message = link.request(do, TIMEOUT, **told, **about)
             self._take(message)

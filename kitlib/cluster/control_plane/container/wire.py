@@ -24,6 +24,7 @@ import msgspec
 
 from kitlib.api.convert import convert
 from kitlib.api.errors import KitError
+from kitlib.cluster.admission.requester import ADMINISTRATOR, Requester
 from kitlib.cluster.control_plane.container.codec import decode as unpack
 from kitlib.cluster.control_plane.container.codec import encode as pack
 from kitlib.node.real import protocol
@@ -31,7 +32,7 @@ from kitlib.node.real import protocol
 __all__ = ["FAR", "VERSION", "Passed", "envelope", "error_from_data", "error_to_data", "pack", "passed", "unpack"]
 
 T = TypeVar("T")
-VERSION = 5
+VERSION = 6
 """Counted up when the messages change: a control plane of an old image says so instead of failing later."""
 FAR = 1 << 40
 """Requests of the control plane to a node have numbers from here on, those of the owner stay below."""
@@ -48,6 +49,7 @@ class Request(msgspec.Struct, frozen=True):
         since: version of the owner's copy of the store.
         known: nodes whose facts it has.
         journal: entries that it has.
+        requester: who asks.
     """
 
     id: int = 0
@@ -56,6 +58,7 @@ class Request(msgspec.Struct, frozen=True):
     since: Annotated[int, msgspec.Meta(ge=0)] = 0
     known: list[str] = []
     journal: Annotated[int, msgspec.Meta(ge=0)] = 0
+    requester: Requester = ADMINISTRATOR
 
 
 class Started(msgspec.Struct):

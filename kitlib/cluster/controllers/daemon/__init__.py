@@ -39,6 +39,7 @@ class DaemonSetController(Controller):
     """For DaemonSets."""
 
     name: ClassVar[str] = "daemonset-controller"
+    account: ClassVar[str] = "daemon-set-controller"
 
     def __init__(self, manager: Any) -> None:
         super().__init__(manager)

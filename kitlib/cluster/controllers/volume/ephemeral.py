@@ -22,6 +22,7 @@ class EphemeralVolumeController(Controller):
     """For pods with ephemeral volumes."""
 
     name: ClassVar[str] = "ephemeral_volume"
+    account: ClassVar[str] = "ephemeral-volume-controller"
 
     def handlers(self) -> Mapping[str, Handler]:
         return {"Pod": self._on_pod, "PersistentVolumeClaim": self._on_claim}

@@ -38,6 +38,7 @@ class PersistentVolumeController(Controller):
     """For claims and volumes; keys are (kind, namespace, name)."""
 
     name: ClassVar[str] = "persistentvolume-controller"
+    account: ClassVar[str] = "persistent-volume-binder"
 
     def handlers(self) -> Mapping[str, Handler]:
         return {

@@ -23,6 +23,7 @@ class ClaimProtectionController(Controller):
     """For claims."""
 
     name: ClassVar[str] = "persistentvolumeclaim-protection-controller"
+    account: ClassVar[str] = "pvc-protection-controller"
 
     def handlers(self) -> Mapping[str, Handler]:
         return {"PersistentVolumeClaim": self._on_claim, "Pod": self._on_pod}
@@ -85,6 +86,7 @@ class VolumeProtectionController(Controller):
     """For volumes."""
 
     name: ClassVar[str] = "persistentvolume-protection-controller"
+    account: ClassVar[str] = "pv-protection-controller"
 
     def handlers(self) -> Mapping[str, Handler]:
         return {"PersistentVolume": self._on_volume}

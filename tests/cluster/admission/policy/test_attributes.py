@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from kitlib.api.serialize import from_dict
-from kitlib.cluster.admission.policy.attributes import CREATE, DELETE, UPDATE, Attributes, requested_by
+from kitlib.cluster.admission.policy.attributes import CREATE, DELETE, UPDATE, Attributes
+from kitlib.cluster.admission.requester import Requester, requested_by
 
 POD = from_dict({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web", "namespace": "a"}})
 
 
 def test_a_request_has_kind_resource_and_who_asks() -> None:
-    with requested_by("ada", "7", ("developers",)):
+    with requested_by(Requester("ada", ("developers",), "7")):
         names = Attributes(UPDATE, POD, POD, "status", dry_run=True).names
     assert names["object"] == names["oldObject"]
     asked = names["request"]

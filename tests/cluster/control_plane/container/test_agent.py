@@ -144,6 +144,27 @@ def test_a_scale_is_written_as_one(owner: Owner) -> None:
     assert answer["ok"]["object"]["spec"]["replicas"] == 2
 
 
+def test_a_request_says_who_asks(owner: Owner) -> None:
+    begin(owner)
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}
+    spec = {
+        "matchConstraints": {"resourceRules": [rule]},
+        "validations": [{"expression": "request.userInfo.username == 'ada'"}],
+    }
+    group = "admissionregistration.k8s.io/v1"
+    policy = {"apiVersion": group, "kind": "ValidatingAdmissionPolicy", "metadata": {"name": "a"}, "spec": spec}
+    bound = {"policyName": "a", "validationActions": ["Deny"]}
+    binding = {**policy, "kind": "ValidatingAdmissionPolicyBinding", "spec": bound}
+    version = apply(owner, policy, binding)["version"]
+    refused = owner.ask("api", method="create", object=pod("a"), since=version)
+    assert "failed expression" in str(wire.error_from_data(refused["error"]))
+    ada = {"name": "ada", "groups": ["developers"], "uid": ""}
+    assert "ok" in owner.ask("api", method="create", object=pod("a"), since=version, requester=ada)
+    for wrong in ("ada", {"name": 7}, {"name": "a" * 5000}):
+        with pytest.raises(KitError, match="a request is refused"):
+            wire.request({"id": 1, "do": "api", "requester": wrong})
+
+
 @pytest.mark.parametrize("method", _API)
 def test_the_api_server_takes_from_outside_what_it_takes_inside(method: str) -> None:
     def parameters(where: type) -> list[tuple[str, Any]]:
