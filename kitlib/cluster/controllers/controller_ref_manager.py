@@ -61,6 +61,8 @@ def claim_objects(
     candidates: Iterable[Any],
     selector: LabelSelectorMatcher,
     fits: Callable[[Any], bool] = lambda obj: True,
+    *,
+    finalizer: str = "",
 ) -> list[Any]:
     """The candidates that `owner` controls, after adopting and releasing.
 
@@ -70,8 +72,9 @@ def claim_objects(
         candidates: objects that it controls, and objects without a controller.
         selector: the owner's; asked once for all objects that share their labels, as stored ones of a template do.
         fits: what else an object needs, such as a name.
+        finalizer: that an adopted object gets and a released one loses; "" = none.
 
-    Source: ClaimObject.
+    Source: ClaimObject, AdoptPod, ReleasePod.
     """
     claimed, uid, leaving = [], owner.metadata.uid, owner.metadata.deletion_timestamp is not None
     selected: dict[int, bool] = {}
@@ -89,17 +92,19 @@ def claim_objects(
         elif leaving:
             continue
         elif reference is not None:
-            _write(controller, obj, [r for r in meta.owner_references if r.uid != uid])
+            kept = [one for one in meta.finalizers if one != finalizer]
+            _write(controller, obj, [r for r in meta.owner_references if r.uid != uid], kept)
         elif matches and meta.deletion_timestamp is None:
-            adopted = _write(controller, obj, [*meta.owner_references, owner_reference(owner)])
+            kept = [*meta.finalizers, finalizer] if finalizer and finalizer not in meta.finalizers else meta.finalizers
+            adopted = _write(controller, obj, [*meta.owner_references, owner_reference(owner)], kept)
             if adopted is not None:
                 claimed.append(adopted)
     return claimed
 
 
-def _write(controller: Controller, obj: KubeObject, references: list[Any]) -> KubeObject | None:
+def _write(controller: Controller, obj: KubeObject, references: list[Any], finalizers: list[str]) -> KubeObject | None:
     changed = deepcopy(obj)
-    changed.metadata.owner_references = references
+    changed.metadata.owner_references, changed.metadata.finalizers = references, finalizers
     try:
         return controller.api.store.update(changed)
     except NotFound:

@@ -3,8 +3,8 @@
 Without a node; Pending before Unknown before Running; not ready; lower deletion cost; more pods of the same owner on
 the node; ready for a shorter time; more restarts; newer. Times are compared by magnitude (LogarithmicScaleDown).
 
-Source: pkg/controller/controller_utils.go (ActivePodsWithRanks.Less, logarithmicRankDiff), replica_set.go
-(getPodsRankedByRelatedPodsOnSameNode).
+Source: pkg/controller/controller_utils.go (ActivePodsWithRanks.Less, logarithmicRankDiff; ActivePods.Less for Jobs),
+replica_set.go (getPodsRankedByRelatedPodsOnSameNode).
 """
 
 from __future__ import annotations
@@ -36,6 +36,32 @@ def ranked_for_deletion(pods: Sequence[Pod], related: Iterable[Pod], now: dateti
         return _compare(a, b, on_node, now)
 
     return sorted(pods, key=cmp_to_key(compare))
+
+
+def jobs_pods_for_deletion(pods: Sequence[Pod]) -> list[Pod]:
+    """A Job's active pods in the order in which they are deleted: costs and nodes do not count, times exactly.
+
+    Source: ActivePods.Less.
+    """
+
+    def key(pod: Pod) -> tuple[bool, int, bool, float, int, int, float]:
+        ready = condition_of(pod, "Ready") if is_ready(pod) else None
+        restarts = _most_restarts(pod.status.container_statuses), _most_restarts(pod.status.init_container_statuses)
+        return (
+            bool(pod.spec.node_name),
+            _PHASE.get(pod.status.phase, 2),
+            ready is not None,
+            _latest_first(ready.last_transition_time if ready is not None else None),
+            -restarts[0],
+            -restarts[1],
+            _latest_first(pod.metadata.creation_timestamp),
+        )
+
+    return sorted(pods, key=key)
+
+
+def _latest_first(moment: datetime | None) -> float:
+    return -moment.timestamp() if moment is not None else -math.inf
 
 
 def _compare(a: Pod, b: Pod, on_node: Counter[str], now: datetime) -> int:

@@ -8,28 +8,40 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from kitlib.api.batch import Job, JobStatus, UncountedTerminatedPods
+from kitlib.api.batch import Job
 from kitlib.api.core import Pod
 from kitlib.api.errors import KitError
-from kitlib.api.meta import Condition
 from kitlib.api.selectors import LabelSelectorMatcher
 from kitlib.api.serialize import deepcopy
-from kitlib.cluster.controllers.controller import Controller, Handler, Key, Retry
-from kitlib.cluster.controllers.controller_ref_manager import claim_objects
+from kitlib.cluster.controllers.controller import Controller, Handler, Key, Manager, Retry
+from kitlib.cluster.controllers.controller_ref_manager import claim_objects, enqueue_orphan
 from kitlib.cluster.controllers.controller_utils import create_pod, delete_pod, is_ready, slow_start_batch
 from kitlib.cluster.controllers.informers import Change, controller_of
-from kitlib.cluster.controllers.job.pods import FINALIZER, format_indexes, index_of, is_indexed, new_pod
-from kitlib.cluster.controllers.job.progress import FAILURES, Progress, Verdict, deadline_left
-from kitlib.cluster.controllers.pods_to_delete import ranked_for_deletion
+from kitlib.cluster.controllers.job.backoff import Record, finished_at
+from kitlib.cluster.controllers.job.pods import (
+    FINALIZER,
+    annotate_failures,
+    failures_of_index,
+    index_of,
+    is_indexed,
+    new_pod,
+    replaces_failed_pods_only,
+)
+from kitlib.cluster.controllers.job.progress import (
+    COMPLETIONS_REACHED,
+    SUCCESS,
+    TARGET,
+    Progress,
+    Verdict,
+    deadline_left,
+    is_valid_index,
+)
+from kitlib.cluster.controllers.job.tracking import condition_of, ensure_condition, track
+from kitlib.cluster.controllers.pods_to_delete import jobs_pods_for_deletion
 
 MAX_PODS_PER_SYNC = 500
 CONTROLLER_NAME = "kubernetes.io/job-controller"
-_FINAL = {"FailureTarget": "Failed", "SuccessCriteriaMet": "Complete"}
-
-
-def condition_of(job: Job, kind: str) -> Condition | None:
-    """A condition of the Job that holds."""
-    return next((one for one in job.status.conditions if one.type == kind and one.status == "True"), None)
+__all__ = ["CONTROLLER_NAME", "JobController", "condition_of", "is_finished"]
 
 
 def is_finished(job: Job) -> bool:
@@ -42,6 +54,10 @@ class JobController(Controller):
 
     name: ClassVar[str] = "job-controller"
 
+    def __init__(self, manager: Manager) -> None:
+        super().__init__(manager)
+        self._records: dict[Key, Record] = {}
+
     def handlers(self) -> Mapping[str, Handler]:
         return {"Job": self._on_job, "Pod": self._on_pod}
 
@@ -52,6 +68,7 @@ class JobController(Controller):
     def _on_pod(self, change: Change) -> None:
         """Source: addPod, updatePod, deletePod; a tracked pod whose Job is gone is released."""
         self.enqueue_controllers(change, "Job")
+        enqueue_orphan(self, change, "Job")
         pod = change.new
         if change.type != "DELETED" and FINALIZER in pod.metadata.finalizers:
             reference = controller_of(pod)
@@ -67,6 +84,7 @@ class JobController(Controller):
             return
         job: Job | None = self.find(Job, key)
         if job is None:
+            self._records.pop(key, None)
             for orphan in self.informers.of_namespace("Pod", key[0]):
                 reference = controller_of(orphan)
                 if reference is not None and reference.kind == "Job" and reference.name == key[1]:
@@ -76,6 +94,7 @@ class JobController(Controller):
             return
         pods = self._pods(job)
         if is_finished(job):
+            self._records.pop(key, None)
             for pod in pods:
                 self.api.remove_finalizer(pod, FINALIZER)
             return
@@ -83,150 +102,161 @@ class JobController(Controller):
 
     def _pods(self, job: Job) -> list[Pod]:
         candidates = self.informers.owned_or_orphaned(job, "Pod")
-        pods: list[Pod] = claim_objects(self, job, candidates, LabelSelectorMatcher(job.spec.selector))
+        pods: list[Pod] = claim_objects(
+            self, job, candidates, LabelSelectorMatcher(job.spec.selector), finalizer=FINALIZER
+        )
         return pods
 
     def _sync(self, key: Key, job: Job, pods: list[Pod]) -> None:
+        """Source: syncJob."""
         now, suspended = self.now(), bool(job.spec.suspend)
         job = deepcopy(job)
-        if job.status.start_time is None and not suspended:
-            job.status.start_time = now
+        status = job.status
+        if status.start_time is None and not suspended:
+            status.start_time = now
         progress = Progress.of(job, pods)
-        target = condition_of(job, "FailureTarget") or condition_of(job, "SuccessCriteriaMet")
-        verdict: Verdict | None = (
-            Verdict(target.type, target.reason, target.message) if target is not None else progress.verdict(job, now)
-        )
-        status = self._status(job, progress)
-        failure: KitError | None = None
-        try:
-            if verdict is not None or suspended:
-                for pod in progress.active:
-                    delete_pod(self, pod, job)
-            elif job.metadata.deletion_timestamp is None:
-                self._manage(key, job, progress)
-        except KitError as error:
-            failure = error
-        self._set_suspended(job, status, suspended)
-        if verdict is not None:
-            self._finish(job, status, verdict, progress)
+        record = self._records.get(key, Record()).followed_by(progress.new_succeeded, progress.new_failed)
+        self._records[key] = record
+        verdict = _standing_verdict(job) or progress.verdict(job, now)
         left = deadline_left(job, now)
         if left is not None and left > 0 and verdict is None:
             self.queue.add_after(key, left)
-        current: Job | None = self.find(Job, key)
-        if current is not None and current.status != status:
-            changed = deepcopy(current)
-            changed.status = status
-            self.api.update_status(changed)
-        for pod in progress.counted:
-            self.api.remove_finalizer(pod, FINALIZER)
+        active, failure = progress.active, None
+        try:
+            if verdict is not None:
+                self._delete(job, active)
+                active = []
+            elif job.metadata.deletion_timestamp is None:
+                active = self._manage(key, job, progress, record)
+        except KitError as error:
+            failure, verdict = error, None
+        if verdict is None and failure is None:
+            if progress.is_complete(job, len(active)):
+                verdict = COMPLETIONS_REACHED
+            elif job.metadata.deletion_timestamp is None:
+                self._set_suspended(job, suspended)
+        gone = {pod.metadata.uid for pod in progress.active} - {pod.metadata.uid for pod in active}
+        status.active, status.terminating = len(active), len(progress.terminating) + len(gone)
+        status.ready = sum(is_ready(pod) for pod in progress.active if pod.metadata.uid not in gone)
+        if track(self.api, job, progress, verdict, now) and verdict is not None:
+            self._tell_end(job, verdict)
         if failure is not None:
             raise Retry(str(failure))
 
-    def _status(self, job: Job, progress: Progress) -> JobStatus:
-        status = deepcopy(job.status)
-        status.succeeded, status.failed = progress.succeeded, progress.failed
-        status.active, status.terminating = len(progress.active), len(progress.terminating)
-        status.ready = sum(is_ready(pod) for pod in progress.active)
-        status.uncounted_terminated_pods = UncountedTerminatedPods()
-        if is_indexed(job):
-            status.completed_indexes = format_indexes(progress.completed)
-            if job.spec.backoff_limit_per_index is not None:
-                status.failed_indexes = format_indexes(progress.failed_indexes)
-        return status
-
-    def _set_suspended(self, job: Job, status: JobStatus, suspended: bool) -> None:
-        """The condition Suspended and its events; a resumed Job starts anew. Source: syncJob."""
-        before = condition_of(job, "Suspended") is not None
-        if suspended == before:
+    def _tell_end(self, job: Job, verdict: Verdict) -> None:
+        """Source: recordJobFinished."""
+        if verdict.type != SUCCESS:
+            self.event(job, "Warning", verdict.reason, verdict.message)
             return
-        known = any(one.type == "Suspended" for one in job.status.conditions)
+        if job.spec.completions is not None and job.status.succeeded > job.spec.completions:
+            text = "Too many succeeded pods running after completion count reached"
+            self.event(job, "Warning", "TooManySucceededPods", text)
+        self.event(job, "Normal", "Completed", "Job completed")
+
+    def _set_suspended(self, job: Job, suspended: bool) -> None:
+        """The condition Suspended and its events; a resumed Job starts anew. Source: syncJob."""
+        status, now = job.status, self.now()
         if suspended:
-            self._put(status, "Suspended", "True", "JobSuspended", "Job suspended")
-            status.start_time = None
-            self.event(job, "Normal", "Suspended", "Job suspended")
-        elif known:
-            self._put(status, "Suspended", "False", "JobResumed", "Job resumed")
-            status.start_time = self.now()
+            if ensure_condition(status, "Suspended", "True", "JobSuspended", "Job suspended", now):
+                status.start_time = None  # MutableSchedulingDirectivesForSuspendedJobs
+                self.event(job, "Normal", "Suspended", "Job suspended")
+        elif ensure_condition(status, "Suspended", "False", "JobResumed", "Job resumed", now):
+            status.start_time = now
             self.event(job, "Normal", "Resumed", "Job resumed")
 
-    def _put(self, status: JobStatus, kind: str, value: str, reason: str, message: str) -> None:
-        kept = [one for one in status.conditions if one.type != kind]
-        now = self.now()
-        new = Condition(
-            type=kind, status=value, reason=reason, message=message, last_probe_time=now, last_transition_time=now
-        )
-        status.conditions = [*kept, new]
+    def _delete(self, job: Job, pods: list[Pod], *, released: bool = False) -> None:
+        """Delete pods; those that are released first are not counted.
 
-    def _finish(self, job: Job, status: JobStatus, verdict: Verdict, progress: Progress) -> None:
-        """First the target; the final condition when no pod is left. Source: enactJobFinished."""
-        if condition_of(job, verdict.type) is None:
-            self._put(status, verdict.type, "True", verdict.reason, verdict.message)
-        standing = [pod for pod in self.informers.owned(job, "Pod") if isinstance(pod, Pod)]
-        running = [pod for pod in standing if pod.status.phase not in ("Succeeded", "Failed")]
-        if running:
-            return
-        status.active, status.terminating, status.ready = 0, 0, 0
-        self._put(status, _FINAL[verdict.type], "True", verdict.reason, verdict.message)
-        if verdict.type == "SuccessCriteriaMet":
-            status.completion_time = self.now()
-            self.event(job, "Normal", "Completed", "Job completed")
-        else:
-            self.event(job, "Warning", verdict.reason, verdict.message)
+        Source: deleteActivePods, deleteJobPods.
+        """
+        for pod in pods:
+            if released:
+                self.api.remove_finalizer(pod, FINALIZER)
+            delete_pod(self, pod, job)
 
-    def _manage(self, key: Key, job: Job, progress: Progress) -> None:
-        """Create missing pods, delete surplus ones. Source: manageJob."""
-        parallelism = 1 if job.spec.parallelism is None else job.spec.parallelism
-        active = self._without_surplus_of_indexes(job, progress)
-        if job.spec.completions is None:
-            wanted = len(active) if progress.succeeded > 0 else parallelism
-        elif is_indexed(job):
-            wanted = min(parallelism, job.spec.completions - len(progress.completed | progress.failed_indexes))
-        else:
-            wanted = min(parallelism, job.spec.completions - progress.succeeded)
-        if len(active) > wanted:
-            surplus = len(active) - max(wanted, 0)
-            for pod in ranked_for_deletion(active, active, self.now())[:surplus]:
-                delete_pod(self, pod, job)
-            return
-        waiting = len(progress.terminating) if job.spec.pod_replacement_policy == "Failed" else 0
-        missing = min(wanted - waiting - len(active), MAX_PODS_PER_SYNC)
+    def _manage(self, key: Key, job: Job, progress: Progress, record: Record) -> list[Pod]:
+        """Create missing pods or delete surplus ones. Returns the active pods then. Source: manageJob."""
+        active = progress.active
+        surplus = self._surplus(job, progress)[:MAX_PODS_PER_SYNC]
+        if surplus or job.spec.suspend:
+            self._delete(job, surplus, released=True)
+            going = {pod.metadata.uid for pod in surplus}
+            return [pod for pod in active if pod.metadata.uid not in going]
+        only_failed = replaces_failed_pods_only(job)
+        missing = _wanted(job, progress) - len(active) - (len(progress.terminating) if only_failed else 0)
         if missing <= 0:
-            return
-        left = progress.backoff_left(self.now())
+            return active
+        left = 0.0 if job.spec.backoff_limit_per_index is not None else record.left(self.now())
         if left > 0:
             self.queue.add_after(key, left)
-            return
+            return active
+        missing = min(missing, MAX_PODS_PER_SYNC)
+        made: list[Pod] = []
         if not is_indexed(job):
-            slow_start_batch(missing, lambda _: create_pod(self, new_pod(job, None), job) and None)
-            return
-        taken = progress.completed | progress.failed_indexes | {index_of(pod) for pod in active}
-        free = [index for index in range(job.spec.completions or 0) if index not in taken][:missing]
-        slow_start_batch(len(free), lambda i: self._create_indexed(job, free[i], progress))
+            slow_start_batch(missing, lambda _: self._create(new_pod(job, None), job, made))
+            return [*active, *made]
+        indexes = progress.free_indexes(job, but_terminating=only_failed)[:missing]
+        if job.spec.backoff_limit_per_index is not None:
+            indexes = self._without_those_that_wait(key, indexes, progress)
+        slow_start_batch(len(indexes), lambda i: self._create_indexed(job, indexes[i], progress, made))
+        return [*active, *made]
 
-    def _create_indexed(self, job: Job, index: int, progress: Progress) -> None:
+    def _create(self, pod: Pod, job: Job, made: list[Pod]) -> None:
+        created = create_pod(self, pod, job)
+        if created is not None:
+            made.append(created)
+
+    def _create_indexed(self, job: Job, index: int, progress: Progress, made: list[Pod]) -> None:
         pod = new_pod(job, index)
         if job.spec.backoff_limit_per_index is not None:
-            pod.metadata.annotations[FAILURES] = str(self._failures_of_index(job, index))
-        create_pod(self, pod, job)
+            annotate_failures(pod, job, progress.awaited.get(index))
+        self._create(pod, job, made)
 
-    def _failures_of_index(self, job: Job, index: int) -> int:
-        """Source: getNewIndexFailureCounts."""
-        last = [pod for pod in self.informers.owned(job, "Pod") if isinstance(pod, Pod) and index_of(pod) == index]
-        return max((int(pod.metadata.annotations.get(FAILURES, "0")) + 1 for pod in last), default=0)
+    def _without_those_that_wait(self, key: Key, indexes: list[int], progress: Progress) -> list[int]:
+        """The indexes whose back-off is over; the Job is looked at again when the first of the others' is.
 
-    def _without_surplus_of_indexes(self, job: Job, progress: Progress) -> list[Pod]:
-        """Delete pods with no index, a second pod of an index, and pods of finished indexes.
-
-        Source: appendDuplicatedIndexPodsForRemoval.
+        Source: getPodCreationInfoForIndependentIndexes, getRemainingTimePerIndex.
         """
-        if not is_indexed(job):
-            return progress.active
-        kept: dict[int, Pod] = {}
-        done = progress.completed | progress.failed_indexes
-        for pod in progress.active:
-            index = index_of(pod)
-            if index in kept or index in done or not 0 <= index < (job.spec.completions or 0):
-                delete_pod(self, pod, job)
-            else:
-                kept[index] = pod
-        return list(kept.values())
+        waits = {}
+        for index in indexes:
+            failed = progress.awaited.get(index)
+            if failed is not None:
+                waits[index] = Record(sum(failures_of_index(failed)) + 1, finished_at(failed)).left(self.now())
+        later = [wait for wait in waits.values() if wait > 0]
+        if later:
+            self.queue.add_after(key, min(later))
+        return [index for index in indexes if waits.get(index, 0.0) <= 0]
+
+    def _surplus(self, job: Job, progress: Progress) -> list[Pod]:
+        """Pods without a valid index and second pods of an index; then as many others as there are too many.
+
+        Source: activePodsForRemoval, appendDuplicatedIndexPodsForRemoval.
+        """
+        active, wrong = jobs_pods_for_deletion(progress.active), list[Pod]()
+        surplus = len(active) - _wanted(job, progress)
+        if is_indexed(job):
+            kept: dict[int, Pod] = {}
+            for pod in reversed(active):
+                if is_valid_index(job, pod) and index_of(pod) not in kept:
+                    kept[index_of(pod)] = pod
+            wrong = [pod for pod in active if kept.get(index_of(pod)) is not pod]
+            active = [pod for pod in active if kept.get(index_of(pod)) is pod]
+        return [*wrong, *active[: max(surplus - len(wrong), 0)]]
+
+
+def _wanted(job: Job, progress: Progress) -> int:
+    """How many pods are to be active. Source: manageJob."""
+    if job.spec.suspend:
+        return 0
+    parallelism = 1 if job.spec.parallelism is None else job.spec.parallelism
+    if job.spec.completions is None:
+        return len(progress.active) if progress.succeeded > 0 else parallelism
+    return max(min(job.spec.completions - progress.succeeded, parallelism), 0)
+
+
+def _standing_verdict(job: Job) -> Verdict | None:
+    """The end that an earlier look has found."""
+    success, failure = condition_of(job, SUCCESS), condition_of(job, TARGET)
+    if success is not None:
+        return Verdict(SUCCESS, success.reason, success.message)
+    return Verdict("Failed", failure.reason, failure.message) if failure is not None else None

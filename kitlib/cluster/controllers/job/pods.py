@@ -15,6 +15,10 @@ from kitlib.cluster.controllers.controller_utils import pod_from_template
 FINALIZER = "batch.kubernetes.io/job-tracking"
 COMPLETION_INDEX = "batch.kubernetes.io/job-completion-index"
 INDEX_VARIABLE = "JOB_COMPLETION_INDEX"
+FAILURES = "batch.kubernetes.io/job-index-failure-count"
+IGNORED_FAILURES = "batch.kubernetes.io/job-index-ignored-failure-count"
+MAX_GENERATED_NAME = 58
+"""Letters of a name that stand before the generated ones. Source: names.MaxGeneratedNameLength."""
 
 
 def is_indexed(job: Job) -> bool:
@@ -33,7 +37,7 @@ def new_pod(job: Job, index: int | None) -> Pod:
     if index is None:
         pod = pod_from_template(job.spec.template, job)
     else:
-        pod = pod_from_template(job.spec.template, job, prefix=f"{job.name}-{index}-")
+        pod = pod_from_template(job.spec.template, job, prefix=_prefix(job.name, index))
         pod.metadata.annotations[COMPLETION_INDEX] = str(index)
         pod.metadata.labels[COMPLETION_INDEX] = str(index)
         pod.spec.hostname = f"{job.name}-{index}"
@@ -48,6 +52,41 @@ def new_pod(job: Job, index: int | None) -> Pod:
     return pod
 
 
+def _prefix(name: str, index: int) -> str:
+    """What a pod's generated name begins with. Source: podGenerateNameWithIndex."""
+    suffix = f"-{index}-"
+    return name[: MAX_GENERATED_NAME - len(suffix)] + suffix
+
+
+def replaces_failed_pods_only(job: Job) -> bool:
+    """Whether a pod that is being deleted is replaced only once it has failed. Source: onlyReplaceFailedPods."""
+    return job.spec.pod_replacement_policy == "Failed" or job.spec.pod_failure_policy is not None
+
+
+def failures_of_index(pod: Pod) -> tuple[int, int]:
+    """How often the pod's index had failed before it, counted and ignored.
+
+    Source: parseIndexFailureCountAnnotation, parseIndexFailureIgnoreCountAnnotation.
+    """
+    texts = (pod.metadata.annotations.get(key, "0") for key in (FAILURES, IGNORED_FAILURES))
+    counted, ignored = (int(text) if text.isdecimal() and int(text) < 2**31 else 0 for text in texts)
+    return counted, ignored
+
+
+def annotate_failures(pod: Pod, job: Job, replaced: Pod | None) -> None:
+    """Write down how often the pod's index failed before it. Source: addIndexFailureCountAnnotation."""
+    counted, ignored = 0, 0
+    if replaced is not None:
+        counted, ignored = failures_of_index(replaced)
+        if is_failure_counted(job, replaced):
+            counted += 1
+        else:
+            ignored += 1
+    pod.metadata.annotations[FAILURES] = str(counted)
+    if ignored:
+        pod.metadata.annotations[IGNORED_FAILURES] = str(ignored)
+
+
 def has_failed(pod: Pod, job: Job) -> bool:
     """Whether the pod counts as failed; a terminating one does, unless only failed pods are replaced.
 
@@ -55,7 +94,7 @@ def has_failed(pod: Pod, job: Job) -> bool:
     """
     if pod.status.phase == "Failed":
         return True
-    if job.spec.pod_replacement_policy == "Failed":
+    if replaces_failed_pods_only(job):
         return False
     return pod.metadata.deletion_timestamp is not None and pod.status.phase != "Succeeded"
 
@@ -81,6 +120,11 @@ def match_failure_policy(policy: PodFailurePolicy | None, pod: Pod) -> PolicyMat
                     text = f"Pod {pod.key} has condition {one.type}"
                     return PolicyMatch(rule.action, f"{text} matching {rule.action} rule at index {number}")
     return PolicyMatch("Count", "")
+
+
+def is_failure_counted(job: Job, pod: Pod) -> bool:
+    """Whether a failed pod counts against the limits: its failure policy may say that it is ignored."""
+    return match_failure_policy(job.spec.pod_failure_policy, pod).action != "Ignore"
 
 
 def _matching_container(rule: PodFailurePolicyRule, pod: Pod) -> ContainerStatus | None:

@@ -1,0 +1,71 @@
+"""How long a Job waits before it replaces a failed pod: ten seconds, doubled with each failure, at most ten minutes.
+
+Source: pkg/controller/job/backoff_utils.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from itertools import takewhile
+from typing import NamedTuple
+
+from kitlib.api.core import ContainerStatus, Pod
+
+BACKOFF, MAX_BACKOFF = 10.0, 600.0
+"""Seconds after the first failure, doubled with each; the longest."""
+
+
+class Record(NamedTuple):
+    """What a Job's failures were until now: how many since the last success, and when the last was."""
+
+    failures: int = 0
+    last: datetime | None = None
+
+    def followed_by(self, succeeded: Sequence[Pod], failed: Sequence[Pod]) -> Record:
+        """The record with the pods that finished since. Source: newBackoffRecord."""
+        ends = sorted(map(finished_at, failed))
+        if not succeeded:
+            return Record(self.failures + len(ends), ends[-1]) if ends else self
+        success = max(map(finished_at, succeeded))
+        later = list(takewhile(lambda end: end > success, reversed(ends)))
+        return Record(len(later), later[0] if later else None)
+
+    def left(self, now: datetime) -> float:
+        """Seconds until a pod may be made. Source: getRemainingTimeForFailuresCount."""
+        if not self.failures or self.last is None:
+            return 0.0
+        wait = min(BACKOFF * 2 ** min(self.failures - 1, 10), MAX_BACKOFF)
+        return max(0.0, wait - (now - self.last).total_seconds())
+
+
+def finished_at(pod: Pod) -> datetime:
+    """When a pod ended: its last container; else when it was not ready any more, was deleted, or made.
+
+    Source: getFinishedTime.
+    """
+    stay = {one.name for one in pod.spec.init_containers if one.restart_policy == "Always"}
+    sidecars = [one for one in pod.status.init_container_statuses if one.name in stay]
+    last = _last_end([*pod.status.container_statuses, *sidecars])
+    if last is not None:
+        return last
+    for ready in pod.status.conditions:
+        if ready.type == "Ready" and ready.status == "False" and ready.last_transition_time is not None:
+            return ready.last_transition_time
+    meta = pod.metadata
+    if meta.deletion_timestamp is not None:
+        return meta.deletion_timestamp - timedelta(seconds=meta.deletion_grace_period_seconds or 0)
+    assert meta.creation_timestamp is not None, "a stored object has one"
+    return meta.creation_timestamp
+
+
+def _last_end(statuses: Iterable[ContainerStatus]) -> datetime | None:
+    """The latest end; None while a container has not ended. Source: getFinishTimeFromContainers."""
+    latest = None
+    for status in statuses:
+        end = status.state.get("terminated", {}).get("finishedAt")
+        if not end:
+            return None
+        moment = datetime.fromisoformat(end) if isinstance(end, str) else end
+        latest = moment if latest is None else max(latest, moment)
+    return latest
