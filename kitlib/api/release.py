@@ -26,6 +26,7 @@ GATES: dict[str, tuple[tuple[int, bool], ...]] = {
     "CPUManagerPolicyOptions": ((23, _ON),),
     "CustomCPUCFSQuotaPeriod": ((23, _OFF),),
     "DefaultPodTopologySpread": ((20, _ON),),
+    "DeploymentReplicaSetTerminatingReplicas": ((33, _OFF), (35, _ON)),
     "DisableCPUQuotaWithExclusiveCPUs": ((33, _ON),),
     "DRAAdminAccess": ((32, _OFF), (34, _ON)),
     "DRAConsumableCapacity": ((34, _OFF), (36, _ON)),

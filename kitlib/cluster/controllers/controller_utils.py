@@ -22,6 +22,8 @@ from kitlib.cluster.controllers.controller import Controller
 from kitlib.cluster.store.store import SUFFIX_ALPHABET
 
 SLOW_START_INITIAL_BATCH_SIZE = 1
+_KNOWN = frozenset({"terminatingReplicas", "collisionCount"})
+"""Counts that are pointers upstream: None = unknown, 0 is written."""
 _OFFSET, _PRIME = 2166136261, 16777619
 
 
@@ -194,8 +196,12 @@ def status_data(obj: Any) -> dict[str, Any]:
 
 
 def set_status(api: APIServer, obj: Any, status: Mapping[str, object]) -> bool:
-    """Write a workload's status where it differs; zero counts are left out. Returns whether it was written."""
-    wanted = {name: value for name, value in status.items() if value}
+    """Write a workload's status where it differs; zero counts are left out, unless they are among `_KNOWN`.
+
+    Returns:
+        Whether it was written.
+    """
+    wanted = {name: value for name, value in status.items() if value or (name in _KNOWN and value is not None)}
     if status_data(obj) == wanted:
         return False
     changed = deepcopy(obj)

@@ -1,7 +1,7 @@
 """ControllerRevisions: the versions of a StatefulSet's or DaemonSet's template.
 
 Source: pkg/controller/history/controller_history.go (NewControllerRevision, SortControllerRevisions,
-FindEqualRevisions, UpdateControllerRevision).
+FindEqualRevisions, UpdateControllerRevision); pkg/controller/statefulset newRevision, pkg/controller/daemon snapshot.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 from kitlib.api.apps import ControllerRevision
 from kitlib.api.core import PodTemplateSpec
 from kitlib.api.errors import AlreadyExists
-from kitlib.api.meta import LabelSelector, ObjectMeta
+from kitlib.api.meta import ObjectMeta
 from kitlib.api.selectors import LabelSelectorMatcher
 from kitlib.api.serialize import deepcopy, from_dict, to_dict
 from kitlib.cluster.controllers.controller import Controller
@@ -20,8 +20,9 @@ from kitlib.cluster.controllers.controller_ref_manager import claim_objects
 from kitlib.cluster.controllers.controller_utils import owner_reference, safe_hash
 from kitlib.cluster.store.store import age
 
-HASH = "controller.kubernetes.io/hash"
 REVISION_LABEL = "controller-revision-hash"
+_HASH_LABEL = {"StatefulSet": "controller.kubernetes.io/hash", "DaemonSet": REVISION_LABEL}
+"""Whose revisions -> their label. Source: ControllerRevisionHashLabel, DefaultDaemonSetUniqueLabelKey."""
 
 
 def revisions_of(controller: Controller, owner: Any) -> list[ControllerRevision]:
@@ -75,11 +76,11 @@ def sync_revision(controller: Controller, owner: Any, revisions: Sequence[Contro
 
 def _new(owner: Any, data: dict[str, Any], number: int, collisions: int) -> ControllerRevision:
     name = safe_hash(data, collisions)
-    selector = owner.spec.selector or LabelSelector()
     meta = ObjectMeta(
         name=f"{owner.name[:223]}-{name}",
         namespace=owner.namespace,
-        labels={**owner.spec.template.metadata.labels, **selector.match_labels, HASH: name},
+        labels={**owner.spec.template.metadata.labels, _HASH_LABEL[owner.kind]: name},
+        annotations=dict(owner.metadata.annotations),
         owner_references=[owner_reference(owner)],
     )
     return ControllerRevision(metadata=meta, data=data, revision=number)

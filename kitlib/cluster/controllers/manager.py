@@ -36,6 +36,7 @@ from kitlib.cluster.controllers.serviceaccounts import ServiceAccountsController
 from kitlib.cluster.controllers.stale_disruption import StaleDisruptionController
 from kitlib.cluster.controllers.statefulset import StatefulSetController
 from kitlib.cluster.controllers.tainteviction import TaintEvictionController
+from kitlib.cluster.controllers.ttl import TTLController
 from kitlib.cluster.controllers.ttlafterfinished import TTLAfterFinishedController
 from kitlib.cluster.controllers.volume.ephemeral import EphemeralVolumeController
 from kitlib.cluster.controllers.volume.persistentvolume import PersistentVolumeController
@@ -52,6 +53,7 @@ CONTROLLERS: tuple[type[Controller], ...] = (
     GarbageCollector,
     PodGCController,
     NodeLifecycleController,
+    TTLController,
     DeploymentController,
     ReplicaSetController,
     ReplicationControllerController,

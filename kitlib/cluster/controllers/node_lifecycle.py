@@ -4,12 +4,12 @@ A node that is not ready gets a NoSchedule taint at once, and a NoExecute taint 
 one that does not answer.
 
 Source: pkg/controller/nodelifecycle/node_lifecycle_controller.go (doNoScheduleTaintingPass, processTaintBaseEviction,
-monitorNodeHealth, nodeConditionToTaintKeyStatusMap).
+monitorNodeHealth, classifyNodes, reconcileNodeLabels, nodeConditionToTaintKeyStatusMap).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import ClassVar
 
@@ -21,7 +21,7 @@ from kitlib.cluster.controllers.controller import Controller, Handler, Key, Mana
 from kitlib.cluster.controllers.informers import Change
 from kitlib.cluster.controllers.node_zones import Zones
 from kitlib.cluster.events import record
-from kitlib.kubelet.loop.node_conditions import ready_condition, status_message
+from kitlib.kubelet.loop.node_conditions import PRESSURES, pressure_condition, ready_condition, status_message
 
 NODE_MONITOR_PERIOD = 5.0
 """Seconds between two looks at a node's health."""
@@ -41,6 +41,11 @@ _BY_CONDITION = {
 _NO_SCHEDULE = frozenset({*_BY_CONDITION.values(), UNSCHEDULABLE})
 _ZONES: Key = ("zones", "")
 _NO_EXECUTE = {"False": NOT_READY, "Unknown": UNREACHABLE}
+_LABELS = {
+    "kubernetes.io/os": "beta.kubernetes.io/os",
+    "kubernetes.io/arch": "beta.kubernetes.io/arch",
+}
+"""Label of a node -> its older name, which always has the same value. Source: labelReconcileInfo."""
 
 
 class NodeLifecycleController(Controller):
@@ -52,6 +57,7 @@ class NodeLifecycleController(Controller):
         super().__init__(manager)
         self._recovered: dict[Key, float] = {}
         self._zones = Zones()
+        self._known: dict[str, Node] = {}
 
     def handlers(self) -> Mapping[str, Handler]:
         return {"Node": self._on_node}
@@ -59,12 +65,22 @@ class NodeLifecycleController(Controller):
     def _on_node(self, change: Change) -> None:
         self.queue.add(("", change.new.name))
 
+    def _classify(self, name: str, node: Node | None) -> None:
+        """Tell of a node that has come or gone. Source: classifyNodes, RecordNodeEvent."""
+        if node is not None and name not in self._known:
+            self._known[name] = node
+            self.event(node, "Normal", "RegisteredNode", f"Node {name} event: Registered Node {name} in Controller")
+        elif node is None and name in self._known:
+            gone = self._known.pop(name)
+            self.event(gone, "Normal", "RemovingNode", f"Node {name} event: Removing Node {name} from Controller")
+
     def sync(self, key: Key) -> None:
         """Bring the node's taints in line; those that others set stay."""
         if key == _ZONES:
             self._taint_waiting()
             return
         node: Node | None = self.find(Node, key)
+        self._classify(key[1], node)
         if node is None:
             self._zones.drop(key[1])
             self._assess()
@@ -83,9 +99,11 @@ class NodeLifecycleController(Controller):
         wanted_executing = executing if ready is None else self._executing(node.name, executes, executing)
         if not executes and executing - wanted_executing and not self._monitored(key):
             wanted_executing |= executing
-        if wanted == standing and wanted_executing == executing:
+        labels = {_LABELS[key]: value for key, value in node.metadata.labels.items() if key in _LABELS}
+        if wanted == standing and wanted_executing == executing and labels.items() <= node.metadata.labels.items():
             return
         changed = deepcopy(node)
+        changed.metadata.labels |= labels
         kept = [
             t
             for t in node.spec.taints
@@ -158,38 +176,74 @@ class NodeLifecycleController(Controller):
 
 def put_condition(api: APIServer, node: Node, condition: Condition) -> Node:
     """Write a condition of a node in place of the one of the same type; the node as it then stands."""
-    node.status.conditions = [*(c for c in node.status.conditions if c.type != condition.type), condition]
+    node.status.conditions = _with(node.status.conditions, condition)
     return api.update_status(node)
 
 
-def mark_unreachable(api: APIServer, name: str) -> None:
-    """The kubelet has stopped posting the node's status: node and pods are not ready; the pods are to leave in time.
+def _with(conditions: Iterable[Condition], new: Condition) -> list[Condition]:
+    """The conditions with the new one where that of its type was, else behind the others."""
+    found = {one.type: one for one in conditions}
+    return list({**found, new.type: new}.values())
+
+
+def mark_unreachable(api: APIServer, name: str) -> list[Condition]:
+    """The kubelet has stopped posting the node's status: nobody knows its conditions, and its pods are not ready.
+
+    Returns:
+        What the kubelet posted last.
 
     Source: tryUpdateNodeHealth, MarkPodsNotReady.
     """
-    unknown = Condition(
-        type="Ready",
-        status="Unknown",
-        reason="NodeStatusUnknown",
-        message="Kubelet stopped posting node status.",
-        last_transition_time=api.store.now(),
-    )
-    _write(api, name, unknown, "NodeNotReady", "node-controller")
+    node: Node | None = api.store.find(Node, name, "")
+    if node is None:
+        return []
+    posted, now = list(node.status.conditions), api.store.now()
+    standing = {one.type: one for one in posted}
+    for kind in ("Ready", *PRESSURES):
+        before = standing.get(kind)
+        if before is not None and before.status == "Unknown":
+            continue
+        unknown = Condition(type=kind, status="Unknown", last_transition_time=now)
+        if before is None:
+            unknown.reason, unknown.message = "NodeStatusNeverUpdated", "Kubelet never posted node status."
+            unknown.last_heartbeat_time = node.metadata.creation_timestamp
+        else:
+            unknown.reason, unknown.message = "NodeStatusUnknown", "Kubelet stopped posting node status."
+            unknown.last_heartbeat_time = before.last_heartbeat_time
+        node.status.conditions = _with(node.status.conditions, unknown)
+    node = api.update_status(node)
+    if "Ready" not in standing or standing["Ready"].status != "True":
+        return posted
+    record(api, node, "Normal", "NodeNotReady", status_message(name, "NodeNotReady"), "node-controller")
     for pod in api.store.list(Pod):
-        if pod.spec.node_name == name and _put_ready(pod, "False", api.store.now()):
+        if pod.spec.node_name == name and _put_ready(pod, "False", now):
             record(api, api.update_status(pod), "Warning", "NodeNotReady", "Node is not ready", "node-controller")
+    return posted
 
 
-def mark_ready(api: APIServer, name: str) -> None:
+def mark_ready(api: APIServer, name: str, posted: Iterable[Condition] = ()) -> None:
     """The kubelet posts the node's status again, and those of its pods: ready where containers and gates are.
+
+    Args:
+        api: the API server.
+        name: of the node.
+        posted: the node's conditions as the kubelet knows them; none = nothing runs short.
 
     Source: GeneratePodReadyCondition.
     """
-    _write(api, name, ready_condition(api.store.now()), "NodeReady", "kubelet")
+    node: Node | None = api.store.find(Node, name, "")
+    if node is not None:
+        now = api.store.now()
+        known = {one.type: one for one in posted if one.status != "Unknown"}
+        for kind in PRESSURES:
+            held = kind in known and known[kind].status == "True"
+            node.status.conditions = _with(node.status.conditions, pressure_condition(kind, held, now))
+        standing = put_condition(api, node, ready_condition(now))
+        record(api, standing, "Normal", "NodeReady", status_message(name, "NodeReady"), "kubelet")
     for pod in api.store.list(Pod):
-        held = {one.type for one in pod.status.conditions if one.status == "True"}
+        held_by = {one.type for one in pod.status.conditions if one.status == "True"}
         wanted = {"ContainersReady", *(one.condition_type for one in pod.spec.readiness_gates)}
-        if pod.spec.node_name == name and wanted <= held and _put_ready(pod, "True", api.store.now()):
+        if pod.spec.node_name == name and wanted <= held_by and _put_ready(pod, "True", api.store.now()):
             api.update_status(pod)
 
 
@@ -200,11 +254,3 @@ def _put_ready(pod: Pod, status: str, now: datetime) -> bool:
         return False
     ready.status, ready.last_transition_time = status, now
     return True
-
-
-def _write(api: APIServer, name: str, ready: Condition, reason: str, source: str) -> None:
-    """A node's condition and the event; nothing where it has been deleted. Its taints are the controller's."""
-    node: Node | None = api.store.find(Node, name, "")
-    if node is not None:
-        standing = put_condition(api, node, ready)
-        record(api, standing, "Normal", reason, status_message(name, reason), source)

@@ -25,6 +25,9 @@ _TINY = 1e-9  # what a sum of fractions may be short of a whole token
 _REGIONS = ("topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/region")
 _ZONES = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
 
+EXCLUDED = "node.kubernetes.io/exclude-disruption"
+"""A node with this label says nothing about its zone. Source: labelNodeDisruptionExclusion."""
+
 ZoneState = Literal["Initial", "Normal", "PartialDisruption", "FullDisruption"]
 
 
@@ -115,12 +118,12 @@ class Zones:
     def __init__(self) -> None:
         self.zones: dict[str, Zone] = {}
         self.suspended = False
-        self._nodes: dict[str, tuple[str, bool]] = {}
-        self._counts: Counter[tuple[str, bool]] = Counter()
+        self._nodes: dict[str, tuple[str, bool, bool]] = {}
+        self._counts: Counter[tuple[str, bool, bool]] = Counter()
 
     def put(self, node: Node, ready: bool, now: float) -> bool:
         """Note a node; whether something changed."""
-        seen = zone_of(node), ready
+        seen = zone_of(node), ready, EXCLUDED not in node.metadata.labels
         before = self._nodes.get(node.name)
         if before == seen:
             return False
@@ -162,18 +165,19 @@ class Zones:
         """
         states: dict[str, ZoneState] = {}
         for key in list(self.zones):
-            ready, not_ready = self._counts[key, True], self._counts[key, False]
+            ready, not_ready = self._counts[key, True, True], self._counts[key, False, True]
             if ready + not_ready:
                 states[key] = zone_state(ready, not_ready)
-            else:
+            elif not self._counts[key, True, False] + self._counts[key, False, False]:
                 del self.zones[key]
         everywhere = bool(states) and all(state == "FullDisruption" for state in states.values())
-        for key, zone in self.zones.items():
+        for key, state in states.items():
+            zone = self.zones[key]
             if everywhere:
                 zone.limiter.swap(0.0, now)
                 zone.waiting.clear()
-            elif self.suspended or zone.state != states[key]:
-                nodes = self._counts[key, True] + self._counts[key, False]
-                zone.limiter.swap(eviction_rate(states[key], nodes), now)
-            zone.state = states[key]
+            elif self.suspended or zone.state != state:
+                nodes = self._counts[key, True, True] + self._counts[key, False, True]
+                zone.limiter.swap(eviction_rate(state, nodes), now)
+            zone.state = state
         self.suspended = everywhere

@@ -8,13 +8,14 @@ replica_set_utils.go (calculateStatus).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 from kitlib.api.apps import ReplicaSet
 from kitlib.api.core import Pod, ReplicationController
 from kitlib.api.errors import KitError
 from kitlib.api.meta import KubeObject
+from kitlib.api.selectors import LabelSelectorMatcher
 from kitlib.cluster.controllers.controller import Controller, Handler, Key, Retry
 from kitlib.cluster.controllers.controller_ref_manager import claim_objects, enqueue_orphan, selector_of
 from kitlib.cluster.controllers.controller_utils import (
@@ -25,6 +26,7 @@ from kitlib.cluster.controllers.controller_utils import (
     find_condition,
     is_active,
     is_ready,
+    is_terminating,
     pod_from_template,
     set_status,
     slow_start_batch,
@@ -42,6 +44,7 @@ class ReplicaSetController(Controller):
 
     name: ClassVar[str] = "replicaset-controller"
     kind: ClassVar[Any] = ReplicaSet
+    counts_terminating: ClassVar[bool] = True
 
     def handlers(self) -> Mapping[str, Handler]:
         return {self.kind.__name__: self._on_set, "Pod": self._on_pod}
@@ -62,7 +65,8 @@ class ReplicaSetController(Controller):
             return
         candidates = self.informers.owned_or_orphaned(owner, "Pod")
         active = [pod for pod in candidates if is_active(pod)]  # type: ignore[arg-type]
-        pods = claim_objects(self, owner, active, selector_of(owner))
+        selector = selector_of(owner)
+        pods = claim_objects(self, owner, active, selector)
         failure: KitError | None = None
         if owner.metadata.deletion_timestamp is None:
             try:
@@ -73,6 +77,8 @@ class ReplicaSetController(Controller):
         if owner is None:
             return
         status, wait = self._status(owner, pods, failure)
+        if self.counts_terminating and self.api.release.enabled("DeploymentReplicaSetTerminatingReplicas"):
+            status["terminatingReplicas"] = _terminating(owner, candidates, selector)
         set_status(self.api, owner, status)
         if failure is not None:
             raise Retry(str(failure))
@@ -137,6 +143,16 @@ class ReplicationControllerController(ReplicaSetController):
 
     name: ClassVar[str] = "replication-controller"
     kind: ClassVar[Any] = ReplicationController
+    counts_terminating: ClassVar[bool] = False
+
+
+def _terminating(owner: KubeObject, pods: Iterable[Any], selector: LabelSelectorMatcher) -> int:
+    """The set's pods that are being deleted and have not ended. Source: FilterTerminatingPods, FilterClaimedPods."""
+    leaving = [(pod, controller_of(pod)) for pod in pods if is_terminating(pod)]
+    return sum(
+        reference is not None and reference.uid == owner.metadata.uid and selector.matches(pod.metadata.labels)
+        for pod, reference in leaving
+    )
 
 
 def replicas_of(owner: Any) -> int:

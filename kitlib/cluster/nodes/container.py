@@ -15,6 +15,7 @@ from typing import cast
 
 from kitlib.api.core import Pod
 from kitlib.api.errors import KitError
+from kitlib.api.meta import Condition
 from kitlib.api.release import Release
 from kitlib.cluster.admission.apiserver import APIServer
 from kitlib.cluster.controllers.node_lifecycle import mark_ready, mark_unreachable
@@ -94,6 +95,7 @@ class ContainerNode(ContainerProcesses, ContainerStreams, NodeBase):
         self._writer = ReportWriter(plan.name, datetime.now(UTC))
         self._pod_sync, self._object_sync = PodSync(), ObjectSync()
         self._lost_at: int | None = None
+        self._posted: list[Condition] = []
         self._asked_at = 0.0
         self._root_files: dict[str, str] | None = None
 
@@ -155,14 +157,14 @@ class ContainerNode(ContainerProcesses, ContainerStreams, NodeBase):
     def _mark_lost(self, api: APIServer) -> None:
         """The node does not answer any more; where it lives, it may answer again."""
         self._lost_at = self.link.heard
-        mark_unreachable(api, self.name)
+        self._posted = mark_unreachable(api, self.name)
 
     def _mark_found(self, api: APIServer) -> bool:
         """Whether a lost node answers again; it is then sent everything, since nobody knows what it has received."""
         if self._lost_at is None or not self.link.alive or self.link.heard == self._lost_at:
             return False
         self._lost_at, self._pod_sync, self._object_sync = None, PodSync(), ObjectSync()
-        mark_ready(api, self.name)
+        mark_ready(api, self.name, self._posted)
         return True
 
     def advance(self, seconds: float) -> None:

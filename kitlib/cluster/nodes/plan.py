@@ -83,11 +83,13 @@ class NodePlan:
         return tuple(DevicePlugin(name, dict(devices)) for name, devices in self.devices.items())
 
     def node(self) -> Node:
-        """The Node object as the kubelet registers it, without a status."""
+        """The Node object as the kubelet registers it, without a status. Source: initialNode."""
         labels = {
             "kubernetes.io/hostname": self.name,
             "kubernetes.io/os": "linux",
             "kubernetes.io/arch": "amd64",
+            "beta.kubernetes.io/os": "linux",
+            "beta.kubernetes.io/arch": "amd64",
             **self.labels,
         }
         meta = ObjectMeta(name=self.name, labels=labels, annotations=dict(self.annotations))

@@ -12,7 +12,7 @@ from kitlib.cluster.controllers.deployment.util import (
     new_rs_new_replicas,
     resolve_fenceposts,
 )
-from tests.cluster.controllers.builders import conditions, hollow, image, told, workload
+from tests.cluster.controllers.builders import conditions, hollow, image, names, told, workload
 
 
 def deployment(replicas: int, surge: int | str = "25%", unavailable: int | str = "25%") -> Deployment:
@@ -146,3 +146,22 @@ def test_a_refused_pod_is_a_replica_failure_of_the_deployment():
     quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q"}, "spec": {"hard": {"pods": "1"}}}
     cluster.apply([quota, workload("Deployment", replicas=2)])
     assert conditions(cluster.get("Deployment", "web").status)["ReplicaFailure"] == ("True", "FailedCreate")
+
+
+@pytest.mark.parametrize(("release", "counted"), [("1.34", [None, None]), (None, [1, 1])])
+def test_pods_on_their_way_out_are_counted(release: str | None, counted: list[int | None]) -> None:
+    """The rule of DeploymentReplicaSetTerminatingReplicas; without any such pod the count is 0, not left out."""
+    cluster = hollow(1, release=release)
+    cluster.apply(workload("Deployment", replicas=2))
+    held = {"metadata": {"finalizers": ["example.com/hold"]}}
+    cluster.patch("Pod", names(cluster)[0], held)
+    cluster.advance(1)
+
+    def terminating() -> list[int | None]:
+        return [cluster.list(kind)[0].status.get("terminatingReplicas") for kind in ("ReplicaSet", "Deployment")]
+
+    assert terminating() == [None if one is None else 0 for one in counted]
+    cluster.delete("Pod", names(cluster)[0])
+    cluster.advance(60)
+    assert len(cluster.pods()) == 3
+    assert terminating() == counted

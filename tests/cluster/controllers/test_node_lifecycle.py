@@ -6,7 +6,8 @@ import pytest
 
 from kitlib.cluster.controllers.node_lifecycle import mark_ready, mark_unreachable
 from kitlib.cluster.controllers.node_zones import Limiter, eviction_rate, zone_state
-from tests.cluster.controllers.builders import hollow, pod
+from kitlib.kubelet.loop.node_conditions import pressure_condition
+from tests.cluster.controllers.builders import hollow, pod, told
 
 UNREACHABLE = "node.kubernetes.io/unreachable"
 STATES = {
@@ -126,3 +127,65 @@ def test_pods_of_a_silent_node_are_not_ready_until_it_answers() -> None:
     assert all(one.involved_object.name != "b" for one in told)
     mark_ready(cluster.api, "node-1")
     assert ready() == {"a": "True", "gated": "False", "b": "True"}
+
+
+def test_a_node_that_comes_or_goes_is_told_of_once() -> None:
+    cluster = hollow(1)
+    cluster.advance(60)
+    registered = ("RegisteredNode", "Node node-1 event: Registered Node node-1 in Controller")
+    assert told(cluster, "Node") == [registered]
+    cluster.delete("Node", "node-1")
+    assert told(cluster, "Node") == [
+        registered,
+        ("RemovingNode", "Node node-1 event: Removing Node node-1 from Controller"),
+    ]
+
+
+def test_nobody_knows_what_runs_short_on_a_silent_node() -> None:
+    cluster = hollow(2)
+    node = cluster.get("Node", "node-1")
+    pressed = pressure_condition("DiskPressure", True, cluster.now)
+    node.status.conditions = [pressed, *node.status.conditions]
+    cluster.api.update_status(node)
+
+    def conditions() -> list[tuple[str, str, str]]:
+        found = cluster.get("Node", "node-1").status.conditions
+        return [(one.type, one.status, one.reason) for one in found]
+
+    posted = mark_unreachable(cluster.api, "node-1")
+    assert conditions() == [
+        ("DiskPressure", "Unknown", "NodeStatusUnknown"),
+        ("Ready", "Unknown", "NodeStatusUnknown"),
+        ("MemoryPressure", "Unknown", "NodeStatusNeverUpdated"),
+        ("PIDPressure", "Unknown", "NodeStatusNeverUpdated"),
+    ]
+    mark_ready(cluster.api, "node-1", posted)
+    assert conditions() == [
+        ("DiskPressure", "True", "KubeletHasDiskPressure"),
+        ("Ready", "True", "KubeletReady"),
+        ("MemoryPressure", "False", "KubeletHasSufficientMemory"),
+        ("PIDPressure", "False", "KubeletHasSufficientPID"),
+    ]
+
+
+def test_the_older_labels_follow_the_stable_ones() -> None:
+    cluster = hollow(1)
+
+    def older() -> dict[str, str]:
+        return {k: v for k, v in cluster.get("Node", "node-1").metadata.labels.items() if k.startswith("beta.")}
+
+    assert older() == {"beta.kubernetes.io/os": "linux", "beta.kubernetes.io/arch": "amd64"}
+    labels = {"kubernetes.io/arch": "arm64", "beta.kubernetes.io/arch": None, "beta.kubernetes.io/os": "windows"}
+    cluster.patch("Node", "node-1", {"metadata": {"labels": labels}})
+    assert older() == {"beta.kubernetes.io/os": "linux", "beta.kubernetes.io/arch": "arm64"}
+
+
+def test_a_node_excluded_from_disruption_checks_says_nothing_about_its_zone() -> None:
+    cluster = hollow(2)
+    cluster.patch("Node", "node-2", {"metadata": {"labels": {"node.kubernetes.io/exclude-disruption": ""}}})
+    lose(cluster, 1)
+    assert tainted(cluster) == [], "no other node counts: the whole cluster is gone"
+    lose(cluster, 2)
+    lose(cluster, 1, status="True")
+    cluster.advance(10)
+    assert tainted(cluster) == ["node-2"]

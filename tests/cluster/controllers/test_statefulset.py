@@ -106,3 +106,17 @@ def test_claims_go_when_the_retention_policy_says_so(policy, after_scaling, afte
         assert {one.name for one in cluster.list("pvc")} <= {"data-db-1"}, "the scaled-down pod's claim was kept"
     else:
         assert len(cluster.list("pvc")) == after_deleting
+
+
+@pytest.mark.parametrize(
+    ("kind", "label"), [("StatefulSet", "controller.kubernetes.io/hash"), ("DaemonSet", "controller-revision-hash")]
+)
+def test_a_revision_has_the_annotations_of_its_set_and_a_label_with_its_hash(kind: str, label: str) -> None:
+    """Source: newRevision, snapshot; `kubectl rollout history` reads the change's cause there."""
+    cluster = hollow(1)
+    made = workload(kind)
+    made["metadata"]["annotations"] = {"kubernetes.io/change-cause": "first"}
+    cluster.apply(made)
+    (revision,) = cluster.list("ControllerRevision")
+    assert revision.metadata.annotations["kubernetes.io/change-cause"] == "first"
+    assert revision.metadata.labels == {"app": "web", label: revision.name.removeprefix("web-")}

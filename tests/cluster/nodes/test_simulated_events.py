@@ -22,15 +22,16 @@ USUAL = [
     ("NodeAllocatableEnforced", "Updated Node Allocatable limit across pods"),
     ("NodeReady", "Node n status is now: NodeReady"),
 ]
+REGISTERED = ("RegisteredNode", "Node n event: Registered Node n in Controller")
 
 
 def test_a_kubelet_that_starts_tells_of_its_node_in_this_order() -> None:
     cluster = Cluster.simulated([{"name": "n"}])
-    assert told(cluster) == USUAL
+    assert told(cluster) == [*USUAL, REGISTERED]
     cluster.advance(60)
-    assert told(cluster) == USUAL
+    assert told(cluster) == [*USUAL, REGISTERED]
     lines = describe(cluster, "n").partition("Events:")[2].splitlines()[3:]
-    assert [line.split()[:2] for line in lines] == [["Normal", reason] for reason, _ in USUAL]
+    assert [line.split()[:2] for line in lines] == [["Normal", reason] for reason, _ in [*USUAL, REGISTERED]]
     noted = [entry for entry in cluster.node().timeline() if entry.action == "telling"]
     assert [(entry.about, entry.detail) for entry in noted] == USUAL
     assert [noted[0].source, noted[-2].source] == ["BirthCry", "enforceNodeAllocatableCgroups"]
@@ -65,5 +66,5 @@ def test_a_node_that_comes_later_tells_too_and_one_without_a_kubelet_does_not() 
     status = {"capacity": {"cpu": "2", "memory": "4Gi"}}
     cluster.apply({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "applied"}, "status": status})
     for name in ("later", "applied"):
-        assert [reason for reason, _ in told(cluster, name)] == [reason for reason, _ in USUAL]
-    assert Cluster.simulated([{"name": "n"}], kubelets=False).events() == []
+        assert [reason for reason, _ in told(cluster, name)] == [*(reason for reason, _ in USUAL), "RegisteredNode"]
+    assert told(Cluster.simulated([{"name": "n"}], kubelets=False)) == [REGISTERED]

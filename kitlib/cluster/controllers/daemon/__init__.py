@@ -79,7 +79,7 @@ class DaemonSetController(Controller):
             return
         placements = node_should_run(one, self.api.store.list(Node, copy=False))
         current = history.sync_revision(self, one, history.revisions_of(self, one))
-        revision_hash = current.metadata.labels[history.HASH]
+        revision_hash = current.metadata.labels.get(history.REVISION_LABEL, current.name)
         failure: KitError | None = None
         try:
             self._manage(one, placements, revision_hash)

@@ -97,7 +97,7 @@ class DeploymentController(Controller):
         scale(self, deployment, sets)
         if deployment.spec.paused:
             cleanup(self, deployment, sets.old)
-        set_status(self.api, deployment, calculate_status(deployment, sets, self.now()))
+        set_status(self.api, deployment, calculate_status(self, deployment, sets))
 
     def _check_paused(self, deployment: Deployment) -> Deployment:
         """Say in the condition Progressing that it is paused or resumed. Source: checkPausedConditions."""

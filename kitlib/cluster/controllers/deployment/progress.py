@@ -26,7 +26,7 @@ from kitlib.cluster.controllers.deployment.util import (
 def sync_rollout_status(controller: Controller, deployment: Deployment, sets: Sets) -> None:
     """Write the status of a Deployment that is rolled out. Source: syncRolloutStatus."""
     now = controller.now()
-    status = calculate_status(deployment, sets, now)
+    status = calculate_status(controller, deployment, sets)
     conditions: list[dict[str, Any]] = status["conditions"]
     if not has_progress_deadline(deployment):
         conditions = without_condition(conditions, "Progressing")

@@ -7,7 +7,6 @@ cleanupDeployment, calculateStatus, isScalingEvent).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Any, NamedTuple
 
 from kitlib.api.apps import Deployment, ReplicaSet, ReplicaSetSpec
@@ -47,6 +46,7 @@ from kitlib.cluster.controllers.deployment.util import (
     revision_of,
     set_condition,
     status_of,
+    terminating_count,
 )
 from kitlib.cluster.store.store import age
 
@@ -259,8 +259,10 @@ def cleanup(controller: Controller, deployment: Deployment, old: Sequence[Replic
             controller.api.delete(ReplicaSet, one.name, one.namespace)
 
 
-def calculate_status(deployment: Deployment, sets: Sets, now: datetime) -> dict[str, Any]:
+def calculate_status(controller: Controller, deployment: Deployment, sets: Sets) -> dict[str, Any]:
     """Counts of all sets, and the condition Available. Source: calculateStatus."""
+    now = controller.now()
+    counts_terminating = controller.api.release.enabled("DeploymentReplicaSetTerminatingReplicas")
     newest = [sets.new] if sets.new is not None else []
     available = actual_count(sets.all, "availableReplicas")
     conditions = list(deployment.status.get("conditions", ()))
@@ -277,6 +279,7 @@ def calculate_status(deployment: Deployment, sets: Sets, now: datetime) -> dict[
         "readyReplicas": actual_count(sets.all, "readyReplicas"),
         "availableReplicas": available,
         "unavailableReplicas": max(0, replica_count(sets.all) - available),
-        "collisionCount": status_of(deployment, "collisionCount"),
+        "terminatingReplicas": terminating_count(sets.all) if counts_terminating else None,
+        "collisionCount": deployment.status.get("collisionCount"),
         "conditions": set_condition(conditions, found),
     }

@@ -83,6 +83,15 @@ def actual_count(sets: Iterable[ReplicaSet], field: str = "replicas") -> int:
     return sum(status_of(one, field) for one in sets)
 
 
+def terminating_count(sets: Iterable[ReplicaSet]) -> int | None:
+    """Pods that the sets report as being deleted; None while one of them does not.
+
+    Source: GetTerminatingReplicaCountForReplicaSets.
+    """
+    counts = [one.status.get("terminatingReplicas") for one in sets]
+    return sum(counts) if None not in counts else None
+
+
 def active_sets(sets: Iterable[ReplicaSet]) -> list[ReplicaSet]:
     """Those that are asked for pods. Source: FilterActiveReplicaSets."""
     return [one for one in sets if replicas_of(one) > 0]
