@@ -88,8 +88,9 @@ def terminating_count(sets: Iterable[ReplicaSet]) -> int | None:
 
     Source: GetTerminatingReplicaCountForReplicaSets.
     """
-    counts = [one.status.get("terminatingReplicas") for one in sets]
-    return sum(counts) if None not in counts else None
+    counts: list[int | None] = [one.status.get("terminatingReplicas") for one in sets]
+    known = [count for count in counts if count is not None]
+    return sum(known) if len(known) == len(counts) else None
 
 
 def active_sets(sets: Iterable[ReplicaSet]) -> list[ReplicaSet]:
