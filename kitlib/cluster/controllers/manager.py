@@ -20,7 +20,8 @@ from kitlib.cluster.controllers.daemon import DaemonSetController
 from kitlib.cluster.controllers.deployment import DeploymentController
 from kitlib.cluster.controllers.device_taint_eviction import DeviceTaintEvictionController
 from kitlib.cluster.controllers.disruption import DisruptionController
-from kitlib.cluster.controllers.endpoints import EndpointsController, EndpointSliceController
+from kitlib.cluster.controllers.endpoints import EndpointsController
+from kitlib.cluster.controllers.endpointslices import EndpointSliceController, EndpointSliceMirroringController
 from kitlib.cluster.controllers.garbagecollector import GarbageCollector
 from kitlib.cluster.controllers.informers import NOT_INDEXED, Change, Informers
 from kitlib.cluster.controllers.job import JobController
@@ -74,6 +75,7 @@ CONTROLLERS: tuple[type[Controller], ...] = (
     TTLAfterFinishedController,
     EndpointsController,
     EndpointSliceController,
+    EndpointSliceMirroringController,
     ServiceAccountsController,
     RootCACertificatePublisher,
     HorizontalController,

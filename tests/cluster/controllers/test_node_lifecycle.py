@@ -144,7 +144,7 @@ def test_a_node_that_comes_or_goes_is_told_of_once() -> None:
 def test_nobody_knows_what_runs_short_on_a_silent_node() -> None:
     cluster = hollow(2)
     node = cluster.get("Node", "node-1")
-    pressed = pressure_condition("DiskPressure", True, cluster.now)
+    pressed = pressure_condition("DiskPressure", True, cluster.now())
     node.status.conditions = [pressed, *node.status.conditions]
     cluster.api.update_status(node)
 
