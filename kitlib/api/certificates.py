@@ -5,6 +5,8 @@ Source: k8s.io/api/certificates/v1/types.go, k8s.io/kube-aggregator/pkg/apis/api
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import msgspec
 
 from kitlib.api.meta import Condition, KubeObject, KubeStruct
@@ -22,8 +24,12 @@ class CertificateSigningRequestSpec(KubeStruct):
     extra: dict[str, list[str]] = {}
 
 
+class CertificateSigningRequestCondition(Condition):
+    last_update_time: datetime | None = None
+
+
 class CertificateSigningRequestStatus(KubeStruct):
-    conditions: list[Condition] = []
+    conditions: list[CertificateSigningRequestCondition] = []
     certificate: bytes = b""
 
 

@@ -36,6 +36,10 @@ from kitlib.api.container import ResourceRequirements as ResourceRequirements
 from kitlib.api.container import SecurityContext as SecurityContext
 from kitlib.api.container import VolumeDevice as VolumeDevice
 from kitlib.api.container import VolumeMount as VolumeMount
+from kitlib.api.container_status import ContainerStatus as ContainerStatus
+from kitlib.api.container_status import ContainerUser as ContainerUser
+from kitlib.api.container_status import LinuxContainerUser as LinuxContainerUser
+from kitlib.api.container_status import VolumeMountStatus as VolumeMountStatus
 from kitlib.api.meta import Condition, KubeObject, KubeStruct, ObjectMeta
 from kitlib.api.numbers import Int32, Int64
 from kitlib.api.numbers import IntOrString as IntOrString
@@ -98,10 +102,8 @@ class PodDNSConfig(KubeStruct):
     options: list[PodDNSConfigOption] = []
 
 
-class WorkloadReference(KubeStruct):
-    name: str = ""
-    pod_group: str = ""
-    pod_group_replica_key: str = ""
+class PodSchedulingGroup(KubeStruct):
+    pod_group_name: str | None = None
 
 
 class PodSpec(KubeStruct):
@@ -146,21 +148,7 @@ class PodSpec(KubeStruct):
     resource_claims: list[PodResourceClaim] = []
     resources: ResourceRequirements | None = None
     hostname_override: str | None = None
-    workload_ref: WorkloadReference | None = None
-
-
-class ContainerStatus(KubeStruct):
-    name: str = ""
-    state: dict[str, Any] = {}
-    last_state: dict[str, Any] = {}
-    ready: bool = False
-    started: bool | None = None
-    restart_count: int = 0
-    image: str = ""
-    image_id: str = msgspec.field(name="imageID", default="")
-    container_id: str = msgspec.field(name="containerID", default="")
-    allocated_resources: ResourceList = {}
-    resources: ResourceRequirements | None = None
+    scheduling_group: PodSchedulingGroup | None = None
 
 
 class ContainerExtendedResourceRequest(KubeStruct):

@@ -149,6 +149,7 @@ class AllocatedDeviceStatus(KubeStruct):
     conditions: list[Condition] = []
     data: dict[str, Any] | None = None
     network_data: dict[str, Any] | None = None
+    share_id: str | None = msgspec.field(name="shareID", default=None)
 
 
 class ResourceClaimStatus(KubeStruct):

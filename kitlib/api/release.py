@@ -21,6 +21,8 @@ _OFF, _ON = False, True
 
 GATES: dict[str, tuple[tuple[int, bool], ...]] = {
     # gate: (minor version from which the value holds, value) ...; off before the first
+    "ClusterTrustBundleProjection": ((29, _OFF),),
+    "ContainerStopSignals": ((33, _OFF),),
     "CPUManagerPolicyAlphaOptions": ((23, _OFF),),
     "CPUManagerPolicyBetaOptions": ((23, _ON),),
     "CPUManagerPolicyOptions": ((23, _ON),),
@@ -37,6 +39,7 @@ GATES: dict[str, tuple[tuple[int, bool], ...]] = {
     "DRAPartitionableDevices": ((33, _OFF), (36, _ON)),
     "DRAPrioritizedList": ((33, _OFF), (34, _ON)),
     "DynamicResourceAllocation": ((26, _OFF), (34, _ON)),
+    "GenericWorkload": ((35, _OFF),),
     "ImageMaximumGCAge": ((29, _OFF), (30, _ON)),
     "InPlacePodLevelResourcesVerticalScaling": ((35, _OFF), (36, _ON)),
     "InPlacePodVerticalScaling": ((27, _OFF), (33, _ON)),
@@ -55,16 +58,19 @@ GATES: dict[str, tuple[tuple[int, bool], ...]] = {
     "NodeInclusionPolicyInPodTopologySpread": ((25, _OFF), (26, _ON)),
     "NodeSwap": ((22, _OFF), (30, _ON)),
     "OrderedNamespaceDeletion": ((30, _OFF), (33, _ON)),
+    "PodCertificateRequest": ((34, _OFF),),
     "PodDisruptionConditions": ((25, _OFF), (26, _ON)),
     "PodLevelResourceManagers": ((36, _OFF),),
     "PodLevelResources": ((32, _OFF), (34, _ON)),
     "PodSchedulingReadiness": ((26, _OFF), (27, _ON)),
     "QOSReserved": ((23, _OFF),),
     "ReadWriteOncePod": ((22, _OFF), (27, _ON)),
+    "RecursiveReadOnlyMounts": ((30, _OFF), (31, _ON)),
     "SchedulerAsyncPreemption": ((32, _OFF), (33, _ON)),
     "SchedulerPopFromBackoffQ": ((33, _ON),),
     "SchedulerQueueingHints": ((28, _OFF), (32, _ON)),
     "SidecarContainers": ((28, _OFF), (29, _ON)),
+    "SupplementalGroupsPolicy": ((31, _OFF), (33, _ON)),
     "TopologyManagerPolicyAlphaOptions": ((26, _OFF),),
     "TopologyManagerPolicyBetaOptions": ((26, _OFF), (28, _ON)),
     "TopologyManagerPolicyOptions": ((26, _OFF), (28, _ON)),
@@ -173,8 +179,10 @@ LOCKED: dict[str, int] = {
     "OrderedNamespaceDeletion": 34,
     "PodDisruptionConditions": 31,
     "PodSchedulingReadiness": 30,
+    "RecursiveReadOnlyMounts": 33,
     "SchedulerQueueingHints": 34,
     "SidecarContainers": 33,
+    "SupplementalGroupsPolicy": 35,
 }
 
 

@@ -42,7 +42,7 @@ SETTLED = 20
 """Seconds after which the files are read."""
 DISK = 2**40
 """Bytes: the disk is not in the cases; all pods that ask for some of it fitted."""
-_MACHINES_OWN = ("containerID", "imageID", "image", "user", "startTime", "lastProbeTime", "lastTransitionTime")
+_MACHINES_OWN = ("containerID", "imageID", "image", "startTime", "lastProbeTime", "lastTransitionTime")
 _DATES = ("startedAt", "finishedAt", "containerID")
 
 

@@ -143,6 +143,7 @@ class APIServer:
         given, accounts = obj.metadata, bool(self.token_key)
         mutated = admit_new(self.store, made, given, dry_run=self._dry_running, service_accounts=accounts)
         made = self._completed(mutated, made)
+        strategy.prepare(made, None, self.release)
         if isinstance(made, Pod):
             for mutate in self.mutators:
                 mutate(made)
@@ -151,7 +152,6 @@ class APIServer:
             mark_gated(made)
         else:
             reset_status(made)
-            strategy.prepare(made, None, self.release)
             strategy.stamp_taints(made, self.store.now())
         kind = resource_of(made)
         errors = validate(made, namespaced=kind.namespaced)

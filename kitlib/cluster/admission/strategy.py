@@ -12,6 +12,7 @@ from kitlib.api.batch import Job
 from kitlib.api.core import Service
 from kitlib.api.devices import DeviceTaint, DeviceTaintRule, ResourceSlice
 from kitlib.api.meta import KubeObject, LabelSelector
+from kitlib.api.pod_templates import drop_disabled_fields
 from kitlib.api.release import Release
 from kitlib.cluster.admission.service_allocation import prepare_service
 
@@ -25,6 +26,7 @@ def prepare(obj: KubeObject, old: KubeObject | None, release: Release) -> None:
         old: as it stands; None where it is new.
         release: whose gates hold.
     """
+    drop_disabled_fields(obj, old, release)
     if isinstance(obj, Service):
         prepare_service(obj, old if isinstance(old, Service) else None)
     if isinstance(obj, StatefulSet):

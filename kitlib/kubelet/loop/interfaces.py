@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple, Protocol
 
-from kitlib.api.core import Container, Pod, PodStatus
+from kitlib.api.core import Container, LinuxContainerUser, Pod, PodStatus
 from kitlib.api.errors import KitError
 from kitlib.api.meta import Condition
 from kitlib.kubelet.cm.cgroup_tree import Cgroup, CgroupFile, CgroupTree, Version
@@ -133,7 +133,18 @@ class ContainerRuntime(Protocol):
     """Starts and ends containers; it makes their cgroups with the files that it is told, and removes them.
 
     A container's id is `cgroup_levels.container_id(pod UID, its name)`; a pause container's name is "".
+
+    Attributes:
+        name: its own, with which the API's container IDs begin: `containerd`.
+        mounts_recursively: whether it can make a volume read-only with all that is mounted in it.
     """
+
+    name: str
+    mounts_recursively: bool
+
+    def user(self, pod: Pod, container: Container) -> LinuxContainerUser:
+        """The user as which a container's first process begins."""
+        ...
 
     def run_sandbox(self, pod: Pod, identity: str, cgroup: Cgroup, oom_score_adj: int) -> str:
         """Start a pod's pause container; the address that the pod gets, "" where it gets none."""

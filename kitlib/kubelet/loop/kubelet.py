@@ -396,7 +396,8 @@ class Kubelet:
             self.reports.gone(worker.pod)
 
     def _report(self, worker: PodWorker) -> None:
-        status = worker.status(self.clock(), self.reports.now(), self.rules.container_resources, self.config.gates)
+        resources, release = self.rules.container_resources, self.config.gates
+        status = worker.status(self.clock(), self.reports.now(), resources, self.runtime, release)
         if status != worker.standing:
             worker.standing = status
             self.reports.status(worker.pod, status)

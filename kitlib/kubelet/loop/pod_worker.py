@@ -19,7 +19,7 @@ from kitlib.kubelet.cm.cgroup_levels import container_id
 from kitlib.kubelet.cm.container_config import LinuxContainerResources
 from kitlib.kubelet.loop.backoff import event_message
 from kitlib.kubelet.loop.container_state import ContainerState
-from kitlib.kubelet.loop.interfaces import Reports
+from kitlib.kubelet.loop.interfaces import ContainerRuntime, Reports
 from kitlib.kubelet.loop.resize import ERROR, IN_PROGRESS, PENDING, with_resources
 from kitlib.kubelet.loop.status import (
     DISRUPTION_TARGET,
@@ -273,6 +273,7 @@ class PodWorker:
         seconds: float,
         now: datetime,
         resources: Callable[[Pod, Container], LinuxContainerResources],
+        runtime: ContainerRuntime,
         release: Release,
     ) -> PodStatus:
         """The pod's status as the kubelet reports it.
@@ -281,6 +282,7 @@ class PodWorker:
             seconds: on the node's clock.
             now: the date.
             resources: what the runtime holds of a container.
+            runtime: that runs them.
             release: whose rules hold.
         """
         phase, standing, generation = self.phase(), self.standing, self.pod.metadata.generation or None
@@ -309,6 +311,8 @@ class PodWorker:
                     seconds,
                     may_restart=self.may_restart(state) and not self.terminating,
                     resources=resources(held, own.get(state.container.name, state.container)) if state.alive else None,
+                    runtime=runtime,
+                    release=release,
                 )
                 for state in some
             ]

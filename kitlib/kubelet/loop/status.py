@@ -14,10 +14,12 @@ from kitlib.api.core import (
     TERMINAL_PHASES,
     Container,
     ContainerStatus,
+    ContainerUser,
     EphemeralContainer,
     Pod,
     ResourceList,
     ResourceRequirements,
+    VolumeMountStatus,
 )
 from kitlib.api.meta import Condition
 from kitlib.api.podresources import pod_limits, pod_requests
@@ -27,6 +29,7 @@ from kitlib.kubelet.cm.container_config import LinuxContainerResources
 from kitlib.kubelet.cm.conversions import MIN_SHARES, quota_to_milli_cpu, shares_to_milli_cpu
 from kitlib.kubelet.loop.backoff import CRASH_LOOP, waiting_message
 from kitlib.kubelet.loop.container_state import ContainerState
+from kitlib.kubelet.loop.interfaces import ContainerRuntime
 from kitlib.kubelet.qos.qos_class import is_restartable_init
 
 MIN_MILLI_CPU_LIMIT = 10
@@ -45,6 +48,8 @@ def container_status(
     *,
     may_restart: bool,
     resources: LinuxContainerResources | None,
+    runtime: ContainerRuntime,
+    release: Release,
 ) -> ContainerStatus:
     """A container as the API shows it.
 
@@ -54,10 +59,14 @@ def container_status(
         now: seconds on the node's clock.
         may_restart: whether the policy starts it again.
         resources: what the runtime holds; None = not known.
+        runtime: that runs it.
+        release: whose fields are shown.
     """
     declared = state.container
+    identity = f"{runtime.name}://{state.id}"
     shown = _state(pod, state, now, may_restart)
-    waiting = "waiting" in shown and bool(state.ended)
+    last = {"terminated": state.ended} if "waiting" in shown and state.ended else state.last
+    was_made = state.alive or "startedAt" in state.ended
     ephemeral = isinstance(declared, EphemeralContainer)  # it has no probes: neither started nor ready
     finished = state.succeeded and not may_restart and declared in pod.spec.init_containers
     return ContainerStatus(
@@ -66,11 +75,39 @@ def container_status(
         ready=not ephemeral and (state.is_ready or finished),
         started=None if ephemeral else state.has_started,
         restart_count=state.restarts,
-        state=shown,
-        last_state={"terminated": state.ended} if waiting else state.last,
+        state=_named(shown, identity),
+        last_state=_named(last, identity),
         allocated_resources=dict(declared.resources.requests) if state.started_once else {},
         resources=_resources(declared, resources if state.alive else None) if state.started_once else None,
+        container_id=identity if was_made else "",
+        volume_mounts=_mounts(declared, runtime) if release.enabled("RecursiveReadOnlyMounts") else [],
+        user=_user(pod, declared, runtime) if was_made and release.enabled("SupplementalGroupsPolicy") else None,
     )
+
+
+def _named(shown: dict[str, Any], identity: str) -> dict[str, Any]:
+    """A state with the ID of the container that ended in it; one that never ran had none."""
+    ended = shown.get("terminated")
+    if ended is None or "startedAt" not in ended:
+        return shown
+    return {"terminated": {**ended, "containerID": identity}}
+
+
+def _mounts(declared: Container, runtime: ContainerRuntime) -> list[VolumeMountStatus]:
+    """Source: kubelet convertToAPIContainerStatuses, resolveRecursiveReadOnly."""
+    made = []
+    for mount in declared.volume_mounts:
+        status = VolumeMountStatus(name=mount.name, mount_path=mount.mount_path, read_only=mount.read_only)
+        if mount.read_only:
+            wanted = mount.recursive_read_only in ("Enabled", "IfPossible")
+            status.recursive_read_only = "Enabled" if wanted and runtime.mounts_recursively else "Disabled"
+        made.append(status)
+    return made
+
+
+def _user(pod: Pod, declared: Container, runtime: ContainerRuntime) -> ContainerUser:
+    """Source: kubelet toKubeContainerUser."""
+    return ContainerUser(linux=runtime.user(pod, declared))
 
 
 def _state(pod: Pod, state: ContainerState, now: float, may_restart: bool) -> dict[str, Any]:

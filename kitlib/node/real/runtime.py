@@ -39,6 +39,7 @@ from kitlib.node.real.probing import Probing
 from kitlib.node.real.running import Running
 from kitlib.node.real.state_files import STATE, read, remove
 from kitlib.node.real.usage import cpu_seconds, memory_of
+from kitlib.node.real.users import Users
 
 if TYPE_CHECKING:
     from kitlib.node.real.systemd import SystemdCgroupFS
@@ -51,7 +52,7 @@ _RATE_WINDOW = 0.1
 """Seconds: the shortest time over which a rate of CPU use is computed."""
 
 
-class CrunRuntime(NoImages):
+class CrunRuntime(NoImages, Users):
     """Implements `kitlib.kubelet.loop.interfaces.ContainerRuntime` with crun.
 
     Args:
@@ -434,8 +435,7 @@ class CrunRuntime(NoImages):
 
     def write_volume(self, pod: Pod, volume: str, files: Files) -> None:
         """Have a volume of a pod hold exactly these files."""
-        user, _ = oci.user_of(pod, pod.spec.containers[0])
-        volumes.write(f"{volumes.directory(pod)}/{volume}", files, user)
+        volumes.write(f"{volumes.directory(pod)}/{volume}", files, self.user(pod, pod.spec.containers[0]).uid)
 
     def forget(self, pod: Pod) -> None:
         """A pod has gone: its volumes too."""

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
 from signal import SIGKILL, SIGTERM
 
-from kitlib.api.core import Container, Pod
+from kitlib.api.container import PodSecurityContext, SecurityContext
+from kitlib.api.core import Container, LinuxContainerUser, Pod
 from kitlib.kubelet.cm.cgroup_tree import Cgroup, CgroupFile
 from kitlib.kubelet.eviction.thresholds import Observation
 from kitlib.kubelet.images.container_gc import DeadContainer
@@ -41,6 +42,9 @@ class SimulatedRuntime:
             room, as on a real node of the kit, where the node's own root stands in for them.
     """
 
+    name = "simulated"
+    mounts_recursively = True
+
     def __init__(self, kernel: Kernel, images: Iterable[Image] = (), network: PodNetwork | None = None) -> None:
         self.kernel, self._network = kernel, network
         self._known = {image.name: image for image in images}
@@ -58,6 +62,19 @@ class SimulatedRuntime:
         self._files: dict[tuple[str, str], Files] = {}
         self._stopping: dict[str, float] = {}
         self._codes: dict[str, int] = {}
+
+    def user(self, pod: Pod, container: Container) -> LinuxContainerUser:
+        """The user that the manifest names, or root, as whom most images run.
+
+        Source: kubelet determineEffectiveSecurityContext, convertToRuntimeSecurityContext; in containerd the own
+        group comes first.
+        """
+        own, whole = container.security_context or SecurityContext(), pod.spec.security_context or PodSecurityContext()
+        user = whole.run_as_user if own.run_as_user is None else own.run_as_user
+        group = whole.run_as_group if own.run_as_group is None else own.run_as_group
+        more = [*([] if whole.fs_group is None else [whole.fs_group]), *whole.supplemental_groups]
+        groups = list(dict.fromkeys([group or 0, *more]))
+        return LinuxContainerUser(uid=user or 0, gid=group or 0, supplemental_groups=groups)
 
     def run_sandbox(self, pod: Pod, identity: str, cgroup: Cgroup, oom_score_adj: int) -> str:
         """Start a pod's pause container; the pod's address."""

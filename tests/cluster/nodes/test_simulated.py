@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from kitlib.api.errors import KitError
+from kitlib.api.serialize import to_dict
 from kitlib.cluster import Cluster
 from kitlib.cluster.control_plane.simulated import SimulatedCluster
 
@@ -201,3 +202,39 @@ def test_a_pod_leaves_when_its_process_has_tidied_up_and_after_its_grace_period_
     assert [p.name for p in cluster.pods()] == ["new"]
     assert {name for _, name, _ in cluster.node().owners().values()} == {"new"}
     assert cluster.node().differences() == []
+
+
+def test_a_status_names_the_container_its_user_and_its_mounts() -> None:
+    """The ID is the last part of the container's cgroup, as on a real node."""
+    cluster = Cluster.simulated(1)
+    mounts = [
+        {"name": "data", "mountPath": "/data"},
+        {"name": "data", "mountPath": "/seen", "readOnly": True, "recursiveReadOnly": "IfPossible"},
+        {"name": "data", "mountPath": "/old", "readOnly": True},
+    ]
+    container = {"name": "c", "image": "app", "volumeMounts": mounts, "securityContext": {"runAsUser": 1000}}
+    ending = {"name": "once", "image": "app", "command": ["sh", "-c", "exit 3"]}
+    group = {"runAsGroup": 2000, "fsGroup": 3000, "supplementalGroups": [4000]}
+    spec = {
+        "containers": [container, ending],
+        "restartPolicy": "Never",
+        "securityContext": group,
+        "volumes": [{"name": "data", "emptyDir": {}}],
+    }
+    cluster.apply({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": spec})
+    cluster.advance(3)
+    runs, ended = (to_dict(one) for one in cluster.pod("p").status.container_statuses)
+    scheme, _, identity = runs["containerID"].partition("://")
+    assert scheme == "simulated"
+    assert [path for path in cluster.node().cgroupfs.paths() if path.endswith(f"/{identity}")]
+    assert runs["user"] == {"linux": {"uid": 1000, "gid": 2000, "supplementalGroups": [2000, 3000, 4000]}}
+    assert runs["volumeMounts"] == [
+        {"name": "data", "mountPath": "/data"},
+        {"name": "data", "mountPath": "/seen", "readOnly": True, "recursiveReadOnly": "Enabled"},
+        {"name": "data", "mountPath": "/old", "readOnly": True, "recursiveReadOnly": "Disabled"},
+    ]
+    assert ended["state"]["terminated"]["containerID"] == ended["containerID"] != runs["containerID"]
+    old = Cluster.simulated(1, release="1.30")
+    old.apply({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {**spec, "containers": [ending]}})
+    old.advance(3)
+    assert to_dict(old.pod("p").status.container_statuses[0]).keys().isdisjoint({"user", "volumeMounts"})

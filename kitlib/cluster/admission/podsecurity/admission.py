@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from kitlib.api.apps import DaemonSet, Deployment, ReplicaSet, StatefulSet
-from kitlib.api.batch import CronJob, Job
 from kitlib.api.container import Container
-from kitlib.api.core import Namespace, Pod, PodSpec, PodTemplate, PodTemplateSpec, ReplicationController
+from kitlib.api.core import Namespace, Pod, PodSpec
 from kitlib.api.errors import Forbidden
 from kitlib.api.meta import KubeObject, ObjectMeta
+from kitlib.api.pod_templates import template_of
 from kitlib.api.validation.fields import Errors
 from kitlib.api.validation.pod_warnings import SECCOMP_PREFIX
 from kitlib.cluster.admission.podsecurity import baseline, restricted
@@ -80,22 +79,11 @@ def admit_pod(pod: Pod, old: Pod | None, labels: Mapping[str, str], newest: int)
 
 def warn_of_template(obj: KubeObject, labels: Mapping[str, str], newest: int) -> list[str]:
     """What a workload's pods would violate: it is accepted, its pods may be refused later."""
-    template = _template(obj) if _labelled(labels) else None
+    template = template_of(obj) if _labelled(labels) else None
     if template is None:
         return []
     policy, _ = policy_to_evaluate(labels)
     return _warned(policy.warn, template.metadata, template.spec, newest)
-
-
-def _template(obj: KubeObject) -> PodTemplateSpec | None:
-    """Source: DefaultPodSpecExtractor."""
-    if isinstance(obj, PodTemplate):
-        return obj.template
-    if isinstance(obj, CronJob):
-        return obj.spec.job_template.spec.template
-    if isinstance(obj, Deployment | ReplicaSet | StatefulSet | DaemonSet | Job | ReplicationController):
-        return obj.spec.template
-    return None
 
 
 def check_labels(namespace: Namespace, old: Namespace | None) -> Errors:

@@ -1,0 +1,108 @@
+"""Pod templates, and which of a pod's fields this release keeps: those of features that are off are dropped unseen.
+
+Source: pkg/api/pod/util.go (DropDisabledPodFields, DropDisabledTemplateFields); pod-security-admission
+DefaultPodSpecExtractor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from kitlib.api.apps import DaemonSet, Deployment, ReplicaSet, StatefulSet
+from kitlib.api.batch import CronJob, Job
+from kitlib.api.core import (
+    Container,
+    EphemeralContainer,
+    Pod,
+    PodSpec,
+    PodTemplate,
+    PodTemplateSpec,
+    ReplicationController,
+)
+from kitlib.api.meta import KubeObject
+from kitlib.api.release import Release
+from kitlib.api.volume_files import VolumeProjection
+
+
+def template_of(obj: KubeObject) -> PodTemplateSpec | None:
+    """The pod template of a workload; None where it has none."""
+    if isinstance(obj, PodTemplate):
+        return obj.template
+    if isinstance(obj, CronJob):
+        return obj.spec.job_template.spec.template
+    if isinstance(obj, Deployment | ReplicaSet | StatefulSet | DaemonSet | Job | ReplicationController):
+        return obj.spec.template
+    return None
+
+
+def pod_spec_of(obj: KubeObject) -> PodSpec | None:
+    """The spec of a pod, or of a workload's pods."""
+    if isinstance(obj, Pod):
+        return obj.spec
+    template = template_of(obj)
+    return None if template is None else template.spec
+
+
+def drop_disabled_fields(obj: KubeObject, old: KubeObject | None, release: Release) -> None:
+    """Drop what belongs to features that are off, in place; what an object has already it may keep.
+
+    Args:
+        obj: a pod or a workload; of another kind nothing is dropped.
+        old: as it stands; None where it is new.
+        release: whose gates hold.
+    """
+    spec, before = pod_spec_of(obj), None if old is None else pod_spec_of(old)
+    if spec is None:
+        return
+    for gate, (drop, is_used) in _FIELDS.items():
+        if not release.enabled(gate) and not (before is not None and is_used(before)):
+            drop(spec)
+
+
+def _containers(spec: PodSpec) -> Iterable[Container | EphemeralContainer]:
+    return (*spec.init_containers, *spec.containers, *spec.ephemeral_containers)
+
+
+def _projections(spec: PodSpec) -> Iterable[VolumeProjection]:
+    return (one for volume in spec.volumes if volume.projected is not None for one in volume.projected.sources)
+
+
+def _drop_scheduling_group(spec: PodSpec) -> None:
+    spec.scheduling_group = None
+
+
+def _drop_stop_signal(spec: PodSpec) -> None:
+    for container in _containers(spec):
+        if container.lifecycle is not None:
+            container.lifecycle.stop_signal = None
+            if container.lifecycle.post_start is None and container.lifecycle.pre_stop is None:
+                container.lifecycle = None
+
+
+def _has_stop_signal(spec: PodSpec) -> bool:
+    return any(one.lifecycle is not None and one.lifecycle.stop_signal is not None for one in _containers(spec))
+
+
+def _drop_trust_bundle(spec: PodSpec) -> None:
+    for one in _projections(spec):
+        one.cluster_trust_bundle = None
+
+
+def _drop_certificate(spec: PodSpec) -> None:
+    for one in _projections(spec):
+        one.pod_certificate = None
+
+
+_FIELDS: dict[str, tuple[Callable[[PodSpec], None], Callable[[PodSpec], bool]]] = {
+    "GenericWorkload": (_drop_scheduling_group, lambda spec: spec.scheduling_group is not None),
+    "ContainerStopSignals": (_drop_stop_signal, _has_stop_signal),
+    "ClusterTrustBundleProjection": (
+        _drop_trust_bundle,
+        lambda spec: any(one.cluster_trust_bundle is not None for one in _projections(spec)),
+    ),
+    "PodCertificateRequest": (
+        _drop_certificate,
+        lambda spec: any(one.pod_certificate is not None for one in _projections(spec)),
+    ),
+}
+"""Gate -> how its fields are dropped, and whether a spec has any."""
