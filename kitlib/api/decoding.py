@@ -21,14 +21,13 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from kitlib.api.go_time import RFC3339, RFC3339_MICRO, parse_problem
 from kitlib.api.meta import KubeStruct
 from kitlib.api.numbers import Int32, Int64
 from kitlib.api.resource import FORMAT_WRONG, Quantity, QuantityError
 
 Path = tuple[str | int, ...]
 _MAX_STRICT_ERRORS = 100
-_RFC3339 = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})")
-_LAYOUT = "2006-01-02T15:04:05Z07:00"
 
 STRUCTS = {"ResourceClaimRef": "ResourceClaim", "EndpointSlicePort": "EndpointPort"}
 """Types of the kit that have another name upstream."""
@@ -124,6 +123,8 @@ NAMED: dict[str, str] = {
     "HPAScalingPolicy.type": "v2.HPAScalingPolicyType",
     "HPAScalingRules.selectPolicy": "v2.ScalingPolicySelect",
     "CustomResourceDefinitionSpec.scope": "v1.ResourceScope",
+    "LeaseSpec.acquireTime": "v1.MicroTime",
+    "LeaseSpec.renewTime": "v1.MicroTime",
 }
 
 
@@ -237,15 +238,15 @@ def _value(value: Any, hint: Any, path: Path, names: tuple[str, ...], where: str
         return
     options = _alternatives(hint)
     if len(options) > 1:  # the only union is IntOrString
-        if not isinstance(value, str) and not _is_int(value):
-            yield Problem(f"json: cannot unmarshal {_kind(value)} into Go value of type int32", path, final=True)
+        if not isinstance(value, str) and not _fits(value, Int32):
+            yield _wrong(value, path, where, "int32", final=True)
         return
     one = options[0]
     origin, arguments = typing.get_origin(one), typing.get_args(one)
     if one is Quantity:
         yield from _quantity(value, path)
     elif one is datetime.datetime:
-        yield from _time(value, path)
+        yield from _time(value, path, where, RFC3339_MICRO if named == "v1.MicroTime" else RFC3339)
     elif one is bytes:
         yield from _bytes(value, path, where)
     elif origin is list:
@@ -284,8 +285,9 @@ def _is_int(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _wrong(value: Any, path: Path, where: str, expected: str) -> Problem:
-    return Problem(f"json: cannot unmarshal {_kind(value, expected)} into {where} of type {expected}", path)
+def _wrong(value: Any, path: Path, where: str, expected: str, *, final: bool = False) -> Problem:
+    """A value of a wrong type; final where the type decodes itself, as such an error ends decoding at once."""
+    return Problem(f"json: cannot unmarshal {_kind(value, expected)} into {where} of type {expected}", path, final)
 
 
 def _kind(value: Any, expected: str = "") -> str:
@@ -328,13 +330,14 @@ def _quantity(value: Any, path: Path) -> Iterator[Problem]:
         yield Problem(str(error), path, final=True)
 
 
-def _time(value: Any, path: Path) -> Iterator[Problem]:
-    """Source: metav1.Time.UnmarshalJSON."""
+def _time(value: Any, path: Path, where: str, layout: str) -> Iterator[Problem]:
+    """Source: metav1.Time.UnmarshalJSON, MicroTime.UnmarshalJSON."""
     if not isinstance(value, str):
-        yield Problem(f"json: cannot unmarshal {_kind(value, 'string')} into Go value of type string", path, final=True)
-    elif not _RFC3339.fullmatch(value):
-        text = f'parsing time "{value}" as "{_LAYOUT}": cannot parse "{value}" as "2006"'
-        yield Problem(text, path, final=True)
+        yield _wrong(value, path, where, "string", final=True)
+        return
+    problem = parse_problem(value, layout)
+    if problem:
+        yield Problem(problem, path, final=True)
 
 
 def _bytes(value: Any, path: Path, where: str) -> Iterator[Problem]:

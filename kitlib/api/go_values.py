@@ -29,6 +29,27 @@ def go_syntax(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
+_ESCAPES = {7: "\\a", 8: "\\b", 9: "\\t", 10: "\\n", 11: "\\v", 12: "\\f", 13: "\\r", 34: '\\"', 92: "\\\\"}
+
+
+def go_quote(text: str) -> str:
+    """As `%q` prints it; what is printable is the same for Go and Python. Source: strconv.Quote, IsPrint."""
+    if text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'
+    return f'"{"".join(map(_quoted, text))}"'
+
+
+def _quoted(char: str) -> str:
+    code = ord(char)
+    if code in _ESCAPES:
+        return _ESCAPES[code]
+    if char.isprintable():
+        return char
+    if code < 0x80:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
 def go_type(value: Any) -> str:
     """As `%T` prints it: `string`."""
     kinds = {bool: "bool", int: "int64", float: "float64", str: "string", list: "[]interface {}"}

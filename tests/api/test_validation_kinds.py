@@ -114,6 +114,14 @@ def test_what_may_not_be_changed_is_refused_with_its_words(
         (workload("Deployment"), "spec/template/spec/containers/0/resources", {"limits": {"cpu": "1x"}},
          "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"),
         (manifest("v1", "Secret"), "data", {"k": "!"}, "illegal base64 data at input byte 0"),
+        (workload("Deployment"), "spec/strategy", {"rollingUpdate": {"maxSurge": True}},
+         "json: cannot unmarshal bool into Go struct field "
+         "RollingUpdateDeployment.spec.strategy.rollingUpdate.maxSurge of type int32"),
+        (manifest("v1", "Service"), "spec", {"ports": [{"port": 80, "targetPort": 2**31}]},
+         "json: cannot unmarshal number 2147483648 into Go struct field ServicePort.spec.ports.targetPort "
+         "of type int32"),
+        (manifest("coordination.k8s.io/v1", "Lease"), "spec", {"renewTime": 5},
+         "json: cannot unmarshal number into Go struct field LeaseSpec.spec.renewTime of type string"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_decoded_is_said_as_the_server_says_it(

@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from kitlib.api.go_values import go_quote
 from kitlib.api.meta import KubeStruct, LabelSelector, LabelSelectorRequirement, ObjectMeta
 from kitlib.api.resource import Quantity
 from kitlib.api.validation.names import is_valid_percent
@@ -127,7 +128,7 @@ class GoStruct(dict[str, Any]):
 def shown(value: Any) -> str:
     """A value inside a message: texts and quantities in quotes, everything else as Go's JSON."""
     if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False)
+        return go_quote(value)
     if isinstance(value, Quantity):
         return f'"{value}"'
     text = json.dumps(_go(value), ensure_ascii=False, separators=(",", ":"), default=str)

@@ -6,10 +6,10 @@ ValidateJob.
 
 from __future__ import annotations
 
-import json
 import re
 
 from kitlib.api.batch import Job, JobSpec, SuccessPolicyRule
+from kitlib.api.go_values import go_quote
 from kitlib.api.validation.fields import (
     Errors,
     invalid,
@@ -115,7 +115,7 @@ def count_indexes(text: str, completions: int) -> int:
         parts = interval.split("-")
         if len(parts) > 2:
             rule = "violates the requirement that an index interval can have at most two parts separated by '-'"
-            raise ValueError(f"the fragment {json.dumps(interval)} {rule}")
+            raise ValueError(f"the fragment {go_quote(interval)} {rule}")
         first, *rest = (_index(part, completions) for part in parts)
         end = rest[0] if rest else first
         if rest and first >= end:
@@ -128,7 +128,7 @@ def count_indexes(text: str, completions: int) -> int:
 
 def _index(text: str, completions: int) -> int:
     if not re.fullmatch(r"[+-]?[0-9]{1,19}", text):
-        raise ValueError(f"cannot convert string to integer for index: {json.dumps(text)}")
+        raise ValueError(f"cannot convert string to integer for index: {go_quote(text)}")
     if int(text) >= completions:
-        raise ValueError(f"too large index: {json.dumps(text)}")
+        raise ValueError(f"too large index: {go_quote(text)}")
     return int(text)
