@@ -1,6 +1,6 @@
 """Endpoints: the addresses of the pods that a Service selects.
 
-Hollow nodes give their pods no IP address; then a Service has no endpoints, as with pods that have not got one yet.
+Pods of real nodes have no IP address here; then a Service has no endpoints, as with pods that have not got one yet.
 
 Source: pkg/controller/endpoint/endpoints_controller.go (syncService, truncateEndpoints), pkg/api/v1/endpoints/util.go
 (RepackSubsets, SortSubsets), staging k8s.io/endpointslice/util/trigger_time_tracker.go.

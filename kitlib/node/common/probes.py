@@ -15,10 +15,21 @@ from typing import Literal
 from kitlib.api.core import Container, Pod, Probe
 from kitlib.api.errors import KitError, shortened
 from kitlib.kubelet.prober.worker import Answer, ProbeType, probes_of
+from kitlib.kubelet.util.durations import go_string
 from kitlib.node.common.workload import FOREVER, parse_seconds
 
 Declared = Literal["ok", "fail", "timeout"]
 PREFIX = "kitlib.dev/"
+_EXCEEDED = "context deadline exceeded"
+_STATUSES = ("UNKNOWN", "SERVING", "NOT_SERVING", "SERVICE_UNKNOWN")
+"""Of a service. Source: grpc.health.v1.HealthCheckResponse.ServingStatus."""
+_CODES = (
+    *("OK", "Canceled", "Unknown", "InvalidArgument", "DeadlineExceeded", "NotFound", "AlreadyExists"),
+    *("PermissionDenied", "ResourceExhausted", "FailedPrecondition", "Aborted", "OutOfRange", "Unimplemented"),
+    *("Internal", "Unavailable", "DataLoss", "Unauthenticated"),
+)
+"""Of a call. Source: google.golang.org/grpc/codes."""
+_DEADLINE_EXCEEDED, _UNIMPLEMENTED = "4", "12"
 _WORDS: dict[str, Declared] = {"ok": "ok", "fail": "fail", "timeout": "timeout"}
 
 
@@ -81,7 +92,7 @@ def _failed(pod: Pod, container: Container, probe: Probe) -> Answer:
         where = f"{host}:{port_of(container, probe.tcp_socket.port)}"
         return Answer("failure", f"dial tcp {where}: connect: connection refused")
     if probe.grpc is not None:
-        return Answer("failure", 'service unhealthy (responded with "NOT_SERVING")')
+        return grpc_answer(pod, probe, "status 2")
     return Answer("failure")
 
 
@@ -95,11 +106,38 @@ def timed_out(pod: Pod, container: Container, probe: Probe) -> Answer:
         host = probe.tcp_socket.host or pod.status.pod_ip or "127.0.0.1"
         return Answer("failure", f"dial tcp {host}:{port_of(container, probe.tcp_socket.port)}: i/o timeout")
     if probe.grpc is not None:
-        where = f"{pod.status.pod_ip or '127.0.0.1'}:{probe.grpc.port}"
-        text = f'timeout: failed to connect service "{where}" within {seconds}s: context deadline exceeded'
-        return Answer("failure", text)
+        return grpc_answer(pod, probe, "timeout")
     words = " ".join(probe.exec.command) if probe.exec is not None else ""
     return Answer("failure", f"command timed out: {words!r} timed out after {seconds}s".replace("'", '"'))
+
+
+def grpc_authority(pod: Pod, probe: Probe) -> str:
+    """What a gRPC probe connects to."""
+    return f"{pod.status.pod_ip or '127.0.0.1'}:{probe.grpc.port if probe.grpc is not None else 0}"
+
+
+def grpc_answer(pod: Pod, probe: Probe, said: str) -> Answer:
+    """What an answer means that kitlib.node.real.grpc_probe_process tells. Source: pkg/probe/grpc grpcProber.Probe."""
+    kind, _, rest = said.partition(" ")
+    number, _, text = rest.partition(" ")
+    seconds = go_string(probe.timeout_seconds or 1)
+    if kind == "connect":  # a refused connection is tried again until then
+        where = grpc_authority(pod, probe)
+        return Answer("failure", f'timeout: failed to connect service "{where}" within {seconds}: {_EXCEEDED}')
+    if kind == "timeout" or (kind, number) == ("error", _DEADLINE_EXCEEDED):
+        return Answer("failure", f"timeout: health rpc did not complete within {seconds}")
+    if (kind, number) == ("error", _UNIMPLEMENTED):
+        what = "this server does not implement the grpc health protocol (grpc.health.v1.Health)"
+        return Answer("failure", f"error: {what}: {text}")
+    if kind == "error":
+        code = _CODES[int(number)] if int(number) < len(_CODES) else f"Code({number})"
+        return Answer("failure", f"error: health rpc probe failed: rpc error: code = {code} desc = {text}")
+    if kind != "status":
+        return Answer("unknown", said)
+    if number == "1":
+        return Answer("success", "service healthy")
+    status = _STATUSES[int(number)] if int(number) < len(_STATUSES) else number
+    return Answer("failure", f'service unhealthy (responded with "{status}")')
 
 
 def http_url(pod: Pod, container: Container, probe: Probe) -> str:

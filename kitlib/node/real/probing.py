@@ -3,7 +3,7 @@
 What takes time runs in a process of its own; the agent looks at it again with its next tick. The pods of a node share
 its loopback device, so a port is asked only where the probe's pod listens on it.
 
-Source: kubelet prober.runProbe; pkg/probe/exec, pkg/probe/http, pkg/probe/tcp; CRI ExecSync.
+Source: kubelet prober.runProbe; pkg/probe/exec, pkg/probe/grpc, pkg/probe/http, pkg/probe/tcp; CRI ExecSync.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kitlib.api.container import Container, Probe
 from kitlib.api.core import Pod
 from kitlib.api.errors import KitError
 from kitlib.kubelet.prober.worker import Answer, ProbeType, probes_of
-from kitlib.node.common.probes import declared_answer, http_url, port_of, timed_out
+from kitlib.node.common.probes import declared_answer, grpc_answer, grpc_authority, http_url, port_of, timed_out
 from kitlib.node.real import listening, spawn
 from kitlib.node.real.container_streams import ContainerStreams, Started
 from kitlib.node.real.running import Running
@@ -27,7 +27,9 @@ MAX_OUTPUT = 10 * 1024
 """Bytes of a probe's answer that are kept. Source: prober maxReadLength, exec maxReadLength."""
 HOST = "127.0.0.1"
 _PYTHON = ("/usr/bin/python3", "-I", "-S", "-OO")
-_PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "probe_process.py")
+_HERE = os.path.dirname(os.path.abspath(__file__))
+_PROGRAM = os.path.join(_HERE, "probe_process.py")
+_GRPC_PROGRAM = os.path.join(_HERE, "grpc_probe_process.py")
 Exec = Callable[..., Started]
 
 
@@ -134,7 +136,7 @@ class Probing:
                 port = port_of(container, where.port) if where is not None else 0
                 if not isinstance(port, int) or not self._listens(running, port):
                     return _refused(pod, container, probe)
-                asked.started = self._start([str(seconds), HOST, str(port), *_request(probe)])
+                asked.started = self._start(_words(pod, probe, seconds, port))
                 self._adopt(asked.started.pid, asked.ended)
         except KitError as error:  # no such command, or no process left for it
             return Answer("unknown", f"rpc error: code = Unknown desc = failed to exec in container: {error}")
@@ -150,13 +152,20 @@ class Probing:
     def _start(self, words: list[str]) -> Started:
         streams = ContainerStreams("")
         try:
-            pid = spawn.start([*_PYTHON, _PROGRAM, *words], streams.given[0])
+            pid = spawn.start([*_PYTHON, *words], streams.given[0])
             output, inputs, _ = streams.keep()
             return Started(pid, output, -1, inputs)
         except OSError as error:
             raise KitError(error.strerror) from error
         finally:
             streams.close()
+
+
+def _words(pod: Pod, probe: Probe, seconds: float, port: int) -> list[str]:
+    """The program that asks a port, and what it is told."""
+    if probe.grpc is None:
+        return [_PROGRAM, str(seconds), HOST, str(port), *_request(probe)]
+    return [_GRPC_PROGRAM, str(seconds), HOST, str(port), grpc_authority(pod, probe), probe.grpc.service or ""]
 
 
 def _request(probe: Probe) -> list[str]:
@@ -179,6 +188,8 @@ def _found(pod: Pod, container: Container, probe: Probe, code: int, output: str)
     said = output.strip()
     if probe.exec is not None:
         return Answer("success" if code == 0 else "failure", output if code else "")
+    if probe.grpc is not None:
+        return grpc_answer(pod, probe, said or "connect")
     if code != 0 and said == "timeout":
         return timed_out(pod, container, probe)
     if code != 0:
@@ -189,7 +200,9 @@ def _found(pod: Pod, container: Container, probe: Probe, code: int, output: str)
 
 
 def _refused(pod: Pod, container: Container, probe: Probe, why: str = "connection refused") -> Answer:
-    where = probe.http_get or probe.tcp_socket or probe.grpc
+    if probe.grpc is not None:
+        return grpc_answer(pod, probe, "connect")
+    where = probe.http_get or probe.tcp_socket
     port = port_of(container, where.port) if where is not None else 0
     text = f"dial tcp {pod.status.pod_ip or HOST}:{port}: connect: {why}"
     return Answer("failure", f'Get "{http_url(pod, container, probe)}": {text}' if probe.http_get else text)

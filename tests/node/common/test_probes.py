@@ -7,7 +7,7 @@ import pytest
 from kitlib.api.container import ContainerPort, ExecAction, GRPCAction, HTTPGetAction, TCPSocketAction
 from kitlib.api.core import Container, Pod, Probe
 from kitlib.api.meta import ObjectMeta
-from kitlib.node.common.probes import ProbeAnswerError, answer_at, declared_answer
+from kitlib.node.common.probes import ProbeAnswerError, answer_at, declared_answer, grpc_answer
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ CASES = [
     (
         Probe(grpc=GRPCAction(port=9), timeout_seconds=1),
         "timeout",
-        'timeout: failed to connect service "10.0.0.5:9" within 1s: context deadline exceeded',
+        "timeout: health rpc did not complete within 1s",
     ),
     (
         Probe(exec=ExecAction(command=["check", "-v"]), timeout_seconds=3),
@@ -63,6 +63,39 @@ def test_failures_have_the_words_of_the_real_probe(probe: Probe, said: str, expe
     pod.status.pod_ip = "10.0.0.5"
     found = declared_answer(pod, container, "Readiness", 1.0)
     assert found is not None and (found.outcome, found.output) == ("failure", expected)
+
+
+GRPC = {
+    "status 1": ("success", "service healthy"),
+    "status 0": ("failure", 'service unhealthy (responded with "UNKNOWN")'),
+    "status 3": ("failure", 'service unhealthy (responded with "SERVICE_UNKNOWN")'),
+    "status 7": ("failure", 'service unhealthy (responded with "7")'),
+    "connect": (
+        "failure",
+        'timeout: failed to connect service "10.0.0.5:9" within 1m30s: context deadline exceeded',
+    ),
+    "timeout": ("failure", "timeout: health rpc did not complete within 1m30s"),
+    "error 4 late": ("failure", "timeout: health rpc did not complete within 1m30s"),
+    "error 5 unknown service": (
+        "failure",
+        "error: health rpc probe failed: rpc error: code = NotFound desc = unknown service",
+    ),
+    "error 12 unknown service grpc.health.v1.Health": (
+        "failure",
+        "error: this server does not implement the grpc health protocol (grpc.health.v1.Health): "
+        "unknown service grpc.health.v1.Health",
+    ),
+    "error 99 what": ("failure", "error: health rpc probe failed: rpc error: code = Code(99) desc = what"),
+    "Traceback": ("unknown", "Traceback"),
+}
+
+
+@pytest.mark.parametrize("said", GRPC)
+def test_what_a_grpc_server_tells_has_the_words_of_the_real_probe(said: str) -> None:
+    pod = Pod(metadata=ObjectMeta(name="p"))
+    pod.status.pod_ip = "10.0.0.5"
+    found = grpc_answer(pod, Probe(grpc=GRPCAction(port=9), timeout_seconds=90), said)
+    assert (found.outcome, found.output) == GRPC[said]
 
 
 def test_nothing_declared_is_no_answer() -> None:

@@ -19,6 +19,7 @@ from kitlib.node.real import probing
 from kitlib.node.real.container_streams import Started
 from kitlib.node.real.probing import Probing
 from kitlib.node.real.running import Running
+from tests.node.real.test_grpc_probe_process import HEADERS, TRAILERS, frame
 
 LIVENESS = "Liveness"
 
@@ -117,6 +118,28 @@ def test_a_port_on_which_the_pod_does_not_listen_refuses(node: Node, probe: dict
     if "httpGet" in probe:
         text = f'Get "http://127.0.0.1:8080/x": {text.replace(":1:", ":8080:")}'
     assert node.ask(pod(probe)) == Answer("failure", text)
+
+
+def test_a_grpc_server_that_is_not_there_is_tried_until_the_timeout(node: Node) -> None:
+    """The rule of grpc.WithBlock, which tries a refused connection again."""
+    text = 'timeout: failed to connect service "127.0.0.1:1" within 1s: context deadline exceeded'
+    assert node.ask(pod({"grpc": {"port": 1}})) == Answer("failure", text)
+
+
+def test_a_grpc_server_is_asked_by_its_protocol(node: Node) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as door:
+        asked = pod({"grpc": {"port": door.getsockname()[1], "service": "sick"}})
+        assert node.ask(asked) is None
+        line, _ = door.accept()
+        said = line.recv(4096)
+        line.sendall(frame(4, 0, 0))
+        while b"sick" not in said:
+            said += line.recv(4096)
+        line.sendall(frame(1, 4, 1, HEADERS) + frame(0, 0, 1, b"\0\0\0\0\x02\x08\x02") + frame(1, 5, 1, TRAILERS))
+        node.reap()
+        line.close()
+        assert node.ask(asked) == Answer("failure", 'service unhealthy (responded with "NOT_SERVING")')
+    assert said.startswith(b"PRI * HTTP/2.0") and b"/grpc.health.v1.Health/Check" in said
 
 
 def test_a_port_on_which_it_listens_is_asked(node: Node) -> None:
