@@ -36,8 +36,16 @@ BASES: dict[str, dict[str, Any]] = {
     "CSIDriver": {"apiVersion": "storage.k8s.io/v1", "spec": {"tokenRequests": [{"audience": "a"}]}},
     "Lease": {"apiVersion": "coordination.k8s.io/v1", "spec": {}},
     "ControllerRevision": {"apiVersion": "apps/v1", "data": {"a": 1}, "revision": 1},
+    "VolumeAttachment": {
+        "apiVersion": "storage.k8s.io/v1",
+        "spec": {"attacher": "a.example", "nodeName": "n", "source": {"persistentVolumeName": "pv"}},
+    },
+    "HorizontalPodAutoscaler": {
+        "apiVersion": "autoscaling/v2",
+        "spec": {"maxReplicas": 3, "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"}},
+    },
 }
-CLUSTER = ("IngressClass", "StorageClass", "CSIDriver")
+CLUSTER = ("IngressClass", "StorageClass", "CSIDriver", "VolumeAttachment")
 BLOCK, FROM = "spec.ingress.0.from.0.ipBlock", "spec.ingress[0].from[0]"
 CIDR = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
 CASES: list[tuple[str, str, Any, list[str]]] = [
@@ -67,7 +75,7 @@ CASES: list[tuple[str, str, Any, list[str]]] = [
         "NetworkPolicy",
         "spec.ingress.0.ports.0.endPort",
         79,
-        ["spec.ingress[0].ports[0].endPort: Invalid value: 79: must be greater than or equal to `port`"],
+        ["spec.ingress[0].ports[0].endPort: Invalid value: 80: must be greater than or equal to `port`"],
     ),
     (
         "NetworkPolicy",
@@ -100,7 +108,7 @@ CASES: list[tuple[str, str, Any, list[str]]] = [
         "c",
         ['spec.controller: Invalid value: "c": must be a domain-prefixed path (such as "acme.io/foo")'],
     ),
-    ("IngressClass", "spec.parameters.kind", "", ["spec.parameters.kind: Required value"]),
+    ("IngressClass", "spec.parameters.kind", "", ["spec.parameters.kind: Required value: kind is required"]),
     (
         "IngressClass",
         "spec.parameters.scope",
@@ -221,6 +229,41 @@ CASES: list[tuple[str, str, Any, list[str]]] = [
         "spec.leaseTransitions",
         -1,
         ["spec.leaseTransitions: Invalid value: -1: must be greater than or equal to 0"],
+    ),
+    (
+        "IngressClass",
+        "spec.controller",
+        "A/\x00",
+        [
+            'spec.controller: Invalid value: "A": a lowercase RFC 1123 subdomain must consist of lower case '
+            "alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. "
+            r"'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*"
+            "[a-z0-9])?)*')",
+            r'spec.controller: Invalid value: "\x00": Invalid path (regex used for validation is '
+            r"'[A-Za-z0-9/\-._~%!$&'()*+,;=:]+')",
+        ],
+    ),
+    ("IngressClass", "spec.controller", "", ["spec.controller: Required value"]),
+    (
+        "VolumeAttachment",
+        "spec.attacher",
+        "-",
+        [
+            'spec.attacher: Invalid value: "-": a lowercase RFC 1123 subdomain must consist of lower case '
+            "alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. "
+            r"'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*"
+            "[a-z0-9])?)*')"
+        ],
+    ),
+    (
+        "HorizontalPodAutoscaler",
+        "spec.minReplicas",
+        0,
+        [
+            "spec.minReplicas: Invalid value: 0: must be greater than or equal to 1",
+            "spec.metrics: Forbidden: must specify at least one Object or External metric to support scaling to zero "
+            "replicas",
+        ],
     ),
     ("ControllerRevision", "data", None, ["data: Required value: data is mandatory"]),
     ("ControllerRevision", "revision", -1, ["revision: Invalid value: -1: must be greater than or equal to 0"]),

@@ -37,6 +37,7 @@ SELECT_POLICIES = ("Disabled", "Max", "Min")
 SCALING_POLICIES = ("Percent", "Pods")
 MAX_PERIOD_SECONDS = 1800
 MAX_WINDOW_SECONDS = 3600
+_NOT_TO_ZERO = "must specify at least one Object or External metric to support scaling to zero replicas"
 _ONE_TARGET = "must set either a target raw value or a target utilization"
 _TWO_TARGETS = "may not set both a target raw value and a target utilization"
 
@@ -52,7 +53,7 @@ def validate_horizontal_pod_autoscaler_update(new: HorizontalPodAutoscaler, old:
 
 
 def _spec(obj: HorizontalPodAutoscaler) -> Errors:
-    """Source: validateHorizontalPodAutoscalerSpec."""
+    """Source: validateHorizontalPodAutoscalerSpec, validateMetrics."""
     spec = obj.spec
     found: Errors = []
     if spec.min_replicas is not None and spec.min_replicas < 1:
@@ -65,6 +66,8 @@ def _spec(obj: HorizontalPodAutoscaler) -> Errors:
     found += _reference(target, "spec.scaleTargetRef", grouped=target.kind != "ReplicationController")
     for i, metric in enumerate(spec.metrics):
         found += _metric(metric, f"spec.metrics[{i}]")
+    if spec.min_replicas == 0 and not {metric.type for metric in spec.metrics or ()} & {"Object", "External"}:
+        found.append(forbidden("spec.metrics", _NOT_TO_ZERO))
     if spec.behavior is not None:
         found += _rules(spec.behavior.scale_up, "spec.behavior.scaleUp")
         found += _rules(spec.behavior.scale_down, "spec.behavior.scaleDown")

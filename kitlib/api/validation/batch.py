@@ -20,6 +20,7 @@ from kitlib.api.validation.fields import (
     required,
     too_long_value,
     too_many,
+    validate_domain_prefixed_path,
     validate_nonnegative_field,
 )
 from kitlib.api.validation.job_indexes import (
@@ -28,7 +29,7 @@ from kitlib.api.validation.job_indexes import (
     validate_pod_names,
     validate_success_policy,
 )
-from kitlib.api.validation.names import is_domain_prefixed_path, is_qualified_name
+from kitlib.api.validation.names import is_qualified_name
 from kitlib.api.validation.object_meta import (
     validate_label_selector,
     validate_object_meta,
@@ -104,7 +105,7 @@ def _job_spec(spec: JobSpec, field: str) -> Errors:
     if spec.max_failed_indexes is not None and spec.backoff_limit_per_index is None:
         found.append(required(f"{field}.backoffLimitPerIndex", "when maxFailedIndexes is specified"))
     if spec.managed_by is not None:
-        found += each(f"{field}.managedBy", spec.managed_by, is_domain_prefixed_path(spec.managed_by))
+        found += validate_domain_prefixed_path(spec.managed_by, f"{field}.managedBy")
         if len(spec.managed_by) > 63:
             found.append(too_long_value(f"{field}.managedBy", 63))
     found += _completion_mode(spec, field)

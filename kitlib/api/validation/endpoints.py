@@ -5,22 +5,25 @@ Source: pkg/apis/core/validation validateEndpointSubsets; pkg/apis/discovery/val
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from kitlib.api.core import EndpointAddress, EndpointPort, Endpoints
 from kitlib.api.networking import EndpointSlice
 from kitlib.api.validation.fields import (
     Errors,
     duplicate,
     each,
+    invalid,
     not_supported,
     required,
     too_many,
     validate_enum,
+    validate_fully_qualified_domain_name,
     validate_immutable_field,
 )
 from kitlib.api.validation.names import (
     is_dns1123_label,
     is_dns1123_subdomain,
-    is_fully_qualified_domain_name,
     is_qualified_name,
     is_valid_ip,
     is_valid_port_num,
@@ -38,8 +41,12 @@ PROTOCOLS = ("SCTP", "TCP", "UDP")
 MAX_ENDPOINTS, MAX_ADDRESSES, MAX_PORTS, MAX_TOPOLOGY, MAX_HINTS = 1000, 100, 20000, 16, 8
 
 
-def validate_endpoints(obj: Endpoints) -> Errors:
-    """Source: ValidateEndpoints."""
+def validate_endpoints(obj: Endpoints, existing: Collection[str] = ()) -> Errors:
+    """Source: ValidateEndpoints.
+
+    Args:
+        existing: addresses that stood there before.
+    """
     found = validate_object_meta(obj.metadata, namespaced=True)
     for i, subset in enumerate(obj.subsets):
         place = f"subsets[{i}]"
@@ -47,15 +54,15 @@ def validate_endpoints(obj: Endpoints) -> Errors:
             found.append(required(place, "must specify `addresses` or `notReadyAddresses`"))
         for name, addresses in (("addresses", subset.addresses), ("notReadyAddresses", subset.not_ready_addresses)):
             for j, address in enumerate(addresses):
-                found += _address(address, f"{place}.{name}[{j}]")
+                found += _address(address, f"{place}.{name}[{j}]", existing)
         for j, port in enumerate(subset.ports):
             found += _port(port, len(subset.ports) > 1, f"{place}.ports[{j}]")
     return found
 
 
-def _address(address: EndpointAddress, field: str) -> Errors:
+def _address(address: EndpointAddress, field: str, existing: Collection[str]) -> Errors:
     """Source: validateEndpointAddress."""
-    found = each(f"{field}.ip", address.ip, is_valid_ip(address.ip))
+    found = each(f"{field}.ip", address.ip, is_valid_ip(address.ip, existing))
     if address.hostname:
         found += each(f"{field}.hostname", address.hostname, is_dns1123_label(address.hostname))
     if address.node_name is not None:
@@ -79,17 +86,23 @@ def _port(port: EndpointPort, named: bool, field: str) -> Errors:
 
 def validate_endpoints_update(new: Endpoints, old: Endpoints) -> Errors:
     """Source: ValidateEndpointsUpdate."""
-    return validate_object_meta_update(new.metadata, old.metadata) + validate_endpoints(new)
+    addresses = [one for subset in old.subsets for one in (*subset.addresses, *subset.not_ready_addresses)]
+    found = validate_object_meta_update(new.metadata, old.metadata)
+    return found + validate_endpoints(new, {one.ip for one in addresses})
 
 
-def validate_endpoint_slice(obj: EndpointSlice) -> Errors:
-    """Source: ValidateEndpointSlice."""
+def validate_endpoint_slice(obj: EndpointSlice, existing: Collection[str] = ()) -> Errors:
+    """Source: ValidateEndpointSlice.
+
+    Args:
+        existing: addresses that stood there before.
+    """
     found = validate_object_meta(obj.metadata, namespaced=True)
     found += validate_enum(obj.address_type, "addressType", ADDRESS_TYPES)
     if len(obj.endpoints) > MAX_ENDPOINTS:
         found.append(too_many("endpoints", len(obj.endpoints), MAX_ENDPOINTS))
     else:
-        found += _endpoints(obj)
+        found += _endpoints(obj, existing)
     if len(obj.ports) > MAX_PORTS:
         return [*found, too_many("ports", len(obj.ports), MAX_PORTS)]
     names: set[str] = set()
@@ -109,7 +122,7 @@ def validate_endpoint_slice(obj: EndpointSlice) -> Errors:
     return found
 
 
-def _endpoints(obj: EndpointSlice) -> Errors:
+def _endpoints(obj: EndpointSlice, existing: Collection[str]) -> Errors:
     """Source: validateEndpoints."""
     found: Errors = []
     for i, endpoint in enumerate(obj.endpoints):
@@ -119,7 +132,7 @@ def _endpoints(obj: EndpointSlice) -> Errors:
         elif len(endpoint.addresses) > MAX_ADDRESSES:
             found.append(too_many(f"{place}.addresses", len(endpoint.addresses), MAX_ADDRESSES))
         for j, address in enumerate(endpoint.addresses):
-            found += each(f"{place}.addresses[{j}]", address, _address_problems(address, obj.address_type))
+            found += _slice_address(address, obj.address_type, f"{place}.addresses[{j}]", existing)
         if endpoint.node_name is not None:
             found += each(f"{place}.nodeName", endpoint.node_name, is_dns1123_subdomain(endpoint.node_name))
         topology = endpoint.deprecated_topology
@@ -134,18 +147,19 @@ def _endpoints(obj: EndpointSlice) -> Errors:
     return found
 
 
-def _address_problems(address: str, kind: str) -> tuple[str, ...]:
+def _slice_address(address: str, kind: str, field: str, existing: Collection[str]) -> Errors:
+    """An address of the slice's type; one of an unknown type is not looked at."""
     if kind == "FQDN":
-        return is_fully_qualified_domain_name(address)
+        return validate_fully_qualified_domain_name(address, field)
     if kind not in ("IPv4", "IPv6"):
-        return ()
-    wrong = is_valid_ip(address)
+        return []
+    wrong = is_valid_ip(address, existing)
     if wrong:
-        return wrong
+        return each(field, address, wrong)
     ip = parse_ip(address)
-    if ip is not None and kind != f"IPv{ip.version}":
-        return ("must be an IPv4 address" if kind == "IPv4" else "must be an IPv6 address",)
-    return non_special_ip(address)
+    other = ip is not None and kind != f"IPv{ip.version}"
+    found = [invalid(field, address, f"must be an {kind} address")] if other else []
+    return found + each(field, address, non_special_ip(address))
 
 
 def _hints(names: list[str], field: str) -> Errors:
@@ -165,4 +179,5 @@ def _hints(names: list[str], field: str) -> Errors:
 
 def validate_endpoint_slice_update(new: EndpointSlice, old: EndpointSlice) -> Errors:
     """Source: ValidateEndpointSliceUpdate."""
-    return validate_endpoint_slice(new) + validate_immutable_field(new.address_type, old.address_type, "addressType")
+    found = validate_endpoint_slice(new, {text for endpoint in old.endpoints for text in endpoint.addresses})
+    return found + validate_immutable_field(new.address_type, old.address_type, "addressType")

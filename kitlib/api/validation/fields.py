@@ -7,6 +7,7 @@ ValidateImmutableField).
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,7 +19,7 @@ import msgspec
 from kitlib.api.go_values import go_quote
 from kitlib.api.meta import KubeStruct, LabelSelector, LabelSelectorRequirement, ObjectMeta
 from kitlib.api.resource import Quantity
-from kitlib.api.validation.names import is_valid_percent
+from kitlib.api.validation.names import is_dns1123_label, is_dns1123_subdomain, is_valid_percent
 
 ErrorType = Literal[
     "FieldValueInvalid",
@@ -86,6 +87,7 @@ class FieldError:
 
 Errors = list[FieldError]
 
+_HTTP_PATH = re.compile(r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+")
 _WITH_JSON_NAMES = (LabelSelector, LabelSelectorRequirement, ObjectMeta)
 _INITIALISMS = {
     name.lower(): name
@@ -221,6 +223,34 @@ def not_supported(field: str, value: Any, supported: Iterable[str]) -> FieldErro
 def each(field: str, value: Any, problems: Iterable[str]) -> Errors:
     """One "Invalid value" a problem."""
     return [invalid(field, value, problem) for problem in problems]
+
+
+def validate_domain_prefixed_path(path: str, field: str) -> Errors:
+    """`acme.io/foo`; what is wrong is said of the half where it stands. Source: validation.IsDomainPrefixedPath."""
+    if not path:
+        return [required(field)]
+    host, _, rest = path.partition("/")
+    if not host or not rest:
+        return [invalid(field, path, 'must be a domain-prefixed path (such as "acme.io/foo")')]
+    found = each(field, host, is_dns1123_subdomain(host))
+    if not _HTTP_PATH.fullmatch(rest):
+        found.append(invalid(field, rest, f"Invalid path (regex used for validation is '{_HTTP_PATH.pattern}')"))
+    return found
+
+
+def validate_fully_qualified_domain_name(name: str, field: str) -> Errors:
+    """Source: validation.IsFullyQualifiedDomainName."""
+    if not name:
+        return [required(field)]
+    name = name.removesuffix(".")
+    wrong = is_dns1123_subdomain(name)
+    if wrong:
+        return [invalid(field, name, ",".join(wrong))]
+    labels = name.split(".")
+    if len(labels) < 2:
+        return [invalid(field, name, "should be a domain with at least two segments separated by dots")]
+    bad = next((label for label in labels if is_dns1123_label(label)), None)
+    return [] if bad is None else [invalid(field, bad, ",".join(is_dns1123_label(bad)))]
 
 
 def lone_wildcard(field: str, values: Sequence[str], others: str) -> Errors:

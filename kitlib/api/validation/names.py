@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from collections.abc import Collection
 from functools import lru_cache
 
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
@@ -20,7 +21,6 @@ _PORT_NAME = re.compile(r"[-a-z0-9]+")
 _CONFIG_MAP_KEY = re.compile(r"[-._a-zA-Z0-9]+")
 _RELAXED_ENV = re.compile(r"[ -<>-~]+")
 _HEADER = re.compile(r"[-A-Za-z0-9]+")
-_HTTP_PATH = re.compile(r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+")
 _PERCENT = re.compile(r"[0-9]+%")
 _C_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -227,37 +227,6 @@ def is_path_segment_name(name: str) -> tuple[str, ...]:
     return tuple(f"may not contain '{bad}'" for bad in ("/", "%") if bad in name)
 
 
-def is_domain_prefixed_path(path: str) -> tuple[str, ...]:
-    """Source: validation.IsDomainPrefixedPath."""
-    if not path:
-        return ('must be a domain-prefixed path (such as "acme.io/foo")',)
-    host, slash, rest = path.partition("/")
-    if not slash or not host or not rest:
-        return ('must be a domain-prefixed path (such as "acme.io/foo")',)
-    wrong = is_dns1123_subdomain(host)
-    if wrong:
-        return wrong
-    if not _HTTP_PATH.fullmatch(rest):
-        return (
-            "Invalid path (e.g. 'acme.io/foo', regex used for validation is "
-            r"'[A-Za-z0-9/\-._~%!$&'()*+,;=:]+')",
-        )
-    return ()
-
-
-def is_fully_qualified_domain_name(name: str) -> tuple[str, ...]:
-    """Source: validation.IsFullyQualifiedDomainName."""
-    if not name:
-        return ("",)
-    name = name.removesuffix(".")
-    wrong = is_dns1123_subdomain(name)
-    if wrong:
-        return wrong
-    if "." not in name:
-        return ("should be a domain with at least two segments separated by dots",)
-    return tuple(text for label in name.split(".") for text in is_dns1123_label(label))
-
-
 def parse_ip(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     """An address; leading zeros are read as decimal. Source: netutils.ParseIPSloppy."""
     parts = text.split(".")
@@ -280,14 +249,55 @@ def parse_cidr(text: str) -> ipaddress.IPv4Interface | ipaddress.IPv6Interface |
     return ipaddress.ip_interface(f"{ip}/{int(bits)}")
 
 
-def is_valid_ip(text: str) -> tuple[str, ...]:
-    """Source: validation.IsValidIPForLegacyField."""
-    return () if parse_ip(text) is not None else (IP_TEXT,)
+def has_leading_zeros(text: str) -> bool:
+    """Whether an address, or a number of bits, is written with zeros that some read as octal."""
+    return any(len(part) > 1 and part[0] == "0" for part in text.split(".") if part.isdigit())
 
 
-def is_valid_cidr(text: str) -> tuple[str, ...]:
-    """Source: validation.IsValidCIDRForLegacyField."""
-    return () if parse_cidr(text) is not None else (CIDR_TEXT,)
+def is_mapped(ip: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
+    """Whether it is an IPv4 address written as IPv6. Source: netip.Addr.Is4In6."""
+    return ip.version == 6 and ip.ipv4_mapped is not None
+
+
+def is_valid_ip(text: str, existing: Collection[str] = ()) -> tuple[str, ...]:
+    """Strict, except for what stood there before. Source: validation.IsValidIPForLegacyField, KEP-4858."""
+    ip = parse_ip(text)
+    if ip is None:
+        return (IP_TEXT,)
+    if text in existing:
+        return ()
+    if is_mapped(ip):
+        return ("must not be an IPv4-mapped IPv6 address",)
+    return ("must not have leading 0s",) if ip.version == 4 and has_leading_zeros(text) else ()
+
+
+def is_valid_cidr(text: str, existing: Collection[str] = ()) -> tuple[str, ...]:
+    """Strict, except for what stood there before. Source: validation.IsValidCIDRForLegacyField, KEP-4858."""
+    cidr = parse_cidr(text)
+    if cidr is None:
+        return (CIDR_TEXT,)
+    if text in existing:
+        return ()
+    address, _, bits = text.partition("/")
+    if has_leading_zeros(bits) or (cidr.version == 4 and has_leading_zeros(address)):
+        return ("must not have leading 0s in IP or prefix length",)
+    if is_mapped(cidr.ip):
+        return ("must not have an IPv4-mapped IPv6 address",)
+    return ("must not have bits set beyond the prefix length",) if cidr.ip != cidr.network.network_address else ()
+
+
+def is_canonical_ip(text: str) -> tuple[str, ...]:
+    """Source: validation.IsValidIP."""
+    found, ip = is_valid_ip(text), parse_ip(text)
+    return found if found or text == str(ip) else (f'must be in canonical form ("{ip}")',)
+
+
+def is_canonical_cidr(text: str) -> tuple[str, ...]:
+    """Source: validation.IsValidCIDR."""
+    found, cidr = is_valid_cidr(text), parse_cidr(text)
+    if found or cidr is None or text == str(cidr.network):
+        return found
+    return (f'must be in canonical form ("{cidr.network}")',)
 
 
 def non_special_ip(text: str) -> tuple[str, ...]:

@@ -5,6 +5,8 @@ Source: pkg/apis/networking/validation.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from kitlib.api.core import TypedLocalObjectReference
 from kitlib.api.networking import (
     HTTPIngressPath,
@@ -12,25 +14,30 @@ from kitlib.api.networking import (
     IngressBackend,
     IngressClass,
     IngressClassParametersReference,
+    IPAddress,
     IPBlock,
     NetworkPolicy,
     NetworkPolicyPeer,
     NetworkPolicyPort,
+    ServiceCIDR,
 )
 from kitlib.api.validation.fields import (
     Errors,
+    GoStruct,
     each,
     forbidden,
     invalid,
     not_supported,
     required,
     too_long_value,
+    validate_domain_prefixed_path,
     validate_immutable_field,
 )
 from kitlib.api.validation.names import (
+    is_canonical_cidr,
+    is_canonical_ip,
     is_dns1123_label,
     is_dns1123_subdomain,
-    is_domain_prefixed_path,
     is_path_segment_name,
     is_valid_cidr,
     is_valid_port_name,
@@ -155,7 +162,10 @@ def _reference(reference: TypedLocalObjectReference | IngressClassParametersRefe
     if reference.api_group is not None:
         found += each(f"{field}.apiGroup", reference.api_group, is_dns1123_subdomain(reference.api_group))
     for name, value in (("kind", reference.kind), ("name", reference.name)):
-        found += each(f"{field}.{name}", value, is_path_segment_name(value)) if value else [required(f"{field}.{name}")]
+        if value:
+            found += each(f"{field}.{name}", value, is_path_segment_name(value))
+        else:
+            found.append(required(f"{field}.{name}", f"{name} is required"))
     return found
 
 
@@ -163,12 +173,9 @@ def validate_ingress_class(obj: IngressClass) -> Errors:
     """Source: ValidateIngressClass, validateIngressClassParametersReference."""
     found = validate_object_meta(obj.metadata, namespaced=False)
     controller, parameters = obj.spec.controller, obj.spec.parameters
-    if not controller:
-        found.append(required("spec.controller"))
-    else:
-        if len(controller.encode()) > _MAX_CONTROLLER:
-            found.append(too_long_value("spec.controller", _MAX_CONTROLLER))
-        found += each("spec.controller", controller, is_domain_prefixed_path(controller))
+    if len(controller.encode()) > _MAX_CONTROLLER:
+        found.append(too_long_value("spec.controller", _MAX_CONTROLLER))
+    found += validate_domain_prefixed_path(controller, "spec.controller")
     if parameters is None:
         return found
     place = "spec.parameters"
@@ -195,14 +202,22 @@ def validate_ingress_class_update(new: IngressClass, old: IngressClass) -> Error
 
 
 def validate_network_policy(obj: NetworkPolicy) -> Errors:
-    """Source: ValidateNetworkPolicy, ValidateNetworkPolicySpec."""
+    """Source: ValidateNetworkPolicy."""
+    return validate_object_meta(obj.metadata, namespaced=True) + _network_policy_spec(obj, ())
+
+
+def _network_policy_spec(obj: NetworkPolicy, existing: Collection[str]) -> Errors:
+    """Source: ValidateNetworkPolicySpec.
+
+    Args:
+        existing: blocks that stood there before.
+    """
     spec = obj.spec
-    found = validate_object_meta(obj.metadata, namespaced=True)
-    found += validate_label_selector(spec.pod_selector, "spec.podSelector")
+    found = validate_label_selector(spec.pod_selector, "spec.podSelector")
     for i, incoming in enumerate(spec.ingress):
-        found += _rule(incoming.ports, incoming.from_, f"spec.ingress[{i}]", "from")
+        found += _rule(incoming.ports, incoming.from_, f"spec.ingress[{i}]", "from", existing)
     for i, outgoing in enumerate(spec.egress):
-        found += _rule(outgoing.ports, outgoing.to, f"spec.egress[{i}]", "to")
+        found += _rule(outgoing.ports, outgoing.to, f"spec.egress[{i}]", "to", existing)
     if len(spec.policy_types) > len(POLICY_TYPES):
         detail = "may not specify more than two policyTypes"
         return [*found, invalid("spec.policyTypes", spec.policy_types, detail)]
@@ -214,15 +229,21 @@ def validate_network_policy(obj: NetworkPolicy) -> Errors:
 
 def validate_network_policy_update(new: NetworkPolicy, old: NetworkPolicy) -> Errors:
     """Source: ValidateNetworkPolicyUpdate."""
-    return validate_object_meta_update(new.metadata, old.metadata) + validate_network_policy(new)
+    peers = [peer for rule in old.spec.ingress for peer in rule.from_]
+    peers += [peer for rule in old.spec.egress for peer in rule.to]
+    blocks = [peer.ip_block for peer in peers if peer.ip_block is not None]
+    existing = {text for block in blocks for text in (block.cidr, *block.except_)}
+    return validate_object_meta_update(new.metadata, old.metadata) + _network_policy_spec(new, existing)
 
 
-def _rule(ports: list[NetworkPolicyPort], peers: list[NetworkPolicyPeer], field: str, name: str) -> Errors:
+def _rule(
+    ports: list[NetworkPolicyPort], peers: list[NetworkPolicyPeer], field: str, name: str, existing: Collection[str]
+) -> Errors:
     found: Errors = []
     for i, port in enumerate(ports):
         found += _policy_port(port, f"{field}.ports[{i}]")
     for i, peer in enumerate(peers):
-        found += _peer(peer, f"{field}.{name}[{i}]")
+        found += _peer(peer, f"{field}.{name}[{i}]", existing)
     return found
 
 
@@ -239,7 +260,7 @@ def _policy_port(port: NetworkPolicyPort, field: str) -> Errors:
         found += each(f"{field}.port", port.port, is_valid_port_num(port.port))
         if end is not None:
             if end < port.port:
-                found.append(invalid(place, end, "must be greater than or equal to `port`"))
+                found.append(invalid(place, port.port, "must be greater than or equal to `port`"))
             found += each(place, end, is_valid_port_num(end))
     else:
         if end is not None:
@@ -248,13 +269,13 @@ def _policy_port(port: NetworkPolicyPort, field: str) -> Errors:
     return found
 
 
-def _peer(peer: NetworkPolicyPeer, field: str) -> Errors:
+def _peer(peer: NetworkPolicyPeer, field: str, existing: Collection[str]) -> Errors:
     """Source: ValidateNetworkPolicyPeer."""
     found = validate_label_selector(peer.pod_selector, f"{field}.podSelector")
     found += validate_label_selector(peer.namespace_selector, f"{field}.namespaceSelector")
     selected = peer.pod_selector is not None or peer.namespace_selector is not None
     if peer.ip_block is not None:
-        found += _ip_block(peer.ip_block, f"{field}.ipBlock")
+        found += _ip_block(peer.ip_block, f"{field}.ipBlock", existing)
         if selected:
             found.append(forbidden(field, "may not specify both ipBlock and another peer"))
     elif not selected:
@@ -262,17 +283,17 @@ def _peer(peer: NetworkPolicyPeer, field: str) -> Errors:
     return found
 
 
-def _ip_block(block: IPBlock, field: str) -> Errors:
+def _ip_block(block: IPBlock, field: str, existing: Collection[str]) -> Errors:
     """Source: ValidateIPBlock."""
     if not block.cidr:
         return [required(f"{field}.cidr")]
-    found = each(f"{field}.cidr", block.cidr, is_valid_cidr(block.cidr))
+    found = each(f"{field}.cidr", block.cidr, is_valid_cidr(block.cidr, existing))
     whole = parse_cidr(block.cidr)
     if whole is None:
         return found
     for i, text in enumerate(block.except_):
         place = f"{field}.except[{i}]"
-        found += each(place, text, is_valid_cidr(text))
+        found += each(place, text, is_valid_cidr(text, existing))
         part = parse_cidr(text)
         if part is None:
             continue
@@ -280,3 +301,49 @@ def _ip_block(block: IPBlock, field: str) -> Errors:
         if not inside or whole.network.prefixlen >= part.network.prefixlen:
             found.append(invalid(place, text, "must be a strict subset of `cidr`"))
     return found
+
+
+def validate_ip_address(obj: IPAddress) -> Errors:
+    """Named after the address that it holds. Source: ValidateIPAddress, validateIPAddressParentReference."""
+    found = validate_object_meta(obj.metadata, namespaced=False, name_rule=is_canonical_ip)
+    parent, place = obj.spec.parent_ref, "spec.parentRef"
+    if parent is None:
+        return [*found, required(place)]
+    if parent.group:
+        found += each(f"{place}.group", parent.group, is_dns1123_subdomain(parent.group))
+    for name in ("resource", "name", "namespace"):
+        value = getattr(parent, name)
+        if value:
+            found += each(f"{place}.{name}", value, is_path_segment_name(value))
+        elif name != "namespace":
+            found.append(required(f"{place}.{name}"))
+    return found
+
+
+def validate_ip_address_update(new: IPAddress, old: IPAddress) -> Errors:
+    """Source: ValidateIPAddressUpdate."""
+    found = validate_object_meta_update(new.metadata, old.metadata)
+    return found + validate_immutable_field(new.spec.parent_ref, old.spec.parent_ref, "spec.parentRef")
+
+
+def validate_service_cidr(obj: ServiceCIDR) -> Errors:
+    """One block, or one of each family. Source: ValidateServiceCIDR."""
+    found = validate_object_meta(obj.metadata, namespaced=False)
+    blocks, place = obj.spec.cidrs, "spec.cidrs"
+    shown = GoStruct({"CIDRs": blocks})
+    if not blocks:
+        return [*found, required(place, "at least one CIDR required")]
+    if len(blocks) > 2:
+        return [*found, invalid(place, shown, "may only hold up to 2 values")]
+    if len(blocks) == 2 and {cidr.version for cidr in map(parse_cidr, blocks) if cidr is not None} != {4, 6}:
+        detail = "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64"
+        return [*found, invalid(place, shown, detail)]
+    for i, text in enumerate(blocks):
+        found += each(f"{place}[{i}]", text, is_canonical_cidr(text))
+    return found
+
+
+def validate_service_cidr_update(new: ServiceCIDR, old: ServiceCIDR) -> Errors:
+    """Source: ValidateServiceCIDRUpdate."""
+    found = validate_object_meta_update(new.metadata, old.metadata)
+    return found + validate_immutable_field(new.spec.cidrs, old.spec.cidrs, "spec.cidrs")

@@ -116,6 +116,8 @@ RULES: dict[type[KubeObject], tuple[Create, Update]] = {
     net_types.Ingress: (networking.validate_ingress, networking.validate_ingress_update),
     net_types.IngressClass: (networking.validate_ingress_class, networking.validate_ingress_class_update),
     net_types.NetworkPolicy: (networking.validate_network_policy, networking.validate_network_policy_update),
+    net_types.IPAddress: (networking.validate_ip_address, networking.validate_ip_address_update),
+    net_types.ServiceCIDR: (networking.validate_service_cidr, networking.validate_service_cidr_update),
     net_types.EndpointSlice: (endpoints.validate_endpoint_slice, endpoints.validate_endpoint_slice_update),
     policy_types.PodDisruptionBudget: (
         policy.validate_pod_disruption_budget,

@@ -43,6 +43,7 @@ PROTOCOLS = ("SCTP", "TCP", "UDP")
 FAMILIES = ("IPv4", "IPv6")
 FAMILY_POLICIES = ("PreferDualStack", "RequireDualStack", "SingleStack")
 TRAFFIC_DISTRIBUTIONS = ("PreferClose", "PreferSameNode", "PreferSameZone")
+KUBELET_PORT = 10250
 MAX_AFFINITY_SECONDS = 86400
 SERVICE_CIDR = ipaddress.ip_network("10.96.0.0/16")
 """Addresses of Services, as kubeadm sets them. Source: kube-apiserver --service-cluster-ip-range."""
@@ -72,12 +73,22 @@ def validate_service_allocation(service: Service) -> Errors:
     if found:
         return found
     addresses = cluster_ips(service)
-    for i, family in enumerate(spec.ip_families):
-        if family != "IPv4":
-            found.append(invalid(f"spec.ipFamilies[{i}]", family, "not configured on this cluster"))
-    if spec.ip_family_policy == "RequireDualStack":
-        detail = "this cluster is not configured for dual-stack services"
-        found.append(invalid("spec.ipFamilyPolicy", spec.ip_family_policy, detail))
+    if spec.ip_family_policy in (None, "SingleStack") and not _is_free_of_families(service):
+        for what, given in (("cluster IPs", addresses), ("IP families", spec.ip_families)):
+            if len(given) == 2:
+                detail = f"must be 'RequireDualStack' or 'PreferDualStack' when multiple {what} are specified"
+                found.append(invalid("spec.ipFamilyPolicy", "SingleStack", detail))
+    for i, address in enumerate(addresses[len(spec.ip_families) :], len(spec.ip_families)):
+        ip = parse_ip(address)
+        if ip is not None and ip.version == 6:
+            found.append(invalid(f"spec.clusterIPs[{i}]", addresses, "IPv6 is not configured on this cluster"))
+    if not found and not (is_headless(service) and not spec.selector):
+        if spec.ip_family_policy == "RequireDualStack":
+            detail = "this cluster is not configured for dual-stack services"
+            found.append(invalid("spec.ipFamilyPolicy", spec.ip_family_policy, detail))
+        for i, family in enumerate(spec.ip_families):
+            if family != "IPv4":
+                found.append(invalid(f"spec.ipFamilies[{i}]", family, "not configured on this cluster"))
     if found:
         return found
     for address in addresses:
@@ -110,13 +121,23 @@ def is_headless(service: Service) -> bool:
     return cluster_ips(service) == ["None"]
 
 
-def _service(service: Service) -> Errors:
+def _is_free_of_families(service: Service) -> bool:
+    """A headless Service without a selector and a policy requires both families."""
+    return is_headless(service) and not service.spec.selector and service.spec.ip_family_policy is None
+
+
+def _service(service: Service, old: Service | None = None) -> Errors:
     """Source: ValidateService."""
     spec = service.spec
     headless = is_headless(service)
     found = validate_object_meta(service.metadata, namespaced=True, name_rule=name_is_dns_label)
     if not spec.ports and not headless and spec.type != "ExternalName":
         found.append(required("spec.ports"))
+    if spec.type == "LoadBalancer":
+        for i, port in enumerate(spec.ports):
+            if port.port == KUBELET_PORT:
+                detail = f"may not expose port {KUBELET_PORT} externally since it is used by kubelet"
+                found.append(invalid(f"spec.ports[{i}]", port.port, detail))
     if spec.type in ("LoadBalancer", "NodePort") and headless:
         detail = f"may not be set to 'None' for {spec.type} services"
         found.append(invalid("spec.clusterIPs[0]", "None", detail))
@@ -127,13 +148,14 @@ def _service(service: Service) -> Errors:
         found += _port(port, len(spec.ports) > 1, names, f"spec.ports[{i}]")
     found += validate_labels(spec.selector, "spec.selector")
     found += _session_affinity(service)
-    found += validate_service_cluster_ips_related_fields(service)
+    found += validate_service_cluster_ips_related_fields(service, old)
+    existing = old.spec.external_ips if old is not None else ()
     for i, address in enumerate(spec.external_ips):
-        wrong = is_valid_ip(address) or non_special_ip(address)
+        wrong = is_valid_ip(address, existing) or non_special_ip(address)
         found += each(f"spec.externalIPs[{i}]", address, wrong)
     found += validate_enum(spec.type, "spec.type", TYPES)
     found += _port_numbers(service)
-    found += _load_balancer(service)
+    found += _load_balancer(service, old)
     return found + _traffic(service)
 
 
@@ -195,7 +217,7 @@ def _session_affinity(service: Service) -> Errors:
     return found
 
 
-def validate_service_cluster_ips_related_fields(service: Service) -> Errors:
+def validate_service_cluster_ips_related_fields(service: Service, old: Service | None = None) -> Errors:
     """Source: ValidateServiceClusterIPsRelatedFields."""
     spec = service.spec
     if spec.type == "ExternalName":
@@ -223,7 +245,7 @@ def validate_service_cluster_ips_related_fields(service: Service) -> Errors:
                 wrong = True
                 found.append(invalid(place, addresses, "'None' must be the first and only value"))
             continue
-        problems = is_valid_ip(address)
+        problems = is_valid_ip(address, cluster_ips(old) if old is not None else ())
         wrong = wrong or bool(problems)
         found += each(f"{place}[{i}]", address, problems)
     if len(addresses) > 2:
@@ -234,6 +256,8 @@ def validate_service_cluster_ips_related_fields(service: Service) -> Errors:
     versions = [ip.version for ip in parsed if ip is not None]
     if len(addresses) > 1 and len(set(versions)) < 2:
         found.append(invalid(place, addresses, "may specify no more than one IP for each IP family"))
+    if found:
+        return found
     for i, (address, version, family) in enumerate(zip(addresses, versions, spec.ip_families, strict=False)):
         if family in FAMILIES and family != f"IPv{version}":
             detail = f"expected an {family} value as indicated by `ipFamilies[{i}]`"
@@ -269,8 +293,11 @@ def _go_port(port: ServicePort) -> GoStruct:
     return GoStruct({"Name": "", "Protocol": port.protocol, "AppProtocol": None, "Port": port.port, **nothing})
 
 
-def _load_balancer(service: Service) -> Errors:
+def _load_balancer(service: Service, old: Service | None) -> Errors:
     spec = service.spec
+    before = old if old is not None else Service()
+    existing = {text.strip() for text in before.spec.load_balancer_source_ranges}
+    existing |= {text.strip() for text in before.metadata.annotations.get(_SOURCE_RANGES, "").split(",")}
     balanced = spec.type == "LoadBalancer"
     found: Errors = []
     annotation = service.metadata.annotations.get(_SOURCE_RANGES)
@@ -279,13 +306,13 @@ def _load_balancer(service: Service) -> Errors:
         if not balanced:
             found.append(forbidden(place, _LOAD_BALANCER_ONLY))
         for i, text in enumerate(spec.load_balancer_source_ranges):
-            found += each(f"{place}[{i}]", text.strip(), is_valid_cidr(text.strip()))
+            found += each(f"{place}[{i}]", text.strip(), is_valid_cidr(text.strip(), existing))
     elif annotation is not None:
         place = f"metadata.annotations[{_SOURCE_RANGES}]"
         if not balanced:
             found.append(forbidden(place, _LOAD_BALANCER_ONLY))
         for text in annotation.strip().split(",") if annotation.strip() else ():
-            found += each(place, text.strip(), is_valid_cidr(text.strip()))
+            found += each(place, text.strip(), is_valid_cidr(text.strip(), existing))
     if spec.allocate_load_balancer_node_ports is not None and not balanced:
         found.append(forbidden("spec.allocateLoadBalancerNodePorts", _LOAD_BALANCER_ONLY))
     if spec.load_balancer_class is not None:
@@ -313,8 +340,9 @@ def _traffic(service: Service) -> Errors:
     elif number:
         detail = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
         found.append(invalid(place, number, detail))
-    if spec.internal_traffic_policy is not None:
-        found += validate_enum(spec.internal_traffic_policy, "spec.internalTrafficPolicy", ("Cluster", "Local"))
+    if spec.internal_traffic_policy is not None and spec.internal_traffic_policy not in ("Cluster", "Local"):
+        place = "spec.internalTrafficPolicy"
+        found.append(not_supported(place, spec.internal_traffic_policy, ("Cluster", "Local")))
     if spec.traffic_distribution is not None and spec.traffic_distribution not in TRAFFIC_DISTRIBUTIONS:
         found.append(not_supported("spec.trafficDistribution", spec.traffic_distribution, TRAFFIC_DISTRIBUTIONS))
     return found
@@ -332,4 +360,4 @@ def validate_service_update(new: Service, old: Service) -> Errors:
         name = new.spec.load_balancer_class
         if name != old.spec.load_balancer_class:
             found.append(invalid("spec.loadBalancerClass", name, "may not change once set"))
-    return found + _service(new)
+    return found + _service(new, old)

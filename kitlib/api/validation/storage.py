@@ -235,6 +235,16 @@ def validate_volume_attributes_class_update(new: VolumeAttributesClass, old: Vol
 
 
 def validate_volume_attachment(obj: VolumeAttachment) -> Errors:
+    """A new one is checked more strictly than one that stands.
+
+    Source: volumeAttachmentStrategy.Validate, ValidateVolumeAttachmentV1.
+    """
+    found = _volume_attachment(obj) + validate_csi_driver_name(obj.spec.attacher, "spec.attacher")
+    name = obj.spec.source.persistent_volume_name
+    return found if name is None else found + each("spec.source.persistentVolumeName", name, is_dns1123_subdomain(name))
+
+
+def _volume_attachment(obj: VolumeAttachment) -> Errors:
     """Source: ValidateVolumeAttachment."""
     found = validate_object_meta(obj.metadata, namespaced=False)
     spec, source = obj.spec, obj.spec.source
@@ -255,4 +265,4 @@ def validate_volume_attachment(obj: VolumeAttachment) -> Errors:
 
 def validate_volume_attachment_update(new: VolumeAttachment, old: VolumeAttachment) -> Errors:
     """Source: ValidateVolumeAttachmentUpdate."""
-    return validate_volume_attachment(new) + validate_immutable_field(new.spec, old.spec, "spec")
+    return _volume_attachment(new) + validate_immutable_field(new.spec, old.spec, "spec")

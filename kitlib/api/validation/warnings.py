@@ -27,9 +27,16 @@ from kitlib.api.core import (
 )
 from kitlib.api.defaults import set_defaults
 from kitlib.api.meta import KubeObject
-from kitlib.api.networking import EndpointSlice, Ingress
+from kitlib.api.networking import EndpointSlice, Ingress, NetworkPolicy
 from kitlib.api.serialize import deepcopy
 from kitlib.api.storage import StorageClass
+from kitlib.api.validation.address_warnings import (
+    endpoint_slice_warnings,
+    endpoints_warnings,
+    network_policy_warnings,
+    node_warnings,
+    service_warnings,
+)
 from kitlib.api.validation.names import is_dns1123_label
 from kitlib.api.validation.pod_warnings import pod_warnings
 from kitlib.api.validation.warning_parts import (
@@ -104,6 +111,7 @@ def _others(obj: KubeObject) -> Iterator[str]:
         yield from _volume(obj)
     elif isinstance(obj, Endpoints):
         yield "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"
+        yield from endpoints_warnings(obj)
     elif isinstance(obj, Ingress):
         if "kubernetes.io/ingress.class" in obj.metadata.annotations:
             yield f"{_INGRESS_CLASS} is deprecated, please use 'spec.ingressClassName' instead"
@@ -113,7 +121,7 @@ def _others(obj: KubeObject) -> Iterator[str]:
         if obj.scheduling is not None:
             yield from node_selector(obj.scheduling.node_selector, "scheduling.nodeSelector")
     elif isinstance(obj, Service):
-        yield from _service(obj)
+        yield from service_warnings(obj)
     elif isinstance(obj, StorageClass):
         yield from _storage_class(obj)
     elif isinstance(obj, Secret):
@@ -125,8 +133,11 @@ def _others(obj: KubeObject) -> Iterator[str]:
     elif isinstance(obj, EndpointSlice):
         if obj.address_type == "FQDN":
             yield "addressType: FQDN endpoints are deprecated"
-    elif isinstance(obj, Node) and obj.spec.external_id:
-        yield "spec.externalID: this field is deprecated, and is unused by Kubernetes"
+        yield from endpoint_slice_warnings(obj)
+    elif isinstance(obj, NetworkPolicy):
+        yield from network_policy_warnings(obj)
+    elif isinstance(obj, Node):
+        yield from node_warnings(obj)
 
 
 def _name(obj: KubeObject, use: str) -> Iterator[str]:
@@ -148,16 +159,6 @@ def _job(spec: JobSpec, field: str) -> Iterator[str]:
             "Kubernetes might not be able to track completedIndexes when a big number of indexes fail"
         )
     yield from _template(spec.template, f"{field}.template")
-
-
-def _service(obj: Service) -> Iterator[str]:
-    """Source: GetWarningsForService."""
-    if obj.spec.type == "ExternalName" and obj.spec.external_ips:
-        yield 'spec.externalIPs is ignored when spec.type is "ExternalName"'
-    if obj.spec.cluster_ip == "None" and obj.spec.session_affinity not in ("", "None"):
-        yield "spec.SessionAffinity is ignored for headless services"
-    if obj.spec.type == "ExternalName" and obj.spec.session_affinity not in ("", "None"):
-        yield 'spec.SessionAffinity is ignored when spec.type is "ExternalName"'
 
 
 def _storage_class(obj: StorageClass) -> Iterator[str]:

@@ -133,7 +133,7 @@ def _patch_allocated_values(made: Service, old: Service) -> None:
             number = ports.get((port.protocol, port.port), 0)
             if not port.node_port and number not in named:
                 port.node_port = number
-    if new.type == before.type == "LoadBalancer" and new.external_traffic_policy == "Local":
+    if _checks_health(old) and _checks_health(made):
         new.health_check_node_port = new.health_check_node_port or before.health_check_node_port
 
 
@@ -141,17 +141,26 @@ def _drop_type_dependent_fields(made: Service, old: Service) -> None:
     """What the new type does not have goes, unless the update names it anew. Source: dropTypeDependentFields."""
     new, before = made.spec, old.spec
     if new.type == "ExternalName" and before.type != "ExternalName":
-        if new.cluster_ips == before.cluster_ips or new.cluster_ip == before.cluster_ip:
+        if (new.cluster_ip, new.cluster_ips) == (before.cluster_ip, before.cluster_ips):
             new.cluster_ip, new.cluster_ips = "", []
         if new.ip_families == before.ip_families:
             new.ip_families = []
         if new.ip_family_policy == before.ip_family_policy:
             new.ip_family_policy = None
     if before.type in _NODE_PORT_TYPES and new.type not in _NODE_PORT_TYPES:
-        numbers = {port.node_port for port in before.ports}
-        for port in new.ports:
-            if port.node_port in numbers:
+        if {port.node_port for port in new.ports} - {0} <= {port.node_port for port in before.ports}:
+            for port in new.ports:
                 port.node_port = 0
-    if new.type != "LoadBalancer" and before.type == "LoadBalancer":
+        if new.external_traffic_policy == before.external_traffic_policy:
+            new.external_traffic_policy = ""
+    if _checks_health(old) and not _checks_health(made) and new.health_check_node_port == before.health_check_node_port:
         new.health_check_node_port = 0
-        new.allocate_load_balancer_node_ports = None
+    if new.type != "LoadBalancer" and before.type == "LoadBalancer":
+        for name in ("allocate_load_balancer_node_ports", "load_balancer_class"):
+            if getattr(new, name) == getattr(before, name):
+                setattr(new, name, None)
+
+
+def _checks_health(service: Service) -> bool:
+    """Source: needsHCNodePort."""
+    return service.spec.type == "LoadBalancer" and service.spec.external_traffic_policy == "Local"
