@@ -12,6 +12,7 @@ from kitlib.api import cel_library as lib
 from kitlib.api import cel_operators as ops
 from kitlib.api import cel_types as types
 from kitlib.api.cel_comprehensions import comprehension, is_comprehension
+from kitlib.api.cel_functions import FUNCTIONS, LITERALS, METHODS, OPERATORS, ORDERED
 from kitlib.api.cel_library import ANY, BOOL, LIST, MAP, OPTIONAL, STRING, EvaluationError, Overload
 from kitlib.api.cel_messages import Resolver, escaped_key, made_message, no_messages
 from kitlib.api.cel_operators import Run
@@ -180,7 +181,7 @@ class Compiler:
 
     def _unary(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
         kind, inner = self.compiled(node.parts[0], scope)
-        if kind not in ((ANY, BOOL) if node.value == "!" else (ANY, *lib.NUMBERS)):
+        if kind not in ((ANY, BOOL) if node.value == "!" else (ANY, *lib.SIGNED)):
             raise self.no_overload(node, f"{node.value}_", (kind,))
         if node.value == "!":
             return BOOL, lambda names: not ops.truth(inner(names))
@@ -202,20 +203,23 @@ class Compiler:
                 raise self.no_overload(node, f"_{operator}_", (one, other))
             return BOOL, lambda names: lib.equal(left(names), right(names)) == (operator == "==")
         if operator in ("<", "<=", ">", ">="):
-            ordered = {one, other} <= set(lib.NUMBERS) or one == other in (STRING, BOOL)
-            if (known and not ordered) or {one, other} & {lib.QUANTITY, lib.SEMVER}:
+            ordered = {one, other} <= set(lib.NUMBERS) or (one == other and one in ORDERED)
+            if (known and not ordered) or {one, other} - {ANY, *lib.NUMBERS, *ORDERED}:
                 raise self.no_overload(node, f"_{operator}_", (one, other))
             return BOOL, lambda names: ops.ordered(operator, left(names), right(names))
-        added = (*lib.NUMBERS, STRING, LIST) if operator == "+" else lib.NUMBERS
+        for overload in OPERATORS.get(operator, ()) if known else ():
+            if overload.takes == (one, other):
+                return overload.gives, lambda names: ops.arithmetic(operator, left(names), right(names))
+        added = (*lib.SIGNED, STRING, LIST) if operator == "+" else lib.SIGNED
         if known and not (types.fit(one, other) and base(one) in added):
             raise self.no_overload(node, f"_{operator}_", (one, other))
-        gives = types.joined(one, other) if known else other if one == ANY else one  # one overload is left
+        gives = types.joined(one, other) if known else _left_over(operator, one, other)
         return gives, lambda names: ops.arithmetic(operator, left(names), right(names))
 
     def _call(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
         if node.value == "has":
             return self._has(node, scope)
-        return self._called(node, lib.FUNCTIONS, scope, False)
+        return self._called(node, FUNCTIONS, scope, False)
 
     def _method(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
         receiver, name = node.parts[0], node.value
@@ -231,7 +235,10 @@ class Compiler:
             return comprehension(self, node, scope)
         if name in _MACROS and len(node.parts) in (3, 4) and node.parts[1].kind == "name":
             return self._macro(node, scope)
-        return self._called(node, lib.METHODS, scope, True)
+        qualified = f"{receiver.value}.{name}"
+        if receiver.kind == "name" and receiver.value not in scope and qualified in FUNCTIONS:
+            return self._called(Node("call", qualified, node.parts[1:], node.at), FUNCTIONS, scope, False)
+        return self._called(node, METHODS, scope, True)
 
     def _called(
         self, node: Node, table: Mapping[str, list[Overload]], scope: Mapping[str, str], method: bool
@@ -247,6 +254,7 @@ class Compiler:
         fitting = [one for one in overloads if _takes(one, kinds)]
         if not fitting:
             raise self.no_overload(node, name, [kind for kind, _ in made], method)
+        self._check_literal(node, name, method)
         runs = [run for _, run in made]
         gives = {one.gives for one in fitting}
 
@@ -259,6 +267,19 @@ class Compiler:
             raise EvaluationError("no such overload")
 
         return gives.pop() if len(gives) == 1 else ANY, call
+
+    def _check_literal(self, node: Node, name: str, method: bool) -> None:
+        """Texts of times and patterns that stand in the expression are looked at before it runs.
+
+        Source: cel-go cel/validator.go (ValidateDurationLiterals, ValidateTimestampLiterals, ValidateRegexLiterals).
+        """
+        if name in LITERALS and len(node.parts) == 1 + method:
+            given = node.parts[-1]
+            try:
+                if given.kind == "literal" and isinstance(given.value, str):
+                    LITERALS[name](given.value)
+            except EvaluationError:
+                raise self.wrong(given, f"invalid {name} argument") from None
 
     def _has(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
         if len(node.parts) != 1 or node.parts[0].kind != "select":
@@ -304,6 +325,13 @@ class Compiler:
         if which == "filter":
             return (over if base(over) == LIST else types.list_of([types.gone_through(over)])), run
         return BOOL, run
+
+
+def _left_over(operator: str, one: str, other: str) -> str:
+    """The type of `one + other` where one of them is not known: that of the only overload that is left, or any."""
+    known = other if one == ANY else one
+    gives = {overload.gives for overload in OPERATORS.get(operator, ()) if known in overload.takes} - {known}
+    return ANY if gives else known
 
 
 def _takes(overload: Overload, kinds: tuple[str, ...]) -> bool:

@@ -20,9 +20,10 @@ from kitlib.api.resource import Quantity, QuantityError
 
 ANY, BOOL, INT, DOUBLE, STRING, LIST, MAP, NULL = "dyn", "bool", "int", "double", "string", "list", "map", "null_type"
 QUANTITY, SEMVER, OPTIONAL = "kubernetes.Quantity", "kubernetes.Semver", "optional_type"
-NUMBERS = (INT, DOUBLE)
+UINT, BYTES = "uint", "bytes"
+SIGNED, NUMBERS = (INT, DOUBLE), (INT, UINT, DOUBLE)
 TYPE = "type"
-TYPES = frozenset({BOOL, INT, "uint", DOUBLE, STRING, "bytes", LIST, MAP, NULL, TYPE})
+TYPES = frozenset({BOOL, INT, UINT, DOUBLE, STRING, BYTES, LIST, MAP, NULL, TYPE})
 """Types that have a name in expressions, as in `type(x) == string`."""
 
 
@@ -57,6 +58,10 @@ class Semver:
 
     def __lt__(self, other: Semver) -> bool:
         return self._order < other._order
+
+
+class Unsigned(int):
+    """A whole number that cannot be negative, `3u`."""
 
 
 class TypeName(str):
@@ -127,9 +132,11 @@ def type_of(value: Any) -> str:
 _TYPES: tuple[tuple[type, str], ...] = (
     (TypeName, TYPE),
     (bool, BOOL),
+    (Unsigned, UINT),
     (int, INT),
     (float, DOUBLE),
     (str, STRING),
+    (bytes, BYTES),
     (list, LIST),
     (dict, MAP),
     (Quantity, QUANTITY),
@@ -145,7 +152,7 @@ def _quantity(text: str) -> Quantity:
         raise EvaluationError(str(error)) from None
 
 
-def _works(make: Callable[[str], Any]) -> Callable[[str], bool]:
+def works(make: Callable[[str], Any]) -> Callable[[str], bool]:
     def tried(text: str) -> bool:
         try:
             make(text)
@@ -165,6 +172,13 @@ def _matches(text: str, pattern: str) -> bool:
         return compiled(pattern)(text)
     except PatternError:
         raise EvaluationError(go_problem(pattern)) from None
+
+
+def check_pattern(pattern: str) -> None:
+    """Raises: EvaluationError, where a pattern is none."""
+    problem = go_problem(pattern)
+    if problem:
+        raise EvaluationError(problem)
 
 
 def _joined(values: list[Any], separator: str = "") -> str:
@@ -254,22 +268,11 @@ def _is_sorted(values: list[Any]) -> bool:
     return bool(_of_one_kind(values, lambda some: all(a <= b for a, b in pairwise(some))))
 
 
-def _whole(value: Any) -> int:
-    try:
-        return int(value)
-    except (ValueError, OverflowError):
-        raise EvaluationError(f"type conversion error from {type_of(value)} to int") from None
-
-
-def _float(value: Any) -> float:
-    try:
-        return float(value)
-    except ValueError:
-        raise EvaluationError(f"type conversion error from {type_of(value)} to double") from None
-
-
-def _printed(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+def unsigned_in_range(value: int) -> Unsigned:
+    """Raises: EvaluationError, where 64 bits do not hold it."""
+    if not 0 <= value < 2**64:
+        raise EvaluationError("unsigned integer overflow")
+    return Unsigned(value)
 
 
 def _integer(value: Quantity) -> int:
@@ -290,14 +293,10 @@ def _pairs(kinds: tuple[str, ...], gives: str, work: Callable[..., Any]) -> list
 
 FUNCTIONS: dict[str, list[Overload]] = {
     "quantity": [Overload((STRING,), QUANTITY, _quantity)],
-    "isQuantity": [Overload((STRING,), BOOL, _works(_quantity))],
+    "isQuantity": [Overload((STRING,), BOOL, works(_quantity))],
     "semver": [Overload((STRING,), SEMVER, Semver.parse)],
-    "isSemver": [Overload((STRING,), BOOL, _works(Semver.parse))],
-    "size": [Overload((kind,), INT, len) for kind in (STRING, LIST, MAP)],
-    "int": [Overload((kind,), INT, _whole) for kind in (INT, DOUBLE, STRING)],
-    "double": [Overload((kind,), DOUBLE, _float) for kind in (INT, DOUBLE, STRING)],
-    "string": [Overload((kind,), STRING, _printed) for kind in (INT, DOUBLE, STRING, BOOL)],
-    "bool": [Overload((BOOL,), BOOL, bool)],
+    "isSemver": [Overload((STRING,), BOOL, works(Semver.parse))],
+    "size": [Overload((kind,), INT, len) for kind in (STRING, BYTES, LIST, MAP)],
     "type": [Overload((ANY,), TYPE, lambda value: TypeName(type_of(value)))],
     "dyn": [Overload((ANY,), ANY, lambda value: value)],
     "matches": [Overload((STRING, STRING), BOOL, _matches)],

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from kitlib.api import cel_library as lib
-from kitlib.api.cel_library import BOOL, LIST, STRING, EvaluationError, Maybe
+from kitlib.api.cel_functions import OPERATORS, ORDERED
+from kitlib.api.cel_library import LIST, STRING, EvaluationError, Maybe
 
 Run = Callable[[dict[str, Any]], Any]
 """Computes a part of an expression from the values of its names."""
@@ -92,7 +93,7 @@ def inside(value: Any, values: Any) -> bool:
 def ordered(operator: str, one: Any, other: Any) -> bool:
     """`<`, `<=`, `>`, `>=`."""
     kinds = {lib.type_of(one), lib.type_of(other)}
-    if not kinds <= set(lib.NUMBERS) and kinds not in ({STRING}, {BOOL}):
+    if not kinds <= set(lib.NUMBERS) and not (len(kinds) == 1 and kinds <= ORDERED):
         raise EvaluationError("no such overload")
     if operator in ("<", ">="):
         return bool(one < other) == (operator == "<")
@@ -109,6 +110,10 @@ def arithmetic(operator: str, one: Any, other: Any) -> Any:
         lib.charge(len(one) + len(other))
         return one + other
     if kinds not in ({lib.INT}, {lib.DOUBLE}):
+        taken = (lib.type_of(one), lib.type_of(other))
+        for overload in OPERATORS.get(operator, ()):
+            if overload.takes == taken:
+                return overload.work(one, other)
         raise EvaluationError("no such overload")
     if operator in ("+", "-", "*"):
         return _in_range(one + other if operator == "+" else one - other if operator == "-" else one * other)
@@ -124,7 +129,7 @@ def arithmetic(operator: str, one: Any, other: Any) -> Any:
 
 def negated(value: Any) -> Any:
     """`-x`."""
-    if lib.type_of(value) not in lib.NUMBERS:
+    if lib.type_of(value) not in lib.SIGNED:
         raise EvaluationError("no such overload")
     return _in_range(-value)
 

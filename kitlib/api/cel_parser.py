@@ -1,7 +1,5 @@
 """CEL expressions as trees: tokens, precedence, and the macros left as ordinary calls.
 
-The grammar is the Common Expression Language's without bytes and unsigned numbers.
-
 Source: cel-spec langdef.md (grammar); kubernetes.io/docs/reference/using-api/cel.
 """
 
@@ -11,13 +9,16 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from kitlib.api.cel_library import unsigned_in_range
 from kitlib.api.errors import KitError
 
 _TOKEN = re.compile(
     r"""(?P<space>\s+|//[^\n]*)
       | (?P<float>\d+\.\d+(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+)
+      | (?P<uint>(?:0x[0-9a-fA-F]+|\d+)[uU])
       | (?P<int>0x[0-9a-fA-F]+|\d+)
-      | (?P<text>[rR]?(?:\"{3}(?:\\.|[^\\])*?\"{3}|'{3}(?:\\.|[^\\])*?'{3}|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'))
+      | (?P<text>(?:[rR]|[bB][rR]?|[rR][bB])?
+          (?:\"{3}(?:\\.|[^\\])*?\"{3}|'{3}(?:\\.|[^\\])*?'{3}|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'))
       | (?P<name>[A-Za-z_]\w*)
       | (?P<mark>\.\?|\[\?|==|!=|<=|>=|&&|\|\||[-+*/%!<>.,:?()\[\]{}])
     """,
@@ -201,6 +202,8 @@ class _Parser:
         self.place += 1
         if kind == "int":
             return Node("literal", int(shown, 0) if "x" in shown else int(shown), at=at)
+        if kind == "uint":
+            return Node("literal", unsigned_in_range(int(shown[:-1], 0 if "x" in shown else 10)), at=at)
         if kind == "float":
             return Node("literal", float(shown), at=at)
         if kind == "text":
@@ -260,13 +263,17 @@ class _Parser:
         return Node("map", None, tuple(parts), at)
 
 
-def _text(shown: str) -> str:
-    raw = shown[0] in "rR"
-    body = shown[1:] if raw else shown
+def _text(shown: str) -> str | bytes:
+    """What a literal of a text or of bytes means; in bytes `\\x` and octal escapes are bytes."""
+    start = re.match("[rRbB]*", shown)
+    assert start is not None
+    marks = start[0].lower()
+    raw, as_bytes = "r" in marks, "b" in marks
+    body = shown[start.end() :]
     edge = 3 if body[:3] in ('"""', "'''") and len(body) >= 6 else 1
     body = body[edge:-edge]
     if raw:
-        return body
+        return body.encode() if as_bytes else body
 
     def meant(found: re.Match[str]) -> str:
         code = found[1] or found[2] or found[3]
@@ -274,4 +281,12 @@ def _text(shown: str) -> str:
             return chr(int(code, 16))
         return chr(int(found[4], 8)) if found[4] else _PLAIN.get(found[5], found[5])
 
-    return _ESCAPE.sub(meant, body)
+    if not as_bytes:
+        return _ESCAPE.sub(meant, body)
+    made, at = b"", 0
+    for found in _ESCAPE.finditer(body):
+        made += body[at : found.start()].encode()
+        of_byte = found[1] or found[4]
+        made += meant(found).encode("latin-1" if of_byte else "utf-8")
+        at = found.end()
+    return made + body[at:].encode()

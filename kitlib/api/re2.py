@@ -50,6 +50,27 @@ def compiled(pattern: str) -> Callable[[str], bool]:
     return lambda text: found.search(text) is not None
 
 
+def found_in(pattern: str, text: str, most: int = -1) -> list[str]:
+    """What a pattern finds in a text, one after another, at most so many (negative: all).
+
+    Raises:
+        PatternError: the pattern is not RE2's, or google-re2, which finds the places, is not installed.
+    """
+    compiled(pattern)
+    try:
+        import re2
+    except ImportError:
+        raise PatternError("places are only found where google-re2 is installed: " + pattern) from None
+    options = re2.Options()
+    options.log_errors = False
+    made: list[str] = []
+    for found in re2.compile(pattern, options).finditer(text):
+        if len(made) == most:
+            break
+        made.append(found[0])
+    return made
+
+
 _GO_WORDS = {
     "missing ]": "missing closing ]",
     "missing )": "missing closing )",

@@ -7,12 +7,14 @@ ruleMessageOrDefault, fieldErrorForReason); KEP-2876, KEP-4008 (ratcheting).
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from base64 import b64decode
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
 from kitlib.api.cel_expression import Expression
 from kitlib.api.cel_library import EvaluationError, Maybe, budget
+from kitlib.api.cel_times import duration, timestamp
 from kitlib.api.validation.custom_resource_rules import Place, Rule, compiled_rules, escaped
 from kitlib.api.validation.custom_resource_structural import EITHER, EMBEDDED, KEYS, Schema, below, parts
 from kitlib.api.validation.fields import Errors, duplicate, forbidden, invalid, required
@@ -183,6 +185,29 @@ def cel_value(data: Any, schema: Schema, *, root: bool = False) -> Any:
             if data.get(name) is not None:
                 made.setdefault(escaped(name), cel_value(data[name], part))
         return made
+    if isinstance(data, str) and schema.get("type") == "string":
+        return _VALUES.get(str(schema.get("format")), str)(data)
     if schema.get("type") == "number" and isinstance(data, int) and not isinstance(data, bool):
         return float(data) if not schema.get(EITHER) else data
     return data
+
+
+def _tried(read: Callable[[str], Any]) -> Callable[[str], Any]:
+    """The value that a text means; a text that is none stays, and its format is told elsewhere."""
+
+    def value(text: str) -> Any:
+        try:
+            return read(text)
+        except (ValueError, EvaluationError):
+            return text
+
+    return value
+
+
+_VALUES: dict[str, Callable[[str], Any]] = {
+    "byte": _tried(lambda text: b64decode(text, validate=True)),
+    "date": _tried(lambda text: timestamp(f"{text}T00:00:00Z")),
+    **dict.fromkeys(("date-time", "datetime"), _tried(timestamp)),
+    "duration": _tried(duration),
+}
+"""Format -> what a text of it is in expressions. Source: apiserver pkg/cel/common UnstructuredToVal."""

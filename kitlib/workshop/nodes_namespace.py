@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from kitlib.api.errors import KitError, shortened
+from kitlib.api.names import is_dns1123_label
 from kitlib.api.resource import Quantity, QuantityError
-from kitlib.api.validation.names import is_dns1123_label
 from kitlib.node.kubernetes import manifest
 from kitlib.node.kubernetes.manifest import REQUESTS
 from kitlib.node.kubernetes.pods import RIGHTS

@@ -110,7 +110,7 @@ def test_the_side_that_decides_wins_over_an_error_on_the_other(missing: str) -> 
         ("device.attributes.model == 'A100'", "applied to '(map(string, any), string)'"),
         ("device.driver ==", "Syntax error: mismatched input '<EOF>' expecting {'[', '{', '(', '.', '-', '!',"),
         ("device.driver = 'x'", "token recognition error at: '='"),
-        ("timestamp('2026-01-01T00:00:00Z') == timestamp('x')", "undeclared reference to 'timestamp'"),
+        ("timestamp('2026-01-01T00:00:00Z') == timestamp('x')", "<input>:1:48: invalid timestamp argument"),
         ("device.driver == 'a' &&\n  nobody", "<input>:2:3: undeclared reference to 'nobody'"),
     ],
 )

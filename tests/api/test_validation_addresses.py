@@ -9,9 +9,9 @@ import pytest
 
 from kitlib.api.defaults import set_defaults
 from kitlib.api.errors import Invalid
+from kitlib.api.names import is_valid_cidr, is_valid_ip
 from kitlib.api.serialize import from_dict, to_dict
 from kitlib.api.validation import validate
-from kitlib.api.validation.names import is_valid_cidr, is_valid_ip
 from kitlib.api.validation.warnings import warnings_of
 from kitlib.cluster.admission.apiserver import APIServer
 

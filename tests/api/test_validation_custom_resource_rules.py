@@ -27,7 +27,8 @@ RIGHT = [
     "'x' in self.map && self.map['x'] == 1",
     "self.c__dash__d == self.__in__",
     "self.list.size() <= self.b",
-    "duration(self.a) > duration('1h')",  # a part of the language that the kit does not have
+    "duration(self.a) > duration('1h')",
+    "math.greatest(self.b, 1) > 0",  # a part of the language that the kit does not have
     "isURL(self.a)",
     "self.since > timestamp('2020-01-01T00:00:00Z')",
     "self.map.all(k, v, v > 1)",

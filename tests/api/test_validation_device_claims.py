@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from kitlib.api.defaults import set_defaults
+from kitlib.api.names import LABEL_TEXT as LABEL
+from kitlib.api.names import QUALIFIED_TEXT as QUALIFIED
+from kitlib.api.names import SUBDOMAIN_TEXT as SUBDOMAIN
 from kitlib.api.serialize import from_dict
 from kitlib.api.validation import validate
-from kitlib.api.validation.names import LABEL_TEXT as LABEL
-from kitlib.api.validation.names import QUALIFIED_TEXT as QUALIFIED
-from kitlib.api.validation.names import SUBDOMAIN_TEXT as SUBDOMAIN
 
 GROUP = "resource.k8s.io"
 REFERENCE = "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'"

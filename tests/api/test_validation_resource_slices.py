@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from kitlib.api.defaults import set_defaults
+from kitlib.api.names import C_IDENTIFIER_TEXT as C_NAME
+from kitlib.api.names import LABEL_TEXT as LABEL
+from kitlib.api.names import QUALIFIED_TEXT as QUALIFIED
+from kitlib.api.names import SUBDOMAIN_TEXT as SUBDOMAIN
+from kitlib.api.names import VALUE_TEXT as VALUE
 from kitlib.api.serialize import from_dict
 from kitlib.api.validation import validate
-from kitlib.api.validation.names import C_IDENTIFIER_TEXT as C_NAME
-from kitlib.api.validation.names import LABEL_TEXT as LABEL
-from kitlib.api.validation.names import QUALIFIED_TEXT as QUALIFIED
-from kitlib.api.validation.names import SUBDOMAIN_TEXT as SUBDOMAIN
-from kitlib.api.validation.names import VALUE_TEXT as VALUE
 
 PLACE = "exactly one of `nodeName`, `nodeSelector`, or `allNodes` is required when `perDeviceNodeSelection` is set to "
 RANGE = {"min": "1Gi", "max": "8Gi", "step": "1Gi"}

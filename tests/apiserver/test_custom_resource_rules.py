@@ -137,3 +137,26 @@ def test_rules_hold_from_the_definition_to_the_object(call: Any) -> None:
     assert (code, status["details"]["causes"][0]["message"]) == (422, 'Invalid value: "object": never down')
     code, status = call("POST", THINGS, {**thing(a="x"), "metadata": {"name": "y"}})
     assert "some validation rules were not checked because the object was invalid" in status["message"]
+
+
+def test_times_bytes_and_addresses_are_what_their_formats_say() -> None:
+    fields = {
+        "since": {"type": "string", "format": "date-time"},
+        "day": {"type": "string", "format": "date"},
+        "wait": {"type": "string", "format": "duration"},
+        "key": {"type": "string", "format": "byte"},
+        "network": {"type": "string"},
+    }
+    rules = [
+        "self.since < timestamp('2026-01-01T00:00:00Z')",
+        "self.day.getFullYear() == 2025",
+        "self.wait <= duration('1h')",
+        "self.key.size() == 2",
+        "cidr(self.network).containsIP('10.1.2.3')",
+    ]
+    validations = [{"rule": rule} for rule in rules]
+    made = {"type": "object", "properties": fields, "x-kubernetes-validations": validations}
+    good = {"since": "2025-05-05T01:02:03Z", "day": "2025-12-31", "wait": "1h", "key": "YWI=", "network": "10.0.0.0/8"}
+    assert broken_rules(made, good) == []
+    bad = {"since": "2026-05-05T01:02:03Z", "day": "2026-12-31", "wait": "1h1s", "key": "YQ==", "network": "11.0.0.0/8"}
+    assert [error.body.partition("failed rule: ")[2] for error in broken_rules(made, bad)] == rules

@@ -10,8 +10,8 @@ import ipaddress
 from collections.abc import Iterator
 
 from kitlib.api.core import Endpoints, Node, Service
+from kitlib.api.names import has_leading_zeros, is_mapped, parse_cidr, parse_ip
 from kitlib.api.networking import EndpointSlice, NetworkPolicy
-from kitlib.api.validation.names import has_leading_zeros, is_mapped, parse_cidr, parse_ip
 
 _TOPOLOGY_HINTS, _TOPOLOGY_MODE = "service.kubernetes.io/topology-aware-hints", "service.kubernetes.io/topology-mode"
 _MANAGED_BY = "endpoints.kubernetes.io/managed-by"

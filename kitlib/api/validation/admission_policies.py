@@ -24,13 +24,13 @@ from kitlib.api.admissionregistration import (
     Variable,
 )
 from kitlib.api.cel_parser import CompileError
-from kitlib.api.validation.fields import Errors, duplicate, each, forbidden, invalid, not_supported, required
-from kitlib.api.validation.names import (
+from kitlib.api.names import (
     is_dns1035_label,
     is_dns1123_subdomain,
     is_path_segment_name,
     is_qualified_name,
 )
+from kitlib.api.validation.fields import Errors, duplicate, each, forbidden, invalid, not_supported, required
 from kitlib.api.validation.object_meta import (
     validate_label_selector,
     validate_object_meta,

@@ -15,6 +15,7 @@ from kitlib.api.autoscaling import (
     MetricSpec,
     MetricTarget,
 )
+from kitlib.api.names import is_dns1123_label, is_path_segment_name
 from kitlib.api.validation.fields import (
     NOT_POSITIVE,
     Errors,
@@ -24,7 +25,6 @@ from kitlib.api.validation.fields import (
     not_supported,
     required,
 )
-from kitlib.api.validation.names import is_dns1123_label, is_path_segment_name
 from kitlib.api.validation.object_meta import (
     validate_label_selector,
     validate_object_meta,

@@ -9,6 +9,7 @@ import json
 from collections.abc import Sequence
 
 from kitlib.api.batch import Job, JobSpec, JobTemplateSpec, PodFailurePolicyRule
+from kitlib.api.names import is_qualified_name
 from kitlib.api.selectors import LabelSelectorMatcher
 from kitlib.api.validation.fields import (
     OMITTED,
@@ -29,7 +30,6 @@ from kitlib.api.validation.job_indexes import (
     validate_pod_names,
     validate_success_policy,
 )
-from kitlib.api.validation.names import is_qualified_name
 from kitlib.api.validation.object_meta import (
     validate_label_selector,
     validate_object_meta,

@@ -10,13 +10,13 @@ import base64
 import re
 
 from kitlib.api.certificates import APIService, CertificateSigningRequest
-from kitlib.api.validation.fields import Errors, duplicate, each, invalid, not_supported, required
-from kitlib.api.validation.names import (
+from kitlib.api.names import (
     is_dns1035_label,
     is_dns1123_label,
     is_dns1123_subdomain,
     is_path_segment_name,
 )
+from kitlib.api.validation.fields import Errors, duplicate, each, invalid, not_supported, required
 from kitlib.api.validation.object_meta import validate_object_meta, validate_object_meta_update
 
 USAGES = (

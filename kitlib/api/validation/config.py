@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 
 from kitlib.api.core import ConfigMap, Namespace, Secret, ServiceAccount
+from kitlib.api.names import is_config_map_key, is_qualified_name
 from kitlib.api.validation.fields import (
     Errors,
     each,
@@ -17,7 +18,6 @@ from kitlib.api.validation.fields import (
     too_long_value,
     validate_immutable_field,
 )
-from kitlib.api.validation.names import is_config_map_key, is_qualified_name
 from kitlib.api.validation.object_meta import (
     STANDARD_FINALIZERS,
     name_is_dns_label,

@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from kitlib.api.core import Container, PodSpec, Volume
+from kitlib.api.names import is_dns1123_label, is_valid_ip, is_valid_port_name, is_valid_port_num
 from kitlib.api.validation.env import validate_env, validate_env_from
 from kitlib.api.validation.fields import (
     Errors,
@@ -23,7 +24,6 @@ from kitlib.api.validation.fields import (
     too_many,
     validate_enum,
 )
-from kitlib.api.validation.names import is_dns1123_label, is_valid_ip, is_valid_port_name, is_valid_port_num
 from kitlib.api.validation.probes import validate_lifecycle, validate_liveness_probe, validate_readiness_probe
 from kitlib.api.validation.resources import validate_resize_policy, validate_resource_requirements
 from kitlib.api.validation.security_context import validate_security_context

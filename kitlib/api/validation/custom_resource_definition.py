@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from kitlib.api.apiextensions import CustomResourceDefinition, CustomResourceDefinitionVersion
 from kitlib.api.meta import is_condition_true
+from kitlib.api.names import is_dns1035_label, is_dns1123_subdomain
 from kitlib.api.validation.custom_resource_parts import (
     validate_api_approval,
     validate_column,
@@ -15,7 +16,6 @@ from kitlib.api.validation.custom_resource_parts import (
 )
 from kitlib.api.validation.custom_resource_schema import validate_schema
 from kitlib.api.validation.fields import Errors, GoStruct, each, invalid, not_supported, required
-from kitlib.api.validation.names import is_dns1035_label, is_dns1123_subdomain
 from kitlib.api.validation.object_meta import validate_object_meta, validate_object_meta_update
 
 SCOPES = ("Cluster", "Namespaced")

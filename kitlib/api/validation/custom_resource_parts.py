@@ -16,8 +16,8 @@ from kitlib.api.apiextensions import (
     CustomResourceDefinition,
     CustomResourceSubresources,
 )
+from kitlib.api.names import is_dns1035_label
 from kitlib.api.validation.fields import Errors, forbidden, invalid, not_supported, required
-from kitlib.api.validation.names import is_dns1035_label
 from kitlib.api.validation.webhook_clients import validate_client_config
 
 _TYPES = ("boolean", "date", "integer", "number", "string")

@@ -16,6 +16,7 @@ from typing import Any
 from kitlib.api import cel_library as lib
 from kitlib.api.cel_expression import Expression, compile_expression
 from kitlib.api.cel_parser import CompileError, Node, parse
+from kitlib.api.cel_times import DURATION, TIMESTAMP
 from kitlib.api.validation.custom_resource_structural import (
     EITHER,
     EMBEDDED,
@@ -32,8 +33,8 @@ from kitlib.api.validation.fields import Errors, GoStruct, invalid, not_supporte
 MAX_LENGTH = 32 * 1024
 REASONS = ("FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired")
 _SCALARS = {"string": lib.STRING, "integer": lib.INT, "number": lib.DOUBLE, "boolean": lib.BOOL}
-_FORMATS = ("byte", "date", "date-time", "duration")
-"""Formats whose values are no texts for Kubernetes' CEL, and are for the kit's."""
+FORMATS = {"byte": lib.BYTES, "date": TIMESTAMP, "date-time": TIMESTAMP, "datetime": TIMESTAMP, "duration": DURATION}
+"""Formats whose values are no texts, and the types that they are. Source: SchemaDeclType."""
 _KEYWORDS = frozenset(
     (
         *("true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if"),
@@ -44,11 +45,18 @@ _SPECIAL = re.compile(r"__|[.\-/]")
 _ESCAPES = {"__": "__underscores__", ".": "__dot__", "-": "__dash__", "/": "__slash__"}
 _NOT_HERE = frozenset(
     (
-        *("duration", "timestamp", "bytes", "uint", "url", "isURL", "ip", "isIP", "cidr", "isCIDR", "format"),
-        *("find", "findAll", "sets", "math", "strings", "reverse", "quote", "named", "validate", "flatten", "slice"),
-        *("distinct", "sort", "sortBy", "first", "last", "transformList", "transformMap", "transformMapEntry"),
-        *("optMap", "optFlatMap", "ofNonZeroValue", "getHours", "getMinutes", "getSeconds", "getFullYear"),
-        *("existsOne", "range", "unwrap", "unwrapOpt", "isCanonical", "family", "authorizer"),
+        "math",
+        "reverse",
+        "flatten",
+        "slice",
+        "distinct",
+        "sort",
+        "sortBy",
+        "first",
+        "last",
+        "range",
+        "unwrap",
+        "unwrapOpt",
     )
 )
 """Functions of Kubernetes' CEL that the kit's does not have."""
@@ -133,7 +141,7 @@ def _declared(schema: Schema, path: str, objects: Objects, *, root: bool = False
     if kind == "array":
         return lib.LIST if inner else ""
     if kind != "object":
-        return lib.ANY if schema.get("format") in _FORMATS else _SCALARS.get(str(kind), "")
+        return _scalar(schema)
     if more is not None:
         return lib.MAP if inner else ""
     declared = {}
@@ -156,11 +164,8 @@ def _place(schema: Schema, path: str, objects: Objects, found: Errors, apart: st
     """
     made = Place(schema, root)
     kind = _declared_again(schema, path, objects)
-    special = set(_special_fields(schema)) if schema.get(RULES) else set()
-    if schema.get("format") in _FORMATS:
-        special |= {"self", "oldSelf"}
     for i, rule in listed(schema, RULES):
-        one = _compiled(rule, f"{path}.{RULES}[{i}]", kind, special, objects, found, apart)
+        one = _compiled(rule, f"{path}.{RULES}[{i}]", kind, objects, found, apart)
         if one is not None:
             made.rules.append(one)
     for name, part in parts(schema, "properties"):
@@ -182,15 +187,18 @@ def _declared_again(schema: Schema, path: str, objects: Objects) -> str:
     """As `_declared`, of a part whose objects are known."""
     if path in objects and not schema.get(EITHER):
         return path
-    kinds = {"array": lib.LIST, "object": lib.MAP, **_SCALARS}
-    if schema.get(EITHER) or schema.get("format") in _FORMATS:
+    if schema.get(EITHER):
         return lib.ANY
-    return kinds.get(str(schema.get("type")), lib.ANY)
+    return {"array": lib.LIST, "object": lib.MAP}.get(str(schema.get("type")), _scalar(schema) or lib.ANY)
 
 
-def _compiled(
-    rule: Schema, place: str, kind: str, special: set[str], objects: Objects, found: Errors, apart: str
-) -> Rule | None:
+def _scalar(schema: Schema) -> str:
+    """The type of a text, a number or a boolean; "" where it is none of them."""
+    kind = str(schema.get("type"))
+    return FORMATS.get(str(schema.get("format")), lib.STRING) if kind == "string" else _SCALARS.get(kind, "")
+
+
+def _compiled(rule: Schema, place: str, kind: str, objects: Objects, found: Errors, apart: str) -> Rule | None:
     optional = bool(rule.get("optionalOldSelf"))
     names = {"self": kind, "oldSelf": lib.OPTIONAL if optional else kind}
     made: dict[str, Expression] = {}
@@ -207,7 +215,7 @@ def _compiled(
             used = {str(part.value) for part in _nodes(tree)}
             if key == "rule":
                 transition = "oldSelf" in used
-            if used & (_NOT_HERE | special) or _two_variables(tree):
+            if used & _NOT_HERE:
                 return None
             made[key] = compile_expression(text, names, objects, max_length=MAX_LENGTH)
         except CompileError as error:
@@ -233,31 +241,12 @@ def _once(problem: str) -> str:
     return problem if problem.startswith("compilation failed: ") else f"compilation failed: {problem}"
 
 
-def _two_variables(tree: Node) -> bool:
-    """Whether a macro goes through keys and values, `all(k, v, …)`."""
-    found = (part for part in _nodes(tree) if part.kind == "method" and len(part.parts) == 4)
-    return any(part.value in ("all", "exists") for part in found)
-
-
 def _nodes(tree: Node) -> Iterator[Node]:
     waiting = [tree]
     while waiting:
         one = waiting.pop()
         yield one
         waiting += one.parts
-
-
-def _special_fields(schema: Schema) -> Iterator[str]:
-    """Names of the fields below whose values are no texts."""
-    for name, part in parts(schema, "properties"):
-        inner = below(part, "items") or below(part, "additionalProperties") or part
-        if part.get("format") in _FORMATS or inner.get("format") in _FORMATS:
-            yield escaped(name)
-        yield from _special_fields(part)
-    for key in ("items", "additionalProperties"):
-        single = below(schema, key)
-        if single is not None:
-            yield from _special_fields(single)
 
 
 def _shown(rule: Schema) -> GoStruct:

@@ -9,6 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from kitlib.api.names import (
+    is_c_identifier,
+    is_dns1123_label,
+    is_dns1123_subdomain,
+)
 from kitlib.api.validation.fields import (
     Errors,
     duplicate,
@@ -17,11 +22,6 @@ from kitlib.api.validation.fields import (
     required,
     too_long_value,
     too_many,
-)
-from kitlib.api.validation.names import (
-    is_c_identifier,
-    is_dns1123_label,
-    is_dns1123_subdomain,
 )
 from kitlib.api.validation.object_meta import validate_label_name
 from kitlib.api.validation.volume_sources import validate_csi_driver_name

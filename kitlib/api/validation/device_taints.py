@@ -6,9 +6,9 @@ Source: pkg/apis/resource/validation validateDeviceTaint, validateDeviceTolerati
 from __future__ import annotations
 
 from kitlib.api.devices import DeviceTaint, DeviceTaintRule, DeviceTaintSelector, DeviceToleration
+from kitlib.api.names import is_valid_label_value
 from kitlib.api.validation.device_names import validate_device_name, validate_driver_name, validate_pool_name
 from kitlib.api.validation.fields import Errors, each, invalid, not_supported, required
-from kitlib.api.validation.names import is_valid_label_value
 from kitlib.api.validation.object_meta import validate_label_name, validate_object_meta, validate_object_meta_update
 
 EFFECTS = ("NoExecute", "NoSchedule", "None")

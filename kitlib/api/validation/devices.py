@@ -24,6 +24,7 @@ from kitlib.api.devices import (
     ResourceClaimSpec,
     ResourceClaimTemplate,
 )
+from kitlib.api.names import is_dns1123_label, is_dns1123_subdomain
 from kitlib.api.validation.device_names import (
     validate_device_name,
     validate_driver_name,
@@ -43,7 +44,6 @@ from kitlib.api.validation.fields import (
     too_long_value,
     validate_immutable_field,
 )
-from kitlib.api.validation.names import is_dns1123_label, is_dns1123_subdomain
 from kitlib.api.validation.object_meta import (
     validate_object_meta,
     validate_object_meta_update,

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kitlib.api.core import HostAlias, PodSpec
-from kitlib.api.validation.fields import Errors, each, forbidden, invalid, required
-from kitlib.api.validation.names import (
+from kitlib.api.names import (
     is_dns1123_label,
     is_dns1123_subdomain,
     is_dns1123_subdomain_with_underscore,
     is_valid_ip,
 )
+from kitlib.api.validation.fields import Errors, each, forbidden, invalid, required
 
 MAX_NAMESERVERS, MAX_SEARCHES, MAX_SEARCH_CHARACTERS = 3, 32, 2048
 MAX_HOSTNAME = 64

@@ -8,6 +8,15 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from kitlib.api.core import EndpointAddress, EndpointPort, Endpoints
+from kitlib.api.names import (
+    is_dns1123_label,
+    is_dns1123_subdomain,
+    is_qualified_name,
+    is_valid_ip,
+    is_valid_port_num,
+    non_special_ip,
+    parse_ip,
+)
 from kitlib.api.networking import EndpointSlice
 from kitlib.api.validation.fields import (
     Errors,
@@ -20,15 +29,6 @@ from kitlib.api.validation.fields import (
     validate_enum,
     validate_fully_qualified_domain_name,
     validate_immutable_field,
-)
-from kitlib.api.validation.names import (
-    is_dns1123_label,
-    is_dns1123_subdomain,
-    is_qualified_name,
-    is_valid_ip,
-    is_valid_port_num,
-    non_special_ip,
-    parse_ip,
 )
 from kitlib.api.validation.object_meta import (
     validate_labels,

@@ -15,14 +15,14 @@ from kitlib.api.container import (
     ObjectFieldSelector,
     ResourceFieldSelector,
 )
-from kitlib.api.resource import Quantity
-from kitlib.api.validation.fields import Errors, each, invalid, not_supported, required
-from kitlib.api.validation.names import (
+from kitlib.api.names import (
     is_config_map_key,
     is_dns1123_subdomain,
     is_qualified_name,
     is_relaxed_env_var_name,
 )
+from kitlib.api.resource import Quantity
+from kitlib.api.validation.fields import Errors, each, invalid, not_supported, required
 from kitlib.api.validation.paths import validate_local_non_reserved_path
 
 _FIELD_LABELS = frozenset(

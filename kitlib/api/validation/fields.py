@@ -18,8 +18,8 @@ import msgspec
 
 from kitlib.api.go_values import go_quote
 from kitlib.api.meta import KubeStruct, LabelSelector, LabelSelectorRequirement, ObjectMeta
+from kitlib.api.names import is_dns1123_label, is_dns1123_subdomain, is_valid_percent
 from kitlib.api.resource import Quantity
-from kitlib.api.validation.names import is_dns1123_label, is_dns1123_subdomain, is_valid_percent
 
 ErrorType = Literal[
     "FieldValueInvalid",

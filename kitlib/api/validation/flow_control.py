@@ -19,8 +19,8 @@ from kitlib.api.flowcontrol import (
     ResourcePolicyRule,
     ServiceAccountSubject,
 )
+from kitlib.api.names import is_dns1123_label, is_dns1123_subdomain
 from kitlib.api.validation.fields import Errors, each, forbidden, invalid, lone_wildcard, not_supported, required
-from kitlib.api.validation.names import is_dns1123_label, is_dns1123_subdomain
 from kitlib.api.validation.object_meta import validate_object_meta, validate_object_meta_update
 
 METHODS = ("ByNamespace", "ByUser")

@@ -10,6 +10,7 @@ import re
 
 from kitlib.api.batch import Job, JobSpec, SuccessPolicyRule
 from kitlib.api.go_values import go_quote
+from kitlib.api.names import is_dns1123_label
 from kitlib.api.validation.fields import (
     Errors,
     invalid,
@@ -18,7 +19,6 @@ from kitlib.api.validation.fields import (
     too_many,
     validate_nonnegative_field,
 )
-from kitlib.api.validation.names import is_dns1123_label
 
 MAX_RULES = 20
 MAX_SUCCEEDED_INDEXES = 64 * 1024

@@ -8,6 +8,19 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from kitlib.api.core import TypedLocalObjectReference
+from kitlib.api.names import (
+    is_canonical_cidr,
+    is_canonical_ip,
+    is_dns1123_label,
+    is_dns1123_subdomain,
+    is_path_segment_name,
+    is_valid_cidr,
+    is_valid_port_name,
+    is_valid_port_num,
+    is_wildcard_dns1123_subdomain,
+    parse_cidr,
+    parse_ip,
+)
 from kitlib.api.networking import (
     HTTPIngressPath,
     Ingress,
@@ -32,19 +45,6 @@ from kitlib.api.validation.fields import (
     too_long_value,
     validate_domain_prefixed_path,
     validate_immutable_field,
-)
-from kitlib.api.validation.names import (
-    is_canonical_cidr,
-    is_canonical_ip,
-    is_dns1123_label,
-    is_dns1123_subdomain,
-    is_path_segment_name,
-    is_valid_cidr,
-    is_valid_port_name,
-    is_valid_port_num,
-    is_wildcard_dns1123_subdomain,
-    parse_cidr,
-    parse_ip,
 )
 from kitlib.api.validation.object_meta import (
     validate_label_selector,

@@ -11,6 +11,13 @@ from collections.abc import Mapping, Sequence
 
 from kitlib.api.coordination import Lease, RuntimeClass
 from kitlib.api.core import Node, Taint
+from kitlib.api.names import (
+    is_dns1123_label,
+    is_qualified_name,
+    is_valid_cidr,
+    is_valid_label_value,
+    parse_cidr,
+)
 from kitlib.api.validation.fields import (
     Errors,
     duplicate,
@@ -20,13 +27,6 @@ from kitlib.api.validation.fields import (
     not_supported,
     required,
     validate_immutable_field,
-)
-from kitlib.api.validation.names import (
-    is_dns1123_label,
-    is_qualified_name,
-    is_valid_cidr,
-    is_valid_label_value,
-    parse_cidr,
 )
 from kitlib.api.validation.object_meta import (
     validate_label_name,

@@ -8,6 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from kitlib.api.meta import LabelSelector, ObjectMeta, OwnerReference
+from kitlib.api.names import (
+    is_dns1035_label,
+    is_dns1123_label,
+    is_dns1123_subdomain,
+    is_path_segment_name,
+    is_qualified_name,
+    is_valid_label_value,
+)
 from kitlib.api.validation.fields import (
     Errors,
     each,
@@ -17,14 +25,6 @@ from kitlib.api.validation.fields import (
     too_long_value,
     validate_immutable_field,
     validate_nonnegative_field,
-)
-from kitlib.api.validation.names import (
-    is_dns1035_label,
-    is_dns1123_label,
-    is_dns1123_subdomain,
-    is_path_segment_name,
-    is_qualified_name,
-    is_valid_label_value,
 )
 
 NameRule = Callable[[str], tuple[str, ...]]

@@ -10,6 +10,7 @@ import posixpath
 import msgspec
 
 from kitlib.api.core import PersistentVolume, PersistentVolumeSpec
+from kitlib.api.names import is_dns1123_subdomain
 from kitlib.api.serialize import deepcopy
 from kitlib.api.validation.fields import (
     NOT_POSITIVE,
@@ -21,7 +22,6 @@ from kitlib.api.validation.fields import (
     required,
     validate_immutable_field,
 )
-from kitlib.api.validation.names import is_dns1123_subdomain
 from kitlib.api.validation.object_meta import validate_object_meta, validate_object_meta_update
 from kitlib.api.validation.persistent_volume_claim import VOLUME_MODES, validate_access_modes
 from kitlib.api.validation.scheduling import validate_node_selector

@@ -13,6 +13,7 @@ from kitlib.api.core import (
     PersistentVolumeClaimSpec,
     PersistentVolumeClaimTemplate,
 )
+from kitlib.api.names import is_dns1123_label, is_dns1123_subdomain
 from kitlib.api.resource import Quantity
 from kitlib.api.serialize import deepcopy
 from kitlib.api.validation.fields import (
@@ -25,7 +26,6 @@ from kitlib.api.validation.fields import (
     required,
     validate_immutable_field,
 )
-from kitlib.api.validation.names import is_dns1123_label, is_dns1123_subdomain
 from kitlib.api.validation.object_meta import (
     validate_label_selector,
     validate_object_meta,

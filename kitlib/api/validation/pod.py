@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from kitlib.api.core import Pod, PodSpec, PodTemplateSpec
 from kitlib.api.meta import ObjectMeta
+from kitlib.api.names import in_range, is_dns1123_subdomain, is_qualified_name
 from kitlib.api.numbers import MAX_INT32
 from kitlib.api.validation import resources, scheduling
 from kitlib.api.validation.containers import (
@@ -25,7 +26,6 @@ from kitlib.api.validation.dns import (
     validate_pod_dns_config,
 )
 from kitlib.api.validation.fields import Errors, each, forbidden, invalid, required, validate_enum
-from kitlib.api.validation.names import in_range, is_dns1123_subdomain, is_qualified_name
 from kitlib.api.validation.object_meta import (
     validate_annotations,
     validate_labels,

@@ -6,6 +6,7 @@ Source: pkg/apis/core/validation validateProbe, validateLivenessProbe, validateL
 from __future__ import annotations
 
 from kitlib.api.container import ExecAction, HTTPGetAction, Lifecycle, LifecycleHandler, Probe, SleepAction
+from kitlib.api.names import is_http_header_name, is_valid_port_name, is_valid_port_num
 from kitlib.api.validation.fields import (
     Errors,
     each,
@@ -15,7 +16,6 @@ from kitlib.api.validation.fields import (
     required,
     validate_nonnegative_field,
 )
-from kitlib.api.validation.names import is_http_header_name, is_valid_port_name, is_valid_port_num
 
 SCHEMES = ("HTTP", "HTTPS")
 _ONE_HANDLER = "may not specify more than 1 handler type"

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from kitlib.api.core import LimitRange, LimitRangeItem, ResourceList, ResourceQuota
+from kitlib.api.names import is_qualified_name
 from kitlib.api.resource import Quantity
 from kitlib.api.validation.fields import Errors, duplicate, each, forbidden, invalid, required
-from kitlib.api.validation.names import is_qualified_name
 from kitlib.api.validation.object_meta import validate_object_meta, validate_object_meta_update
 from kitlib.api.validation.resources import (
     STANDARD_RESOURCES,

@@ -5,9 +5,9 @@ Source: pkg/apis/rbac/validation.
 
 from __future__ import annotations
 
+from kitlib.api.names import is_dns1123_subdomain, is_path_segment_name
 from kitlib.api.rbac import ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, Subject
 from kitlib.api.validation.fields import Errors, each, invalid, not_supported, required
-from kitlib.api.validation.names import is_dns1123_subdomain, is_path_segment_name
 from kitlib.api.validation.object_meta import (
     validate_label_selector,
     validate_object_meta,

@@ -18,6 +18,7 @@ from kitlib.api.devices import (
     ResourceSlice,
     ResourceSliceSpec,
 )
+from kitlib.api.names import is_dns1123_subdomain
 from kitlib.api.validation import scheduling
 from kitlib.api.validation.device_capacity import validate_shared_capacity, validate_single_capacity
 from kitlib.api.validation.device_names import (
@@ -40,7 +41,6 @@ from kitlib.api.validation.fields import (
     too_long_value,
     validate_immutable_field,
 )
-from kitlib.api.validation.names import is_dns1123_subdomain
 from kitlib.api.validation.object_meta import validate_object_meta, validate_object_meta_update
 
 MAX_DEVICES, MAX_DEVICES_ADVANCED = 128, 64

@@ -17,6 +17,7 @@ from kitlib.api.core import (
     ResourceList,
     ResourceRequirements,
 )
+from kitlib.api.names import is_dns1123_label, is_qualified_name
 from kitlib.api.podresources import pod_limits, pod_requests, supports_pod_level
 from kitlib.api.resource import Quantity
 from kitlib.api.validation.fields import (
@@ -30,7 +31,6 @@ from kitlib.api.validation.fields import (
     not_supported,
     required,
 )
-from kitlib.api.validation.names import is_dns1123_label, is_qualified_name
 
 CONTAINER_RESOURCES = ("cpu", "memory", "ephemeral-storage")
 QUOTA_RESOURCES = (

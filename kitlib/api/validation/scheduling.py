@@ -19,6 +19,7 @@ from kitlib.api.core import (
     TopologySpreadConstraint,
 )
 from kitlib.api.meta import LabelSelector
+from kitlib.api.names import is_dns1123_label, is_dns1123_subdomain, is_qualified_name, is_valid_label_value
 from kitlib.api.validation.fields import (
     NOT_POSITIVE,
     Errors,
@@ -29,7 +30,6 @@ from kitlib.api.validation.fields import (
     not_supported,
     required,
 )
-from kitlib.api.validation.names import is_dns1123_label, is_dns1123_subdomain, is_qualified_name, is_valid_label_value
 from kitlib.api.validation.object_meta import validate_label_name, validate_label_selector
 
 UNSATISFIABLE = ("DoNotSchedule", "ScheduleAnyway")

@@ -15,6 +15,7 @@ from kitlib.api.container import (
     WindowsSecurityContextOptions,
 )
 from kitlib.api.core import PodSpec
+from kitlib.api.names import is_dns1123_subdomain, is_valid_user_id
 from kitlib.api.validation.fields import (
     Errors,
     duplicate,
@@ -25,7 +26,6 @@ from kitlib.api.validation.fields import (
     required,
     too_long_value,
 )
-from kitlib.api.validation.names import is_dns1123_subdomain, is_valid_user_id
 from kitlib.api.validation.paths import validate_local_descending_path
 
 PROFILE_TYPES = ("Localhost", "RuntimeDefault", "Unconfined")

@@ -9,6 +9,16 @@ from __future__ import annotations
 import ipaddress
 
 from kitlib.api.core import Service, ServicePort
+from kitlib.api.names import (
+    is_dns1123_label,
+    is_dns1123_subdomain,
+    is_qualified_name,
+    is_valid_cidr,
+    is_valid_ip,
+    is_valid_port_num,
+    non_special_ip,
+    parse_ip,
+)
 from kitlib.api.validation.fields import (
     Errors,
     GoStruct,
@@ -19,16 +29,6 @@ from kitlib.api.validation.fields import (
     not_supported,
     required,
     validate_enum,
-)
-from kitlib.api.validation.names import (
-    is_dns1123_label,
-    is_dns1123_subdomain,
-    is_qualified_name,
-    is_valid_cidr,
-    is_valid_ip,
-    is_valid_port_num,
-    non_special_ip,
-    parse_ip,
 )
 from kitlib.api.validation.object_meta import (
     name_is_dns_label,

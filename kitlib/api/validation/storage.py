@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from kitlib.api.names import is_dns1123_subdomain, is_qualified_name
 from kitlib.api.storage import (
     CSIDriver,
     CSINode,
@@ -28,7 +29,6 @@ from kitlib.api.validation.fields import (
     validate_immutable_field,
     validate_nonnegative_field,
 )
-from kitlib.api.validation.names import is_dns1123_subdomain, is_qualified_name
 from kitlib.api.validation.object_meta import (
     validate_label_name,
     validate_label_selector,

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kitlib.api import volume as types
+from kitlib.api.names import in_range, is_dns1123_label, is_dns1123_subdomain
 from kitlib.api.validation.fields import (
     Errors,
     each,
@@ -20,7 +21,6 @@ from kitlib.api.validation.fields import (
     too_long_value,
     validate_enum,
 )
-from kitlib.api.validation.names import in_range, is_dns1123_label, is_dns1123_subdomain
 from kitlib.api.validation.paths import (
     validate_local_descending_path,
     validate_path_no_backsteps,

@@ -11,8 +11,8 @@ import msgspec
 
 from kitlib.api.core import Container, Volume
 from kitlib.api.meta import ObjectMeta
+from kitlib.api.names import is_dns1123_label, is_dns1123_subdomain
 from kitlib.api.validation.fields import Errors, duplicate, each, forbidden, invalid, not_found, not_supported, required
-from kitlib.api.validation.names import is_dns1123_label, is_dns1123_subdomain
 from kitlib.api.validation.paths import validate_local_descending_path, validate_path_no_backsteps
 from kitlib.api.validation.persistent_volume_claim import validate_persistent_volume_claim_template
 from kitlib.api.validation.volume_sources import validate_portal_length, validate_source

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from kitlib.api.core import NodeSelectorTerm, PersistentVolumeClaimSpec
+from kitlib.api.names import is_valid_label_value
 from kitlib.api.resource import Quantity
-from kitlib.api.validation.names import is_valid_label_value
 
 CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
 CLASS_DEPRECATED = 'deprecated since v1.8; use "storageClassName" attribute instead'

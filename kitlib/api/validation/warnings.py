@@ -27,6 +27,7 @@ from kitlib.api.core import (
 )
 from kitlib.api.defaults import set_defaults
 from kitlib.api.meta import KubeObject
+from kitlib.api.names import is_dns1123_label
 from kitlib.api.networking import EndpointSlice, Ingress, NetworkPolicy
 from kitlib.api.serialize import deepcopy
 from kitlib.api.storage import StorageClass
@@ -37,7 +38,6 @@ from kitlib.api.validation.address_warnings import (
     node_warnings,
     service_warnings,
 )
-from kitlib.api.validation.names import is_dns1123_label
 from kitlib.api.validation.pod_warnings import pod_warnings
 from kitlib.api.validation.warning_parts import (
     CLASS_ANNOTATION,

@@ -8,8 +8,8 @@ from __future__ import annotations
 from urllib.parse import urlsplit
 
 from kitlib.api.apiextensions import ServiceReference, WebhookClientConfig
+from kitlib.api.names import is_dns1123_subdomain, is_valid_port_num
 from kitlib.api.validation.fields import Errors, invalid, required
-from kitlib.api.validation.names import is_dns1123_subdomain, is_valid_port_num
 
 _FORM = "; desired format: https://host[/path]"
 

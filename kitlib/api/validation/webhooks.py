@@ -17,6 +17,7 @@ from kitlib.api.admissionregistration import (
     ValidatingWebhook,
     ValidatingWebhookConfiguration,
 )
+from kitlib.api.names import is_dns1035_label, is_dns1123_subdomain, is_qualified_name
 from kitlib.api.validation.fields import (
     Errors,
     duplicate,
@@ -27,7 +28,6 @@ from kitlib.api.validation.fields import (
     required,
     too_many,
 )
-from kitlib.api.validation.names import is_dns1035_label, is_dns1123_subdomain, is_qualified_name
 from kitlib.api.validation.object_meta import (
     validate_label_selector,
     validate_object_meta,

@@ -18,6 +18,7 @@ from kitlib.api.apps import (
 )
 from kitlib.api.core import PersistentVolumeClaimVolumeSource, PodTemplateSpec, ReplicationController, Volume
 from kitlib.api.meta import LabelSelector, ObjectMeta
+from kitlib.api.names import is_dns1123_label, is_valid_percent
 from kitlib.api.selectors import LabelSelectorMatcher
 from kitlib.api.serialize import deepcopy
 from kitlib.api.validation.fields import (
@@ -32,7 +33,6 @@ from kitlib.api.validation.fields import (
     validate_nonnegative_field,
     validate_positive_int_or_percent,
 )
-from kitlib.api.validation.names import is_dns1123_label, is_valid_percent
 from kitlib.api.validation.object_meta import (
     name_is_dns_label,
     validate_label_selector,

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kitlib.api.go_durations import go_string
 from kitlib.api.release import Release
 from kitlib.kubelet.cm.conversions import QUOTA_PERIOD
 from kitlib.kubelet.cm.qos_container_manager import QosReservedError, parse_qos_reserved
@@ -18,7 +19,6 @@ from kitlib.kubelet.config.options import policy_problems
 from kitlib.kubelet.config.settings import KubeletSettings
 from kitlib.kubelet.eviction.thresholds import ThresholdError, parse_threshold_config
 from kitlib.kubelet.util.cpuset import parse_cpus
-from kitlib.kubelet.util.durations import go_string
 
 PODS, NONE = "pods", "none"
 SYSTEM, SYSTEM_COMPRESSIBLE = "system-reserved", "system-reserved-compressible"

@@ -13,10 +13,10 @@ from dataclasses import fields, replace
 from typing import Any
 
 from kitlib.api.errors import shortened
+from kitlib.api.go_durations import duration
 from kitlib.api.resource import Quantity, QuantityError
 from kitlib.kubelet.config.other_settings import OTHER_FLAGS, OTHER_SWITCHES
 from kitlib.kubelet.config.settings import DEFAULT_EVICTION_HARD, KubeletSettings, ReservedMemory, SettingsError
-from kitlib.kubelet.util.durations import duration
 
 
 def from_flags(flags: Sequence[str], base: KubeletSettings | None = None) -> KubeletSettings:

@@ -16,9 +16,9 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from kitlib.api.errors import KitError
+from kitlib.api.go_durations import duration
 from kitlib.api.resource import Quantity, QuantityError
 from kitlib.kubelet.cm.conversions import percent_as_float32
-from kitlib.kubelet.util.durations import duration
 
 MEMORY, ALLOCATABLE_MEMORY = "memory.available", "allocatableMemory.available"
 NODE_CONDITIONS = {

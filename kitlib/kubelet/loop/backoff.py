@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kitlib.api.core import Pod
-from kitlib.kubelet.util.durations import go_string
+from kitlib.api.go_durations import go_string
 
 CRASH_LOOP = "CrashLoopBackOff"
 """Reason of a waiting container. Source: kubecontainer.ErrCrashLoopBackOff."""

@@ -14,8 +14,8 @@ from typing import Literal
 
 from kitlib.api.core import Container, Pod, Probe
 from kitlib.api.errors import KitError, shortened
+from kitlib.api.go_durations import go_string
 from kitlib.kubelet.prober.worker import Answer, ProbeType, probes_of
-from kitlib.kubelet.util.durations import go_string
 from kitlib.node.common.workload import FOREVER, parse_seconds
 
 Declared = Literal["ok", "fail", "timeout"]

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kitlib.api.errors import KitError
+from kitlib.api.names import is_qualified_name
 from kitlib.api.validation.fields import (
     FieldError,
     duplicate,
@@ -17,7 +18,6 @@ from kitlib.api.validation.fields import (
     not_supported,
     required,
 )
-from kitlib.api.validation.names import is_qualified_name
 
 Found = Iterator[FieldError]
 _FIELDS = {

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kitlib.kubelet.util.durations import duration, go_string, nanoseconds
+from kitlib.api.go_durations import duration, go_string, nanoseconds
 
 
 @pytest.mark.parametrize(
