@@ -151,11 +151,20 @@ def is_namespace_terminating(error: KitError) -> bool:
 
 
 def delete_pod(controller: Controller, pod: Pod, owner: KubeObject) -> None:
-    """Delete a pod with an event about its owner. Source: RealPodControl.DeletePod."""
+    """Delete a pod with an event about its owner.
+
+    Raises:
+        KitError: the API server refused it.
+
+    Source: RealPodControl.DeletePod.
+    """
     try:
         controller.api.delete(Pod, pod.name, pod.namespace, grace=None)
     except NotFound:
         return
+    except KitError as refused:
+        controller.event(owner, "Warning", "FailedDelete", f"Error deleting: {refused}")
+        raise
     controller.event(owner, "Normal", "SuccessfulDelete", f"Deleted pod: {pod.name}")
 
 

@@ -153,8 +153,8 @@ def claim_from(template: ResourceClaimTemplate, pod: Pod, entry: str) -> Resourc
     """The claim of a template for one entry of a pod, which owns it; the server completes the name."""
     prefix = f"{pod.name}-{entry}-"
     if len(prefix) > _LONGEST:  # both parts are cut, in proportion
-        cut = _LONGEST / len(prefix)
-        prefix = f"{pod.name[: int(len(pod.name) * cut)]}-{entry[: int(len(entry) * cut)]}"
+        names = (name[: len(name) * _LONGEST // len(prefix)] for name in (pod.name, entry))
+        prefix = "-".join(names)
     meta = ObjectMeta(
         generate_name=prefix,
         namespace=pod.namespace,

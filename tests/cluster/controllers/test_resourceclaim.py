@@ -74,11 +74,15 @@ def test_a_pods_claim_is_made_from_its_template_and_belongs_to_the_pod(api: APIS
     assert len(claims(api)) == 1  # and no second one
 
 
-def test_long_names_are_cut_in_proportion(api: APIServer) -> None:
-    pod = api.create(from_dict({**POD, "metadata": {"name": "p" * 60, "namespace": "default"}}))
+@pytest.mark.parametrize(
+    ("pod_name", "entry", "cut"),
+    [(60, 20, (41, 13)), (187, 20, (51, 5)), (152, 55, (41, 15))],  # 57/82 and 57/209 of each, in whole numbers
+)
+def test_long_names_are_cut_in_proportion(api: APIServer, pod_name: int, entry: int, cut: tuple[int, int]) -> None:
+    pod = api.create(from_dict({**POD, "metadata": {"name": "p" * pod_name, "namespace": "default"}}))
     template = load(TEMPLATE)[0]
-    made = claim_from(template, pod, "c" * 20)  # type: ignore[arg-type]
-    assert made.metadata.generate_name == "p" * 41 + "-" + "c" * 13  # 57/82 of each
+    made = claim_from(template, pod, "c" * entry)  # type: ignore[arg-type]
+    assert made.metadata.generate_name == "p" * cut[0] + "-" + "c" * cut[1]
 
 
 def test_a_missing_template_is_said_once_and_the_claim_comes_when_the_template_does() -> None:

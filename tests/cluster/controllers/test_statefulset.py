@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.cluster.controllers.builders import hollow, image, names, told, workload
+from tests.cluster.controllers.builders import hollow, image, names, pod, told, workload
 
 CLAIM = {
     "metadata": {"name": "data"},
@@ -120,3 +120,86 @@ def test_a_revision_has_the_annotations_of_its_set_and_a_label_with_its_hash(kin
     (revision,) = cluster.list("ControllerRevision")
     assert revision.metadata.annotations["kubernetes.io/change-cause"] == "first"
     assert revision.metadata.labels == {"app": "web", label: revision.name.removeprefix("web-")}
+
+
+def test_a_claim_that_is_refused_keeps_its_pod_away_and_both_are_told_of() -> None:
+    """The rules of createPersistentVolumeClaims: every claim is tried; the pod's event names all that failed."""
+    cluster = hollow(1)
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q"}}
+    other = {**CLAIM, "metadata": {"name": "log"}}
+    cluster.apply([{**quota, "spec": {"hard": {"persistentvolumeclaims": "0"}}}])
+    cluster.apply([workload("StatefulSet", "db", 1, volumeClaimTemplates=[CLAIM, other])])
+    why = 'persistentvolumeclaims "{}-db-0" is forbidden: exceeded quota: q, requested: persistentvolumeclaims=1, '
+    why += "used: persistentvolumeclaims=0, limited: persistentvolumeclaims=0"
+    both = ", ".join(f"failed to create PVC {name}-db-0: {why.format(name)}" for name in ("data", "log"))
+    assert names(cluster) == []
+    assert set(told(cluster, "StatefulSet")) == {
+        (
+            "FailedCreate",
+            f"Create Claim data-db-0 Pod db-0 in StatefulSet db failed error: {why.format('data')}",
+        ),
+        (
+            "FailedCreate",
+            f"Create Claim log-db-0 Pod db-0 in StatefulSet db failed error: {why.format('log')}",
+        ),
+        ("FailedCreate", f"Create Pod db-0 in StatefulSet db failed error: [{both}]"),
+    }
+
+
+def test_an_adopted_pod_gets_the_labels_of_its_place_and_a_removed_label_comes_back() -> None:
+    """The rule of UpdateStatefulPod."""
+    cluster = hollow(1)
+    cluster.apply([pod("db-0", "db"), workload("StatefulSet", "db", 1)])
+    label, index = "statefulset.kubernetes.io/pod-name", "apps.kubernetes.io/pod-index"
+
+    def labels() -> tuple[str | None, str | None]:
+        found = cluster.pod("db-0").metadata.labels
+        return found.get(label), found.get(index)
+
+    assert labels() == ("db-0", "0")
+    updated = ("SuccessfulUpdate", "Update Pod db-0 in StatefulSet db successful")
+    assert updated in told(cluster, "StatefulSet")
+    cluster.patch("Pod", "db-0", {"metadata": {"labels": {label: None}}})
+    assert labels() == ("db-0", "0")
+
+
+def test_a_pod_without_the_claims_of_its_place_is_told_of() -> None:
+    """The rule of UpdateStatefulPod: the volumes of a pod cannot be changed; its claims are made nevertheless."""
+    cluster = hollow(1)
+    set_ = workload("StatefulSet", "db", 1, volumeClaimTemplates=[CLAIM], updateStrategy={"type": "OnDelete"})
+    cluster.apply([CLASS, pod("db-0", "db"), set_])
+    (failed,) = {message for reason, message in told(cluster, "StatefulSet") if reason == "FailedUpdate"}
+    assert failed.startswith('Update Pod db-0 in StatefulSet db failed error: Pod "db-0" is invalid: spec: Forbidden:')
+    assert [one.name for one in cluster.list("pvc")] == ["data-db-0"]
+
+
+def test_a_deletion_that_is_refused_is_told_of() -> None:
+    cluster = hollow(1)
+    cluster.apply([workload("StatefulSet", "db", 1), workload("ReplicaSet", "web", 1)])
+    policy = {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingAdmissionPolicy",
+        "metadata": {"name": "keep"},
+        "spec": {
+            "matchConstraints": {
+                "resourceRules": [
+                    {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "operations": ["DELETE"]}
+                ]
+            },
+            "validations": [{"expression": "false", "message": "kept"}],
+        },
+    }
+    binding = {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingAdmissionPolicyBinding",
+        "metadata": {"name": "keep"},
+        "spec": {"policyName": "keep", "validationActions": ["Deny"]},
+    }
+    cluster.apply([policy, binding])
+    for kind, name in (("StatefulSet", "db"), ("ReplicaSet", "web")):
+        cluster.scale(kind, name, 0)
+    denied = "denied request: kept"
+    found = {kind: [m for r, m in told(cluster, kind) if r == "FailedDelete"] for kind in ("StatefulSet", "ReplicaSet")}
+    assert found["StatefulSet"][0].startswith("Delete Pod db-0 in StatefulSet db failed error: ")
+    assert found["ReplicaSet"][0].startswith("Error deleting: ")
+    assert all(denied in messages[0] for messages in found.values())

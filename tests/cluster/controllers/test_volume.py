@@ -67,15 +67,37 @@ def test_a_claim_waits_for_its_first_pod_and_its_volume_is_on_the_pods_node():
     assert terms[0].match_expressions[0].values == [cluster.pod("a").spec.node_name]
 
 
-@pytest.mark.parametrize(
-    ("provisioner", "reason"),
-    [("example.com/none", "ExternalProvisioning"), ("kubernetes.io/no-provisioner", "ProvisioningFailed")],
+WAITING = (
+    "Waiting for a volume to be created either by the external provisioner '{}' or manually by the system "
+    "administrator. "
+    "If volume creation is delayed, please verify that the provisioner is running and correctly registered."
 )
-def test_what_a_claim_says_that_no_provisioner_serves(provisioner, reason):
+SERVED = {
+    "example.com/none": ("ExternalProvisioning", WAITING.format("example.com/none")),
+    "kubernetes.io/aws-ebs": ("ExternalProvisioning", WAITING.format("ebs.csi.aws.com")),
+    "kubernetes.io/no-provisioner": (
+        "ProvisioningFailed",
+        "no volume plugin matched name: kubernetes.io/no-provisioner",
+    ),
+    "kubernetes.io/glusterfs": ("ProvisioningFailed", "no volume plugin matched name: kubernetes.io/glusterfs"),
+    "kubernetes.io/host-path": (
+        "ProvisioningFailed",
+        'Failed to create provisioner: provisioning in volume plugin "kubernetes.io/host-path" is disabled',
+    ),
+}
+
+
+@pytest.mark.parametrize("provisioner", SERVED)
+def test_what_a_claim_says_that_no_provisioner_serves(provisioner):
+    """The rules of findProvisionablePlugin and provisionClaimOperationExternal."""
     cluster = hollow()
     cluster.apply([storage_class("x", provisioner), claim(storageClassName="x")])
     assert phase(cluster, "pvc", "c") == "Pending"
-    assert reason in [one for one, _ in told(cluster, "PersistentVolumeClaim")]
+    reason, message = SERVED[provisioner]
+    assert (reason, message) in told(cluster, "PersistentVolumeClaim")
+    annotations = cluster.get("pvc", "c").metadata.annotations
+    names = {annotations.get(f"volume.{beta}kubernetes.io/storage-provisioner") for beta in ("", "beta.")}
+    assert names == {message.split("'")[1] if reason == "ExternalProvisioning" else None}
 
 
 def test_a_claim_in_use_is_deleted_when_its_pod_is_gone():
@@ -108,12 +130,44 @@ def test_a_protection_that_was_taken_away_comes_back(kind, name):
     assert before and cluster.get(kind, name).metadata.finalizers == before
 
 
-@pytest.mark.parametrize(("policy", "left"), [("Retain", "Released"), ("Delete", "Failed")])
-def test_a_released_volume_without_a_provisioner(policy, left):
+PLUGIN = 'error getting deleter volume plugin for volume "v": no {}volume plugin matched'
+RECLAIMED = {
+    "retained": ({}, "Retain", ("Released", "")),
+    "a directory": ({}, "Delete", ("Failed", "host_path deleter only supports /tmp/.+ but received provided /data")),
+    "a temporary directory": ({"hostPath": {"path": "/tmp/data"}}, "Delete", None),
+    "nfs": (
+        {"nfs": {"server": "n", "path": "/"}, "hostPath": None},
+        "Delete",
+        ("Failed", PLUGIN.format("deletable ")),
+    ),
+    "csi": (
+        {"csi": {"driver": "d", "volumeHandle": "h"}, "hostPath": None},
+        "Delete",
+        ("Failed", PLUGIN.format("")),
+    ),
+}
+
+
+@pytest.mark.parametrize(("source", "policy", "left"), RECLAIMED.values(), ids=RECLAIMED.keys())
+def test_a_released_volume_without_a_provisioner(source, policy, left):
+    """The rules of findDeletablePlugin and hostPathDeleter."""
     cluster = hollow()
-    cluster.apply([volume("v", "2Gi", policy), claim()])
+    cluster.apply([volume("v", "2Gi", policy, **source), claim()])
+    assert phase(cluster, "pvc", "c") == "Bound"
     cluster.delete("pvc", "c")
-    assert phase(cluster, "PersistentVolume", "v") == left
+    found = [(one.status.phase, one.status.message) for one in cluster.list("PersistentVolume")]
+    assert found == ([] if left is None else [left])
+    events = [message for reason, message in told(cluster, "PersistentVolume") if reason == "VolumeFailedDelete"]
+    assert events == ([left[1]] if left is not None and left[1] else [])
+
+
+def test_a_volume_of_another_provisioner_is_left_to_its_driver():
+    cluster = hollow()
+    made = volume("v", "2Gi", "Delete", hostPath={"path": "/tmp/data"})
+    made["metadata"]["annotations"] = {"pv.kubernetes.io/provisioned-by": "csi.example.com"}
+    cluster.apply([made, claim()])
+    cluster.delete("pvc", "c")
+    assert phase(cluster, "PersistentVolume", "v") == "Released"
 
 
 def test_a_provisioned_volume_goes_with_its_claim():

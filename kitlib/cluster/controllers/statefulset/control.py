@@ -25,6 +25,7 @@ from kitlib.cluster.controllers.statefulset.pod_control import (
     delete_stateful_pod,
     has_stale_claims,
     update_claims_for_retention,
+    update_stateful_pod,
 )
 from kitlib.cluster.controllers.statefulset.utils import (
     is_created,
@@ -131,6 +132,7 @@ class StatefulSetControl:
                 return True
         if one.spec.volume_claim_templates:
             update_claims_for_retention(controller, one, pod)
+        update_stateful_pod(controller, one, pod)
         return False
 
     def _process_condemned(self, pod: Pod) -> bool:

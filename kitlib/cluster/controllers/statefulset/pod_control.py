@@ -12,7 +12,15 @@ from kitlib.api.errors import AlreadyExists, KitError, NotFound
 from kitlib.api.meta import KubeObject, OwnerReference
 from kitlib.api.serialize import deepcopy
 from kitlib.cluster.controllers.controller import Controller
-from kitlib.cluster.controllers.statefulset.utils import claims_of, ordinal_of, ordinals_of
+from kitlib.cluster.controllers.statefulset.utils import (
+    POD_NAME,
+    claims_of,
+    identity_of,
+    ordinal_of,
+    ordinals_of,
+    put_storage,
+    storage_matches,
+)
 
 DELETE, RETAIN = "Delete", "Retain"
 
@@ -23,8 +31,8 @@ def create_stateful_pod(controller: Controller, one: StatefulSet, pod: Pod) -> N
     Raises:
         KitError: the API server refused one of them.
     """
-    create_claims(controller, one, pod)
     try:
+        create_claims(controller, one, pod)
         controller.api.create(pod)
     except AlreadyExists:
         raise
@@ -34,12 +42,45 @@ def create_stateful_pod(controller: Controller, one: StatefulSet, pod: Pod) -> N
     _pod_event(controller, one, "Create", pod, None)
 
 
+def update_stateful_pod(controller: Controller, one: StatefulSet, pod: Pod) -> None:
+    """Give a pod the labels and the volumes by which the set knows it, where it lacks them.
+
+    Raises:
+        KitError: the API server refused it, as it does with other volumes.
+
+    Source: UpdateStatefulPod, identityMatches, storageMatches.
+    """
+    ordinal = ordinal_of(pod, one.name)
+    known, stored = pod.metadata.labels.get(POD_NAME) == pod.name, storage_matches(pod, one, ordinal)
+    if known and stored:
+        return
+    changed = deepcopy(pod)
+    changed.metadata.labels |= identity_of(pod.name, ordinal) if not known else {}
+    if not stored:
+        put_storage(changed, one, ordinal)
+    try:
+        if not stored:
+            create_claims(controller, one, pod)
+        controller.api.update(changed)
+    except KitError as error:
+        _pod_event(controller, one, "Update", pod, error)
+        raise
+    _pod_event(controller, one, "Update", pod, None)
+
+
 def delete_stateful_pod(controller: Controller, one: StatefulSet, pod: Pod) -> None:
-    """Delete the pod."""
+    """Delete the pod.
+
+    Raises:
+        KitError: the API server refused it.
+    """
     try:
         controller.api.delete(Pod, pod.name, pod.namespace, grace=None)
     except NotFound:
         return
+    except KitError as error:
+        _pod_event(controller, one, "Delete", pod, error)
+        raise
     _pod_event(controller, one, "Delete", pod, None)
 
 
@@ -53,20 +94,30 @@ def _pod_event(controller: Controller, one: StatefulSet, verb: str, pod: Pod, er
 
 
 def create_claims(controller: Controller, one: StatefulSet, pod: Pod) -> None:
-    """Create the claims that the pod mounts and that do not exist. Source: createPersistentVolumeClaims."""
+    """Create the claims that the pod mounts and that do not exist; each is tried.
+
+    Raises:
+        KitError: what is wrong with all that could not be had.
+
+    Source: createPersistentVolumeClaims, recordClaimEvent.
+    """
+    wrong = []
     for claim in claims_of(one, ordinal_of(pod, one.name)):
         standing = controller.api.store.find(PersistentVolumeClaim, claim.name, claim.namespace, copy=False)
         if standing is not None:
             if standing.metadata.deletion_timestamp is not None:
-                raise KitError(f"pvc {claim.name} is being deleted")
+                wrong.append(f"pvc {claim.name} is being deleted")
             continue
         what = f"Claim {claim.name} Pod {pod.name} in StatefulSet {one.name}"
         try:
             controller.api.create(claim)
         except KitError as error:
+            wrong.append(f"failed to create PVC {claim.name}: {error}")
             controller.event(one, "Warning", "FailedCreate", f"Create {what} failed error: {error}")
-            raise
-        controller.event(one, "Normal", "SuccessfulCreate", f"Create {what} success")
+        else:
+            controller.event(one, "Normal", "SuccessfulCreate", f"Create {what} success")
+    if wrong:
+        raise KitError(wrong[0] if len(wrong) == 1 else f"[{', '.join(wrong)}]")
 
 
 def has_stale_claims(controller: Controller, one: StatefulSet, pod: Pod) -> bool:

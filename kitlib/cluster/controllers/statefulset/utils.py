@@ -91,8 +91,19 @@ def claims_of(one: StatefulSet, ordinal: int) -> list[PersistentVolumeClaim]:
 def new_pod(one: StatefulSet, template: PodTemplateSpec, revision: str, ordinal: int) -> Pod:
     """The pod with an ordinal. Source: newStatefulSetPod, initIdentity, updateStorage."""
     pod = pod_from_template(template, one, name=f"{one.name}-{ordinal}")
-    pod.metadata.labels |= {POD_NAME: pod.name, POD_INDEX: str(ordinal), REVISION_LABEL: revision}
+    pod.metadata.labels |= {**identity_of(pod.name, ordinal), REVISION_LABEL: revision}
     pod.spec.hostname, pod.spec.subdomain = pod.name, one.spec.service_name
+    put_storage(pod, one, ordinal)
+    return pod
+
+
+def identity_of(name: str, ordinal: int) -> dict[str, str]:
+    """The labels by which a pod is known. Source: updateIdentity."""
+    return {POD_NAME: name, POD_INDEX: str(ordinal)}
+
+
+def put_storage(pod: Pod, one: StatefulSet, ordinal: int) -> None:
+    """Let the claims be the pod's first volumes; in place. Source: updateStorage."""
     claimed = {
         claim.name: Volume(
             name=claim.name,
@@ -102,4 +113,10 @@ def new_pod(one: StatefulSet, template: PodTemplateSpec, revision: str, ordinal:
     }
     others = [volume for volume in pod.spec.volumes if volume.name not in claimed]
     pod.spec.volumes = [*claimed.values(), *others]
-    return pod
+
+
+def storage_matches(pod: Pod, one: StatefulSet, ordinal: int) -> bool:
+    """Whether the pod mounts every claim that is its own. Source: storageMatches."""
+    sources = {volume.name: volume.persistent_volume_claim for volume in pod.spec.volumes}
+    used = {name: source.claim_name for name, source in sources.items() if source is not None}
+    return all(used.get(c.name) == claim_name(c, one, ordinal) for c in one.spec.volume_claim_templates)

@@ -6,6 +6,7 @@ reclaimVolume, provisionClaim, assignDefaultStorageClass).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -19,7 +20,6 @@ from kitlib.cluster.controllers.volume.provisioner import PROVISIONER, provision
 from kitlib.cluster.store.store import age
 from kitlib.scheduler.framework.volumes import (
     BIND_COMPLETED,
-    NO_PROVISIONER,
     SELECTED_NODE,
     WAIT_FOR_CONSUMER,
     claim_names,
@@ -30,6 +30,19 @@ from kitlib.scheduler.framework.volumes import (
 BOUND_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
 PROVISIONED_BY = "pv.kubernetes.io/provisioned-by"
 STORAGE_PROVISIONER = "volume.kubernetes.io/storage-provisioner"
+BETA_STORAGE_PROVISIONER = "volume.beta.kubernetes.io/storage-provisioner"
+IN_TREE = "kubernetes.io/"
+HOST_PATH = "kubernetes.io/host-path"
+MIGRATED = {
+    "kubernetes.io/aws-ebs": "ebs.csi.aws.com",
+    "kubernetes.io/azure-disk": "disk.csi.azure.com",
+    "kubernetes.io/azure-file": "file.csi.azure.com",
+    "kubernetes.io/cinder": "cinder.csi.openstack.org",
+    "kubernetes.io/gce-pd": "pd.csi.storage.gke.io",
+    "kubernetes.io/portworx-volume": "pxd.portworx.com",
+    "kubernetes.io/vsphere-volume": "csi.vsphere.vmware.com",
+}
+"""Provisioners that were part of Kubernetes -> the drivers in their place. Source: k8s.io/csi-translation-lib."""
 DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
 NO_VOLUME = "no persistent volumes available for this claim and no storage class is set"
 
@@ -248,12 +261,15 @@ class PersistentVolumeController(Controller):
             message = f'storageclass.storage.k8s.io "{class_name(claim)}" not found'
             self.event(current, "Warning", "ProvisioningFailed", message)
             return
-        provisioner = storage_class.provisioner
-        if provisioner == NO_PROVISIONER:
+        provisioner = MIGRATED.get(storage_class.provisioner, storage_class.provisioner)
+        if provisioner.startswith(IN_TREE):
             message = f"no volume plugin matched name: {provisioner}"
+            if provisioner == HOST_PATH:
+                message = f'Failed to create provisioner: provisioning in volume plugin "{HOST_PATH}" is disabled'
             self.event(current, "Warning", "ProvisioningFailed", message)
             return
-        annotations = {**current.metadata.annotations, STORAGE_PROVISIONER: provisioner}
+        named = dict.fromkeys((BETA_STORAGE_PROVISIONER, STORAGE_PROVISIONER), provisioner)
+        annotations = {**current.metadata.annotations, **named}
         if node is not None:
             annotations[SELECTED_NODE] = node.name
         if annotations != current.metadata.annotations:
@@ -290,12 +306,14 @@ class PersistentVolumeController(Controller):
         if volume.spec.persistent_volume_reclaim_policy != "Delete" or volume.metadata.deletion_timestamp is not None:
             return
         provisioner = volume.metadata.annotations.get(PROVISIONED_BY, "")
-        if provisioner == PROVISIONER:
+        if provisioner not in ("", PROVISIONER):  # its own driver deletes it
+            return
+        problem = _undeletable(volume) if not provisioner else ""
+        if not problem:
             self.api.delete(PersistentVolume, volume.name)
-        elif not provisioner and volume.status.phase != "Failed":
-            message = f'error getting deleter volume plugin for volume "{volume.name}": no volume plugin matched'
-            self.event(volume, "Warning", "VolumeFailedDelete", message)
-            self._store_volume(volume, deepcopy(volume), "Failed", message)
+        elif volume.status.phase != "Failed":
+            self.event(volume, "Warning", "VolumeFailedDelete", problem)
+            self._store_volume(volume, deepcopy(volume), "Failed", problem)
 
     def _store_volume(self, old: PersistentVolume, new: PersistentVolume, phase: str, message: str = "") -> None:
         if new.status.phase != phase:
@@ -303,6 +321,19 @@ class PersistentVolumeController(Controller):
             new.status.last_phase_transition_time = self.now()
         if new != old:
             self.api.store.update(new)
+
+
+def _undeletable(volume: PersistentVolume) -> str:
+    """Why a volume that nobody provisioned cannot be deleted; "" where it can.
+
+    Source: findDeletablePlugin, hostPathDeleter.Delete.
+    """
+    if volume.spec.host_path is not None:
+        path = volume.spec.host_path.path
+        known = re.search("/tmp/.+", path) is not None
+        return "" if known else f"host_path deleter only supports /tmp/.+ but received provided {path}"
+    what = "no deletable volume plugin matched" if volume.spec.nfs is not None else "no volume plugin matched"
+    return f'error getting deleter volume plugin for volume "{volume.name}": {what}'
 
 
 def _mismatch(claim: PersistentVolumeClaim, volume: Any) -> str:
