@@ -17,7 +17,7 @@ from typing import Any, Literal
 import msgspec
 
 from kitlib.api.go_values import go_quote
-from kitlib.api.meta import KubeStruct, LabelSelector, LabelSelectorRequirement, ObjectMeta
+from kitlib.api.meta import KubeStruct, LabelSelector, LabelSelectorRequirement, ObjectMeta, OwnerReference
 from kitlib.api.names import is_dns1123_label, is_dns1123_subdomain, is_valid_percent
 from kitlib.api.resource import Quantity
 
@@ -88,7 +88,7 @@ class FieldError:
 Errors = list[FieldError]
 
 _HTTP_PATH = re.compile(r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+")
-_WITH_JSON_NAMES = (LabelSelector, LabelSelectorRequirement, ObjectMeta)
+_WITH_JSON_NAMES = (LabelSelector, LabelSelectorRequirement, ObjectMeta, OwnerReference)
 _INITIALISMS = {
     name.lower(): name
     for name in [

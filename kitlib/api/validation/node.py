@@ -168,7 +168,7 @@ def validate_lease_update(new: Lease, old: Lease) -> Errors:
 
 
 def validate_runtime_class(obj: RuntimeClass) -> Errors:
-    """Source: ValidateRuntimeClass."""
+    """Source: ValidateRuntimeClass, validateTolerations."""
     found = validate_object_meta(obj.metadata, namespaced=False, known_finalizers=False)
     found += each("handler", obj.handler, is_dns1123_label(obj.handler)) if obj.handler else [required("handler")]
     if obj.overhead is not None:
@@ -176,6 +176,12 @@ def validate_runtime_class(obj: RuntimeClass) -> Errors:
     if obj.scheduling is not None:
         found += validate_labels(obj.scheduling.node_selector, "scheduling.nodeSelector")
         found += validate_tolerations(obj.scheduling.tolerations, "scheduling.tolerations")
+        seen: set[tuple[str, str, str, str]] = set()
+        for i, one in enumerate(obj.scheduling.tolerations):
+            key = (one.key, one.operator, one.value, one.effect)
+            if key in seen:
+                found.append(duplicate(f"scheduling.tolerations[{i}]", one))
+            seen.add(key)
     return found
 
 

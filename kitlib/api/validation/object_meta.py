@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from kitlib.api.go_values import go_quote
 from kitlib.api.meta import LabelSelector, ObjectMeta, OwnerReference
 from kitlib.api.names import (
     is_dns1035_label,
@@ -94,12 +95,16 @@ def validate_object_meta_update(
     if old.deletion_timestamp is not None:
         more = [name for name in new.finalizers if name not in old.finalizers]
         if more:
-            detail = f"no new finalizers can be added if the object is being deleted, found new finalizers {more}"
+            listed = ", ".join(map(go_quote, sorted(set(more))))
+            detail = (
+                "no new finalizers can be added if the object is being deleted, found new finalizers "
+                f"[]string{{{listed}}}"
+            )
             found.append(forbidden(f"{field}.finalizers", detail))
     found += validate_labels(new.labels, f"{field}.labels")
     found += validate_annotations(new.annotations, f"{field}.annotations")
     found += validate_owner_references(new.owner_references, f"{field}.ownerReferences")
-    return found + validate_finalizers(new.finalizers, f"{field}.finalizers", known=known_finalizers)
+    return found + (_kube_finalizers(new.finalizers, f"{field}.finalizers") if known_finalizers else [])
 
 
 def validate_owner_references(owners: Sequence[OwnerReference], field: str) -> Errors:
@@ -107,7 +112,7 @@ def validate_owner_references(owners: Sequence[OwnerReference], field: str) -> E
     found: Errors = []
     controller: OwnerReference | None = None
     for owner in owners:
-        version = owner.api_version.rpartition("/")[2]
+        version = owner.api_version.rpartition("/")[2] if owner.api_version.count("/") < 2 else ""
         if not version:
             found.append(invalid(f"{field}.apiVersion", owner.api_version, "version must not be empty"))
         if not owner.kind:
@@ -118,7 +123,7 @@ def validate_owner_references(owners: Sequence[OwnerReference], field: str) -> E
             found.append(invalid(f"{field}.uid", owner.uid, "must not be empty"))
         if (owner.api_version, owner.kind) in _NO_OWNER_KINDS:
             found.append(
-                invalid(field, owner, f"{owner.api_version}, Kind={owner.kind} is disallowed from being an owner")
+                invalid(field, owner, f"/{owner.api_version}, Kind={owner.kind} is disallowed from being an owner")
             )
         if owner.controller:
             if controller is not None:
@@ -133,17 +138,23 @@ def validate_owner_references(owners: Sequence[OwnerReference], field: str) -> E
 
 
 def validate_finalizers(names: Sequence[str], field: str, *, known: bool = True) -> Errors:
-    """Source: ValidateFinalizers, validateKubeFinalizerName."""
+    """Source: ValidateFinalizers."""
     found: Errors = []
     for name in names:
         found += each(field, name, is_qualified_name(name))
     if "orphan" in names and "foregroundDeletion" in names:
         found.append(invalid(field, list(names), "finalizer orphan and foregroundDeletion cannot be both set"))
-    for i, name in enumerate(names):
-        if known and "/" not in name and name not in STANDARD_FINALIZERS:
-            detail = "name is neither a standard finalizer name nor is it fully qualified"
-            found.append(invalid(f"{field}[{i}]", name, detail))
-    return found
+    return found + (_kube_finalizers(names, field) if known else [])
+
+
+def _kube_finalizers(names: Sequence[str], field: str) -> Errors:
+    """Source: validateKubeFinalizerName."""
+    detail = "name is neither a standard finalizer name nor is it fully qualified"
+    return [
+        invalid(f"{field}[{i}]", name, detail)
+        for i, name in enumerate(names)
+        if "/" not in name and name not in STANDARD_FINALIZERS
+    ]
 
 
 def validate_labels(values: Mapping[str, str], field: str) -> Errors:

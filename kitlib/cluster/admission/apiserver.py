@@ -48,6 +48,7 @@ from kitlib.cluster.admission.priority import check_priority_class, system_prior
 from kitlib.cluster.admission.service_account import AUTHENTICATION, CLIENT_CA, SYSTEM
 from kitlib.cluster.admission.service_allocation import allocate, init_ip_family_fields
 from kitlib.cluster.admission.size import check_size
+from kitlib.cluster.admission.updating import check_preconditions, validate_common_fields
 from kitlib.cluster.admission.validation import admin_access
 from kitlib.cluster.events import EventCorrelator
 from kitlib.cluster.store.kinds import is_served, resource, resource_of
@@ -191,6 +192,8 @@ class APIServer:
         old = self.store.standing(made)
         if old is None:
             raise NotFound(resource_of(made).qualified, made.name)
+        kind = resource_of(made)
+        check_preconditions(made, old, kind)
         set_defaults(made)
         check_size(made)
         made = self._changed(made, old, subresource)
@@ -198,8 +201,8 @@ class APIServer:
         strategy.stamp_taints(made, self.store.now())
         if hasattr(made, "status") and not isinstance(made, Node):
             made.status = old.status  # type: ignore[attr-defined]
-        kind = resource_of(made)
-        errors = validate(made, old, namespaced=kind.namespaced)
+        errors = validate_common_fields(made, old, namespaced=kind.namespaced)
+        errors += validate(made, old, namespaced=kind.namespaced)
         if errors:
             raise Invalid(kind.group_kind, made.name, errors)
         self._allocate(made)
