@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kitlib.api.admissionregistration import Variable
+from kitlib.api.cel_authorizer import AUTHORIZER, FIELDS
 from kitlib.api.cel_compiler import shown
 from kitlib.api.cel_expression import Expression, compile_expression
 from kitlib.api.cel_library import ANY, BOOL, INT, STRING
@@ -31,6 +32,7 @@ NAMESPACE, NAMESPACE_META, NAMESPACE_SPEC, NAMESPACE_STATUS, NAMESPACE_CONDITION
 )
 _TEXTS, _LABELS = "list(string)", "map(string, string)"
 OBJECTS: Mapping[str, Mapping[str, str]] = {
+    AUTHORIZER: FIELDS,
     GROUP_VERSION_KIND: {"group": STRING, "version": STRING, "kind": STRING},
     GROUP_VERSION_RESOURCE: {"group": STRING, "version": STRING, "resource": STRING},
     USER: {"username": STRING, "uid": STRING, "groups": _TEXTS, "extra": f"map(string, {_TEXTS})"},
@@ -97,7 +99,9 @@ class Environment:
         self.variables[variable.name] = made.kind
         return made
 
-    def compile(self, text: str, *kinds: str, variables: bool = True, patches: bool = False) -> Expression:
+    def compile(
+        self, text: str, *kinds: str, variables: bool = True, patches: bool = False, authorizer: bool = True
+    ) -> Expression:
         """An expression whose answer has one of these types, or any.
 
         Args:
@@ -105,6 +109,7 @@ class Environment:
             kinds: none = any.
             variables: whether it may use the variables.
             patches: whether it may make values of the types of patches.
+            authorizer: whether it may ask who may do what; messages may not.
 
         Raises:
             CompileError: with the words of the API server's `Invalid value`.
@@ -113,6 +118,8 @@ class Environment:
         objects = dict(OBJECTS)
         if self.has_params:
             names["params"] = ANY
+        if authorizer:
+            names["authorizer"] = AUTHORIZER
         if variables:
             names["variables"] = VARIABLES
             objects[VARIABLES] = self.variables

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from kitlib.api import cel_conversions, cel_formats, cel_library, cel_network, cel_sets, cel_times
+from kitlib.api import cel_authorizer, cel_conversions, cel_formats, cel_library, cel_network, cel_sets, cel_times
 from kitlib.api.cel_library import Overload
 
 _Table = Mapping[str, list[Overload]]
@@ -30,7 +30,14 @@ FUNCTIONS = _together(
     cel_sets.FUNCTIONS,
 )
 """Called by name; a name may have two parts, `sets.contains`."""
-METHODS = _together(cel_library.METHODS, cel_times.METHODS, cel_network.METHODS, cel_formats.METHODS, cel_sets.METHODS)
+METHODS = _together(
+    cel_authorizer.METHODS,
+    cel_library.METHODS,
+    cel_times.METHODS,
+    cel_network.METHODS,
+    cel_formats.METHODS,
+    cel_sets.METHODS,
+)
 """Called on a value, which is the first argument."""
 OPERATORS = _together(cel_conversions.OPERATORS, cel_times.OPERATORS)
 """Of other values than signed numbers and doubles, texts and lists."""

@@ -21,7 +21,7 @@ from kitlib.apiserver.instruments import Instruments
 from kitlib.apiserver.logs import LogRequest
 from kitlib.apiserver.metrics import usage_list, usage_of
 from kitlib.apiserver.printers import table
-from kitlib.apiserver.rbac import Authorizer, attributes, forbidden, of_target
+from kitlib.apiserver.rbac import attributes, forbidden, of_target
 from kitlib.apiserver.request import Request, Target, parse_path
 from kitlib.apiserver.resources import APIResource
 from kitlib.apiserver.rest import Rest
@@ -29,6 +29,7 @@ from kitlib.apiserver.status import StatusError
 from kitlib.apiserver.subresources import Subresources
 from kitlib.apiserver.users import User, Users
 from kitlib.apiserver.watch import WatchStream, as_table
+from kitlib.cluster.admission.authorization import Authorizer
 from kitlib.cluster.admission.requester import Requester, requested_by
 
 JSON = "application/json"

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from kitlib.apiserver.impersonation import acting_user
-from kitlib.apiserver.rbac import Authorizer
 from kitlib.apiserver.status import StatusError
 from kitlib.apiserver.users import ADMINISTRATOR, User
+from kitlib.cluster.admission.authorization import Authorizer
 
 Headers = list[tuple[str, str]]
 ACCOUNT = "system:serviceaccount:ns:web"

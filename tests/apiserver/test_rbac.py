@@ -9,9 +9,10 @@ import pytest
 
 from kitlib.api.rbac import PolicyRule
 from kitlib.apiserver.dispatcher import Answer, Dispatcher
-from kitlib.apiserver.rbac import VIEW, VIEW_BINDING, Attributes, rule_allows
+from kitlib.apiserver.rbac import VIEW, VIEW_BINDING
 from kitlib.apiserver.request import Request
 from kitlib.apiserver.users import AUTHENTICATED, User, Users, life
+from kitlib.cluster.admission.authorization import Attributes, rule_allows
 
 POD = {"metadata": {"name": "web"}, "spec": {"containers": [{"name": "c", "image": "x"}]}}
 

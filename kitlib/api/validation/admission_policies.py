@@ -30,6 +30,7 @@ from kitlib.api.names import (
     is_path_segment_name,
     is_qualified_name,
 )
+from kitlib.api.validation.expressions import validate_expression
 from kitlib.api.validation.fields import Errors, duplicate, each, forbidden, invalid, not_supported, required
 from kitlib.api.validation.object_meta import (
     validate_label_selector,
@@ -88,32 +89,19 @@ def _policy(obj: Policy) -> Errors:
         found += _match_resources(spec.match_constraints, "spec.matchConstraints")
         if not spec.match_constraints.resource_rules:
             found.append(required("spec.matchConstraints.resourceRules"))
-    found += validate_match_conditions(spec.match_conditions, "spec.matchConditions")
     environment = Environment(spec.param_kind is not None)
-    for i, condition in enumerate(spec.match_conditions):
-        if condition.expression.strip():
-            place = f"spec.matchConditions[{i}].expression"
-            found += _compiled(environment, condition.expression, place, lib.BOOL, variables=False)
+    found += validate_match_conditions(spec.match_conditions, "spec.matchConditions", environment)
     for i, variable in enumerate(spec.variables):
         found += _variable(variable, f"spec.variables[{i}]")
         if variable.expression.strip():
             place = f"spec.variables[{i}].expression"
-            wrong = _compiled(environment, variable.expression, place)
+            wrong = validate_expression(environment, variable.expression, place)
             found += wrong
             if not wrong:
                 environment.declare(variable)
     if isinstance(obj, ValidatingAdmissionPolicy):
         return found + _validations(obj, environment)
     return found + _mutations(obj, environment)
-
-
-def _compiled(environment: Environment, text: str, field: str, *kinds: str, variables: bool = True) -> Errors:
-    """Source: validateCELCondition, convertCELErrorToValidationError."""
-    try:
-        environment.compile(text, *kinds, variables=variables)
-    except CompileError as error:
-        return [invalid(field, text, str(error))]
-    return []
 
 
 def _validations(obj: ValidatingAdmissionPolicy, environment: Environment) -> Errors:
@@ -141,7 +129,7 @@ def _validations(obj: ValidatingAdmissionPolicy, environment: Environment) -> Er
             found.append(required(f"{place}.valueExpression", detail))
         else:
             value = annotation.value_expression
-            found += _compiled(environment, value, f"{place}.valueExpression", lib.STRING, lib.NULL)
+            found += validate_expression(environment, value, f"{place}.valueExpression", lib.STRING, lib.NULL)
         if annotation.key in keys:
             found.append(duplicate(f"{place}.key", annotation.key))
         keys.add(annotation.key)
@@ -154,12 +142,12 @@ def _validation(validation: Validation, field: str, environment: Environment) ->
     if not validation.expression.strip():
         found.append(required(f"{field}.expression", "expression is not specified"))
     else:
-        found += _compiled(environment, validation.expression, f"{field}.expression", lib.BOOL)
+        found += validate_expression(environment, validation.expression, f"{field}.expression", lib.BOOL)
     text, place = validation.message_expression, f"{field}.messageExpression"
     if text and not text.strip():
         found.append(invalid(place, text, "must be non-empty if specified"))
     elif text:
-        found += _compiled(environment, text, place, lib.STRING)
+        found += validate_expression(environment, text, place, lib.STRING, authorizer=False)
     message = validation.message
     if message and not message.strip():
         found.append(invalid(f"{field}.message", message, "message must be non-empty if specified"))

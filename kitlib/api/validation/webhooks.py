@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kitlib.api.admission_expressions import Environment
 from kitlib.api.admissionregistration import (
     MatchCondition,
     MutatingWebhook,
@@ -17,7 +18,9 @@ from kitlib.api.admissionregistration import (
     ValidatingWebhook,
     ValidatingWebhookConfiguration,
 )
+from kitlib.api.cel_library import BOOL
 from kitlib.api.names import is_dns1035_label, is_dns1123_subdomain, is_qualified_name
+from kitlib.api.validation.expressions import validate_expression
 from kitlib.api.validation.fields import (
     Errors,
     duplicate,
@@ -86,7 +89,7 @@ def _webhook(hook: ValidatingWebhook, field: str) -> Errors:
     if isinstance(hook, MutatingWebhook):
         found += one_of(hook.reinvocation_policy, REINVOCATION_POLICIES, f"{field}.reinvocationPolicy")
     found += validate_client_config(hook.client_config, f"{field}.clientConfig")
-    return found + validate_match_conditions(hook.match_conditions, f"{field}.matchConditions")
+    return found + validate_match_conditions(hook.match_conditions, f"{field}.matchConditions", Environment())
 
 
 def one_of(value: str | None, supported: Sequence[str], field: str) -> Errors:
@@ -168,16 +171,19 @@ def _resources(resources: Sequence[str], field: str) -> Errors:
     return found
 
 
-def validate_match_conditions(conditions: Sequence[MatchCondition], field: str) -> Errors:
-    """Expressions are kept, not compiled. Source: validateMatchConditions, validateMatchCondition."""
+def validate_match_conditions(conditions: Sequence[MatchCondition], field: str, environment: Environment) -> Errors:
+    """Source: validateMatchConditions, validateMatchCondition."""
     found: Errors = []
     if len(conditions) > MAX_CONDITIONS:
         found.append(too_many(field, len(conditions), MAX_CONDITIONS))
     names: set[str] = set()
     for i, condition in enumerate(conditions):
         place, name = f"{field}[{i}]", condition.name
-        if not condition.expression.strip():
+        text = condition.expression.strip()
+        if not text:
             found.append(required(f"{place}.expression"))
+        else:
+            found += validate_expression(environment, text, f"{place}.expression", BOOL, variables=False)
         found += each(f"{place}.name", name, is_qualified_name(name)) if name else [required(f"{place}.name")]
         if name in names:
             found.append(duplicate(f"{place}.name", name))

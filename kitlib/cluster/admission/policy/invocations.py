@@ -21,14 +21,17 @@ from kitlib.api.admissionregistration import (
     ValidatingAdmissionPolicySpec,
 )
 from kitlib.api.apiextensions import CustomResourceDefinition
+from kitlib.api.cel_authorizer import Answer, Authorizer, Question
 from kitlib.api.cel_expression import Expression
 from kitlib.api.cel_library import EvaluationError
 from kitlib.api.core import Namespace
 from kitlib.api.errors import KitError
 from kitlib.api.meta import KubeObject
 from kitlib.api.selectors import LabelSelectorMatcher
+from kitlib.cluster.admission import authorization
 from kitlib.cluster.admission.policy.attributes import Attributes
 from kitlib.cluster.admission.policy.matching import matches
+from kitlib.cluster.admission.requester import requester, service_account
 from kitlib.cluster.store.kinds import Resource, UnknownKind, resource, resource_by_rule
 from kitlib.cluster.store.store import Store
 
@@ -101,6 +104,37 @@ class Variables(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len(self._expressions)
+
+
+def authorizer(store: Store, about: Attributes) -> Authorizer:
+    """What expressions ask who may do what: the user who writes, if no other is meant.
+
+    Source: plugin/cel condition.go.
+    """
+    rbac, who = authorization.Authorizer(store), requester()
+
+    def decide(question: Question) -> Answer:
+        user = who if question.account is None else service_account(*question.account)
+        asked = authorization.Attributes(
+            question.verb,
+            question.group,
+            question.resource,
+            question.subresource,
+            question.namespace,
+            question.name,
+            question.path,
+        )
+        return Answer(*rbac.decide(user, asked))
+
+    named = about.resource
+    request = Question(
+        group=named.group,
+        resource=named.plural,
+        subresource=about.subresource,
+        namespace=about.object.namespace,
+        name=about.object.name,
+    )
+    return Authorizer(decide, request)
 
 
 def problem(text: str, error: EvaluationError) -> str:

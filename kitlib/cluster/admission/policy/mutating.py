@@ -37,6 +37,7 @@ from kitlib.cluster.admission.policy.invocations import (
     ConfigurationError,
     UnknownParamKind,
     Variables,
+    authorizer,
     conditions_met,
     definition_of,
     is_about,
@@ -205,7 +206,8 @@ class Request:
 
     def _names(self, obj: KubeObject) -> dict[str, Any]:
         namespace = self._store.find(Namespace, obj.namespace, copy=False) if obj.namespace else None
-        return {**replace(self._about, new=obj).names, "namespaceObject": shown(namespace)}
+        seen = replace(self._about, new=obj).names
+        return {**seen, "namespaceObject": shown(namespace), "authorizer": authorizer(self._store, self._about)}
 
     def _params(self, one: _Invocation) -> Mapping[str, Any]:
         if one.policy.spec.param_kind is None:

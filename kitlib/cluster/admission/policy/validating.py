@@ -34,6 +34,7 @@ from kitlib.cluster.admission.policy.invocations import (
     ConfigurationError,
     UnknownParamKind,
     Variables,
+    authorizer,
     conditions_met,
     is_about,
     params_of,
@@ -74,7 +75,9 @@ class Compiled(CompiledPolicy):
             (
                 one,
                 self.environment.compile(one.expression, lib.BOOL),
-                self.environment.compile(one.message_expression, lib.STRING) if one.message_expression else None,
+                self.environment.compile(one.message_expression, lib.STRING, authorizer=False)
+                if one.message_expression
+                else None,
             )
             for one in spec.validations
         ]
@@ -153,7 +156,7 @@ def admit(store: Store, about: Attributes) -> list[str]:
         if policy is None or not is_about(policy, binding, about, namespace):
             continue
         if names is None:
-            names = {**about.names, "namespaceObject": shown(namespace)}
+            names = {**about.names, "namespaceObject": shown(namespace), "authorizer": authorizer(store, about)}
         for refusal in _asked(store, policy, binding, about, names):
             said = f"'{policy.name}'" if refusal.of_policy else f"'{policy.name}' with binding '{binding.name}'"
             if refusal.is_failure or DENY in binding.spec.validation_actions:
