@@ -29,7 +29,13 @@ from kitlib.api.resource import FORMAT_WRONG, Quantity, QuantityError
 Path = tuple[str | int, ...]
 _MAX_STRICT_ERRORS = 100
 
-STRUCTS = {"ResourceClaimRef": "ResourceClaim", "EndpointSlicePort": "EndpointPort"}
+STRUCTS = {
+    "ResourceClaimRef": "ResourceClaim",
+    "EndpointSlicePort": "EndpointPort",
+    "FlowSubject": "Subject",
+    "HorizontalPodAutoscalerV1": "HorizontalPodAutoscaler",
+    "HorizontalPodAutoscalerSpecV1": "HorizontalPodAutoscalerSpec",
+}
 """Types of the kit that have another name upstream."""
 
 NAMED: dict[str, str] = {
@@ -123,6 +129,40 @@ NAMED: dict[str, str] = {
     "HPAScalingPolicy.type": "v2.HPAScalingPolicyType",
     "HPAScalingRules.selectPolicy": "v2.ScalingPolicySelect",
     "CustomResourceDefinitionSpec.scope": "v1.ResourceScope",
+    "LeaseSpec.strategy": "v1.CoordinatedLeaseStrategy",
+    "FlowSubject.kind": "v1.SubjectKind",
+    "FlowDistinguisherMethod.type": "v1.FlowDistinguisherMethodType",
+    "LimitResponse.type": "v1.LimitResponseType",
+    "PriorityLevelConfigurationSpec.type": "v1.PriorityLevelEnablement",
+    "ValidatingWebhook.failurePolicy": "v1.FailurePolicyType",
+    "ValidatingWebhook.matchPolicy": "v1.MatchPolicyType",
+    "ValidatingWebhook.sideEffects": "v1.SideEffectClass",
+    "MutatingWebhook.failurePolicy": "v1.FailurePolicyType",
+    "MutatingWebhook.matchPolicy": "v1.MatchPolicyType",
+    "MutatingWebhook.sideEffects": "v1.SideEffectClass",
+    "MutatingWebhook.reinvocationPolicy": "v1.ReinvocationPolicyType",
+    "RuleWithOperations.operations": "v1.OperationType",
+    "RuleWithOperations.scope": "v1.ScopeType",
+    "NamedRuleWithOperations.operations": "v1.OperationType",
+    "NamedRuleWithOperations.scope": "v1.ScopeType",
+    "MatchResources.matchPolicy": "v1.MatchPolicyType",
+    "ParamRef.parameterNotFoundAction": "v1.ParameterNotFoundActionType",
+    "Validation.reason": "v1.StatusReason",
+    "ValidatingAdmissionPolicySpec.failurePolicy": "v1.FailurePolicyType",
+    "MutatingAdmissionPolicySpec.failurePolicy": "v1.FailurePolicyType",
+    "MutatingAdmissionPolicySpec.reinvocationPolicy": "v1.ReinvocationPolicyType",
+    "Mutation.patchType": "v1.PatchType",
+    "ValidatingAdmissionPolicyBindingSpec.validationActions": "v1.ValidationAction",
+    "ContainerResourceMetricSource.name": "v1.ResourceName",
+    "ExactDeviceRequest.allocationMode": "v1.DeviceAllocationMode",
+    "DeviceSubRequest.allocationMode": "v1.DeviceAllocationMode",
+    "DeviceToleration.operator": "v1.DeviceTolerationOperator",
+    "DeviceToleration.effect": "v1.DeviceTaintEffect",
+    "DeviceTaint.effect": "v1.DeviceTaintEffect",
+    "DeviceConstraint.matchAttribute": "v1.FullyQualifiedName",
+    "DeviceConstraint.distinctAttribute": "v1.FullyQualifiedName",
+    "CertificateSigningRequestSpec.usages": "v1.KeyUsage",
+    "CustomResourceConversion.strategy": "v1.ConversionStrategyType",
     "LeaseSpec.acquireTime": "v1.MicroTime",
     "LeaseSpec.renewTime": "v1.MicroTime",
 }
@@ -222,7 +262,12 @@ def _struct(data: Any, type_: type[KubeStruct], path: Path, names: tuple[str, ..
         if key in fields and value is not None:
             place = (*names, key)
             where = f"Go struct field {owner}.{'.'.join(place)}"
-            yield from _value(value, fields[key], (*path, key), place, where, NAMED.get(f"{owner}.{key}", ""))
+            yield from _value(value, fields[key], (*path, key), place, where, _named(type_, owner, key))
+
+
+def _named(type_: type[KubeStruct], owner: str, key: str) -> str:
+    """The Go type of a field that has one of its own; two types of one name are told apart by the kit's."""
+    return NAMED.get(f"{type_.__name__}.{key}") or NAMED.get(f"{owner}.{key}", "")
 
 
 def _value(value: Any, hint: Any, path: Path, names: tuple[str, ...], where: str, named: str) -> Iterator[Problem]:
@@ -314,7 +359,7 @@ def go_type(hint: Any, named: str = "") -> str:
     if one == Int64 or one is int:
         return "int64"
     if isinstance(one, type) and issubclass(one, KubeStruct):
-        package = "v2" if one.__module__.endswith("autoscaling") else "v1"
+        package = "v2" if one.__module__.endswith("autoscaling") and not one.__name__.endswith("V1") else "v1"
         return f"{package}.{STRUCTS.get(one.__name__, one.__name__)}"
     return {str: "string", bool: "bool", float: "float64", bytes: "[]uint8", Quantity: "resource.Quantity"}.get(
         one, "interface {}"
@@ -342,6 +387,12 @@ def _time(value: Any, path: Path, where: str, layout: str) -> Iterator[Problem]:
 
 def _bytes(value: Any, path: Path, where: str) -> Iterator[Problem]:
     """Source: encoding/base64 CorruptInputError: the first byte that cannot be."""
+    if isinstance(value, list):
+        for i, item in enumerate(value):
+            if not _is_int(item) or not 0 <= item < 2**8:
+                shown = _kind(item, "int")
+                yield Problem(f"json: cannot unmarshal {shown} into {where} of type uint8", (*path, i))
+        return
     if not isinstance(value, str):
         yield _wrong(value, path, where, "[]uint8")
         return

@@ -19,9 +19,11 @@ class FlowDistinguisherMethod(KubeStruct):
     type: str = ""
 
 
-class NamedSubject(KubeStruct):
-    """A user or a group; upstream: UserSubject, GroupSubject."""
+class UserSubject(KubeStruct):
+    name: str = ""
 
+
+class GroupSubject(KubeStruct):
     name: str = ""
 
 
@@ -34,8 +36,8 @@ class FlowSubject(KubeStruct):
     """Upstream: flowcontrol Subject."""
 
     kind: str = ""
-    user: NamedSubject | None = None
-    group: NamedSubject | None = None
+    user: UserSubject | None = None
+    group: GroupSubject | None = None
     service_account: ServiceAccountSubject | None = None
 
 

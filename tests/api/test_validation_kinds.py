@@ -120,6 +120,22 @@ def test_what_may_not_be_changed_is_refused_with_its_words(
         (manifest("v1", "Service"), "spec", {"ports": [{"port": 80, "targetPort": 2**31}]},
          "json: cannot unmarshal number 2147483648 into Go struct field ServicePort.spec.ports.targetPort "
          "of type int32"),
+        (manifest("v1", "Secret"), "data", {"k": ["a"]},
+         "json: cannot unmarshal string into Go struct field Secret.data of type uint8"),
+        (manifest("autoscaling/v1", "HorizontalPodAutoscaler"), "spec", {"scaleTargetRef": "x"},
+         "json: cannot unmarshal string into Go struct field HorizontalPodAutoscalerSpec.spec.scaleTargetRef "
+         "of type v1.CrossVersionObjectReference"),
+        (manifest("flowcontrol.apiserver.k8s.io/v1", "FlowSchema"), "spec", {"rules": [{"subjects": [{"kind": 1}]}]},
+         "json: cannot unmarshal number into Go struct field Subject.spec.rules.subjects.kind of type v1.SubjectKind"),
+        (manifest("flowcontrol.apiserver.k8s.io/v1", "FlowSchema"), "spec",
+         {"rules": [{"subjects": [{"user": {"name": []}}]}]},
+         "json: cannot unmarshal array into Go struct field UserSubject.spec.rules.subjects.user.name of type string"),
+        (RULES, "roleRef/kind", 1, "json: cannot unmarshal number into Go struct field RoleRef.roleRef.kind "
+         "of type string"),
+        (manifest("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration"), "webhooks",
+         [{"rules": [{"operations": [1]}]}],
+         "json: cannot unmarshal number into Go struct field RuleWithOperations.webhooks.rules.operations "
+         "of type v1.OperationType"),
         (manifest("coordination.k8s.io/v1", "Lease"), "spec", {"renewTime": 5},
          "json: cannot unmarshal number into Go struct field LeaseSpec.spec.renewTime of type string"),
     ],

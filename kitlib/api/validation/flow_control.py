@@ -11,13 +11,14 @@ from collections.abc import Sequence
 from kitlib.api.flowcontrol import (
     FlowSchema,
     FlowSubject,
+    GroupSubject,
     LimitedPriorityLevelConfiguration,
-    NamedSubject,
     NonResourcePolicyRule,
     PriorityLevelConfiguration,
     QueuingConfiguration,
     ResourcePolicyRule,
     ServiceAccountSubject,
+    UserSubject,
 )
 from kitlib.api.names import is_dns1123_label, is_dns1123_subdomain
 from kitlib.api.validation.fields import Errors, each, forbidden, invalid, lone_wildcard, not_supported, required
@@ -75,7 +76,7 @@ def _subject(subject: FlowSubject, field: str) -> Errors:
     """Source: ValidateFlowSchemaSubject."""
     if subject.kind not in SUBJECTS:
         return [not_supported(f"{field}.kind", subject.kind, SUBJECTS)]
-    parts: tuple[tuple[str, str, NamedSubject | ServiceAccountSubject | None], ...] = (
+    parts: tuple[tuple[str, str, UserSubject | GroupSubject | ServiceAccountSubject | None], ...] = (
         ("ServiceAccount", "serviceAccount", subject.service_account),
         ("User", "user", subject.user),
         ("Group", "group", subject.group),
@@ -93,10 +94,10 @@ def _subject(subject: FlowSubject, field: str) -> Errors:
     return found
 
 
-def _named(part: NamedSubject | ServiceAccountSubject, field: str) -> Errors:
+def _named(part: UserSubject | GroupSubject | ServiceAccountSubject, field: str) -> Errors:
     """Source: ValidateServiceAccountSubject, ValidateUserSubject, ValidateGroupSubject."""
     found: Errors = [] if part.name else [required(f"{field}.name")]
-    if isinstance(part, NamedSubject):
+    if isinstance(part, UserSubject | GroupSubject):
         return found
     if part.name not in ("", "*"):
         found += each(f"{field}.name", part.name, is_dns1123_subdomain(part.name))

@@ -85,8 +85,9 @@ def _avoided_pods(annotations: Mapping[str, str]) -> Errors:
 
 
 def pod_cidrs(node: Node) -> list[str]:
-    """The networks of its pods, in either field. Source: Convert_v1_NodeSpec_To_core_NodeSpec."""
-    return node.spec.pod_cidrs or ([node.spec.pod_cidr] if node.spec.pod_cidr else [])
+    """The networks of its pods; the older field has the last word. Source: Convert_v1_NodeSpec_To_core_NodeSpec."""
+    one, several = node.spec.pod_cidr, node.spec.pod_cidrs
+    return [one] if one and several[:1] != [one] else several
 
 
 def _resources(node: Node) -> Errors:
