@@ -153,8 +153,12 @@ class HorizontalPodAutoscaler(KubeObject):
     status: HorizontalPodAutoscalerStatus = msgspec.field(default_factory=HorizontalPodAutoscalerStatus)
 
 
+class CrossVersionObjectReferenceV1(CrossVersionObjectReference):
+    pass
+
+
 class HorizontalPodAutoscalerSpecV1(KubeStruct):
-    scale_target_ref: CrossVersionObjectReference = msgspec.field(default_factory=CrossVersionObjectReference)
+    scale_target_ref: CrossVersionObjectReferenceV1 = msgspec.field(default_factory=CrossVersionObjectReferenceV1)
     min_replicas: Int32 | None = None
     max_replicas: Int32 = 0
     target_cpu_utilization_percentage: Int32 | None = msgspec.field(name="targetCPUUtilizationPercentage", default=None)

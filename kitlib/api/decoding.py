@@ -32,6 +32,7 @@ _MAX_STRICT_ERRORS = 100
 STRUCTS = {
     "ResourceClaimRef": "ResourceClaim",
     "EndpointSlicePort": "EndpointPort",
+    "CrossVersionObjectReferenceV1": "CrossVersionObjectReference",
     "FlowSubject": "Subject",
     "HorizontalPodAutoscalerV1": "HorizontalPodAutoscaler",
     "HorizontalPodAutoscalerSpecV1": "HorizontalPodAutoscalerSpec",

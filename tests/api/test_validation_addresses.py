@@ -127,6 +127,10 @@ def test_what_stood_there_before_strictness_may_stay() -> None:
             service(clusterIP="fd00::1"),
             ['spec.clusterIPs[0]: Invalid value: ["fd00::1"]: IPv6 is not configured on this cluster'],
         ),
+        (
+            service(clusterIPs=["10.96.0.9"]),
+            ['spec.clusterIPs: Invalid value: ["10.96.0.9"]: must be empty when `clusterIP` is not specified'],
+        ),
         (service(clusterIP="None", ipFamilies=["IPv6", "IPv4"]), []),
         (
             manifest("IPAddress", "networking.k8s.io/v1", spec={"parentRef": {"group": "A", "resource": "services"}}),

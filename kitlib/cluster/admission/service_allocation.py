@@ -30,12 +30,16 @@ def prepare_service(made: Service, old: Service | None) -> None:
         _drop_type_dependent_fields(made, old)
         _patch_allocated_values(made, old)
     spec = made.spec
-    if spec.type == "ExternalName":
-        return
-    if spec.cluster_ip and not spec.cluster_ips:
+    if spec.type != "ExternalName" and spec.cluster_ip and (not spec.cluster_ips or _is_singular_change(made, old)):
         spec.cluster_ips = [spec.cluster_ip]
-    elif spec.cluster_ips and not spec.cluster_ip and old is None:
-        spec.cluster_ip = spec.cluster_ips[0]
+
+
+def _is_singular_change(made: Service, old: Service | None) -> bool:
+    """Whether an older client has changed the one address that it knows. Source: normalizeClusterIPs."""
+    if old is None:
+        return False
+    new, before = made.spec, old.spec
+    return new.cluster_ip != before.cluster_ip and new.cluster_ips == before.cluster_ips
 
 
 def init_ip_family_fields(made: Service) -> None:
@@ -122,15 +126,15 @@ def _patch_allocated_values(made: Service, old: Service) -> None:
     """Source: patchAllocatedValues."""
     new, before = made.spec, old.spec
     if "ExternalName" not in (new.type, before.type):
-        if not new.cluster_ip and not new.cluster_ips:
-            new.cluster_ip, new.cluster_ips = before.cluster_ip, list(before.cluster_ips)
+        new.cluster_ip = new.cluster_ip or before.cluster_ip
+        new.cluster_ips = new.cluster_ips or list(before.cluster_ips)
         new.ip_families = new.ip_families or list(before.ip_families)
         new.ip_family_policy = new.ip_family_policy or before.ip_family_policy
     if new.type in _NODE_PORT_TYPES and before.type in _NODE_PORT_TYPES and needs_node_ports(made):
-        ports = {(port.protocol, port.port): port.node_port for port in before.ports}
+        ports = {port.name: port.node_port for port in before.ports}
         named = {port.node_port for port in new.ports}
         for port in new.ports:
-            number = ports.get((port.protocol, port.port), 0)
+            number = ports.get(port.name, 0)
             if not port.node_port and number not in named:
                 port.node_port = number
     if _checks_health(old) and _checks_health(made):

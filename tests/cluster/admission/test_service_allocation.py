@@ -12,6 +12,7 @@ from kitlib.api.errors import Invalid
 from kitlib.api.serialize import from_dict, to_dict
 from kitlib.api.validation.service import NODE_PORTS, SERVICE_CIDR
 from kitlib.cluster import Cluster
+from kitlib.cluster.admission.apiserver import APIServer
 from kitlib.cluster.control_plane.simulated import SimulatedCluster
 
 
@@ -116,3 +117,43 @@ def test_another_type_drops_node_ports_then_addresses_and_gets_them_again(cluste
     named = cluster.api.update(service("web", type="ExternalName", externalName="a.b"))
     assert (named.spec.cluster_ip, named.spec.cluster_ips, named.spec.ip_families) == ("", [], [])
     assert cluster.api.update(service("web")).spec.cluster_ip
+
+
+def test_an_older_client_changes_the_one_address_that_it_knows() -> None:
+    """Source: normalizeClusterIPs: the list follows the single field, and then it has changed."""
+    api = APIServer()
+    made = api.create(from_dict({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a"},
+                                 "spec": {"clusterIP": "10.96.0.9", "ports": [{"port": 80}]}}))  # fmt: skip
+    made.spec.cluster_ip = "10.96.0.10"
+    with pytest.raises(Invalid) as refused:
+        api.update(made)
+    assert [str(error) for error in refused.value.errors] == [
+        'spec.clusterIPs[0]: Invalid value: ["10.96.0.10"]: may not change once set'
+    ]
+
+
+def test_node_ports_stay_with_the_names_of_ports() -> None:
+    """Source: patchAllocatedValues: the number of the port may have changed."""
+    api = APIServer()
+    spec = {"type": "NodePort", "ports": [{"name": "a", "port": 80}, {"name": "b", "port": 81}]}
+    data = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a"}, "spec": spec}
+    before = {port.name: port.node_port for port in api.create(from_dict(data)).spec.ports}
+    spec["ports"] = [{"name": "b", "port": 80}, {"name": "a", "port": 82}]
+    assert {port.name: port.node_port for port in api.update(from_dict(data)).spec.ports} == before
+
+
+def test_what_a_type_does_not_have_goes_only_where_it_was_not_changed() -> None:
+    """Source: dropTypeDependentFields."""
+    api = APIServer()
+    spec = {"type": "LoadBalancer", "loadBalancerClass": "a.example/b", "externalTrafficPolicy": "Local",
+            "ports": [{"port": 80}]}  # fmt: skip
+    data = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a"}, "spec": spec}
+    made = api.create(from_dict(data))
+    made.spec.type = "ClusterIP"
+    made.spec.load_balancer_class = "a.example/c"
+    with pytest.raises(Invalid, match=r"spec\.loadBalancerClass: Forbidden: may only be used when `type`"):
+        api.update(made)
+    made.spec.load_balancer_class = "a.example/b"
+    now = api.update(made).spec
+    assert (now.load_balancer_class, now.external_traffic_policy, now.health_check_node_port) == (None, "", 0)
+    assert [port.node_port for port in now.ports] == [0]
