@@ -236,8 +236,10 @@ def test_deleting_a_namespace_or_a_node_takes_its_objects_along() -> None:
     cluster.apply("apiVersion: v1\nkind: Namespace\nmetadata: {name: team}")
     cluster.apply(pod("a").replace("{name: a}", "{name: a, namespace: team}") + "---" + pod("b"))
     cluster.delete("ns", "team")
+    cluster.advance(5)
     assert [p.name for p in cluster.pods()] == ["b"]
     cluster.delete("node", "node-1")
+    cluster.advance(40)
     assert cluster.pods() == [] and [n.name for n in cluster.nodes] == ["node-2"]
 
 

@@ -3,8 +3,7 @@
 So are terminating pods of a node that is not ready and has the taint `node.kubernetes.io/out-of-service`. A pod that
 has not finished is Failed first.
 
-The kit deletes the pods of a deleted node at once; upstream waits for 40 s to be sure that the node is gone. A pod that
-names a node which was never there has these 40 s here too, or its controller would make the next one without end.
+A node that is not there has 40 s to come (back); upstream looks every 20 s, so that it may take a while longer there.
 
 Source: pkg/controller/podgc/gc_controller.go (gcOrphaned, gcTerminating, gcUnscheduledTerminating,
 markFailedAndDeletePodWithCondition).
@@ -38,7 +37,10 @@ class PodGCController(Controller):
 
     def _on_node(self, change: Change) -> None:
         node = change.new
-        if change.type == "DELETED" or (isinstance(node, Node) and _is_out_of_service(node)):
+        if change.type == "DELETED":
+            for pod in self.informers.pods_on(node.name):
+                self.queue.add_after(key_of(pod), QUARANTINE)
+        elif isinstance(node, Node) and _is_out_of_service(node):
             for pod in self.informers.pods_on(node.name):
                 self.enqueue(pod)
 

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
+from kitlib.api.clock import EPOCH
+from kitlib.api.serialize import from_dict
+from kitlib.cluster.admission.apiserver import APIServer
+from kitlib.cluster.controllers.manager import ControllerManager
+from kitlib.cluster.controllers.namespace import NamespaceController
 from tests.cluster.controllers.builders import hollow, names, pod, workload
 
 
@@ -107,7 +114,50 @@ def test_pods_of_a_deleted_node_are_deleted():
     cluster = hollow(2)
     cluster.apply([pod("a", nodeName="node-1"), pod("b", nodeName="node-2")])
     cluster.delete("Node", "node-1")
+    cluster.advance(39)
+    assert names(cluster) == ["a", "b"], "the node may come back"
+    cluster.advance(2)
     assert names(cluster) == ["b"]
+
+
+def test_a_deleted_namespace_is_left_alone_for_five_seconds_and_looked_at_again_in_time():
+    """The rules of enqueueNamespace and of the worker: half the longest grace period and a second."""
+    cluster = hollow(1)
+    cluster.apply([{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}])
+    settings = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings", "namespace": "shop"}}
+    cluster.apply([settings])
+    cluster.delete("Namespace", "shop")
+    cluster.advance(4)
+    assert cluster.get("ConfigMap", "settings", "shop") and cluster.get("Namespace", "shop").status == {
+        "phase": "Terminating"
+    }
+    cluster.advance(2)
+    assert "shop" not in {one.name for one in cluster.list("Namespace")}
+
+
+def test_a_pod_that_outlives_its_grace_period_is_said_to_remain():
+    """The rule of deleteAllContentForGroupVersionResource: nothing holds the pod, and its time is over."""
+    now = [EPOCH]
+    api = APIServer(lambda: now[0])
+    manager = ControllerManager(api, [NamespaceController])
+    api.create(from_dict({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}))
+    late = pod("late", terminationGracePeriodSeconds=20, nodeName="a-node-that-hangs")
+    late["metadata"]["namespace"] = "shop"
+    running = api.create(from_dict(late))
+    running.status.phase = "Running"
+    api.update_status(running)
+    api.delete("Namespace", "shop")
+
+    def failure(seconds: float) -> tuple[str, str]:
+        now[0] += timedelta(seconds=seconds)
+        manager.run()
+        found = api.store.get("Namespace", "shop").status["conditions"]
+        return next((c["reason"], c["message"]) for c in found if c["type"] == "NamespaceDeletionContentFailure")
+
+    fine = ("ContentDeleted", "All content successfully deleted, may be waiting on finalization")
+    assert failure(5) == failure(14) == fine
+    what = "unexpected items still remain in namespace: shop for gvr: /v1, Resource=pods"
+    assert failure(12) == ("ContentDeletionFailed", f"Failed to delete all resource types, 1 remaining: {what}")
 
 
 def test_a_namespace_is_terminating_until_it_is_empty_and_takes_nothing_new():
@@ -117,6 +167,7 @@ def test_a_namespace_is_terminating_until_it_is_empty_and_takes_nothing_new():
     held["metadata"] |= {"namespace": "shop", "finalizers": ["example.com/hold"]}
     cluster.apply([held])
     cluster.delete("Namespace", "shop")
+    cluster.advance(5)
     namespace = cluster.get("Namespace", "shop")
     assert namespace.status["phase"] == "Terminating"
     remaining = next(one for one in namespace.status["conditions"] if one["type"] == "NamespaceContentRemaining")
@@ -128,6 +179,7 @@ def test_a_namespace_is_terminating_until_it_is_empty_and_takes_nothing_new():
     ):
         cluster.create(late)
     cluster.patch("Pod", "held", {"metadata": {"finalizers": None}}, "shop")
+    cluster.advance(16)
     assert "shop" not in {one.name for one in cluster.list("Namespace")}
 
 
@@ -140,6 +192,8 @@ def test_a_namespaces_pods_go_before_what_they_may_need(release, kept):
     settings = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings", "namespace": "shop"}}
     cluster.apply([{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}, settings, held])
     cluster.delete("Namespace", "shop")
+    cluster.advance(5)
     assert ("settings" in {one.name for one in cluster.list("ConfigMap", "shop")}) == kept
     cluster.patch("Pod", "held", {"metadata": {"finalizers": None}}, "shop")
+    cluster.advance(16)
     assert "shop" not in {one.name for one in cluster.list("Namespace")}
