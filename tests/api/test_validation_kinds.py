@@ -150,6 +150,33 @@ def test_what_cannot_be_decoded_is_said_as_the_server_says_it(
     assert as_kubectl_prints(refused.value) == f"Error from server (BadRequest): {head}{cause}"
 
 
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ("e30=", ""),
+        ("eyJhIg==", "unexpected end of JSON input"),
+        ("eyJhIjp9", "invalid character '}' looking for beginning of value"),
+        ("eyJhIg0KInM=", "invalid character '\"' after object key"),
+        ("WzFd", "json: cannot unmarshal array into Go value of type map[string]interface {}"),
+    ],
+)
+def test_the_settings_of_a_registry_are_json(content: str, problem: str) -> None:
+    """Source: ValidateSecret, which shows json.Unmarshal's error and not the content."""
+    made = manifest("v1", "Secret", type="kubernetes.io/dockerconfigjson", data={".dockerconfigjson": content})
+    made["metadata"]["namespace"] = "default"
+    found = [str(error) for error in validate(set_defaults(from_dict(made)))]
+    shown = f'data[.dockerconfigjson]: Invalid value: "<secret contents redacted>": {problem}'
+    assert found == ([shown] if problem else [])
+
+
+@pytest.mark.parametrize(("spec", "warned"), [({}, True), ({"ingressClassName": "c"}, False)])
+def test_the_older_class_of_an_ingress_is_warned_of_where_it_stands_alone(spec: dict[str, Any], warned: bool) -> None:
+    """Source: ingressStrategy.WarningsOnCreate."""
+    made = manifest("networking.k8s.io/v1", "Ingress", spec=spec)
+    made["metadata"]["annotations"] = {"kubernetes.io/ingress.class": "c"}
+    assert bool(warnings_of(from_dict(made))) is warned
+
+
 def test_kubectl_lists_several_causes_one_a_line() -> None:
     bad = at(at(workload("Deployment"), "spec/replicas", -1), "spec/minReadySeconds", -1)
     with pytest.raises(Invalid) as refused:

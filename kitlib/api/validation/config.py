@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 
 from kitlib.api.core import ConfigMap, Namespace, Secret, ServiceAccount
+from kitlib.api.go_json import syntax_error
 from kitlib.api.names import is_config_map_key, is_qualified_name
 from kitlib.api.validation.fields import (
     Errors,
@@ -98,18 +99,10 @@ def _by_type(obj: Secret) -> Errors:
 
 def _json_problem(content: bytes) -> str:
     """What Go's encoding/json says to a text that is not a JSON object; "" = it is one."""
-    if not content.strip():
-        return "unexpected end of JSON input"
-    try:
-        text = content.decode()
-        value = json.loads(text)
-    except json.JSONDecodeError as error:
-        rest = text[error.pos :]
-        if not rest:
-            return "unexpected end of JSON input"
-        return f"invalid character {rest[0]!r} looking for beginning of value"
-    except UnicodeDecodeError:
-        return f"invalid character {chr(content[0])!r} looking for beginning of value"
+    problem = syntax_error(content)
+    if problem:
+        return problem
+    value = json.loads(content.decode(errors="replace"))
     if value is None or isinstance(value, dict):
         return ""
     kind = {str: "string", list: "array", bool: "bool"}.get(type(value), "number")

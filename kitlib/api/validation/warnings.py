@@ -113,7 +113,7 @@ def _others(obj: KubeObject) -> Iterator[str]:
         yield "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"
         yield from endpoints_warnings(obj)
     elif isinstance(obj, Ingress):
-        if "kubernetes.io/ingress.class" in obj.metadata.annotations:
+        if "kubernetes.io/ingress.class" in obj.metadata.annotations and obj.spec.ingress_class_name is None:
             yield f"{_INGRESS_CLASS} is deprecated, please use 'spec.ingressClassName' instead"
     elif isinstance(obj, RuntimeClass):
         if obj.overhead is not None:

@@ -9,7 +9,8 @@ from datetime import datetime
 
 from kitlib.api.apps import StatefulSet
 from kitlib.api.batch import Job
-from kitlib.api.core import Service
+from kitlib.api.claim_data_sources import normalize_data_sources, prepare_data_sources
+from kitlib.api.core import PersistentVolumeClaim, Service
 from kitlib.api.devices import DeviceTaint, DeviceTaintRule, ResourceSlice
 from kitlib.api.meta import KubeObject, LabelSelector
 from kitlib.api.pod_templates import drop_disabled_fields
@@ -29,6 +30,10 @@ def prepare(obj: KubeObject, old: KubeObject | None, release: Release) -> None:
     drop_disabled_fields(obj, old, release)
     if isinstance(obj, Service):
         prepare_service(obj, old if isinstance(old, Service) else None)
+    if isinstance(obj, PersistentVolumeClaim):
+        prepare_data_sources(obj.spec, old.spec if isinstance(old, PersistentVolumeClaim) else None)
+        if isinstance(old, PersistentVolumeClaim):
+            normalize_data_sources(old.spec)
     if isinstance(obj, StatefulSet):
         _max_unavailable(obj, old, release)
     if isinstance(obj, Job) and old is None:

@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from kitlib.api.apps import StatefulSet
+from kitlib.api.core import PersistentVolumeClaim
+from kitlib.api.errors import Invalid
 from kitlib.api.release import Release
-from kitlib.api.serialize import from_dict
+from kitlib.api.serialize import from_dict, to_dict
 from kitlib.cluster.admission.apiserver import APIServer
 
 GATE = "MaxUnavailableStatefulSet"
@@ -47,3 +49,50 @@ def test_max_unavailable_that_stands_there_stays_though_the_gate_is_off() -> Non
     api.release = Release("1.36")
     assert unavailable(api.update(stateful_set("s", maxUnavailable=3))) == 3
     assert unavailable(api.update(stateful_set("s"))) is None
+
+
+def claim(**spec: Any) -> PersistentVolumeClaim:
+    fields = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}, **spec}
+    data = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "c"}, "spec": fields}
+    found: PersistentVolumeClaim = from_dict(data)
+    return found
+
+
+SNAPSHOT = {"apiGroup": "snapshot.storage.k8s.io", "kind": "VolumeSnapshot", "name": "s"}
+POPULATOR = {"apiGroup": "a.example", "kind": "Populator", "name": "p"}
+
+
+@pytest.mark.parametrize(
+    ("given", "source", "reference"),
+    [
+        ({"dataSource": SNAPSHOT}, SNAPSHOT, SNAPSHOT),
+        ({"dataSource": POPULATOR}, None, None),
+        ({"dataSource": {}}, None, None),
+        ({"dataSourceRef": POPULATOR}, POPULATOR, POPULATOR),
+        ({"dataSourceRef": {**SNAPSHOT, "namespace": "other"}}, None, None),
+    ],
+)
+def test_data_sources_of_claims_follow_each_other(
+    given: dict[str, Any], source: dict[str, Any] | None, reference: dict[str, Any] | None
+) -> None:
+    """Source: EnforceDataSourceBackwardsCompatibility, NormalizeDataSources; no namespaces without their gate."""
+    spec = to_dict(APIServer().create(claim(**given)))["spec"]
+    assert (spec.get("dataSource"), spec.get("dataSourceRef")) == (source, reference)
+
+
+def test_a_data_source_that_is_wrong_is_found_in_both_fields() -> None:
+    with pytest.raises(Invalid) as refused:
+        APIServer().create(claim(dataSource={**SNAPSHOT, "name": ""}))
+    assert [str(error) for error in refused.value.errors] == [
+        "spec.dataSource.name: Required value",
+        "spec.dataSourceRef.name: Required value",
+    ]
+
+
+def test_an_older_client_leaves_the_newer_field_as_it_was() -> None:
+    """Source: persistentvolumeclaimStrategy.PrepareForUpdate."""
+    api = APIServer()
+    stored = to_dict(api.create(claim(dataSource=SNAPSHOT)))
+    del stored["spec"]["dataSourceRef"]
+    stored["metadata"]["labels"] = {"a": "b"}
+    assert to_dict(api.update(from_dict(stored)))["spec"]["dataSourceRef"] == SNAPSHOT
