@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 
 from kitlib.api.guard import Guard, described
 from kitlib.cluster.admission.apiserver import APIServer
+from kitlib.cluster.controllers.clusterroleaggregation import ClusterRoleAggregationController
 from kitlib.cluster.controllers.controller import Controller, Handler, Key, Usages
 from kitlib.cluster.controllers.cronjob import CronJobController
 from kitlib.cluster.controllers.customresources import CustomResourceDefinitionController
@@ -40,6 +41,7 @@ from kitlib.cluster.controllers.tainteviction import TaintEvictionController
 from kitlib.cluster.controllers.ttl import TTLController
 from kitlib.cluster.controllers.ttlafterfinished import TTLAfterFinishedController
 from kitlib.cluster.controllers.volume.ephemeral import EphemeralVolumeController
+from kitlib.cluster.controllers.volume.expand import ExpandController
 from kitlib.cluster.controllers.volume.persistentvolume import PersistentVolumeController
 from kitlib.cluster.controllers.volume.protection import ClaimProtectionController, VolumeProtectionController
 from kitlib.cluster.controllers.workqueue import WorkQueue
@@ -62,6 +64,7 @@ CONTROLLERS: tuple[type[Controller], ...] = (
     DaemonSetController,
     EphemeralVolumeController,
     PersistentVolumeController,
+    ExpandController,
     ClaimProtectionController,
     VolumeProtectionController,
     ResourceClaimController,
@@ -80,6 +83,7 @@ CONTROLLERS: tuple[type[Controller], ...] = (
     RootCACertificatePublisher,
     HorizontalController,
     CustomResourceDefinitionController,
+    ClusterRoleAggregationController,
 )
 """In the order in which they run; taint eviction comes behind the DaemonSet controller, which deletes such pods too."""
 

@@ -18,6 +18,12 @@ from kitlib.cluster.controllers.controller import Controller, Handler, Key
 from kitlib.cluster.controllers.informers import Change
 
 _DESCRIPTION = "kubernetes.io/description"
+DESCRIPTION = (
+    "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the "
+    "internal service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes "
+    "clusters."
+)
+"""Source: rootcacertpublisher Description."""
 
 
 class RootCACertificatePublisher(Controller):
@@ -49,8 +55,7 @@ class RootCACertificatePublisher(Controller):
         data = {"ca.crt": published.data.get(CLIENT_CA, "")}
         standing = self.api.store.find(ConfigMap, ROOT_CA, namespace.name)
         if standing is None:
-            text = "The certificate of this cluster's API server, by which pods verify it."
-            meta = ObjectMeta(name=ROOT_CA, namespace=namespace.name, annotations={_DESCRIPTION: text})
+            meta = ObjectMeta(name=ROOT_CA, namespace=namespace.name, annotations={_DESCRIPTION: DESCRIPTION})
             self.api.create(ConfigMap(metadata=meta, data=data))
         elif standing.data != data:
             standing.data = data

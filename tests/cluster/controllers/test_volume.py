@@ -202,3 +202,18 @@ def test_a_claim_without_a_class_gets_the_default_one():
     cluster.apply([claim(), made])
     assert cluster.get("pvc", "c").spec.storage_class_name == "std"
     assert phase(cluster, "pvc", "c") == "Bound"
+
+
+def test_a_claim_that_has_grown_waits_for_its_driver():
+    """The rule of the expand controller; a claim whose volume is large enough already says nothing."""
+    cluster = hollow()
+    grows = {**storage_class("grows", "csi.example.com"), "allowVolumeExpansion": True}
+    cluster.apply([grows, volume("v", "5Gi", storageClassName="grows"), claim(storageClassName="grows")])
+
+    def waits() -> bool:
+        message = "waiting for an external controller to expand this PVC"
+        return ("ExternalExpanding", message) in told(cluster, "PersistentVolumeClaim")
+
+    for size, said in (("4Gi", False), ("6Gi", True)):
+        cluster.patch("pvc", "c", {"spec": {"resources": {"requests": {"storage": size}}}})
+        assert waits() == said
