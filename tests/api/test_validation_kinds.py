@@ -177,6 +177,38 @@ def test_the_older_class_of_an_ingress_is_warned_of_where_it_stands_alone(spec: 
     assert bool(warnings_of(from_dict(made))) is warned
 
 
+@pytest.mark.parametrize(
+    ("made", "expected"),
+    [
+        (workload("Deployment", strategy={"type": "Rolling", "rollingUpdate": {"maxSurge": "10%"}}),
+         'spec.strategy: Unsupported value: {"Type":"Rolling","RollingUpdate":{"MaxUnavailable":0,"MaxSurge":"10%"}}: '
+         'supported values: "Recreate", "RollingUpdate"'),
+        (workload("DaemonSet", updateStrategy={"type": "Rolling", "rollingUpdate": {"maxUnavailable": 2}}),
+         'spec.updateStrategy: Unsupported value: {"Type":"Rolling","RollingUpdate":{"MaxUnavailable":2,"MaxSurge":0}}:'
+         ' supported values: "RollingUpdate", "OnDelete"'),
+        (workload("StatefulSet", updateStrategy={"type": "Rolling", "rollingUpdate": {}}),
+         'spec.updateStrategy: Invalid value: {"Type":"Rolling","RollingUpdate":{"Partition":0,"MaxUnavailable":null}}:'
+         " must be 'RollingUpdate' or 'OnDelete'"),
+        (workload("Deployment", strategy={"rollingUpdate": {"maxSurge": 0, "maxUnavailable": "2"}}),
+         'spec.strategy.rollingUpdate.maxUnavailable: Invalid value: "2": a valid percent string must be a numeric '
+         "string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')"),
+    ],
+)  # fmt: skip
+def test_strategies_are_shown_as_the_server_holds_them(made: dict[str, Any], expected: str) -> None:
+    """Source: apps.DeploymentStrategy and its kin, whose numbers are no pointers; getIntOrPercentValue."""
+    made["metadata"]["namespace"] = "default"
+    assert [str(error) for error in validate(set_defaults(from_dict(made)))] == [expected]
+
+
+def test_conditions_of_a_failure_policy_hold_where_nothing_is_said() -> None:
+    """Source: SetDefaults_PodFailurePolicyOnPodConditionsPattern, of Jobs and of what CronJobs make."""
+    rules = [{"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget"}]}]
+    spec = job(podFailurePolicy={"rules": rules})["spec"]
+    made = manifest("batch/v1", "CronJob", spec={"schedule": "* * * * *", "jobTemplate": {"spec": spec}})
+    stored = to_dict(APIServer().create(from_dict(made)))["spec"]["jobTemplate"]["spec"]
+    assert stored["podFailurePolicy"]["rules"][0]["onPodConditions"][0]["status"] == "True"
+
+
 def test_kubectl_lists_several_causes_one_a_line() -> None:
     bad = at(at(workload("Deployment"), "spec/replicas", -1), "spec/minReadySeconds", -1)
     with pytest.raises(Invalid) as refused:

@@ -108,13 +108,17 @@ def job_spec(spec: JobSpec) -> None:
         spec.backoff_limit = BACKOFF_LIMIT if spec.backoff_limit_per_index is None else 2**31 - 1
     spec.completion_mode = spec.completion_mode if spec.completion_mode is not None else "NonIndexed"
     spec.suspend = bool(spec.suspend)
-    if spec.pod_failure_policy is not None:
-        for rule in spec.pod_failure_policy.rules:
-            for pattern in rule.on_pod_conditions:
-                pattern.status = pattern.status or "True"
+    _failure_conditions(spec)
     if spec.pod_replacement_policy is None:
         spec.pod_replacement_policy = "TerminatingOrFailed" if spec.pod_failure_policy is None else "Failed"
     spec.manual_selector = bool(spec.manual_selector)
+
+
+def _failure_conditions(spec: JobSpec) -> None:
+    """A condition without a status is one that holds. Source: SetDefaults_PodFailurePolicyOnPodConditionsPattern."""
+    for rule in spec.pod_failure_policy.rules if spec.pod_failure_policy is not None else ():
+        for pattern in rule.on_pod_conditions:
+            pattern.status = pattern.status or "True"
 
 
 def job(obj: Job) -> None:
@@ -125,9 +129,10 @@ def job(obj: Job) -> None:
 
 
 def cron_job(obj: CronJob) -> None:
-    """Source: SetDefaults_CronJob; the Job's own defaults are set when it is made."""
+    """Source: SetDefaults_CronJob; the Job's own defaults are set when it is made, those of its parts already here."""
     spec = obj.spec
     template_spec(spec.job_template.spec.template.spec)
+    _failure_conditions(spec.job_template.spec)
     spec.concurrency_policy = spec.concurrency_policy or "Allow"
     spec.suspend = bool(spec.suspend)
     if spec.successful_jobs_history_limit is None:

@@ -6,15 +6,20 @@ ValidateDaemonSetSpec; pkg/apis/core/validation ValidateReplicationControllerSpe
 
 from __future__ import annotations
 
+import re
+
 from kitlib.api.apps import (
     DaemonSet,
     DaemonSetSpec,
+    DaemonSetUpdateStrategy,
     Deployment,
     DeploymentSpec,
     DeploymentStrategy,
     ReplicaSet,
+    RollingUpdateStatefulSetStrategy,
     StatefulSet,
     StatefulSetSpec,
+    StatefulSetUpdateStrategy,
 )
 from kitlib.api.core import PersistentVolumeClaimVolumeSource, PodTemplateSpec, ReplicationController, Volume
 from kitlib.api.meta import LabelSelector, ObjectMeta
@@ -23,6 +28,7 @@ from kitlib.api.selectors import LabelSelectorMatcher
 from kitlib.api.serialize import deepcopy
 from kitlib.api.validation.fields import (
     Errors,
+    GoStruct,
     each,
     forbidden,
     invalid,
@@ -86,7 +92,7 @@ def validate_deployment_strategy(strategy: DeploymentStrategy, field: str) -> Er
         detail = "may not be specified when strategy `type` is 'Recreate'"
         return [forbidden(place, detail)] if rolling is not None else []
     if strategy.type != "RollingUpdate":
-        return [not_supported(field, strategy, ("Recreate", "RollingUpdate"))]
+        return [not_supported(field, _shown(strategy), ("Recreate", "RollingUpdate"))]
     if rolling is None:
         return [required(place, "this should be defaulted and never be nil")]
     unavailable, surge = _given(rolling.max_unavailable), _given(rolling.max_surge)
@@ -103,10 +109,23 @@ def _given(value: int | str | None) -> int | str:
 
 
 def _amount(value: int | str) -> int:
-    """A number, or the number before the percent sign. Source: getIntOrPercentValue."""
+    """A number, also as a text, or the number before the percent sign. Source: getIntOrPercentValue."""
     if isinstance(value, int):
         return value
-    return 0 if is_valid_percent(value) else int(value[:-1])
+    number = value[:-1] if not is_valid_percent(value) else value
+    return int(number) if re.fullmatch(r"[+-]?[0-9]{1,18}", number) else 0
+
+
+def _shown(strategy: DeploymentStrategy | StatefulSetUpdateStrategy | DaemonSetUpdateStrategy) -> GoStruct:
+    """A strategy as the server's types hold it: what is not given is 0 there, but for StatefulSets' maxUnavailable."""
+    rolling = strategy.rolling_update
+    shown = None
+    if isinstance(rolling, RollingUpdateStatefulSetStrategy):
+        shown = GoStruct({"Partition": rolling.partition or 0, "MaxUnavailable": rolling.max_unavailable})
+    elif rolling is not None:
+        bounds = {"MaxUnavailable": _given(rolling.max_unavailable), "MaxSurge": _given(rolling.max_surge)}
+        shown = GoStruct(bounds)
+    return GoStruct({"Type": strategy.type, "RollingUpdate": shown})
 
 
 def validate_replica_set(obj: ReplicaSet) -> Errors:
@@ -193,7 +212,7 @@ def _stateful_set_strategy(spec: StatefulSetSpec, field: str) -> Errors:
             [invalid(place, rolling, "only allowed for updateStrategy 'RollingUpdate'")] if rolling is not None else []
         )
     if strategy.type != "RollingUpdate":
-        return [invalid(field, strategy, "must be 'RollingUpdate' or 'OnDelete'")]
+        return [invalid(field, _shown(strategy), "must be 'RollingUpdate' or 'OnDelete'")]
     if rolling is None:
         return []
     found = validate_nonnegative_field(rolling.partition, f"{place}.partition")
@@ -252,7 +271,7 @@ def _daemon_set_strategy(spec: DaemonSetSpec, field: str) -> Errors:
     if strategy.type == "OnDelete":
         return []
     if strategy.type != "RollingUpdate":
-        return [not_supported(field, strategy, ("RollingUpdate", "OnDelete"))]
+        return [not_supported(field, _shown(strategy), ("RollingUpdate", "OnDelete"))]
     if rolling is None:
         return [required(place)]
     unavailable, surge = _given(rolling.max_unavailable), _given(rolling.max_surge)
