@@ -16,6 +16,9 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 ISSUER = "https://kubernetes.default.svc.cluster.local"
+LEGACY_ISSUER = "kubernetes/serviceaccount"
+"""Of the tokens that Secrets hold. Source: serviceaccount.LegacyIssuer."""
+_LEGACY = LEGACY_ISSUER.replace("kubernetes/", "kubernetes.io/")
 MAX_TOKEN = 16 * 1024
 """Characters of a token that is looked into."""
 
@@ -27,6 +30,7 @@ class Subject(NamedTuple):
         namespace, name, uid: of the service account.
         pod: name and UID of the pod that it is bound to; None = of none.
         node: the name of the pod's node.
+        secret: the name of the Secret that holds the token; "" = none does.
     """
 
     namespace: str
@@ -34,6 +38,7 @@ class Subject(NamedTuple):
     uid: str
     pod: tuple[str, str] | None = None
     node: str = ""
+    secret: str = ""
 
 
 class Claims(NamedTuple):
@@ -81,6 +86,23 @@ def issue(
         "nbf": start,
         "sub": f"system:serviceaccount:{subject.namespace}:{subject.name}",
     }
+    return _signed(key, claims)
+
+
+def issue_legacy(key: bytes, subject: Subject) -> str:
+    """A token for a Secret to hold: for everybody, and as long as the Secret is there. Source: LegacyClaims."""
+    claims = {
+        "iss": LEGACY_ISSUER,
+        f"{_LEGACY}/namespace": subject.namespace,
+        f"{_LEGACY}/secret.name": subject.secret,
+        f"{_LEGACY}/service-account.name": subject.name,
+        f"{_LEGACY}/service-account.uid": subject.uid,
+        "sub": f"system:serviceaccount:{subject.namespace}:{subject.name}",
+    }
+    return _signed(key, claims)
+
+
+def _signed(key: bytes, claims: Mapping[str, Any]) -> str:
     text = f"{_part({'alg': 'HS256', 'typ': 'JWT'})}.{_part(claims)}"
     return f"{text}.{_signature(key, text)}"
 
@@ -94,6 +116,10 @@ def verify(key: bytes, token: str, now: datetime) -> Claims | None:
         return None
     try:
         header, claims = (json.loads(_decoded(part)) for part in text.split("."))
+        if header.get("alg") == "HS256" and claims["iss"] == LEGACY_ISSUER:
+            fields = ("namespace", "service-account.name", "service-account.uid", "secret.name")
+            namespace, name, uid, secret = (str(claims[f"{_LEGACY}/{field}"]) for field in fields)
+            return Claims(Subject(namespace, name, uid, secret=secret), (ISSUER,))
         bound = claims["kubernetes.io"]
         account, pod = bound["serviceaccount"], bound.get("pod")
         holds = claims["nbf"] <= now.timestamp() < claims["exp"]

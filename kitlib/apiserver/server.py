@@ -20,6 +20,7 @@ from tornado.iostream import StreamClosedError
 from tornado.netutil import bind_sockets
 from tornado.web import Application, RequestHandler, stream_request_body
 
+from kitlib.api.core import Secret
 from kitlib.api.errors import KitError
 from kitlib.api.validation.warnings import warning_header
 from kitlib.apiserver import port_forward, streams
@@ -210,6 +211,8 @@ class APIService:
 
     def _exists(self, kind: str, namespace: str, name: str, uid: str) -> bool:
         found = self.cluster.api.store.find(kind, name, namespace, copy=False)
+        if isinstance(found, Secret):
+            return found.data.get("token") == uid.encode()
         return found is not None and found.metadata.uid == uid
 
     def user_of(self, request: HTTPServerRequest) -> User:

@@ -83,7 +83,7 @@ class Users:
     """The tokens of one served cluster.
 
     Args:
-        exists: (kind, namespace, name, UID) -> whether there is such an object.
+        exists: (kind, namespace, name, UID) -> whether there is such an object; a Secret is known by its token.
         clock: the cluster's time.
 
     Attributes:
@@ -125,17 +125,19 @@ class Users:
         return found if found is not None else self._of_signature(token)
 
     def _of_signature(self, token: str) -> User | None:
-        """The service account of a signed token, while the account and the pod that it is bound to are there.
+        """The service account of a signed token, while the account and the pod or Secret that it is bound to are there.
 
-        Source: pkg/serviceaccount validator.Validate.
+        Source: pkg/serviceaccount validator.Validate, legacyValidator.Validate.
         """
         claims = service_account_token.verify(self.key, token, self.clock())
         if claims is None or not {*claims.audiences} & {*AUDIENCES}:
             return None
-        namespace, name, uid, pod, _ = claims.subject
+        namespace, name, uid, pod, _, secret = claims.subject
         if not self._exists("ServiceAccount", namespace, name, uid):
             return None
         if pod is not None and not self._exists("Pod", namespace, *pod):
+            return None
+        if secret and not self._exists("Secret", namespace, secret, token):
             return None
         return service_account(namespace, name, uid)
 

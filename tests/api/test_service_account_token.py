@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from kitlib.api.service_account_token import ISSUER, Subject, issue, verify
+from kitlib.api.service_account_token import ISSUER, Subject, issue, issue_legacy, verify
 
 KEY = b"k" * 32
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -47,6 +47,23 @@ def test_it_is_believed_while_it_holds() -> None:
     assert (found.subject, found.audiences) == (WHOSE._replace(node=""), ("a", "b"))
     assert verify(KEY, token, NOW + timedelta(seconds=600)) is None
     assert verify(KEY, token, NOW - timedelta(seconds=1)) is None
+
+
+def test_a_secrets_token_has_the_older_claims_and_no_end() -> None:
+    """Source: LegacyClaims."""
+    whose = Subject("default", "bot", "u1", secret="bot-token")
+    token = issue_legacy(KEY, whose)
+    prefix = "kubernetes.io/serviceaccount"
+    assert parts(token)[1] == {
+        "iss": "kubernetes/serviceaccount",
+        f"{prefix}/namespace": "default",
+        f"{prefix}/secret.name": "bot-token",
+        f"{prefix}/service-account.name": "bot",
+        f"{prefix}/service-account.uid": "u1",
+        "sub": "system:serviceaccount:default:bot",
+    }
+    assert verify(KEY, token, NOW + timedelta(days=10_000)) == (whose, (ISSUER,))
+    assert verify(b"o" * 32, token, NOW) is None
 
 
 def signed(header: dict[str, object], claims: object) -> str:

@@ -35,6 +35,7 @@ from kitlib.cluster.controllers.resourceclaim import ResourceClaimController
 from kitlib.cluster.controllers.resourcequota import ResourceQuotaController
 from kitlib.cluster.controllers.rootcacertpublisher import RootCACertificatePublisher
 from kitlib.cluster.controllers.serviceaccounts import ServiceAccountsController
+from kitlib.cluster.controllers.serviceaccounttokens import TokensController
 from kitlib.cluster.controllers.stale_disruption import StaleDisruptionController
 from kitlib.cluster.controllers.statefulset import StatefulSetController
 from kitlib.cluster.controllers.tainteviction import TaintEvictionController
@@ -80,6 +81,7 @@ CONTROLLERS: tuple[type[Controller], ...] = (
     EndpointSliceController,
     EndpointSliceMirroringController,
     ServiceAccountsController,
+    TokensController,
     RootCACertificatePublisher,
     HorizontalController,
     CustomResourceDefinitionController,
