@@ -38,6 +38,7 @@ from kitlib.api.validation import validate
 from kitlib.cluster.admission import deletion, limit_range, pod_resize, quota, strategy, volume_resize
 from kitlib.cluster.admission.deletion import NAMESPACE_FINALIZER
 from kitlib.cluster.admission.ephemeral_containers import validate_ephemeral_containers_update
+from kitlib.cluster.admission.flow_control import flow_control
 from kitlib.cluster.admission.initial_status import reset_status
 from kitlib.cluster.admission.kubernetes_service import kubernetes_service
 from kitlib.cluster.admission.mutation import admit_changed, admit_new
@@ -333,7 +334,7 @@ class APIServer:
         else:
             meta = ObjectMeta(name=AUTHENTICATION, namespace=SYSTEM)
             self.store.create(ConfigMap(metadata=meta, data={CLIENT_CA: authority}))
-        for one in kubernetes_service():
+        for one in (*kubernetes_service(), *flow_control()):
             if self.store.standing(one) is None:
                 self.create(one)
 

@@ -23,6 +23,7 @@ from kitlib.cluster.controllers.device_taint_eviction import DeviceTaintEviction
 from kitlib.cluster.controllers.disruption import DisruptionController
 from kitlib.cluster.controllers.endpoints import EndpointsController
 from kitlib.cluster.controllers.endpointslices import EndpointSliceController, EndpointSliceMirroringController
+from kitlib.cluster.controllers.flowcontrol import FlowControlController
 from kitlib.cluster.controllers.garbagecollector import GarbageCollector
 from kitlib.cluster.controllers.informers import NOT_INDEXED, Change, Informers
 from kitlib.cluster.controllers.job import JobController
@@ -86,6 +87,7 @@ CONTROLLERS: tuple[type[Controller], ...] = (
     HorizontalController,
     CustomResourceDefinitionController,
     ClusterRoleAggregationController,
+    FlowControlController,
 )
 """In the order in which they run; taint eviction comes behind the DaemonSet controller, which deletes such pods too."""
 
