@@ -11,10 +11,10 @@ from kitlib.api.decoding import cannot_be_handled, unknown_fields
 from kitlib.api.errors import ManifestError
 from kitlib.api.meta import KubeObject
 from kitlib.api.serialize import from_dict, type_of
-from kitlib.apiserver.custom_resource_fields import prune
 from kitlib.apiserver.request import Request
 from kitlib.apiserver.resources import APIResource
 from kitlib.apiserver.status import StatusError
+from kitlib.cluster.admission.custom.fields import prune
 
 
 def decode(served: APIResource, data: dict[str, Any], request: Request, warnings: list[str]) -> Any:

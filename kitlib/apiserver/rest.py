@@ -21,15 +21,15 @@ from kitlib.api.required_fields import complete
 from kitlib.api.serialize import from_dict, to_dict
 from kitlib.api.validation.warnings import warnings_of
 from kitlib.apiserver.bodies import apply_document, object_body
-from kitlib.apiserver.custom_resource_fields import fill
 from kitlib.apiserver.field_validation import decode, prune_custom
 from kitlib.apiserver.managed_fields import Managers
 from kitlib.apiserver.patches import PATCH_TYPES, patched, undecodable
-from kitlib.apiserver.request import Request, mapping
+from kitlib.apiserver.request import MAX_BODY, Request, mapping
 from kitlib.apiserver.resources import APIResource, ResourceTable
 from kitlib.apiserver.selectors import field_selector, label_selector
 from kitlib.apiserver.status import StatusError, of_error, success
 from kitlib.apiserver.timestamps import with_whole_seconds
+from kitlib.cluster.admission.custom.fields import fill
 from kitlib.cluster.admission.deletion import PROPAGATION_POLICIES
 from kitlib.cluster.store.kinds import Resource, UnknownKind, resource, resource_by_rule, resource_of
 
@@ -56,7 +56,6 @@ class Rest:
         self.warnings: list[str] = []
         self._wires: dict[tuple[str, str, str], tuple[Any, dict[str, tuple[Any, Object]]]] = {}
         cluster.api.store.subscribe(self._on_change)
-        cluster.api.complete_custom = self._complete_mutated
 
     def _on_change(self, event: Any) -> None:
         if event.object.kind == "CustomResourceDefinition":
@@ -138,7 +137,7 @@ class Rest:
         if served.schema is None:
             complete(served.kind, data)
         else:
-            fill(data, served.schema, refuse=False)
+            fill(data, served.schema)
         if served.plural == "events":
             return _event_of(served.group, data)
         return to_v1(data) if served.group_version == _OLD_AUTOSCALING else data
@@ -209,7 +208,7 @@ class Rest:
         managers = Managers(base.get("metadata", {}).get("managedFields"), served.schema)
         version = served.group_version
         merged = managers.apply(base, config, request.manager, version, force=force, subresource=subresource, now=now)
-        fill(merged, served.schema or {})
+        _filled(served, merged)
         merged.setdefault("metadata", {})["managedFields"] = managers.to_list()
         if live is None:
             return self._write(
@@ -308,29 +307,10 @@ class Rest:
     def _complete(self, served: APIResource, body: Object, request: Request) -> None:
         """A custom object as its schema has it: no other field, and every default."""
         prune_custom(served, body, request, self.warnings)
-        fill(body, served.schema or {})
+        _filled(served, body)
 
     def _object(self, served: APIResource, data: Object, request: Request) -> Any:
-        return decode(served, data, request, self.warnings) if served.schema is None else self._custom(served, data)
-
-    def _custom(self, served: APIResource, data: Object) -> Any:
-        from kitlib.apiserver.custom_resources import validate_custom
-
-        meta = data["metadata"]
-        standing = self.cluster.api.store.find(
-            self.kind_of(served), str(meta.get("name") or ""), str(meta.get("namespace") or "")
-        )
-        validate_custom(served, data, None if standing is None else self.wire(served, standing))
-        return from_dict(data)
-
-    def _complete_mutated(self, obj: Any) -> Any:
-        """A custom object that a policy has changed, with its defaults and checked again."""
-        served = self.resources.of_kind(obj.api_version, obj.kind)
-        if served is None or served.schema is None:
-            return obj
-        data = to_dict(obj)
-        fill(data, served.schema)
-        return self._custom(served, data)
+        return decode(served, data, request, self.warnings) if served.schema is None else from_dict(data)
 
     def _created(self, served: APIResource, body: Object, request: Request) -> Any:
         made = self._object(served, body, request)
@@ -405,6 +385,12 @@ class Rest:
 
     def _time(self) -> str:
         return str(self.cluster.now().strftime("%Y-%m-%dT%H:%M:%SZ"))
+
+
+def _filled(served: APIResource, body: Object) -> None:
+    """A custom object with its schema's defaults. Raises: StatusError, 413 where they are too large."""
+    if not fill(body, served.schema or {}):
+        raise StatusError(413, f"Request entity too large: limit is {MAX_BODY}")
 
 
 def _with_version(shown: Object, version: str) -> None:

@@ -19,7 +19,6 @@ from kitlib.api.core import (
     ConfigMap,
     LimitRange,
     Namespace,
-    NamespaceSpec,
     Node,
     Pod,
     PodStatus,
@@ -36,6 +35,7 @@ from kitlib.api.release import Release
 from kitlib.api.serialize import deepcopy
 from kitlib.api.validation import validate
 from kitlib.cluster.admission import deletion, limit_range, pod_resize, quota, strategy, volume_resize
+from kitlib.cluster.admission.custom import objects as custom
 from kitlib.cluster.admission.deletion import NAMESPACE_FINALIZER
 from kitlib.cluster.admission.ephemeral_containers import validate_ephemeral_containers_update
 from kitlib.cluster.admission.flow_control import flow_control
@@ -49,6 +49,7 @@ from kitlib.cluster.admission.priority import check_priority_class, system_prior
 from kitlib.cluster.admission.service_account import AUTHENTICATION, CLIENT_CA, SYSTEM
 from kitlib.cluster.admission.service_allocation import allocate, init_ip_family_fields
 from kitlib.cluster.admission.size import check_size
+from kitlib.cluster.admission.system_namespaces import system_namespaces
 from kitlib.cluster.admission.updating import check_preconditions, validate_common_fields
 from kitlib.cluster.admission.validation import admin_access
 from kitlib.cluster.events import EventCorrelator
@@ -59,7 +60,6 @@ from kitlib.kubelet.qos.qos_class import compute_pod_qos
 MAX_REPLICAS = 10_000
 """Pods that one controller of this cluster may want: Kubernetes itself is tested with 150,000 in all."""
 T = TypeVar("T", bound=KubeObject)
-NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
 
 
 class _DryRun(Exception):
@@ -75,8 +75,6 @@ class APIServer:
         mutators: mutating webhooks for new pods; each changes the pod in place.
         node_checks: each looks at a new Node before it is stored, and raises KitError where it is refused.
         warnings: what admission warned of in the last write.
-        complete_custom: gives a custom object that policies have changed its defaults, and raises KitError where its
-            schema refuses it.
         token_key: signs the tokens of service accounts; empty = none are issued, and pods run as no account.
 
     Args:
@@ -94,18 +92,9 @@ class APIServer:
         self.mutators: list[Callable[[Pod], None]] = []
         self.node_checks: list[Callable[[Node], object]] = []
         self.warnings: list[str] = []
-        self.complete_custom: Callable[[Any], Any] = lambda obj: obj
         self.token_key = b""
         self._dry_running = False
-        for name in NAMESPACES:
-            labels = {"kubernetes.io/metadata.name": name}
-            namespace = Namespace(
-                metadata=ObjectMeta(name=name, labels=labels),
-                spec=NamespaceSpec(finalizers=[NAMESPACE_FINALIZER]),
-                status={"phase": "Active"},
-            )
-            self.store.create(namespace)
-        for built_in in system_priority_classes():
+        for built_in in (*system_namespaces(), *system_priority_classes()):
             self.store.create(built_in)
 
     @contextmanager
@@ -159,6 +148,7 @@ class APIServer:
         errors = validate(made, namespaced=kind.namespaced)
         if isinstance(made, ResourceClaim | ResourceClaimTemplate):
             errors += admin_access(made, self.store.get(Namespace, made.namespace, copy=False).metadata.labels)
+        errors += custom.validate_custom(self.store, made, None)
         if errors:
             raise Invalid(kind.group_kind, made.name, errors)
         self._allocate(made)
@@ -203,7 +193,7 @@ class APIServer:
         if hasattr(made, "status") and not isinstance(made, Node):
             made.status = old.status  # type: ignore[attr-defined]
         errors = validate_common_fields(made, old, namespaced=kind.namespaced)
-        errors += validate(made, old, namespaced=kind.namespaced)
+        errors += validate(made, old, namespaced=kind.namespaced) + custom.validate_custom(self.store, made, old)
         if errors:
             raise Invalid(kind.group_kind, made.name, errors)
         self._allocate(made)
@@ -219,6 +209,9 @@ class APIServer:
         standing.status = deepcopy(obj.status)  # type: ignore[attr-defined]
         if old is not None:
             standing.status = self._changed(standing, old, "status").status
+            errors = custom.validate_custom(self.store, standing, old)
+            if errors:
+                raise Invalid(resource_of(obj).group_kind, obj.name, errors)
         self._ask_policies(standing, old, "status")
         return self.store.update(standing)
 
@@ -410,7 +403,8 @@ class APIServer:
     def _completed(self, mutated: T, before: T) -> T:
         if mutated is not before:
             check_size(mutated)
-        return self.complete_custom(mutated) if type(mutated) is KubeObject and mutated is not before else mutated
+        made: T = custom.completed(self.store, mutated)
+        return made
 
     def _ask_policies(self, made: KubeObject | None, old: KubeObject | None, subresource: str = "") -> None:
         about = attributes_of(made, old, subresource, dry_run=self._dry_running)

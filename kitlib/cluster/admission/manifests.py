@@ -14,11 +14,13 @@ from typing import IO, Any
 
 from kitlib.api.boundary import check_data, guarded
 from kitlib.api.core import Node, Pod
+from kitlib.api.decoding import cannot_be_handled
 from kitlib.api.errors import KitError, ManifestError
 from kitlib.api.guard import described
 from kitlib.api.meta import KubeObject
 from kitlib.api.serialize import Located, deepcopy, from_dict, load_located, to_dict
 from kitlib.cluster.admission.apiserver import APIServer
+from kitlib.cluster.admission.custom.objects import unknown_fields
 from kitlib.cluster.store.kinds import resource_of
 from kitlib.cluster.store.merge import three_way, with_nulls
 
@@ -114,6 +116,10 @@ class Applier:
         placed_here = deepcopy(obj)
         placed_here.metadata.namespace = key[1]
         standing = self._api.store.standing(placed_here) if obj.name else None
+        unknown = [f'unknown field "{path}"' for path in unknown_fields(self._api.store, obj)]
+        if unknown and not obj.metadata.resource_version:
+            problem = f"strict decoding error: {', '.join(unknown)}"
+            raise ManifestError(cannot_be_handled(obj.api_version, obj.kind, problem))
         if standing is None or create_only:
             stored = self._api.create(obj)
             self._last[key] = _manifest(one)

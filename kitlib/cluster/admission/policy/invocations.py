@@ -20,7 +20,6 @@ from kitlib.api.admissionregistration import (
     ValidatingAdmissionPolicyBinding,
     ValidatingAdmissionPolicySpec,
 )
-from kitlib.api.apiextensions import CustomResourceDefinition
 from kitlib.api.cel_authorizer import Answer, Authorizer, Question
 from kitlib.api.cel_expression import Expression
 from kitlib.api.cel_library import EvaluationError
@@ -29,6 +28,7 @@ from kitlib.api.errors import KitError
 from kitlib.api.meta import KubeObject
 from kitlib.api.selectors import LabelSelectorMatcher
 from kitlib.cluster.admission import authorization
+from kitlib.cluster.admission.custom.objects import definition_of
 from kitlib.cluster.admission.policy.attributes import Attributes
 from kitlib.cluster.admission.policy.matching import matches
 from kitlib.cluster.admission.requester import requester, service_account
@@ -214,10 +214,3 @@ def _resource_of_params(store: Store, kind: ParamKind) -> Resource:
         place = f"{group}/{version}" if group else version
         raise UnknownParamKind(f"failed to find resource referenced by paramKind: '{place}, Kind={kind.kind}'")
     return resource_by_rule(kind.kind, group, definition.spec.scope == "Namespaced")
-
-
-def definition_of(store: Store, api_version: str, kind: str) -> CustomResourceDefinition | None:
-    """The definition that serves objects of a kind; None where there is none."""
-    group, _, version = api_version.rpartition("/")
-    definitions: list[CustomResourceDefinition] = store.list("CustomResourceDefinition", copy=False)
-    return next((one for one in definitions if one.serves(group, version, kind)), None)

@@ -28,6 +28,7 @@ from kitlib.api.defaults import set_defaults
 from kitlib.api.errors import MutationDenied
 from kitlib.api.meta import KubeObject
 from kitlib.api.serialize import from_dict, to_dict, to_json
+from kitlib.cluster.admission.custom.objects import schema_of
 from kitlib.cluster.admission.policy.attributes import Attributes, shown
 from kitlib.cluster.admission.policy.invocations import (
     EXEMPT,
@@ -39,7 +40,6 @@ from kitlib.cluster.admission.policy.invocations import (
     Variables,
     authorizer,
     conditions_met,
-    definition_of,
     is_about,
     params_of,
     problem,
@@ -216,10 +216,4 @@ class Request:
 
     def _schema(self, obj: KubeObject) -> Schema:
         """Of a custom object, by the definition of its kind."""
-        if type(obj) is not KubeObject:
-            return None
-        definition = definition_of(self._store, obj.api_version, obj.kind)
-        version = obj.api_version.rpartition("/")[2]
-        served = definition.spec.versions if definition is not None else ()
-        schema = next((one.schema for one in served if one.name == version), None)
-        return schema.open_api_v3_schema if schema is not None else None
+        return schema_of(self._store, obj) or None

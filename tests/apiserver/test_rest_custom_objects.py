@@ -1,4 +1,4 @@
-"""What a custom object's schema does not have is dropped, missing fields get their default."""
+"""Custom objects over HTTP: unknown fields, defaults, and rules from the definition to the object."""
 
 from __future__ import annotations
 
@@ -6,97 +6,11 @@ from typing import Any
 
 import pytest
 
-from kitlib.apiserver.custom_resource_fields import fill, prune
-from kitlib.apiserver.status import StatusError
-
-KEEP = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-TEXT = {"type": "string"}
+TEXT, WHOLE = {"type": "string"}, {"type": "integer"}
 
 
 def schema(**fields: Any) -> dict[str, Any]:
     return {"type": "object", "properties": fields}
-
-
-PRUNED = [
-    (schema(a=TEXT), {"a": "x", "b": {"c": 1}}, {"a": "x"}, ["b"]),
-    (schema(), {"kind": "K", "apiVersion": "v", "metadata": {"labels": {}}}, None, []),
-    (
-        schema(a={"type": "array", "items": schema(b=TEXT)}),
-        {"a": [{"b": "x", "c": 1}]},
-        {"a": [{"b": "x"}]},
-        ["a[0].c"],
-    ),
-    (schema(a={"type": "object", "additionalProperties": schema(b=TEXT)}), {"a": {"k": {"b": "x"}}}, None, []),
-    (schema(a={"type": "object", "additionalProperties": TEXT}), {"a": {"any": "x"}}, None, []),
-    (schema(a=KEEP), {"a": {"b": {"c": 1}}}, None, []),
-    (
-        schema(a={**KEEP, "properties": {"b": schema(c=TEXT)}}),
-        {"a": {"b": {"c": "x", "d": 1}, "e": 2}},
-        {"a": {"b": {"c": "x"}, "e": 2}},
-        ["a.b.d"],
-    ),
-    (
-        schema(a={**schema(spec=schema()), "x-kubernetes-embedded-resource": True}),
-        {"a": {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}, "other": 1}},
-        {"a": {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}}},
-        ["a.other"],
-    ),
-    ({}, {"a": 1}, None, []),
-]
-
-
-@pytest.mark.parametrize(("schema", "data", "kept", "dropped"), PRUNED)
-def test_fields_that_the_schema_does_not_have_are_dropped(
-    schema: dict[str, Any], data: dict[str, Any], kept: dict[str, Any] | None, dropped: list[str]
-) -> None:
-    expected = data.copy() if kept is None else kept
-    assert prune(data, schema) == dropped
-    assert data == expected
-
-
-FILLED = [
-    (schema(a={**TEXT, "default": "x"}), {}, {"a": "x"}),
-    (schema(a={**TEXT, "default": "x"}), {"a": "y"}, {"a": "y"}),
-    (schema(a={**TEXT, "default": "x"}), {"a": None}, {"a": "x"}),
-    (schema(a={**TEXT, "default": "x", "nullable": True}), {"a": None}, {"a": None}),
-    (schema(a=TEXT), {"a": None}, {}),
-    (schema(a={**schema(b={"type": "integer", "default": 1}), "default": {}}), {}, {"a": {"b": 1}}),
-    (schema(a=schema(b={"type": "integer", "default": 1})), {}, {}),
-    (schema(a={"type": "array", "items": schema(b={**TEXT, "default": ""})}), {"a": [{}]}, {"a": [{"b": ""}]}),
-    (
-        schema(a={"type": "object", "additionalProperties": schema(b={**TEXT, "default": "x"})}),
-        {"a": {"k": {}}},
-        {"a": {"k": {"b": "x"}}},
-    ),
-    (schema(a={"type": "boolean", "default": False}), {}, {"a": False}),
-]
-
-
-@pytest.mark.parametrize(("schema", "data", "expected"), FILLED)
-def test_missing_fields_get_their_default(
-    schema: dict[str, Any], data: dict[str, Any], expected: dict[str, Any]
-) -> None:
-    fill(data, schema)
-    assert data == expected
-
-
-def test_two_objects_share_no_default() -> None:
-    shape = schema(a={"type": "array", "items": TEXT, "default": ["x"]})
-    one: dict[str, Any] = {}
-    other: dict[str, Any] = {}
-    fill(one, shape)
-    fill(other, shape)
-    one["a"].append("y")
-    assert other == {"a": ["x"]}
-
-
-def test_defaults_of_many_items_do_not_fill_the_memory() -> None:
-    shape = schema(a={"type": "array", "items": schema(b={**TEXT, "default": "x" * 100_000})})
-    with pytest.raises(StatusError, match="too large"):
-        fill({"a": [{} for _ in range(10_000)]}, shape)
-    shown: dict[str, Any] = {"a": [{} for _ in range(10_000)]}
-    fill(shown, shape, refuse=False)
-    assert len([one for one in shown["a"] if one]) == 31  # of 3 MiB
 
 
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -165,3 +79,29 @@ def test_a_default_that_is_new_is_read_of_objects_stored_before(things: Any) -> 
     wanted = {"a": "y", "size": 3, "late": "now"}
     assert things("GET", f"{THINGS}/x")[1]["spec"] == wanted
     assert things("GET", THINGS)[1]["items"][0]["spec"] == wanted
+
+
+def test_rules_hold_from_the_definition_to_the_object(call: Any) -> None:
+    def definition(rule: str) -> dict[str, Any]:
+        rules = [{"rule": rule, "message": "a below b"}, {"rule": "self.a >= oldSelf.a", "message": "never down"}]
+        shape = schema(spec={**schema(a=WHOLE, b={**WHOLE, "default": 9}), "x-kubernetes-validations": rules})
+        version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": shape}}
+        names = {"plural": "things", "singular": "thing", "kind": "Thing", "listKind": "ThingList"}
+        spec = {"group": "example.com", "scope": "Namespaced", "names": names, "versions": [version]}
+        head = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition"}
+        return {**head, "metadata": {"name": "things.example.com"}, "spec": spec}
+
+    def thing(**spec: Any) -> dict[str, Any]:
+        return {"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "x"}, "spec": spec}
+
+    code, status = call("POST", CRDS, definition("self.c < self.b"))
+    assert (code, status["details"]["causes"][0]["field"].rpartition("].")[2]) == (422, "rule")
+    assert call("POST", CRDS, definition("self.a < self.b"))[0] == 201
+    code, status = call("POST", THINGS, thing(a=10))
+    assert code == 422
+    assert status["message"] == 'Thing.example.com "x" is invalid: spec: Invalid value: "object": a below b'
+    assert call("POST", THINGS, thing(a=5))[0] == 201
+    code, status = call("PUT", f"{THINGS}/x", thing(a=4))
+    assert (code, status["details"]["causes"][0]["message"]) == (422, 'Invalid value: "object": never down')
+    code, status = call("POST", THINGS, {**thing(a="x"), "metadata": {"name": "y"}})
+    assert "some validation rules were not checked because the object was invalid" in status["message"]

@@ -7,23 +7,17 @@ from typing import Any
 
 import pytest
 
-from kitlib.api.errors import Invalid
-from kitlib.apiserver.custom_resources import MAX_TOLD, validate_custom
-from kitlib.apiserver.resources import APIResource
+from kitlib.cluster.admission.custom.values import MAX_TOLD, validate_values
 
 
-def served(**spec: Any) -> APIResource:
-    schema = {"type": "object", "properties": {"spec": {"type": "object", **spec}}}
-    names = ("example.com", "v1", "things", "thing", "Thing")
-    return APIResource(*names, (), (), namespaced=True, verbs=(), columns=(), schema=schema)
+def schema_of(**spec: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": {"spec": {"type": "object", **spec}}}
 
 
-def errors(schema: dict[str, Any], spec: Any) -> list[str]:
-    try:
-        validate_custom(served(**schema), {"metadata": {"name": "x"}, "spec": spec})
-    except Invalid as refused:
-        return [str(error) for error in refused.errors]
-    return []
+def errors(schema: dict[str, Any], spec: Any, old: Any = None) -> list[str]:
+    before = None if old is None else {"metadata": {"name": "x"}, "spec": old}
+    found = validate_values(schema_of(**schema), {"metadata": {"name": "x"}, "spec": spec}, before)
+    return [str(error) for error in found]
 
 
 def field(**rules: Any) -> dict[str, Any]:
@@ -87,3 +81,32 @@ def test_a_million_violations_are_not_all_told() -> None:
     found = errors(schema, {"a": ["x"] * 20_000})
     assert len(found) == MAX_TOLD and found[0].startswith("spec.a[0]: Invalid value")
     assert time.process_time() - began < 5
+
+
+ITEMS = {"type": "object", "properties": {"name": {"type": "string"}, "n": {"type": "integer", "maximum": 3}}}
+BY_NAME = {"type": "array", "items": ITEMS, "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]}
+
+
+@pytest.mark.parametrize(
+    ("new", "old", "told"),
+    [
+        ({"a": "ab", "b": 1}, {"a": "ab"}, []),  # what was wrong before may stay
+        ({"a": "abc"}, {"a": "ab"}, ["spec.a"]),
+        ({"list": [{"name": "x", "n": 9}, {"name": "y"}]}, {"list": [{"name": "x", "n": 9}]}, []),
+        ({"list": [{"name": "x", "n": 9}]}, {"list": [{"name": "x", "n": 8}]}, ["spec.list[0].n"]),
+        ({"list": [{"name": "z", "n": 9}]}, {"list": [{"name": "x", "n": 9}]}, ["spec.list[0].n"]),
+        ({"plain": [9, 1]}, {"plain": [9]}, ["spec.plain[0]"]),  # items of other lists are not known again
+        ({"plain": [9], "b": 2}, {"plain": [9]}, []),
+        ({"inner": {"x": 1}}, {"inner": {}}, ["spec.inner.need"]),
+        ({"inner": {"x": 1}, "b": 1}, {"inner": {"x": 1}}, []),
+    ],
+)
+def test_what_did_not_change_may_stay_as_it_was(new: Any, old: Any, told: list[str]) -> None:
+    fields = {
+        "a": {"type": "string", "pattern": "^a+$"},
+        "b": {"type": "integer"},
+        "list": BY_NAME,
+        "plain": {"type": "array", "items": {"type": "integer", "maximum": 3}},
+        "inner": {"type": "object", "required": ["need"], "properties": {"x": {"type": "integer"}}},
+    }
+    assert [one.partition(":")[0] for one in errors({"properties": fields}, new, old)] == told

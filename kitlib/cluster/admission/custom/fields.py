@@ -12,9 +12,9 @@ from typing import Any
 
 from kitlib.api.decoding import field_path
 from kitlib.api.validation.custom_resource_structural import EMBEDDED, KEEP, Schema, below, parts
-from kitlib.apiserver.request import MAX_BODY
-from kitlib.apiserver.status import StatusError
 
+MAX_DEFAULTS = 3 << 20
+"""Bytes of defaults that one object may get: as many as a request may have. Source: DefaultMaxRequestSizeBytes."""
 _META = ("apiVersion", "kind", "metadata")
 Path = tuple[Any, ...]
 
@@ -27,21 +27,19 @@ def prune(data: dict[str, Any], schema: Schema) -> list[str]:
     return sorted(dropped)
 
 
-def fill(data: dict[str, Any], schema: Schema, *, refuse: bool = True) -> None:
+def fill(data: dict[str, Any], schema: Schema) -> bool:
     """Put in the schema's defaults, and drop a null where none may stand.
 
     Args:
         data: the object.
         schema: of its version.
-        refuse: whether defaults that are larger than a request may be are refused; else those that fit are put in.
 
-    Raises:
-        StatusError: 413, where they are refused.
+    Returns:
+        Whether all defaults are in: only as many are as a request may hold.
     """
-    left = [MAX_BODY]
+    left = [MAX_DEFAULTS]
     _fill(data, schema, left, root=True)
-    if refuse and left[0] < 0:
-        raise StatusError(413, f"Request entity too large: limit is {MAX_BODY}")
+    return left[0] >= 0
 
 
 def _prune(data: Any, schema: Schema | None, path: Path, dropped: list[str], *, root: bool) -> None:

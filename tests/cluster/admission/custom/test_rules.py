@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from kitlib.apiserver import custom_resource_rules
-from kitlib.apiserver.custom_resource_rules import broken_rules, cel_value
+from kitlib.cluster.admission.custom import rules as custom_resource_rules
+from kitlib.cluster.admission.custom.rules import broken_rules, cel_value
 
 TEXT, WHOLE = {"type": "string"}, {"type": "integer"}
 
@@ -107,36 +107,6 @@ def test_macros_of_all_rules_share_a_budget() -> None:
     found = said(schema, {"l": [1] * 5_000})
     assert time.perf_counter() - start < 10
     assert "cost" in found[0]
-
-
-CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-THINGS = "/apis/example.com/v1/namespaces/default/things"
-
-
-def test_rules_hold_from_the_definition_to_the_object(call: Any) -> None:
-    def definition(rule: str) -> dict[str, Any]:
-        rules = [{"rule": rule, "message": "a below b"}, {"rule": "self.a >= oldSelf.a", "message": "never down"}]
-        shape = root(spec={**root(a=WHOLE, b={**WHOLE, "default": 9}), "x-kubernetes-validations": rules})
-        version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": shape}}
-        names = {"plural": "things", "singular": "thing", "kind": "Thing", "listKind": "ThingList"}
-        spec = {"group": "example.com", "scope": "Namespaced", "names": names, "versions": [version]}
-        head = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition"}
-        return {**head, "metadata": {"name": "things.example.com"}, "spec": spec}
-
-    def thing(**spec: Any) -> dict[str, Any]:
-        return {"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "x"}, "spec": spec}
-
-    code, status = call("POST", CRDS, definition("self.c < self.b"))
-    assert (code, status["details"]["causes"][0]["field"].rpartition("].")[2]) == (422, "rule")
-    assert call("POST", CRDS, definition(LESS))[0] == 201
-    code, status = call("POST", THINGS, thing(a=10))
-    assert code == 422
-    assert status["message"] == 'Thing.example.com "x" is invalid: spec: Invalid value: "object": a below b'
-    assert call("POST", THINGS, thing(a=5))[0] == 201
-    code, status = call("PUT", f"{THINGS}/x", thing(a=4))
-    assert (code, status["details"]["causes"][0]["message"]) == (422, 'Invalid value: "object": never down')
-    code, status = call("POST", THINGS, {**thing(a="x"), "metadata": {"name": "y"}})
-    assert "some validation rules were not checked because the object was invalid" in status["message"]
 
 
 def test_times_bytes_and_addresses_are_what_their_formats_say() -> None:

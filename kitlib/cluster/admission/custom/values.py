@@ -1,52 +1,81 @@
-"""Objects of CustomResourceDefinitions: validated by their schema. Source: apiextensions-apiserver pkg/apiserver."""
+"""Values of custom objects, held against their schema; on an update what did not change may stay as it was.
+
+Source: apiextensions-apiserver pkg/apiserver/validation, pkg/registry/customresource (validator.go); KEP-4008.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import islice
 from typing import Any
 
-from kitlib.api.errors import Invalid
 from kitlib.api.re2 import PatternError, compiled
 from kitlib.api.validation.custom_resource_rules import has_rules
-from kitlib.api.validation.fields import FieldError, invalid, not_supported, required, too_long_value, too_many
-from kitlib.apiserver.custom_resource_rules import broken_rules
-from kitlib.apiserver.resources import APIResource
+from kitlib.api.validation.custom_resource_structural import KEYS, Schema, below, parts
+from kitlib.api.validation.fields import Errors, FieldError, invalid, not_supported, required, too_long_value, too_many
+from kitlib.cluster.admission.custom.rules import broken_rules
 
 MAX_TOLD = 1000
 """Violations of one object that are told; a long list may have a million."""
 
 
-def validate_custom(served: APIResource, data: dict[str, Any], old: dict[str, Any] | None = None) -> None:
-    """Check an object against the schema of its version, and if it may be read by them, against the schema's rules.
+def validate_values(schema: Schema, data: dict[str, Any], old: dict[str, Any] | None = None) -> Errors:
+    """What of an object breaks the schema of its version, and if it may be read by them, the schema's rules.
 
     Args:
-        served: its resource.
+        schema: of its version.
         data: the object.
         old: as it stood before; None where it is new.
 
-    Raises:
-        Invalid: with every violation, of many the first `MAX_TOLD`, and its field path.
+    Returns:
+        Every violation with its field path, of many the first `MAX_TOLD`.
     """
-    if not served.schema:
-        return
     errors: dict[str, FieldError] = {}  # of several missing fields each is a violation that tells all of them
-    violations = _validator(json.dumps(_json_schema(served.schema), sort_keys=True)).iter_errors(data)
+    violations = _validator(json.dumps(_json_schema(schema), sort_keys=True)).iter_errors(data)
     blocking = False
     for one in islice(violations, MAX_TOLD):
+        if old is not None and _is_unchanged(schema, data, old, one.absolute_path):
+            continue
         blocking = blocking or one.validator in _BLOCKING
         path = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in one.absolute_path).lstrip(".")
         errors.update((str(error), error) for error in _field_errors(one, path))
     ordered = sorted(errors.values(), key=lambda error: error.field)
-    if has_rules(served.schema):
+    if has_rules(schema):
         if blocking:
             ordered.append(invalid("<nil>", None, _NOT_CHECKED))
         else:
-            ordered += broken_rules(served.schema, data, old)[:MAX_TOLD]
-    if ordered:
-        raise Invalid(f"{served.kind}.{served.group}", data.get("metadata", {}).get("name", ""), ordered)
+            ordered += broken_rules(schema, data, old)[:MAX_TOLD]
+    return ordered
+
+
+def _is_unchanged(schema: Schema, new: Any, old: Any, path: Iterable[Any]) -> bool:
+    """Whether the value at a path, or one around it, is what it was: items of a list only by their keys.
+
+    Source: ratcheting_value.go, correlation.go.
+    """
+    part: Schema | None = schema
+    for step in path:
+        if new == old:
+            return True
+        if part is None or not isinstance(old, type(new)):
+            return False
+        if isinstance(new, dict):
+            if step not in old:
+                return False
+            part = dict(parts(part, "properties")).get(step) or below(part, "additionalProperties")
+            new, old = new[step], old[step]
+        else:
+            keys = part.get(KEYS)
+            new = new[step]
+            if not keys or not isinstance(new, dict):
+                return False
+            same = [one for one in old if isinstance(one, dict) and all(one.get(k) == new.get(k) for k in keys)]
+            if len(same) != 1:
+                return False
+            part, old = below(part, "items"), same[0]
+    return bool(new == old)
 
 
 _BLOCKING = ("required", "type", "maxLength", "maxItems", "maxProperties")
