@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 _STATUSES = {"image": "", "imageID": "", "lastState": {}, "ready": False, "restartCount": 0, "state": {}}
+_USER = {"gid": 0, "uid": 0}
 _POD_SPEC: dict[str, dict[str, Any]] = {"containers[]": {"resources": {}}, "initContainers[]": {"resources": {}}}
 _SYSTEM_INFO = (
     *("architecture", "bootID", "containerRuntimeVersion", "kernelVersion", "kubeProxyVersion", "kubeletVersion"),
@@ -29,6 +30,9 @@ REQUIRED: dict[str, dict[str, dict[str, Any]]] = {
         "status.containerStatuses[]": _STATUSES,
         "status.initContainerStatuses[]": _STATUSES,
         "status.ephemeralContainerStatuses[]": _STATUSES,
+        "status.containerStatuses[].user.linux": _USER,
+        "status.initContainerStatuses[].user.linux": _USER,
+        "status.ephemeralContainerStatuses[].user.linux": _USER,
     },
     "Node": {
         "": {"spec": {}, "status": {}},
