@@ -328,7 +328,10 @@ spec:
   scope: Namespaced
   names: {plural: widgets, singular: widget, kind: Widget, listKind: WidgetList}
   versions:
-  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
+  - name: v1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
 """
 
 

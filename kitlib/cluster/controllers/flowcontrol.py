@@ -11,7 +11,8 @@ from typing import ClassVar
 from kitlib.api.flowcontrol import FlowSchema, PriorityLevelConfiguration
 from kitlib.api.meta import Condition
 from kitlib.api.serialize import deepcopy
-from kitlib.cluster.controllers.controller import Controller, Handler, Key
+from kitlib.cluster.admission.requester import API_SERVER
+from kitlib.cluster.controllers.controller import Controller, Handler, Key, Manager
 from kitlib.cluster.controllers.informers import Change
 
 DANGLING = "Dangling"
@@ -21,6 +22,10 @@ class FlowControlController(Controller):
     """For FlowSchemas."""
 
     name: ClassVar[str] = "api-priority-and-fairness-config-consumer-v1"
+
+    def __init__(self, manager: Manager) -> None:
+        super().__init__(manager)
+        self.user = API_SERVER  # it runs in it
 
     def handlers(self) -> Mapping[str, Handler]:
         return {"FlowSchema": self._on_schema, "PriorityLevelConfiguration": self._on_level}
