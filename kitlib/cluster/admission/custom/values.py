@@ -15,6 +15,8 @@ from kitlib.api.re2 import PatternError, compiled
 from kitlib.api.validation.custom_resource_rules import has_rules
 from kitlib.api.validation.custom_resource_structural import KEYS, Schema, below, parts
 from kitlib.api.validation.fields import Errors, FieldError, invalid, not_supported, required, too_long_value, too_many
+from kitlib.cluster.admission.custom.formats import has_format
+from kitlib.cluster.admission.custom.lists import validate_lists
 from kitlib.cluster.admission.custom.rules import broken_rules
 
 MAX_TOLD = 1000
@@ -42,6 +44,8 @@ def validate_values(schema: Schema, data: dict[str, Any], old: dict[str, Any] | 
         path = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in one.absolute_path).lstrip(".")
         errors.update((str(error), error) for error in _field_errors(one, path))
     ordered = sorted(errors.values(), key=lambda error: error.field)
+    if old is None or not validate_lists(old, schema):  # what was wrong before may stay
+        ordered += validate_lists(data, schema)[:MAX_TOLD]
     if has_rules(schema):
         if blocking:
             ordered.append(invalid("<nil>", None, _NOT_CHECKED))
@@ -97,6 +101,8 @@ def _field_errors(one: Any, path: str) -> Iterator[FieldError]:
         kind = kinds.get(type(found), "null")
         wanted = ",".join(bound) if isinstance(bound, list) else bound
         yield invalid(path, kind, f'{path} in body must be of type {wanted}: "{kind}"')
+    elif rule == "format":
+        yield invalid(path, found, f"{path} in body must be of type {bound}: {json.dumps(found, ensure_ascii=False)}")
     elif rule == "maxLength":
         yield too_long_value(path, bound)
     elif rule in ("maxItems", "maxProperties"):
@@ -142,11 +148,19 @@ def _matches(validator: Any, pattern: str, value: Any, schema: Any) -> Iterator[
             yield ValidationError("")
 
 
+def _has_format(validator: Any, name: str, value: Any, schema: Any) -> Iterator[Any]:
+    """`format` of texts. Source: kube-openapi validate FormatOf."""
+    from jsonschema import ValidationError  # type: ignore[import-untyped,unused-ignore]
+
+    if isinstance(value, str) and not has_format(value, name):
+        yield ValidationError("")
+
+
 @lru_cache(maxsize=128)
 def _validator(schema: str) -> Any:
     import jsonschema  # type: ignore[import-untyped,unused-ignore]
 
-    kind = jsonschema.validators.extend(jsonschema.Draft202012Validator, {"pattern": _matches})
+    kind = jsonschema.validators.extend(jsonschema.Draft202012Validator, {"pattern": _matches, "format": _has_format})
     return kind(json.loads(schema))
 
 

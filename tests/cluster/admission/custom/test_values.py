@@ -46,6 +46,12 @@ CASES = [
     (field(type="integer", multipleOf=2), {"a": 3}, ["Invalid value: 3: spec.a in body should be a multiple of 2"]),
     (field(type="array", maxItems=1), {"a": [1, 2]}, ["Too many: 2: must have at most 1 items"]),
     (field(type="string", enum=["x", "y"]), {"a": "z"}, ['Unsupported value: "z": supported values: "x", "y"']),
+    (
+        field(type="string", format="date-time"),
+        {"a": "2020-02-30T00:00:00Z"},
+        ['Invalid value: "2020-02-30T00:00:00Z": spec.a in body must be of type date-time: "2020-02-30T00:00:00Z"'],
+    ),
+    (field(type="string", format="of my own"), {"a": "z"}, []),
     (field(type="integer"), {"a": "z"}, ['Invalid value: "string": spec.a in body must be of type integer: "string"']),
 ]
 
