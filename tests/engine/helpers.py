@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from docker.errors import APIError
 
 from kitlib.api.errors import KitError
 from kitlib.cluster import engine_answers
@@ -74,6 +75,23 @@ def is_podman() -> bool:
     client, endpoint = engine.reach()
     try:
         return host.host_of(client, endpoint).name == "Podman"
+    finally:
+        client.close()
+
+
+def kill(identity: str) -> None:
+    """Kill a container that runs.
+
+    Podman's `KillContainer` waits for the end, and answers 500 where the container, which is to be removed at its
+    end, has been removed before it looked: then it was killed.
+    """
+    client = engine.connect()
+    try:
+        assert client.api.inspect_container(identity)["State"]["Running"]
+        client.api.kill(identity)
+    except APIError:
+        if container.exists(client, identity):
+            raise
     finally:
         client.close()
 

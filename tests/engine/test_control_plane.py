@@ -22,7 +22,18 @@ from kitlib.cluster.control_plane.container.client import ContainerControlPlaneC
 from kitlib.cluster.control_plane.container.relay import ControlPlaneGone
 from kitlib.cluster.control_plane.docker import DockerCluster
 from kitlib.node.real import container, engine
-from tests.engine.helpers import ROOT, containers_of, deployment, granted, is_podman, left_after, outside, pod, state
+from tests.engine.helpers import (
+    ROOT,
+    containers_of,
+    deployment,
+    granted,
+    is_podman,
+    kill,
+    left_after,
+    outside,
+    pod,
+    state,
+)
 
 QUOTA = {
     "apiVersion": "v1",
@@ -173,9 +184,7 @@ def test_nodes_come_and_go(start: Callable[..., Any]) -> None:
 
 def test_a_node_that_dies_is_not_ready(start: Callable[..., Any]) -> None:
     cluster = start(2, memory="256Mi", control_plane="container")
-    client = engine.connect()
-    client.api.kill(cluster.node("node-2").container.id)
-    client.close()
+    kill(cluster.node("node-2").container.id)
 
     def ready(c: Any) -> dict[str, str]:
         return {n.name: next(k.status for k in n.status.conditions if k.type == "Ready") for n in c.nodes}
@@ -210,10 +219,8 @@ def test_a_killed_control_plane_is_a_clear_error_and_nothing_is_left(
     cluster.apply(pod(name="a"))
     cluster.wait(lambda c: c.pod("a").status.phase == "Running", 60)
     assert len(containers_of(run)) == 2
-    client = _client()
     assert cluster._relay.control is not None
-    client.api.kill(cluster._relay.control.id)
-    client.close()
+    kill(cluster._relay.control.id)
     with pytest.raises(ControlPlaneGone, match="the control plane has ended"):
         cluster.wait(lambda c: False, 60)
     with pytest.raises(ControlPlaneGone):
@@ -280,7 +287,3 @@ def test_the_owner_loads_no_scheduler_and_leaves_nothing_when_it_is_killed(engin
     owner.wait()
     owner.stdout.close()
     assert left_after(5, run) == []
-
-
-def _client() -> Any:
-    return engine.connect()

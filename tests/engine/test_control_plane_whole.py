@@ -20,7 +20,7 @@ from kitlib.cluster.control_plane.container.client import ContainerControlPlaneC
 from kitlib.cluster.control_plane.container.relay import ControlPlaneGone
 from kitlib.cluster.control_plane.docker import DockerCluster
 from kitlib.node.real import engine as engines
-from tests.engine.helpers import SLOW, containers_of, pod
+from tests.engine.helpers import SLOW, containers_of, kill, pod
 
 WHERE = ("container", "process")
 ZONE = "topology.kubernetes.io/zone"
@@ -146,18 +146,12 @@ def agent_of(identity: str) -> int:
     return next(pid for pid, parent in pids.items() if parent in pids)
 
 
-def kill_container(identity: str) -> None:
-    client = engines.connect()
-    client.api.kill(identity)
-    client.close()
-
-
 @pytest.mark.parametrize("how", ["container", "agent"])
 def test_a_control_plane_that_ends_in_the_middle_of_a_request_is_an_error_at_once(victim: Any, how: str) -> None:
     cluster, run, identity = victim
     number = agent_of(identity)
     os.kill(number, signal.SIGSTOP)  # so that it is in the middle for certain
-    end = (lambda: kill_container(identity)) if how == "container" else (lambda: os.kill(number, signal.SIGKILL))
+    end = (lambda: kill(identity)) if how == "container" else (lambda: os.kill(number, signal.SIGKILL))
     timer = threading.Timer(0.5, end)
     timer.start()
     began = time.monotonic()

@@ -19,7 +19,7 @@ from kitlib.cluster.control_plane.docker import DockerCluster
 from kitlib.node.real import container, image
 from kitlib.node.real import engine as engines
 from kitlib.node.real.link import NodeGone
-from tests.engine.helpers import ROOT, SLOW, outside, pod, state
+from tests.engine.helpers import ROOT, SLOW, kill, outside, pod, state
 from tests.engine.traces import Traces
 
 OWNER = """
@@ -166,9 +166,7 @@ def test_a_node_that_dies_is_not_ready_and_the_others_go_on(start: Callable[...,
     where = cluster.pod("a").spec.node_name
     other = next(n.name for n in cluster.nodes if n.name != where)
     node = cluster.node(where)
-    client = engines.connect()
-    client.api.kill(node.container.id)
-    client.close()
+    kill(node.container.id)
     cluster.wait(lambda c: not node.link.alive, 5)
     assert _ready(cluster) == {where: "Unknown", other: "True"}
     with pytest.raises(NodeGone, match=f"node {where} has ended"):
