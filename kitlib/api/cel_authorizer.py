@@ -6,9 +6,11 @@ Source: k8s.io/apiserver/pkg/cel/library/authz.go.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
+from kitlib.api import authorization
+from kitlib.api.authorization import Attributes
 from kitlib.api.cel_library import BOOL, STRING, EvaluationError, Overload, charge
 
 _GROUP = "kubernetes.authorization."
@@ -20,32 +22,10 @@ COST = 70_000
 """Of one check. Source: authz.go's cost of 350,000, of which an element is five."""
 
 
-@dataclass(frozen=True)
-class Question:
-    """What is asked.
-
-    Attributes:
-        account: namespace and name of the service account that is meant; None = the user who writes.
-    """
-
-    verb: str = ""
-    group: str = ""
-    resource: str = ""
-    subresource: str = ""
-    namespace: str = ""
-    name: str = ""
-    path: str = ""
-    account: tuple[str, str] | None = None
-
-
-class Answer(NamedTuple):
-    """Whether it is allowed, and why."""
-
-    allowed: bool
-    reason: str = ""
-
-
-Decide = Callable[[Question], Answer]
+ServiceAccount = tuple[str, str]
+"""A namespace and a name."""
+Decide = Callable[[Attributes, ServiceAccount | None], authorization.Decision]
+"""The answer, about a service account or, without one, about the user who writes."""
 
 
 class Authorizer(Mapping[str, Any]):
@@ -59,16 +39,16 @@ class Authorizer(Mapping[str, Any]):
 
     type_name = AUTHORIZER
 
-    def __init__(self, decide: Decide, request: Question, account: tuple[str, str] | None = None) -> None:
+    def __init__(self, decide: Decide, request: Attributes, account: ServiceAccount | None = None) -> None:
         self.decide, self.request, self.account = decide, request, account
 
-    def ask(self, check: type[_Check], **about: str) -> _Check:
-        return check(self.decide, Question(account=self.account, **about))
+    def ask(self, check: type[_Check], about: Attributes) -> _Check:
+        return check(self.decide, about, self.account)
 
     def __getitem__(self, name: str) -> Any:
         if name not in FIELDS:
             raise KeyError(name)
-        return ResourceCheck(self.decide, self.request)
+        return ResourceCheck(self.decide, self.request, None)
 
     def __iter__(self) -> Iterator[str]:
         return iter(FIELDS)
@@ -82,7 +62,12 @@ class _Check:
     """A question that is not complete."""
 
     decide: Decide
-    about: Question
+    about: Attributes
+    account: ServiceAccount | None
+
+    def narrowed(self, **about: str) -> ResourceCheck:
+        """The same question about less."""
+        return ResourceCheck(self.decide, self.about._replace(**about), self.account)
 
 
 class PathCheck(_Check):
@@ -108,25 +93,22 @@ class Decision:
     """What was answered."""
 
     type_name: ClassVar[str] = DECISION
-    answer: Answer
+    answer: authorization.Decision
 
 
 def _path(authorizer: Authorizer, path: str) -> _Check:
     if not path:
         raise EvaluationError("path must not be empty")
-    return authorizer.ask(PathCheck, path=path)
+    return authorizer.ask(PathCheck, Attributes(path=path))
 
 
 def _checked(check: _Check, verb: str) -> Decision:
     charge(COST)
-    return Decision(check.decide(replace(check.about, verb=verb)))
+    return Decision(check.decide(check.about._replace(verb=verb), check.account))
 
 
-def _narrowed(narrow: Callable[[Question, str], Question]) -> list[Overload]:
-    def narrowed(check: _Check, value: str) -> _Check:
-        return ResourceCheck(check.decide, narrow(check.about, value))
-
-    return [Overload((RESOURCE_CHECK, STRING), RESOURCE_CHECK, narrowed)]
+def _narrows(kind: str, field: str) -> list[Overload]:
+    return [Overload((kind, STRING), RESOURCE_CHECK, lambda check, value: check.narrowed(**{field: value}))]
 
 
 def _unchanged(check: _Check, selector: str) -> _Check:
@@ -136,7 +118,9 @@ def _unchanged(check: _Check, selector: str) -> _Check:
 
 METHODS: dict[str, list[Overload]] = {
     "path": [Overload((AUTHORIZER, STRING), PATH_CHECK, _path)],
-    "group": [Overload((AUTHORIZER, STRING), GROUP_CHECK, lambda one, group: one.ask(GroupCheck, group=group))],
+    "group": [
+        Overload((AUTHORIZER, STRING), GROUP_CHECK, lambda one, group: one.ask(GroupCheck, Attributes(group=group)))
+    ],
     "serviceAccount": [
         Overload(
             (AUTHORIZER, STRING, STRING),
@@ -144,16 +128,8 @@ METHODS: dict[str, list[Overload]] = {
             lambda one, namespace, name: Authorizer(one.decide, one.request, (namespace, name)),
         )
     ],
-    "resource": [
-        Overload(
-            (GROUP_CHECK, STRING),
-            RESOURCE_CHECK,
-            lambda check, name: ResourceCheck(check.decide, replace(check.about, resource=name)),
-        )
-    ],
-    "subresource": _narrowed(lambda about, value: replace(about, subresource=value)),
-    "namespace": _narrowed(lambda about, value: replace(about, namespace=value)),
-    "name": _narrowed(lambda about, value: replace(about, name=value)),
+    "resource": _narrows(GROUP_CHECK, "resource"),
+    **{field: _narrows(RESOURCE_CHECK, field) for field in ("subresource", "namespace", "name")},
     "fieldSelector": [Overload((RESOURCE_CHECK, STRING), RESOURCE_CHECK, _unchanged)],
     "labelSelector": [Overload((RESOURCE_CHECK, STRING), RESOURCE_CHECK, _unchanged)],
     "check": [Overload((kind, STRING), DECISION, _checked) for kind in (PATH_CHECK, RESOURCE_CHECK)],

@@ -9,10 +9,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 from urllib.parse import unquote
 
+from kitlib.api.authorization import Attributes
 from kitlib.apiserver.rbac import forbidden
 from kitlib.apiserver.status import StatusError
 from kitlib.apiserver.users import AUTHENTICATED, User, service_account
-from kitlib.cluster.admission.authorization import Attributes, Authorizer
+from kitlib.cluster.admission.authorization import Authorizer
 
 _USER, _GROUP, _UID, _EXTRA = ("impersonate-user", "impersonate-group", "impersonate-uid", "impersonate-extra-")
 _ANONYMOUS, _UNAUTHENTICATED = "system:anonymous", "system:unauthenticated"

@@ -5,9 +5,9 @@ Source: apiserver endpoints/request RequestInfoFactory; bootstrappolicy; handler
 
 from __future__ import annotations
 
+from kitlib.api.authorization import Attributes
 from kitlib.apiserver.request import Request, Target, parse_path
 from kitlib.apiserver.users import User
-from kitlib.cluster.admission.authorization import Attributes
 
 VIEWER = "viewer"
 VIEW = {

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from kitlib.api.authorization import Attributes
 from kitlib.api.serialize import to_dict
 from kitlib.apiserver.bodies import object_body
 from kitlib.apiserver.discovery import reviews
 from kitlib.apiserver.request import Request, Target, mapping
 from kitlib.apiserver.status import StatusError
 from kitlib.apiserver.users import User, Users
-from kitlib.cluster.admission.authorization import Attributes, Authorizer
+from kitlib.cluster.admission.authorization import Authorizer
 
 _ATTRIBUTES = ("verb", "group", "resource", "subresource")
 

@@ -7,55 +7,62 @@ from typing import Any
 import pytest
 
 from kitlib.api.admission_expressions import OBJECTS, Environment
-from kitlib.api.cel_authorizer import AUTHORIZER, Answer, Authorizer, Question
+from kitlib.api.authorization import Attributes, Decision
+from kitlib.api.cel_authorizer import AUTHORIZER, Authorizer, ServiceAccount
 from kitlib.api.cel_expression import compile_expression
 from kitlib.api.cel_parser import CompileError
 from kitlib.api.errors import KitError
 
-WRITE = Question(group="apps", resource="deployments", namespace="a", name="web")
+Asked = tuple[Attributes, ServiceAccount | None]
+WRITE = Attributes(group="apps", resource="deployments", namespace="a", name="web")
 
 
 def asked(text: str, max_cost: int = 200_000) -> Any:
     """The answer of an expression, and the questions that it asked; only reading is allowed."""
-    questions: list[Question] = []
+    questions: list[Asked] = []
 
-    def decide(question: Question) -> Answer:
-        questions.append(question)
-        return Answer(question.verb == "get", "because" if question.verb == "get" else "")
+    def decide(about: Attributes, account: ServiceAccount | None) -> Decision:
+        questions.append((about, account))
+        return Decision(about.verb == "get", "because" if about.verb == "get" else "")
 
     made = compile_expression(text, {"authorizer": AUTHORIZER}, OBJECTS, max_length=1000)
     return made.evaluate({"authorizer": Authorizer(decide, WRITE)}, max_cost), questions
 
 
 @pytest.mark.parametrize(
-    ("text", "question"),
+    ("text", "question", "account"),
     [
-        ("authorizer.path('/healthz').check('get').allowed()", Question("get", path="/healthz")),
+        ("authorizer.path('/healthz').check('get').allowed()", Attributes("get", path="/healthz"), None),
         (
             "authorizer.group('apps').resource('deployments').check('get').allowed()",
-            Question("get", "apps", "deployments"),
+            Attributes("get", "apps", "deployments"),
+            None,
         ),
         (
             "authorizer.group('').resource('pods').subresource('log').namespace('a').name('p').check('get').allowed()",
-            Question("get", "", "pods", "log", "a", "p"),
+            Attributes("get", "", "pods", "log", "a", "p"),
+            None,
         ),
         (
             "authorizer.serviceAccount('a', 'b').group('').resource('pods').check('get').reason() == 'because'",
-            Question("get", "", "pods", account=("a", "b")),
+            Attributes("get", "", "pods"),
+            ("a", "b"),
         ),
         (
             "!authorizer.requestResource.check('delete').allowed()",
-            Question("delete", "apps", "deployments", namespace="a", name="web"),
+            Attributes("delete", "apps", "deployments", namespace="a", name="web"),
+            None,
         ),
         (
             "!authorizer.group('').resource('pods').fieldSelector('a=b').labelSelector('c').check('get').errored()",
-            Question("get", "", "pods"),
+            Attributes("get", "", "pods"),
+            None,
         ),
-        ("authorizer.path('/x').check('get').error() == ''", Question("get", path="/x")),
+        ("authorizer.path('/x').check('get').error() == ''", Attributes("get", path="/x"), None),
     ],
 )
-def test_what_is_asked(text: str, question: Question) -> None:
-    assert asked(text) == (True, [question])
+def test_what_is_asked(text: str, question: Attributes, account: ServiceAccount | None) -> None:
+    assert asked(text) == (True, [(question, account)])
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
+from kitlib.api.authorization import Attributes
 from kitlib.api.rbac import PolicyRule
 from kitlib.apiserver.dispatcher import Answer, Dispatcher
 from kitlib.apiserver.rbac import VIEW, VIEW_BINDING
 from kitlib.apiserver.request import Request
 from kitlib.apiserver.users import AUTHENTICATED, User, Users, life
-from kitlib.cluster.admission.authorization import Attributes, rule_allows
+from kitlib.cluster.admission.authorization import rule_allows
 
 POD = {"metadata": {"name": "web"}, "spec": {"containers": [{"name": "c", "image": "x"}]}}
 

@@ -6,8 +6,9 @@ Source: plugin/pkg/auth/authorizer/rbac (RBACAuthorizer.Authorize, RuleAllows), 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
+from kitlib.api.authorization import Attributes, Decision
 from kitlib.api.rbac import ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, RoleRef, Subject
 from kitlib.cluster.admission.requester import MASTERS
 from kitlib.cluster.store.store import Store
@@ -31,31 +32,6 @@ class Asking(Protocol):
     def groups(self) -> tuple[str, ...]:
         """Those that the user is in."""
         ...
-
-
-class Decision(NamedTuple):
-    """Whether something is allowed, and why: which binding says so."""
-
-    allowed: bool
-    reason: str = ""
-
-
-class Attributes(NamedTuple):
-    """What a request is about. Source: authorizer.Attributes.
-
-    Attributes:
-        verb: `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`.
-        group, resource, subresource, namespace, name: of the object.
-        path: of a request that is about no resource.
-    """
-
-    verb: str
-    group: str = ""
-    resource: str = ""
-    subresource: str = ""
-    namespace: str = ""
-    name: str = ""
-    path: str = ""
 
 
 class Authorizer:

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from kitlib.api.authorization import Attributes
 from kitlib.api.errors import KitError
 from kitlib.cluster import Cluster
-from kitlib.cluster.admission.authorization import Attributes, Authorizer
+from kitlib.cluster.admission.authorization import Authorizer
 from kitlib.cluster.admission.requester import ADMINISTRATOR, Requester, requested_by, service_account
 
 GROUP = "rbac.authorization.k8s.io"

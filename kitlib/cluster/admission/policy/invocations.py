@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from kitlib.api import authorization
 from kitlib.api import cel_library as lib
 from kitlib.api.admission_expressions import MAX_COST, Environment
 from kitlib.api.admissionregistration import (
@@ -20,14 +21,14 @@ from kitlib.api.admissionregistration import (
     ValidatingAdmissionPolicyBinding,
     ValidatingAdmissionPolicySpec,
 )
-from kitlib.api.cel_authorizer import Answer, Authorizer, Question
+from kitlib.api.cel_authorizer import Authorizer, ServiceAccount
 from kitlib.api.cel_expression import Expression
 from kitlib.api.cel_library import EvaluationError
 from kitlib.api.core import Namespace
 from kitlib.api.errors import KitError
 from kitlib.api.meta import KubeObject
 from kitlib.api.selectors import LabelSelectorMatcher
-from kitlib.cluster.admission import authorization
+from kitlib.cluster.admission.authorization import Authorizer as RBAC
 from kitlib.cluster.admission.custom.objects import definition_of
 from kitlib.cluster.admission.policy.attributes import Attributes
 from kitlib.cluster.admission.policy.matching import matches
@@ -111,23 +112,13 @@ def authorizer(store: Store, about: Attributes) -> Authorizer:
 
     Source: plugin/cel condition.go.
     """
-    rbac, who = authorization.Authorizer(store), requester()
+    rbac, who = RBAC(store), requester()
 
-    def decide(question: Question) -> Answer:
-        user = who if question.account is None else service_account(*question.account)
-        asked = authorization.Attributes(
-            question.verb,
-            question.group,
-            question.resource,
-            question.subresource,
-            question.namespace,
-            question.name,
-            question.path,
-        )
-        return Answer(*rbac.decide(user, asked))
+    def decide(asked: authorization.Attributes, account: ServiceAccount | None) -> authorization.Decision:
+        return rbac.decide(who if account is None else service_account(*account), asked)
 
     named = about.resource
-    request = Question(
+    request = authorization.Attributes(
         group=named.group,
         resource=named.plural,
         subresource=about.subresource,
