@@ -5,12 +5,9 @@ Source: k8s.io/apiserver/pkg/cel/library/format.go; cel-go ext formatting.go (st
 
 from __future__ import annotations
 
-import base64
-import binascii
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import date
 from typing import Any, ClassVar
 
 from kitlib.api import names
@@ -35,13 +32,13 @@ from kitlib.api.cel_library import (
     type_of,
 )
 from kitlib.api.cel_network import location
-from kitlib.api.cel_times import DURATION, TIMESTAMP, timestamp
+from kitlib.api.cel_times import DURATION, TIMESTAMP
+from kitlib.api.string_formats import has_format
 
 FORMAT = "kubernetes.NamedFormat"
 Check = Callable[[str], tuple[str, ...]]
 MAX_PRECISION = 100
 """Digits behind the point; cel-go bounds them only by what they cost."""
-_UUID = re.compile(r"(?i)[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}")
 _VERB = re.compile(r"%(?:(%)|(?:\.(\d*))?(.)?)", re.DOTALL)
 
 
@@ -59,14 +56,9 @@ def _prefix(check: Check) -> Check:
     return lambda text: check(text[:-1] + "a" if len(text) > 1 and text.endswith("-") else text)
 
 
-def _says(words: str, test: Callable[[str], object]) -> Check:
-    def check(text: str) -> tuple[str, ...]:
-        try:
-            return () if test(text) else (words,)
-        except (ValueError, EvaluationError):
-            return (words,)
-
-    return check
+def _schema_format(name: str, words: str) -> NamedFormat:
+    """One that schemas have as well."""
+    return NamedFormat(name, lambda text: () if has_format(text, name) else (words,))
 
 
 def _uri(text: str) -> tuple[str, ...]:
@@ -75,14 +67,6 @@ def _uri(text: str) -> tuple[str, ...]:
     except EvaluationError as error:
         return (str(error).partition(": ")[2],)
     return ()
-
-
-def _base64(text: str) -> bool:
-    try:
-        base64.b64decode(text, validate=True)
-    except binascii.Error:
-        return False
-    return True
 
 
 FORMATS = {
@@ -97,10 +81,10 @@ FORMATS = {
         NamedFormat("dns1035LabelPrefix", _prefix(names.is_dns1035_label)),
         NamedFormat("labelValue", names.is_valid_label_value),
         NamedFormat("uri", _uri),
-        NamedFormat("uuid", _says("does not match the UUID format", _UUID.fullmatch)),
-        NamedFormat("byte", _says("invalid base64", _base64)),
-        NamedFormat("date", _says("invalid date", lambda text: len(text) == 10 and date.fromisoformat(text))),
-        NamedFormat("datetime", _says("invalid datetime", timestamp)),
+        _schema_format("uuid", "does not match the UUID format"),
+        _schema_format("byte", "invalid base64"),
+        _schema_format("date", "invalid date"),
+        _schema_format("datetime", "invalid datetime"),
     )
 }
 
@@ -126,7 +110,7 @@ def formatted(text: str, values: list[Any]) -> str:
     """The text with the values in place of its verbs.
 
     Raises:
-        EvaluationError: a verb without its value, or with one of another type; values that are left.
+        EvaluationError: a verb without its value, or with one of another type.
     """
     made, at, used = [], 0, 0
     for found in _VERB.finditer(text):

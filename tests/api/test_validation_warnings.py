@@ -39,11 +39,34 @@ def pem(kind: str) -> bytes:
     return f"-----BEGIN {kind}-----\neA==\n-----END {kind}-----\n".encode()
 
 
+def definition(**properties: Any) -> dict[str, Any]:
+    schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": properties}}}
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    spec = {"group": "a.example", "names": {"plural": "things", "kind": "Thing"}, "versions": [version]}
+    meta = {"name": "things.a.example"}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": meta,
+        "spec": {**spec, "scope": "Namespaced"},
+    }
+
+
 SECCOMP_TEXT = f'metadata.annotations[{SECCOMP}]: non-functional in v1.27+; use the "seccompProfile" field instead'
 ON_HOST = {"containerPort": 80, "hostPort": 80}
 KEYS = [{"key": "a", "path": "conf"}, {"key": "b", "path": "conf/b"}]
 
 CASES: dict[str, tuple[dict[str, Any], list[str]]] = {
+    "a format that no text is held against": (
+        definition(
+            a={"type": "string", "format": "date-time"},
+            b={"type": "array", "items": {"type": "string", "format": "nope"}},
+            c={"type": "integer", "format": "int64"},
+            d={"x-kubernetes-int-or-string": True, "anyOf": [{"type": "string", "format": "of-mine"}]},
+            e={"type": "string", "format": "k8s-short-name"},
+        ),
+        ['unrecognized format "nope"', 'unrecognized format "of-mine"'],
+    ),
     "an AppArmor annotation is deprecated": (
         pod({APPARMOR: "unconfined"}),
         [f'metadata.annotations[{APPARMOR}]: deprecated since v1.30; use the "appArmorProfile" field instead'],

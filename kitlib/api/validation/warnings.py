@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from kitlib.api.apiextensions import CustomResourceDefinition
 from kitlib.api.apps import DaemonSet, Deployment, ReplicaSet, StatefulSet
 from kitlib.api.batch import CronJob, Job, JobSpec
 from kitlib.api.coordination import RuntimeClass
@@ -31,6 +32,7 @@ from kitlib.api.names import is_dns1123_label
 from kitlib.api.networking import EndpointSlice, Ingress, NetworkPolicy
 from kitlib.api.serialize import deepcopy
 from kitlib.api.storage import StorageClass
+from kitlib.api.string_formats import is_known
 from kitlib.api.validation.address_warnings import (
     endpoint_slice_warnings,
     endpoints_warnings,
@@ -38,6 +40,7 @@ from kitlib.api.validation.address_warnings import (
     node_warnings,
     service_warnings,
 )
+from kitlib.api.validation.custom_resource_structural import Schema, every
 from kitlib.api.validation.pod_warnings import pod_warnings
 from kitlib.api.validation.warning_parts import (
     CLASS_ANNOTATION,
@@ -138,6 +141,18 @@ def _others(obj: KubeObject) -> Iterator[str]:
         yield from network_policy_warnings(obj)
     elif isinstance(obj, Node):
         yield from node_warnings(obj)
+    elif isinstance(obj, CustomResourceDefinition):
+        for version in obj.spec.versions:
+            if version.schema is not None:
+                yield from _unknown_formats(version.schema.open_api_v3_schema or {})
+
+
+def _unknown_formats(schema: Schema) -> Iterator[str]:
+    """Formats that no text is held against. Source: customresourcedefinition getUnrecognizedFormatsInSchema."""
+    for part in every(schema):
+        name = part.get("format")
+        if isinstance(name, str) and name and part.get("type") == "string" and not is_known(name):
+            yield f'unrecognized format "{name}"'
 
 
 def _name(obj: KubeObject, use: str) -> Iterator[str]:

@@ -12,10 +12,10 @@ from itertools import islice
 from typing import Any
 
 from kitlib.api.re2 import PatternError, compiled
+from kitlib.api.string_formats import has_format
 from kitlib.api.validation.custom_resource_rules import has_rules
 from kitlib.api.validation.custom_resource_structural import KEYS, Schema, below, parts
 from kitlib.api.validation.fields import Errors, FieldError, invalid, not_supported, required, too_long_value, too_many
-from kitlib.cluster.admission.custom.formats import has_format
 from kitlib.cluster.admission.custom.lists import validate_lists
 from kitlib.cluster.admission.custom.rules import broken_rules
 
