@@ -153,6 +153,8 @@ def _quantity(text: str) -> Quantity:
 
 
 def works(make: Callable[[str], Any]) -> Callable[[str], bool]:
+    """Whether something can be made of a text, without what is made."""
+
     def tried(text: str) -> bool:
         try:
             make(text)

@@ -117,6 +117,11 @@ def is_condition_true(conditions: Iterable[Condition], kind: str) -> bool:
     return any(one.type == kind and one.status == "True" for one in conditions)
 
 
+def with_condition(conditions: Iterable[Condition], new: Condition) -> list[Condition]:
+    """The conditions with the new one where that of its type was, else behind the others."""
+    return list({**{one.type: one for one in conditions}, new.type: new}.values())
+
+
 def put_condition(conditions: Sequence[Condition], new: Condition, now: datetime) -> list[Condition]:
     """The conditions with the new one in place of that of its type, whose time stays while its status does.
 
@@ -125,4 +130,4 @@ def put_condition(conditions: Sequence[Condition], new: Condition, now: datetime
     standing = next((one for one in conditions if one.type == new.type), None)
     same = standing is not None and standing.status == new.status
     new.last_transition_time = standing.last_transition_time if same and standing is not None else now
-    return [new if one is standing else one for one in conditions] if standing is not None else [*conditions, new]
+    return with_condition(conditions, new)

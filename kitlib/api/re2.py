@@ -37,17 +37,8 @@ def compiled(pattern: str) -> Callable[[str], bool]:
     Raises:
         PatternError: the pattern is not RE2's.
     """
-    try:
-        import re2
-    except ImportError:
-        return _Program(pattern).search
-    options = re2.Options()
-    options.log_errors = False
-    try:
-        found = re2.compile(pattern, options)
-    except (re2.error, UnicodeError) as error:
-        raise PatternError(_words(error)) from None
-    return lambda text: found.search(text) is not None
+    found = _by_re2(pattern)
+    return _Program(pattern).search if found is None else lambda text: found.search(text) is not None
 
 
 def found_in(pattern: str, text: str, most: int = -1) -> list[str]:
@@ -56,19 +47,31 @@ def found_in(pattern: str, text: str, most: int = -1) -> list[str]:
     Raises:
         PatternError: the pattern is not RE2's, or google-re2, which finds the places, is not installed.
     """
-    compiled(pattern)
+    found = _by_re2(pattern)
+    if found is None:
+        compiled(pattern)
+        raise PatternError("places are only found where google-re2 is installed: " + pattern)
+    made: list[str] = []
+    for one in found.finditer(text):
+        if len(made) == most:
+            break
+        made.append(one[0])
+    return made
+
+
+@lru_cache(maxsize=256)
+def _by_re2(pattern: str) -> Any | None:
+    """The pattern as google-re2 compiles it; None where it is not installed."""
     try:
         import re2
     except ImportError:
-        raise PatternError("places are only found where google-re2 is installed: " + pattern) from None
+        return None
     options = re2.Options()
     options.log_errors = False
-    made: list[str] = []
-    for found in re2.compile(pattern, options).finditer(text):
-        if len(made) == most:
-            break
-        made.append(found[0])
-    return made
+    try:
+        return re2.compile(pattern, options)
+    except (re2.error, UnicodeError) as error:
+        raise PatternError(_words(error)) from None
 
 
 _GO_WORDS = {

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from kitlib.api.flowcontrol import FlowSchema, PriorityLevelConfiguration
-from kitlib.api.meta import Condition
+from kitlib.api.meta import Condition, with_condition
 from kitlib.api.serialize import deepcopy
 from kitlib.cluster.admission.requester import API_SERVER
 from kitlib.cluster.controllers.controller import Controller, Handler, Key, Manager
@@ -54,5 +54,5 @@ class FlowControlController(Controller):
         changed = deepcopy(schema)
         reason = "NotFound" if missing else "Found"
         made = Condition(type=DANGLING, status=wanted, reason=reason, message=message, last_transition_time=self.now())
-        changed.status.conditions = [one for one in schema.status.conditions if one.type != DANGLING] + [made]
+        changed.status.conditions = with_condition(schema.status.conditions, made)
         self.api.update_status(changed)

@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import ClassVar
 
 from kitlib.api.core import Node, Pod, Taint
-from kitlib.api.meta import Condition
+from kitlib.api.meta import Condition, with_condition
 from kitlib.api.serialize import deepcopy
 from kitlib.cluster.admission.apiserver import APIServer
 from kitlib.cluster.controllers.controller import Controller, Handler, Key, Manager
@@ -176,14 +176,8 @@ class NodeLifecycleController(Controller):
 
 def put_condition(api: APIServer, node: Node, condition: Condition) -> Node:
     """Write a condition of a node in place of the one of the same type; the node as it then stands."""
-    node.status.conditions = _with(node.status.conditions, condition)
+    node.status.conditions = with_condition(node.status.conditions, condition)
     return api.update_status(node)
-
-
-def _with(conditions: Iterable[Condition], new: Condition) -> list[Condition]:
-    """The conditions with the new one where that of its type was, else behind the others."""
-    found = {one.type: one for one in conditions}
-    return list({**found, new.type: new}.values())
 
 
 def mark_unreachable(api: APIServer, name: str) -> list[Condition]:
@@ -210,7 +204,7 @@ def mark_unreachable(api: APIServer, name: str) -> list[Condition]:
         else:
             unknown.reason, unknown.message = "NodeStatusUnknown", "Kubelet stopped posting node status."
             unknown.last_heartbeat_time = before.last_heartbeat_time
-        node.status.conditions = _with(node.status.conditions, unknown)
+        node.status.conditions = with_condition(node.status.conditions, unknown)
     node = api.update_status(node)
     if "Ready" not in standing or standing["Ready"].status != "True":
         return posted
@@ -237,7 +231,7 @@ def mark_ready(api: APIServer, name: str, posted: Iterable[Condition] = ()) -> N
         known = {one.type: one for one in posted if one.status != "Unknown"}
         for kind in PRESSURES:
             held = kind in known and known[kind].status == "True"
-            node.status.conditions = _with(node.status.conditions, pressure_condition(kind, held, now))
+            node.status.conditions = with_condition(node.status.conditions, pressure_condition(kind, held, now))
         standing = put_condition(api, node, ready_condition(now))
         record(api, standing, "Normal", "NodeReady", status_message(name, "NodeReady"), "kubelet")
     for pod in api.store.list(Pod):

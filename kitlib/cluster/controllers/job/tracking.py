@@ -10,7 +10,7 @@ from datetime import datetime
 
 from kitlib.api.batch import Job, JobStatus, UncountedTerminatedPods
 from kitlib.api.core import Pod
-from kitlib.api.meta import Condition
+from kitlib.api.meta import Condition, with_condition
 from kitlib.api.serialize import deepcopy
 from kitlib.cluster.admission.apiserver import APIServer
 from kitlib.cluster.controllers.job.pods import (
@@ -37,18 +37,15 @@ def ensure_condition(status: JobStatus, kind: str, value: str, reason: str, mess
 
     Source: ensureJobConditionStatus.
     """
+    standing = next((one for one in status.conditions if one.type == kind), None)
+    if standing is None and value == "False":
+        return False
+    if standing is not None and (standing.status, standing.reason, standing.message) == (value, reason, message):
+        return False
     made = Condition(
         type=kind, status=value, reason=reason, message=message, last_probe_time=now, last_transition_time=now
     )
-    for place, known in enumerate(status.conditions):
-        if known.type == kind:
-            same = (known.status, known.reason, known.message) == (value, reason, message)
-            if not same:
-                status.conditions = [*status.conditions[:place], made, *status.conditions[place + 1 :]]
-            return not same
-    if value == "False":
-        return False
-    status.conditions = [*status.conditions, made]
+    status.conditions = with_condition(status.conditions, made)
     return True
 
 
