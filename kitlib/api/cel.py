@@ -20,7 +20,7 @@ from typing import Any
 from kitlib.api import cel_library as lib
 from kitlib.api.cel_compiler import DEVICE, FIELDS, shown
 from kitlib.api.cel_expression import compile_expression
-from kitlib.api.cel_library import ANY, BOOL, LIST, MAP, EvaluationError, Semver
+from kitlib.api.cel_library import ANY, BOOL, LIST, MAP, EvaluationError, semver
 from kitlib.api.cel_parser import CompileError
 from kitlib.api.devices import Device
 
@@ -49,7 +49,7 @@ def subject(device: Device, driver: str) -> Subject:
         given = (attribute.int_value, attribute.bool_value, attribute.string_value)
         value: Any = next((one for one in given if one is not None), None)
         if value is None and attribute.version_value is not None:
-            value = Semver.parse(attribute.version_value)
+            value = semver(attribute.version_value)
         _put(attributes, name, driver, value)
     for name, amount in device.capacity.items():
         _put(capacity, name, driver, amount.value)

@@ -6,10 +6,8 @@ strings.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import total_ordering
 from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -17,6 +15,7 @@ from typing import Any, NamedTuple
 from kitlib.api.errors import KitError
 from kitlib.api.re2 import PatternError, compiled, go_problem
 from kitlib.api.resource import Quantity, QuantityError
+from kitlib.api.semver import Semver
 
 ANY, BOOL, INT, DOUBLE, STRING, LIST, MAP, NULL = "dyn", "bool", "int", "double", "string", "list", "map", "null_type"
 QUANTITY, SEMVER, OPTIONAL = "kubernetes.Quantity", "kubernetes.Semver", "optional_type"
@@ -29,35 +28,6 @@ TYPES = frozenset({BOOL, INT, UINT, DOUBLE, STRING, BYTES, LIST, MAP, NULL, TYPE
 
 class EvaluationError(KitError):
     """What goes wrong while an expression is evaluated: a key that there is not, types that do not go together."""
-
-
-@total_ordering
-@dataclass(frozen=True)
-class Semver:
-    """A semantic version; what follows a `+` does not count when two are compared. Source: semver.org 2.0.0."""
-
-    major: int
-    minor: int
-    patch: int
-    pre: tuple[tuple[int, int, str], ...] = ()
-
-    @classmethod
-    def parse(cls, text: str) -> Semver:
-        """Raises: EvaluationError."""
-        number = r"(0|[1-9]\d*)"
-        found = re.fullmatch(rf"{number}\.{number}\.{number}(?:-([\w.-]+))?(?:\+[\w.-]+)?", text, re.ASCII)
-        if found is None:
-            raise EvaluationError(f"No Major.Minor.Patch elements found: {text!r}")
-        parts = found[4].split(".") if found[4] else []
-        pre = tuple((0, int(part), "") if part.isdigit() else (1, 0, part) for part in parts)
-        return cls(int(found[1]), int(found[2]), int(found[3]), pre)
-
-    @property
-    def _order(self) -> tuple[Any, ...]:
-        return self.major, self.minor, self.patch, not self.pre, self.pre  # a version before its release is smaller
-
-    def __lt__(self, other: Semver) -> bool:
-        return self._order < other._order
 
 
 class Unsigned(int):
@@ -152,12 +122,20 @@ def _quantity(text: str) -> Quantity:
         raise EvaluationError(str(error)) from None
 
 
-def works(make: Callable[[str], Any]) -> Callable[[str], bool]:
+def semver(text: str, normalize: bool = False) -> Semver:
+    """Raises: EvaluationError, where it is none."""
+    try:
+        return Semver.parse(text, normalize)
+    except ValueError as error:
+        raise EvaluationError(str(error)) from None
+
+
+def works(make: Callable[..., Any]) -> Callable[..., bool]:
     """Whether something can be made of a text, without what is made."""
 
-    def tried(text: str) -> bool:
+    def tried(*given: Any) -> bool:
         try:
-            make(text)
+            make(*given)
         except EvaluationError:
             return False
         return True
@@ -296,8 +274,8 @@ def _pairs(kinds: tuple[str, ...], gives: str, work: Callable[..., Any]) -> list
 FUNCTIONS: dict[str, list[Overload]] = {
     "quantity": [Overload((STRING,), QUANTITY, _quantity)],
     "isQuantity": [Overload((STRING,), BOOL, works(_quantity))],
-    "semver": [Overload((STRING,), SEMVER, Semver.parse)],
-    "isSemver": [Overload((STRING,), BOOL, works(Semver.parse))],
+    "semver": [Overload(given, SEMVER, semver) for given in ((STRING,), (STRING, BOOL))],
+    "isSemver": [Overload(given, BOOL, works(semver)) for given in ((STRING,), (STRING, BOOL))],
     "size": [Overload((kind,), INT, len) for kind in (STRING, BYTES, LIST, MAP)],
     "type": [Overload((ANY,), TYPE, lambda value: TypeName(type_of(value)))],
     "dyn": [Overload((ANY,), ANY, lambda value: value)],

@@ -57,6 +57,8 @@ def selects(text: str) -> bool:
         ('device.attributes["gpu.example.com"].?speed.orValue(7) == 7', True),
         ('device.attributes["gpu.example.com"].driverVersion.isGreaterThan(semver("550.54.15-rc.1"))', True),
         ('device.attributes["gpu.example.com"].driverVersion.compareTo(semver("550.54.15+build")) == 0', True),
+        ("isSemver('v1.0', true) && !isSemver('v1.0') && !isSemver('1.0', false)", True),
+        ("semver('v1.02', true).compareTo(semver('1.2.0')) == 0", True),
         ('cel.bind(gpu, device.attributes["gpu.example.com"], gpu.healthy && gpu.index % 2 == 1)', True),
         ('["A", "H"].exists(x, device.attributes["gpu.example.com"].model.startsWith(x))', True),
         ('["A", "H"].all(x, device.attributes["gpu.example.com"].model.startsWith(x))', False),
