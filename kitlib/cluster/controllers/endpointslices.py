@@ -7,6 +7,8 @@ setEndpointSliceLabels), trafficdist; pkg/controller/endpointslice, pkg/controll
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from functools import partial
 from ipaddress import ip_address
 from typing import ClassVar
 
@@ -37,6 +39,7 @@ from kitlib.cluster.controllers.endpoints import (
     repacked,
     without_headless,
 )
+from kitlib.cluster.controllers.endpointslice_packing import Changes
 from kitlib.cluster.controllers.informers import Change
 
 SERVICE_NAME = "kubernetes.io/service-name"
@@ -45,7 +48,6 @@ SKIP_MIRROR = "endpointslice.kubernetes.io/skip-mirror"
 LEADER = "control-plane.alpha.kubernetes.io/leader"
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 ZONE = "topology.kubernetes.io/zone"
-MAX_ENDPOINTS_PER_SLICE = 100
 MAX_ENDPOINTS_PER_SUBSET = 1000
 """Addresses of one subset that are mirrored. Source: --mirroring-max-endpoints-per-subset."""
 SAME_ZONE = ("PreferClose", "PreferSameZone")
@@ -59,7 +61,7 @@ class EndpointSliceController(ServiceController):
     account: ClassVar[str] = "endpointslice-controller"
 
     def sync(self, key: Key) -> None:
-        """Source: syncService, reconcile."""
+        """Source: syncService, reconcile, reconcileByAddressType."""
         service: Service | None = self.find(Service, key)
         if service is None:
             self.trigger_times.forget(key)
@@ -69,39 +71,58 @@ class EndpointSliceController(ServiceController):
         pods = self.selected(service)
         triggered = self.trigger_times.compute(service, pods)
         standing = [one for one in self.informers.owned(service, "EndpointSlice") if isinstance(one, EndpointSlice)]
-        wanted = self._slices(service, pods)
-        for one in wanted:
-            put_trigger_time(one.metadata.annotations, triggered)
-        _reconcile(self, standing, wanted)
+        changes = Changes()
+        left = list(standing)
+        for ports, endpoints in self._endpoints(service, pods).items():
+            kind = _kind_of(_slice(service, ports))
+            alike = [one for one in left if _kind_of(one) == kind]
+            left = [one for one in left if _kind_of(one) != kind]
+            changes.add(alike, endpoints, partial(_slice, service, ports))
+        changes.delete += left
+        if len(changes.delete) == len(standing) and not changes.create:
+            changes.keep_one(_slice(service, ()))
+        changes.recycle()
+        self._write(service, changes, triggered)
 
-    def _slices(self, service: Service, pods: Iterable[Pod]) -> list[EndpointSlice]:
-        """Slices of at most a hundred endpoints; one without endpoints where there are none."""
+    def _write(self, service: Service, changes: Changes, triggered: datetime | None) -> None:
+        """Source: finalize."""
+        for one in (*changes.create, *changes.update):
+            put_trigger_time(one.metadata.annotations, triggered)
+        if service.metadata.deletion_timestamp is None:
+            for one in changes.create:
+                self.api.create(one)
+        for one in changes.update:
+            self.api.store.update(one)
+        for one in changes.delete:
+            self.api.delete(EndpointSlice, one.name, one.namespace)
+
+    def _endpoints(self, service: Service, pods: Iterable[Pod]) -> dict[tuple[Port, ...], list[Endpoint]]:
+        """The endpoints by the ports that they have; a pod of a node that is gone is none."""
         groups: dict[tuple[Port, ...], list[Endpoint]] = {}
         for pod in pods:
-            if is_endpoint(pod, include_terminating=True):
-                groups.setdefault(ports_of(service, pod), []).append(self._endpoint(service, pod))
-        groups = groups or {(): []}
-        made = []
-        for ports, endpoints in groups.items():
-            for start in range(0, max(1, len(endpoints)), MAX_ENDPOINTS_PER_SLICE):
-                made.append(_slice(service, ports, endpoints[start : start + MAX_ENDPOINTS_PER_SLICE]))
-        return made
+            if not is_endpoint(pod, include_terminating=True):
+                continue
+            group = groups.setdefault(ports_of(service, pod), [])
+            node = self.api.store.find(Node, pod.spec.node_name, copy=False) if pod.spec.node_name else None
+            if node is not None or service.spec.publish_not_ready_addresses:
+                group.append(_endpoint(service, pod, node))
+        return groups
 
-    def _endpoint(self, service: Service, pod: Pod) -> Endpoint:
-        """Source: podToEndpoint."""
-        serving, terminating = is_ready(pod), pod.metadata.deletion_timestamp is not None
-        ready = service.spec.publish_not_ready_addresses or (serving and not terminating)
-        node = self.api.store.find(Node, pod.spec.node_name, copy=False) if pod.spec.node_name else None
-        endpoint = Endpoint(
-            addresses=[pod.status.pod_ip],
-            conditions=EndpointConditions(ready=ready, serving=serving, terminating=terminating),
-            hostname=hostname_of(service, pod) or None,
-            target_ref=reference_to(pod),
-            node_name=pod.spec.node_name or None,
-            zone=node.metadata.labels.get(ZONE) if node is not None else None,
-        )
-        endpoint.hints = hints_of(endpoint, service.spec.traffic_distribution)
-        return endpoint
+
+def _endpoint(service: Service, pod: Pod, node: Node | None) -> Endpoint:
+    """Source: podToEndpoint."""
+    serving, terminating = is_ready(pod), pod.metadata.deletion_timestamp is not None
+    ready = service.spec.publish_not_ready_addresses or (serving and not terminating)
+    endpoint = Endpoint(
+        addresses=[pod.status.pod_ip],
+        conditions=EndpointConditions(ready=ready, serving=serving, terminating=terminating),
+        hostname=hostname_of(service, pod) or None,
+        target_ref=reference_to(pod),
+        node_name=pod.spec.node_name or None,
+        zone=node.metadata.labels.get(ZONE) if node is not None else None,
+    )
+    endpoint.hints = hints_of(endpoint, service.spec.traffic_distribution)
+    return endpoint
 
 
 def hints_of(endpoint: Endpoint, distribution: str | None) -> EndpointHints | None:
@@ -153,7 +174,7 @@ def _update(controller: Controller, old: EndpointSlice, new: EndpointSlice) -> N
         controller.api.store.update(changed)
 
 
-def _slice(service: Service, ports: Sequence[Port], endpoints: list[Endpoint]) -> EndpointSlice:
+def _slice(service: Service, ports: Sequence[Port]) -> EndpointSlice:
     labels = {**without_headless(service), SERVICE_NAME: service.name, MANAGED_BY: EndpointSliceController.name}
     meta = ObjectMeta(
         generate_name=f"{service.name}-",
@@ -162,7 +183,7 @@ def _slice(service: Service, ports: Sequence[Port], endpoints: list[Endpoint]) -
         owner_references=[owner_reference(service)],
     )
     numbers = [EndpointSlicePort(**given(port)) for port in ports]
-    return EndpointSlice(metadata=meta, address_type="IPv4", endpoints=endpoints, ports=numbers)
+    return EndpointSlice(metadata=meta, address_type="IPv4", endpoints=[], ports=numbers)
 
 
 class EndpointSliceMirroringController(Controller):

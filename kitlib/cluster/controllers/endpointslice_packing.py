@@ -1,0 +1,108 @@
+"""Where a Service's endpoints go: those that stay keep their slice, the others fill what has room.
+
+Source: staging k8s.io/endpointslice/reconciler.go (reconcileByPortMapping, getSliceToFill, finalize).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from kitlib.api.networking import Endpoint, EndpointSlice
+from kitlib.api.serialize import deepcopy
+
+MAX_ENDPOINTS_PER_SLICE = 100
+"""Source: --max-endpoints-per-slice."""
+
+
+@dataclass
+class Changes:
+    """What has to be written.
+
+    Attributes:
+        create: slices that are new.
+        update: slices that stand, as they shall be.
+        delete: slices that stand and go.
+    """
+
+    create: list[EndpointSlice] = field(default_factory=list)
+    update: list[EndpointSlice] = field(default_factory=list)
+    delete: list[EndpointSlice] = field(default_factory=list)
+
+    def add(
+        self, standing: Sequence[EndpointSlice], endpoints: Iterable[Endpoint], empty: Callable[[], EndpointSlice]
+    ) -> None:
+        """What it takes that slices of the same ports hold these endpoints.
+
+        Args:
+            standing: those slices.
+            endpoints: that are wanted.
+            empty: makes a slice without endpoints, with the labels that all shall have.
+
+        Source: reconcileByPortMapping.
+        """
+        wanted = {_identity(one): one for one in endpoints}
+        labels = empty().metadata.labels
+        changed: list[EndpointSlice] = []
+        unchanged: list[EndpointSlice] = []
+        for one in standing:
+            kept = [wanted.pop(name) for name in map(_identity, one.endpoints) if name in wanted]
+            if kept == one.endpoints and one.metadata.labels == labels:
+                unchanged.append(one)
+            elif one.endpoints and not kept:
+                self.delete.append(one)
+            else:
+                changed.append(_filled(one, kept, labels))
+        left = list(wanted.values())
+        for one in sorted(changed, key=lambda one: -len(one.endpoints)):
+            _fill(one, left)
+        while left:
+            fitting = [one for one in unchanged if len(one.endpoints) + len(left) <= MAX_ENDPOINTS_PER_SLICE]
+            if fitting and len(left) < MAX_ENDPOINTS_PER_SLICE:
+                fullest = max(fitting, key=lambda one: len(one.endpoints))
+                target = _filled(fullest, fullest.endpoints, labels)
+                changed.append(target)
+            else:
+                target = empty()
+                self.create.append(target)
+            _fill(target, left)
+        self.update += changed
+
+    def keep_one(self, placeholder: EndpointSlice) -> None:
+        """Where no slice would be left, one without endpoints and ports stands for the Service."""
+        if len(self.delete) == 1:
+            (one,) = self.delete
+            if (one.endpoints, one.ports, one.metadata.labels) == ([], [], placeholder.metadata.labels):
+                self.delete = []
+                return
+        self.create.append(placeholder)
+
+    def recycle(self) -> None:
+        """A slice that would go is used for one that would come. Source: finalize."""
+        for old in list(self.delete):
+            if self.create and old.address_type == self.create[-1].address_type:
+                new = self.create.pop()
+                used = _filled(old, new.endpoints, new.metadata.labels)
+                used.ports = new.ports
+                self.update.append(used)
+                self.delete.remove(old)
+
+
+def _filled(standing: EndpointSlice, endpoints: Iterable[Endpoint], labels: dict[str, str]) -> EndpointSlice:
+    changed = deepcopy(standing)
+    changed.endpoints, changed.metadata.labels = list(endpoints), dict(labels)
+    return changed
+
+
+def _fill(one: EndpointSlice, left: list[Endpoint]) -> None:
+    """Move endpoints into a slice until it is full; both in place."""
+    room = MAX_ENDPOINTS_PER_SLICE - len(one.endpoints)
+    one.endpoints = [*one.endpoints, *left[:room]]
+    del left[:room]
+
+
+def _identity(one: Endpoint) -> tuple[object, ...]:
+    """What makes an endpoint the same one. Source: util endpointset.go endpointHash."""
+    target = one.target_ref
+    name = (target.namespace, target.name) if target is not None else ()
+    return (*sorted(one.addresses), one.hostname or "", name)
