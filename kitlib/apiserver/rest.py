@@ -21,6 +21,7 @@ from kitlib.api.required_fields import complete
 from kitlib.api.serialize import from_dict, to_dict
 from kitlib.api.validation.warnings import warnings_of
 from kitlib.apiserver.bodies import apply_document, object_body
+from kitlib.apiserver.delete_options import check_preconditions, grace_of
 from kitlib.apiserver.field_validation import decode, prune_custom
 from kitlib.apiserver.managed_fields import Managers
 from kitlib.apiserver.patches import PATCH_TYPES, patched, undecodable
@@ -220,17 +221,8 @@ class Rest:
         """An object deleted, or marked where it has a grace period or finalizers."""
         options = mapping(object_body(request)) if request.body else {}
         live = self.get(served, namespace, name)
-        for field, field_name in (("uid", "UID"), ("resourceVersion", "ResourceVersion")):
-            wanted = mapping(options, "preconditions").get(field)
-            if wanted and wanted != live["metadata"].get(field):
-                why = f"Precondition failed: {field_name} in precondition: {wanted}, {field_name} in object meta: "
-                why += str(live["metadata"].get(field))
-                raise StatusError(
-                    409, f'Operation cannot be fulfilled on {served.qualified} "{name}": {why}', "Conflict"
-                )
-        grace = options.get("gracePeriodSeconds", request.number("gracePeriodSeconds"))
-        if grace is not None and (not isinstance(grace, int) or grace < 0):
-            grace = 1 if isinstance(grace, int) else None
+        check_preconditions(served, live, options)
+        grace = grace_of(options.get("gracePeriodSeconds", request.number("gracePeriodSeconds")))
         policy = options.get("propagationPolicy") or request.get("propagationPolicy") or ""
         if policy not in ("", *PROPAGATION_POLICIES):
             why = f'propagationPolicy: Unsupported value: "{str(policy)[:40]}": supported values: '

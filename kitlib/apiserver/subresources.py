@@ -13,6 +13,7 @@ from kitlib.api.scale import scale_of
 from kitlib.api.serialize import from_dict, to_dict
 from kitlib.api.service_account_token import Subject, issue
 from kitlib.apiserver.bodies import object_body
+from kitlib.apiserver.delete_options import check_preconditions, grace_of
 from kitlib.apiserver.logs import LogRequest, log_request
 from kitlib.apiserver.patches import PATCH_TYPES, patched
 from kitlib.apiserver.request import Request, Target, mapping
@@ -20,6 +21,7 @@ from kitlib.apiserver.resources import APIResource, Subresource
 from kitlib.apiserver.rest import Rest
 from kitlib.apiserver.status import StatusError, of_error, success
 from kitlib.apiserver.users import AUDIENCES, Users, life
+from kitlib.cluster.admission.binding import bind
 
 Result = tuple[int, dict[str, Any] | bytes | LogRequest]
 
@@ -94,17 +96,18 @@ class Subresources:
             raise StatusError(422, f'Binding "{target.name}" is invalid: target.name: Required value', "Invalid")
         if not request.dry_run:
             with self._rest.errors(served, target.name):
-                self._rest.cluster.api.bind(target.name, target.namespace, node)
+                bind(self._rest.cluster.api, target.name, target.namespace, node)
             self._rest.cluster.settle()
         return 201, success()
 
     def _evict(self, served: APIResource, target: Target, request: Request) -> Result:
-        self._rest.get(served, target.namespace, target.name)
+        live = self._rest.get(served, target.namespace, target.name)
         options = mapping(object_body(request, "Eviction"), "deleteOptions")
+        check_preconditions(served, live, options)
         if request.dry_run or options.get("dryRun") == ["All"]:
             return 201, success()
         try:
-            self._rest.cluster.evict(target.name, target.namespace)
+            self._rest.cluster.evict(target.name, target.namespace, grace=grace_of(options.get("gracePeriodSeconds")))
         except KitError as error:
             raise of_error(error, served.group, served.plural, served.kind, target.name) from error
         return 201, success()

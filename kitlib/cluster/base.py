@@ -182,8 +182,12 @@ class BaseCluster(Closeable, ABC):
         """
 
     @abstractmethod
-    def evict(self, name: str, namespace: str = "default") -> None:
+    def evict(self, name: str, namespace: str = "default", *, grace: int | None = None) -> None:
         """Ask for a pod's eviction, as `kubectl drain` does: a PodDisruptionBudget may refuse it.
+
+        Args:
+            name, namespace: of the pod.
+            grace: seconds until it must be gone; None = what the pod says.
 
         Raises:
             TooManyRequests: the budget allows no disruption now; `causes` says why.

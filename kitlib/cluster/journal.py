@@ -66,6 +66,7 @@ class Resize(Action, tag="resize", frozen=True, kw_only=True):
 class Evict(Action, tag="evict", frozen=True, kw_only=True):
     name: Name
     namespace: Name
+    grace: int | None = None
     at: float = 0.0
 
 

@@ -212,6 +212,17 @@ def test_an_eviction_is_refused_by_a_budget_with_429(call: Any) -> None:
     assert "needs 1 healthy pods and has 1 currently" in status["details"]["causes"][0]["message"]
 
 
+def test_an_evictions_options_are_those_of_a_deletion(call: Any, cluster: Any) -> None:
+    call("POST", PODS, pod("a"))
+    eviction: dict[str, Any] = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "a"}}
+    eviction["deleteOptions"] = {"preconditions": {"uid": "other"}}
+    code, status = call("POST", f"{PODS}/a/eviction", eviction)
+    assert code == 409 and "UID in precondition: other" in status["message"]
+    eviction["deleteOptions"] = {"gracePeriodSeconds": 77}
+    assert call("POST", f"{PODS}/a/eviction", eviction)[0] == 201
+    assert [one["grace"] for one in cluster.journal if one["action"] == "evict"] == [77]
+
+
 def test_a_defect_is_a_500_and_the_server_goes_on(call: Any, cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("secret detail")

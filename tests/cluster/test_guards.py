@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from kitlib.cluster import Cluster
+from kitlib.cluster.admission import binding
 from kitlib.cluster.controllers.manager import CONTROLLERS, ControllerManager
 from kitlib.cluster.nodes.simulated import SimulatedNode
 from kitlib.kubelet.loop.admission import Admission
@@ -153,14 +154,14 @@ def test_a_pod_at_which_the_scheduler_fails_waits_alone(
 def test_a_binding_that_fails_gives_the_place_back(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = Cluster.simulated(1, cpus=1)
     cluster.load()
-    bind = cluster.api.bind
+    bind = binding.bind
 
-    def broken(name: str, *rest: Any) -> Any:
+    def broken(api: Any, name: str, *rest: Any) -> Any:
         if name == "bad":
             raise Defect("put in")
-        return bind(name, *rest)
+        return bind(api, name, *rest)
 
-    monkeypatch.setattr(cluster.api, "bind", broken)
+    monkeypatch.setattr(binding, "bind", broken)
     most = {**CONTAINER, "resources": {"requests": {"cpu": "900m"}}}
     cluster.apply(pod("bad", containers=[most]))
     assert not cluster.pod("bad").spec.node_name

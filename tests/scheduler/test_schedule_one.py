@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from kitlib.api.core import Node, Pod
 from kitlib.api.errors import KitError
 from kitlib.api.serialize import deepcopy
+from kitlib.cluster.admission import binding
 from kitlib.cluster.admission.apiserver import APIServer
 from kitlib.cluster.control_plane.scheduling import ClusterScheduler
 from kitlib.scheduler.decision import Decision
@@ -384,7 +385,7 @@ def test_a_binding_that_the_api_server_refuses_is_undone(monkeypatch: pytest.Mon
         raise KitError("the server is shutting down")
 
     with monkeypatch.context() as patch:
-        patch.setattr(side.api, "bind", refuse)
+        patch.setattr(binding, "bind", refuse)
         assert drain(side) == [("a", "", "binding rejected: the server is shutting down", "", [])]
     assert side.loop.scheduler.snapshot.requested["cpu"].sum() == 0
     side.pass_time(3)

@@ -212,7 +212,7 @@ class APIServer:
             errors = custom.validate_custom(self.store, standing, old)
             if errors:
                 raise Invalid(resource_of(obj).group_kind, obj.name, errors)
-        self._ask_policies(standing, old, "status")
+        self.ask_policies(standing, old, "status")
         return self.store.update(standing)
 
     def resize(self, pod: Pod) -> Pod:
@@ -257,24 +257,8 @@ class APIServer:
             raise Invalid(made.kind, made.name, errors)
         self.warnings.clear()
         self._check_pod_security(made, old)
-        self._ask_policies(made, old, "ephemeralcontainers")
+        self.ask_policies(made, old, "ephemeralcontainers")
         return self.store.update(made)
-
-    def bind(self, name: str, namespace: str, node: str) -> Pod:
-        """Give a pod its node, as the scheduler's Binding does.
-
-        Raises:
-            NotFound: where the pod is gone.
-            Forbidden: where it has a node already.
-        """
-        pod: Pod = self.store.get(Pod, name, namespace)
-        if pod.spec.node_name:
-            raise Forbidden("pods/binding", name, f"pod {name} is already assigned to node {pod.spec.node_name!r}")
-        if pod.spec.scheduling_gates:
-            raise Forbidden("pods/binding", name, f"pod {name} has non-empty .spec.schedulingGates")
-        pod.spec.node_name = node
-        pod.status.nominated_node_name = ""
-        return self.store.update(pod, same_generation=True)
 
     def delete(
         self,
@@ -298,7 +282,13 @@ class APIServer:
         """
         if grace is not None and not (isinstance(grace, int) and abs(grace) < 2**63):
             raise KitError(f"gracePeriodSeconds: must be a whole number of 64 bits, got {grace!r}")
-        self._ask_policies(None, self.store.get(kind, name, namespace if resource(kind).namespaced else ""))
+        self.ask_policies(None, self.store.get(kind, name, namespace if resource(kind).namespaced else ""))
+        return self.remove(kind, name, namespace, grace=grace, propagation=propagation)
+
+    def remove(
+        self, kind: str | type[T], name: str, namespace: str, *, grace: int | None, propagation: str = "Background"
+    ) -> Any:
+        """Remove an object without asking policies: what was sent, an eviction, has been admitted."""
         if grace != 0 and resource(kind).kind == "Pod":
             pod: Pod = self.store.get(Pod, name, namespace)
             if mark_deleted(pod, grace, self.store.now()):
@@ -406,8 +396,11 @@ class APIServer:
         made: T = custom.completed(self.store, mutated)
         return made
 
-    def _ask_policies(self, made: KubeObject | None, old: KubeObject | None, subresource: str = "") -> None:
-        about = attributes_of(made, old, subresource, dry_run=self._dry_running)
+    def ask_policies(
+        self, made: KubeObject | None, old: KubeObject | None, subresource: str = "", parent: KubeObject | None = None
+    ) -> None:
+        """Raises: PolicyDenied, where a policy denies the write; see `attributes_of`."""
+        about = attributes_of(made, old, subresource, dry_run=self._dry_running, parent=parent)
         self.warnings += validating.admit(self.store, about)
 
     def _check(self, made: KubeObject, old: KubeObject | None, subresource: str = "") -> list[ResourceQuota]:
@@ -418,7 +411,7 @@ class APIServer:
         if isinstance(made, Pod) and old is None:
             limit_range.check(made, self.store.list(LimitRange, made.namespace, copy=False))
         self._check_pod_security(made, old)
-        self._ask_policies(made, old, subresource)
+        self.ask_policies(made, old, subresource)
         if not made.namespace:
             return []
         return quota.admit(made, self.store.list(ResourceQuota, made.namespace), old)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from kitlib.api.core import TERMINAL_PHASES, Pod
 from kitlib.api.errors import Forbidden, InternalError, TooManyRequests
 from kitlib.api.meta import Condition, is_condition_true
+from kitlib.api.pod_subresources import eviction_of
 from kitlib.api.policy import PodDisruptionBudget, with_disruption_allowed
 from kitlib.api.selectors import LabelSelectorMatcher
 
@@ -22,16 +23,21 @@ WOULD_VIOLATE = "Cannot evict pod as it would violate the pod's disruption budge
 DISRUPTION_BUDGET = "DisruptionBudget"
 
 
-def evict(api: APIServer, name: str, namespace: str) -> None:
-    """Delete a pod with its grace period, if its budget allows it.
+def evict(api: APIServer, name: str, namespace: str, grace: int | None = None) -> None:
+    """Delete a pod, if policies and its budget allow it.
+
+    Args:
+        grace: seconds until it must be gone; None = what the pod says.
 
     Raises:
+        PolicyDenied: a policy about `pods/eviction` denies it.
         NotFound: no such pod.
         TooManyRequests: the budget allows no disruption now; `causes` says why.
         InternalError: several budgets select the pod.
         Forbidden: the budget's status cannot be used.
     """
     pod: Pod = api.store.get(Pod, name, namespace)
+    api.ask_policies(eviction_of(name, namespace, grace), None, "eviction", pod)
     if not _can_ignore_budgets(pod):
         budgets = [
             one
@@ -44,7 +50,7 @@ def evict(api: APIServer, name: str, namespace: str) -> None:
             _check_and_decrement(api, name, budgets[0])
             pod = api.store.get(Pod, name, namespace)
         _mark(api, pod)
-    api.delete(Pod, name, namespace, grace=None)
+    api.remove(Pod, name, namespace, grace=grace)
 
 
 def _can_ignore_budgets(pod: Pod) -> bool:

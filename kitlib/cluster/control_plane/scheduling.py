@@ -16,6 +16,7 @@ from kitlib.api.errors import KitError, NotFound
 from kitlib.api.meta import Condition
 from kitlib.api.release import Release
 from kitlib.api.serialize import deepcopy
+from kitlib.cluster.admission import binding
 from kitlib.cluster.admission.apiserver import APIServer
 from kitlib.cluster.admission.requester import SCHEDULER, requested_by
 from kitlib.cluster.controllers.resourceclaim import make_extended_claim, put_allocation, remove_extended_claim
@@ -209,7 +210,7 @@ class ClusterScheduler:
     # What the loop asks for.
 
     def bind(self, pod: Pod, node: str) -> None:
-        bound = self._api.bind(pod.name, pod.namespace, node)
+        bound = binding.bind(self._api, pod.name, pod.namespace, node)
         conditions = [c for c in bound.status.conditions if c.type != "PodScheduled"]
         scheduled = Condition(type="PodScheduled", status="True", last_transition_time=self._api.store.now())
         bound.status.conditions = [*conditions, scheduled]

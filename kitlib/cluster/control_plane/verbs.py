@@ -88,10 +88,10 @@ class LocalVerbs(BaseCluster):
         return found
 
     @exclusive
-    def evict(self, name: str, namespace: str = "default") -> None:
+    def evict(self, name: str, namespace: str = "default", *, grace: int | None = None) -> None:
         """Ask for a pod's eviction; see `BaseCluster.evict`."""
-        evict(self.api, name, namespace)
-        self._record("evict", name=name, namespace=namespace)
+        evict(self.api, name, namespace, grace)
+        self._record("evict", name=name, namespace=namespace, **({} if grace is None else {"grace": grace}))
         self.settle()
 
     @exclusive

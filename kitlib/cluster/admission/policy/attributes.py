@@ -38,7 +38,8 @@ class Attributes:
         new, old: the object as it would be stored and as it stands; None where there is none.
         subresource: `status`, `resize`; "" = the object itself.
         dry_run: whether nothing of it will stand.
-        parent: the object that a subresource belongs to, where `new` and `old` are of another kind: a Scale's workload.
+        parent: the object that a subresource belongs to, where `new` and `old` are of another kind: a Scale's workload,
+            the pod of a Binding or an Eviction.
     """
 
     operation: str
@@ -93,13 +94,22 @@ class Attributes:
 
 
 def attributes_of(
-    new: KubeObject | None, old: KubeObject | None, subresource: str = "", *, dry_run: bool = False
+    new: KubeObject | None,
+    old: KubeObject | None,
+    subresource: str = "",
+    *,
+    dry_run: bool = False,
+    parent: KubeObject | None = None,
 ) -> Attributes:
     """A write of an object or of a subresource, which `scale` shows as a Scale.
+
+    Args:
+        new, old, subresource, dry_run: see `Attributes`.
+        parent: the pod that a Binding or an Eviction is sent to.
 
     Source: registry/apps/deployment/storage toScaleCreateValidation, scaleUpdatedObjectInfo.
     """
     operation = DELETE if new is None else CREATE if old is None else UPDATE
     if subresource == SCALE and new is not None and old is not None and is_scalable(new):
         return Attributes(operation, scale_of(new), scale_of(old), subresource, dry_run, parent=new)
-    return Attributes(operation, new, old, subresource, dry_run)
+    return Attributes(operation, new, old, subresource, dry_run, parent)

@@ -300,9 +300,9 @@ class ContainerControlPlaneClient(PollingCluster):
         found: Pod = self._call("resize", name, asked, namespace, **({"pod": whole} if whole else {}))
         return found
 
-    def evict(self, name: str, namespace: str = "default") -> None:
+    def evict(self, name: str, namespace: str = "default", *, grace: int | None = None) -> None:
         """Ask for a pod's eviction; see `BaseCluster.evict`."""
-        self._call("evict", name, namespace)
+        self._call("evict", name, namespace, grace=grace)
 
     def record_event(self, about: KubeObject, reason: str, message: str, *, warning: bool = False) -> None:
         """Write a Kubernetes event about an object."""

@@ -229,3 +229,30 @@ def test_an_expression_that_costs_too_much_is_denied_in_time() -> None:
     nested = f"[{many}].all(a, [{many}].all(b, [{many}].all(c, [{many}].all(d, a + b + c + d >= 0))))"
     error = denied(cluster(policy(nested), binding()), pod())
     assert error.why.endswith("operation cancelled: actual cost limit exceeded")
+
+
+def about(subresource: str, operation: str = "CREATE") -> dict[str, Any]:
+    return {"apiGroups": [""], "apiVersions": ["v1"], "operations": [operation], "resources": [f"pods{subresource}"]}
+
+
+def test_an_eviction_is_what_policies_see_and_not_the_pods_deletion() -> None:
+    rules = [about("/eviction"), about("", "DELETE")]
+    said = {
+        "expression": "request.operation == 'CREATE' && object.deleteOptions.gracePeriodSeconds > 5",
+        "messageExpression": "request.resource.resource + '/' + request.subResource + ':' + object.kind + request.name",
+    }
+    made = cluster(policy(said, rules=rules), binding(), pod())
+    with pytest.raises(PolicyDenied, match=f"{PREFIX}pods/eviction:Evictionweb"):
+        made.evict("web", grace=5)
+    assert made.pod("web").metadata.deletion_timestamp is None
+    made.evict("web", grace=9)
+    assert [one.name for one in made.pods() if one.metadata.deletion_timestamp is None] == []
+
+
+def test_a_pod_whose_binding_is_denied_waits_and_says_why() -> None:
+    rule = {"expression": "object.target.name != 'node-1'", "message": "not there"}
+    made = cluster(policy(rule, rules=[about("/binding")]), binding(), pod())
+    waiting = made.pod("web")
+    assert waiting.spec.node_name == ""
+    (condition,) = [one for one in waiting.status.conditions if one.type == "PodScheduled"]
+    assert condition.status == "False" and f"{PREFIX}not there" in condition.message
