@@ -1,7 +1,7 @@
 """CertificateSigningRequests and APIServices.
 
-Source: pkg/apis/certificates/validation; core validation ValidateSignerName; kube-aggregator
-apiregistration/validation. Of a request only the PEM block is read; its signature is not checked.
+Source: pkg/apis/certificates/validation; kube-aggregator apiregistration/validation. Of a request only the PEM block
+is read; its signature is not checked.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ import re
 from kitlib.api.certificates import APIService, CertificateSigningRequest
 from kitlib.api.names import (
     is_dns1035_label,
-    is_dns1123_label,
     is_dns1123_subdomain,
     is_path_segment_name,
 )
 from kitlib.api.validation.fields import Errors, duplicate, each, invalid, not_supported, required
 from kitlib.api.validation.object_meta import validate_object_meta, validate_object_meta_update
+from kitlib.api.validation.signer_names import validate_signer_name
 
 USAGES = (
     *("any", "cert sign", "client auth", "code signing", "content commitment", "crl sign", "data encipherment"),
@@ -68,25 +68,6 @@ def _request(obj: CertificateSigningRequest, old: CertificateSigningRequest | No
     if seconds is not None and seconds < _MIN_SECONDS:
         detail = "may not specify a duration less than 600 seconds (10 minutes)"
         found.append(invalid("spec.expirationSeconds", seconds, detail))
-    return found
-
-
-def validate_signer_name(name: str, field: str) -> Errors:
-    """Source: ValidateSignerName."""
-    if not name:
-        return [required(field)]
-    domain, slash, path = name.partition("/")
-    if not slash or "/" in path:
-        detail = "must be a fully qualified domain and path of the form 'example.com/signer-name'"
-        return [invalid(field, name, detail)]
-    found: Errors = []
-    labels = domain.split(".")
-    for label in labels:
-        found += each(field, domain, (f'validating label "{label}": {wrong}' for wrong in is_dns1123_label(label)))
-    if len(labels) < 2:
-        found.append(invalid(field, domain, "should be a domain with at least two segments separated by dots"))
-    for label in path.split("."):
-        found += each(field, path, (f'validating label "{label}": {wrong}' for wrong in is_dns1123_subdomain(label)))
     return found
 
 

@@ -133,8 +133,26 @@ def shown(value: Any) -> str:
         return go_quote(value)
     if isinstance(value, Quantity):
         return f'"{value}"'
-    text = json.dumps(_go(value), ensure_ascii=False, separators=(",", ":"), default=str)
+    return _escaped(json.dumps(_go(value), ensure_ascii=False, separators=(",", ":"), default=str))
+
+
+def _escaped(text: str) -> str:
+    """Go's JSON can stand in HTML."""
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def diff(old: Any, new: Any) -> str:
+    """What changed, in lines of Go's indented JSON with three lines around each change.
+
+    Source: apimachinery util/diff.Diff, which is go-difflib, a port of Python's difflib.
+    """
+    from difflib import unified_diff
+
+    def lines(value: Any) -> list[str]:
+        text = json.dumps(_go(value), ensure_ascii=False, indent=1, default=str)
+        return [f"{line}\n" for line in _escaped(text).split("\n")]
+
+    return "".join(list(unified_diff(lines(old), lines(new)))[2:])
 
 
 def _go(value: Any) -> Any:

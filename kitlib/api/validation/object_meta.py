@@ -210,7 +210,10 @@ def validate_label_selector(selector: LabelSelector | None, field: str) -> Error
 
 
 def validate_template_object_meta(meta: ObjectMeta, field: str) -> Errors:
-    """Metadata of a template may have labels and annotations only. Source: ValidateTemplateObjectMeta."""
+    """Metadata of a template may have labels and annotations only; the others by their names in Go, `UID` is `uID`.
+
+    Source: ValidateTemplateObjectMeta, validateFieldAllowList.
+    """
     found = validate_annotations(meta.annotations, f"{field}.annotations") + validate_labels(
         meta.labels, f"{field}.labels"
     )
@@ -218,10 +221,16 @@ def validate_template_object_meta(meta: ObjectMeta, field: str) -> Errors:
         ("name", "name"),
         ("generate_name", "generateName"),
         ("namespace", "namespace"),
-        ("uid", "uid"),
+        ("self_link", "selfLink"),
+        ("uid", "uID"),
         ("resource_version", "resourceVersion"),
+        ("generation", "generation"),
+        ("creation_timestamp", "creationTimestamp"),
+        ("deletion_timestamp", "deletionTimestamp"),
+        ("deletion_grace_period_seconds", "deletionGracePeriodSeconds"),
         ("owner_references", "ownerReferences"),
         ("finalizers", "finalizers"),
+        ("managed_fields", "managedFields"),
     ):
         if getattr(meta, attribute):
             found.append(forbidden(f"{field}.{name}", "cannot be set"))

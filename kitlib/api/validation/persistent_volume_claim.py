@@ -19,6 +19,8 @@ from kitlib.api.serialize import deepcopy
 from kitlib.api.validation.fields import (
     NOT_POSITIVE,
     Errors,
+    GoStruct,
+    diff,
     each,
     forbidden,
     invalid,
@@ -100,11 +102,12 @@ def _data_sources(spec: PersistentVolumeClaimSpec, field: str) -> Errors:
             found += each(place, reference.namespace, is_dns1123_label(reference.namespace))
     if source is None or reference is None:
         return found
+    path = GoStruct()  # upstream shows a path here, and a path has no public field
     if reference.namespace:
         detail = "may not be specified when dataSourceRef.namespace is specified"
-        return [*found, invalid(field, f"{field}.dataSource", detail)]
+        return [*found, invalid(field, path, detail)]
     if (source.api_group, source.kind, source.name) != (reference.api_group, reference.kind, reference.name):
-        found.append(invalid(field, f"{field}.dataSource", "must match dataSourceRef"))
+        found.append(invalid(field, path, "must match dataSourceRef"))
     return found
 
 
@@ -125,26 +128,26 @@ def validate_persistent_volume_claim_update(new: PersistentVolumeClaim, old: Per
     if not theirs.volume_name:
         theirs.volume_name = mine.volume_name
     annotation, now = old.metadata.annotations.get(_ANNOTATION), new.metadata.annotations.get(_ANNOTATION)
-    if theirs.storage_class_name is None and mine.storage_class_name is not None:
-        if annotation is None or mine.storage_class_name == annotation:
-            mine.storage_class_name = None
-    elif annotation != now:
+    named = theirs.storage_class_name is None and mine.storage_class_name is not None
+    if not (named and annotation == mine.storage_class_name and now in (None, annotation)):
         found += validate_immutable_field(now or "", annotation or "", f"metadata.annotations.{_ANNOTATION}")
-    bound = new.status.phase == "Bound"
+    if named and annotation in (None, mine.storage_class_name):
+        mine.storage_class_name = None
     before, after = theirs.resources.requests.get("storage"), mine.resources.requests.get("storage")
-    if bound and mine.resources.requests and before is not None:
-        mine.resources.requests["storage"] = before
-    if bound and mine.volume_attributes_class_name is not None:
+    if new.status.phase == "Bound":
+        if mine.resources.requests and before is not None:
+            mine.resources.requests["storage"] = before
         mine.volume_attributes_class_name = theirs.volume_attributes_class_name
     if mine != theirs:
-        found.append(forbidden("spec", _ONLY))
+        found.append(forbidden("spec", f"{_ONLY}\n{diff(theirs, mine)}"))
     if before is not None and (after or Quantity("0")) < before:
         capacity = old.status.capacity.get("storage", Quantity("0"))
         if (after or Quantity("0")) <= capacity:
             found.append(forbidden("spec.resources.requests.storage", "field can not be less than status.capacity"))
     found += validate_immutable_field(new.spec.volume_mode, old.spec.volume_mode, "volumeMode")
-    if old.spec.volume_attributes_class_name is not None and not new.spec.volume_attributes_class_name:
-        to = "nil" if new.spec.volume_attributes_class_name is None else "an empty string"
-        detail = f"update from non-nil value to {to} is forbidden"
+    name, before_name = new.spec.volume_attributes_class_name, old.spec.volume_attributes_class_name
+    if name != before_name and not name and old.status.current_volume_attributes_class_name is not None:
+        to = "nil" if name is None else "empty string"
+        detail = f"update to {to} is forbidden when status.currentVolumeAttributesClassName is not nil"
         found.append(forbidden("spec.volumeAttributesClassName", detail))
     return found

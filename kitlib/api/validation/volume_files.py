@@ -14,15 +14,29 @@ from kitlib.api.validation.env import (
 )
 from kitlib.api.validation.fields import (
     Errors,
+    each,
     forbidden,
     invalid,
+    not_supported,
     required,
 )
+from kitlib.api.validation.object_meta import validate_label_selector
 from kitlib.api.validation.paths import (
     validate_local_non_reserved_path,
 )
+from kitlib.api.validation.signer_names import (
+    is_kubernetes_signer_name,
+    validate_cluster_trust_bundle_name,
+    validate_signer_name,
+    validate_user_annotations,
+)
 
 MODE_TEXT = "must be a number between 0 and 0777 (octal), both inclusive"
+KEY_TYPES = ("RSA3072", "RSA4096", "ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519")
+MIN_SECONDS, MAX_SECONDS = 3600, 91 * 86400
+"""How long a pod's certificate may be valid at most: between an hour and 91 days."""
+KUBERNETES_MAX_SECONDS = 86400
+"""The same of the project's own signers: a day."""
 
 
 def _mode(mode: int | None, field: str) -> Errors:
@@ -107,9 +121,23 @@ def validate_projected_volume_source(source: types.ProjectedVolumeSource, field:
         if one.cluster_trust_bundle is not None:
             found += _trust_bundle(one.cluster_trust_bundle, f"{place}.clusterTrustBundle")
             found += once(one.cluster_trust_bundle.path, one.cluster_trust_bundle.path)
-        read = one.secret, one.config_map, one.downward_api
-        made = one.service_account_token, one.cluster_trust_bundle, one.pod_certificate
-        if sum(kind is not None for kind in (*read, *made)) > 1:
+        if one.pod_certificate is not None:
+            place_of, made = f"{place}.podCertificate", one.pod_certificate
+            found += _pod_certificate(made, place_of)
+            for name, path in _certificate_paths(made):
+                found += validate_local_non_reserved_path(path, f"{place_of}.{name}") + once(path, path)
+            if not _certificate_paths(made):
+                detail = "specify at least one of credentialBundlePath, keyPath, and certificateChainPath"
+                found.append(required(place_of, detail))
+        kinds = (
+            one.secret,
+            one.config_map,
+            one.downward_api,
+            one.service_account_token,
+            one.cluster_trust_bundle,
+            one.pod_certificate,
+        )
+        if sum(kind is not None for kind in kinds) > 1:
             found.append(forbidden(place, "may not specify more than 1 volume type per source"))
     return found
 
@@ -127,6 +155,32 @@ def _token(token: types.ServiceAccountTokenProjection, field: str, volume: str) 
     return found + validate_local_non_reserved_path(token.path, f"{volume}.path")
 
 
+def _pod_certificate(certificate: types.PodCertificateProjection, field: str) -> Errors:
+    """Everything but the paths. Source: validateProjectionSources."""
+    found = validate_signer_name(certificate.signer_name, f"{field}.signerName")
+    found += validate_user_annotations(certificate.user_annotations, f"{field}.userAnnotations")
+    if certificate.key_type not in KEY_TYPES:
+        found.append(not_supported(f"{field}.keyType", certificate.key_type, KEY_TYPES))
+    seconds, place = certificate.max_expiration_seconds, f"{field}.maxExpirationSeconds"
+    if seconds is None:
+        return found
+    most = KUBERNETES_MAX_SECONDS if is_kubernetes_signer_name(certificate.signer_name) else MAX_SECONDS
+    if seconds < MIN_SECONDS:
+        found.append(invalid(place, seconds, f"if provided, maxExpirationSeconds must be >= {MIN_SECONDS}"))
+    if seconds > most:
+        found.append(invalid(place, seconds, f"if provided, maxExpirationSeconds must be <= {most}"))
+    return found
+
+
+def _certificate_paths(certificate: types.PodCertificateProjection) -> list[tuple[str, str]]:
+    named = (
+        ("credentialBundlePath", certificate.credential_bundle_path),
+        ("keyPath", certificate.key_path),
+        ("certificateChainPath", certificate.certificate_chain_path),
+    )
+    return [(name, path) for name, path in named if path]
+
+
 def _trust_bundle(bundle: types.ClusterTrustBundleProjection, field: str) -> Errors:
     found: Errors = []
     if bundle.name is not None and bundle.signer_name is not None:
@@ -134,13 +188,18 @@ def _trust_bundle(bundle: types.ClusterTrustBundleProjection, field: str) -> Err
     elif bundle.name is not None:
         if not bundle.name:
             found.append(required(f"{field}.name", "must be a valid object name"))
+        wrong = validate_cluster_trust_bundle_name(bundle.name)
+        found += each(f"{field}.name", bundle.name, (f"not a valid clustertrustbundlename: {text}" for text in wrong))
         if bundle.label_selector is not None:
             detail = "labelSelector must be unset if name is specified"
             found.append(invalid(f"{field}.labelSelector", bundle.label_selector, detail))
     elif bundle.signer_name is None:
         found.append(required(field, "either name or signerName must be specified"))
-    elif not bundle.signer_name:
-        found.append(required(f"{field}.signerName", "must be a valid signer name"))
+    else:
+        if not bundle.signer_name:
+            found.append(required(f"{field}.signerName", "must be a valid signer name"))
+        found += validate_signer_name(bundle.signer_name, f"{field}.signerName")
+        found += validate_label_selector(bundle.label_selector, f"{field}.labelSelector")
     if not bundle.path:
         found.append(required(f"{field}.path"))
     return found + validate_local_non_reserved_path(bundle.path, f"{field}.path")

@@ -50,10 +50,13 @@ _PORTAL_TEXT = (
 )
 _HOST_PORTS = "must be a host:port pair or multiple pairs separated by commas"
 _IQN = {
-    "iqn": re.compile(r"iqn\.\d{4}-\d{2}\.([A-Za-z0-9-.]+)(:[^,;*&$|\s]+)"),
-    "eui": re.compile(r"eui\.[0-9A-Fa-f]{16}"),
-    "naa": re.compile(r"naa\.[0-9A-Fa-f]{32}"),
+    "iqn": re.compile(r"iqn\.[0-9]{4}-[0-9]{2}\.[A-Za-z0-9-.]+:[^,;*&$|\t\n\f\r ]+\Z"),
+    "eui": re.compile(r"\Aeui[^\n][0-9A-Za-z]{16}\Z"),
+    "naa": re.compile(r"\Anaa[^\n][0-9A-Za-z]{32}\Z"),
 }
+"""Upstream asks no more of them: any letter is a digit, and an iqn may stand at the end of the text."""
+_HOST_PORT = re.compile(r"(\[[^\[\]]*\]|[^:\[\]]*):[^:\[\]]*")
+"""What net.SplitHostPort splits."""
 
 # Fields that must not be empty, where this is all there is to check.
 REQUIRED: dict[type, tuple[str, ...]] = {
@@ -111,7 +114,10 @@ def _git_repo(source: types.GitRepoVolumeSource, field: str) -> Errors:
 def _partition(
     source: types.GCEPersistentDiskVolumeSource | types.AWSElasticBlockStoreVolumeSource, field: str
 ) -> Errors:
-    """Source: validateGCEPersistentDiskVolumeSource, validateAWSElasticBlockStoreVolumeSource."""
+    """0 is no partition, and allowed, though the message begins at 1.
+
+    Source: validateGCEPersistentDiskVolumeSource, validateAWSElasticBlockStoreVolumeSource.
+    """
     found: Errors = []
     if isinstance(source, types.GCEPersistentDiskVolumeSource):
         field = field.rpartition(".")[0] + ".persistentDisk"
@@ -120,7 +126,7 @@ def _partition(
     elif not source.volume_id:
         found.append(required(f"{field}.volumeID"))
     if not 0 <= source.partition <= 255:
-        found.append(invalid(f"{field}.partition", source.partition, in_range(0, 255)))
+        found.append(invalid(f"{field}.partition", source.partition, in_range(1, 255)))
     return found
 
 
@@ -157,12 +163,12 @@ def _initiator(name: str, field: str, form: str) -> Errors:
     pattern = _IQN.get(name[:3])
     if pattern is None:
         return [invalid(field, name, form)]
-    return [] if pattern.fullmatch(name) else [invalid(field, name, "must be valid format")]
+    return [] if pattern.search(name) else [invalid(field, name, "must be valid format")]
 
 
 def validate_portal_length(volume: str, source: Any, field: str, value: str) -> Errors:
     """A volume's name and its portal together have a limit where an initiator is named."""
-    if source.initiator_name is not None and len(f"{volume}:{source.target_portal}") > 64:
+    if source.initiator_name is not None and len(f"{volume}:{source.target_portal}".encode()) > 64:
         return [invalid(field, value, _PORTAL_TEXT)]
     return []
 
@@ -191,7 +197,7 @@ def _quobyte(source: types.QuobyteVolumeSource, field: str) -> Errors:
         found.append(required(f"{field}.tenant", "must be a UUID and may not exceed a length of 64 characters"))
     else:
         for pair in source.registry.split(","):
-            if pair.count(":") != 1 and not re.fullmatch(r"\[[^\[\]]*\]:[^:]*", pair):
+            if not _HOST_PORT.fullmatch(pair):
                 found.append(invalid(f"{field}.registry", source.registry, _HOST_PORTS))
     return found if source.volume else [*found, required(f"{field}.volume")]
 

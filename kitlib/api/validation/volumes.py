@@ -43,9 +43,7 @@ def validate_volumes(
     claims = {f"{pod}-{volume.name}" for volume in volumes if volume.ephemeral is not None} if pod else set()
     for i, volume in enumerate(volumes):
         place = f"{field}[{i}]"
-        wrong = validate_volume_source(volume, pod, place)
-        if meta is not None and volume.image is not None and not volume.image.reference:
-            wrong.append(required(f"{place}.image.reference"))
+        wrong = validate_volume_source(volume, meta, place)
         if not volume.name:
             wrong.append(required(f"{place}.name"))
         else:
@@ -63,8 +61,15 @@ def validate_volumes(
     return usable, found
 
 
-def validate_volume_source(volume: Volume, pod: str, field: str) -> Errors:
-    """Exactly one source. Source: validateVolumeSource."""
+def validate_volume_source(volume: Volume, meta: ObjectMeta | None, field: str) -> Errors:
+    """Exactly one source.
+
+    Args:
+        meta: the pod's; None for a template.
+
+    Source: validateVolumeSource.
+    """
+    pod = meta.name if meta is not None else ""
     found: Errors = []
     seen = False
     for attribute, name in _SOURCES:
@@ -76,10 +81,12 @@ def validate_volume_source(volume: Volume, pod: str, field: str) -> Errors:
         elif volume.ephemeral is source:
             found += _ephemeral(volume, pod, field)
         else:
+            if volume.image is source and meta is not None and not volume.image.reference:
+                found.append(required(f"{field}.image.reference"))
             found += validate_source(source, f"{field}.{name}")
+        if volume.iscsi is source:
+            found += validate_portal_length(volume.name, source, f"{field}.name", volume.name)
         seen = True
-    if volume.iscsi is not None:
-        found += validate_portal_length(volume.name, volume.iscsi, f"{field}.name", volume.name)
     if not seen and not volume.unknown_fields:
         found.append(required(field, "must specify a volume type"))
     return found
