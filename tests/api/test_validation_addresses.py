@@ -109,10 +109,6 @@ def test_what_stood_there_before_strictness_may_stay() -> None:
             ],
         ),
         (
-            service(type="LoadBalancer", ports=[{"port": 10250}]),
-            ["spec.ports[0]: Invalid value: 10250: may not expose port 10250 externally since it is used by kubelet"],
-        ),
-        (
             service(internalTrafficPolicy=""),
             ['spec.internalTrafficPolicy: Unsupported value: "": supported values: "Cluster", "Local"'],
         ),

@@ -1,7 +1,6 @@
 """Services: ports, addresses, families, traffic policies; and what the allocators of this cluster can give.
 
-Source: pkg/apis/core/validation ValidateService, ValidateServiceClusterIPsRelatedFields, ValidateServiceUpdate;
-registry/core/service/storage alloc.go.
+Source: pkg/apis/core/validation ValidateService, ValidateServiceUpdate; registry/core/service/storage alloc.go.
 """
 
 from __future__ import annotations
@@ -20,6 +19,7 @@ from kitlib.api.names import (
     parse_ip,
 )
 from kitlib.api.validation.fields import (
+    IMMUTABLE,
     Errors,
     GoStruct,
     duplicate,
@@ -37,13 +37,18 @@ from kitlib.api.validation.object_meta import (
     validate_object_meta_update,
 )
 from kitlib.api.validation.probes import validate_port_num_or_name
+from kitlib.api.validation.service_addresses import (
+    ONCE_SET,
+    cluster_ips,
+    is_headless,
+    validate_service_cluster_ips_related_fields,
+    validate_upgrade_downgrade_cluster_ips,
+    validate_upgrade_downgrade_ip_families,
+)
 
 TYPES = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
 PROTOCOLS = ("SCTP", "TCP", "UDP")
-FAMILIES = ("IPv4", "IPv6")
-FAMILY_POLICIES = ("PreferDualStack", "RequireDualStack", "SingleStack")
-TRAFFIC_DISTRIBUTIONS = ("PreferClose", "PreferSameNode", "PreferSameZone")
-KUBELET_PORT = 10250
+TRAFFIC_DISTRIBUTIONS = ("PreferClose", "PreferSameZone", "PreferSameNode")
 MAX_AFFINITY_SECONDS = 86400
 SERVICE_CIDR = ipaddress.ip_network("10.96.0.0/16")
 """Addresses of Services, as kubeadm sets them. Source: kube-apiserver --service-cluster-ip-range."""
@@ -51,6 +56,8 @@ NODE_PORTS = range(30000, 32768)
 """Source: kube-apiserver --service-node-port-range."""
 _LOAD_BALANCER_ONLY = "may only be used when `type` is 'LoadBalancer'"
 _SOURCE_RANGES = "service.beta.kubernetes.io/load-balancer-source-ranges"
+_TOPOLOGY_MODE = "service.kubernetes.io/topology-mode"
+_TOPOLOGY_HINTS = "service.kubernetes.io/topology-aware-hints"
 
 
 def validate_service(service: Service) -> Errors:
@@ -61,17 +68,35 @@ def validate_service(service: Service) -> Errors:
     return validate_service_allocation(service) or _service(service)
 
 
-def validate_service_allocation(service: Service) -> Errors:
-    """Families, addresses and node ports that this cluster does not have.
+def validate_service_allocation(service: Service, old: Service | None = None) -> Errors:
+    """Families, addresses and node ports that this cluster does not have; of a change only what is new in it.
 
-    Source: allocateCreate, initIPFamilyFields, allocClusterIPs, allocNodePorts.
+    Source: allocateCreate, allocateUpdate.
     """
-    spec = service.spec
-    if spec.type == "ExternalName":
+    if service.spec.type == "ExternalName":
         return []
-    found = validate_service_cluster_ips_related_fields(service)
+    found = _families(service, old)
+    if not found and (old is None or old.spec.type == "ExternalName"):
+        found = _addresses(service)
+    return found or _requested_node_ports(service, old)
+
+
+def _families(service: Service, old: Service | None) -> Errors:
+    """Source: initIPFamilyFields."""
+    spec = service.spec
+    if old is not None and _prefers_the_same(service, old):
+        return []
+    found = validate_service_cluster_ips_related_fields(service, old)
     if found:
         return found
+    if old is not None and spec.ip_family_policy != "SingleStack":
+        for what, now, before in (
+            ("cluster IP", cluster_ips(service), cluster_ips(old)),
+            ("IP family", spec.ip_families, old.spec.ip_families),
+        ):
+            if now and len(now) < len(before):
+                detail = f"must be 'SingleStack' to release the secondary {what}"
+                found.append(invalid("spec.ipFamilyPolicy", spec.ip_family_policy, detail))
     addresses = cluster_ips(service)
     if spec.ip_family_policy in (None, "SingleStack") and not _is_free_of_families(service):
         for what, given in (("cluster IPs", addresses), ("IP families", spec.ip_families)):
@@ -89,36 +114,65 @@ def validate_service_allocation(service: Service) -> Errors:
         for i, family in enumerate(spec.ip_families):
             if family != "IPv4":
                 found.append(invalid(f"spec.ipFamilies[{i}]", family, "not configured on this cluster"))
-    if found:
-        return found
+    return found
+
+
+def _prefers_the_same(service: Service, old: Service) -> bool:
+    """Source: isMatchingPreferDualStackClusterIPFields."""
+    new, before = service.spec, old.spec
+    return (
+        new.type == before.type
+        and new.ip_family_policy == "PreferDualStack"
+        and before.ip_family_policy in (None, "PreferDualStack")
+        and cluster_ips(service) == cluster_ips(old)
+        and new.ip_families == before.ip_families
+    )
+
+
+def _addresses(service: Service) -> Errors:
+    """Addresses within the range, without its two ends. Source: allocIPs, ipallocator Allocator.allocateService."""
+    addresses = cluster_ips(service)
+    ends = (SERVICE_CIDR.network_address, SERVICE_CIDR.broadcast_address)
     for address in addresses:
         ip = parse_ip(address)
-        if ip is not None and (ip.version != SERVICE_CIDR.version or ip not in SERVICE_CIDR):
+        if ip is not None and (ip.version != SERVICE_CIDR.version or ip not in SERVICE_CIDR or ip in ends):
             detail = (
                 f"failed to allocate IP {address}: the provided IP ({address}) is not in the valid range. "
                 f"The range of valid IPs is {SERVICE_CIDR}"
             )
             return [invalid("spec.clusterIPs", addresses, detail)]
-    if spec.type in ("NodePort", "LoadBalancer"):
-        for i, port in enumerate(spec.ports):
-            if port.node_port and port.node_port not in NODE_PORTS:
-                detail = (
-                    "provided port is not in the valid range. The range of valid ports is "
-                    f"{NODE_PORTS.start}-{NODE_PORTS.stop - 1}"
-                )
-                return [invalid(f"spec.ports[{i}].nodePort", port.node_port, detail)]
     return []
 
 
-def cluster_ips(service: Service) -> list[str]:
-    """The addresses that are asked for, in either field. Source: normalizeClusterIPs."""
+def _requested_node_ports(service: Service, old: Service | None) -> Errors:
+    """Node ports within the range, and each of them for one number of port only, whatever the protocol.
+
+    Source: initNodePorts, updateNodePorts, PortAllocationOperation.Allocate.
+    """
     spec = service.spec
-    return spec.cluster_ips or ([spec.cluster_ip] if spec.cluster_ip else [])
-
-
-def is_headless(service: Service) -> bool:
-    """Source: isHeadlessService."""
-    return cluster_ips(service) == ["None"]
+    if spec.type not in ("NodePort", "LoadBalancer"):
+        return []
+    standing = {port.node_port for port in old.spec.ports} if old is not None else set()
+    taken: set[int] = set()
+    by_number: dict[int, int] = {}
+    for i, port in enumerate(spec.ports):
+        number = port.node_port
+        if old is None and port.port not in by_number:
+            same = (other.node_port for other in spec.ports if other.port == port.port and other.node_port)
+            number = by_number[port.port] = next(same, 0)
+        elif old is None and number == by_number[port.port]:
+            continue
+        if not number or number in standing or (old is not None and number in taken):
+            continue
+        place = f"spec.ports[{i}].nodePort"
+        if number not in NODE_PORTS:
+            valid = f"{NODE_PORTS.start}-{NODE_PORTS.stop - 1}"
+            detail = f"provided port is not in the valid range. The range of valid ports is {valid}"
+            return [invalid(place, number, detail)]
+        if number in taken:
+            return [invalid(place, number, "provided port is already allocated")]
+        taken.add(number)
+    return []
 
 
 def _is_free_of_families(service: Service) -> bool:
@@ -130,14 +184,15 @@ def _service(service: Service, old: Service | None = None) -> Errors:
     """Source: ValidateService."""
     spec = service.spec
     headless = is_headless(service)
-    found = validate_object_meta(service.metadata, namespaced=True, name_rule=name_is_dns_label)
+    found: Errors = []
+    if old is None:
+        found += validate_object_meta(service.metadata, namespaced=True, name_rule=name_is_dns_label)
+    mode, hints = (service.metadata.annotations.get(name) for name in (_TOPOLOGY_MODE, _TOPOLOGY_HINTS))
+    if None not in (mode, hints) and mode != hints:
+        detail = f"must match annotations[{_TOPOLOGY_HINTS}] when both are specified"
+        found.append(invalid(f"metadata.annotations[{_TOPOLOGY_MODE}]", mode, detail))
     if not spec.ports and not headless and spec.type != "ExternalName":
         found.append(required("spec.ports"))
-    if spec.type == "LoadBalancer":
-        for i, port in enumerate(spec.ports):
-            if port.port == KUBELET_PORT:
-                detail = f"may not expose port {KUBELET_PORT} externally since it is used by kubelet"
-                found.append(invalid(f"spec.ports[{i}]", port.port, detail))
     if spec.type in ("LoadBalancer", "NodePort") and headless:
         detail = f"may not be set to 'None' for {spec.type} services"
         found.append(invalid("spec.clusterIPs[0]", "None", detail))
@@ -217,54 +272,6 @@ def _session_affinity(service: Service) -> Errors:
     return found
 
 
-def validate_service_cluster_ips_related_fields(service: Service, old: Service | None = None) -> Errors:
-    """Source: ValidateServiceClusterIPsRelatedFields."""
-    spec = service.spec
-    if spec.type == "ExternalName":
-        return []
-    found: Errors = []
-    place, addresses = "spec.clusterIPs", cluster_ips(service)
-    if spec.cluster_ip:
-        if addresses[0] != spec.cluster_ip:
-            found.append(invalid(place, addresses, "first value must match `clusterIP`"))
-    elif addresses:
-        found.append(invalid(place, addresses, "must be empty when `clusterIP` is not specified"))
-    seen: set[str] = set()
-    for i, family in enumerate(spec.ip_families):
-        if family not in FAMILIES:
-            found.append(not_supported(f"spec.ipFamilies[{i}]", family, FAMILIES))
-        if family in seen:
-            found.append(duplicate(f"spec.ipFamilies[{i}]", family))
-        seen.add(family)
-    if spec.ip_family_policy is not None and spec.ip_family_policy not in FAMILY_POLICIES:
-        found.append(not_supported("spec.ipFamilyPolicy", spec.ip_family_policy, FAMILY_POLICIES))
-    wrong = False
-    for i, address in enumerate(addresses):
-        if i == 0 and address == "None":
-            if len(addresses) > 1:
-                wrong = True
-                found.append(invalid(place, addresses, "'None' must be the first and only value"))
-            continue
-        problems = is_valid_ip(address, cluster_ips(old) if old is not None else ())
-        wrong = wrong or bool(problems)
-        found += each(f"{place}[{i}]", address, problems)
-    if len(addresses) > 2:
-        found.append(invalid(place, addresses, "may only hold up to 2 values"))
-    if wrong:
-        return found
-    parsed = [parse_ip(address) for address in addresses if address != "None"]
-    versions = [ip.version for ip in parsed if ip is not None]
-    if len(addresses) > 1 and len(set(versions)) < 2:
-        found.append(invalid(place, addresses, "may specify no more than one IP for each IP family"))
-    if found:
-        return found
-    for i, (address, version, family) in enumerate(zip(addresses, versions, spec.ip_families, strict=False)):
-        if family in FAMILIES and family != f"IPv{version}":
-            detail = f"expected an {family} value as indicated by `ipFamilies[{i}]`"
-            found.append(invalid(f"{place}[{i}]", address, detail))
-    return found
-
-
 def _port_numbers(service: Service) -> Errors:
     """Node ports where they can be, and no pair of protocol and port twice."""
     found: Errors = []
@@ -297,7 +304,6 @@ def _load_balancer(service: Service, old: Service | None) -> Errors:
     spec = service.spec
     before = old if old is not None else Service()
     existing = {text.strip() for text in before.spec.load_balancer_source_ranges}
-    existing |= {text.strip() for text in before.metadata.annotations.get(_SOURCE_RANGES, "").split(",")}
     balanced = spec.type == "LoadBalancer"
     found: Errors = []
     annotation = service.metadata.annotations.get(_SOURCE_RANGES)
@@ -311,17 +317,12 @@ def _load_balancer(service: Service, old: Service | None) -> Errors:
         place = f"metadata.annotations[{_SOURCE_RANGES}]"
         if not balanced:
             found.append(forbidden(place, _LOAD_BALANCER_ONLY))
-        for text in annotation.strip().split(",") if annotation.strip() else ():
-            found += each(place, text.strip(), is_valid_cidr(text.strip(), existing))
+        is_new = annotation != before.metadata.annotations.get(_SOURCE_RANGES)
+        for text in annotation.strip().split(",") if is_new and annotation.strip() else ():
+            found += each(place, text.strip(), is_valid_cidr(text.strip()))
     if spec.allocate_load_balancer_node_ports is not None and not balanced:
         found.append(forbidden("spec.allocateLoadBalancerNodePorts", _LOAD_BALANCER_ONLY))
-    if spec.load_balancer_class is not None:
-        if balanced:
-            name = spec.load_balancer_class
-            found += each("spec.loadBalancerClass", name, is_qualified_name(name))
-        else:
-            found.append(forbidden("spec.loadBalancerClass", _LOAD_BALANCER_ONLY))
-    return found
+    return found + _load_balancer_class(service)
 
 
 def _traffic(service: Service) -> Errors:
@@ -335,7 +336,7 @@ def _traffic(service: Service) -> Errors:
     elif policy:
         found.append(invalid(place, policy, "may only be set for externally-accessible services"))
     number, place = spec.health_check_node_port, "spec.healthCheckNodePort"
-    if spec.type == "LoadBalancer" and policy == "Local":
+    if needs_health_check(service):
         found += each(place, number, is_valid_port_num(number)) if number else []  # 0: one is allocated
     elif number:
         detail = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
@@ -349,15 +350,36 @@ def _traffic(service: Service) -> Errors:
 
 
 def validate_service_update(new: Service, old: Service) -> Errors:
-    """An address stays once it is set. Source: ValidateServiceUpdate."""
+    """What this cluster cannot give comes first; an address stays once it is set.
+
+    Source: REST.beginUpdate, ValidateServiceUpdate.
+    """
+    found = validate_service_allocation(new, old)
+    if found:
+        return found
     found = validate_object_meta_update(new.metadata, old.metadata)
-    now, before = cluster_ips(new), cluster_ips(old)
-    if "ExternalName" not in (new.spec.type, old.spec.type):
-        for i, (address, was) in enumerate(zip(now, before, strict=False)):
-            if address != was:
-                found.append(invalid(f"spec.clusterIPs[{i}]", now, "may not change once set"))
-    if new.spec.type == old.spec.type == "LoadBalancer":
-        name = new.spec.load_balancer_class
-        if name != old.spec.load_balancer_class:
-            found.append(invalid("spec.loadBalancerClass", name, "may not change once set"))
+    found += validate_upgrade_downgrade_cluster_ips(new, old) + validate_upgrade_downgrade_ip_families(new, old)
+    name, place = new.spec.load_balancer_class, "spec.loadBalancerClass"
+    if new.spec.type == old.spec.type == "LoadBalancer" and name != old.spec.load_balancer_class:
+        found.append(invalid(place, name, ONCE_SET))
+    found += _load_balancer_class(new)
+    if needs_health_check(new) and needs_health_check(old):
+        number = new.spec.health_check_node_port
+        if number != old.spec.health_check_node_port:
+            found.append(forbidden("spec.healthCheckNodePort", IMMUTABLE))
     return found + _service(new, old)
+
+
+def needs_health_check(service: Service) -> bool:
+    """Source: apiservice.NeedsHealthCheck."""
+    return service.spec.type == "LoadBalancer" and service.spec.external_traffic_policy == "Local"
+
+
+def _load_balancer_class(service: Service) -> Errors:
+    """Source: validateLoadBalancerClassField."""
+    name, place = service.spec.load_balancer_class, "spec.loadBalancerClass"
+    if name is None:
+        return []
+    if service.spec.type != "LoadBalancer":
+        return [forbidden(place, _LOAD_BALANCER_ONLY)]
+    return each(place, name, is_qualified_name(name))

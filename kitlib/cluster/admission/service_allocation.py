@@ -14,7 +14,8 @@ from zlib import crc32
 
 from kitlib.api.core import Service
 from kitlib.api.validation.fields import Errors, invalid
-from kitlib.api.validation.service import NODE_PORTS, SERVICE_CIDR, cluster_ips
+from kitlib.api.validation.service import NODE_PORTS, SERVICE_CIDR, needs_health_check
+from kitlib.api.validation.service_addresses import cluster_ips
 
 NONE = "None"
 STATIC_ADDRESSES = 256
@@ -29,6 +30,8 @@ def prepare_service(made: Service, old: Service | None) -> None:
     if old is not None:
         _drop_type_dependent_fields(made, old)
         _patch_allocated_values(made, old)
+        if made.spec.ip_family_policy == "SingleStack" and made.spec.ip_families == old.spec.ip_families:
+            made.spec.ip_families = made.spec.ip_families[:1]
     spec = made.spec
     if spec.type != "ExternalName" and spec.cluster_ip and (not spec.cluster_ips or _is_singular_change(made, old)):
         spec.cluster_ips = [spec.cluster_ip]
@@ -137,7 +140,7 @@ def _patch_allocated_values(made: Service, old: Service) -> None:
             number = ports.get(port.name, 0)
             if not port.node_port and number not in named:
                 port.node_port = number
-    if _checks_health(old) and _checks_health(made):
+    if needs_health_check(old) and needs_health_check(made):
         new.health_check_node_port = new.health_check_node_port or before.health_check_node_port
 
 
@@ -157,14 +160,13 @@ def _drop_type_dependent_fields(made: Service, old: Service) -> None:
                 port.node_port = 0
         if new.external_traffic_policy == before.external_traffic_policy:
             new.external_traffic_policy = ""
-    if _checks_health(old) and not _checks_health(made) and new.health_check_node_port == before.health_check_node_port:
+    if (
+        needs_health_check(old)
+        and not needs_health_check(made)
+        and new.health_check_node_port == before.health_check_node_port
+    ):
         new.health_check_node_port = 0
     if new.type != "LoadBalancer" and before.type == "LoadBalancer":
         for name in ("allocate_load_balancer_node_ports", "load_balancer_class"):
             if getattr(new, name) == getattr(before, name):
                 setattr(new, name, None)
-
-
-def _checks_health(service: Service) -> bool:
-    """Source: needsHCNodePort."""
-    return service.spec.type == "LoadBalancer" and service.spec.external_traffic_policy == "Local"
