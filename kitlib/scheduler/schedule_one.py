@@ -18,7 +18,7 @@ from kitlib.scheduler.event_handlers import EventHandlers
 from kitlib.scheduler.framework.events import ASSIGNED_POD_DELETE
 from kitlib.scheduler.framework.framework import build_queueing_hint_map
 from kitlib.scheduler.framework.post_filter import OVERRIDE
-from kitlib.scheduler.framework.status import Code
+from kitlib.scheduler.framework.status import REJECTED, Code
 from kitlib.scheduler.metrics import SchedulingMetrics
 from kitlib.scheduler.profile import DEFAULT_SCHEDULER
 from kitlib.scheduler.queue.clock import Clock
@@ -29,8 +29,6 @@ from kitlib.scheduler.sink import Sink
 
 FLUSH_BACKOFF_MS = 1_000
 FLUSH_POOL_MS = 30_000
-REJECTED = (Code.Unschedulable, Code.UnschedulableAndUnresolvable, Code.Pending)
-"""Answers that say no, as opposed to errors. Source: Status.IsRejected."""
 
 
 class SchedulingLoop:
@@ -148,7 +146,7 @@ class SchedulingLoop:
         try:
             self._sink.bind(pod, node)
         except KitError as error:
-            self.scheduler.undo_binding(decision, f"binding rejected: {error}")
+            self.scheduler.undo_binding(decision, f'running Bind plugin "DefaultBinder": {error}')
             self.handle_scheduling_failure(info, decision)
             return
         self.queue.done(info)

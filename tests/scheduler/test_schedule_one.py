@@ -369,7 +369,8 @@ def test_a_held_pod_that_is_deleted_gives_its_place_back(start: Start) -> None:
 def test_an_error_while_binding_is_tried_again_after_back_off_without_any_event(start: Start) -> None:
     side = start({"name": "n", "cpu": 1}, profile=with_plugin(RefusesOnce))
     side.add_pod(pod_of({"name": "a", "cpu": 1}))
-    assert drain(side) == [("a", "", "the disk is not attached", "", [])]
+    refused = 'running PreBind plugin "RefusesOnce": the disk is not attached'
+    assert drain(side) == [("a", "", refused, "", [])]
     (pod,) = side.pods()
     assert [c.reason for c in pod.status.conditions] == ["SchedulerError"]
     assert side.loop.queue.pending_pods()["backoffQ"] == ["a"]
@@ -386,7 +387,7 @@ def test_a_binding_that_the_api_server_refuses_is_undone(monkeypatch: pytest.Mon
 
     with monkeypatch.context() as patch:
         patch.setattr(binding, "bind", refuse)
-        assert drain(side) == [("a", "", "binding rejected: the server is shutting down", "", [])]
+        assert drain(side) == [("a", "", 'running Bind plugin "DefaultBinder": the server is shutting down', "", [])]
     assert side.loop.scheduler.snapshot.requested["cpu"].sum() == 0
     side.pass_time(3)
     assert drain(side) == [("a", "n", "", "", [])]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from kitlib.api.core import Node
 from kitlib.scheduler.framework.framework import Framework
 from kitlib.scheduler.framework.pod_info import PodInfo
-from kitlib.scheduler.framework.status import SUCCESS, Code, Status
+from kitlib.scheduler.framework.status import REJECTED, SUCCESS, Code, Status
 
 
 @dataclass
@@ -95,6 +95,9 @@ def unreserve(framework: Framework, binding: Binding) -> None:
 
 def _ask(binding: Binding, point: str, plugin: str, answer: Status) -> bool:
     binding.asked.append((point, plugin, answer))
-    if not answer.ok:
+    if answer.code in REJECTED:
         binding.status = Status(answer.code, answer.reasons, plugin)
+    elif not answer.ok:
+        text = f'running {point} plugin "{plugin}": {answer.message}' if plugin else answer.message
+        binding.status = Status(answer.code, (text,), plugin)
     return answer.ok

@@ -27,6 +27,10 @@ class Code(IntEnum):
     Pending = 6
 
 
+REJECTED = (Code.Unschedulable, Code.UnschedulableAndUnresolvable, Code.Pending)
+"""Answers that say no, as opposed to errors. Source: Status.IsRejected."""
+
+
 @dataclass(frozen=True)
 class Status:
     """One answer.

@@ -255,4 +255,5 @@ def test_a_pod_whose_binding_is_denied_waits_and_says_why() -> None:
     waiting = made.pod("web")
     assert waiting.spec.node_name == ""
     (condition,) = [one for one in waiting.status.conditions if one.type == "PodScheduled"]
-    assert condition.status == "False" and f"{PREFIX}not there" in condition.message
+    why = f'running Bind plugin "DefaultBinder": pods "web" is forbidden: {PREFIX}not there'
+    assert (condition.status, condition.message) == ("False", why)

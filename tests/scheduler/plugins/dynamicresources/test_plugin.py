@@ -160,7 +160,8 @@ def test_a_claim_has_at_most_256_users() -> None:
     decision = made.schedule(pod("p", "one"))
     assert not decision.suggested_host
     assert decision.message == (
-        'add reservation to claim default/one: ResourceClaim.resource.k8s.io "one" is invalid: '
+        'running PreBind plugin "DynamicResources": add reservation to claim default/one: '
+        'ResourceClaim.resource.k8s.io "one" is invalid: '
         "status.reservedFor: Too many: 257: must have at most 256 items"
     )
 
@@ -254,7 +255,8 @@ def test_a_claim_that_was_allocated_elsewhere_meanwhile_is_not_overwritten() -> 
     made = scheduler(claim(), profile=profile)
     made.schedule(pod("p", "one"))
     made.context.claims.put(claim(on="b"))
-    assert made.allow(pod("p", "one")).message == "claim default/one got allocated elsewhere in the meantime"
+    why = "claim default/one got allocated elsewhere in the meantime"
+    assert made.allow(pod("p", "one")).message == f'running PreBind plugin "DynamicResources": {why}'
     standing = made.context.claims.find("default", "one")
     assert standing is not None and standing.status.allocation is not None
     assert standing.status.allocation.devices.results[0].pool == "b"
