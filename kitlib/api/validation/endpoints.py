@@ -41,28 +41,29 @@ PROTOCOLS = ("SCTP", "TCP", "UDP")
 MAX_ENDPOINTS, MAX_ADDRESSES, MAX_PORTS, MAX_TOPOLOGY, MAX_HINTS = 1000, 100, 20000, 16, 8
 
 
-def validate_endpoints(obj: Endpoints, existing: Collection[str] = ()) -> Errors:
-    """Source: ValidateEndpoints.
+def validate_endpoints(obj: Endpoints) -> Errors:
+    """Source: ValidateEndpoints."""
+    return validate_object_meta(obj.metadata, namespaced=True) + _subsets(obj)
 
-    Args:
-        existing: addresses that stood there before.
-    """
-    found = validate_object_meta(obj.metadata, namespaced=True)
+
+def _subsets(obj: Endpoints) -> Errors:
+    """Source: validateEndpointSubsets."""
+    found: Errors = []
     for i, subset in enumerate(obj.subsets):
         place = f"subsets[{i}]"
         if not subset.addresses and not subset.not_ready_addresses:
             found.append(required(place, "must specify `addresses` or `notReadyAddresses`"))
         for name, addresses in (("addresses", subset.addresses), ("notReadyAddresses", subset.not_ready_addresses)):
             for j, address in enumerate(addresses):
-                found += _address(address, f"{place}.{name}[{j}]", existing)
+                found += _address(address, f"{place}.{name}[{j}]")
         for j, port in enumerate(subset.ports):
             found += _port(port, len(subset.ports) > 1, f"{place}.ports[{j}]")
     return found
 
 
-def _address(address: EndpointAddress, field: str, existing: Collection[str]) -> Errors:
+def _address(address: EndpointAddress, field: str) -> Errors:
     """Source: validateEndpointAddress."""
-    found = each(f"{field}.ip", address.ip, is_valid_ip(address.ip, existing))
+    found = each(f"{field}.ip", address.ip, is_valid_ip(address.ip))
     if address.hostname:
         found += each(f"{field}.hostname", address.hostname, is_dns1123_label(address.hostname))
     if address.node_name is not None:
@@ -85,10 +86,10 @@ def _port(port: EndpointPort, named: bool, field: str) -> Errors:
 
 
 def validate_endpoints_update(new: Endpoints, old: Endpoints) -> Errors:
-    """Source: ValidateEndpointsUpdate."""
-    addresses = [one for subset in old.subsets for one in (*subset.addresses, *subset.not_ready_addresses)]
+    """Subsets that did not change are not checked again. Source: ValidateEndpointsUpdate, ValidateEndpoints."""
     found = validate_object_meta_update(new.metadata, old.metadata)
-    return found + validate_endpoints(new, {one.ip for one in addresses})
+    found += validate_object_meta(new.metadata, namespaced=True)
+    return found if new.subsets == old.subsets else found + _subsets(new)
 
 
 def validate_endpoint_slice(obj: EndpointSlice, existing: Collection[str] = ()) -> Errors:

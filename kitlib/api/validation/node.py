@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
+from kitlib.api.convert import convert
 from kitlib.api.coordination import Lease, RuntimeClass
 from kitlib.api.core import Node, Taint
 from kitlib.api.names import (
@@ -19,7 +20,10 @@ from kitlib.api.names import (
     parse_cidr,
 )
 from kitlib.api.validation.fields import (
+    NOT_POSITIVE,
     Errors,
+    FieldError,
+    GoStruct,
     duplicate,
     each,
     forbidden,
@@ -37,6 +41,7 @@ from kitlib.api.validation.object_meta import (
 from kitlib.api.validation.resources import validate_overhead, validate_resource_quantity_value
 from kitlib.api.validation.scheduling import EFFECTS, validate_tolerations
 
+TAINTS = "scheduler.alpha.kubernetes.io/taints"
 AVOID_PODS = "scheduler.alpha.kubernetes.io/preferAvoidPods"
 LEASE_STRATEGIES = ("OldestEmulationVersion",)
 
@@ -44,27 +49,50 @@ LEASE_STRATEGIES = ("OldestEmulationVersion",)
 def validate_node(node: Node) -> Errors:
     """Source: ValidateNode."""
     found = validate_object_meta(node.metadata, namespaced=False)
-    found += _avoided_pods(node.metadata.annotations)
+    found += _annotations(node.metadata.annotations)
     found += validate_node_taints(node.spec.taints, "metadata.taints")
     found += _resources(node)
+    swap = ((node.status.node_info or {}).get("swap") or {}).get("capacity")
+    if isinstance(swap, int) and swap <= 0:
+        found.append(invalid("metadata.nodeSwapStatus.capacity", swap, NOT_POSITIVE))
     networks = pod_cidrs(node)
     for i, text in enumerate(networks):
         found += each(f"spec.podCIDRs[{i}]", text, is_valid_cidr(text))
-    if len(networks) > 1:
-        versions = {network.version for network in map(parse_cidr, networks) if network is not None}
-        if len(versions) < 2 or len(networks) > 2:
-            detail = "may specify no more than one CIDR for each IP family"
-            found.append(invalid("spec.podCIDRs", networks, detail))
-        for i, text in enumerate(networks):
-            if text in networks[:i]:
-                found.append(duplicate(f"spec.podCIDRs[{i}]", text))
+    return found + _one_for_each_family(networks, "spec.podCIDRs") if len(networks) > 1 else found
+
+
+def _one_for_each_family(networks: Sequence[str], field: str) -> Errors:
+    """Several networks are a pair of both families. Source: netutils.IsDualStackCIDRStrings."""
+    found: Errors = []
+    parsed = [parse_cidr(text) for text in networks]
+    versions = {network.version for network in parsed if network is not None}
+    if None in parsed:
+        i = parsed.index(None)
+        problem = f"invalid CIDR[{i}]: <nil> (invalid CIDR address: {networks[i]})"
+        detail = f"invalid PodCIDRs. failed to check with dual stack with error:{problem}"
+        found.append(FieldError("InternalError", field, "", detail))
+    if None in parsed or len(versions) < 2 or len(networks) > 2:
+        found.append(invalid(field, networks, "may specify no more than one CIDR for each IP family"))
     return found
+
+
+def _annotations(annotations: Mapping[str, str]) -> Errors:
+    """Source: ValidateNodeSpecificAnnotations, ValidateTaintsInNodeAnnotations."""
+    found: Errors = []
+    if annotations.get(TAINTS):
+        try:
+            taints = convert(json.loads(annotations[TAINTS]), list[Taint])
+        except ValueError as error:
+            found.append(invalid("metadata.annotations", TAINTS, str(error)))
+        else:
+            found += validate_node_taints(taints, f"metadata.annotations.{TAINTS}")
+    return found + _avoided_pods(annotations)
 
 
 def _avoided_pods(annotations: Mapping[str, str]) -> Errors:
     """The annotation that names controllers whose pods a node would rather not have; no plugin reads it any more.
 
-    Source: ValidateNodeSpecificAnnotations, ValidateAvoidPodsInNodeAnnotations, validatePreferAvoidPodsEntry.
+    Source: ValidateAvoidPodsInNodeAnnotations, validatePreferAvoidPodsEntry.
     """
     text = annotations.get(AVOID_PODS)
     if not text:
@@ -120,13 +148,22 @@ def validate_node_taints(taints: Sequence[Taint], field: str) -> Errors:
 
 
 def validate_node_update(new: Node, old: Node) -> Errors:
-    """Networks and provider stay once they are set. Source: ValidateNodeUpdate."""
-    found = validate_object_meta_update(new.metadata, old.metadata) + _avoided_pods(new.metadata.annotations)
+    """Networks and provider stay once they are set; a node is checked as a whole first.
+
+    Source: nodeStrategy.ValidateUpdate, ValidateNodeUpdate.
+    """
+    found = validate_node(new)
+    found += validate_object_meta_update(new.metadata, old.metadata) + _annotations(new.metadata.annotations)
     found += _resources(new)
-    before = pod_cidrs(old)
-    if before and pod_cidrs(new) != before:
+    addresses = [(address.get("type", ""), address.get("address", "")) for address in new.status.addresses]
+    for i, (kind, text) in enumerate(addresses):
+        if (kind, text) in addresses[:i]:
+            found.append(duplicate(f"status.addresses[{i}]", GoStruct({"Type": kind, "Address": text})))
+    now, before = pod_cidrs(new), pod_cidrs(old)
+    changed = len(now) != len(before) or sum(one != was for one, was in zip(now, before, strict=True))
+    if before and changed:
         detail = 'node updates may not change podCIDR except from "" to valid'
-        found.append(forbidden("spec.podCIDRs", detail))
+        found += [forbidden("spec.podCIDRs", detail)] * changed
     if old.spec.provider_id and new.spec.provider_id != old.spec.provider_id:
         detail = 'node updates may not change providerID except from "" to valid'
         found.append(forbidden("spec.providerID", detail))

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import msgspec
+
 from kitlib.api.names import is_dns1123_subdomain, is_qualified_name
 from kitlib.api.storage import (
     CSIDriver,
@@ -106,8 +108,8 @@ def _topologies(obj: StorageClass) -> Errors:
 
 
 def validate_storage_class_update(new: StorageClass, old: StorageClass) -> Errors:
-    """Source: ValidateStorageClassUpdate."""
-    found = validate_object_meta_update(new.metadata, old.metadata)
+    """Source: storageClassStrategy.ValidateUpdate, ValidateStorageClassUpdate."""
+    found = validate_storage_class(new) + validate_object_meta_update(new.metadata, old.metadata)
     for name, value, before in (
         ("parameters", new.parameters, old.parameters),
         ("provisioner", new.provisioner, old.provisioner),
@@ -115,8 +117,7 @@ def validate_storage_class_update(new: StorageClass, old: StorageClass) -> Error
     ):
         if value != before:
             found.append(forbidden(name, f"updates to {name} are forbidden."))
-    found += validate_immutable_field(new.volume_binding_mode, old.volume_binding_mode, "volumeBindingMode")
-    return found + _topologies(new)
+    return found + validate_immutable_field(new.volume_binding_mode, old.volume_binding_mode, "volumeBindingMode")
 
 
 def validate_csi_driver(obj: CSIDriver) -> Errors:
@@ -150,6 +151,10 @@ def _csi_driver_spec(obj: CSIDriver) -> Errors:
     if period is not None and period < 10:
         detail = "must be greater than or equal to 10 seconds"
         found.append(invalid("spec.nodeAllocatableUpdatePeriodSeconds", period, detail))
+    in_secrets = spec.service_account_token_in_secrets
+    if in_secrets is not None and not spec.token_requests:
+        detail = "serviceAccountTokenInSecrets is set but no tokenRequests are specified"
+        found.append(invalid("spec.serviceAccountTokenInSecrets", in_secrets, detail))
     return found
 
 
@@ -189,13 +194,13 @@ def validate_csi_node(obj: CSINode) -> Errors:
 
 
 def validate_csi_node_update(new: CSINode, old: CSINode) -> Errors:
-    """A driver's entry stays. Source: ValidateCSINodeUpdate."""
+    """A driver's entry stays, but for the number of its volumes. Source: ValidateCSINodeUpdate."""
     found = validate_csi_node(new)
-    before = {driver.name: driver for driver in old.spec.drivers}
-    for driver in new.spec.drivers:
-        was = before.get(driver.name)
-        if was is not None and (driver.node_id, driver.topology_keys) != (was.node_id, was.topology_keys):
-            found.append(invalid("spec.drivers", driver, "field is immutable"))
+    for was in old.spec.drivers:
+        for driver in new.spec.drivers:
+            if driver.name == was.name:
+                mine, theirs = (msgspec.structs.replace(one, allocatable=None) for one in (driver, was))
+                found += validate_immutable_field(mine, theirs, "spec.drivers")
     return found
 
 
@@ -210,8 +215,8 @@ def validate_csi_storage_capacity(obj: CSIStorageCapacity) -> Errors:
 
 
 def validate_csi_storage_capacity_update(new: CSIStorageCapacity, old: CSIStorageCapacity) -> Errors:
-    """Source: ValidateCSIStorageCapacityUpdate."""
-    found = validate_object_meta_update(new.metadata, old.metadata)
+    """Source: csiStorageCapacityStrategy.ValidateUpdate, ValidateCSIStorageCapacityUpdate."""
+    found = validate_csi_storage_capacity(new) + validate_object_meta_update(new.metadata, old.metadata)
     found += validate_immutable_field(new.node_topology, old.node_topology, "nodeTopology")
     return found + validate_immutable_field(new.storage_class_name, old.storage_class_name, "storageClassName")
 
