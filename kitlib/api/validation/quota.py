@@ -147,11 +147,12 @@ def validate_resource_quota(obj: ResourceQuota) -> Errors:
     """Source: ValidateResourceQuota."""
     found = validate_object_meta(obj.metadata, namespaced=True) + _quota_spec(obj)
     for which, values in (("hard", obj.status.hard), ("used", obj.status.used)):
-        found += _quantities(values, f"status.{which}")
+        found += validate_quantities(values, f"status.{which}")
     return found
 
 
-def _quantities(values: ResourceList, field: str) -> Errors:
+def validate_quantities(values: ResourceList, field: str) -> Errors:
+    """Amounts of what a quota counts. Source: ValidateResourceQuotaStatus."""
     found: Errors = []
     for name, quantity in values.items():
         found += validate_resource_quota_resource_name(name, f"{field}[{name}]")
@@ -162,7 +163,7 @@ def _quantities(values: ResourceList, field: str) -> Errors:
 def _quota_spec(obj: ResourceQuota) -> Errors:
     """Source: ValidateResourceQuotaSpec, validateResourceQuotaScopes, validateScopedResourceSelectorRequirement."""
     spec = obj.spec
-    found = _quantities(spec.hard, "spec.hard")
+    found = validate_quantities(spec.hard, "spec.hard")
     for scope in spec.scopes:
         if scope not in SCOPES:
             found.append(invalid("spec.scopes", spec.scopes, "unsupported scope"))

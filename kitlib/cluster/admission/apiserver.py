@@ -34,6 +34,7 @@ from kitlib.api.policy import PriorityClass
 from kitlib.api.release import Release
 from kitlib.api.serialize import deepcopy
 from kitlib.api.validation import validate
+from kitlib.api.validation.statuses import validate_status_update
 from kitlib.cluster.admission import deletion, limit_range, pod_resize, quota, strategy, volume_resize
 from kitlib.cluster.admission.custom import objects as custom
 from kitlib.cluster.admission.deletion import NAMESPACE_FINALIZER
@@ -209,7 +210,7 @@ class APIServer:
         standing.status = deepcopy(obj.status)  # type: ignore[attr-defined]
         if old is not None:
             standing.status = self._changed(standing, old, "status").status
-            errors = custom.validate_custom(self.store, standing, old)
+            errors = validate_status_update(standing, old) + custom.validate_custom(self.store, standing, old)
             if errors:
                 raise Invalid(resource_of(obj).group_kind, obj.name, errors)
         self.ask_policies(standing, old, "status")
