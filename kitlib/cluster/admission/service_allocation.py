@@ -85,9 +85,14 @@ def _cluster_ip(made: Service, others: Iterable[Service]) -> Errors:
 
 
 def _node_ports(made: Service, others: Iterable[Service]) -> Errors:
-    """One number per port; ports of one number and different protocols share it. Source: initNodePorts."""
+    """One number per port; ports of one number and different protocols share it.
+
+    A Service that is to have none may still name some, and has one for its health check.
+
+    Source: initNodePorts, allocHealthCheckNodePort.
+    """
     spec = made.spec
-    if not needs_node_ports(made):
+    if spec.type not in _NODE_PORT_TYPES:
         return []
     taken = {port.node_port for one in others for port in one.spec.ports} | {
         one.spec.health_check_node_port for one in others
@@ -99,14 +104,14 @@ def _node_ports(made: Service, others: Iterable[Service]) -> Errors:
         if port.node_port:
             given.setdefault(port.port, port.node_port)
     used = taken | set(given.values())
-    for port in spec.ports:
+    for port in spec.ports if needs_node_ports(made) else ():
         if not port.node_port:
             protocols = {one.protocol for one in spec.ports if one.node_port == given.get(port.port)}
             if port.port not in given or port.protocol in protocols:
                 given[port.port] = _free_port(f"{made.key}:{port.port}", used)
             port.node_port = given[port.port]
             used.add(port.node_port)
-    if spec.type == "LoadBalancer" and spec.external_traffic_policy == "Local" and not spec.health_check_node_port:
+    if needs_health_check(made) and not spec.health_check_node_port:
         spec.health_check_node_port = _free_port(f"{made.key}:healthcheck", used)
     return []
 

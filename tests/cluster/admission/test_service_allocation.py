@@ -103,6 +103,19 @@ def test_which_types_have_node_ports(cluster: SimulatedCluster, spec: dict[str, 
     assert sum(bool(port.get("nodePort")) for port in made(cluster, "web", **spec)["ports"]) == count
 
 
+def test_without_node_ports_there_is_still_one_for_the_health_check(cluster: SimulatedCluster) -> None:
+    """Source: allocHealthCheckNodePort, which asks for the policy only."""
+    spec = {"type": "LoadBalancer", "allocateLoadBalancerNodePorts": False, "externalTrafficPolicy": "Local"}
+    assert made(cluster, "web", **spec)["healthCheckNodePort"] in NODE_PORTS
+
+
+def test_a_node_port_that_is_named_must_be_free_though_none_is_allocated(cluster: SimulatedCluster) -> None:
+    named = [{"port": 80, "nodePort": 30080}]
+    made(cluster, "one", type="NodePort", ports=named)
+    with pytest.raises(Invalid, match="provided port is already allocated"):
+        made(cluster, "two", type="LoadBalancer", allocateLoadBalancerNodePorts=False, ports=named)
+
+
 def test_an_update_that_names_no_address_keeps_it_with_its_node_port(cluster: SimulatedCluster) -> None:
     before = made(cluster, "web", type="NodePort")
     after = to_dict(cluster.api.update(service("web", type="NodePort", selector={"app": "other"})))["spec"]
