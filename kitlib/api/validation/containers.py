@@ -30,7 +30,7 @@ from kitlib.api.validation.security_context import validate_security_context
 from kitlib.api.validation.volumes import validate_volume_devices, validate_volume_mounts
 
 PULL_POLICIES = ("Always", "IfNotPresent", "Never")
-MESSAGE_POLICIES = ("FallbackToLogsOnError", "File")
+MESSAGE_POLICIES = ("File", "FallbackToLogsOnError")
 PROTOCOLS = ("SCTP", "TCP", "UDP")
 RESTART_POLICIES = ("Always", "Never", "OnFailure")
 RESTART_ACTIONS = ("Restart", "RestartAllContainers")
@@ -97,10 +97,6 @@ def validate_init_containers(pod: Surroundings, field: str) -> Errors:
         ):
             if value is not None:
                 found.append(forbidden(f"{place}.{name}", _ONLY_SIDECARS))
-        if container.resize_policy:
-            found.append(
-                invalid(f"{place}.resizePolicy", container.resize_policy, "must not be set for init containers")
-            )
     return found
 
 
@@ -124,6 +120,7 @@ def validate_ephemeral_containers(pod: Surroundings, field: str) -> Errors:
             ("resources", resources.requests or resources.limits or resources.claims),
             ("resizePolicy", container.resize_policy),
             ("restartPolicy", container.restart_policy),
+            ("restartPolicyRules", container.restart_policy_rules),
             ("livenessProbe", container.liveness_probe),
             ("readinessProbe", container.readiness_probe),
             ("startupProbe", container.startup_probe),

@@ -31,7 +31,10 @@ from kitlib.api.validation.object_meta import (
     validate_labels,
     validate_object_meta,
 )
-from kitlib.api.validation.pod_annotations import validate_pod_specific_annotations
+from kitlib.api.validation.pod_annotations import (
+    validate_annotations_and_fields_match,
+    validate_pod_specific_annotations,
+)
 from kitlib.api.validation.pod_os import validate_os
 from kitlib.api.validation.security_context import (
     validate_host_users,
@@ -41,7 +44,7 @@ from kitlib.api.validation.security_context import (
 from kitlib.api.validation.volumes import validate_volumes
 
 RESTART_POLICIES = ("Always", "OnFailure", "Never")
-DNS_POLICIES = ("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None")
+DNS_POLICIES = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
 PREEMPTION_POLICIES = ("PreemptLowerPriority", "Never")
 _NO_TOKEN = "must not be specified when serviceAccountName is not set"
 
@@ -51,12 +54,13 @@ def validate_pod_create(pod: Pod) -> Errors:
 
     Source: ValidatePodCreate.
     """
+    spec = pod.spec
     found = validate_pod_metadata_and_spec(pod)
-    if pod.spec.ephemeral_containers:
+    if spec.ephemeral_containers:
         found.append(forbidden("spec.ephemeralContainers", "cannot be set on create"))
-    if pod.spec.node_name and pod.spec.scheduling_gates:
+    if spec.node_name and spec.scheduling_gates:
         found.append(forbidden("spec.nodeName", "cannot be set until all schedulingGates have been cleared"))
-    return found
+    return found + validate_annotations_and_fields_match(pod.metadata, spec, "spec")
 
 
 def validate_pod_metadata_and_spec(pod: Pod) -> Errors:

@@ -9,12 +9,14 @@ from __future__ import annotations
 import json
 import re
 
+from kitlib.api.container import AppArmorProfile, SeccompProfile
 from kitlib.api.convert import convert
 from kitlib.api.core import Pod, PodSpec, Toleration
 from kitlib.api.meta import ObjectMeta
 from kitlib.api.numbers import MAX_INT32
 from kitlib.api.validation.fields import Errors, forbidden, invalid, shown
 from kitlib.api.validation.paths import validate_local_descending_path
+from kitlib.api.validation.pod_os import containers_with_paths
 from kitlib.api.validation.pod_warnings import APPARMOR_PREFIX, SECCOMP_POD, SECCOMP_PREFIX
 from kitlib.api.validation.scheduling import validate_tolerations
 
@@ -63,6 +65,50 @@ def _seccomp(profile: str, field: str) -> Errors:
     if profile.startswith(_LOCALHOST):
         return validate_local_descending_path(profile.removeprefix(_LOCALHOST), field)
     return [invalid(field, profile, "must be a valid seccomp profile")]
+
+
+def validate_annotations_and_fields_match(meta: ObjectMeta, spec: PodSpec, field: str) -> Errors:
+    """A profile that stands in an annotation too is the same there.
+
+    Source: validateSeccompAnnotationsAndFields, validateAppArmorAnnotationsAndFieldsMatchOnCreate.
+    """
+    of_pod, found = spec.security_context, []
+    annotations = meta.annotations
+    if of_pod is not None and SECCOMP_POD in annotations:
+        place = f"{field}.securityContext.seccompProfile"
+        found += _matches("seccomp", annotations[SECCOMP_POD], of_pod.seccomp_profile, place)
+    containers = list(containers_with_paths(spec, field))
+    for container, place in containers:
+        context, annotation = container.security_context, annotations.get(f"{SECCOMP_PREFIX}{container.name}")
+        if context is not None and annotation is not None:
+            place += ".securityContext.seccompProfile"
+            found += _matches("seccomp", annotation, context.seccomp_profile, place)
+    if spec.os is not None and spec.os.name == "windows":
+        return found
+    for container, place in containers:
+        context, annotation = container.security_context, annotations.get(f"{APPARMOR_PREFIX}{container.name}")
+        profile = context.app_armor_profile if context is not None else None
+        if profile is None and of_pod is not None:
+            profile = of_pod.app_armor_profile
+        if annotation is not None:
+            found += _matches("apparmor", annotation, profile, f"{place}.securityContext.appArmorProfile")
+    return found
+
+
+def _matches(what: str, annotation: str, profile: SeccompProfile | AppArmorProfile | None, field: str) -> Errors:
+    """Source: validateSeccompAnnotationsAndFieldsMatch."""
+    default = ("runtime/default", "docker/default") if what == "seccomp" else ("runtime/default",)
+    names = {"Unconfined": ("unconfined",), "RuntimeDefault": default}
+    if profile is None:
+        return []
+    if profile.type == "Localhost":
+        if not annotation.startswith(_LOCALHOST):
+            return [forbidden(f"{field}.type", f"{what} type in annotation and field must match")]
+        if annotation.removeprefix(_LOCALHOST) != profile.localhost_profile:
+            return [forbidden(f"{field}.localhostProfile", f"{what} profile in annotation and field must match")]
+    elif annotation not in names.get(profile.type, (annotation,)):
+        return [forbidden(f"{field}.type", f"{what} type in annotation and field must match")]
+    return []
 
 
 def _app_armor(key: str, profile: str, spec: PodSpec, field: str) -> Errors:

@@ -7,21 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kitlib.api.core import Container, PodSpec
+from kitlib.api.core import Container, PodSecurityContext, PodSpec
 from kitlib.api.validation.fields import Errors, forbidden, not_supported, required
 
 SYSTEMS = ("linux", "windows")
-_OF_LINUX_PODS = (
-    ("appArmorProfile", "app_armor_profile"),
-    ("seLinuxOptions", "se_linux_options"),
-    ("seccompProfile", "seccomp_profile"),
-    ("fsGroup", "fs_group"),
-    ("fsGroupChangePolicy", "fs_group_change_policy"),
-    ("runAsUser", "run_as_user"),
-    ("runAsGroup", "run_as_group"),
-    ("supplementalGroupsPolicy", "supplemental_groups_policy"),
-    ("seLinuxChangePolicy", "se_linux_change_policy"),
-)
 _OF_LINUX_CONTAINERS = (
     ("appArmorProfile", "app_armor_profile"),
     ("seLinuxOptions", "se_linux_options"),
@@ -72,22 +61,26 @@ def _linux(spec: PodSpec, field: str) -> Errors:
 
 def _windows(spec: PodSpec, field: str) -> Errors:
     found: Errors = []
+    context = spec.security_context if spec.security_context is not None else PodSecurityContext()
     for name, value in (
+        ("securityContext.appArmorProfile", context.app_armor_profile is not None),
+        ("securityContext.seLinuxOptions", context.se_linux_options is not None),
         ("hostUsers", spec.host_users is not None),
         ("hostPID", spec.host_pid),
         ("hostIPC", spec.host_ipc),
+        ("securityContext.seccompProfile", context.seccomp_profile is not None),
+        ("securityContext.fsGroup", context.fs_group is not None),
+        ("securityContext.fsGroupChangePolicy", context.fs_group_change_policy is not None),
+        ("securityContext.sysctls", context.sysctls),
         ("shareProcessNamespace", spec.share_process_namespace is not None),
+        ("securityContext.runAsUser", context.run_as_user is not None),
+        ("securityContext.runAsGroup", context.run_as_group is not None),
+        ("securityContext.supplementalGroups", context.supplemental_groups),
+        ("securityContext.supplementalGroupsPolicy", context.supplemental_groups_policy is not None),
+        ("securityContext.seLinuxChangePolicy", context.se_linux_change_policy is not None),
     ):
         if value:
             found.append(forbidden(f"{field}.{name}", _NOT_ON_WINDOWS))
-    context = spec.security_context
-    if context is not None:
-        for name, attribute in _OF_LINUX_PODS:
-            if getattr(context, attribute) is not None:
-                found.append(forbidden(f"{field}.securityContext.{name}", _NOT_ON_WINDOWS))
-        for name, values in (("sysctls", context.sysctls), ("supplementalGroups", context.supplemental_groups)):
-            if values:
-                found.append(forbidden(f"{field}.securityContext.{name}", _NOT_ON_WINDOWS))
     for container, place in containers_with_paths(spec, field):
         for name, attribute in _OF_LINUX_CONTAINERS if container.security_context is not None else ():
             if getattr(container.security_context, attribute) is not None:

@@ -5,14 +5,19 @@ Source: pkg/apis/core/validation ValidatePodUpdate, validateNodeAffinityMutation
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
-from kitlib.api.core import NodeSelectorTerm, Pod
+from kitlib.api.core import Container, NodeSelectorTerm, Pod
+from kitlib.api.names import in_range
+from kitlib.api.numbers import MAX_INT32
 from kitlib.api.serialize import deepcopy, to_dict
-from kitlib.api.validation.fields import Errors, forbidden, invalid
+from kitlib.api.validation.containers import validate_container_only_for_pod
+from kitlib.api.validation.fields import Errors, forbidden, invalid, required
 from kitlib.api.validation.object_meta import validate_object_meta_update
 from kitlib.api.validation.pod import validate_pod_metadata_and_spec
 from kitlib.api.validation.pod_annotations import validate_pod_specific_annotation_updates
+from kitlib.api.validation.scheduling import validate_tolerations
 
 IMMUTABLE = (
     "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,"
@@ -29,11 +34,17 @@ def validate_pod_update(new: Pod, old: Pod) -> Errors:
     """
     found = validate_object_meta_update(new.metadata, old.metadata) + validate_pod_metadata_and_spec(new)
     found += validate_pod_specific_annotation_updates(new, old, "metadata.annotations")
-    if len(new.spec.containers) != len(old.spec.containers):
-        return [*found, forbidden("spec.containers", "pod updates may not add or remove containers")]
-    if len(new.spec.init_containers) != len(old.spec.init_containers):
-        return [*found, forbidden("spec.initContainers", "pod updates may not add or remove containers")]
-    found += _deadline(new, old)
+    for name, mine, theirs in (
+        ("containers", new.spec.containers, old.spec.containers),
+        ("initContainers", new.spec.init_containers, old.spec.init_containers),
+    ):
+        if len(mine) != len(theirs):
+            return [*found, forbidden(f"spec.{name}", "pod updates may not add or remove containers")]
+        found += _images(mine, f"spec.{name}")
+    deadlines, is_last = _deadline(new, old)
+    found += deadlines
+    if is_last:
+        return found
     found += _tolerations(new, old)
     found += _gates(new, old)
     munged = _with_allowed_changes(new, old)
@@ -58,20 +69,31 @@ def _gates(new: Pod, old: Pod) -> Errors:
     ]
 
 
-def _deadline(new: Pod, old: Pod) -> Errors:
-    """It can be set, and made shorter."""
+def _images(containers: Iterable[Container], field: str) -> Errors:
+    """Images may change; what they may be is said again. Source: ValidateContainerUpdates."""
+    found: Errors = []
+    for i, container in enumerate(containers):
+        if not container.image:
+            found.append(required(f"{field}[{i}].image"))
+        found += validate_container_only_for_pod(container, f"{field}[{i}]")
+    return found
+
+
+def _deadline(new: Pod, old: Pod) -> tuple[Errors, bool]:
+    """It can be set, and made shorter; and whether nothing else is looked at."""
     field, after, before = (
         "spec.activeDeadlineSeconds",
         new.spec.active_deadline_seconds,
         old.spec.active_deadline_seconds,
     )
-    if before is None or after == before:
-        return []
     if after is None:
-        return [invalid(field, None, "must not update from a positive integer to nil value")]
-    if after > before:
-        return [invalid(field, after, "must be less than or equal to previous value")]
-    return []
+        detail = "must not update from a positive integer to nil value"
+        return ([] if before is None else [invalid(field, None, detail)]), False
+    if not 0 <= after <= MAX_INT32:
+        return [invalid(field, after, in_range(0, MAX_INT32))], True
+    if before is not None and after > before:
+        return [invalid(field, after, "must be less than or equal to previous value")], True
+    return [], False
 
 
 def _tolerations(new: Pod, old: Pod) -> Errors:
@@ -82,7 +104,7 @@ def _tolerations(new: Pod, old: Pod) -> Errors:
 
     there = {key(one) for one in new.spec.tolerations}
     if all(key(one) in there for one in old.spec.tolerations):
-        return []
+        return validate_tolerations(new.spec.tolerations, "spec.tolerations")
     return [forbidden("spec.tolerations", "existing toleration can not be modified except its tolerationSeconds")]
 
 

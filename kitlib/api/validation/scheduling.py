@@ -141,8 +141,8 @@ def _pod_affinity_term(term: PodAffinityTerm, field: str) -> Errors:
     """Source: validatePodAffinityTerm, validateMatchLabelKeysAndMismatchLabelKeys."""
     found = validate_label_selector(term.label_selector, f"{field}.labelSelector")
     found += validate_label_selector(term.namespace_selector, f"{field}.namespaceSelector")
-    for i, name in enumerate(term.namespaces):
-        found += each(f"{field}.namespace[{i}]", name, is_dns1123_label(name))
+    for name in term.namespaces:
+        found += each(f"{field}.namespace", name, is_dns1123_label(name))
     for name, keys in (("matchLabelKeys", term.match_label_keys), ("mismatchLabelKeys", term.mismatch_label_keys)):
         if keys and term.label_selector is None:
             found.append(forbidden(f"{field}.{name}", _NO_SELECTOR))
