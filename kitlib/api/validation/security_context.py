@@ -209,13 +209,13 @@ def _user_name_problems(name: str) -> list[str]:
     found: list[str] = []
     user = parts[-1]
     if len(parts) == 2:
-        if len(parts[0]) >= 256:
+        if len(parts[0].encode()) >= 256:
             found.append("'s Domain length must be under 256 characters")
         if not (_NETBIOS.fullmatch(parts[0]) or _DNS_DOMAIN.fullmatch(parts[0])):
             found.append("'s Domain doesn't match the NetBios nor the DNS format")
     if not user:
         found.append("'s User cannot be empty")
-    elif len(user) > 104:
+    elif len(user.encode()) > 104:
         found.append("'s User length must not be longer than 104 characters")
     if re.fullmatch(r"[. ]+", user):
         found.append("'s User cannot contain only periods or spaces")
