@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from kitlib.api.core import Node, Pod
@@ -232,6 +232,9 @@ def play(side: Side, number: int, operation: tuple[Any, ...]) -> Any:
         labels = {"app": "a"} if number % 2 else {"app": "b"}
         data = {"name": f"p{number:02d}", "cpu": cpu, "priority": priority, "labels": labels, "spec": SPECS[spec]}
         pod = pod_of(data)
+        pod.spec.termination_grace_period_seconds = (
+            NEVER_S  # in a driver a victim leaves with it, without a kubelet not
+        )
         if not side.loop.scheduler.release.enabled("PodSchedulingReadiness"):
             pod.spec.scheduling_gates = []  # an API server without the gate drops the field
         side.add_pod(pod)
@@ -258,6 +261,13 @@ def play(side: Side, number: int, operation: tuple[Any, ...]) -> Any:
 
 @settings(max_examples=300, deadline=None)
 @given(operations=st.lists(OPERATIONS, min_size=5, max_size=30), release=st.sampled_from(["1.24", "1.31", "1.36"]))
+@example(
+    operations=[
+        *(("add", "500m", 0, 0), ("once",), ("add", "200m", 0, 0), ("once",)),
+        *(("add", "200m", 1, 0), ("add", "1500m", 1, 0), ("drain",), ("wait", 31.0)),
+    ],
+    release="1.24",
+)
 def test_driver_and_cluster_decide_and_queue_alike_whatever_happens(
     operations: list[tuple[Any, ...]], release: str
 ) -> None:
