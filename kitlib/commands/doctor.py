@@ -149,7 +149,14 @@ def _memory() -> Finding:
 
 def _engine() -> list[Finding]:
     """The engine and where it was found, what nodes are made from, and what a node is refused there."""
-    advice = "start Docker or Podman, or use the simulated kernel: Cluster.simulated()"
+    from kitlib.node.real import engine
+
+    closed = [Finding("closed place", "limited", str(one), one.advice) for one in engine.closed_places()]
+    return [*_engines(), *closed]
+
+
+def _engines() -> list[Finding]:
+    advice = "without an engine everything runs on the simulated kernel: Cluster.simulated()"
     if not _has("docker"):
         text = "the docker package is not installed"
         return [Finding("container engine", "missing", text, "pip install 'kitlib[docker]'")]
@@ -159,7 +166,7 @@ def _engine() -> list[Finding]:
     try:
         client, endpoint = engine.reach()
     except KitError as error:
-        return [Finding("container engine", "missing", str(error)[:300], advice)]
+        return [Finding("container engine", "missing", str(error)[:600], advice), *_not_running()]
     try:
         there = host.host_of(client, endpoint)
         told = f"{there}; found at {there.found}"
@@ -181,6 +188,19 @@ def _engine() -> list[Finding]:
         return [Finding("container engine", "missing", f"it fails: {str(error)[:300]}", advice)]
     finally:
         client.close()
+
+
+def _not_running() -> list[Finding]:
+    """The engines that are installed and do not run, each with the command that starts it."""
+    from kitlib.node.real.installed import installed, not_running
+
+    if not installed():
+        where = "https://docs.docker.com/engine/install, https://podman.io/docs/installation"
+        return [Finding("installed engine", "missing", "neither Docker nor Podman is installed", where)]
+    return [
+        Finding("installed engine", "limited", f"{one.name} ({one.program}) does not run", f"start it: {one.start}")
+        for one in not_running()
+    ]
 
 
 def _root(mapped: bool) -> Finding:

@@ -82,7 +82,14 @@ def load(options: argparse.Namespace) -> int:
         names = image.load(client, options.file)
     finally:
         client.close()
-    print(f"loaded {', '.join(names)}")
+    print(
+        "\n".join(
+            [
+                f"loaded {len(names)} image{'s' if len(names) > 1 else ''} from {options.file}:",
+                *(f"  {name}" for name in names),
+            ]
+        )
+    )
     return 0
 
 

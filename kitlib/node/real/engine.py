@@ -1,7 +1,8 @@
 """Which container engine there is: DOCKER_HOST first, then the current Docker context, then the usual sockets.
 
 The Docker SDK by itself knows DOCKER_HOST and one socket only; people with Docker Desktop, colima, rootless Docker or
-Podman have others.
+Podman have others. A socket, or the folder around it, that this user may not read counts as absent: Debian's podman
+package makes /run/podman for root alone at every boot, also where an ordinary user has Docker.
 
 Source: docker/cli cli/context/store (metadata and TLS files by the SHA-256 of the context's name).
 """
@@ -20,6 +21,7 @@ from typing import Any
 
 from kitlib.api.boundary import guarded
 from kitlib.api.errors import KitError
+from kitlib.node.real.installed import not_running
 
 PIPES = ("docker_engine", "podman-machine-default")
 """On Windows: Docker Desktop's named pipe (Rancher Desktop takes the same), Podman's."""
@@ -27,6 +29,7 @@ FULL = "the engine's disk is full: docker system df says of what, docker system 
 OLDEST = "1.24"
 """The oldest version of the API that the SDK speaks."""
 TIMEOUT = 60
+_DOCKER_HOST = "DOCKER_HOST="
 _QUICK = 15
 _PATIENT = 1800
 
@@ -56,6 +59,8 @@ class Endpoint:
 def endpoints(environment: Mapping[str, str] | None = None, home: Path | None = None) -> list[Endpoint]:
     """The places to try, in order. One that was chosen (by DOCKER_HOST or a context) is the only one.
 
+    A place that may not be looked into is not among them; see `closed_places`.
+
     DOCKER_HOST counts before DOCKER_CONTEXT, and that before the context that `docker context use` has chosen, as for
     the docker command itself (docker/cli cli/command `resolveContextName`).
 
@@ -67,16 +72,82 @@ def endpoints(environment: Mapping[str, str] | None = None, home: Path | None = 
         EngineError: where the current context cannot be read.
     """
     known = os.environ if environment is None else environment
-    home = home or Path.home()
+    home = home or _home()
     if known.get("DOCKER_HOST"):
-        return [Endpoint("", f"DOCKER_HOST={known['DOCKER_HOST']}")]
+        return [Endpoint("", f"{_DOCKER_HOST}{known['DOCKER_HOST']}")]
     configured = Path(known.get("DOCKER_CONFIG") or home / ".docker")
     name = known.get("DOCKER_CONTEXT") or _current_context(configured)
     if name and name != "default":
         return [_context(configured, name)]
     if sys.platform == "win32":
         return [Endpoint(f"npipe:////./pipe/{pipe}", f"the pipe {pipe}") for pipe in PIPES]
-    return [Endpoint(f"unix://{path}", str(path)) for path in _sockets(known, home) if path.exists()]
+    return [Endpoint(f"unix://{path}", str(path)) for path in _sockets(known, home) if _is_there(path)]
+
+
+@dataclass(frozen=True)
+class ClosedPlace:
+    """A usual place of engines that this user may not use.
+
+    Attributes:
+        path: the socket, or the outermost folder on the way to it that may not be searched.
+        advice: what gives access to it.
+    """
+
+    path: Path
+    advice: str
+
+    def __str__(self) -> str:
+        return f"{self.path} is closed to this user"
+
+
+def closed_places(environment: Mapping[str, str] | None = None, home: Path | None = None) -> list[ClosedPlace]:
+    """Return the usual places that exist, or may exist, and are closed to this user; none of them is tried.
+
+    Args:
+        environment: None = this process's.
+        home: the user's directory; None = this user's.
+    """
+    if sys.platform == "win32":
+        return []
+    known = os.environ if environment is None else environment
+    found = (_closed(path) for path in _sockets(known, home or _home()))
+    return [ClosedPlace(path, _access(path)) for path in dict.fromkeys(filter(None, found))]
+
+
+def _closed(path: Path) -> Path | None:
+    try:
+        os.stat(path)
+    except PermissionError:
+        return next((one for one in reversed(path.parents) if not os.access(one, os.X_OK)), path)
+    except OSError:
+        return None
+    return None if os.access(path, os.R_OK | os.W_OK) else path
+
+
+def _access(path: Path) -> str:
+    """How this user gets into a closed place: by the group of a socket; a folder of root's engine stays root's."""
+    if path.is_dir():
+        return "an engine that root runs; your own Podman needs no rights: systemctl --user start podman.socket"
+    import grp  # not on Windows
+
+    try:
+        group = grp.getgrgid(path.stat().st_gid).gr_name
+    except (KeyError, OSError):
+        group = "docker"
+    return f"sudo usermod -aG {group} $USER, then log in again (the group is as powerful as root)"
+
+
+def _home() -> Path:
+    """The user's directory; a folder that does not exist for a user without one (containers under any number)."""
+    try:
+        return Path.home()
+    except RuntimeError:
+        return Path("/nonexistent")
+
+
+def _is_there(path: Path) -> bool:
+    # os.path.exists answers False where a folder may not be searched; Path.exists raises there until Python 3.14
+    return os.path.exists(path)
 
 
 def _sockets(known: Mapping[str, str], home: Path) -> list[Path]:
@@ -120,7 +191,7 @@ def _context(configured: Path, name: str) -> Endpoint:
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise EngineError(f"Docker context {name!r}: {place} cannot be read ({type(error).__name__})") from error
     tls = configured / "contexts" / "tls" / directory / "docker"
-    return Endpoint(host, f"Docker context {name}", str(tls) if tls.is_dir() else "", verify)
+    return Endpoint(host, f"Docker context {name}", str(tls) if os.path.isdir(tls) else "", verify)
 
 
 def connect(environment: Mapping[str, str] | None = None) -> Any:
@@ -157,8 +228,14 @@ def reach(environment: Mapping[str, str] | None = None) -> tuple[Any, Endpoint]:
             if client is not None:
                 client.close()
             said.append(f"{endpoint.found}: {_reason(error)}")
+    known = {endpoint.found for endpoint in tried}
+    said += [f"{one} ({one.advice})" for one in closed_places(environment) if str(one.path) not in known]
     where = "; ".join(said) or "no socket at the usual places"
-    raise EngineError(f"no container engine answers: {where}. Start Docker or Podman, or use Cluster.simulated()")
+    start = " or ".join(one.start for one in not_running())
+    way = f"Start Docker or Podman ({start})" if start else "Start Docker or Podman"
+    if any(endpoint.found.startswith(_DOCKER_HOST) for endpoint in tried):
+        way += ", unset DOCKER_HOST to look for it at the usual places"
+    raise EngineError(f"no container engine answers: {where}. {way}, or use Cluster.simulated()")
 
 
 def _patient_client(docker: Any, endpoint: Endpoint) -> Any:
@@ -253,7 +330,7 @@ def _reason(error: BaseException) -> str:
     while seen.__cause__ is not None or seen.__context__ is not None:
         seen = seen.__cause__ or seen.__context__  # type: ignore[assignment]
     if isinstance(seen, PermissionError):
-        return "permission denied (is your user in the group docker?)"
+        return "permission denied (is your user in the group docker? After usermod -aG docker $USER, log in again)"
     if isinstance(seen, OSError) and seen.strerror:
         return seen.strerror.lower()
     return (str(seen) or type(seen).__name__).splitlines()[0][:160]

@@ -3,7 +3,7 @@
 The engine tells most of it itself; what only a node can find out (capabilities, cgroup files that are not there), a
 node tells in `fidelity`.
 
-Source: Docker Engine API SystemInfo and SystemVersion; Podman's answers to the same requests.
+Source: Docker Engine API SystemInfo and SystemVersion; Podman pkg/api/handlers/compat GetInfo.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 
 from kitlib.node.real.engine import Endpoint, asking
 
+PODMAN = "Podman"
 _CONTROLLERS = {
     "MemoryLimit": "memory limits",
     "PidsLimit": "limits of process numbers",
@@ -22,6 +23,10 @@ _CONTROLLERS = {
     "CPUSet": "CPU sets",
 }
 """What SystemInfo says of the host's cgroups -> what is missing where it says no."""
+_FILES_OF_V1 = ("CPUShares", "CpuCfsQuota", "CPUSet")
+"""Podman answers these by looking for cpu.shares, cpu.cfs_quota_us and the root's cpuset.cpus, which cgroup v2 does not
+have: its "no" means nothing there. What is missing in truth, a node finds. Source: containers/common pkg/sysinfo
+checkCgroupCPU, checkCgroupCpusetInfo."""
 
 
 @dataclass(frozen=True)
@@ -63,14 +68,15 @@ def host_of(client: Any, endpoint: Endpoint) -> Host:
     """
     with asking("the engine says nothing of itself"):
         version, info = client.version(), client.info()
+    name = name_of(version, info)
     return Host(
-        name=name_of(version, info),
+        name=name,
         version=str(version.get("Version", "?")),
         found=endpoint.found,
         system=str(info.get("OperatingSystem", "?")),
         cgroup=int(info.get("CgroupVersion") or 1),
         driver=str(info.get("CgroupDriver", "?")),
-        refuses=tuple(refusals(info)),
+        refuses=tuple(refusals(info, name)),
         hindrance=hindrance(info),
         maps_root=rootless(info),
     )
@@ -80,16 +86,23 @@ def name_of(version: Mapping[str, Any], info: Mapping[str, Any]) -> str:
     """Which product it is, of its answers to /version and /info."""
     components = {str(one.get("Name", "")) for one in version.get("Components") or ()}
     if any("Podman" in name for name in components):
-        return "Podman"
+        return PODMAN
     platform = str((version.get("Platform") or {}).get("Name", ""))
     if "Docker Desktop" in f"{platform} {info.get('OperatingSystem', '')}":
         return "Docker Desktop"
     return "Docker Engine"
 
 
-def refusals(info: Mapping[str, Any]) -> list[str]:
-    """What nodes will not get on that host, of the engine's answer to /info."""
-    found = [f"its host has no {what}" for name, what in _CONTROLLERS.items() if info.get(name) is False]
+def refusals(info: Mapping[str, Any], product: str = "") -> list[str]:
+    """What nodes will not get on that host, of the engine's answer to /info.
+
+    Args:
+        info: the answer.
+        product: as `name_of` says.
+    """
+    guessed = _FILES_OF_V1 if product == PODMAN and str(info.get("CgroupVersion")) == "2" else ()
+    missing = (what for name, what in _CONTROLLERS.items() if info.get(name) is False and name not in guessed)
+    found = [f"its host has no {what}" for what in missing]
     if rootless(info) and not hindrance(info):
         found.append("it runs without root: nodes get only the cgroup controllers that were delegated to its user")
     if any(one.startswith("name=userns") for one in _security(info)):

@@ -14,7 +14,7 @@ import io
 import os
 import tarfile
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -36,6 +36,9 @@ _UNUSED = ("tests", "testing", "f2py", "distutils", "random", "polynomial", "fft
 """What of numpy the scheduler has no use for; it weighs a third of it."""
 _UNUSED_FILES = ("_simd.", "_tests.")
 _LINE = 100
+_ONE_ID = "Loaded image ID: "
+_NAMES = ("Loaded image: ", "Loaded image(s): ")
+"""What an engine's answer to /images/load says before the names."""
 
 Tell = Callable[[str], None]
 
@@ -312,14 +315,45 @@ def save(client: Any, file: str | os.PathLike[str]) -> int:
 
 
 def load(client: Any, file: str | os.PathLike[str]) -> list[str]:
-    """Take in what `save` wrote; the names of the images."""
+    """Take in what `save` wrote.
+
+    Returns:
+        The names of the images that the file held, sorted.
+
+    Raises:
+        ImageError: where the engine does not take it, or it holds no image of the kit.
+    """
     try:
         with open(file, "rb") as source, asking(f"{file}: the engine does not take it", ImageError), patiently(client):
-            images = client.images.load(source)
+            names = sorted(_loaded(client, client.api.load_image(source)))
     except OSError as error:
         raise ImageError(f"{file}: {error.strerror}") from error
-    names = sorted({name for image in images for name in image.tags})
+    except _NotTaken as error:
+        raise ImageError(f"{file}: the engine does not take it: {error}") from None
     ours = tuple(_named(name, systemd) for name in (NAME, BASE) for systemd in (False, True))
     if not any(name.partition(":")[0].endswith(ours) for name in names):
         raise ImageError(f"{file}: holds {', '.join(names) or 'no image'}, none of the kit's")
+    return names
+
+
+class _NotTaken(Exception):
+    """An engine's word in the stream of its answer."""
+
+
+def _loaded(client: Any, said: Iterable[Mapping[str, Any]]) -> set[str]:
+    """The names in an engine's answer to /images/load.
+
+    Docker says one line for each name, and the ID of an image without one; Podman says all names in one line, with
+    commas, which the SDK's own method takes for a single name.
+    Source: moby image/tarexport load.go; Podman pkg/api/handlers/compat LoadImages.
+    """
+    names: set[str] = set()
+    for piece in said:
+        if "error" in piece or "errorDetail" in piece:
+            raise _NotTaken((piece.get("errorDetail") or {}).get("message") or piece.get("error") or "no reason given")
+        for line in str(piece.get("stream") or "").splitlines():
+            if line.startswith(_ONE_ID):
+                names.update(client.images.get(line.removeprefix(_ONE_ID).strip()).tags)
+            elif line.startswith(_NAMES):
+                names.update(name.strip() for name in line.partition(": ")[2].split(",") if name.strip())
     return names

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import getpass
 import hashlib
 import json
+import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -148,3 +152,68 @@ def test_an_engines_refusal_is_told_in_its_own_words_and_a_defect_of_the_kit_is_
         raise full
     with pytest.raises(ZeroDivisionError), engine.asking("a thing"):
         raise ZeroDivisionError
+
+
+@contextmanager
+def an_ordinary_user() -> Iterator[None]:
+    """Be an ordinary user for a while, where the tests run as root."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.setresuid(65534, 65534, 0)
+    try:
+        yield
+    finally:
+        os.setresuid(0, 0, 0)
+
+
+def closed(folder: Path, mode: int) -> Path:
+    """The folder of an engine of root's, as Debian's podman package makes it."""
+    place = folder / "run-of-mine" / "podman"
+    place.mkdir(parents=True)
+    (place / "podman.sock").touch()
+    for one in (folder, *folder.parents):
+        if one.owner() == getpass.getuser() and one.name.startswith(("pytest", "popen", "test_")):
+            one.chmod(0o755)
+    place.chmod(mode)
+    return place
+
+
+@pytest.mark.parametrize("mode", [0o000, 0o600])
+def test_a_folder_that_may_not_be_read_counts_as_absent_and_is_named(tmp_path: Path, mode: int) -> None:
+    place = closed(tmp_path, mode)
+    environment = {"XDG_RUNTIME_DIR": f"{tmp_path}/run-of-mine", "TMPDIR": f"{tmp_path}/scratch"}
+    with an_ordinary_user():
+        found = engine.endpoints(environment, tmp_path)
+        said = [one for one in engine.closed_places(environment, tmp_path) if one.path.is_relative_to(tmp_path)]
+    place.chmod(0o700)
+    assert not [one for one in found if str(tmp_path) in one.url]
+    assert [one.path for one in said] == [place]
+    assert "systemctl --user start podman.socket" in said[0].advice
+
+
+def test_a_socket_of_another_users_group_is_named_with_the_way_into_the_group(tmp_path: Path) -> None:
+    place = closed(tmp_path, 0o755) / "podman.sock"
+    place.chmod(0o000)
+    environment = {"XDG_RUNTIME_DIR": f"{tmp_path}/run-of-mine"}
+    with an_ordinary_user():
+        said = [one for one in engine.closed_places(environment, tmp_path) if one.path.is_relative_to(tmp_path)]
+    assert [one.path for one in said] == [place]
+    assert said[0].advice.startswith("sudo usermod -aG ")
+
+
+def test_a_user_without_a_home_finds_no_engine_instead_of_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nowhere() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", staticmethod(nowhere))
+    assert all(one.url.startswith("unix://") for one in engine.endpoints({"TMPDIR": "/nonexistent"}))
+
+
+@pytest.mark.parametrize("files", ["CPUShares", "CpuCfsQuota", "CPUSet"])
+def test_podmans_search_for_files_of_cgroup_v1_says_nothing_of_a_host_with_v2(files: str) -> None:
+    info = {**ALL, files: False, "CgroupVersion": "2"}
+    assert host.refusals(info, "Podman") == []
+    assert (
+        len(host.refusals({**info, "CgroupVersion": "1"}, "Podman")) == len(host.refusals(info, "Docker Engine")) == 1
+    )
