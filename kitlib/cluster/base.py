@@ -144,7 +144,12 @@ class BaseCluster(Closeable, ABC):
 
         Raises:
             NotFound: where there is no such node.
+            KitError: several nodes and no name, or a node whose kubelet another program runs.
         """
+
+    @abstractmethod
+    def runs_kubelet(self, name: str) -> bool:
+        """Return whether the kit runs the kubelet of the Node object with this name: it made the machine."""
 
     @abstractmethod
     def apply_located(self, action: str, located: Sequence[Located], create_only: bool) -> list[Any]:

@@ -27,6 +27,7 @@ from kitlib.cluster.admission.apiserver import APIServer
 from kitlib.cluster.control_plane.options import ClusterOptions, SimulationOptions
 from kitlib.cluster.control_plane.simulated import SimulatedCluster
 from kitlib.cluster.nodes.hollow import HollowNode, mark_running
+from kitlib.cluster.nodes.kubelets import KUBELET
 from kitlib.cluster.nodes.plan import NodePlan
 from kitlib.cluster.store.kinds import resource
 from kitlib.cluster.store.store import SUFFIX_ALPHABET
@@ -315,7 +316,7 @@ def _node(one: dict[str, Any]) -> dict[str, Any]:
     return {
         "apiVersion": "v1",
         "kind": "Node",
-        "metadata": {"name": one["name"], "labels": labels},
+        "metadata": {"name": one["name"], "labels": labels, "annotations": {KUBELET: "true"}},
         "spec": spec,
         "status": {"capacity": capacity, "allocatable": capacity},
     }

@@ -15,6 +15,7 @@ from kitlib.api.cel import compile_selector
 from kitlib.api.errors import KitError
 from kitlib.api.serialize import load
 from kitlib.cluster import Cluster
+from kitlib.cluster.nodes.kubelets import KUBELET
 from kitlib.kubelet.app.read import read_settings
 from kitlib.kubelet.util.cpuset import parse_cpus
 
@@ -235,7 +236,7 @@ def test_a_node_without_capacity_is_refused_and_nothing_of_it_or_beside_it_stays
     node = {
         "apiVersion": "v1",
         "kind": "Node",
-        "metadata": {"name": "bare"},
+        "metadata": {"name": "bare", "annotations": {KUBELET: "true"}},
         **({} if status is None else {"status": status}),
     }
     beside = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "beside"}}

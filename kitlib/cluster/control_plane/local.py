@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from kitlib.api.collector import full_collections_postponed
 from kitlib.api.core import Node, Pod
 from kitlib.api.defaults import set_defaults
-from kitlib.api.errors import KitError, NotFound
+from kitlib.api.errors import AlreadyExists, KitError
 from kitlib.api.guard import Guard, described
 from kitlib.api.serialize import deepcopy
 from kitlib.cluster.admission.apiserver import APIServer
@@ -25,6 +25,7 @@ from kitlib.cluster.controllers.manager import ControllerManager
 from kitlib.cluster.events import expire, record
 from kitlib.cluster.exclusive import exclusive
 from kitlib.cluster.nodes.interfaces import KernelNode, NotOnThisNode
+from kitlib.cluster.nodes.kubelets import asks_for_kubelet, node_of
 from kitlib.cluster.nodes.plan import NodePlan, Nodes, from_node, plan
 from kitlib.cluster.store.store import WatchEvent
 
@@ -85,11 +86,16 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
     @exclusive
     def node(self, name: str = "") -> N:
         """The node behind a Node object; the name may be left out where there is only one."""
-        if not name and len(self._nodes) == 1:
-            return next(iter(self._nodes.values()))
-        if name not in self._nodes:
-            raise NotFound("nodes", name)
-        return self._nodes[name]
+        stored = bool(name) and self.api.store.find(Node, name, copy=False) is not None
+        return node_of(self._nodes, name, stored=stored)
+
+    @exclusive
+    def runs_kubelet(self, name: str) -> bool:
+        """Return whether the kit runs the kubelet of the Node object with this name.
+
+        By name is by UID: a machine is forgotten with its Node object, so another object of the name finds none.
+        """
+        return name in self._nodes
 
     @exclusive
     def add_nodes(self, nodes: Nodes, **common: object) -> list[Node]:
@@ -98,7 +104,8 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
         Raises:
             KitError: also where a name is taken.
         """
-        plans = plan(nodes, **{**self._options.node_defaults, **common})
+        taken = [node.name for node in self.api.store.list(Node, copy=False)]
+        plans = plan(nodes, taken, **{**self._options.node_defaults, **common})
         for one in plans:
             self._check_name_is_free(one)
         for one in plans:
@@ -107,12 +114,12 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
         return [self.api.store.get(Node, one.name) for one in plans]
 
     def _check_name_is_free(self, one: NodePlan) -> None:
-        if one.name in self._nodes:
-            raise KitError(f'nodes "{one.name}" already exists')
+        if self.runs_kubelet(one.name) or self.api.store.find(Node, one.name, copy=False) is not None:
+            raise AlreadyExists("nodes", one.name)
 
     def _check_node(self, node: Node) -> None:
-        """Refuse a Node object of which no machine can be made, before it is stored."""
-        if node.name not in self._nodes:
+        """Refuse a Node object of which a machine is to be made and cannot be, before it is stored."""
+        if asks_for_kubelet(node) and not self.runs_kubelet(node.name):
             from_node(node)
 
     def _add_node(self, one: NodePlan) -> None:
@@ -147,7 +154,7 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
         elif isinstance(obj, Node):
             if event.type == "DELETED":
                 self._nodes.pop(obj.name, None)
-            elif event.type == "ADDED" and obj.name not in self._nodes:
+            elif event.type == "ADDED" and asks_for_kubelet(obj) and not self.runs_kubelet(obj.name):
                 self._nodes[obj.name] = self._make_node(from_node(obj))
                 self._unannounced.append(self._nodes[obj.name])
 
@@ -268,6 +275,7 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
     def _settle(self) -> None:
         for node in self._unannounced:
             with requested_by(kubelet(node.name)):
+                self._post_status(node)
                 node.registered(self.api)
         self._unannounced.clear()
         for _ in range(_ROUNDS):
@@ -287,6 +295,13 @@ class LocalControlPlane(LocalVerbs, Generic[N]):
             if self.api.store.version == before:
                 return
         self._log_unsettled(before)
+
+    def _post_status(self, node: N) -> None:
+        """Post what the kubelet knows of a machine that was made for a Node object. Source: updateNodeStatus."""
+        stored: Node | None = self.api.store.find(Node, node.name)
+        if stored is not None and not any(one.type == "Ready" for one in stored.status.conditions):
+            stored.status = node.register(self.now()).status
+            self.api.update_status(stored)
 
     def _log_unsettled(self, version: int) -> None:
         """Name the objects that changed after this version: controllers or nodes undo each other's work."""

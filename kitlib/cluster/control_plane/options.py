@@ -72,7 +72,7 @@ class ClusterOptions:
         if seed is not None and (not isinstance(seed, int) or isinstance(seed, bool)):
             raise KitError(f"seed: must be a whole number or None, got {seed!r}")
         made = cls(
-            nodes=tuple(plan(nodes, **node_defaults)),
+            nodes=tuple(plan(nodes, (), **node_defaults)),
             node_defaults=dict(node_defaults),
             release=Release.of(release, feature_gates),
             seed=seed,

@@ -11,6 +11,7 @@ A Node manifest describes a machine by its capacity; where its allocatable is sm
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -96,11 +97,12 @@ class NodePlan:
         return Node(metadata=meta, spec=NodeSpec(taints=list(self.taints)))
 
 
-def plan(nodes: Nodes, **common: object) -> list[NodePlan]:
+def plan(nodes: Nodes, taken: Iterable[str] = (), **common: object) -> list[NodePlan]:
     """What `nodes=` means.
 
     Args:
         nodes: a number of equal nodes, one specification, or several; a specification is a mapping, a Node, or a plan.
+        taken: names that a node without a name of its own does not get: those of the nodes that are there.
         common: what holds for every node that does not say otherwise: cpus, memory, kubelet, labels, taints, ….
 
     Raises:
@@ -118,9 +120,12 @@ def plan(nodes: Nodes, **common: object) -> list[NodePlan]:
     else:
         raise KitError(f"nodes: a number, a specification or a list of them is expected, found {nodes!r}")
     made: list[NodePlan] = []
+    free = (f"node-{number}" for number in itertools.count(1))
+    used = set(taken)
     for spec in specs:
         for one in _repeated(spec):
-            made.append(_one(one, len(made) + 1, common))
+            name = next(name for name in free if name not in used)
+            made.append(_one(one, len(made) + 1, common, name))
     names = [one.name for one in made]
     twice = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
     if twice:
@@ -141,7 +146,7 @@ def _repeated(spec: NodeSpecification) -> Sequence[NodeSpecification]:
     return [{**rest, "name": f"{rest['name']}-{number}"} for number in range(1, count + 1)]
 
 
-def _one(spec: NodeSpecification, number: int, common: Mapping[str, Any]) -> NodePlan:
+def _one(spec: NodeSpecification, number: int, common: Mapping[str, Any], name: str) -> NodePlan:
     if isinstance(spec, NodePlan):
         return spec
     if isinstance(spec, Node):
@@ -163,7 +168,7 @@ def _one(spec: NodeSpecification, number: int, common: Mapping[str, Any]) -> Nod
     except (QuantityError, TypeError) as error:
         raise KitError(f"{where}: {error}") from error
     return NodePlan(
-        name=str(words.get("name", f"node-{number}")),
+        name=str(words.get("name", name)),
         machine=machine,
         labels=words["labels"],
         annotations=words.get("annotations", {}),

@@ -65,7 +65,7 @@ def test_an_orphaned_pod_is_failed_before_it_is_deleted() -> None:
         assert (target.reason, target.message) == ("DeletionByPodGC", "PodGC: node no longer exists")
 
 
-@pytest.mark.parametrize(("ready", "phase"), [("False", "Failed"), ("Unknown", "Failed"), ("True", "Running")])
+@pytest.mark.parametrize(("ready", "phase"), [("False", "Failed"), ("Unknown", "Failed"), ("True", "Pending")])
 def test_terminating_pods_of_a_node_out_of_service_fail_unless_it_is_ready(ready: str, phase: str) -> None:
     taints = [{"key": "node.kubernetes.io/out-of-service", "value": "nodeshutdown", "effect": "NoSchedule"}]
     node = {

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from kitlib.cluster import Cluster
+from kitlib.cluster.nodes.kubelets import KUBELET
 from kitlib.views.kubectl import describe
 
 
@@ -64,7 +65,8 @@ def test_a_node_that_comes_later_tells_too_and_one_without_a_kubelet_does_not() 
     cluster = Cluster.simulated([{"name": "n"}])
     cluster.add_nodes([{"name": "later"}])
     status = {"capacity": {"cpu": "2", "memory": "4Gi"}}
-    cluster.apply({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "applied"}, "status": status})
+    meta = {"name": "applied", "annotations": {KUBELET: "true"}}
+    cluster.apply({"apiVersion": "v1", "kind": "Node", "metadata": meta, "status": status})
     for name in ("later", "applied"):
         assert [reason for reason, _ in told(cluster, name)] == [*(reason for reason, _ in USUAL), "RegisteredNode"]
     assert told(Cluster.simulated([{"name": "n"}], kubelets=False)) == [REGISTERED]

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from msgspec.structs import asdict
 
 from kitlib.api.core import Node, Pod
-from kitlib.api.errors import KitError, NotFound
+from kitlib.api.errors import KitError
 from kitlib.api.meta import KubeObject
 from kitlib.api.serialize import Located, from_dict, to_dict
 from kitlib.cluster.admission.requester import requester
@@ -28,6 +28,7 @@ from kitlib.cluster.control_plane.options import ClusterOptions
 from kitlib.cluster.control_plane.polling import TICK, PollingCluster, RealClock
 from kitlib.cluster.nodes.container import ContainerNode, container_node_config
 from kitlib.cluster.nodes.interfaces import NodeFacts
+from kitlib.cluster.nodes.kubelets import node_of
 from kitlib.cluster.nodes.plan import NodePlan, Nodes, plan
 from kitlib.cluster.nodes.provisioner import Provision, start_all
 from kitlib.cluster.store.kinds import resource
@@ -224,6 +225,9 @@ class ContainerControlPlaneClient(PollingCluster):
         """Follow what has happened since the last answer."""
         if "version" not in message:
             return
+        for change, data in message.get("changes", ()):
+            if change == "DELETED" and data["kind"] == "Node":  # another object of the name: no machine of ours
+                self._nodes.pop(data["metadata"]["name"], None)
         for name, facts in message["nodes"].items():
             begun = self._relay.begun.get(name)
             if begun is not None:
@@ -232,9 +236,9 @@ class ContainerControlPlaneClient(PollingCluster):
             self._copy.restart(message["objects"], message["version"])
         else:
             self._copy.absorb(message["changes"], message["version"])
-        standing = {node.name for node in self._copy.list(Node, copy=False)}
-        for name in [name for name in self._nodes if name not in standing]:
-            del self._nodes[name]
+        if "objects" in message:
+            standing = {node.name for node in self._copy.list(Node, copy=False)}
+            self._nodes = {name: node for name, node in self._nodes.items() if name in standing}
         self._seen += len(message["journal"])
         if not self._replaying:
             self.journal.extend(message["journal"])
@@ -314,7 +318,10 @@ class ContainerControlPlaneClient(PollingCluster):
         Raises:
             KitError: also where a name is taken.
         """
-        plans = [self._with_settings_read(one) for one in plan(nodes, **{**self._options.node_defaults, **common})]
+        self._refresh_to_read()
+        taken = [node.name for node in self._copy.list(Node, copy=False)]
+        wanted = plan(nodes, taken, **{**self._options.node_defaults, **common})
+        plans = [self._with_settings_read(one) for one in wanted]
         self._add(plans, {})
         return [self.get("Node", one.name) for one in plans]
 
@@ -355,13 +362,14 @@ class ContainerControlPlaneClient(PollingCluster):
 
     def node(self, name: str = "") -> ContainerNode:
         """The machine behind a Node object; the name may be left out where there is only one."""
-        if not name and len(self._nodes) == 1:
-            return next(iter(self._nodes.values()))
-        if name not in self._nodes:
+        if name and name not in self._nodes:
             self._refresh_to_read()
-        if name not in self._nodes:
-            raise NotFound("nodes", name)
-        return self._nodes[name]
+        stored = bool(name) and self._copy.find(Node, name, copy=False) is not None
+        return node_of(self._nodes, name, stored=stored)
+
+    def runs_kubelet(self, name: str) -> bool:
+        """Return whether the kit runs the kubelet of the Node object with this name."""
+        return name in self._nodes
 
     @property
     def fidelity(self) -> dict[str, Sequence[str]]:

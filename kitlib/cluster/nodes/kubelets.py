@@ -1,0 +1,49 @@
+"""Whose kubelet runs a node: the kit's for the nodes that it made, another program's for every other Node object.
+
+A Node that comes over the API belongs to whoever created it (a kubelet, kubemark, kwok), or to no kubelet at all, as in
+Kubernetes. The kit writes neither its status nor its Lease nor its pods. The annotation makes it one of the kit's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+from kitlib.api.core import Node
+from kitlib.api.errors import KitError, NotFound
+
+KUBELET = "kitlib.dev/kubelet"
+"""The annotation of a new Node object that makes the kit run a kubelet for it; its value is "true"."""
+N = TypeVar("N")
+
+
+def asks_for_kubelet(node: Node) -> bool:
+    """Return whether a new Node object asks the kit to make the machine and to run its kubelet."""
+    return node.metadata.annotations.get(KUBELET) == "true"
+
+
+def node_of(nodes: Mapping[str, N], name: str, *, stored: bool) -> N:
+    """Return the machine behind a Node object; the name may be left out where there is only one.
+
+    Args:
+        nodes: the kit's own, by name.
+        name: of the node; "" = the only one.
+        stored: whether a Node object has the name.
+
+    Raises:
+        NotFound: no Node object has the name.
+        KitError: the name is needed, or another program runs that node's kubelet.
+    """
+    if name in nodes:
+        return nodes[name]
+    if not name and len(nodes) == 1:
+        return next(iter(nodes.values()))
+    if not name:
+        names = ", ".join(sorted(nodes)) if nodes else "none"
+        raise KitError(f"node(name): the name is needed, since this cluster has {len(nodes)} nodes: {names}")
+    if stored:
+        raise KitError(
+            f'nodes "{name}": the kit does not run its kubelet, so it has no machine to look into; a Node that is '
+            f'created with the annotation {KUBELET}: "true" gets one'
+        )
+    raise NotFound("nodes", name)
