@@ -20,7 +20,7 @@ FILE = "pod_enforcement"
 INPUTS = frozenset({"pod"})
 GI = 2**30
 _CONTEXT = ContainerContext(memory_capacity=16 * GI, huge_page_sizes=(2 * 2**20, GI))
-_MEMORY_QOS = replace(_CONTEXT, memory_qos=True, node_allocatable_memory=12 * GI)
+_MEMORY_QOS = replace(_CONTEXT, memory_qos=True, memory_throttling_factor=0.9, node_allocatable_memory=12 * GI)
 _SWAP = replace(_CONTEXT, swap_behavior="LimitedSwap", swap_controller=True, swap_capacity=4 * GI)
 
 

@@ -52,3 +52,22 @@ def test_a_gate_of_a_later_release_is_not_known():
 
 def test_a_gate_that_the_kit_has_no_use_for_is_let_through():
     assert Release.of("1.36", {"KubeletPSI": False}).enabled("KubeletPSI") is False
+
+
+@pytest.mark.parametrize(
+    ("release", "setting", "value"),
+    [
+        ("1.26", "memoryThrottlingFactor", 0.8),
+        ("1.36", "memoryThrottlingFactor", 0.9),
+        ("1.30", "failCgroupV1", None),
+        ("1.34", "failCgroupV1", False),
+        ("1.36", "failCgroupV1", True),
+    ],
+)
+def test_a_default_is_that_of_the_release(release: str, setting: str, value: object):
+    assert Release(release).default(setting) == value
+
+
+def test_a_setting_without_a_row_is_refused_with_the_rows():
+    with pytest.raises(KitError, match=r"setting 'maxPods': valid values: .*memoryThrottlingFactor"):
+        Release("1.36").default("maxPods")

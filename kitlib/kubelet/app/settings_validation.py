@@ -257,10 +257,7 @@ def _reserved_memory(s: KubeletSettings) -> Iterator[str]:
 
 def _memory_qos(s: KubeletSettings, gates: Release) -> Iterator[str]:
     factor = s.memory_throttling_factor
-    if factor is None:
-        if gates.enabled("MemoryQoS"):
-            yield "invalid configuration: memoryThrottlingFactor is required when MemoryQoS feature flag is enabled"
-    elif not 0 < factor <= 1:
+    if factor is not None and not 0 < factor <= 1:
         yield (
             f"invalid configuration: memoryThrottlingFactor {factor:g} "
             "must be greater than 0 and less than or equal to 1.0"

@@ -42,7 +42,7 @@ class ContainerContext:
     cpu_cfs_quota_period: int = QUOTA_PERIOD
     memory_qos: bool = False
     memory_reservation_policy: str = "None"
-    memory_throttling_factor: float | None = 0.9
+    memory_throttling_factor: float | None = None
     node_allocatable_memory: int = 0
     swap_behavior: str = "NoSwap"
     swap_controller: bool = False

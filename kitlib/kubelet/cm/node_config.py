@@ -84,7 +84,8 @@ class NodeConfig:
 
     def container_context(self, version: Version) -> ContainerContext:
         """The node's side of a container's figures."""
-        s, gates = self.settings, self.gates
+        gates = self.gates
+        s = self.settings.with_defaults(gates)
         absolute = node_allocatable_absolute(self.machine.capacity(), self.reservations)
         single = s.single_process_oom_kill if s.single_process_oom_kill is not None else version == 1
         return ContainerContext(

@@ -9,7 +9,7 @@ Source: k8s.io/kubelet/config/v1beta1, pkg/kubelet/apis/config/v1beta1/defaults.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from kitlib.api.core import ResourceList
@@ -26,6 +26,8 @@ DEFAULT_EVICTION_HARD = {
     "imagefs.inodesFree": "5%",
 }
 """Source: eviction.DefaultEvictionHard."""
+BY_RELEASE = {"memory_throttling_factor": "memoryThrottlingFactor"}
+"""Setting -> its row in the table of releases."""
 
 
 class SettingsError(KitError, ValueError):
@@ -52,7 +54,8 @@ class ReservedMemory:
 class KubeletSettings:
     """Every setting that enforcement depends on; defaults are the kubelet's.
 
-    Durations are seconds, `cpu_cfs_quota_period` microseconds. Names are those of the configuration file.
+    Durations are seconds, `cpu_cfs_quota_period` microseconds. Names are those of the configuration file. A default
+    that differs from release to release is in the table of releases, and None here: see `with_defaults`.
 
     Attributes:
         cgroups_per_qos: make a cgroup for each QoS class and pod.
@@ -64,6 +67,7 @@ class KubeletSettings:
         qos_reserved: resource -> percent text of requests that lower classes cannot use; only memory.
         reserved_system_cpus: `--reserved-cpus`, a list of CPUs that replaces the CPU reservations. eviction_*:
             thresholds by signal, quantities or percentages; grace periods in seconds.
+        memory_throttling_factor: above 0, at most 1; None = the release's default.
         memory_swap_behavior: `memorySwap.swapBehavior`: "", "NoSwap" or "LimitedSwap".
         pod_pids_limit: `--pod-max-pids`; -1 = no limit of a pod's own.
         single_process_oom_kill: None = the kubelet's default (False on cgroup v2: the whole container is killed).
@@ -111,7 +115,7 @@ class KubeletSettings:
     max_pods: int = 110
     pods_per_core: int = 0
     oom_score_adj: int = -999
-    memory_throttling_factor: float | None = 0.9
+    memory_throttling_factor: float | None = None
     memory_reservation_policy: str = "None"
     memory_swap_behavior: str = ""
     single_process_oom_kill: bool | None = None
@@ -128,6 +132,13 @@ class KubeletSettings:
     fail_cgroup_v1: bool = False
     feature_gates: Mapping[str, bool] = field(default_factory=dict)
     extra: Mapping[str, Any] = field(default_factory=dict)
+
+    def with_defaults(self, release: Release) -> KubeletSettings:
+        """The same settings with the release's defaults where none was given."""
+        missing: dict[str, Any] = {
+            name: release.default(row) for name, row in BY_RELEASE.items() if getattr(self, name) is None
+        }
+        return replace(self, **missing)
 
     def gates(self, release: Release) -> Release:
         """The release with this kubelet's feature gates on top."""

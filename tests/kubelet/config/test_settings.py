@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import kitlib
 from kitlib.api.errors import KitError
-from kitlib.kubelet.config.settings import KubeletSettings
+from kitlib.api.release import DEFAULTS, RELEASES, Release
+from kitlib.kubelet.config.parsing import field_name
+from kitlib.kubelet.config.settings import BY_RELEASE, KubeletSettings
 from tests.kubelet.config import (
     test_settings_of_cgroups,
     test_settings_of_eviction,
@@ -192,3 +197,28 @@ def test_every_setting_is_in_the_table() -> None:
     )
     rows = [*ROWS, *(row for subject in subjects for row in subject.ROWS)]
     assert {f.name for f in fields(KubeletSettings)} - elsewhere == {row.setting for row in rows}
+
+
+OWN = {"failCgroupV1": "cgroup v1 and v2 are compared in every release"}
+"""Settings that keep a default of the kit's own, with the reason."""
+
+
+def test_a_default_that_the_table_of_releases_has_is_written_nowhere_else():
+    """Every field named like a row of the table is None until the release is known."""
+    literal = []
+    for place in sorted(Path(kitlib.__file__).parent.rglob("*.py")):
+        for node in ast.walk(ast.parse(place.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value is not None:
+                row = field_name(node.target.id)
+                if row in DEFAULTS and row not in OWN and ast.unparse(node.value) != "None":
+                    literal.append(f"{place.name}: {ast.unparse(node)}")
+    assert literal == []
+
+
+def test_a_setting_that_was_not_given_has_the_releases_default():
+    for attribute, row in BY_RELEASE.items():
+        for release in RELEASES:
+            assert getattr(KubeletSettings().with_defaults(Release(release)), attribute) == Release(release).default(
+                row
+            )
+    assert KubeletSettings(memory_throttling_factor=0.5).with_defaults(Release("1.36")).memory_throttling_factor == 0.5

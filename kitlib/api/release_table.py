@@ -1,0 +1,248 @@
+"""The rows of the releases: feature gates, behaviours, defaults of settings and messages by minor version.
+
+Besides Kubernetes' own feature gates the table holds behaviours that changed without a gate; their names begin with
+`Kit` and their lines say what changed. To add a release is to add its rows here; code asks `Release`.
+
+Source: pkg/features/kube_features.go (versioned feature specs) and the changelogs of the releases named.
+"""
+
+from __future__ import annotations
+
+RELEASES = tuple(f"1.{minor}" for minor in range(23, 37))
+"""Every release that can be followed, oldest first."""
+
+_OFF, _ON = False, True
+
+GATES: dict[str, tuple[tuple[int, bool], ...]] = {
+    # gate: (minor version from which the value holds, value) ...; off before the first
+    "ClusterTrustBundleProjection": ((29, _OFF),),
+    "ContainerStopSignals": ((33, _OFF),),
+    "CPUManagerPolicyAlphaOptions": ((23, _OFF),),
+    "CPUManagerPolicyBetaOptions": ((23, _ON),),
+    "CPUManagerPolicyOptions": ((23, _ON),),
+    "CustomCPUCFSQuotaPeriod": ((23, _OFF),),
+    "DefaultPodTopologySpread": ((20, _ON),),
+    "DeploymentReplicaSetTerminatingReplicas": ((33, _OFF), (35, _ON)),
+    "DisableCPUQuotaWithExclusiveCPUs": ((33, _ON),),
+    "DRAAdminAccess": ((32, _OFF), (34, _ON)),
+    "DRAConsumableCapacity": ((34, _OFF), (36, _ON)),
+    "DRADeviceBindingConditions": ((34, _OFF), (36, _ON)),
+    "DRADeviceTaintRules": ((35, _OFF),),
+    "DRADeviceTaints": ((33, _OFF), (36, _ON)),
+    "DRAExtendedResource": ((34, _OFF), (36, _ON)),
+    "DRAPartitionableDevices": ((33, _OFF), (36, _ON)),
+    "DRAPrioritizedList": ((33, _OFF), (34, _ON)),
+    "DynamicResourceAllocation": ((26, _OFF), (34, _ON)),
+    "GenericWorkload": ((35, _OFF),),
+    "ImageMaximumGCAge": ((29, _OFF), (30, _ON)),
+    "InPlacePodLevelResourcesVerticalScaling": ((35, _OFF), (36, _ON)),
+    "InPlacePodVerticalScaling": ((27, _OFF), (33, _ON)),
+    "InPlacePodVerticalScalingExclusiveCPUs": ((32, _OFF),),
+    "InPlacePodVerticalScalingExclusiveMemory": ((34, _OFF),),
+    "KubeletCrashLoopBackOffMax": ((32, _OFF), (35, _ON)),
+    "KubeletCgroupDriverFromCRI": ((28, _OFF), (31, _ON)),
+    "MatchLabelKeysInPodAffinity": ((29, _OFF), (31, _ON)),
+    "MatchLabelKeysInPodTopologySpread": ((25, _OFF), (27, _ON)),
+    "MatchLabelKeysInPodTopologySpreadSelectorMerge": ((34, _ON),),
+    # 1.35.0 switched it on; 1.35.4 and 1.36 have it off again (kubernetes/kubernetes #137904, #137926)
+    "MaxUnavailableStatefulSet": ((24, _OFF),),
+    "MemoryManager": ((22, _ON),),
+    "MemoryQoS": ((22, _OFF),),
+    "MinDomainsInPodTopologySpread": ((24, _OFF), (27, _ON)),
+    "NodeInclusionPolicyInPodTopologySpread": ((25, _OFF), (26, _ON)),
+    "NodeSwap": ((22, _OFF), (30, _ON)),
+    "OrderedNamespaceDeletion": ((30, _OFF), (33, _ON)),
+    "PodCertificateRequest": ((34, _OFF),),
+    "PodDisruptionConditions": ((25, _OFF), (26, _ON)),
+    "PodLevelResourceManagers": ((36, _OFF),),
+    "PodLevelResources": ((32, _OFF), (34, _ON)),
+    "PodSchedulingReadiness": ((26, _OFF), (27, _ON)),
+    "QOSReserved": ((23, _OFF),),
+    "ReadWriteOncePod": ((22, _OFF), (27, _ON)),
+    "RecursiveReadOnlyMounts": ((30, _OFF), (31, _ON)),
+    "SchedulerAsyncPreemption": ((32, _OFF), (33, _ON)),
+    "SchedulerPopFromBackoffQ": ((33, _ON),),
+    "SchedulerQueueingHints": ((28, _OFF), (32, _ON)),
+    "SidecarContainers": ((28, _OFF), (29, _ON)),
+    "SupplementalGroupsPolicy": ((31, _OFF), (33, _ON)),
+    "TopologyManagerPolicyAlphaOptions": ((26, _OFF),),
+    "TopologyManagerPolicyBetaOptions": ((26, _OFF), (28, _ON)),
+    "TopologyManagerPolicyOptions": ((26, _OFF), (28, _ON)),
+    # nodes that the pod's node affinity or selector excludes no longer count in the skew
+    "KitSpreadHonoursNodeAffinity": ((24, _ON),),
+    # the weighted sum of a node's spread scores is rounded, no longer cut off
+    "KitSpreadScoreRounded": ((24, _ON),),
+    # a request larger than the whole node is UnschedulableAndUnresolvable, so preemption does not look at that node
+    "KitFitUnresolvable": ((34, _ON),),
+    # balanced allocation gives no score to pods that request nothing
+    "KitBalancedSkipsBestEffort": ((33, _ON),),
+    # balanced allocation compares the node with and without the pod
+    "KitBalancedComparesWithout": ((35, _ON),),
+    # the containers' sum counts sidecars, whether the feature is on or not
+    "KitRequestsCountSidecars": ((28, _ON),),
+    # a sidecar counts with 100m and 200Mi in scoring where it requests nothing, and those that run count at all
+    "KitNonZeroCountsSidecars": ((32, _ON),),
+    # the pod-level requests do not count in the score for free resources
+    "KitScoreSkipsPodLevel": ((33, _ON),),
+    # pod-level resources may name huge pages
+    "KitPodLevelHugePages": ((33, _ON),),
+    # a claim that another pod uses rejects every node at Filter, no longer the pod at PreFilter
+    "KitReadWriteOncePodFilters": ((27, _ON),),
+    # a claim bound to a volume that does not exist rejects the pod at once
+    "KitVolumeZonePreFilters": ((27, _ON),),
+    # a volume's beta zone label is matched by the node's label without beta
+    "KitBetaZoneLabelsMatch": ((29, _ON),),
+    # a sidecar's host ports are taken
+    "KitSidecarPortsCount": ((34, _ON),),
+    # the kubelet tells by conditions, no longer by `status.resize`, that a resize waits
+    "KitResizeHasConditions": ((33, _ON),),
+    # while a pod is resized, what its containers have counts; before, what they were allocated
+    "KitResizeCountsActuated": ((32, _ON),),
+    # both count
+    "KitResizeCountsAllocated": ((35, _ON),),
+    # a namespace selector of the incoming pod's affinity is asked about empty labels too: the terms became values of an
+    # interface in 1.34 (kubernetes/kubernetes #132457)
+    "KitNamespaceSelectorAskedTwice": ((34, _ON),),
+    # a gate that is on needs those on that it builds on; before, it was without effect
+    "KitGatesDepend": ((35, _ON),),
+    # PreFilter may name the only nodes that come into question
+    "KitPreFilterNodeNames": ((24, _ON),),
+    # a plugin whose PreScore has nothing to do is left out; before, topology spread gave 100 to every node then
+    "KitPreScoreSkips": ((28, _ON),),
+    # the same of node affinity and volume binding
+    "KitNodeAffinityScoreSkips": ((30, _ON),),
+    # a spread constraint with an empty selector counts no pods; before, it counted all of the namespace
+    "KitEmptySpreadSelectorCountsNobody": ((27, _ON),),
+    # a resource that the pod does not request is not looked at, even if the node has given out too much of it
+    "KitFitChecksOnlyRequested": ((28, _ON),),
+    # the score for free resources forgets the overhead
+    "KitFitScoreIgnoresOverhead": ((23, _ON), (24, _OFF)),
+    # one term that names no node rejects the pod, whatever the others say
+    "KitAnyConflictingTermRejects": ((24, _ON), (27, _OFF)),
+    # images of init containers count too
+    "KitImageLocalityCountsInit": ((30, _ON),),
+    # scoring counts the overhead's CPU in whole CPUs where it means thousandths, and forgets it elsewhere
+    "KitScoringRoundsOverhead": ((23, _ON), (27, _OFF)),
+    # a pod that PreFilter rejects is rejected on every node; without that, preemption tries all of them
+    "KitPreFilterRejectsEveryNode": ((23, _ON), (26, _OFF), (28, _ON)),
+    # nodes that PreFilter left out have a status of their own, so that preemption leaves them out too
+    "KitAbsentNodesHaveStatus": ((30, _ON),),
+    # the plugins that left nodes out count among those that rejected the pod
+    "KitNarrowingPluginsReject": ((31, _ON),),
+    # a node that PreFilter names and that does not exist ends the cycle
+    "KitMissingNamedNodeFails": ((24, _ON), (30, _OFF)),
+    # the scheduler crashes where none of the nodes exists that PreFilter names
+    "KitNoNamedNodePanics": ((30, _ON), (31, _OFF)),
+    # what went wrong in PostFilter is told in the event
+    "KitPostFilterErrorShown": ((27, _ON),),
+    # victims of an earlier preemption are known by their condition, not by their being on the way out
+    "KitWaitsForPreemptedOnly": ((27, _ON),),
+    # victims are sorted by importance after those whose disruption budget would be violated have been told apart
+    "KitVictimsSortedAgain": ((32, _ON),),
+    # ReadWriteOncePod claims are followed through preemption's trial removals
+    "KitVolumeRestrictionsTracksPods": ((27, _ON),),
+    # a Filter plugin that rejects a node does not keep the others from being asked about it
+    "KitAllFiltersRun": ((24, _ON), (26, _OFF)),
+    # a pod that nothing has happened for is tried again after five minutes, no longer after one
+    "KitPoolKeepsFiveMinutes": ((24, _ON),),
+    # nodes with the devices that a claim names first are preferred
+    "KitPrioritizedListScores": ((35, _ON),),
+    # a resize that its node could never offer is refused by the API server, not by the kubelet
+    "KitPodResizeValidator": ((36, _ON),),
+    # init containers that run once may be resized too
+    "KitInitContainersResize": ((36, _ON),),
+    # MemoryQoS knows memoryReservationPolicy, and protects Burstable pods by memory.low instead of memory.min
+    "KitMemoryReservationPolicy": ((36, _ON),),
+}
+
+
+LOCKED: dict[str, int] = {
+    # gate: minor version from which nobody may change it any more (LockToDefault)
+    "CPUManagerPolicyOptions": 33,
+    "DefaultPodTopologySpread": 24,
+    "DRAAdminAccess": 36,
+    "DynamicResourceAllocation": 35,
+    "ImageMaximumGCAge": 35,
+    "InPlacePodVerticalScaling": 35,
+    "KubeletCgroupDriverFromCRI": 34,
+    "MatchLabelKeysInPodAffinity": 33,
+    "MemoryManager": 32,
+    "MinDomainsInPodTopologySpread": 30,
+    "NodeInclusionPolicyInPodTopologySpread": 33,
+    "NodeSwap": 34,
+    "OrderedNamespaceDeletion": 34,
+    "PodDisruptionConditions": 31,
+    "PodSchedulingReadiness": 30,
+    "RecursiveReadOnlyMounts": 33,
+    "SchedulerQueueingHints": 34,
+    "SidecarContainers": 33,
+    "SupplementalGroupsPolicy": 35,
+}
+
+
+Setting = bool | int | float | str | None
+"""The value of a setting; None where the release has none."""
+
+
+DEFAULTS: dict[str, tuple[tuple[int, Setting], ...]] = {
+    # setting: (minor version from which it is the default, the value) ...; None before the first
+    # the kubelet refuses to start on cgroup v1 (KEP-5573)
+    "failCgroupV1": ((31, False), (35, True)),
+    # None = MemoryQoS writes no memory.high; a null in a configuration file is this default too (KEP-2570)
+    "memoryThrottlingFactor": ((22, 0.8), (27, 0.9), (37, None)),
+}
+"""Defaults of settings that changed from release to release."""
+
+
+TEXTS: dict[str, tuple[tuple[int, str], ...]] = {
+    # text: (minor version from which it is used, the text) ...
+    "no_reasons": ((23, "0/{nodes} nodes are available: ."), (26, "0/{nodes} nodes are available:")),
+    "pre_filter_error": (
+        (23, "0/{nodes} nodes are available: {nodes} {reason}."),
+        (26, "0/{nodes} nodes are available: {reason}."),
+    ),
+    "no_victims": (
+        (23, "No victims found on node {node} for preemptor pod {pod}"),
+        (24, "No preemption victims found for incoming pod"),
+    ),
+    "preemption_never": ((23, ""), (24, "not eligible due to preemptionPolicy=Never.")),
+    "preemption_terminating": ((23, ""), (24, "not eligible due to a terminating pod on the nominated node.")),
+    "post_filter": ((23, "{message}"), (24, "preemption: {message}")),
+    "fit_error": ((23, "{filters}"), (24, "{filters} {post}"), (26, "{filters} {post}."), (29, "{filters} {post}")),
+    "container_created": (
+        (23, "Created container {name}"),
+        (32, "Created container: {name}"),
+        (35, "Container created"),
+    ),
+    "container_started": ((23, "Started container {name}"), (35, "Container started")),
+    "image_present": (
+        (23, 'Container image "{image}" already present on machine'),
+        (35, 'Container image "{image}" already present on machine and can be accessed by the pod'),
+    ),
+    "absent_nodes": (
+        (23, ""),
+        (30, "node is filtered out by the prefilter result"),
+        (31, ""),
+        (32, "node(s) didn't satisfy plugin(s) [{plugins}]"),
+    ),
+    "volume_node_conflict": (
+        (23, "node(s) had volume node affinity conflict"),
+        (33, "node(s) didn't match PersistentVolume's node affinity"),
+    ),
+    "read_write_once_pod": (
+        (23, "node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode"),
+        (
+            34,
+            "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by "
+            "another pod",
+        ),
+    ),
+    # from 1.35.0 on, and in 1.34 from its second patch on (kubernetes/kubernetes #134740, cherry-picked in #135023);
+    # 1.34 here is 1.34.1, which still names the taint
+    "untolerated_taint": (
+        (23, "node(s) had taint {{{key}: {value}}}, that the pod didn't tolerate"),
+        (24, "node(s) had untolerated taint {{{key}: {value}}}"),
+        (35, "node(s) had untolerated taint(s)"),
+    ),
+}
+"""Messages whose wording changed from release to release."""
