@@ -50,6 +50,7 @@ GATES: dict[str, tuple[tuple[int, bool], ...]] = {
     "MemoryQoS": ((22, _OFF),),
     "MinDomainsInPodTopologySpread": ((24, _OFF), (27, _ON)),
     "NodeInclusionPolicyInPodTopologySpread": ((25, _OFF), (26, _ON)),
+    "NominatedNodeNameForExpectation": ((34, _OFF), (35, _ON)),
     "NodeSwap": ((22, _OFF), (30, _ON)),
     "OrderedNamespaceDeletion": ((30, _OFF), (33, _ON)),
     "PodCertificateRequest": ((34, _OFF),),
@@ -229,6 +230,7 @@ TEXTS: dict[str, tuple[tuple[int, str], ...]] = {
         (23, "node(s) had volume node affinity conflict"),
         (33, "node(s) didn't match PersistentVolume's node affinity"),
     ),
+    "volume_bind_timeout": ((23, "timed out waiting for the condition"), (28, "context deadline exceeded")),
     "read_write_once_pod": (
         (23, "node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode"),
         (

@@ -112,6 +112,8 @@ class EventHandlers:
         if new.metadata.deletion_timestamp is not None and old.metadata.deletion_timestamp is None:
             self.delete_pod_from_scheduling_queue(new)
             return
+        if pod_uid(new) in self._scheduler.pods:  # assumed: the queue does not know it; it comes back as it is then
+            return
         events = pod_change_events(new, old) if _is_pod_updated(old, new) else []
         self._queue.update(new, events, old)
         if events:
@@ -121,7 +123,7 @@ class EventHandlers:
         """A waiting pod is gone, and the place that it held or was promised is free."""
         self.pending.pop(pod_uid(pod), None)
         self._queue.delete(pod)
-        held = self._scheduler.drop_waiting(pod)
+        held = self._scheduler.bindings.drop(pod)
         if held is not None:
             self._queue.in_flight.done(pod_uid(pod))
             self.move_all(ASSIGNED_POD_DELETE, held, None)

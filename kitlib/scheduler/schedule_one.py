@@ -9,6 +9,8 @@ prepareCandidate; backend/queue Run (1 s and 30 s timers).
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from kitlib.api.core import Pod
 from kitlib.api.errors import KitError
 from kitlib.api.guard import Guard, described
@@ -29,6 +31,16 @@ from kitlib.scheduler.sink import Sink
 
 FLUSH_BACKOFF_MS = 1_000
 FLUSH_POOL_MS = 30_000
+PRE_BIND_POLL_MS = 1_000
+"""How often a waiting PreBind plugin is asked. Source: volumebinding BindPodVolumes."""
+
+
+class _PreBinding(NamedTuple):
+    """A pod that a PreBind plugin holds: since when, and when the plugin is asked again, in milliseconds."""
+
+    info: QueuedPod
+    since_ms: int
+    next_ms: int
 
 
 class SchedulingLoop:
@@ -67,6 +79,7 @@ class SchedulingLoop:
         self.metrics = SchedulingMetrics(self.queue)
         self.handlers = EventHandlers(scheduler, self.queue, sink.trace)
         self.decisions: dict[str, Decision] = {}
+        self._pre_binding: dict[str, _PreBinding] = {}
         self._guard: Guard[QueuedPod] = Guard("scheduler", self._failed)
         self._flushed_ms = clock.now_ms()
 
@@ -77,6 +90,9 @@ class SchedulingLoop:
 
         A defect in the work on one pod (a plugin of the user's, for instance) is an error of that pod's cycle.
         """
+        waiting = self._waiting_for_pre_bind()
+        if waiting is not None:
+            return self._resume(waiting)
         info = self.queue.pop()
         if info is None:
             return None
@@ -89,13 +105,60 @@ class SchedulingLoop:
     def _attempt(self, info: QueuedPod, pod: Pod) -> Decision:
         decision = self.scheduler.schedule(pod)
         self.decisions[info.uid] = decision
+        binding = decision.binding
+        if binding is not None and binding.waits and binding.pre_bind is None:
+            self._sink.trace("WaitingOnPermit", info.key, binding.status.message)
+            self._expect(info, decision)
+        else:
+            self._after_pre_bind(info, decision)
+        return decision
+
+    def _after_pre_bind(self, info: QueuedPod, decision: Decision) -> None:
+        """Write the binding, or wait for PreBind, or put the refused pod back."""
         if decision.binding is not None and decision.binding.waits:
-            self._sink.trace("WaitingOnPermit", info.key, decision.binding.status.message)
+            self._sink.trace("WaitingOnPreBind", info.key, decision.binding.status.message)
+            # What happens meanwhile is not kept for the pod: one that fails from here on waits for its back-off only.
+            self.queue.done(info)
+            now = self._clock.now_ms()
+            self._pre_binding[info.uid] = _PreBinding(info, now, now + PRE_BIND_POLL_MS)
+            self._expect(info, decision)
         elif decision.suggested_host:
-            self._bind(info, pod, decision)
+            self._bind(info, info.pod, decision)
         else:
             self.handle_scheduling_failure(info, decision)
-        return decision
+
+    def _expect(self, info: QueuedPod, decision: Decision) -> None:
+        """Tell on which node the pod is going to run, while Permit or PreBind takes its time. Source: KEP-5278."""
+        if self.scheduler.release.enabled("NominatedNodeNameForExpectation"):
+            pod = self.handlers.pending.get(info.uid, info.pod)
+            self._sink.patch_pod_status(pod, None, decision.suggested_host)
+
+    def _waiting_for_pre_bind(self) -> _PreBinding | None:
+        """A pod in PreBind that has to be looked at now."""
+        now = self._clock.now_ms()
+        for uid, one in list(self._pre_binding.items()):
+            if not self.scheduler.bindings.in_pre_bind(uid):  # deleted meanwhile
+                del self._pre_binding[uid]
+            elif one.next_ms <= now:
+                return one
+        return None
+
+    def _resume(self, waiting: _PreBinding) -> Decision | None:
+        info, now = waiting.info, self._clock.now_ms()
+        del self._pre_binding[info.uid]
+        try:
+            decision = self.scheduler.bindings.resume(info.uid, now - waiting.since_ms)
+            if decision.binding is not None and decision.binding.waits:
+                passed = (now - waiting.since_ms) // PRE_BIND_POLL_MS
+                self._pre_binding[info.uid] = waiting._replace(
+                    next_ms=waiting.since_ms + (passed + 1) * PRE_BIND_POLL_MS
+                )
+                return None
+            self._after_pre_bind(info, decision)
+            return decision
+        except Exception as error:
+            self._guard.caught(info, error)
+            return self.decisions.get(info.uid)
 
     def _failed(self, info: QueuedPod, error: Exception) -> None:
         """The pod gives back what it held, says that it failed, and waits for its next turn.
@@ -104,7 +167,7 @@ class SchedulingLoop:
         """
         assumed, last = self.scheduler.pods.get(info.uid), self.decisions.get(info.uid)
         if assumed is not None and last is not None and last.binding is not None and last.binding.info is assumed:
-            self.scheduler.undo_binding(last, described(error))
+            self.scheduler.bindings.undo(self.scheduler.profile_of(info.pod), last, described(error))
         elif assumed is not None and not info.pod.spec.node_name:
             self.scheduler.remove_pod(assumed.pod)
         decision = Decision.of_error(info.pod, self.scheduler.snapshot.names, self.scheduler.release, described(error))
@@ -112,9 +175,9 @@ class SchedulingLoop:
         self.handle_scheduling_failure(info, decision)
 
     def is_due(self) -> bool:
-        """Whether a pod may be tried now; the queue's timers run first."""
+        """Whether a pod may be tried now, or one in PreBind has to be looked at; the queue's timers run first."""
         self.run_timers()
-        return self.queue.next() is not None
+        return self._waiting_for_pre_bind() is not None or self.queue.next() is not None
 
     def allow(self, pod: Pod) -> Decision:
         """Let a pod go on that a Permit plugin holds.
@@ -134,10 +197,7 @@ class SchedulingLoop:
 
     def _after_permit(self, pod: Pod, decision: Decision) -> Decision:
         info = next(one for one in self.queue.in_flight.pods() if one.uid == pod_uid(pod))
-        if decision.suggested_host:
-            self._bind(info, info.pod, decision)
-        else:
-            self.handle_scheduling_failure(info, decision)
+        self._after_pre_bind(info, decision)
         return decision
 
     def _bind(self, info: QueuedPod, pod: Pod, decision: Decision) -> None:
@@ -146,7 +206,8 @@ class SchedulingLoop:
         try:
             self._sink.bind(pod, node)
         except KitError as error:
-            self.scheduler.undo_binding(decision, f'running Bind plugin "DefaultBinder": {error}')
+            text = f'running Bind plugin "DefaultBinder": {error}'
+            self.scheduler.bindings.undo(self.scheduler.profile_of(pod), decision, text)
             self.handle_scheduling_failure(info, decision)
             return
         self.queue.done(info)
@@ -196,6 +257,8 @@ class SchedulingLoop:
 
     def _nominated_node_name(self, pod: Pod, decision: Decision) -> str:
         """PostFilter's answer replaces an older nomination, by nothing too; without one it stays."""
+        if decision.binding is not None:  # it had a node and lost it: clearNominatedNode
+            return ""
         answer = decision.post_filter
         if answer is not None and answer.code is not Code.Error and answer.nominating_mode == OVERRIDE:
             return decision.nominated
@@ -237,9 +300,10 @@ class SchedulingLoop:
                 self._sink.trace("UnschedulableTimeout", info.key, f"{info.key} has waited for {minutes}")
 
     def next_timer_ms(self) -> int | None:
-        """When a timer of the queue has something to do next; None where no pod waits for one."""
+        """When a timer has something to do next; None where no pod waits for one."""
         now = self._clock.now_ms()
-        due = [self.queue.backoff.flush_due_ms(i.backoff_expires_ms, now) for i in self.queue.backing_off()]
+        due = [one.next_ms for one in self._pre_binding.values()]
+        due += [self.queue.backoff.flush_due_ms(i.backoff_expires_ms, now) for i in self.queue.backing_off()]
         for info in self.queue.unschedulable():
             if not info.is_gated:
                 over = info.timestamp_ms + self.queue.max_in_pool_ms + 1

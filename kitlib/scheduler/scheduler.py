@@ -20,9 +20,10 @@ from kitlib.api.policy import PodDisruptionBudget
 from kitlib.api.release import Release
 from kitlib.api.serialize import deepcopy
 from kitlib.scheduler.batch import OpportunisticBatch, are_batches_on
+from kitlib.scheduler.binding_cycle import BindingCycles
 from kitlib.scheduler.decision import Decision, Given
 from kitlib.scheduler.extender import Extender, add_extender_scores, find_nodes_that_pass_extenders
-from kitlib.scheduler.framework.binding import Binding, bind, reserve_and_permit, unreserve
+from kitlib.scheduler.framework.binding import Binding
 from kitlib.scheduler.framework.dra_manager import Claims
 from kitlib.scheduler.framework.filtering import find_nodes_that_pass_filters
 from kitlib.scheduler.framework.framework import commit_post_filter, run_post_filter_plugins
@@ -30,7 +31,7 @@ from kitlib.scheduler.framework.plugin import Context
 from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.framework.scoring import ScoreError, ScoreOutcome, prioritize_nodes
 from kitlib.scheduler.framework.snapshot import Snapshot
-from kitlib.scheduler.framework.status import SUCCESS, Code, Status
+from kitlib.scheduler.framework.status import SUCCESS, Status
 from kitlib.scheduler.framework.volumes import Volumes
 from kitlib.scheduler.like_pods import LikePods
 from kitlib.scheduler.node_search import evaluate_nominated_node, keep_to_sample, num_feasible_nodes_to_find
@@ -54,6 +55,9 @@ class Scheduler:
         extenders: asked after the plugins.
         claims: ResourceClaims, DeviceClasses, ResourceSlices and DeviceTaintRules, in any order.
         batching: place like pods in a batch; the decisions are the same without it, which takes longer.
+
+    Attributes:
+        bindings: of the pods that were given a node and are not bound yet.
     """
 
     def __init__(
@@ -81,7 +85,6 @@ class Scheduler:
         self.profiles = {one.name: one} if one else dict(profile)  # type: ignore[arg-type]
         self._only = one
         self._start = 0
-        self._held: dict[str, tuple[Profile, Binding, Decision]] = {}
         self._snapshot = Snapshot(nodes, self.release)
         self._random = random.Random(seed) if seed is not None else None
         book = claims if isinstance(claims, Claims) else Claims.of(claims)
@@ -101,6 +104,7 @@ class Scheduler:
         self._batch = OpportunisticBatch(self.context) if batching and are_batches_on() else None
         self._nodes = {node.name: node for node in self._snapshot.nodes}
         self._stale = False
+        self.bindings = BindingCycles(self.remove_pod)
         self._pods: dict[str, PodInfo] = {}
         self._nominated_infos: dict[str, PodInfo] = {}
         for pod in pods:
@@ -141,7 +145,8 @@ class Scheduler:
             labels = namespaces if isinstance(namespaces, Mapping) else {n.name: n.metadata.labels for n in namespaces}
             context.namespaces = labels
         if volumes is not None:
-            context.volumes = volumes if isinstance(volumes, Volumes) else Volumes.of(volumes)
+            earlier, context.volumes = context.volumes, volumes if isinstance(volumes, Volumes) else Volumes.of(volumes)
+            context.volumes.follows(earlier)
         for name, objects in others.items():
             setattr(context, name, objects)
         self._stale = True
@@ -307,7 +312,8 @@ class Scheduler:
         """One cycle; a pod that fits stands on its node afterwards (a copy of it: the caller's is not changed).
 
         Reserve, Permit, PreBind, Bind and PostBind follow the choice. A pod that one of them refuses is taken away
-        again; one that Permit lets wait keeps its place until `allow` or `reject`.
+        again; one that Permit lets wait keeps its place until `allow` or `reject`, one for which PreBind waits until
+        `bindings.resume` ends the wait.
         """
         profile, snapshot = self.profile_of(pod), self.snapshot
         like = self._like(pod, profile)
@@ -317,13 +323,7 @@ class Scheduler:
         if decision.suggested_host:
             info = self._assume(pod, decision, like[1] if like is not None else None)
             decision.binding = Binding(info, snapshot.nodes[info.row])
-            reserve_and_permit(profile, decision.binding)
-            if decision.binding.waits:
-                self._held[info.uid] = profile, decision.binding, decision
-            elif decision.binding.status.ok:
-                self._bind(profile, decision.binding, decision)
-            else:
-                self._give_up(decision)
+            self.bindings.begin(profile, decision)
         elif decision.post_filter is not None and decision.post_filter.effects:
             info = PodInfo(pod, self.release)
             commit_post_filter(profile, info, self.context, decision.post_filter.effects)
@@ -378,7 +378,7 @@ class Scheduler:
     @property
     def waiting(self) -> list[Pod]:
         """Pods that Permit plugins hold."""
-        return [binding.info.pod for _, binding, _ in self._held.values()]
+        return self.bindings.waiting
 
     def allow(self, pod: Pod) -> Decision:
         """Let a pod go on that Permit held.
@@ -386,9 +386,7 @@ class Scheduler:
         Raises:
             KitError: it does not wait.
         """
-        profile, binding, decision = self._take_held(pod)
-        self._bind(profile, binding, decision)
-        return decision
+        return self.bindings.allow(pod)
 
     def reject(self, pod: Pod, reason: str = "rejected while waiting on permit") -> Decision:
         """Refuse a pod that Permit held; it loses its place.
@@ -396,45 +394,7 @@ class Scheduler:
         Raises:
             KitError: it does not wait.
         """
-        profile, binding, decision = self._take_held(pod)
-        binding.status = Status(Code.Unschedulable, (reason,), binding.status.plugin)
-        unreserve(profile, binding)
-        self._give_up(decision)
-        return decision
-
-    def drop_waiting(self, pod: Pod) -> Pod | None:
-        """A pod is deleted: if Permit held it, what was reserved for it is taken back.
-
-        Returns:
-            The assumed pod that has lost its place; None where none was held.
-        """
-        if (pod.metadata.uid or pod.key) not in self._held:
-            return None
-        decision = self.reject(pod, "pod is deleted")
-        return decision.binding.info.pod if decision.binding is not None else None
-
-    def undo_binding(self, decision: Decision, reason: str) -> None:
-        """A binding could not be written: what was reserved is taken back, the pod loses its place."""
-        assert decision.binding is not None
-        decision.binding.status = Status(Code.Error, (reason,), "")
-        unreserve(self.profile_of(decision.pod), decision.binding)
-        self._give_up(decision)
-
-    def _take_held(self, pod: Pod) -> tuple[Profile, Binding, Decision]:
-        found = self._held.pop(pod.metadata.uid or pod.key, None)
-        if found is None:
-            raise KitError(f"pod {pod.key}: no Permit plugin holds it, it does not wait")
-        return found
-
-    def _bind(self, profile: Profile, binding: Binding, decision: Decision) -> None:
-        bind(profile, binding)
-        if not binding.status.ok:
-            self._give_up(decision)
-
-    def _give_up(self, decision: Decision) -> None:
-        assert decision.binding is not None
-        self.remove_pod(decision.binding.info.pod)
-        decision.suggested_host = ""
+        return self.bindings.reject(pod, reason)
 
 
 def _columns_of(node: Node) -> tuple[Any, ...]:

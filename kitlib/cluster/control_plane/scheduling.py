@@ -110,6 +110,7 @@ class ClusterScheduler:
         self._pods: dict[str, Pod] = {}
         self._changed: set[str] = set()
         self.loop = SchedulingLoop(self._make([]), self, _Clock(seconds))
+        self.loop.scheduler.context.volumes.assumed.write = api.store.update
         for kind in (Node, Pod):  # replay existing objects
             for standing in api.store.list(kind, copy=False):
                 self._handle(WatchEvent("ADDED", standing))
@@ -284,7 +285,7 @@ class ClusterScheduler:
             but: UID of a pod that it does not see; None = it sees no pods.
         """
         pods = [] if but is None else [pod for pod in self._pods.values() if pod.metadata.uid != but]
-        return Scheduler(
+        made = Scheduler(
             nodes,
             [pod for pod in pods if pod.spec.node_name],
             release=self._release,
@@ -295,6 +296,9 @@ class ClusterScheduler:
             nominated=[pod for pod in pods if pod.status.nominated_node_name and not pod.spec.node_name],
             **self._objects({*_OBJECTS, *_STORAGE}),
         )
+        if but is not None:  # volumes that are promised to pods which are not bound yet are taken for a question too
+            made.context.volumes.assumed = self.loop.scheduler.context.volumes.assumed
+        return made
 
 
 def profiles(configuration: Profile | Mapping[str, Any] | None, own: tuple[Any, ...] = ()) -> dict[str, Profile]:

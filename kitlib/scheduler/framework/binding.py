@@ -22,17 +22,19 @@ class Binding:
     Attributes:
         info, node: who and where.
         asked: (extension point, plugin, answer), in order.
-        status: Success = bound; Wait = a Permit plugin holds it; anything else = refused.
+        status: Success = bound; Wait = a Permit or PreBind plugin holds it; anything else = refused.
+        pre_bind: the PreBind plugin that waits, by its place; None = no PreBind plugin was asked yet.
     """
 
     info: PodInfo
     node: Node
     asked: list[tuple[str, str, Status]] = field(default_factory=list)
     status: Status = SUCCESS
+    pre_bind: int | None = None
 
     @property
     def waits(self) -> bool:
-        """Whether a Permit plugin holds the pod."""
+        """Whether a Permit or PreBind plugin holds the pod."""
         return self.status.code is Code.Wait
 
 
@@ -58,13 +60,29 @@ def reserve_and_permit(framework: Framework, binding: Binding) -> None:
         binding.status = held
 
 
-def bind(framework: Framework, binding: Binding) -> None:
-    """PreBind, Bind by the first plugin that does not skip, PostBind."""
-    binding.status = SUCCESS
-    for plugin in framework.at("pre_bind"):
-        if not plugin.concerns(binding.info.pod):
+def bind(framework: Framework, binding: Binding, waited_ms: int = 0) -> None:
+    """PreBind, Bind by the first plugin that does not skip, PostBind.
+
+    Args:
+        framework: the pod's profile.
+        binding: one that a PreBind plugin holds goes on there.
+        waited_ms: milliseconds since that plugin began to wait.
+    """
+    first, binding.pre_bind, binding.status = binding.pre_bind, None, SUCCESS
+    for place, plugin in enumerate(framework.at("pre_bind")):
+        if place < (first or 0) or not plugin.concerns(binding.info.pod):
             continue
-        if not _ask(binding, "PreBind", plugin.name, plugin.pre_bind(binding.info, binding.node)):
+        again = place == first
+        if again:
+            answer = plugin.pre_bind_again(binding.info, binding.node, waited_ms)
+        else:
+            answer = plugin.pre_bind(binding.info, binding.node)
+        if answer.code is Code.Wait:
+            binding.pre_bind, binding.status = place, Status(Code.Wait, answer.reasons, plugin.name)
+            if not again:
+                binding.asked.append(("PreBind", plugin.name, answer))
+            return
+        if not _ask(binding, "PreBind", plugin.name, answer):
             unreserve(framework, binding)
             return
     for plugin in framework.at("bind"):

@@ -244,7 +244,15 @@ class Plugin:
         return SUCCESS
 
     def pre_bind(self, info: PodInfo, node: Node) -> Status:
-        """Do what must be done before the pod is bound."""
+        """Do what must be done before the pod is bound; Code.Wait = it takes time, ask `pre_bind_again`."""
+        return SUCCESS
+
+    def pre_bind_again(self, info: PodInfo, node: Node, waited_ms: int) -> Status:
+        """Whether what `pre_bind` waits for has happened; asked once a second until it answers other than Code.Wait.
+
+        Args:
+            waited_ms: milliseconds since `pre_bind`, for a time limit.
+        """
         return SUCCESS
 
     def post_bind(self, info: PodInfo, node: Node) -> None:

@@ -5,18 +5,22 @@ Source: plugins/volumebinding (binder.go, assume_cache.go), component-helpers st
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from kitlib.api.core import Node, PersistentVolume, PersistentVolumeClaim, Pod
+from kitlib.api.core import Node, ObjectReference, PersistentVolume, PersistentVolumeClaim, Pod
 from kitlib.api.persistent_volume import class_name
 from kitlib.api.resource import Quantity
 from kitlib.api.selectors import LabelSelectorMatcher, matches_node_selector
+from kitlib.api.serialize import deepcopy
 from kitlib.api.storage import CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment
+from kitlib.scheduler.framework.assume_cache import AssumeCache
 
 BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
 """Written by the volume controller when it has bound a claim."""
+BOUND_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
+"""On a volume or claim that names the other one because a component chose it, not the user."""
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
 """Written by the scheduler where a volume is to be provisioned for a node."""
 ZERO = Quantity("0")
@@ -36,6 +40,7 @@ class Volumes:
         drivers: name -> CSIDriver.
         capacities: all of them.
         attachments: name -> VolumeAttachment.
+        assumed: what the scheduler has promised of volumes and claims; they themselves are as in the API.
     """
 
     claims: dict[tuple[str, str], PersistentVolumeClaim] = field(default_factory=dict)
@@ -45,6 +50,10 @@ class Volumes:
     drivers: dict[str, CSIDriver] = field(default_factory=dict)
     capacities: list[CSIStorageCapacity] = field(default_factory=list)
     attachments: dict[str, VolumeAttachment] = field(default_factory=dict)
+    assumed: AssumeCache = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self.assumed = AssumeCache(self)
 
     @classmethod
     def of(cls, objects: Iterable[object]) -> Volumes:
@@ -67,9 +76,20 @@ class Volumes:
                 made.attachments[obj.name] = obj
         return made
 
+    def follows(self, earlier: Volumes) -> None:
+        """Keep what the scheduler has assumed: these are later objects of the same cluster."""
+        self.assumed = earlier.assumed
+        self.assumed.api = self
+
     def claim(self, namespace: str, name: str) -> PersistentVolumeClaim | None:
-        """A claim, or None."""
+        """A claim as in the API, or None."""
         return self.claims.get((namespace or "default", name))
+
+    def latest_volumes(self, storage_class: str) -> Iterator[PersistentVolume]:
+        """The volumes of a class, the assumed ones as they are going to be. Source: PVAssumeCache.ListPVs."""
+        for volume in self.volumes.values():
+            if class_name(volume) == storage_class:
+                yield self.assumed.volume(volume)
 
 
 class ClaimUse(NamedTuple):
@@ -133,6 +153,27 @@ def is_bound_to(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
     if reference is None or (reference.namespace, reference.name) != (claim.namespace, claim.name):
         return False
     return not reference.uid or reference.uid == claim.metadata.uid
+
+
+def bind_volume_to_claim(volume: PersistentVolume, claim: PersistentVolumeClaim) -> PersistentVolume:
+    """A copy of the volume that names the claim; the volume itself where it does already.
+
+    Source: component-helpers storage/volume GetBindVolumeToClaim.
+    """
+    reference = volume.spec.claim_ref
+    if is_bound_to(volume, claim) and reference is not None and reference.uid == claim.metadata.uid:
+        return volume
+    made = deepcopy(volume)
+    if not is_bound_to(volume, claim):
+        made.metadata.annotations = {**made.metadata.annotations, BOUND_BY_CONTROLLER: "yes"}
+    made.spec.claim_ref = ObjectReference(
+        api_version="v1",
+        kind="PersistentVolumeClaim",
+        namespace=claim.namespace,
+        name=claim.name,
+        uid=claim.metadata.uid,
+    )
+    return made
 
 
 def find_matching_volume(

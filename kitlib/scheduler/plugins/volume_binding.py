@@ -2,24 +2,27 @@
 
 Claims of a class with `volumeBindingMode: WaitForFirstConsumer` are bound when the pod is placed: an unbound volume
 that fits and is usable on the node is taken, otherwise one would be provisioned, if the class allows the node's
-topology and (for drivers that publish it) enough capacity is left there.
+topology and (for drivers that publish it) enough capacity is left there. Reserve assumes what Filter found, so that
+the next pod does not get the same volume; PreBind writes it and waits until the volume controller has bound the claims.
 
 Source: plugins/volumebinding (volume_binding.go, binder.go); KEP-1472.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from kitlib.api.core import Node, PersistentVolumeClaim, Pod
+from kitlib.api.core import Node, PersistentVolume, PersistentVolumeClaim, Pod
 from kitlib.api.errors import KitError
 from kitlib.api.persistent_volume import class_name
 from kitlib.api.selectors import LabelSelectorMatcher
+from kitlib.api.serialize import deepcopy
 from kitlib.api.storage import TopologySelectorTerm
+from kitlib.scheduler.framework.assume_cache import AssumeCache, VolumesInAPI
 from kitlib.scheduler.framework.events import (
     CSI_DRIVER,
     CSI_NODE,
@@ -35,12 +38,13 @@ from kitlib.scheduler.framework.events import (
 )
 from kitlib.scheduler.framework.plugin import SKIP, Affected, Context, Plugin, PreFilterResult, Reads, Scores
 from kitlib.scheduler.framework.pod_info import PodInfo
-from kitlib.scheduler.framework.status import Code, Rows, Status, Verdicts
+from kitlib.scheduler.framework.status import SUCCESS, Code, Rows, Status, Verdicts
 from kitlib.scheduler.framework.volumes import (
     NO_PROVISIONER,
     SELECTED_NODE,
     ClaimUse,
     Volumes,
+    bind_volume_to_claim,
     claims_used,
     find_matching_volume,
     is_for_pod,
@@ -57,12 +61,45 @@ NO_SPACE = "node(s) did not have enough free storage"
 VOLUME_MISSING = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
 
 
+BIND_TIMEOUT_SECONDS = 600
+"""Default of the argument `bindTimeoutSeconds`."""
+
+
+@dataclass
+class PodVolumes:
+    """What a pod's unbound claims would get on one node.
+
+    Attributes:
+        bindings: (volume, claim) pairs of volumes that exist.
+        provisions: claims that need a new volume.
+        reasons: why the node cannot serve the pod's claims; () = it can.
+    """
+
+    bindings: list[tuple[PersistentVolume, PersistentVolumeClaim]] = field(default_factory=list)
+    provisions: list[PersistentVolumeClaim] = field(default_factory=list)
+    reasons: tuple[str, ...] = ()
+
+
 @dataclass
 class Claims:
-    """A pod's claims, sorted out."""
+    """A pod's claims, sorted out, and what was found for them.
+
+    Attributes:
+        bound, to_bind: claims with a volume, and those that get one where the pod is placed.
+        by_node: node that passed Filter -> what the claims in `to_bind` get there.
+        assumed: what was promised of the cluster's volumes and claims.
+        timeout_text: the release's words for a wait that was too long.
+    """
+
+    assumed: AssumeCache
 
     bound: list[PersistentVolumeClaim] = field(default_factory=list)
     to_bind: list[PersistentVolumeClaim] = field(default_factory=list)
+    by_node: dict[str, PodVolumes] = field(default_factory=dict)
+    timeout_text: str = ""
+
+
+NOTHING, UNUSED = PodVolumes(), AssumeCache(Volumes())
 
 
 class VolumeBinding(Plugin):
@@ -71,6 +108,13 @@ class VolumeBinding(Plugin):
     name = "VolumeBinding"
     reads = Reads.ALL_BUT_AMOUNTS
     missing_state = "not found"
+
+    def __init__(self, arguments: Mapping[str, Any] | None = None) -> None:
+        super().__init__(arguments)
+        self._timeout_ms = int(self.arguments.get("bindTimeoutSeconds", BIND_TIMEOUT_SECONDS)) * 1000
+
+    def concerns(self, pod: Pod) -> bool:
+        return bool(claims_used(pod))
 
     def affected_by_placement(self, info: PodInfo, context: Context) -> Affected | None:
         return None if claims_used(info.pod) else Affected.NOTHING
@@ -85,7 +129,8 @@ class VolumeBinding(Plugin):
         used = claims_used(info.pod)
         if not used:
             return PreFilterResult(SKIP)
-        claims, volumes = Claims(), context.volumes
+        volumes = context.volumes
+        claims = Claims(volumes.assumed, timeout_text=context.release.text("volume_bind_timeout"))
         found: list[PersistentVolumeClaim] = []
         for one in used:
             claim = volumes.claim(info.pod.namespace, one.name)
@@ -93,7 +138,7 @@ class VolumeBinding(Plugin):
             if problem or claim is None:
                 return self._rejected(problem)
             found.append(claim)
-        for claim in found:
+        for claim in map(volumes.assumed.claim, found):
             if is_fully_bound(claim):
                 claims.bound.append(claim)
             elif not claim.spec.volume_name and waits_for_consumer(claim, volumes):
@@ -110,12 +155,16 @@ class VolumeBinding(Plugin):
         conflict = context.release.text("volume_node_conflict")
         for place, row in enumerate(rows):
             try:
-                reasons = problems(state, context.snapshot.nodes[row], context.volumes)
+                node = context.snapshot.nodes[row]
+                answer = find_pod_volumes(state, node, context.volumes)
             except ClassError as error:
                 found.reject_row(place, Code.Error, (str(error),))
                 break
-            if reasons:
-                words = tuple(conflict if reason is NODE_CONFLICT else reason for reason in reasons)
+            if not answer.reasons:
+                if state.to_bind:
+                    state.by_node[node.name] = answer
+            else:
+                words = tuple(conflict if reason is NODE_CONFLICT else reason for reason in answer.reasons)
                 found.reject_row(place, Code.UnschedulableAndUnresolvable, words)
         return found
 
@@ -125,6 +174,108 @@ class VolumeBinding(Plugin):
     def score(self, state: Any, info: PodInfo, context: Context, rows: Rows) -> Scores:
         """Nothing without the gate StorageCapacityScoring: 0 for every node."""
         return np.zeros(len(rows), np.int64)
+
+    def reserve(self, info: PodInfo, node: Node) -> Status:
+        """Assume the volumes and claims of the chosen node. Source: AssumePodVolumes."""
+        answer, assumed = _answer(info, node)
+        for volume, claim in answer.bindings:
+            assumed.assume_volume(volume, bind_volume_to_claim(volume, claim))
+        for claim in answer.provisions:
+            assumed.assume_claim(claim, _selected(claim, node))
+        return SUCCESS
+
+    def unreserve(self, info: PodInfo, node: Node) -> None:
+        """Show the API's objects again; what PreBind has written stays. Source: RevertAssumedPodVolumes."""
+        answer, assumed = _answer(info, node)
+        for volume, _ in answer.bindings:
+            assumed.restore_volume(volume.name)
+        for claim in answer.provisions:
+            assumed.restore_claim(claim)
+
+    def pre_bind(self, info: PodInfo, node: Node) -> Status:
+        """Write the volumes and claims, then wait for the volume controller. Source: BindPodVolumes, bindAPIUpdate."""
+        answer, assumed = _answer(info, node)
+        write = assumed.write
+        if write is None or not (answer.bindings or answer.provisions):
+            return SUCCESS
+        try:
+            for volume, claim in answer.bindings:
+                made = bind_volume_to_claim(volume, claim)
+                if made is not volume:
+                    write(made)
+            for claim in answer.provisions:
+                write(_selected(claim, node))
+        except KitError as error:
+            return Status(Code.Error, (str(error),), self.name)
+        # The first look is a second later, even if the volume controller is faster: PollUntilContextTimeout does not
+        # look at once.
+        return Status(Code.Wait, ("waiting for the volume controller to bind the pod's claims",), self.name)
+
+    def pre_bind_again(self, info: PodInfo, node: Node, waited_ms: int) -> Status:
+        answer, assumed = _answer(info, node)
+        if waited_ms >= self._timeout_ms:
+            assert info.states is not None
+            text = info.states[self.name].timeout_text
+        else:
+            found = check_bindings(answer, node, assumed.api)
+            if found is True:
+                return SUCCESS
+            if found is False:
+                return Status(Code.Wait, (), self.name)
+            text = found
+        return Status(Code.Error, (f"binding volumes: {text}",), self.name)
+
+
+def _answer(info: PodInfo, node: Node) -> tuple[PodVolumes, AssumeCache]:
+    """What Filter found for the node; nothing where all of the pod's claims are bound already."""
+    state = info.states.get(VolumeBinding.name) if info.states is not None else None
+    if not isinstance(state, Claims):
+        return NOTHING, UNUSED
+    return state.by_node.get(node.name, NOTHING), state.assumed
+
+
+def _selected(claim: PersistentVolumeClaim, node: Node) -> PersistentVolumeClaim:
+    """The claim with the chosen node, by which the volume controller and the provisioner know that they may begin."""
+    made = deepcopy(claim)
+    made.metadata.annotations = {**made.metadata.annotations, SELECTED_NODE: node.name}
+    return made
+
+
+def check_bindings(answer: PodVolumes, node: Node, volumes: VolumesInAPI) -> bool | str:
+    """Whether all claims are bound; a text = they never will be, and the pod has to be tried anew.
+
+    It looks at the API's objects, not at the assumed ones, which are the scheduler's own wishes.
+
+    Source: checkBindings.
+    """
+    for wanted, claim in answer.bindings:
+        volume, standing = volumes.volumes.get(wanted.name), volumes.claim(claim.namespace, claim.name)
+        if volume is None:
+            return f'failed to check binding: could not find v1.PersistentVolume "{wanted.name}"'
+        if standing is None:
+            return f'failed to check binding: could not find v1.PersistentVolumeClaim "{claim.key}"'
+        if not usable_on(volume, node):
+            return f'pv "{volume.name}" node affinity doesn\'t match node "{node.name}": no matching NodeSelectorTerms'
+        if volume.spec.claim_ref is None or not volume.spec.claim_ref.uid:
+            return f'ClaimRef got reset for pv "{volume.name}"'
+        if not is_fully_bound(standing):
+            return False
+    for claim in answer.provisions:
+        standing = volumes.claim(claim.namespace, claim.name)
+        if standing is None:
+            return f'failed to check provisioning pvc: could not find v1.PersistentVolumeClaim "{claim.key}"'
+        if standing.metadata.annotations.get(SELECTED_NODE) != node.name:
+            return f'provisioning failed for PVC "{claim.name}"'
+        if standing.spec.volume_name:
+            volume = volumes.volumes.get(standing.spec.volume_name)
+            if volume is None:
+                return False
+            if not usable_on(volume, node):
+                where = f'node affinity doesn\'t match node "{node.name}"'
+                return f'pv "{volume.name}" {where}: no matching NodeSelectorTerms'
+        if not is_fully_bound(standing):
+            return False
+    return True
 
 
 class ClassError(KitError):
@@ -145,8 +296,8 @@ def _problem(one: ClaimUse, claim: PersistentVolumeClaim | None, pod: Pod) -> st
     return is_for_pod(claim, pod) if one.ephemeral else ""
 
 
-def problems(claims: Claims, node: Node, volumes: Volumes) -> tuple[str, ...]:
-    """Why the claims cannot be served on a node; () = they can. Source: FindPodVolumes.
+def find_pod_volumes(claims: Claims, node: Node, volumes: Volumes) -> PodVolumes:
+    """What the claims would get on a node, or why they cannot be served there. Source: FindPodVolumes.
 
     Raises:
         ClassError: a claim that needs a new volume has no class, or one that does not exist.
@@ -158,31 +309,32 @@ def problems(claims: Claims, node: Node, volumes: Volumes) -> tuple[str, ...]:
         if volume is None:
             missing = True
             break
-        if not usable_on(volume, node):
+        if not usable_on(volumes.assumed.volume(volume), node):
             reasons.append(NODE_CONFLICT)
             break
-    reason = _unbound(claims.to_bind, node, volumes)
-    return (*reasons, *((reason,) if reason else ()), *((VOLUME_MISSING,) if missing else ()))
+    found = PodVolumes()
+    reason = _find_unbound(claims.to_bind, node, volumes, found)
+    found.reasons = (*reasons, *((reason,) if reason else ()), *((VOLUME_MISSING,) if missing else ()))
+    return found
 
 
-def _unbound(claims: list[PersistentVolumeClaim], node: Node, volumes: Volumes) -> str:
-    """Why claims without a volume would get none on the node: none fits, and none can be provisioned there."""
-    provision: list[PersistentVolumeClaim] = []
+def _find_unbound(claims: list[PersistentVolumeClaim], node: Node, volumes: Volumes, found: PodVolumes) -> str:
+    """Fill in what claims without a volume get on the node; returns why they get none."""
     find: list[PersistentVolumeClaim] = []
     for claim in claims:
         selected = claim.metadata.annotations.get(SELECTED_NODE)
         if selected is not None and selected != node.name:
             return BIND_CONFLICT
-        (find if selected is None else provision).append(claim)
+        (find if selected is None else found.provisions).append(claim)
     taken: set[str] = set()
     for claim in sorted(find, key=_size):
-        listed = (one for one in volumes.volumes.values() if class_name(one) == class_name(claim))
-        volume = find_matching_volume(claim, listed, node, taken)
+        volume = find_matching_volume(claim, volumes.latest_volumes(class_name(claim)), node, taken)
         if volume is not None:
             taken.add(volume.name)
+            found.bindings.append((volume, claim))
         else:
-            provision.append(claim)
-    for claim in provision:
+            found.provisions.append(claim)
+    for claim in found.provisions:
         reason = _provisioning(claim, node, volumes)
         if reason:
             return reason

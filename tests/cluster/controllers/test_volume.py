@@ -61,6 +61,7 @@ def test_a_claim_waits_for_its_first_pod_and_its_volume_is_on_the_pods_node():
     why = "waiting for first consumer to be created before binding"
     assert ("WaitForFirstConsumer", why) in told(cluster, "PersistentVolumeClaim")
     cluster.apply([using("a", "c")])
+    cluster.advance(1)
     assert phase(cluster, "pvc", "c") == "Bound"
     made = cluster.list("PersistentVolume")[0]
     terms = made.spec.node_affinity.required.node_selector_terms

@@ -79,3 +79,34 @@ def test_an_ephemeral_volume_waits_for_its_own_claim(claim, message):
     objects = load(STORAGE) + (load(claim) if claim else [])
     decision = Scheduler(NODES, volumes=objects).explain(pod(ephemeral={"volumeClaimTemplate": {"spec": {}}}))
     assert decision.filter_message == (f"0/2 nodes are available: {message}." if message else "")
+
+
+ONE_LOCAL = """
+apiVersion: v1
+kind: PersistentVolume
+metadata: {name: pv-local}
+spec: {capacity: {storage: 9Gi}, accessModes: [ReadWriteOnce], storageClassName: local, local: {path: /mnt}}
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: other, namespace: default, uid: other}
+spec: {accessModes: [ReadWriteOnce], storageClassName: local, resources: {requests: {storage: 1Gi}}}
+"""
+
+
+def test_without_a_cluster_a_reserved_volume_stays_with_its_pod():
+    """No API is there to write to: what Reserve assumed counts, also after the objects have been given anew."""
+    objects = load(STORAGE) + load(ONE_LOCAL)
+    scheduler = Scheduler(NODES, volumes=objects)
+    assert scheduler.schedule(pod("local", name="first")).suggested_host
+    scheduler.set_objects(volumes=objects)
+    second = scheduler.schedule(pod("other", name="second"))
+    assert second.filter_message.startswith("0/2 nodes are available: 2 node(s) didn't find available persistent vol")
+    scheduler.set_objects(volumes=load(STORAGE) + load(ONE_LOCAL))  # newer objects of the API hold
+    assert scheduler.explain(pod("other", name="second")).suggested_host
+
+
+def test_a_claim_that_two_pods_share_keeps_them_on_one_node():
+    scheduler = Scheduler(NODES, volumes=load(STORAGE))
+    first = scheduler.schedule(pod("late", name="first")).suggested_host
+    assert scheduler.explain(pod("late", name="second")).feasible == [first]

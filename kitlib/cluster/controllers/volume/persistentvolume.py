@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from kitlib.api.core import Node, ObjectReference, PersistentVolume, PersistentVolumeClaim, Pod
+from kitlib.api.core import TERMINAL_PHASES, Node, PersistentVolume, PersistentVolumeClaim, Pod
 from kitlib.api.persistent_volume import class_name
 from kitlib.api.serialize import deepcopy
 from kitlib.api.storage import StorageClass
@@ -20,14 +20,15 @@ from kitlib.cluster.controllers.volume.provisioner import PROVISIONER, provision
 from kitlib.cluster.store.store import age
 from kitlib.scheduler.framework.volumes import (
     BIND_COMPLETED,
+    BOUND_BY_CONTROLLER,
     SELECTED_NODE,
     WAIT_FOR_CONSUMER,
+    bind_volume_to_claim,
     claim_names,
     find_matching_volume,
     is_bound_to,
 )
 
-BOUND_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
 PROVISIONED_BY = "pv.kubernetes.io/provisioned-by"
 STORAGE_PROVISIONER = "volume.kubernetes.io/storage-provisioner"
 BETA_STORAGE_PROVISIONER = "volume.beta.kubernetes.io/storage-provisioner"
@@ -85,11 +86,9 @@ class PersistentVolumeController(Controller):
             self._enqueue_unbound()
 
     def _on_pod(self, change: Change) -> None:
-        """A pod that is bound decides for which node its waiting claims get their volumes."""
-        old, pod = change.old, change.new
-        if isinstance(pod, Pod) and pod.spec.node_name and pod.spec.volumes:
-            if isinstance(old, Pod) and old.spec.node_name:
-                return
+        """A waiting claim tells in an event which new pods it waits for; upstream looks at it every 15 s."""
+        pod = change.new
+        if isinstance(pod, Pod) and change.type == "ADDED" and not pod.spec.node_name:
             for name in claim_names(pod):
                 self.queue.add(("PersistentVolumeClaim", pod.namespace, name))
 
@@ -122,19 +121,18 @@ class PersistentVolumeController(Controller):
             self._bind_to_named(claim)
             return
         storage_class = self._class_of(claim)
-        delayed = storage_class is not None and storage_class.volume_binding_mode == WAIT_FOR_CONSUMER
-        node = self._selected_node(claim) if delayed else None
+        delayed = self._should_delay_binding(claim, storage_class)
         volumes: list[PersistentVolume] = self.api.store.list(PersistentVolume, copy=False)
-        if delayed and node is None:
+        if delayed:
             volumes = [volume for volume in volumes if is_bound_to(volume, claim)]
-        volume = find_matching_volume(claim, volumes, node, ())
+        volume = find_matching_volume(claim, volumes, None, ())
         if volume is not None:
             self._bind(claim, volume)
             return
-        if delayed and node is None:
+        if delayed:
             self._wait_for_consumer(claim)
         elif class_name(claim):
-            self._provision(claim, storage_class, node)
+            self._provision(claim, storage_class)
             return
         else:
             self.event(claim, "Normal", "FailedBinding", NO_VOLUME)
@@ -160,19 +158,21 @@ class PersistentVolumeController(Controller):
         found: StorageClass | None = self.api.store.find(StorageClass, class_name(claim), copy=False)
         return found
 
-    def _selected_node(self, claim: PersistentVolumeClaim) -> Node | None:
-        """The node that the scheduler chose for the claim's first pod."""
-        name = claim.metadata.annotations.get(SELECTED_NODE, "")
-        if not name:
-            pods = (pod for pod in self.informers.of_namespace("Pod", claim.namespace) if isinstance(pod, Pod))
-            name = next((p.spec.node_name for p in pods if p.spec.node_name and claim.name in claim_names(p)), "")
-        node: Node | None = self.api.store.find(Node, name, copy=False) if name else None
-        return node
+    def _should_delay_binding(self, claim: PersistentVolumeClaim, storage_class: StorageClass | None) -> bool:
+        """Whether the claim waits until the scheduler has chosen a node. Source: shouldDelayBinding.
+
+        Only the scheduler writes the chosen node: a pod that names its node in the manifest never passes the
+        scheduler, and its claim waits for ever.
+        """
+        if SELECTED_NODE in claim.metadata.annotations:
+            return False
+        return storage_class is not None and storage_class.volume_binding_mode == WAIT_FOR_CONSUMER
 
     def _wait_for_consumer(self, claim: PersistentVolumeClaim) -> None:
-        """Source: emitEventForUnboundDelayBindingClaim."""
+        """Source: emitEventForUnboundDelayBindingClaim, findNonScheduledPodsByPVC."""
         pods = [pod for pod in self.informers.of_namespace("Pod", claim.namespace) if isinstance(pod, Pod)]
-        using = [pod.name for pod in pods if not pod.spec.node_name and claim.name in claim_names(pod)]
+        waiting = [pod for pod in pods if not pod.spec.node_name and pod.status.phase not in TERMINAL_PHASES]
+        using = [pod.name for pod in waiting if claim.name in claim_names(pod)]
         if not using:
             message = "waiting for first consumer to be created before binding"
             self.event(claim, "Normal", "WaitForFirstConsumer", message)
@@ -228,19 +228,7 @@ class PersistentVolumeController(Controller):
 
     def _bind(self, claim: PersistentVolumeClaim, volume: PersistentVolume) -> None:
         """Write both sides: the volume's first. Source: bind."""
-        made = deepcopy(volume)
-        if not is_bound_to(volume, claim):
-            made.metadata.annotations = {**made.metadata.annotations, BOUND_BY_CONTROLLER: "yes"}
-        reference = ObjectReference(
-            api_version="v1",
-            kind="PersistentVolumeClaim",
-            namespace=claim.namespace,
-            name=claim.name,
-            uid=claim.metadata.uid,
-        )
-        if made.spec.claim_ref is None or made.spec.claim_ref.uid != claim.metadata.uid:
-            made.spec.claim_ref = reference
-        self._store_volume(volume, made, "Bound")
+        self._store_volume(volume, deepcopy(bind_volume_to_claim(volume, claim)), "Bound")
         bound = deepcopy(claim)
         if bound.spec.volume_name != volume.name:
             bound.spec.volume_name = volume.name
@@ -253,7 +241,7 @@ class PersistentVolumeController(Controller):
         if bound != claim:
             self.api.store.update(bound)
 
-    def _provision(self, claim: PersistentVolumeClaim, storage_class: StorageClass | None, node: Node | None) -> None:
+    def _provision(self, claim: PersistentVolumeClaim, storage_class: StorageClass | None) -> None:
         """Source: provisionClaim, provisionClaimOperationExternal."""
         self._set_phase(claim, "Pending")
         current = self.api.store.get(PersistentVolumeClaim, claim.name, claim.namespace)
@@ -270,12 +258,12 @@ class PersistentVolumeController(Controller):
             return
         named = dict.fromkeys((BETA_STORAGE_PROVISIONER, STORAGE_PROVISIONER), provisioner)
         annotations = {**current.metadata.annotations, **named}
-        if node is not None:
-            annotations[SELECTED_NODE] = node.name
         if annotations != current.metadata.annotations:
             current.metadata.annotations = annotations
             current = self.api.store.update(current)
         if provisioner == PROVISIONER:
+            chosen = annotations.get(SELECTED_NODE, "")
+            node: Node | None = self.api.store.find(Node, chosen, copy=False) if chosen else None
             provision(self, current, storage_class, node)
             return
         message = (
