@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 KITLIB = ROOT / "kitlib"
-PURE_ROOMS = ("api", "kubelet", "scheduler", "node/simulated")
+PURE_ROOMS = ("api", "apiserver/validation", "cel", "kubelet", "scheduler", "node/simulated")
 NOT_IN_A_BROWSER = {"threading", "_thread", "socket", "subprocess", "multiprocessing", "asyncio", "select", "ctypes"}
 HEAVY = ("docker", "IPython", "ipywidgets", "anywidget", "pandas", "plotly", "kubernetes", "jupyterlab", "rich", "yaml")
 

@@ -14,7 +14,7 @@ PUBLIC_UNDERSCORES = {
     "_exit",  # os._exit: the way to end a process without its clean-up
 }
 ALLOWED = {
-    ("kitlib/api/re2.py", "_parser"): "the standard library's only parser of regular expressions",
+    ("kitlib/cel/re2.py", "_parser"): "the standard library's only parser of regular expressions",
     ("kitlib/charts/quick_start.py", "_not_importable"): "plotly has no public way to leave out an optional import",
     ("kitlib/node/real/engine.py", "_version"): "the Docker SDK negotiates the version of its API there only",
     ("kitlib/widgets/shared.py", "_handle_custom_msg"): "ipywidgets hands a widget a message of the page there only",

@@ -33,7 +33,7 @@ from kitlib.api.policy import PodDisruptionBudget, PriorityClass
 from kitlib.api.release import Release
 from kitlib.api.serialize import Source, deepcopy, from_dict, load
 from kitlib.api.storage import StorageClass
-from kitlib.cluster.admission.priority import admit_priority, system_priority_classes
+from kitlib.apiserver.admission.priority import admit_priority, system_priority_classes
 from kitlib.scheduler.decision import Decision
 from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.profile import Profile

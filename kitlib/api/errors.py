@@ -84,7 +84,7 @@ class Invalid(APIError, ValueError):
     Attributes:
         kind: of the object, with its group: `Pod`, `Deployment.apps`.
         name: of the object.
-        errors: the field errors (`kitlib.api.validation.FieldError`), in the order in which they were found.
+        errors: the field errors (`kitlib.apiserver.validation.FieldError`), in the order in which they were found.
     """
 
     code, reason = 422, "Invalid"

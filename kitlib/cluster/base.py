@@ -19,16 +19,16 @@ from kitlib.api.meta import KubeObject, LabelSelector
 from kitlib.api.release import Release
 from kitlib.api.selectors import LabelSelectorMatcher
 from kitlib.api.serialize import Located, to_dict
-from kitlib.cluster.admission import manifests
-from kitlib.cluster.admission.deletion import BACKGROUND, PROPAGATION_POLICIES
-from kitlib.cluster.admission.manifests import Manifests
+from kitlib.apiserver.admission import manifests
+from kitlib.apiserver.admission.deletion import BACKGROUND, PROPAGATION_POLICIES
+from kitlib.apiserver.admission.manifests import Manifests
+from kitlib.apiserver.store.kinds import RESOURCES
+from kitlib.apiserver.store.store import Store, Watch
 from kitlib.cluster.closeable import Closeable
 from kitlib.cluster.exclusive import exclusive
 from kitlib.cluster.journal import Journal, place_of
 from kitlib.cluster.nodes.interfaces import KernelNode
 from kitlib.cluster.serving import APIServer, Serve
-from kitlib.cluster.store.kinds import RESOURCES
-from kitlib.cluster.store.store import Store, Watch
 
 MOST_SECONDS = 366 * 86400
 """Seconds that pass at once at most: an idle node takes two seconds of the machine's time for a day."""
@@ -360,14 +360,14 @@ class BaseCluster(Closeable, ABC):
         Args:
             options: port (0 = any free one); kubeconfig_path (None = written nowhere; the server's `config` holds it);
                 pace, virtual seconds a second on simulated nodes (0 = time moves only by `advance`); and what else
-                `kitlib.apiserver.server.APIService` takes.
+                `kitlib.apiserver.http.server.APIService` takes.
 
         Raises:
             KitError: the cluster is closed, or an option is wrong.
         """
         self._check_open()
         # named and not imported: the server stands above clusters, and needs more packages than they do
-        serve: Serve = pkgutil.resolve_name("kitlib.apiserver:serve")
+        serve: Serve = pkgutil.resolve_name("kitlib.apiserver.http:serve")
         server = serve(self, **options)
         self._servers = (*self._servers, server)
         return server

@@ -7,7 +7,7 @@ from typing import Any, Protocol, Self
 
 
 class APIServer(Protocol):
-    """A cluster's API over HTTP, see `kitlib.apiserver`; it ends with the cluster, or at the end of a `with` block."""
+    """A cluster's API over HTTP, see `kitlib.apiserver.http`; it ends with the cluster, or with a `with` block."""
 
     @property
     def address(self) -> str:

@@ -43,8 +43,8 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from kitlib.api.errors import KitError
-    from kitlib.apiserver.credentials import remove_dead_context
-    from kitlib.apiserver.server import APIService
+    from kitlib.apiserver.http.credentials import remove_dead_context
+    from kitlib.apiserver.http.server import APIService
 
     if options.nodes < 0:
         raise KitError(f"--nodes: must be a non-negative number, got {options.nodes}")
@@ -70,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
                     pass
             finally:
                 if merged is not None:
-                    from kitlib.apiserver.credentials import remove_from_kubeconfig
+                    from kitlib.apiserver.http.credentials import remove_from_kubeconfig
 
                     remove_from_kubeconfig(merged, "kitlib")
     sys.stdout.flush()
@@ -95,7 +95,7 @@ def _cluster(options: argparse.Namespace) -> Any:
 
 def _add_viewer(cluster: Any, service: Any) -> None:
     """The role is an object of the cluster: a change of it changes what the viewer may do."""
-    from kitlib.apiserver.rbac import VIEW, VIEW_BINDING, VIEWER
+    from kitlib.apiserver.http.rbac import VIEW, VIEW_BINDING, VIEWER
 
     with service.lock:
         for one in (VIEW, VIEW_BINDING):
@@ -111,7 +111,7 @@ def _users_own() -> Path:
 
 
 def _merge(config: dict[str, Any]) -> Path:
-    from kitlib.apiserver.credentials import merge_kubeconfig
+    from kitlib.apiserver.http.credentials import merge_kubeconfig
 
     merge_kubeconfig(_users_own(), config)
     return _users_own()

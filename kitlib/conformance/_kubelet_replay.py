@@ -15,7 +15,7 @@ from kitlib.api.core import Container, Node, NodeStatus, Pod, PodStatus
 from kitlib.api.errors import Forbidden, Invalid
 from kitlib.api.meta import Condition, ObjectMeta
 from kitlib.api.serialize import from_dict, to_dict
-from kitlib.cluster.admission.pod_resize import check_node, validate_pod_resize
+from kitlib.apiserver.admission.pod_resize import check_node, validate_pod_resize
 from kitlib.conformance._kubelet_inputs import (
     IMAGE,
     Attempt,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kitlib.apiserver.resources import APIResource, ResourceTable
+from kitlib.apiserver.http.resources import APIResource, ResourceTable
 
 FILE = "api_resources"
 INPUTS = frozenset({"groupVersion", "resource"})

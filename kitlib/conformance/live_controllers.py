@@ -23,14 +23,14 @@ from kitlib.api.core import Pod
 from kitlib.api.errors import KitError
 from kitlib.api.meta import KubeObject, is_condition_true
 from kitlib.api.serialize import deepcopy, from_dict, to_dict
-from kitlib.cluster.admission.apiserver import APIServer
+from kitlib.apiserver.admission.apiserver import APIServer
+from kitlib.apiserver.store.kinds import resource
+from kitlib.apiserver.store.store import SUFFIX_ALPHABET
 from kitlib.cluster.control_plane.options import ClusterOptions, SimulationOptions
 from kitlib.cluster.control_plane.simulated import SimulatedCluster
 from kitlib.cluster.nodes.hollow import HollowNode, mark_running
 from kitlib.cluster.nodes.kubelets import KUBELET
 from kitlib.cluster.nodes.plan import NodePlan
-from kitlib.cluster.store.kinds import resource
-from kitlib.cluster.store.store import SUFFIX_ALPHABET
 
 FILE = "live_controllers"
 INPUTS = frozenset({"name", "nodes", "steps"})

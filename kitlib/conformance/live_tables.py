@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from kitlib.apiserver.printers import cells
-from kitlib.apiserver.printers.text import parse_time
-from kitlib.apiserver.resources import ResourceTable
+from kitlib.apiserver.http.printers import cells
+from kitlib.apiserver.http.printers.text import parse_time
+from kitlib.apiserver.http.resources import ResourceTable
 
 FILE = "live_tables"
 INPUTS = frozenset({"resource", "object", "now"})

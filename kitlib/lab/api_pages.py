@@ -12,7 +12,10 @@ from pathlib import Path
 
 from kitlib.api.errors import KitError
 
-PACKAGES = ("api", "kubelet", "scheduler", "study", "node", "cluster", "advisor", "views", "lab", "widgets")
+PACKAGES = (
+    *("api", "cel", "kubelet", "scheduler", "apiserver", "controllers", "study", "node", "cluster"),
+    *("advisor", "views", "lab", "widgets"),
+)
 """What users import; a name with a leading underscore has no page."""
 
 

@@ -8,7 +8,7 @@ from kitlib.api.clock import EPOCH
 from kitlib.api.core import Pod
 from kitlib.api.meta import Condition
 from kitlib.api.serialize import from_dict
-from kitlib.cluster.controllers.podautoscaler.replica_calculator import resource_replicas
+from kitlib.controllers.podautoscaler.replica_calculator import resource_replicas
 from kitlib.lab.manifests import pod
 from kitlib.study.vertical import cpu_recommendation
 

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 from kitlib.api.core import Pod
 from kitlib.api.meta import KubeObject
-from kitlib.cluster.store.kinds import RESOURCES
-from kitlib.cluster.store.store import WatchEvent
+from kitlib.apiserver.store.kinds import RESOURCES
+from kitlib.apiserver.store.store import WatchEvent
 
 Key = tuple[str, str, str]
 """Kind, namespace ("" for objects without one), name."""

@@ -53,7 +53,7 @@ class Served:
     """
 
     def __init__(self, cluster: Any, path: Path) -> None:
-        from kitlib.apiserver.server import APIService
+        from kitlib.apiserver.http.server import APIService
 
         self.service = APIService(
             cluster,

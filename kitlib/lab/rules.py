@@ -41,7 +41,7 @@ import msgspec
 from kitlib.api.errors import KitError
 from kitlib.api.meta import KubeObject
 from kitlib.api.serialize import to_dict
-from kitlib.cluster.store.kinds import resource
+from kitlib.apiserver.store.kinds import resource
 from kitlib.lab.checks import NeverFunction
 from kitlib.lab.fields import MISSING, canonical, get
 from kitlib.lab.history import History, Key, key_of, selected

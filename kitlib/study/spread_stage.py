@@ -30,7 +30,7 @@ from kitlib.api.meta import LabelSelector
 from kitlib.api.release import Release
 from kitlib.api.selectors import LabelSelectorMatcher
 from kitlib.api.serialize import deepcopy
-from kitlib.api.validation import validate_pod_create
+from kitlib.apiserver.validation import validate_pod_create
 from kitlib.scheduler.decision import Decision
 from kitlib.scheduler.framework.pod_info import PodInfo
 from kitlib.scheduler.plugins.pod_topology_spread import HOSTNAME, ZONE, PodTopologySpread

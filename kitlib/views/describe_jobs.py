@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from kitlib.api.duration import human_duration
-from kitlib.apiserver.printers.text import selector
+from kitlib.apiserver.http.printers.text import selector
 from kitlib.views.describe_containers import date
 from kitlib.views.describe_template import Object, Others, controlled_by, labelled, named, pod_template
 

@@ -6,7 +6,7 @@ describeLimitRangeSpec, describePodDisruptionBudget).
 
 from __future__ import annotations
 
-from kitlib.apiserver.printers.text import selector
+from kitlib.apiserver.http.printers.text import selector
 from kitlib.views.describe_template import Object, Others, labelled, named
 
 _MODES = {

@@ -13,7 +13,7 @@ from typing import Any
 from kitlib.api.core import TERMINAL_PHASES, Event, Pod
 from kitlib.api.duration import human_duration
 from kitlib.api.serialize import from_dict
-from kitlib.apiserver.printers.text import selector
+from kitlib.apiserver.http.printers.text import selector
 from kitlib.kubelet.qos.qos_class import get_pod_qos
 from kitlib.views.describe import describe_events
 from kitlib.views.describe_containers import date, describe_containers, resources

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kitlib.apiserver.printers.text import selector
+from kitlib.apiserver.http.printers.text import selector
 from kitlib.views.describe_containers import date
 from kitlib.views.describe_pod import labels
 from kitlib.views.describe_template import (

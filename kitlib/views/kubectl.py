@@ -8,7 +8,7 @@ from typing import Any
 
 from kitlib.api.errors import KitError
 from kitlib.api.serialize import to_dict
-from kitlib.cluster.store.kinds import resource
+from kitlib.apiserver.store.kinds import resource
 from kitlib.views.describe import TIME, describe_events, describe_node
 from kitlib.views.describe_jobs import describe_cron_job, describe_job
 from kitlib.views.describe_objects import (

@@ -19,7 +19,7 @@ from kitlib.api.policy import PodDisruptionBudget
 from kitlib.api.release import RELEASES, Release
 from kitlib.api.resource import Quantity
 from kitlib.api.serialize import deepcopy
-from kitlib.api.validation import validate_pod_create
+from kitlib.apiserver.validation import validate_pod_create
 from kitlib.charts.base import Chart
 from kitlib.charts.preemption import preemption_chart
 from kitlib.charts.scene import Area, Box, Mark, Scene, Token

@@ -16,7 +16,7 @@ import ipywidgets as ipw
 from kitlib.api.core import Pod
 from kitlib.api.errors import Invalid
 from kitlib.api.release import RELEASES, Release
-from kitlib.api.validation import validate_pod_create
+from kitlib.apiserver.validation import validate_pod_create
 from kitlib.charts.base import Chart
 from kitlib.charts.queues import queue_chart
 from kitlib.charts.scene import Area, Box, Mark, Scene, Token

@@ -11,7 +11,7 @@ from kitlib.api.core import Pod
 from kitlib.api.defaults import set_defaults
 from kitlib.api.devices import DeviceTaint, DeviceToleration, ResourceClaim, ResourceSlice
 from kitlib.api.serialize import from_dict, load, to_dict
-from kitlib.api.validation import devices, resource_slices, validate_pod_create
+from kitlib.apiserver.validation import devices, resource_slices, validate_pod_create
 
 
 def claim(**request: Any) -> ResourceClaim:

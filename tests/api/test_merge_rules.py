@@ -11,7 +11,7 @@ import pytest
 from kitlib.api import serialize
 from kitlib.api.merge_rules import ATOMIC_TYPES, RULES, merge_field, merge_type
 from kitlib.api.meta import KubeStruct
-from kitlib.apiserver.resources import ResourceTable
+from kitlib.apiserver.http.resources import ResourceTable
 
 CASES: list[tuple[str, str, str, str, tuple[str, ...]]] = [
     ("v1", "Service", "spec.ports", "port", ("port", "protocol")),

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
+from kitlib.apiserver.admission import binding
 from kitlib.cluster import Cluster
-from kitlib.cluster.admission import binding
-from kitlib.cluster.controllers.manager import CONTROLLERS, ControllerManager
 from kitlib.cluster.nodes.simulated import SimulatedNode
+from kitlib.controllers.manager import CONTROLLERS, ControllerManager
 from kitlib.kubelet.loop.admission import Admission
 from kitlib.kubelet.loop.cgroups import CgroupManager
 from kitlib.kubelet.loop.garbage import GarbageCollector

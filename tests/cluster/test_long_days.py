@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from kitlib.cluster import Cluster, events
+from kitlib.apiserver.store import events
+from kitlib.cluster import Cluster
 from kitlib.node.common import kernel_log
 from kitlib.node.simulated import kernel
 from kitlib.scheduler.framework import change_log

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tests.apiserver.test_kubectl import Client
+from tests.apiserver.http.test_kubectl import Client
 from tests.engine.helpers import SLOW
 from tests.engine.test_kubectl_streams import Terminal, background, fetch
 

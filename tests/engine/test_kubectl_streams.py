@@ -14,8 +14,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.apiserver.clients import binaries
-from tests.apiserver.test_kubectl import Client, start
+from tests.apiserver.http.clients import binaries
+from tests.apiserver.http.test_kubectl import Client, start
 from tests.engine.helpers import SLOW
 
 pytestmark = pytest.mark.docker

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from kitlib.apiserver import serve
+from kitlib.apiserver.http import serve
 from kitlib.cluster import Cluster
-from tests.apiserver.clients import binaries
-from tests.apiserver.test_kubectl import Client
+from tests.apiserver.http.clients import binaries
+from tests.apiserver.http.test_kubectl import Client
 from tests.engine.kubectl_walk import walk
 from tests.engine.test_kubectl_streams import Terminal
 

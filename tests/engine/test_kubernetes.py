@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from kitlib.api.errors import KitError, NotFound
-from kitlib.apiserver.server import APIService
+from kitlib.apiserver.http.server import APIService
 from kitlib.cluster import Cluster
 from kitlib.cluster.control_plane.container.client import ContainerControlPlaneClient
 from kitlib.cluster.control_plane.container.relay import ControlPlaneGone

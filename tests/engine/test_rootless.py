@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 
 from kitlib.api.errors import KitError
-from kitlib.apiserver import serve
+from kitlib.apiserver.http import serve
 from kitlib.cli import main
 from kitlib.cluster import Cluster, engine_answers
 from kitlib.kubelet.cm.cgroup_tree import controller_of
-from tests.apiserver.clients import binaries
-from tests.apiserver.test_kubectl import Client
+from tests.apiserver.http.clients import binaries
+from tests.apiserver.http.test_kubectl import Client
 from tests.engine.escapes import refused
 from tests.engine.helpers import SLOW, pod, state
 from tests.engine.kubectl_walk import drain, walk

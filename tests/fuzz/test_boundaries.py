@@ -7,12 +7,12 @@ from typing import Any
 
 import yaml
 
-from kitlib.api import cel
 from kitlib.api.errors import KitError
 from kitlib.api.release import Release
 from kitlib.api.resource import Quantity
 from kitlib.api.yaml_reader import yaml_documents
-from kitlib.cluster.admission.manifests import read
+from kitlib.apiserver.admission.manifests import read
+from kitlib.cel import device_selectors
 from kitlib.cluster.control_plane.scheduling import profiles
 from kitlib.kubelet.app.read import read_settings
 from kitlib.node.common.workload import declared_workload
@@ -79,7 +79,13 @@ def test_quantities(note: Any) -> None:
 
 
 def test_expressions(note: Any) -> None:
-    note(fuzz(lambda m: words(samples.EXPRESSIONS, m), cel.compile_selector, (KitError, cel.CompileError)))
+    note(
+        fuzz(
+            lambda m: words(samples.EXPRESSIONS, m),
+            device_selectors.compile_selector,
+            (KitError, device_selectors.CompileError),
+        )
+    )
 
 
 def test_declared_workloads(note: Any) -> None:

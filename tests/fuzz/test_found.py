@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from kitlib.api.cel import compile_selector
 from kitlib.api.errors import KitError
 from kitlib.api.serialize import load
+from kitlib.cel.device_selectors import compile_selector
 from kitlib.cluster import Cluster
 from kitlib.cluster.nodes.kubelets import KUBELET
 from kitlib.kubelet.app.read import read_settings

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from kitlib.apiserver import spdy
-from kitlib.apiserver.patches import patched
-from kitlib.apiserver.protobuf import MAGIC, decode_object
-from kitlib.apiserver.request import Request
-from kitlib.apiserver.status import StatusError
-from kitlib.apiserver.streams import terminal_size
+from kitlib.apiserver.http import spdy
+from kitlib.apiserver.http.patches import patched
+from kitlib.apiserver.http.protobuf import MAGIC, decode_object
+from kitlib.apiserver.http.request import Request
+from kitlib.apiserver.http.status import StatusError
+from kitlib.apiserver.http.streams import terminal_size
 from tests.fuzz import samples
 from tests.fuzz.mutate import Mutator, fuzz, part, share
 

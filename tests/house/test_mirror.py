@@ -7,19 +7,22 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-ROOMS = ("advisor", "api", "apiserver", "cluster", "examples", "kubelet", "node", "scheduler", "study")
+ROOMS = (
+    *("advisor", "api", "apiserver", "cel", "cluster", "controllers", "examples", "kubelet", "node"),
+    *("scheduler", "study"),
+)
 ALLOWED = {
-    "tests/apiserver/test_clients.py": "client libraries talk to the package as a whole",
-    "tests/apiserver/test_kubectl.py": "the real kubectl and helm talk to the package as a whole",
-    "tests/apiserver/test_kubectl_custom_resources.py": "custom objects as the real kubectl meets them",
-    "tests/apiserver/test_kubectl_commands.py": "the recorded commands of kubectl, to the package as a whole",
-    "tests/apiserver/test_kubectl_describe.py": "the real kubectl beside the kit's own descriptions",
-    "tests/apiserver/test_kubectl_helm.py": "the real helm talks to the package as a whole",
-    "tests/apiserver/test_kubectl_manifests.py": "manifests of charts, applied to the package as a whole",
-    "tests/apiserver/test_kubectl_policies.py": "admission policies as the real kubectl meets them",
+    "tests/apiserver/http/test_clients.py": "client libraries talk to the package as a whole",
+    "tests/apiserver/http/test_kubectl.py": "the real kubectl and helm talk to the package as a whole",
+    "tests/apiserver/http/test_kubectl_custom_resources.py": "custom objects as the real kubectl meets them",
+    "tests/apiserver/http/test_kubectl_commands.py": "the recorded commands of kubectl, to the package as a whole",
+    "tests/apiserver/http/test_kubectl_describe.py": "the real kubectl beside the kit's own descriptions",
+    "tests/apiserver/http/test_kubectl_helm.py": "the real helm talks to the package as a whole",
+    "tests/apiserver/http/test_kubectl_manifests.py": "manifests of charts, applied to the package as a whole",
+    "tests/apiserver/http/test_kubectl_policies.py": "admission policies as the real kubectl meets them",
     "tests/cluster/test_guards.py": "a defect in any loop of a cluster stops one object only",
     "tests/cluster/test_long_days.py": "a cluster as a whole over virtual days",
-    "tests/apiserver/test_fuzz.py": "requests of every kind to the package as a whole",
+    "tests/apiserver/http/test_fuzz.py": "requests of every kind to the package as a whole",
 }
 """Test file -> why it mirrors no module."""
 

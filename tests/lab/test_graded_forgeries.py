@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from kitlib.apiserver.dispatcher import Dispatcher
+from kitlib.apiserver.http.dispatcher import Dispatcher
 from kitlib.lab import Lab
 from kitlib.lab.progress import Progress
-from tests.apiserver.conftest import call_of
+from tests.apiserver.http.conftest import call_of
 
 LAB = Path(__file__).parents[2] / "labs" / "09-pending-three-reasons"
 PODS, NODES, MERGE = "/api/v1/namespaces/default/pods", "/api/v1/nodes", "application/merge-patch+json"

@@ -12,7 +12,7 @@ import pytest
 from kitlib.api.errors import KitError
 from kitlib.lab import kubectl
 from kitlib.lab.lesson import Lesson
-from tests.apiserver.clients import binaries
+from tests.apiserver.http.clients import binaries
 
 PODS = """\
 NAMESPACE   NAME                 READY   STATUS             RESTARTS       AGE   NOMINATED NODE

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
-ROOMS = ("api", "kubelet", "scheduler", "node.simulated")
+ROOMS = ("api", "apiserver.validation", "cel", "kubelet", "scheduler", "node.simulated")
 
 
 def imports(rooms: tuple[str, ...] = ROOMS) -> dict[str, Any]:

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from kitlib.api.core import Node, Pod
 from kitlib.api.errors import KitError
 from kitlib.api.serialize import deepcopy
-from kitlib.cluster.admission import binding
-from kitlib.cluster.admission.apiserver import APIServer
+from kitlib.apiserver.admission import binding
+from kitlib.apiserver.admission.apiserver import APIServer
 from kitlib.cluster.control_plane.scheduling import ClusterScheduler
 from kitlib.scheduler.decision import Decision
 from kitlib.scheduler.driver import EPOCH, Driver

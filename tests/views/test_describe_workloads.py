@@ -1,7 +1,7 @@
 """`kubectl describe` of workloads, Services, claims, quotas and budgets, against what kubectl 1.36 printed of them.
 
-It was recorded with --show-events=false on the kit's own served cluster; tests/apiserver/test_kubectl_describe.py does
-the same with the kubectl that is there.
+It was recorded with --show-events=false on the kit's own served cluster;
+tests/apiserver/http/test_kubectl_describe.py does the same with the kubectl that is there.
 """
 
 import json

@@ -12,8 +12,8 @@ import pytest
 from kitlib import cli
 from kitlib.kubelet.config.machine import MachineInfo
 from kitlib.node.kubernetes.manifest import Owner, PodOptions, control_pod, node_pod
-from tests.apiserver.clients import binaries
-from tests.apiserver.test_kubectl import Client, start
+from tests.apiserver.http.clients import binaries
+from tests.apiserver.http.test_kubectl import Client, start
 
 pytestmark = pytest.mark.kubectl
 

@@ -15,10 +15,10 @@ import pytest
 import yaml
 
 from kitlib import cli
-from kitlib.apiserver.server import APIService
+from kitlib.apiserver.http.server import APIService
 from kitlib.cluster import Cluster
 from tests import venvs
-from tests.apiserver.clients import binaries
+from tests.apiserver.http.clients import binaries
 from tests.engine.helpers import needed
 from tests.workshop.hub import done
 

@@ -10,10 +10,10 @@ import pytest
 import yaml
 
 from kitlib import cli
-from kitlib.api.cel_compiler import Compiler
-from kitlib.api.cel_library import ANY, budget
-from kitlib.api.cel_parser import parse
 from kitlib.api.errors import KitError
+from kitlib.cel.compiler import Compiler
+from kitlib.cel.library import ANY, budget
+from kitlib.cel.parser import parse
 from kitlib.cluster import Cluster
 from kitlib.kubelet.config.machine import MachineInfo
 from kitlib.node.kubernetes.manifest import Owner, PodOptions, control_pod, node_pod

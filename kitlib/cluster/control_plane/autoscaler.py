@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from kitlib.api.core import Node, Pod
 from kitlib.api.errors import KitError
-from kitlib.cluster.admission.apiserver import APIServer
-from kitlib.cluster.events import record
+from kitlib.apiserver.admission.apiserver import APIServer
+from kitlib.apiserver.store.events import record
 from kitlib.cluster.nodes.plan import NodePlan, plan
 
 if TYPE_CHECKING:

@@ -16,18 +16,18 @@ from kitlib.api.defaults import set_defaults
 from kitlib.api.errors import AlreadyExists, KitError
 from kitlib.api.guard import Guard, described
 from kitlib.api.serialize import deepcopy
-from kitlib.cluster.admission.apiserver import APIServer
-from kitlib.cluster.admission.requester import kubelet, requested_by
+from kitlib.apiserver.admission.apiserver import APIServer
+from kitlib.apiserver.admission.requester import kubelet, requested_by
+from kitlib.apiserver.store.events import expire, record
+from kitlib.apiserver.store.store import WatchEvent
 from kitlib.cluster.base import Clock, check_seconds
 from kitlib.cluster.control_plane.options import ClusterOptions
 from kitlib.cluster.control_plane.verbs import LocalVerbs
-from kitlib.cluster.controllers.manager import ControllerManager
-from kitlib.cluster.events import expire, record
 from kitlib.cluster.exclusive import exclusive
 from kitlib.cluster.nodes.interfaces import KernelNode, NotOnThisNode
 from kitlib.cluster.nodes.kubelets import asks_for_kubelet, node_of
 from kitlib.cluster.nodes.plan import NodePlan, Nodes, from_node, plan
-from kitlib.cluster.store.store import WatchEvent
+from kitlib.controllers.manager import ControllerManager
 
 if TYPE_CHECKING:
     from kitlib.cluster.control_plane.scheduling import ClusterScheduler

@@ -11,8 +11,8 @@ from kitlib.api.clock import EPOCH
 from kitlib.api.errors import KitError
 from kitlib.api.release import Release
 from kitlib.cluster.control_plane.autoscaler import Autoscaler
-from kitlib.cluster.controllers.gate_manager import GateManager
 from kitlib.cluster.nodes.plan import NodePlan, Nodes, plan
+from kitlib.controllers.gate_manager import GateManager
 from kitlib.kubelet.cm.cgroup_tree import Version
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from typing import Any
 
 from kitlib.api.errors import KitError
 from kitlib.api.meta import KubeObject
-from kitlib.cluster.admission.deletion import BACKGROUND
+from kitlib.apiserver.admission.deletion import BACKGROUND
+from kitlib.apiserver.store.store import Watch
 from kitlib.cluster.base import BaseCluster, check_seconds
 from kitlib.cluster.exclusive import exclusive
-from kitlib.cluster.store.store import Watch
 
 _GONE_WITHIN = 120.0
 _SHOWN = 5

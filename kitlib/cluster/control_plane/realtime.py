@@ -11,7 +11,8 @@ import time
 from collections.abc import Sequence
 
 from kitlib.api.core import Node
-from kitlib.cluster.admission.requester import kubelet, requested_by
+from kitlib.apiserver.admission.requester import kubelet, requested_by
+from kitlib.apiserver.store.store import WatchEvent
 from kitlib.cluster.control_plane.local import LocalControlPlane
 from kitlib.cluster.control_plane.options import ClusterOptions
 from kitlib.cluster.control_plane.polling import TICK, PollingCluster, RealClock
@@ -19,7 +20,6 @@ from kitlib.cluster.exclusive import exclusive
 from kitlib.cluster.nodes.container import ContainerNode, container_node_config
 from kitlib.cluster.nodes.node_object import node_object
 from kitlib.cluster.nodes.plan import NodePlan
-from kitlib.cluster.store.store import WatchEvent
 
 
 class RealTimeCluster(PollingCluster, LocalControlPlane[ContainerNode]):

@@ -16,12 +16,12 @@ from kitlib.api.errors import KitError, NotFound
 from kitlib.api.meta import Condition
 from kitlib.api.release import Release
 from kitlib.api.serialize import deepcopy
-from kitlib.cluster.admission import binding
-from kitlib.cluster.admission.apiserver import APIServer
-from kitlib.cluster.admission.requester import SCHEDULER, requested_by
-from kitlib.cluster.controllers.resourceclaim import make_extended_claim, put_allocation, remove_extended_claim
-from kitlib.cluster.events import record
-from kitlib.cluster.store.store import WatchEvent
+from kitlib.apiserver.admission import binding
+from kitlib.apiserver.admission.apiserver import APIServer
+from kitlib.apiserver.admission.requester import SCHEDULER, requested_by
+from kitlib.apiserver.store.events import record
+from kitlib.apiserver.store.store import WatchEvent
+from kitlib.controllers.resourceclaim import make_extended_claim, put_allocation, remove_extended_claim
 from kitlib.scheduler.decision import Decision
 from kitlib.scheduler.extender import Extender
 from kitlib.scheduler.framework.dra_manager import Claims, Known

@@ -11,15 +11,15 @@ from kitlib.api.errors import KitError
 from kitlib.api.meta import KubeObject
 from kitlib.api.release import Release
 from kitlib.api.serialize import Located, from_dict, to_dict
-from kitlib.cluster.admission.apiserver import APIServer
-from kitlib.cluster.admission.deletion import BACKGROUND
-from kitlib.cluster.admission.eviction import evict
-from kitlib.cluster.admission.manifests import Applier
+from kitlib.apiserver.admission.apiserver import APIServer
+from kitlib.apiserver.admission.deletion import BACKGROUND
+from kitlib.apiserver.admission.eviction import evict
+from kitlib.apiserver.admission.manifests import Applier
+from kitlib.apiserver.store.events import record
+from kitlib.apiserver.store.kinds import resource
+from kitlib.apiserver.store.merge import strategic_patch
 from kitlib.cluster.base import BaseCluster
-from kitlib.cluster.events import record
 from kitlib.cluster.exclusive import exclusive
-from kitlib.cluster.store.kinds import resource
-from kitlib.cluster.store.merge import strategic_patch
 
 
 class LocalVerbs(BaseCluster):

@@ -7,8 +7,8 @@ from dataclasses import replace
 from datetime import datetime
 
 from kitlib.api.core import Node
-from kitlib.cluster.admission.apiserver import APIServer
-from kitlib.cluster.events import record
+from kitlib.apiserver.admission.apiserver import APIServer
+from kitlib.apiserver.store.events import record
 from kitlib.cluster.nodes.interfaces import NodeCgroupFS, Record
 from kitlib.cluster.nodes.node_object import node_object
 from kitlib.cluster.nodes.plan import NodePlan

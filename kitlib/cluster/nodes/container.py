@@ -17,8 +17,7 @@ from kitlib.api.core import Pod
 from kitlib.api.errors import KitError
 from kitlib.api.meta import Condition
 from kitlib.api.release import Release
-from kitlib.cluster.admission.apiserver import APIServer
-from kitlib.cluster.controllers.node_lifecycle import mark_ready, mark_unreachable
+from kitlib.apiserver.admission.apiserver import APIServer
 from kitlib.cluster.journal import owner
 from kitlib.cluster.nodes.base import NodeBase
 from kitlib.cluster.nodes.config import node_config
@@ -33,6 +32,7 @@ from kitlib.cluster.nodes.plan import NodePlan
 from kitlib.cluster.nodes.pod_sync import PodSync
 from kitlib.cluster.nodes.remote_cgroupfs import RemoteCgroupFS
 from kitlib.cluster.nodes.report_writer import Report, ReportWriter
+from kitlib.controllers.node_lifecycle import mark_ready, mark_unreachable
 from kitlib.kubelet.app.node_validation import check_node
 from kitlib.kubelet.cm.cgroup_tree import Cgroup, CgroupTree
 from kitlib.kubelet.cm.node_config import NodeConfig

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from binascii import a2b_base64, b2a_base64
 from collections.abc import Mapping, Sequence
 
-from kitlib.cluster.nodes.streams import Heard, LogOptions, StreamEvent
+from kitlib.api.streams import Heard, LogOptions, StreamEvent
 from kitlib.node.real.link import Conversation
 
 
@@ -65,7 +65,7 @@ class AgentStream:
 
 
 class ContainerStreams(ABC):
-    """Implements `kitlib.cluster.nodes.streams.StreamNode` over a node's connection."""
+    """Implements `kitlib.api.streams.StreamNode` over a node's connection."""
 
     no_ports = ""
 

@@ -17,7 +17,7 @@ from kitlib.api.errors import KitError
 from kitlib.api.meta import Condition
 from kitlib.api.resource import Quantity
 from kitlib.api.serialize import deepcopy
-from kitlib.cluster.admission.apiserver import APIServer
+from kitlib.apiserver.admission.apiserver import APIServer
 from kitlib.cluster.nodes.interfaces import NotOnThisNode
 from kitlib.cluster.nodes.node_object import put_addresses
 from kitlib.cluster.nodes.plan import NodePlan

@@ -12,7 +12,7 @@ from typing import Protocol, TypedDict
 from kitlib.api.core import Node as NodeObject
 from kitlib.api.core import Pod
 from kitlib.api.errors import KitError
-from kitlib.cluster.admission.apiserver import APIServer
+from kitlib.apiserver.admission.apiserver import APIServer
 from kitlib.cluster.nodes.plan import NodePlan
 from kitlib.kubelet.cm.cgroup_tree import CgroupTree, Difference, Version
 from kitlib.kubelet.cm.node_config import NodeConfig

@@ -10,7 +10,7 @@ from typing import cast
 
 from kitlib.api.core import ConfigMap, Pod, Secret
 from kitlib.api.serialize import to_dict
-from kitlib.cluster.admission.apiserver import APIServer
+from kitlib.apiserver.admission.apiserver import APIServer
 from kitlib.cluster.nodes.projected_tokens import ProjectedTokens
 from kitlib.kubelet.pods.objects import Reference, references, tokens
 

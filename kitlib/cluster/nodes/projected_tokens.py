@@ -14,8 +14,8 @@ from typing import NamedTuple
 from kitlib.api import service_account_token
 from kitlib.api.core import Pod, Secret, ServiceAccount
 from kitlib.api.meta import ObjectMeta
-from kitlib.cluster.admission.apiserver import APIServer
-from kitlib.cluster.admission.service_account import WARN_ONLY_EXPIRATION
+from kitlib.apiserver.admission.apiserver import APIServer
+from kitlib.apiserver.admission.service_account import WARN_ONLY_EXPIRATION
 from kitlib.kubelet.pods.objects import Reference, TokenReference
 
 EXPIRATION_EXTENSION = 365 * 24 * 3600

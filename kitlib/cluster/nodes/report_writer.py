@@ -11,7 +11,7 @@ from kitlib.api.core import Pod
 from kitlib.api.errors import KitError
 from kitlib.api.meta import ObjectMeta
 from kitlib.api.serialize import from_dict
-from kitlib.cluster.admission.apiserver import APIServer
+from kitlib.apiserver.admission.apiserver import APIServer
 from kitlib.cluster.nodes.pod_sync import PodSync
 from kitlib.cluster.nodes.reports import StoreReports
 from kitlib.node.real import protocol

@@ -8,10 +8,10 @@ from datetime import datetime
 
 from kitlib.api.core import Node, Pod, PodStatus
 from kitlib.api.meta import Condition
-from kitlib.cluster.admission.apiserver import APIServer
-from kitlib.cluster.controllers.node_lifecycle import put_condition
-from kitlib.cluster.events import record
+from kitlib.apiserver.admission.apiserver import APIServer
+from kitlib.apiserver.store.events import record
 from kitlib.cluster.nodes.node_object import image_list
+from kitlib.controllers.node_lifecycle import put_condition
 from kitlib.kubelet.images.image_gc import Image
 
 

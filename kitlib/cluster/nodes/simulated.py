@@ -9,7 +9,7 @@ from kitlib.api.core import Pod
 from kitlib.api.devices import ResourceClaim
 from kitlib.api.errors import KitError, NotFound
 from kitlib.api.release import Release
-from kitlib.cluster.admission.apiserver import APIServer
+from kitlib.apiserver.admission.apiserver import APIServer
 from kitlib.cluster.nodes.base import NodeBase
 from kitlib.cluster.nodes.config import node_config
 from kitlib.cluster.nodes.interfaces import Owners, Record, Usages

@@ -12,8 +12,8 @@ from functools import partial
 from typing import NamedTuple
 
 from kitlib.api.errors import KitError
+from kitlib.api.streams import STDERR, STDOUT, Heard, LogOptions, StreamEvent
 from kitlib.cluster.nodes.simulated_exec import PROMPT, ContainerShell, ExecNode, Result
-from kitlib.cluster.nodes.streams import STDERR, STDOUT, Heard, LogOptions, StreamEvent
 from kitlib.cluster.nodes.terminal import LineDiscipline
 
 SHELLS = ("sh", "bash", "ash", "dash")
@@ -182,7 +182,7 @@ class Followed(NamedTuple):
 
 
 class SimulatedStreams(ABC):
-    """Implements `kitlib.cluster.nodes.streams.StreamNode` on a simulated node.
+    """Implements `kitlib.api.streams.StreamNode` on a simulated node.
 
     Attributes:
         followed: streams that end with their container's process.

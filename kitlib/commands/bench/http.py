@@ -13,7 +13,7 @@ from kitlib.commands.bench.figures import Figure, pod_manifest, timed
 
 def http(options: argparse.Namespace) -> list[Figure]:
     """A list of pods read over HTTPS, against writing it as JSON alone; a watch of new ones, against creating them."""
-    from kitlib.apiserver.server import APIService
+    from kitlib.apiserver.http.server import APIService
     from kitlib.cluster import Cluster
 
     count, new = options.pods or 2_000, 200
@@ -46,8 +46,8 @@ def _first_table(cluster: Any, count: int, runs: int) -> Figure:
     """
     from kitlib.api.core import Pod
     from kitlib.api.serialize import to_dict
-    from kitlib.apiserver.dispatcher import Dispatcher
-    from kitlib.apiserver.request import Request
+    from kitlib.apiserver.http.dispatcher import Dispatcher
+    from kitlib.apiserver.http.request import Request
 
     plain = [to_dict(pod) for pod in cluster.api.store.list(Pod, copy=False)]
     headers = {"accept": "application/json;as=Table;v=v1;g=meta.k8s.io"}

@@ -10,7 +10,7 @@ from kitlib.api.resource import Quantity
 from kitlib.api.selectors import LabelSelectorMatcher
 from kitlib.api.serialize import deepcopy, from_dict
 from kitlib.cluster import Cluster
-from kitlib.cluster.controllers.podautoscaler.replica_calculator import DEFAULT_TOLERANCE
+from kitlib.controllers.podautoscaler.replica_calculator import DEFAULT_TOLERANCE
 from kitlib.lab.exercise import Exercise, Question, first_problem, number
 from kitlib.lab.manifests import deployment, pod
 from kitlib.study.descheduler import spread_evictions

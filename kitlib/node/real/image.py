@@ -30,8 +30,10 @@ SYSTEMD = "-systemd"
 LABEL = "dev.kitlib.image"
 DEBIAN = "debian:bookworm-slim"
 PACKAGE = Path(__file__).resolve().parents[2]
-PACKAGES = ("api", "kubelet", "node", "scheduler", "cluster")
+PACKAGES = ("api", "apiserver", "cel", "cluster", "controllers", "kubelet", "node", "scheduler")
 """The packages of the kit that run in a node or in the control plane."""
+_LEFT_OUT = ("apiserver/http",)
+"""Parts of them that do not."""
 _UNUSED = ("tests", "testing", "f2py", "distutils", "random", "polynomial", "fft", "doc", "include", "_pyinstaller")
 """What of numpy the scheduler has no use for; it weighs a third of it."""
 _UNUSED_FILES = ("_simd.", "_tests.")
@@ -52,7 +54,9 @@ def sources() -> Iterator[tuple[str, Path]]:
     yield "kitlib/__init__.py", PACKAGE / "__init__.py"
     for package in PACKAGES:
         for path in sorted((PACKAGE / package).rglob("*.py")):
-            yield f"kitlib/{path.relative_to(PACKAGE).as_posix()}", path
+            name = path.relative_to(PACKAGE)
+            if not any(name.is_relative_to(part) for part in _LEFT_OUT):
+                yield f"kitlib/{name.as_posix()}", path
 
 
 def fingerprint() -> str:

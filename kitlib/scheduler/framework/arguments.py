@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kitlib.api.errors import KitError
-from kitlib.api.names import is_qualified_name
-from kitlib.api.validation.fields import (
+from kitlib.api.field_errors import (
     FieldError,
     duplicate,
     forbidden,
@@ -18,6 +17,7 @@ from kitlib.api.validation.fields import (
     not_supported,
     required,
 )
+from kitlib.api.names import is_qualified_name
 
 Found = Iterator[FieldError]
 _FIELDS = {

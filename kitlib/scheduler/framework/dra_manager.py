@@ -14,8 +14,8 @@ from kitlib.api.claims import rule_matches
 from kitlib.api.core import PodExtendedResourceClaimStatus
 from kitlib.api.devices import DeviceClass, DeviceTaintRule, ResourceClaim, ResourceSlice
 from kitlib.api.release import Release
+from kitlib.api.resource_names import is_extended
 from kitlib.api.serialize import deepcopy
-from kitlib.api.validation.resources import is_extended
 
 EXTENDED_RESOURCE = "DRAExtendedResource"
 """The feature gate."""

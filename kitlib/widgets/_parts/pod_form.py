@@ -21,7 +21,7 @@ from kitlib.api.core import Pod
 from kitlib.api.defaults import set_defaults
 from kitlib.api.errors import KitError, ManifestError
 from kitlib.api.serialize import deepcopy, from_dict, load, to_dict, to_yaml
-from kitlib.api.validation import validate_pod_create
+from kitlib.apiserver.validation import validate_pod_create
 from kitlib.widgets._parts.container_row import KINDS, ContainerRow
 from kitlib.widgets._parts.field import Field
 

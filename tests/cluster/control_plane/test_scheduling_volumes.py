@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kitlib.cluster.control_plane.simulated import SimulatedCluster
-from tests.cluster.controllers.builders import hollow, pod, told, workload
+from tests.controllers.builders import hollow, pod, told, workload
 
 WAITS = "WaitForFirstConsumer"
 NONE_LEFT = "0/2 nodes are available: 2 node(s) didn't find available persistent volumes to bind."

@@ -17,10 +17,10 @@ import pytest
 import yaml
 
 from kitlib.api.errors import KitError, NotFound
-from kitlib.apiserver.server import APIService
+from kitlib.api.streams import Heard, StreamEvent
+from kitlib.apiserver.http.server import APIService
 from kitlib.cluster import Cluster
 from kitlib.cluster.nodes.simulated import SimulatedNode
-from kitlib.cluster.nodes.streams import Heard, StreamEvent
 from kitlib.node.real import protocol
 
 FACTS = {

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from kitlib.api.streams import LogOptions, StreamEvent
 from kitlib.cluster import Cluster
-from kitlib.cluster.nodes.streams import LogOptions, StreamEvent
 
 POD = """
 apiVersion: v1

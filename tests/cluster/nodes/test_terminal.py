@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from kitlib.api.streams import StreamEvent
 from kitlib.cluster import Cluster
-from kitlib.cluster.nodes.streams import StreamEvent
 from kitlib.cluster.nodes.terminal import LONGEST, LineDiscipline
 
 RUB = b"\b \b"

@@ -25,7 +25,8 @@ from kitlib.api.core import Pod
 from kitlib.api.errors import KitError
 from kitlib.api.meta import KubeObject
 from kitlib.api.serialize import Located, from_dict, to_dict
-from kitlib.cluster.admission.requester import requested_by
+from kitlib.apiserver.admission.requester import requested_by
+from kitlib.apiserver.store.store import Gone
 from kitlib.cluster.control_plane.container import wire
 from kitlib.cluster.control_plane.container.channel import Channel, RemoteHandle
 from kitlib.cluster.control_plane.options import ClusterOptions
@@ -34,7 +35,6 @@ from kitlib.cluster.control_plane.realtime import RealTimeCluster
 from kitlib.cluster.nodes.container import ContainerNode, container_node_config
 from kitlib.cluster.nodes.interfaces import NodeFacts
 from kitlib.cluster.nodes.plan import NodePlan
-from kitlib.cluster.store.store import Gone
 from kitlib.node.real import protocol
 from kitlib.node.real.link import Lines
 

@@ -20,7 +20,8 @@ from kitlib.api.core import Node, Pod
 from kitlib.api.errors import KitError
 from kitlib.api.meta import KubeObject
 from kitlib.api.serialize import Located, from_dict, to_dict
-from kitlib.cluster.admission.requester import requester
+from kitlib.apiserver.admission.requester import requester
+from kitlib.apiserver.store.kinds import resource
 from kitlib.cluster.control_plane.container import wire
 from kitlib.cluster.control_plane.container.relay import ControlPlaneGone, Relay
 from kitlib.cluster.control_plane.container.replica import Replica
@@ -31,7 +32,6 @@ from kitlib.cluster.nodes.interfaces import NodeFacts
 from kitlib.cluster.nodes.kubelets import node_of
 from kitlib.cluster.nodes.plan import NodePlan, Nodes, plan
 from kitlib.cluster.nodes.provisioner import Provision, start_all
-from kitlib.cluster.store.kinds import resource
 
 if TYPE_CHECKING:
     from kitlib.scheduler.decision import Decision
@@ -58,7 +58,7 @@ def why_in_process(options: ClusterOptions) -> str:
 
 
 class RemoteAPIServer:
-    """The API server from outside (`kitlib.cluster.admission.apiserver.APIServer`): a copy to read, requests to write.
+    """The API server (`kitlib.apiserver.admission.apiserver.APIServer`) from outside: a copy, and requests to write.
 
     Attributes:
         store: the copy.

@@ -10,8 +10,8 @@ from typing import Any, NoReturn
 
 from kitlib.api.errors import KitError
 from kitlib.api.serialize import from_dict
-from kitlib.cluster.store.kinds import resource_of
-from kitlib.cluster.store.store import Store, WatchEvent
+from kitlib.apiserver.store.kinds import resource_of
+from kitlib.apiserver.store.store import Store, WatchEvent
 
 
 class Replica(Store):

@@ -22,7 +22,15 @@ import msgspec
 
 from kitlib.api.errors import KitError
 
-_PACKAGES = ("kitlib.api.", "kitlib.kubelet.", "kitlib.scheduler.", "kitlib.study.", "kitlib.cluster.nodes.plan")
+_PACKAGES = (
+    "kitlib.api.",
+    "kitlib.apiserver.validation.",
+    "kitlib.cel.",
+    "kitlib.kubelet.",
+    "kitlib.scheduler.",
+    "kitlib.study.",
+    "kitlib.cluster.nodes.plan",
+)
 """Whose value types may travel: they compute and act on nothing."""
 _MODULE = re.compile(r"kitlib(\.[a-z_]+)+")
 _ATTRIBUTE = re.compile(r"_?[A-Za-z][A-Za-z0-9_]*")

@@ -24,7 +24,7 @@ import msgspec
 
 from kitlib.api.convert import convert
 from kitlib.api.errors import KitError
-from kitlib.cluster.admission.requester import ADMINISTRATOR, Requester
+from kitlib.apiserver.admission.requester import ADMINISTRATOR, Requester
 from kitlib.cluster.control_plane.container.codec import decode as unpack
 from kitlib.cluster.control_plane.container.codec import encode as pack
 from kitlib.node.real import protocol

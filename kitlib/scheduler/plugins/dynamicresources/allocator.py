@@ -355,7 +355,7 @@ def _covers(constraint: DeviceConstraint, wanted: Wanted) -> bool:
 def _match(whose: str, selectors: Sequence[DeviceSelector], offer: Offer) -> bool:
     if not selectors:
         return True
-    from kitlib.api.cel import CompileError, EvaluationError, compile_selector, subject
+    from kitlib.cel.device_selectors import CompileError, EvaluationError, compile_selector, subject
 
     for i, selector in enumerate(selectors):
         try:

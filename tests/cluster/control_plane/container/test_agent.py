@@ -16,8 +16,9 @@ import pytest
 
 from kitlib.api.errors import AlreadyExists, Conflict, Forbidden, Invalid, KitError, ManifestError, NotFound
 from kitlib.api.release import Release
+from kitlib.apiserver.admission.apiserver import APIServer
+from kitlib.apiserver.store.store import Gone
 from kitlib.cluster import Cluster
-from kitlib.cluster.admission.apiserver import APIServer
 from kitlib.cluster.control_plane.autoscaler import Autoscaler
 from kitlib.cluster.control_plane.container import wire
 from kitlib.cluster.control_plane.container.agent import _API, LOOK, ControlledCluster, ControlPlane
@@ -25,7 +26,6 @@ from kitlib.cluster.control_plane.container.client import RemoteAPIServer, why_i
 from kitlib.cluster.control_plane.container.replica import Replica
 from kitlib.cluster.control_plane.options import ClusterOptions
 from kitlib.cluster.nodes.plan import plan
-from kitlib.cluster.store.store import Gone
 from kitlib.node.real import protocol
 
 

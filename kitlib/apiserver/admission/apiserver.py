@@ -1,0 +1,436 @@
+"""The API server: everything that changes an object passes here: defaults, admission, validation, then the store.
+
+The order is the real one's: defaults, mutating admission (mutation.py), validation, validating admission
+(LimitRanger's limits, PodSecurity, ValidatingAdmissionPolicy, ResourceQuota). ServiceAccount is in force while the
+cluster is served over HTTP.
+
+Source: apiserver registry.Store, kubeapiserver options.AllOrderedPlugins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Any, TypeVar
+
+from kitlib.api.apiextensions import CustomResourceDefinition
+from kitlib.api.core import (
+    ConfigMap,
+    LimitRange,
+    Namespace,
+    Node,
+    Pod,
+    PodStatus,
+    ResourceQuota,
+    Service,
+)
+from kitlib.api.defaults import set_defaults
+from kitlib.api.devices import ResourceClaim, ResourceClaimTemplate
+from kitlib.api.errors import Forbidden, Invalid, KitError, NoMatch, NotFound
+from kitlib.api.meta import KubeObject, ObjectMeta
+from kitlib.api.pod_strategy import mark_deleted, mark_gated, prepare_for_create
+from kitlib.api.policy import PriorityClass
+from kitlib.api.release import Release
+from kitlib.api.serialize import deepcopy
+from kitlib.apiserver.admission import deletion, limit_range, pod_resize, quota, strategy, volume_resize
+from kitlib.apiserver.admission.custom import objects as custom
+from kitlib.apiserver.admission.deletion import NAMESPACE_FINALIZER
+from kitlib.apiserver.admission.ephemeral_containers import validate_ephemeral_containers_update
+from kitlib.apiserver.admission.flow_control import flow_control
+from kitlib.apiserver.admission.initial_status import reset_status
+from kitlib.apiserver.admission.kubernetes_service import kubernetes_service
+from kitlib.apiserver.admission.mutation import admit_changed, admit_new
+from kitlib.apiserver.admission.podsecurity import admission as pod_security
+from kitlib.apiserver.admission.policy import validating
+from kitlib.apiserver.admission.policy.attributes import attributes_of
+from kitlib.apiserver.admission.priority import check_priority_class, system_priority_classes
+from kitlib.apiserver.admission.service_account import AUTHENTICATION, CLIENT_CA, SYSTEM
+from kitlib.apiserver.admission.service_allocation import allocate, init_ip_family_fields
+from kitlib.apiserver.admission.size import check_size
+from kitlib.apiserver.admission.system_namespaces import system_namespaces
+from kitlib.apiserver.admission.updating import check_preconditions, validate_common_fields
+from kitlib.apiserver.admission.validation import admin_access
+from kitlib.apiserver.store.events import EventCorrelator
+from kitlib.apiserver.store.kinds import is_served, resource, resource_of
+from kitlib.apiserver.store.store import Store
+from kitlib.apiserver.validation import validate
+from kitlib.apiserver.validation.statuses import validate_status_update
+from kitlib.kubelet.qos.qos_class import compute_pod_qos
+
+MAX_REPLICAS = 10_000
+"""Pods that one controller of this cluster may want: Kubernetes itself is tested with 150,000 in all."""
+T = TypeVar("T", bound=KubeObject)
+
+
+class _DryRun(Exception):
+    """Leaves a transaction that must not stand."""
+
+
+class APIServer:
+    """The way to the store.
+
+    Attributes:
+        store: what is kept; reading goes there directly.
+        correlator: by which events that repeat are counted and combined.
+        mutators: mutating webhooks for new pods; each changes the pod in place.
+        node_checks: each looks at a new Node before it is stored, and raises KitError where it is refused.
+        warnings: what admission warned of in the last write.
+        token_key: signs the tokens of service accounts; empty = none are issued, and pods run as no account.
+
+    Args:
+        now: the clock; None = the machine's.
+        seed: of UIDs and generated names.
+        release: whose feature gates hold; None = the newest.
+    """
+
+    def __init__(
+        self, now: Callable[[], datetime] | None = None, seed: int = 0, release: Release | None = None
+    ) -> None:
+        self.release = release or Release.latest()
+        self.store = Store(now, seed)
+        self.correlator = EventCorrelator()
+        self.mutators: list[Callable[[Pod], None]] = []
+        self.node_checks: list[Callable[[Node], object]] = []
+        self.warnings: list[str] = []
+        self.token_key = b""
+        self._dry_running = False
+        for built_in in (*system_namespaces(), *system_priority_classes()):
+            self.store.create(built_in)
+
+    @contextmanager
+    def dry_run(self) -> Iterator[None]:
+        """What is written inside is admitted, checked and answered as ever, and does not stand."""
+        self._dry_running = True
+        try:
+            with self.store.transaction():
+                yield
+                raise _DryRun
+        except _DryRun:
+            pass
+        finally:
+            self._dry_running = False
+
+    def create(self, obj: T) -> T:
+        """Make a new object.
+
+        Returns:
+            A copy of what was stored.
+
+        Raises:
+            NoMatch, Invalid, Forbidden, AlreadyExists, NotFound (its namespace): and then nothing has changed.
+        """
+        self.warnings.clear()
+        self._check_served(obj)
+        made = self._placed(deepcopy(obj))
+        made.metadata.resource_version = ""
+        if not made.metadata.name and isinstance(made, LimitRange):  # Source: core/limitrange strategy
+            made.metadata.name = self.store.new_uid()
+        if not made.metadata.name and made.metadata.generate_name:
+            made.metadata.name = self.store.free_name(made)
+        made.metadata.uid = self.store.free_uid(made.metadata.uid)
+        self._check_namespace_lives(made)
+        set_defaults(made)
+        check_size(made)
+        given, accounts = obj.metadata, bool(self.token_key)
+        mutated = admit_new(self.store, made, given, dry_run=self._dry_running, service_accounts=accounts)
+        made = self._completed(mutated, made)
+        strategy.prepare(made, None, self.release)
+        if isinstance(made, Pod):
+            for mutate in self.mutators:
+                mutate(made)
+            prepare_for_create(made, self.release)
+            made.status = PodStatus(phase="Pending", qos_class=compute_pod_qos(made, self.release))
+            mark_gated(made)
+        else:
+            reset_status(made)
+            strategy.stamp_taints(made, self.store.now())
+        kind = resource_of(made)
+        errors = validate(made, namespaced=kind.namespaced)
+        if isinstance(made, ResourceClaim | ResourceClaimTemplate):
+            errors += admin_access(made, self.store.get(Namespace, made.namespace, copy=False).metadata.labels)
+        errors += custom.validate_custom(self.store, made, None)
+        if errors:
+            raise Invalid(kind.group_kind, made.name, errors)
+        self._allocate(made)
+        charged = self._check(made, None)
+        if isinstance(made, Node):
+            for check in self.node_checks:
+                check(made)
+        if isinstance(made, Namespace):
+            made.metadata.labels.setdefault("kubernetes.io/metadata.name", made.name)
+            made.status.setdefault("phase", "Active")
+            if NAMESPACE_FINALIZER not in made.spec.finalizers:
+                made.spec.finalizers = [*made.spec.finalizers, NAMESPACE_FINALIZER]
+        with self.store.transaction():
+            stored = self.store.create(made)
+            for changed in charged:
+                self.store.update(changed)
+        return stored
+
+    def update(self, obj: T, subresource: str = "") -> T:
+        """Replace an object's specification and metadata; its status stays as it stands.
+
+        Args:
+            obj: as it is to be.
+            subresource: `scale` where only the number of replicas is meant: policies see a Scale.
+
+        Raises:
+            Invalid: also where a field may not change. Conflict, Forbidden, NoMatch, NotFound.
+        """
+        self.warnings.clear()
+        self._check_served(obj)
+        made = self._placed(deepcopy(obj))
+        old = self.store.standing(made)
+        if old is None:
+            raise NotFound(resource_of(made).qualified, made.name)
+        kind = resource_of(made)
+        check_preconditions(made, old, kind)
+        set_defaults(made)
+        check_size(made)
+        made = self._changed(made, old, subresource)
+        strategy.prepare(made, old, self.release)
+        strategy.stamp_taints(made, self.store.now())
+        if hasattr(made, "status") and not isinstance(made, Node):
+            made.status = old.status  # type: ignore[attr-defined]
+        errors = validate_common_fields(made, old, namespaced=kind.namespaced)
+        errors += validate(made, old, namespaced=kind.namespaced) + custom.validate_custom(self.store, made, old)
+        if errors:
+            raise Invalid(kind.group_kind, made.name, errors)
+        self._allocate(made)
+        self._check(made, old, subresource)
+        stored = self.store.update(made)
+        self._finish_deletion(stored)
+        return stored
+
+    def update_status(self, obj: T) -> T:
+        """Replace an object's status; everything else stays as it stands."""
+        self.warnings.clear()
+        standing, old = self.store.get(obj.kind, obj.name, obj.namespace), self.store.standing(obj)
+        standing.status = deepcopy(obj.status)  # type: ignore[attr-defined]
+        if old is not None:
+            standing.status = self._changed(standing, old, "status").status
+            errors = validate_status_update(standing, old) + custom.validate_custom(self.store, standing, old)
+            if errors:
+                raise Invalid(resource_of(obj).group_kind, obj.name, errors)
+        self.ask_policies(standing, old, "status")
+        return self.store.update(standing)
+
+    def resize(self, pod: Pod) -> Pod:
+        """The pod's `resize` subresource: only resources change, its containers' and its own.
+
+        Raises:
+            Invalid: where something else changes, or the pod's QoS class would.
+            Forbidden: by a quota or limit range, or where the pod's node could never offer that much.
+        """
+        self.warnings.clear()
+        old = self.store.get(Pod, pod.name, pod.namespace)
+        asked = self._changed(set_defaults(deepcopy(pod)), old, "resize")
+        made = pod_resize.drop_non_resize_updates(asked, old)
+        errors = pod_resize.validate_pod_resize(made, old, self.release)
+        if errors:
+            raise Invalid(made.kind, made.name, errors)
+        limit_range.check(made, self.store.list(LimitRange, made.namespace, copy=False))
+        if made.spec != old.spec:
+            pod_resize.check_node(made, self.store.find(Node, made.spec.node_name), self.release)
+        charged = self._check(made, old, "resize")
+        with self.store.transaction():
+            stored = self.store.update(made)
+            for changed in charged:
+                self.store.update(changed)
+        return stored
+
+    def update_ephemeral_containers(self, pod: Pod) -> Pod:
+        """The pod's `ephemeralcontainers` subresource: only ephemeral containers are added.
+
+        Raises:
+            Invalid: where one that is there changes or goes, or a new one has what ephemeral containers may not have.
+        """
+        old = self.store.get(Pod, pod.name, pod.namespace)
+        made = deepcopy(old)
+        made.metadata.resource_version = pod.metadata.resource_version
+        made.spec.ephemeral_containers = deepcopy(pod).spec.ephemeral_containers
+        made.metadata.managed_fields = pod.metadata.managed_fields
+        set_defaults(made)
+        made.spec.ephemeral_containers = self._changed(made, old, "ephemeralcontainers").spec.ephemeral_containers
+        errors = validate_ephemeral_containers_update(made, old)
+        if errors:
+            raise Invalid(made.kind, made.name, errors)
+        self.warnings.clear()
+        self._check_pod_security(made, old)
+        self.ask_policies(made, old, "ephemeralcontainers")
+        return self.store.update(made)
+
+    def delete(
+        self,
+        kind: str | type[T],
+        name: str,
+        namespace: str = "",
+        *,
+        grace: int | None = 0,
+        propagation: str = "Background",
+    ) -> Any:
+        """Remove an object.
+
+        Args:
+            kind, name, namespace: which.
+            grace: of a pod: seconds until it must be gone; 0 = at once, None = what the pod says. A pod with a grace
+                period stays, marked, until its kubelet has stopped it and deletes it with 0; it can become shorter.
+            propagation: what happens to the objects that it owns: "Background", "Foreground" or "Orphan".
+
+        Returns:
+            The object as it stood, or as it is marked: one with finalizers stays until the last is removed.
+        """
+        if grace is not None and not (isinstance(grace, int) and abs(grace) < 2**63):
+            raise KitError(f"gracePeriodSeconds: must be a whole number of 64 bits, got {grace!r}")
+        self.ask_policies(None, self.store.get(kind, name, namespace if resource(kind).namespaced else ""))
+        return self.remove(kind, name, namespace, grace=grace, propagation=propagation)
+
+    def remove(
+        self, kind: str | type[T], name: str, namespace: str, *, grace: int | None, propagation: str = "Background"
+    ) -> Any:
+        """Remove an object without asking policies: what was sent, an eviction, has been admitted."""
+        if grace != 0 and resource(kind).kind == "Pod":
+            pod: Pod = self.store.get(Pod, name, namespace)
+            if mark_deleted(pod, grace, self.store.now()):
+                return self.store.update(pod)
+        obj: KubeObject = self.store.get(kind, name, namespace if resource(kind).namespaced else "")
+        obj.metadata.finalizers = deletion.with_propagation(obj.metadata, propagation)
+        if deletion.keeps(obj):
+            deletion.mark(obj, self.store.now())
+            return self.store.update(obj, same_generation=True)
+        return self.store.delete(kind, name, namespace)
+
+    def enable_service_accounts(self, key: str, authority: str) -> None:
+        """From now on pods run as service accounts and get their tokens: the cluster is served over HTTP.
+
+        Args:
+            key: signs the tokens; hexadecimal digits.
+            authority: the API server's certificate, as PEM.
+
+        Source: clusterauthenticationtrust, which publishes the certificate; kubernetesservice.
+        """
+        self.token_key = bytes.fromhex(key)
+        standing = self.store.find(ConfigMap, AUTHENTICATION, SYSTEM)
+        if standing is not None:
+            standing.data = {CLIENT_CA: authority}
+            self.store.update(standing)
+        else:
+            meta = ObjectMeta(name=AUTHENTICATION, namespace=SYSTEM)
+            self.store.create(ConfigMap(metadata=meta, data={CLIENT_CA: authority}))
+        for one in (*kubernetes_service(), *flow_control()):
+            if self.store.standing(one) is None:
+                self.create(one)
+
+    def remove_finalizer(self, obj: KubeObject, finalizer: str) -> None:
+        """Take a finalizer from an object; one that is being deleted is gone with its last."""
+        current = self.store.standing(obj)
+        if current is None or finalizer not in current.metadata.finalizers:
+            return
+        current.metadata.finalizers = [one for one in current.metadata.finalizers if one != finalizer]
+        self._finish_deletion(self.store.update(current))
+
+    def finalize_namespace(self, namespace: Namespace) -> None:
+        """The `finalize` subresource: a namespace that is being deleted and empty is gone."""
+        current: Namespace = self.store.get(Namespace, namespace.name)
+        current.spec.finalizers = [one for one in current.spec.finalizers if one != NAMESPACE_FINALIZER]
+        self._finish_deletion(self.store.update(current))
+
+    def _finish_deletion(self, obj: KubeObject) -> None:
+        """Delete what is marked and kept by nothing any more; a pod's grace period is its kubelet's business."""
+        meta = obj.metadata
+        if meta.deletion_timestamp is None or deletion.keeps(obj):
+            return
+        if not isinstance(obj, Pod) or not meta.deletion_grace_period_seconds:
+            self.store.delete(obj.kind, obj.name, obj.namespace)
+
+    def _check_served(self, obj: KubeObject) -> None:
+        """Whether there is such a kind: built in, or by a CustomResourceDefinition that is stored."""
+        replicas = getattr(getattr(obj, "spec", None), "replicas", None)
+        if isinstance(replicas, int) and replicas > MAX_REPLICAS:
+            why = f"spec.replicas: {replicas}: a cluster of the kit takes at most {MAX_REPLICAS} pods of one controller"
+            raise Forbidden(resource_of(obj).plural, obj.name, why)
+        if is_served(obj.api_version, obj.kind, self.release):
+            return
+        group, _, version = obj.api_version.rpartition("/")
+        for one in self.store.list("CustomResourceDefinition", copy=False):
+            if isinstance(one, CustomResourceDefinition) and one.serves(group, version, obj.kind):
+                return
+        raise NoMatch(obj.kind, obj.api_version)
+
+    def _placed(self, obj: T) -> T:
+        """Put an object into its namespace: `default` where none is named."""
+        kind = resource_of(obj)
+        if not kind.namespaced:
+            obj.metadata.namespace = ""
+            return obj
+        obj.metadata.namespace = obj.metadata.namespace or "default"
+        if self.store.find(Namespace, obj.metadata.namespace, copy=False) is None:
+            raise NotFound("namespaces", obj.metadata.namespace)
+        return obj
+
+    def _check_namespace_lives(self, obj: KubeObject) -> None:
+        """Nothing new in a namespace that is being deleted. Source: plugin/pkg/admission/namespace/lifecycle."""
+        kind = resource_of(obj)
+        if not kind.namespaced:
+            return
+        namespace = self.store.get(Namespace, obj.namespace, copy=False)
+        if namespace.metadata.deletion_timestamp is not None:
+            why = f"unable to create new content in namespace {obj.namespace} because it is being terminated"
+            raise Forbidden(kind.qualified, obj.name, why)
+
+    def _allocate(self, made: KubeObject) -> None:
+        """Give a valid Service its addresses and node ports. Source: registry/core/service/storage beginCreate."""
+        if isinstance(made, Service):
+            init_ip_family_fields(made)
+            errors = allocate(made, self.store.list(Service, copy=False))
+            if errors:
+                raise Invalid(resource_of(made).group_kind, made.name, errors)
+
+    def _changed(self, made: T, old: KubeObject, subresource: str = "") -> T:
+        mutated = admit_changed(self.store, made, old, subresource, dry_run=self._dry_running)
+        return self._completed(mutated, made)
+
+    def _completed(self, mutated: T, before: T) -> T:
+        if mutated is not before:
+            check_size(mutated)
+        made: T = custom.completed(self.store, mutated)
+        return made
+
+    def ask_policies(
+        self, made: KubeObject | None, old: KubeObject | None, subresource: str = "", parent: KubeObject | None = None
+    ) -> None:
+        """Raises: PolicyDenied, where a policy denies the write; see `attributes_of`."""
+        about = attributes_of(made, old, subresource, dry_run=self._dry_running, parent=parent)
+        self.warnings += validating.admit(self.store, about)
+
+    def _check(self, made: KubeObject, old: KubeObject | None, subresource: str = "") -> list[ResourceQuota]:
+        """Validating admission; returns the quotas with their new use."""
+        if isinstance(made, PriorityClass):
+            check_priority_class(made, self.store.list(PriorityClass, copy=False))
+        volume_resize.check(made, old, self.store)
+        if isinstance(made, Pod) and old is None:
+            limit_range.check(made, self.store.list(LimitRange, made.namespace, copy=False))
+        self._check_pod_security(made, old)
+        self.ask_policies(made, old, subresource)
+        if not made.namespace:
+            return []
+        return quota.admit(made, self.store.list(ResourceQuota, made.namespace), old)
+
+    def _check_pod_security(self, made: KubeObject, old: KubeObject | None) -> None:
+        """Source: podsecurity.Plugin.Validate."""
+        newest = self.release.minor
+        if isinstance(made, Namespace):
+            before = old if isinstance(old, Namespace) else None
+            errors = pod_security.check_labels(made, before)
+            if errors:
+                raise Invalid(made.kind, made.name, errors)
+            if before is not None:
+                pods = self.store.list(Pod, made.name, copy=False)
+                self.warnings += pod_security.warn_of_pods(made, before, pods, newest)
+        elif made.namespace:
+            labels = self.store.get(Namespace, made.namespace, copy=False).metadata.labels
+            if isinstance(made, Pod):
+                self.warnings += pod_security.admit_pod(made, old if isinstance(old, Pod) else None, labels, newest)
+            else:
+                self.warnings += pod_security.warn_of_template(made, labels, newest)

@@ -1,0 +1,183 @@
+"""Values of custom objects, held against their schema; on an update what did not change may stay as it was.
+
+Source: apiextensions-apiserver pkg/apiserver/validation, pkg/registry/customresource (validator.go); KEP-4008.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from itertools import islice
+from typing import Any
+
+from kitlib.api.field_errors import Errors, FieldError, invalid, not_supported, required, too_long_value, too_many
+from kitlib.apiserver.admission.custom.lists import validate_lists
+from kitlib.apiserver.admission.custom.rules import broken_rules
+from kitlib.apiserver.validation.custom_resource_rules import has_rules
+from kitlib.apiserver.validation.custom_resource_structural import KEYS, Schema, below, parts
+from kitlib.cel.re2 import PatternError, compiled
+from kitlib.cel.string_formats import has_format
+
+MAX_TOLD = 1000
+"""Violations of one object that are told; a long list may have a million."""
+
+
+def validate_values(schema: Schema, data: dict[str, Any], old: dict[str, Any] | None = None) -> Errors:
+    """What of an object breaks the schema of its version, and if it may be read by them, the schema's rules.
+
+    Args:
+        schema: of its version.
+        data: the object.
+        old: as it stood before; None where it is new.
+
+    Returns:
+        Every violation with its field path, of many the first `MAX_TOLD`.
+    """
+    errors: dict[str, FieldError] = {}  # of several missing fields each is a violation that tells all of them
+    violations = _validator(json.dumps(_json_schema(schema), sort_keys=True)).iter_errors(data)
+    blocking = False
+    for one in islice(violations, MAX_TOLD):
+        if old is not None and _is_unchanged(schema, data, old, one.absolute_path):
+            continue
+        blocking = blocking or one.validator in _BLOCKING
+        path = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in one.absolute_path).lstrip(".")
+        errors.update((str(error), error) for error in _field_errors(one, path))
+    ordered = sorted(errors.values(), key=lambda error: error.field)
+    if old is None or not validate_lists(old, schema):  # what was wrong before may stay
+        ordered += validate_lists(data, schema)[:MAX_TOLD]
+    if has_rules(schema):
+        if blocking:
+            ordered.append(invalid("<nil>", None, _NOT_CHECKED))
+        else:
+            ordered += broken_rules(schema, data, old)[:MAX_TOLD]
+    return ordered
+
+
+def _is_unchanged(schema: Schema, new: Any, old: Any, path: Iterable[Any]) -> bool:
+    """Whether the value at a path, or one around it, is what it was: items of a list only by their keys.
+
+    Source: ratcheting_value.go, correlation.go.
+    """
+    part: Schema | None = schema
+    for step in path:
+        if new == old:
+            return True
+        if part is None or not isinstance(old, type(new)):
+            return False
+        if isinstance(new, dict):
+            if step not in old:
+                return False
+            part = dict(parts(part, "properties")).get(step) or below(part, "additionalProperties")
+            new, old = new[step], old[step]
+        else:
+            keys = part.get(KEYS)
+            new = new[step]
+            if not keys or not isinstance(new, dict):
+                return False
+            same = [one for one in old if isinstance(one, dict) and all(one.get(k) == new.get(k) for k in keys)]
+            if len(same) != 1:
+                return False
+            part, old = below(part, "items"), same[0]
+    return bool(new == old)
+
+
+_BLOCKING = ("required", "type", "maxLength", "maxItems", "maxProperties")
+_NOT_CHECKED = "some validation rules were not checked because the object was invalid; "
+_NOT_CHECKED += "correct the existing errors to complete validation"
+"""Source: customresource/validator.go hasBlockingErr."""
+
+
+def _field_errors(one: Any, path: str) -> Iterator[FieldError]:
+    """What a violation is called. Source: kubeOpenAPIResultToFieldErrors; the words are those of go-openapi/errors."""
+    rule, bound, found = one.validator, one.validator_value, one.instance
+    if rule == "required":
+        yield from (required(f"{path}.{name}".lstrip(".")) for name in bound if name not in found)
+    elif rule == "enum":
+        listed = [value if isinstance(value, str) else json.dumps(value) for value in bound]
+        yield not_supported(path, found, listed)
+    elif rule == "type":
+        kinds = {dict: "object", list: "array", str: "string", bool: "boolean", int: "integer", float: "number"}
+        kind = kinds.get(type(found), "null")
+        wanted = ",".join(bound) if isinstance(bound, list) else bound
+        yield invalid(path, kind, f'{path} in body must be of type {wanted}: "{kind}"')
+    elif rule == "format":
+        yield invalid(path, found, f"{path} in body must be of type {bound}: {json.dumps(found, ensure_ascii=False)}")
+    elif rule == "maxLength":
+        yield too_long_value(path, bound)
+    elif rule in ("maxItems", "maxProperties"):
+        yield too_many(path, len(found), bound)
+    elif rule in _WHOLE:
+        yield invalid("<nil>", "", f'"{path}" {_WHOLE[rule]}')
+    else:
+        words = _WORDS[rule].format(bound) if rule in _WORDS else one.message
+        yield invalid(path, found, f"{path} in body {words}")
+
+
+_WORDS = {
+    "minLength": "should be at least {} chars long",
+    "pattern": "should match '{}'",
+    "minimum": "should be greater than or equal to {}",
+    "exclusiveMinimum": "should be greater than {}",
+    "maximum": "should be less than or equal to {}",
+    "exclusiveMaximum": "should be less than {}",
+    "multipleOf": "should be a multiple of {}",
+    "minItems": "should have at least {} items",
+    "minProperties": "should have at least {} properties",
+}
+"""Rule -> its words, behind `PATH in body`; the bound stands in the braces."""
+_WHOLE = {
+    "anyOf": "must validate at least one schema (anyOf)",
+    "oneOf": "must validate one and only one schema (oneOf)",
+    "allOf": "must validate all the schemas (allOf)",
+    "not": "must not validate the schema (not)",
+}
+"""Rules whose violations have no field. Source: kube-openapi pkg/validation/validate/schema_messages.go."""
+
+
+def _matches(validator: Any, pattern: str, value: Any, schema: Any) -> Iterator[Any]:
+    """`pattern` as RE2 has it: a hostile one takes no longer than another. Source: go-openapi/validate Pattern."""
+    from jsonschema import ValidationError  # type: ignore[import-untyped,unused-ignore]
+
+    if isinstance(value, str):
+        try:
+            fits = compiled(pattern)(value)
+        except PatternError:
+            fits = False
+        if not fits:
+            yield ValidationError("")
+
+
+def _has_format(validator: Any, name: str, value: Any, schema: Any) -> Iterator[Any]:
+    """`format` of texts. Source: kube-openapi validate FormatOf."""
+    from jsonschema import ValidationError  # type: ignore[import-untyped,unused-ignore]
+
+    if isinstance(value, str) and not has_format(value, name):
+        yield ValidationError("")
+
+
+@lru_cache(maxsize=128)
+def _validator(schema: str) -> Any:
+    import jsonschema  # type: ignore[import-untyped,unused-ignore]
+
+    kind = jsonschema.validators.extend(jsonschema.Draft202012Validator, {"pattern": _matches, "format": _has_format})
+    return kind(json.loads(schema))
+
+
+def _json_schema(schema: Any) -> Any:
+    """Kubernetes' structural schema as plain JSON Schema: `nullable`, `int-or-string`, boolean exclusive bounds."""
+    if isinstance(schema, list):
+        return [_json_schema(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    made = {k: (v if k in ("enum", "default", "required", "example") else _json_schema(v)) for k, v in schema.items()}
+    if made.pop("x-kubernetes-int-or-string", False) or made.get("format") == "int-or-string":
+        made["type"] = ["integer", "string"]
+    if made.pop("nullable", False) and isinstance(made.get("type"), str):
+        made["type"] = [made["type"], "null"]
+    for bound, exclusive in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
+        if made.get(exclusive) is True and bound in made:
+            made[exclusive] = made.pop(bound)
+        elif isinstance(made.get(exclusive), bool):
+            made.pop(exclusive)
+    return made

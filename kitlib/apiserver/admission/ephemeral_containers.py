@@ -1,0 +1,28 @@
+"""The pod's `ephemeralcontainers` subresource, by which `kubectl debug` adds a container: what may change.
+
+Source: pkg/apis/core/validation ValidatePodEphemeralContainersUpdate; registry/core/pod podEphemeralContainersStrategy.
+"""
+
+from __future__ import annotations
+
+from kitlib.api.core import Pod
+from kitlib.api.field_errors import Errors, forbidden
+from kitlib.apiserver.validation.object_meta import validate_object_meta_update
+from kitlib.apiserver.validation.pod import validate_pod_metadata_and_spec
+
+MIRROR = "kubernetes.io/config.mirror"
+_FIELD = "spec.ephemeralContainers"
+
+
+def validate_ephemeral_containers_update(new: Pod, old: Pod) -> Errors:
+    """Containers may be added; one that is there neither changes nor goes, and a static pod takes none."""
+    if MIRROR in old.metadata.annotations:
+        return [forbidden("", "static pods do not support ephemeral containers")]
+    found = validate_object_meta_update(new.metadata, old.metadata) + validate_pod_metadata_and_spec(new)
+    wanted = {container.name: container for container in new.spec.ephemeral_containers}
+    for container in old.spec.ephemeral_containers:
+        if container.name not in wanted:
+            found.append(forbidden(_FIELD, f'existing ephemeral containers "{container.name}" may not be removed\n'))
+        elif wanted[container.name] != container:
+            found.append(forbidden(_FIELD, f'existing ephemeral containers "{container.name}" may not be changed\n'))
+    return found

@@ -1,0 +1,111 @@
+"""The eviction subresource: a pod is deleted if its PodDisruptionBudget allows one more disruption.
+
+Source: registry/core/pod/storage/eviction.go (Create, canIgnorePDB, checkAndDecrement, createTooManyRequestsError).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kitlib.api.core import TERMINAL_PHASES, Pod
+from kitlib.api.errors import Forbidden, InternalError, TooManyRequests
+from kitlib.api.meta import Condition, is_condition_true
+from kitlib.api.pod_subresources import eviction_of
+from kitlib.api.policy import PodDisruptionBudget, with_disruption_allowed
+from kitlib.api.selectors import LabelSelectorMatcher
+
+if TYPE_CHECKING:
+    from kitlib.apiserver.admission.apiserver import APIServer
+
+MAX_DISRUPTED_PODS = 2000
+SEVERAL_BUDGETS = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
+WOULD_VIOLATE = "Cannot evict pod as it would violate the pod's disruption budget."
+DISRUPTION_BUDGET = "DisruptionBudget"
+
+
+def evict(api: APIServer, name: str, namespace: str, grace: int | None = None) -> None:
+    """Delete a pod, if policies and its budget allow it.
+
+    Args:
+        grace: seconds until it must be gone; None = what the pod says.
+
+    Raises:
+        PolicyDenied: a policy about `pods/eviction` denies it.
+        NotFound: no such pod.
+        TooManyRequests: the budget allows no disruption now; `causes` says why.
+        InternalError: several budgets select the pod.
+        Forbidden: the budget's status cannot be used.
+    """
+    pod: Pod = api.store.get(Pod, name, namespace)
+    api.ask_policies(eviction_of(name, namespace, grace), None, "eviction", pod)
+    if not _can_ignore_budgets(pod):
+        budgets = [
+            one
+            for one in api.store.list(PodDisruptionBudget, namespace)
+            if LabelSelectorMatcher(one.spec.selector).matches(pod.metadata.labels)
+        ]
+        if len(budgets) > 1:
+            raise InternalError(SEVERAL_BUDGETS)
+        if budgets and not _is_unhealthy_and_free(pod, budgets[0]):
+            _check_and_decrement(api, name, budgets[0])
+            pod = api.store.get(Pod, name, namespace)
+        _mark(api, pod)
+    api.remove(Pod, name, namespace, grace=grace)
+
+
+def _can_ignore_budgets(pod: Pod) -> bool:
+    """Pods that do not run, or are being deleted, count for no budget. Source: canIgnorePDB."""
+    return pod.status.phase in (*TERMINAL_PHASES, "Pending") or pod.metadata.deletion_timestamp is not None
+
+
+def _is_unhealthy_and_free(pod: Pod, budget: PodDisruptionBudget) -> bool:
+    """Whether a pod that is not ready may go without asking: by AlwaysAllow, or where enough others are healthy."""
+    if is_condition_true(pod.status.conditions, "Ready"):
+        return False
+    if budget.spec.unhealthy_pod_eviction_policy == "AlwaysAllow":
+        return True
+    status = budget.status
+    return status.current_healthy >= status.desired_healthy > 0
+
+
+def _check_and_decrement(api: APIServer, name: str, budget: PodDisruptionBudget) -> None:
+    """Source: checkAndDecrement."""
+    status = budget.status
+    if status.observed_generation < (budget.metadata.generation or 0):
+        raise _too_many(f"The disruption budget {budget.name} is still being processed by the server.")
+    if status.disruptions_allowed < 0:
+        raise Forbidden("poddisruptionbudgets.policy", budget.name, "pdb disruptions allowed is negative")
+    if len(status.disrupted_pods) > MAX_DISRUPTED_PODS:
+        why = "DisruptedPods map too big - too many evictions not confirmed by PDB controller"
+        raise Forbidden("poddisruptionbudgets.policy", budget.name, why)
+    if status.disruptions_allowed == 0:
+        failed = next((one for one in status.conditions if one.reason == "SyncFailed"), None)
+        if failed is not None:
+            text = "does not allow evicting pods currently because it failed sync: "
+            raise _too_many(f"The disruption budget {budget.name} {text}{failed.message}")
+        needs = f"needs {status.desired_healthy} healthy pods and has {status.current_healthy} currently"
+        raise _too_many(f"The disruption budget {budget.name} {needs}")
+    now = api.store.now()
+    status.disruptions_allowed -= 1
+    if status.disruptions_allowed == 0:
+        status.conditions = with_disruption_allowed(status.conditions, budget, 0, now)
+    status.disrupted_pods = {**status.disrupted_pods, name: now.strftime("%Y-%m-%dT%H:%M:%SZ")}
+    api.update_status(budget)
+
+
+def _too_many(cause: str) -> TooManyRequests:
+    return TooManyRequests(WOULD_VIOLATE, [(DISRUPTION_BUDGET, cause)])
+
+
+def _mark(api: APIServer, pod: Pod) -> None:
+    """The pod says why it is deleted. Source: addConditionAndDeletePod."""
+    kept = [one for one in pod.status.conditions if one.type != "DisruptionTarget"]
+    target = Condition(
+        type="DisruptionTarget",
+        status="True",
+        reason="EvictionByEvictionAPI",
+        message="Eviction API: evicting",
+        last_transition_time=api.store.now(),
+    )
+    pod.status.conditions = [*kept, target]
+    api.update_status(pod)

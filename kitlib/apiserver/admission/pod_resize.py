@@ -1,0 +1,198 @@
+"""The pod's `resize` subresource: what may change, and whether its node could ever offer it.
+
+Source: pkg/apis/core/validation ValidatePodResize; plugin/pkg/admission/podresize (PodResizeValidator, from 1.36 on).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kitlib.api.core import Container, Node, Pod, ResourceList, ResourceRequirements
+from kitlib.api.errors import Forbidden
+from kitlib.api.field_errors import Errors, forbidden, invalid
+from kitlib.api.podresources import is_pod_level_resources_set, pod_requests
+from kitlib.api.release import Release
+from kitlib.api.serialize import deepcopy
+from kitlib.apiserver.validation import validate_pod_create
+from kitlib.kubelet.qos.qos_class import compute_pod_qos, is_restartable_init
+
+MIRROR = "kubernetes.io/config.mirror"
+OS = "kubernetes.io/os"
+_RESIZABLE = ("cpu", "memory")
+_MUTABLE = "only cpu and memory resources are mutable"
+
+
+def drop_non_resize_updates(new: Pod, old: Pod) -> Pod:
+    """The pod as it stands, with the resources and resize policies of the one that is sent; nothing else changes.
+
+    Containers that the pod has not stay for the validation to refuse. Source: registry/core/pod dropNonResizeUpdates.
+    """
+    made = deepcopy(old)
+    made.metadata.resource_version = new.metadata.resource_version
+    made.metadata.managed_fields = new.metadata.managed_fields
+    made.spec.resources = new.spec.resources
+    made.spec.containers = _merged(new.spec.containers, made.spec.containers)
+    made.spec.init_containers = _merged(new.spec.init_containers, made.spec.init_containers)
+    return made
+
+
+def _merged(new: Sequence[Container], old: Sequence[Container]) -> list[Container]:
+    standing = {one.name: one for one in old}
+    made = []
+    for one in new:
+        kept = standing.get(one.name, one)
+        kept.resources, kept.resize_policy = one.resources, one.resize_policy
+        made.append(kept)
+    return made
+
+
+def validate_pod_resize(new: Pod, old: Pod, release: Release) -> Errors:
+    """Only CPU and memory may change, of containers and of the pod; none may be removed, and the QoS class stays.
+
+    Source: ValidatePodResize.
+    """
+    if MIRROR in old.metadata.annotations:
+        return [forbidden("[]", "static pods cannot be resized")]
+    if old.spec.os is not None and old.spec.os.name == "windows":
+        return [forbidden("[]", "windows pods cannot be resized")]
+    whole = is_pod_level_resources_set(new) or is_pod_level_resources_set(old)
+    if whole and not release.enabled("InPlacePodLevelResourcesVerticalScaling"):
+        return [forbidden("[]", "pods with pod-level resources cannot be resized")]
+    errors = [error for error in validate_pod_create(deepcopy(new)) if "resources" in error.field]
+    before = old.status.qos_class or compute_pod_qos(old, release)
+    if compute_pod_qos(new, release) != before:
+        errors.append(invalid("spec", before, "Pod QOS Class may not change as a result of resizing"))
+    if not _supported(old):
+        errors.append(forbidden("spec", "Pod running on node without support for resize"))
+    alike = deepcopy(new)
+    if whole:
+        errors += _pod_level(alike, old)
+    others = _order(new, old)
+    if others:
+        return errors + others
+    for name, mine, theirs in _pairs(new, old, release):
+        for kind in ("requests", "limits"):
+            if _removed(getattr(mine.resources, kind), getattr(theirs.resources, kind)):
+                errors.append(forbidden(f"spec.{name}.resources.{kind}", f"resource {kind} cannot be removed"))
+    errors += _others(alike, old, release)
+    if not errors and alike.spec != old.spec:
+        errors.append(forbidden("spec", _MUTABLE))
+    return errors
+
+
+def _supported(pod: Pod) -> bool:
+    """Whether the kubelet shows what a running container has. Source: isPodResizeRequestSupported."""
+    return all(one.resources is not None for one in pod.status.container_statuses if "running" in one.state)
+
+
+def _pod_level(alike: Pod, old: Pod) -> Errors:
+    """The pod's own resources; its CPU and memory are set back in place. Source: validatePodLevelResourcesResize."""
+    mine, theirs = alike.spec.resources, old.spec.resources
+    if mine is None:
+        return [forbidden("spec.resources", "pod-level resources cannot be removed")] if theirs is not None else []
+    errors: Errors = []
+    standing = theirs or ResourceRequirements()
+    for kind in ("requests", "limits"):
+        if _removed(getattr(mine, kind), getattr(standing, kind)):
+            errors.append(forbidden(f"spec.resources.{kind}", f"pod-level resource {kind} cannot be removed"))
+    _set_back(mine, standing)
+    if theirs is None and mine == standing:
+        alike.spec.resources = None
+    if alike.spec.resources != theirs:
+        errors.append(forbidden("spec", "only cpu and memory resources are mutable at pod-level"))
+    return errors
+
+
+def _order(new: Pod, old: Pod) -> Errors:
+    """Containers stay, in their order. Source: validatePodResizeContainerOrdering."""
+    errors: Errors = []
+    for field in ("containers", "initContainers"):
+        attribute = "containers" if field == "containers" else "init_containers"
+        mine, theirs = ([one.name for one in getattr(pod.spec, attribute)] for pod in (new, old))
+        if len(mine) != len(theirs):
+            errors.append(forbidden(f"spec.{field}", f"{field} may not be added or removed on resize"))
+            continue
+        for i, (name, before) in enumerate(zip(mine, theirs, strict=True)):
+            if name != before:
+                errors.append(
+                    forbidden(f"spec.{field}[{i}].name", f"{field} may not be renamed or reordered on resize")
+                )
+    return errors
+
+
+def _others(alike: Pod, old: Pod, release: Release) -> Errors:
+    """Of containers nothing but CPU and memory changes; it is set back in place. Source: dropCPUMemoryUpdates."""
+    errors: Errors = []
+    for mine, theirs in zip(alike.spec.containers, old.spec.containers, strict=True):
+        _set_back(mine.resources, theirs.resources)
+        if mine != theirs:
+            errors.append(forbidden("spec", _MUTABLE))
+    for i, (mine, theirs) in enumerate(zip(alike.spec.init_containers, old.spec.init_containers, strict=True)):
+        changed, sidecar = mine != theirs, is_restartable_init(theirs)
+        if not sidecar and not release.enabled("KitInitContainersResize"):
+            if changed:
+                errors.append(forbidden("spec", "resources for non-sidecar init containers are immutable"))
+            continue
+        _set_back(mine.resources, theirs.resources)
+        place = f"spec.initContainers[{i}]"
+        if mine != theirs:
+            detail = "only cpu and memory resources for init or sidecar containers are mutable"
+            errors.append(forbidden(place, detail))
+        if changed and not sidecar and any(one.restart_policy == "RestartContainer" for one in mine.resize_policy):
+            detail = "non-sidecar init containers with a resize policy of RestartContainer cannot be resized"
+            errors.append(forbidden(place, detail))
+    return errors
+
+
+def _set_back(mine: ResourceRequirements, theirs: ResourceRequirements) -> None:
+    """Give CPU and memory the amounts that they had, in place. Source: dropCPUMemoryUpdates."""
+    for kind in ("requests", "limits"):
+        changed, standing = getattr(mine, kind), getattr(theirs, kind)
+        kept = {name: amount for name, amount in changed.items() if name not in _RESIZABLE}
+        setattr(mine, kind, kept | {name: standing[name] for name in _RESIZABLE if name in standing})
+
+
+def _removed(new: ResourceList, old: ResourceList) -> bool:
+    return any(name not in new for name in old)
+
+
+def _pairs(new: Pod, old: Pod, release: Release) -> list[tuple[str, Container, Container]]:
+    """Of each container that may be resized its path, as it should be and as it is."""
+    every = release.enabled("KitInitContainersResize")
+    inits = zip(new.spec.init_containers, old.spec.init_containers, strict=True)
+    found = [(f"initContainers[{i}]", a, b) for i, (a, b) in enumerate(inits) if every or is_restartable_init(b)]
+    both = zip(new.spec.containers, old.spec.containers, strict=True)
+    return found + [(f"containers[{i}]", a, b) for i, (a, b) in enumerate(both)]
+
+
+def check_node(pod: Pod, node: Node | None, release: Release) -> None:
+    """A bound pod's new requests must fit into all that its node offers, and the node must run Linux.
+
+    Args:
+        pod: with the new resources.
+        node: on which it runs; None = there is none of that name.
+        release: whose rules hold.
+
+    Raises:
+        Forbidden: where the resize could never be done.
+
+    Source: podresize.Plugin.validatePodResize.
+    """
+    if not pod.spec.node_name or not release.enabled("KitPodResizeValidator"):
+        return
+    if node is None:
+        raise Forbidden("pods", pod.name, f'node "{pod.spec.node_name}" not found')
+    system = node.metadata.labels.get(OS, "linux")
+    if system != "linux":
+        why = f'pod resize is only supported on linux nodes, node "{node.name}" is "{system}"'
+        raise Forbidden("pods", pod.name, why)
+    requests, short = pod_requests(pod, release=release), []
+    for name in ("cpu", "memory"):
+        asked, most = requests.get(name), node.status.allocatable.get(name)
+        milli = name == "cpu"
+        wanted = (asked.milli_value() if milli else asked.value()) if asked is not None else 0
+        offered = (most.milli_value() if milli else most.value()) if most is not None else 0
+        if wanted > offered:
+            short.append(f"{name}, requested: {wanted}, allocatable: {offered}")
+    if short:
+        raise Forbidden("pods", pod.name, f"node didn't have enough allocatable resources: {'; '.join(short)}")

@@ -1,0 +1,275 @@
+"""The checks of the level `baseline`: what gives a pod a hold on its node.
+
+Source: pod-security-admission policy check_*.go whose level is LevelBaseline.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from kitlib.api.container import Container, LifecycleHandler, Probe, SELinuxOptions
+from kitlib.api.core import PodSpec
+from kitlib.api.meta import ObjectMeta
+from kitlib.apiserver.admission.podsecurity.violations import (
+    Check,
+    Violation,
+    containers,
+    in_user_namespace,
+    named,
+    names,
+    plural,
+    quoted,
+    setters,
+    uses,
+)
+from kitlib.apiserver.validation.pod_warnings import APPARMOR_PREFIX, SECCOMP_POD, SECCOMP_PREFIX
+
+PROFILES = ("RuntimeDefault", "Localhost")
+CAPABILITIES = frozenset(
+    [
+        "AUDIT_WRITE",
+        "CHOWN",
+        "DAC_OVERRIDE",
+        "FOWNER",
+        "FSETID",
+        "KILL",
+        "MKNOD",
+        "NET_BIND_SERVICE",
+        "SETFCAP",
+        "SETGID",
+        "SETPCAP",
+        "SETUID",
+        "SYS_CHROOT",
+    ]
+)
+SELINUX_TYPES = frozenset(("", "container_t", "container_init_t", "container_kvm_t"))
+SYSCTLS = frozenset(
+    (
+        "kernel.shm_rmid_forced",
+        "net.ipv4.ip_local_port_range",
+        "net.ipv4.tcp_syncookies",
+        "net.ipv4.ping_group_range",
+        "net.ipv4.ip_unprivileged_port_start",
+    )
+)
+_SYSCTLS_27 = SYSCTLS | {"net.ipv4.ip_local_reserved_ports"}
+_SYSCTLS_29 = _SYSCTLS_27 | {
+    f"net.ipv4.tcp_{name}" for name in ("keepalive_time", "fin_timeout", "keepalive_intvl", "keepalive_probes")
+}
+_SYSCTLS_32 = _SYSCTLS_29 | {"net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem"}
+
+
+def app_armor_profile(meta: ObjectMeta, spec: PodSpec) -> Violation | None:
+    """Source: appArmorProfileV1Dot0."""
+    own = spec.security_context.app_armor_profile if spec.security_context is not None else None
+    pod = own is not None and own.type not in PROFILES
+    values = {own.type} if own is not None and pod else set()
+    bad: list[str] = []
+    for one in containers(spec):
+        profile = one.security_context.app_armor_profile if one.security_context is not None else None
+        if profile is not None and profile.type not in PROFILES:
+            bad.append(one.name)
+            values.add(profile.type)
+    annotations = sorted(
+        f"{key}={json.dumps(value, ensure_ascii=False)}"
+        for key, value in meta.annotations.items()
+        if key.startswith(APPARMOR_PREFIX)
+        and value not in ("", "runtime/default")
+        and not value.startswith("localhost/")
+    )
+    shown = [*sorted(values), *annotations]
+    if not shown:
+        return None
+    who = [setters(pod, bad)] if pod or bad else []
+    who += [plural("annotation", len(annotations))] if annotations else []
+    detail = f"{' and '.join(who)} must not set AppArmor profile type to {quoted(shown)}"
+    return Violation(plural("forbidden AppArmor profile", len(shown)), detail)
+
+
+def added(one: Container) -> list[str]:
+    """The capabilities that a container adds."""
+    context = one.security_context
+    return context.capabilities.add if context is not None and context.capabilities is not None else []
+
+
+def capabilities_baseline(_: ObjectMeta, spec: PodSpec) -> Violation | None:
+    """Source: capabilitiesBaselineV1Dot0."""
+    bad = names(spec, lambda one: set(added(one)) - CAPABILITIES)
+    if not bad:
+        return None
+    others = sorted({name for one in containers(spec) for name in added(one)} - CAPABILITIES)
+    detail = f"{named(bad)} must not include {quoted(others)} in securityContext.capabilities.add"
+    return Violation("non-default capabilities", detail)
+
+
+def host_namespaces(_: ObjectMeta, spec: PodSpec) -> Violation | None:
+    """Source: hostNamespacesV1Dot0."""
+    ways = {"hostNetwork": spec.host_network, "hostPID": spec.host_pid, "hostIPC": spec.host_ipc}
+    used = [f"{name}=true" for name, value in ways.items() if value]
+    return Violation("host namespaces", ", ".join(used)) if used else None
+
+
+def host_path_volumes(_: ObjectMeta, spec: PodSpec) -> Violation | None:
+    """Source: hostPathVolumesV1Dot0."""
+    bad = [volume.name for volume in spec.volumes if volume.host_path is not None]
+    return Violation("hostPath volumes", f"{plural('volume', len(bad))} {quoted(bad)}") if bad else None
+
+
+def host_ports(_: ObjectMeta, spec: PodSpec) -> Violation | None:
+    """Source: hostPortsV1Dot0."""
+    bad = names(spec, lambda one: any(port.host_port for port in one.ports))
+    if not bad:
+        return None
+    ports = sorted({str(port.host_port) for one in containers(spec) for port in one.ports if port.host_port})
+    return Violation("hostPort", f"{named(bad)} {uses(len(bad))} {plural('hostPort', len(ports))} {', '.join(ports)}")
+
+
+def host_probes_and_host_lifecycle(_: ObjectMeta, spec: PodSpec) -> Violation | None:
+    """Source: hostProbesAndHostLifecycleV1Dot34."""
+    bad = sorted(set(names(spec, lambda one: any(_hosts(one)))))
+    if not bad:
+        return None
+    hosts = sorted({host for one in containers(spec) for host in _hosts(one)})
+    word = plural("probe or lifecycle host", len(hosts))
+    return Violation("probe or lifecycle host", f"{named(bad)} {uses(len(bad))} {word} {quoted(hosts)}")
+
+
+def _hosts(one: Container) -> Iterator[str]:
+    handlers: list[Probe | LifecycleHandler | None] = [one.liveness_probe, one.readiness_probe, one.startup_probe]
+    if one.lifecycle is not None:
+        handlers += [one.lifecycle.post_start, one.lifecycle.pre_stop]
+    for handler in handlers:
+        if handler is not None:
+            for way in (handler.http_get, handler.tcp_socket):
+                if way is not None and way.host:
+                    yield way.host
+
+
+def privileged(_: ObjectMeta, spec: PodSpec) -> Violation | None:
+    """Source: privilegedV1Dot0."""
+    bad = names(spec, lambda one: one.security_context is not None and one.security_context.privileged)
+    return Violation("privileged", f"{named(bad)} must not set securityContext.privileged=true") if bad else None
+
+
+def proc_mount(_: ObjectMeta, spec: PodSpec) -> Violation | None:
+    """Source: procMountV1Dot0."""
+
+    def other(one: Container) -> str | None:
+        mount = one.security_context.proc_mount if one.security_context is not None else None
+        return None if mount == "Default" else mount
+
+    bad = names(spec, lambda one: other(one) is not None)
+    if not bad:
+        return None
+    types = sorted({mount for one in containers(spec) if (mount := other(one)) is not None})
+    return Violation("procMount", f"{named(bad)} must not set securityContext.procMount to {quoted(types)}")
+
+
+def proc_mount_35(meta: ObjectMeta, spec: PodSpec) -> Violation | None:
+    """A pod in a user namespace may unmask its `/proc`. Source: procMountV1Dot35Baseline."""
+    return None if in_user_namespace(spec) else proc_mount(meta, spec)
+
+
+def _selinux(types: frozenset[str]) -> Check:
+    def check(_: ObjectMeta, spec: PodSpec) -> Violation | None:
+        """Source: seLinuxOptionsV1Dot0, seLinuxOptionsV1Dot31."""
+
+        def wrong(options: SELinuxOptions | None) -> bool:
+            return options is not None and (options.type not in types or bool(options.user) or bool(options.role))
+
+        own = spec.security_context.se_linux_options if spec.security_context is not None else None
+        of = {id(one): one.security_context.se_linux_options for one in containers(spec) if one.security_context}
+        bad = names(spec, lambda one: wrong(of.get(id(one))))
+        if not wrong(own) and not bad:
+            return None
+        every = [options for options in (own, *of.values()) if options is not None]
+        bad_types = sorted({options.type for options in every} - types)
+        data = [f"{plural('type', len(bad_types))} {quoted(bad_types)}"] if bad_types else []
+        data += ["user may not be set"] if any(options.user for options in every) else []
+        data += ["role may not be set"] if any(options.role for options in every) else []
+        who = setters(wrong(own), bad)
+        return Violation("seLinuxOptions", f"{who} set forbidden securityContext.seLinuxOptions: {'; '.join(data)}")
+
+    return check
+
+
+def seccomp_annotations(meta: ObjectMeta, spec: PodSpec) -> Violation | None:
+    """Before 1.19 the profile is an annotation. Source: seccompProfileBaselineV1Dot0."""
+    keys = [SECCOMP_POD, *(f"{SECCOMP_PREFIX}{one.name}" for one in containers(spec))]
+    bad = sorted(
+        {
+            f"{key}={json.dumps(meta.annotations[key], ensure_ascii=False)}"
+            for key in keys
+            if key in meta.annotations
+            and meta.annotations[key] not in ("runtime/default", "docker/default")
+            and not meta.annotations[key].startswith("localhost/")
+        }
+    )
+    return Violation("seccompProfile", f"forbidden {plural('annotation', len(bad))} {', '.join(bad)}") if bad else None
+
+
+def seccomp_types(spec: PodSpec) -> tuple[str | None, dict[str, str]]:
+    """The profile's type that the pod sets, and those that its containers set."""
+    own = spec.security_context.seccomp_profile if spec.security_context is not None else None
+    of = {
+        one.name: one.security_context.seccomp_profile.type
+        for one in containers(spec)
+        if one.security_context is not None and one.security_context.seccomp_profile is not None
+    }
+    return own.type if own is not None else None, of
+
+
+def seccomp_profile_baseline(_: ObjectMeta, spec: PodSpec) -> Violation | None:
+    """Source: seccompProfileBaselineV1Dot19."""
+    own, of = seccomp_types(spec)
+    bad = [name for name, type_ in of.items() if type_ not in PROFILES]
+    pod = own is not None and own not in PROFILES
+    if not pod and not bad:
+        return None
+    values = sorted({of[name] for name in bad} | ({own} if own is not None and pod else set()))
+    detail = f"{setters(pod, bad)} must not set securityContext.seccompProfile.type to {quoted(values)}"
+    return Violation("seccompProfile", detail)
+
+
+def _sysctls(allowed: frozenset[str]) -> Check:
+    def check(_: ObjectMeta, spec: PodSpec) -> Violation | None:
+        """Source: sysctlsV1Dot0 to sysctlsV1Dot32."""
+        own = spec.security_context.sysctls if spec.security_context is not None else []
+        bad = [one.name for one in own if one.name not in allowed]
+        return Violation("forbidden sysctls", ", ".join(bad)) if bad else None
+
+    return check
+
+
+def windows_host_process(_: ObjectMeta, spec: PodSpec) -> Violation | None:
+    """Source: windowsHostProcessV1Dot0."""
+
+    def host_process(context: object) -> bool:
+        options = getattr(context, "windows_options", None)
+        return options is not None and bool(options.host_process)
+
+    pod = host_process(spec.security_context)
+    bad = names(spec, lambda one: host_process(one.security_context))
+    if not pod and not bad:
+        return None
+    detail = f"{setters(pod, bad)} must not set securityContext.windowsOptions.hostProcess=true"
+    return Violation("hostProcess", detail)
+
+
+CHECKS: dict[str, tuple[tuple[int, Check], ...]] = {
+    # by identifier, in the order of the texts: the minor version since which a check holds, and the check
+    "appArmorProfile": ((0, app_armor_profile),),
+    "capabilities_baseline": ((0, capabilities_baseline),),
+    "hostNamespaces": ((0, host_namespaces),),
+    "hostPathVolumes": ((0, host_path_volumes),),
+    "hostPorts": ((0, host_ports),),
+    "hostProbesAndHostLifecycle": ((34, host_probes_and_host_lifecycle),),
+    "privileged": ((0, privileged),),
+    "procMount": ((0, proc_mount), (35, proc_mount_35)),
+    "seLinuxOptions": ((0, _selinux(SELINUX_TYPES)), (31, _selinux(SELINUX_TYPES | {"container_engine_t"}))),
+    "seccompProfile_baseline": ((0, seccomp_annotations), (19, seccomp_profile_baseline)),
+    "sysctls": ((0, _sysctls(SYSCTLS)), (27, _sysctls(_SYSCTLS_27)), (29, _sysctls(_SYSCTLS_29)),
+                (32, _sysctls(_SYSCTLS_32))),
+    "windowsHostProcess": ((0, windows_host_process),),
+}  # fmt: skip

@@ -1,0 +1,115 @@
+"""What a write is, for those who judge it: the operation, the object before and after, and who asks.
+
+Source: k8s.io/apiserver/pkg/admission Attributes; admission/v1 AdmissionRequest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from kitlib.api.meta import KubeObject
+from kitlib.api.required_fields import complete
+from kitlib.api.scale import is_scalable, scale_of
+from kitlib.api.serialize import to_dict
+from kitlib.apiserver.admission.requester import requester
+from kitlib.apiserver.store.kinds import Resource, resource_of
+
+CREATE, UPDATE, DELETE = "CREATE", "UPDATE", "DELETE"
+SCALE = "scale"
+
+
+def shown(obj: KubeObject | None) -> dict[str, Any] | None:
+    """An object as expressions see it: with the fields that its type always has, which are empty then.
+
+    Source: runtime.DefaultUnstructuredConverter.ToUnstructured.
+    """
+    return None if obj is None else complete(obj.kind, to_dict(obj))
+
+
+@dataclass(frozen=True)
+class Attributes:
+    """One write.
+
+    Attributes:
+        operation: CREATE, UPDATE or DELETE.
+        new, old: the object as it would be stored and as it stands; None where there is none.
+        subresource: `status`, `resize`; "" = the object itself.
+        dry_run: whether nothing of it will stand.
+        parent: the object that a subresource belongs to, where `new` and `old` are of another kind: a Scale's workload,
+            the pod of a Binding or an Eviction.
+    """
+
+    operation: str
+    new: KubeObject | None
+    old: KubeObject | None
+    subresource: str = ""
+    dry_run: bool = False
+    parent: KubeObject | None = None
+
+    @property
+    def object(self) -> KubeObject:
+        """The object that it is about."""
+        found = self.new if self.new is not None else self.old
+        assert found is not None, "a write has an object"
+        return found
+
+    @cached_property
+    def resource(self) -> Resource:
+        return resource_of(self.parent or self.object)
+
+    @property
+    def version(self) -> str:
+        return (self.parent or self.object).api_version.rpartition("/")[2]
+
+    @cached_property
+    def names(self) -> dict[str, Any]:
+        """`object`, `oldObject` and `request` as expressions see them."""
+        return {
+            "object": shown(self.new),
+            "oldObject": shown(self.old),
+            "request": self._request(),
+        }
+
+    def _request(self) -> Mapping[str, Any]:
+        """Source: plugin/cel CreateAdmissionRequest."""
+        who, resource = requester(), self.resource
+        group, _, version = self.object.api_version.rpartition("/")
+        kind = {"group": group, "version": version, "kind": self.object.kind}
+        named = {"group": resource.group, "version": self.version, "resource": resource.plural}
+        user = {"username": who.name, "uid": who.uid, "groups": list(who.groups), "extra": {}}
+        return {
+            **dict.fromkeys(("kind", "requestKind"), kind),
+            **dict.fromkeys(("resource", "requestResource"), named),
+            **dict.fromkeys(("subResource", "requestSubResource"), self.subresource),
+            "name": self.object.name,
+            "namespace": self.object.namespace,
+            "operation": self.operation,
+            "userInfo": user,
+            "dryRun": self.dry_run,
+            "options": {},
+        }
+
+
+def attributes_of(
+    new: KubeObject | None,
+    old: KubeObject | None,
+    subresource: str = "",
+    *,
+    dry_run: bool = False,
+    parent: KubeObject | None = None,
+) -> Attributes:
+    """A write of an object or of a subresource, which `scale` shows as a Scale.
+
+    Args:
+        new, old, subresource, dry_run: see `Attributes`.
+        parent: the pod that a Binding or an Eviction is sent to.
+
+    Source: registry/apps/deployment/storage toScaleCreateValidation, scaleUpdatedObjectInfo.
+    """
+    operation = DELETE if new is None else CREATE if old is None else UPDATE
+    if subresource == SCALE and new is not None and old is not None and is_scalable(new):
+        return Attributes(operation, scale_of(new), scale_of(old), subresource, dry_run, parent=new)
+    return Attributes(operation, new, old, subresource, dry_run, parent)

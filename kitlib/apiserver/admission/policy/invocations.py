@@ -1,0 +1,207 @@
+"""What validating and mutating policies share: which are asked, with which parameters, variables and conditions.
+
+Source: plugin/policy/generic (policy_dispatcher.go Dispatch, CollectParams); plugin/webhook/matchconditions; plugin/cel
+composition.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from kitlib.api import authorization
+from kitlib.api.admissionregistration import (
+    MutatingAdmissionPolicy,
+    MutatingAdmissionPolicyBinding,
+    MutatingAdmissionPolicySpec,
+    ParamKind,
+    ValidatingAdmissionPolicy,
+    ValidatingAdmissionPolicyBinding,
+    ValidatingAdmissionPolicySpec,
+)
+from kitlib.api.core import Namespace
+from kitlib.api.errors import KitError
+from kitlib.api.meta import KubeObject
+from kitlib.api.selectors import LabelSelectorMatcher
+from kitlib.apiserver.admission.authorization import Authorizer as RBAC
+from kitlib.apiserver.admission.custom.objects import definition_of
+from kitlib.apiserver.admission.policy.attributes import Attributes
+from kitlib.apiserver.admission.policy.matching import matches
+from kitlib.apiserver.admission.requester import requester, service_account
+from kitlib.apiserver.store.kinds import Resource, UnknownKind, resource, resource_by_rule
+from kitlib.apiserver.store.store import Store
+from kitlib.cel import library as lib
+from kitlib.cel.admission_expressions import MAX_COST, Environment
+from kitlib.cel.authorizer import Authorizer, ServiceAccount
+from kitlib.cel.expression import Expression
+from kitlib.cel.library import EvaluationError
+
+Policy = ValidatingAdmissionPolicy | MutatingAdmissionPolicy
+Binding = ValidatingAdmissionPolicyBinding | MutatingAdmissionPolicyBinding
+IGNORE, ALLOW = "Ignore", "Allow"
+EXEMPT = (
+    "validatingadmissionpolicies",
+    "validatingadmissionpolicybindings",
+    "mutatingadmissionpolicies",
+    "mutatingadmissionpolicybindings",
+)
+"""No policy is about policies, or one could no longer be removed. Source: generic isPolicyResource."""
+
+
+class ConfigurationError(KitError):
+    """A policy or a binding that cannot be asked."""
+
+
+class UnknownParamKind(ConfigurationError):
+    """A policy whose parameters are of a kind that there is not."""
+
+
+class ConditionError(KitError):
+    """A condition that cannot be evaluated."""
+
+
+class CompiledPolicy:
+    """The expressions that both kinds of policies have; `environment` compiles those of one kind.
+
+    Args:
+        spec: of the policy.
+
+    Raises:
+        CompileError: one of them is none; validation has refused such a policy.
+    """
+
+    def __init__(self, spec: ValidatingAdmissionPolicySpec | MutatingAdmissionPolicySpec) -> None:
+        self.environment = Environment(spec.param_kind is not None)
+        self.conditions = [
+            (one.expression, self.environment.compile(one.expression, lib.BOOL, variables=False))
+            for one in spec.match_conditions
+        ]
+        self.variables = {one.name: self.environment.declare(one) for one in spec.variables}
+
+
+class Variables(Mapping[str, Any]):
+    """A policy's variables, each computed when it is asked for, once.
+
+    Args:
+        expressions: by name.
+        names: that they are computed from.
+    """
+
+    def __init__(self, expressions: Mapping[str, Expression], names: Mapping[str, Any]) -> None:
+        self._expressions, self._names = expressions, names
+        self._known: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._known:
+            expression = self._expressions[name]
+            try:
+                self._known[name] = expression.evaluate({**self._names, "variables": self}, MAX_COST)
+            except EvaluationError as error:
+                raise EvaluationError(f'composited variable "{name}" fails to evaluate: {error}') from None
+        return self._known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._expressions)
+
+    def __len__(self) -> int:
+        return len(self._expressions)
+
+
+def authorizer(store: Store, about: Attributes) -> Authorizer:
+    """What expressions ask who may do what: the user who writes, if no other is meant.
+
+    Source: plugin/cel condition.go.
+    """
+    rbac, who = RBAC(store), requester()
+
+    def decide(asked: authorization.Attributes, account: ServiceAccount | None) -> authorization.Decision:
+        return rbac.decide(who if account is None else service_account(*account), asked)
+
+    named = about.resource
+    request = authorization.Attributes(
+        group=named.group,
+        resource=named.plural,
+        subresource=about.subresource,
+        namespace=about.object.namespace,
+        name=about.object.name,
+    )
+    return Authorizer(decide, request)
+
+
+def problem(text: str, error: EvaluationError) -> str:
+    """Source: plugin/cel condition.go."""
+    return f"expression '{text}' resulted in error: {error}"
+
+
+def conditions_met(conditions: Sequence[tuple[str, Expression]], names: Mapping[str, Any]) -> bool:
+    """Whether all of a policy's conditions hold: one that does not decides over the error of another.
+
+    Args:
+        conditions: each as a text and compiled.
+        names: what they see.
+
+    Raises:
+        ConditionError: with all problems.
+
+    Source: matchconditions matcher.Match.
+    """
+    problems = []
+    for text, condition in conditions:
+        try:
+            if condition.evaluate(names, MAX_COST) is not True:
+                return False
+        except EvaluationError as error:
+            problems.append(problem(text, error))
+    if problems:
+        raise ConditionError(problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]")
+    return True
+
+
+def is_about(policy: Policy, binding: Binding, about: Attributes, namespace: Namespace | None) -> bool:
+    """Whether a write is one that both the policy and the binding are about."""
+    constraints, more = policy.spec.match_constraints, binding.spec.match_resources
+    return (
+        constraints is not None
+        and matches(constraints, about, namespace)
+        and (more is None or matches(more, about, namespace))
+    )
+
+
+def params_of(store: Store, policy: Policy, binding: Binding, about: Attributes) -> list[Any]:
+    """The objects that a binding names as parameters; one None where the policy takes none.
+
+    Raises:
+        ConfigurationError: there are none, and the binding says that this denies.
+    """
+    kind, reference = policy.spec.param_kind, binding.spec.param_ref
+    if kind is None or reference is None:
+        return [None]
+    found = _resource_of_params(store, kind)
+    namespaced = found.namespaced
+    place = (reference.namespace or about.object.namespace) if namespaced else ""
+    if namespaced and not place:
+        raise ConfigurationError(
+            "cannot use namespaced paramRef in policy binding that matches cluster-scoped resources"
+        )
+    objects: list[KubeObject] = store.list(found, place or None, copy=False)
+    if reference.name:
+        objects = [one for one in objects if one.name == reference.name]
+    elif reference.selector is not None:
+        matcher = LabelSelectorMatcher(reference.selector)
+        objects = [one for one in objects if matcher.matches(one.metadata.labels)]
+    if not objects and reference.parameter_not_found_action != ALLOW:
+        raise ConfigurationError("no params found for policy binding with `Deny` parameterNotFoundAction")
+    return sorted(objects, key=lambda one: one.name)
+
+
+def _resource_of_params(store: Store, kind: ParamKind) -> Resource:
+    """Of a kind that is built in, or that a CustomResourceDefinition serves. Source: ensureParamsForPolicyLocked."""
+    try:
+        return resource(kind.kind)
+    except UnknownKind:
+        definition = definition_of(store, kind.api_version, kind.kind)
+    group, _, version = kind.api_version.rpartition("/")
+    if definition is None:
+        place = f"{group}/{version}" if group else version
+        raise UnknownParamKind(f"failed to find resource referenced by paramKind: '{place}, Kind={kind.kind}'")
+    return resource_by_rule(kind.kind, group, definition.spec.scope == "Namespaced")

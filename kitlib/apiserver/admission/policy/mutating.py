@@ -1,0 +1,219 @@
+"""MutatingAdmissionPolicy: every binding of every policy that is about a write changes its object.
+
+Policies come in the order of their names, bindings too; Kubernetes promises none. Where one has changed anything, those
+that may be asked again (`reinvocationPolicy: IfNeeded`) are asked a second time, after all others.
+
+Source: plugin/policy/mutating (dispatcher.go dispatchInvocations, reinvocationcontext.go, compilation.go);
+plugin/policy/generic policy_dispatcher.go.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from kitlib.api.admissionregistration import (
+    MutatingAdmissionPolicy,
+    MutatingAdmissionPolicyBinding,
+    MutatingAdmissionPolicySpec,
+)
+from kitlib.api.core import Namespace
+from kitlib.api.defaults import set_defaults
+from kitlib.api.errors import MutationDenied
+from kitlib.api.meta import KubeObject
+from kitlib.api.serialize import from_dict, to_dict, to_json
+from kitlib.apiserver.admission.custom.objects import schema_of
+from kitlib.apiserver.admission.policy.attributes import Attributes, shown
+from kitlib.apiserver.admission.policy.invocations import (
+    EXEMPT,
+    IGNORE,
+    CompiledPolicy,
+    ConditionError,
+    ConfigurationError,
+    UnknownParamKind,
+    Variables,
+    authorizer,
+    conditions_met,
+    is_about,
+    params_of,
+    problem,
+)
+from kitlib.apiserver.admission.policy.patching import PATCHES, MutationError, Schema
+from kitlib.apiserver.store.store import Store
+from kitlib.cel.admission_expressions import MAX_COST
+from kitlib.cel.library import EvaluationError
+from kitlib.cel.parser import CompileError
+
+IF_NEEDED = "IfNeeded"
+FORBIDDEN, INVALID = "Forbidden", "Invalid"
+
+
+class Compiled(CompiledPolicy):
+    """The expressions of a policy, its mutations too."""
+
+    def __init__(self, spec: MutatingAdmissionPolicySpec) -> None:
+        super().__init__(spec)
+        self.mutations = []
+        for one in spec.mutations:
+            patch = one.apply_configuration or one.json_patch
+            text = patch.expression if patch is not None else ""
+            self.mutations.append((one.patch_type, text, self.environment.mutation(one.patch_type, text)))
+
+
+@lru_cache(maxsize=128)
+def _compiled(text: str) -> Compiled:
+    """The expressions of a specification, given as JSON."""
+    return Compiled(from_dict(json.loads(text), MutatingAdmissionPolicySpec))
+
+
+class _Key(NamedTuple):
+    """What is asked again: a policy with a binding and a parameter."""
+
+    policy: str
+    binding: str
+    params: tuple[str, str]
+
+
+def _denied(policy: MutatingAdmissionPolicy, binding: MutatingAdmissionPolicyBinding) -> str:
+    """How what a policy says begins."""
+    return f"policy '{policy.name}' with binding '{binding.name}' denied request: "
+
+
+@dataclass(frozen=True)
+class _Invocation:
+    policy: MutatingAdmissionPolicy
+    binding: MutatingAdmissionPolicyBinding
+    compiled: Compiled
+    params: KubeObject | None
+
+    @property
+    def key(self) -> _Key:
+        params = (self.params.namespace, self.params.name) if self.params is not None else ("", "")
+        return _Key(self.policy.name, self.binding.name, params)
+
+    @property
+    def said(self) -> str:
+        return _denied(self.policy, self.binding)
+
+
+class Request:
+    """One write, which goes past the policies once or twice.
+
+    Attributes:
+        again: whether a second round is due.
+
+    Args:
+        store: where policies and parameters are.
+        about: the write.
+    """
+
+    def __init__(self, store: Store, about: Attributes) -> None:
+        self.again = False
+        self._store, self._about = store, about
+        self._asked: set[_Key] = set()  # those that may be asked again
+        self._due: set[_Key] = set()  # those that will be
+        self._output: dict[str, Any] | None = None
+
+    def mutated(self, obj: KubeObject, *, second: bool = False) -> KubeObject:
+        """The object after every policy that is bound.
+
+        Args:
+            obj: not changed.
+            second: whether it is the second round.
+
+        Raises:
+            MutationDenied: a mutation cannot be carried out, and its policy does not ignore failures.
+            InternalError: a JSON patch made something that is no object of the kind, whatever the policy says.
+        """
+        bound = self._store.list(MutatingAdmissionPolicyBinding, copy=False)
+        if not bound or self._about.resource.plural in EXEMPT:
+            return obj
+        about = replace(self._about, new=obj)
+        failures: list[tuple[str, str]] = []
+        invocations = list(self._invocations(bound, about, failures))
+        if second and to_dict(obj) != self._output:
+            self._ask_again()
+        schema = self._schema(obj)
+        changed = False
+        for one in invocations:
+            names = {**self._names(obj), **self._params(one)}
+            try:
+                if not conditions_met(one.compiled.conditions, names):
+                    continue
+            except ConditionError as error:
+                self._fail(one.policy, f"{one.said}{error}", INVALID, failures)
+                continue
+            if second and one.key not in self._due:
+                continue
+            before = obj
+            for patch_type, text, expression in one.compiled.mutations:
+                names = {**self._names(obj), **self._params(one)}
+                names["variables"] = Variables(one.compiled.variables, names)
+                try:
+                    obj = set_defaults(PATCHES[patch_type](obj, expression.evaluate(names, MAX_COST), schema))
+                    changed = True
+                except EvaluationError as error:
+                    self._fail(one.policy, one.said + problem(text, error), INVALID, failures)
+                except MutationError as error:
+                    self._fail(one.policy, f"{one.said}{error}", INVALID, failures)
+            if to_dict(before) != to_dict(obj):
+                self._ask_again()
+            if one.policy.spec.reinvocation_policy == IF_NEEDED:
+                self._asked.add(one.key)
+        if changed:
+            self._ask_again()
+            self.again = True
+        self._output = to_dict(obj)
+        if failures:
+            resource = self._about.resource.qualified
+            raise MutationDenied(resource, obj.name, [message for message, _ in failures], failures[0][1])
+        return obj
+
+    def _ask_again(self) -> None:
+        """Source: RequireReinvokingPreviouslyInvokedPlugins."""
+        self._due |= self._asked
+        self._asked = set()
+
+    def _invocations(
+        self, bound: Sequence[MutatingAdmissionPolicyBinding], about: Attributes, failures: list[tuple[str, str]]
+    ) -> Iterator[_Invocation]:
+        """Every policy with every binding and parameter that is about the write."""
+        name = about.object.namespace
+        namespace = self._store.find(Namespace, name, copy=False) if name else None
+        for binding in sorted(bound, key=lambda one: (one.spec.policy_name, one.name)):
+            policy = self._store.find(MutatingAdmissionPolicy, binding.spec.policy_name, copy=False)
+            if policy is None or not is_about(policy, binding, about, namespace):
+                continue
+            try:
+                compiled = _compiled(to_json(policy.spec))
+                for params in params_of(self._store, policy, binding, about):
+                    yield _Invocation(policy, binding, compiled, params)
+            except UnknownParamKind as error:
+                said = f'policy "{policy.name}" denied request: failed to configure policy: {error}'
+                self._fail(policy, said, FORBIDDEN, failures)
+            except (ConfigurationError, CompileError) as error:
+                said = _denied(policy, binding)
+                self._fail(policy, f"{said}failed to configure binding: {error}", FORBIDDEN, failures)
+
+    def _fail(
+        self, policy: MutatingAdmissionPolicy, message: str, reason: str, failures: list[tuple[str, str]]
+    ) -> None:
+        if policy.spec.failure_policy != IGNORE:
+            failures.append((message, reason))
+
+    def _names(self, obj: KubeObject) -> dict[str, Any]:
+        namespace = self._store.find(Namespace, obj.namespace, copy=False) if obj.namespace else None
+        seen = replace(self._about, new=obj).names
+        return {**seen, "namespaceObject": shown(namespace), "authorizer": authorizer(self._store, self._about)}
+
+    def _params(self, one: _Invocation) -> Mapping[str, Any]:
+        if one.policy.spec.param_kind is None:
+            return {}
+        return {"params": shown(one.params)}
+
+    def _schema(self, obj: KubeObject) -> Schema:
+        """Of a custom object, by the definition of its kind."""
+        return schema_of(self._store, obj) or None

@@ -1,0 +1,128 @@
+"""What a mutation makes of an object: an apply configuration is merged into it, a JSON patch is carried out on it.
+
+Source: plugin/policy/mutating/patch (smd.go, json_patch.go).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from kitlib.api.decoding import unknown_fields
+from kitlib.api.errors import InternalError, KitError, ManifestError
+from kitlib.api.meta import KubeObject
+from kitlib.api.required_fields import complete
+from kitlib.api.serialize import from_dict, to_dict
+from kitlib.api.structured_merge import merge
+from kitlib.api.typed_patch import atomics, problems
+from kitlib.apiserver.store.json_patch import PatchError, UnmetTest, apply_json_patch
+from kitlib.cel.library import EvaluationError, type_of
+from kitlib.cel.messages import Message, mismatches, plain
+
+Schema = Mapping[str, Any] | None
+_TYPES, _NOT_APPLIED = "type mismatch: ", "error applying patch: "
+
+
+class MutationError(KitError):
+    """A mutation that cannot be carried out."""
+
+
+def apply_configuration(obj: KubeObject, value: Any, schema: Schema) -> KubeObject:
+    """The object with an `Object{…}` merged into it as server-side apply does, without owners.
+
+    Args:
+        obj: not changed.
+        value: what the expression gave.
+        schema: of a custom resource.
+
+    Raises:
+        MutationError: the value does not fit the object's type, or would replace a list or map as a whole.
+    """
+    if not isinstance(value, Message):
+        raise MutationError(f"unsupported return type from ApplyConfiguration expression: {type_of(value)}")
+    wrong = mismatches(value)
+    if wrong:
+        raise MutationError(_TYPES + "\n".join(wrong))
+    try:
+        patch = {**plain(value), "apiVersion": obj.api_version, "kind": obj.kind}
+    except EvaluationError as error:
+        raise MutationError(f"invalid return type: {error}") from None
+    shape = schema or type(obj)
+    problem = problems(patch, shape)
+    if problem:
+        raise MutationError(f"{_NOT_APPLIED}failed to convert patch object to typed object: {problem}")
+    whole = atomics(patch, shape)
+    if whole:
+        listed = ", ".join(whole)
+        raise MutationError(
+            f"{_NOT_APPLIED}invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: {listed}"
+        )
+    try:
+        return _decoded(merge(to_dict(obj), patch, shape), obj)
+    except ManifestError as error:
+        raise MutationError(error.cause or error.problem) from None
+
+
+def json_patch(obj: KubeObject, value: list[Any], schema: Schema) -> KubeObject:
+    """The object after a list of `JSONPatch{…}`; the object itself where a test of it fails.
+
+    Raises:
+        MutationError: an operation cannot be carried out.
+        InternalError: the result is no object of the kind.
+    """
+    operations = [_operation(one) for one in value]
+    data = complete(obj.kind, to_dict(obj))
+    try:
+        patched = apply_json_patch(data, operations)
+    except UnmetTest:
+        return obj
+    except PatchError as error:
+        raise MutationError(f"JSONPath: {error}") from None
+    except RecursionError:
+        raise MutationError("JSONPath: the patch makes an object of too many levels") from None
+    try:
+        made = _decoded(patched, obj)
+    except ManifestError as error:
+        raise InternalError(f"Internal error occurred: {error.cause or error.problem}") from None
+    new = _unknown(patched, obj) - _unknown(data, obj)  # fields that stood there before are kept
+    if new:
+        listed = ", ".join(f'unknown field "{field}"' for field in sorted(new))
+        raise InternalError(f"Internal error occurred: strict decoding error: {listed}")
+    return made
+
+
+def _unknown(data: Any, obj: KubeObject) -> set[str]:
+    return set() if type(obj) is KubeObject else set(unknown_fields(data, type(obj)))
+
+
+def _operation(one: Any) -> dict[str, Any]:
+    """Source: evaluatePatchExpression."""
+    if not isinstance(one, Message):
+        raise MutationError(f"{_TYPES}JSONPatchType.expression should evaluate to array of JSONPatch: {type_of(one)}")
+    made = {"op": one["op"], "path": one["path"]}
+    if "from" in one:
+        made["from"] = one["from"]
+    if "value" in one:
+        value = one["value"]
+        wrong = mismatches(value) if isinstance(value, Message) else []
+        if wrong:
+            raise MutationError(_TYPES + "\n".join(wrong))
+        try:
+            made["value"] = plain(value)
+        except EvaluationError as error:
+            words = "JSONPath valueExpression evaluated to a type that could not marshal to JSON"
+            raise MutationError(f"{words}: {error}") from None
+    return made
+
+
+def _decoded(data: Any, obj: KubeObject) -> KubeObject:
+    """Raises: ManifestError."""
+    made: KubeObject = from_dict(data, type(obj))
+    if (made.api_version, made.kind) != (obj.api_version, obj.kind):
+        version, kind = obj.api_version, obj.kind
+        raise ManifestError(f"a patch must leave apiVersion {version!r} and kind {kind!r} as they are")
+    return made
+
+
+PATCHES = {"ApplyConfiguration": apply_configuration, "JSONPatch": json_patch}
+"""What a patch type does."""

@@ -1,0 +1,193 @@
+"""ValidatingAdmissionPolicy: every binding of every policy that is about a write decides on it.
+
+Source: plugin/policy/validating (dispatcher.go Dispatch, validator.go Validate).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from kitlib.api.admissionregistration import (
+    ValidatingAdmissionPolicy,
+    ValidatingAdmissionPolicyBinding,
+    ValidatingAdmissionPolicySpec,
+    Validation,
+)
+from kitlib.api.core import Namespace
+from kitlib.api.errors import PolicyDenied
+from kitlib.api.serialize import from_dict, to_json
+from kitlib.apiserver.admission.policy.attributes import Attributes, shown
+from kitlib.apiserver.admission.policy.invocations import (
+    EXEMPT,
+    IGNORE,
+    CompiledPolicy,
+    ConditionError,
+    ConfigurationError,
+    UnknownParamKind,
+    Variables,
+    authorizer,
+    conditions_met,
+    is_about,
+    params_of,
+    problem,
+)
+from kitlib.apiserver.store.store import Store
+from kitlib.cel import library as lib
+from kitlib.cel.admission_expressions import MAX_COST
+from kitlib.cel.expression import Expression
+from kitlib.cel.library import EvaluationError
+from kitlib.cel.parser import CompileError
+
+DENY, WARN = "Deny", "Warn"
+CODES = {"Unauthorized": 401, "Forbidden": 403, "RequestEntityTooLarge": 413}
+"""Status codes of a validation's reasons; of every other 422. Source: reasonToCode."""
+MAX_MESSAGE = 5 * 1024
+"""Bytes of what a messageExpression may give. Source: celconfig.MaxEvaluatedMessageExpressionSizeBytes."""
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why a policy refuses a write.
+
+    Attributes:
+        message: what it says.
+        reason: of the Status; "" = Invalid.
+        is_failure: whether the policy cannot be asked, which denies whatever the binding's actions are.
+        of_policy: whether it is about the policy without its binding.
+    """
+
+    message: str
+    reason: str = ""
+    is_failure: bool = False
+    of_policy: bool = False
+
+
+class Compiled(CompiledPolicy):
+    """The expressions of a policy, its validations and audit annotations too."""
+
+    def __init__(self, spec: ValidatingAdmissionPolicySpec) -> None:
+        super().__init__(spec)
+        self.validations = [
+            (
+                one,
+                self.environment.compile(one.expression, lib.BOOL),
+                self.environment.compile(one.message_expression, lib.STRING, authorizer=False)
+                if one.message_expression
+                else None,
+            )
+            for one in spec.validations
+        ]
+        self.annotations = [
+            (one.value_expression, self.environment.compile(one.value_expression, lib.STRING, lib.NULL))
+            for one in spec.audit_annotations
+        ]
+
+    def refusals(self, names: Mapping[str, Any], ignore_errors: bool) -> list[Refusal]:
+        """Why the write is refused; empty where it may be done.
+
+        Args:
+            names: what the expressions see.
+            ignore_errors: whether what cannot be evaluated counts as fulfilled.
+        """
+        try:
+            if not conditions_met(self.conditions, names):
+                return []
+        except ConditionError as error:
+            return [] if ignore_errors else [Refusal(str(error))]
+        names = {**names, "variables": Variables(self.variables, names)}
+        found = []
+        for validation, expression, message in self.validations:
+            try:
+                if expression.evaluate(names, MAX_COST) is not True:
+                    found.append(Refusal(_message(validation, message, names), validation.reason or ""))
+            except EvaluationError as error:
+                if not ignore_errors:
+                    found.append(Refusal(problem(validation.expression, error)))
+        for text, annotation in self.annotations:
+            try:
+                annotation.evaluate(names, MAX_COST)
+            except EvaluationError as error:
+                if not ignore_errors:
+                    found.append(Refusal(problem(text, error), is_failure=True))
+        return found
+
+
+def _message(validation: Validation, expression: Expression | None, names: Mapping[str, Any]) -> str:
+    """A message of its own if it can be had, else the fixed one, else the expression. Source: validator.Validate."""
+    if expression is not None:
+        try:
+            text = expression.evaluate(names, MAX_COST)
+        except EvaluationError:
+            text = ""
+        if isinstance(text, str) and text.strip() and "\n" not in text and len(text.encode()) <= MAX_MESSAGE:
+            return text.strip()
+    return validation.message.strip() or f"failed expression: {validation.expression.strip()}"
+
+
+@lru_cache(maxsize=128)
+def _compiled(text: str) -> Compiled:
+    """The expressions of a specification, given as JSON."""
+    return Compiled(from_dict(json.loads(text), ValidatingAdmissionPolicySpec))
+
+
+def admit(store: Store, about: Attributes) -> list[str]:
+    """Ask every policy that is bound.
+
+    Returns:
+        Warnings of bindings that warn.
+
+    Raises:
+        PolicyDenied: a binding denies it.
+    """
+    bindings = store.list(ValidatingAdmissionPolicyBinding, copy=False)
+    if not bindings or about.resource.plural in EXEMPT:
+        return []
+    namespace = store.find(Namespace, about.object.namespace, copy=False) if about.object.namespace else None
+    names = None
+    warnings: list[str] = []
+    denied: list[str] = []
+    first = Refusal("")
+    for binding in sorted(bindings, key=lambda one: one.name):
+        policy = store.find(ValidatingAdmissionPolicy, binding.spec.policy_name, copy=False)
+        if policy is None or not is_about(policy, binding, about, namespace):
+            continue
+        if names is None:
+            names = {**about.names, "namespaceObject": shown(namespace), "authorizer": authorizer(store, about)}
+        for refusal in _asked(store, policy, binding, about, names):
+            said = f"'{policy.name}'" if refusal.of_policy else f"'{policy.name}' with binding '{binding.name}'"
+            if refusal.is_failure or DENY in binding.spec.validation_actions:
+                first = first if denied else refusal
+                denied.append(f"{said} denied request: {refusal.message}")
+            elif WARN in binding.spec.validation_actions:
+                warnings.append(f"Validation failed for ValidatingAdmissionPolicy {said}: {refusal.message}")
+    if denied:
+        reason = first.reason or "Invalid"
+        why = f"ValidatingAdmissionPolicy {denied[0]}"
+        raise PolicyDenied(about.resource.qualified, about.object.name, why, CODES.get(reason, 422), reason)
+    return warnings
+
+
+def _asked(
+    store: Store,
+    policy: ValidatingAdmissionPolicy,
+    binding: ValidatingAdmissionPolicyBinding,
+    about: Attributes,
+    names: Mapping[str, Any],
+) -> list[Refusal]:
+    """What a policy says, with each of its parameters; one that cannot be asked denies unless it ignores failures."""
+    ignore = policy.spec.failure_policy == IGNORE
+    try:
+        compiled = _compiled(to_json(policy.spec))
+        found = []
+        for params in params_of(store, policy, binding, about):
+            seen = {**names, "params": shown(params)} if policy.spec.param_kind else names
+            found += compiled.refusals(seen, ignore)
+        return found
+    except UnknownParamKind as error:
+        return [] if ignore else [Refusal(f"failed to configure policy: {error}", is_failure=True, of_policy=True)]
+    except (ConfigurationError, CompileError) as error:
+        return [] if ignore else [Refusal(f"failed to configure binding: {error}", is_failure=True)]

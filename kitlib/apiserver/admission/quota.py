@@ -1,0 +1,227 @@
+"""ResourceQuota: what a namespace's objects use, and whether one more still fits.
+
+A quota counts only the objects that all of its scopes match. A pod in a terminal phase no longer counts as a pod nor
+for its resources, but still as an object (`count/pods`). Where a quota limits CPU or memory, every container must say
+what it wants.
+
+Source: apiserver resourcequota.CheckRequest; pkg/quota/v1/evaluator/core (pods.go, services.go, resource_claims.go);
+quota/v1/generic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kitlib.api.core import (
+    TERMINAL_PHASES,
+    PersistentVolumeClaim,
+    Pod,
+    PodAffinityTerm,
+    ResourceList,
+    ResourceQuota,
+    ScopedResourceSelectorRequirement,
+    Service,
+)
+from kitlib.api.devices import ALL, MAX_RESULTS, DeviceRequest, ResourceClaim
+from kitlib.api.errors import Forbidden
+from kitlib.api.meta import KubeObject, LabelSelector, LabelSelectorRequirement
+from kitlib.api.podresources import pod_limits, pod_requests
+from kitlib.api.resource import Quantity
+from kitlib.api.selectors import LabelSelectorMatcher
+from kitlib.apiserver.store.kinds import resource_of
+from kitlib.kubelet.qos.qos_class import get_pod_qos
+
+ONE = Quantity.from_int(1, "DecimalSI")
+_MUST_BE_SET = ("cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory")
+_POD_RESOURCES = {
+    *_MUST_BE_SET,
+    "pods",
+    "count/pods",
+    "ephemeral-storage",
+    "requests.ephemeral-storage",
+    "limits.ephemeral-storage",
+}
+
+
+def admit(obj: KubeObject, quotas: Iterable[ResourceQuota], old: KubeObject | None = None) -> list[ResourceQuota]:
+    """Charge an object to the quotas that match it.
+
+    Args:
+        obj: to be created (or updated, where `old` is given).
+        quotas: of its namespace, with their use in `status.used`.
+        old: the object as it stands.
+
+    Returns:
+        The quotas whose use has changed, with the new figures.
+
+    Raises:
+        Forbidden: `exceeded quota: …`, `failed quota: …: must specify …`.
+    """
+    qualified = resource_of(obj).qualified
+    charged: list[ResourceQuota] = []
+    delta = usage(obj)
+    if old is not None:
+        before = usage(old)
+        delta = {n: q - before[n] if n in before else q for n, q in delta.items()}
+        delta = {n: q for n, q in delta.items() if q.sign() > 0}
+    for quota in quotas:
+        hard = quota.spec.hard
+        if not matches(quota, obj):
+            continue
+        if isinstance(obj, Pod):
+            missing = _unspecified(obj, [name for name in hard if name in _MUST_BE_SET])
+            if missing:
+                raise Forbidden(qualified, obj.name, f"failed quota: {quota.name}: must specify {missing}")
+        asked = {name: amount for name, amount in delta.items() if name in hard and not amount.is_zero()}
+        if not asked:
+            continue
+        used = {name: quota.status.used.get(name, ONE - ONE) for name in asked}
+        exceeded = [name for name in asked if used[name] + asked[name] > hard[name]]
+        if exceeded:
+            figures = (asked, used, hard)
+            requested, in_use, limited = (_printed({name: f[name] for name in exceeded}) for f in figures)
+            why = f"exceeded quota: {quota.name}, requested: {requested}, used: {in_use}, limited: {limited}"
+            raise Forbidden(qualified, obj.name, why)
+        quota.status.used.update({name: used[name] + asked[name] for name in asked})
+        charged.append(quota)
+    return charged
+
+
+def used(quota: ResourceQuota, objects: Iterable[KubeObject]) -> ResourceList:
+    """What all objects of the namespace use of a quota's resources; unused ones are 0.
+
+    Source: quota.CalculateUsage.
+    """
+    total: ResourceList = {}
+    for name, hard in quota.spec.hard.items():
+        total[name] = Quantity.from_int(0, hard.format)
+    for obj in objects:
+        if matches(quota, obj):
+            for name, amount in usage(obj).items():
+                if name in total:
+                    total[name] = total[name] + amount
+    return total
+
+
+def usage(obj: KubeObject) -> ResourceList:
+    """What one object costs, by every name under which a quota may count it."""
+    kind = resource_of(obj)
+    counted = {f"count/{kind.qualified}": ONE}
+    if isinstance(obj, Pod):
+        return counted | (_pod_usage(obj) if _counts(obj) else {})
+    if isinstance(obj, Service):
+        counted["services"] = ONE
+        if obj.spec.type == "LoadBalancer":
+            counted["services.loadbalancers"] = ONE
+        if obj.spec.type in ("NodePort", "LoadBalancer"):
+            counted["services.nodeports"] = Quantity.from_int(len(obj.spec.ports), "DecimalSI")
+    elif isinstance(obj, PersistentVolumeClaim):
+        counted["persistentvolumeclaims"] = ONE
+        storage = obj.spec.resources.requests.get("storage")
+        if storage is not None:
+            counted["requests.storage"] = storage
+            if obj.spec.storage_class_name:
+                prefix = f"{obj.spec.storage_class_name}.storageclass.storage.k8s.io"
+                counted |= {f"{prefix}/requests.storage": storage, f"{prefix}/persistentvolumeclaims": ONE}
+    elif isinstance(obj, ResourceClaim):
+        for request in obj.spec.devices.requests:
+            for name, devices in _devices(request).items():
+                counted[name] = counted.get(name, ONE - ONE) + Quantity.from_int(devices, "DecimalSI")
+    elif kind.plural in ("configmaps", "secrets", "replicationcontrollers", "resourcequotas"):
+        counted[kind.plural] = ONE
+    return counted
+
+
+def _devices(request: DeviceRequest) -> dict[str, int]:
+    """Devices by their class that a request may get at most. Source: resource_claims.go claimEvaluator.Usage."""
+    most: dict[str, int] = {}
+    for one in [request.exactly, *request.first_available]:
+        if one is not None:
+            name = f"{one.device_class_name}.deviceclass.resource.k8s.io/devices"
+            most[name] = max(most.get(name, 0), MAX_RESULTS if one.allocation_mode == ALL else one.count)
+    return most
+
+
+def matches(quota: ResourceQuota, obj: KubeObject) -> bool:
+    """Whether the quota counts this object: it limits something the object uses, and all its scopes match."""
+    scopes = [ScopedResourceSelectorRequirement(scope_name=s, operator="Exists") for s in quota.spec.scopes]
+    if quota.spec.scope_selector is not None:
+        scopes += quota.spec.scope_selector.match_expressions
+    if isinstance(obj, Pod):
+        if not any(name in _POD_RESOURCES or name.startswith(("requests.", "hugepages-")) for name in quota.spec.hard):
+            return False
+        return all(_in_scope(obj, scope) for scope in scopes)
+    return not scopes and any(name in quota.spec.hard for name in usage(obj))
+
+
+def _in_scope(pod: Pod, scope: ScopedResourceSelectorRequirement) -> bool:
+    """Source: podMatchesScopeFunc."""
+    name = scope.scope_name
+    if name in ("Terminating", "NotTerminating"):
+        ends = pod.spec.active_deadline_seconds is not None and pod.spec.active_deadline_seconds >= 0
+        return ends == (name == "Terminating")
+    if name in ("BestEffort", "NotBestEffort"):
+        return _is_best_effort(pod) == (name == "BestEffort")
+    if name == "PriorityClass":
+        if scope.operator == "Exists":
+            return bool(pod.spec.priority_class_name)
+        requirement = LabelSelectorRequirement(key=name, operator=scope.operator, values=scope.values)
+        labels = {name: pod.spec.priority_class_name} if pod.spec.priority_class_name else {}
+        return LabelSelectorMatcher(LabelSelector(match_expressions=[requirement])).matches(labels)
+    return name == "CrossNamespacePodAffinity" and _crosses_namespaces(pod)
+
+
+def _is_best_effort(pod: Pod) -> bool:
+    return get_pod_qos(pod) == "BestEffort"
+
+
+def _crosses_namespaces(pod: Pod) -> bool:
+    """Source: usesCrossNamespacePodAffinity."""
+    affinity = pod.spec.affinity
+    terms: list[PodAffinityTerm] = []
+    for side in (affinity.pod_affinity, affinity.pod_anti_affinity) if affinity else ():
+        if side is not None:
+            terms += side.required + [weighted.pod_affinity_term for weighted in side.preferred]
+    return any(term.namespaces or term.namespace_selector is not None for term in terms)
+
+
+def _counts(pod: Pod) -> bool:
+    return pod.status.phase not in TERMINAL_PHASES
+
+
+def _pod_usage(pod: Pod) -> ResourceList:
+    """Source: podComputeUsageHelper."""
+    return {"pods": ONE} | _names(pod_requests(pod), pod_limits(pod))
+
+
+def _names(requests: ResourceList, limits: ResourceList) -> ResourceList:
+    found: ResourceList = {}
+    for name, amount in requests.items():
+        if name in ("cpu", "memory", "ephemeral-storage") or name.startswith("hugepages-"):
+            found |= {name: amount, f"requests.{name}": amount}
+        elif "/" in name:  # extended resources are counted under requests. only
+            found[f"requests.{name}"] = amount
+    for name, amount in limits.items():
+        if name in ("cpu", "memory", "ephemeral-storage"):
+            found[f"limits.{name}"] = amount
+    return found
+
+
+def _unspecified(pod: Pod, required: Iterable[str]) -> str:
+    """`limits.cpu for: a,b; limits.memory for: a`: what containers must set and do not. Source: Constraints."""
+    level = pod.spec.resources
+    given_for_all = _names(level.requests, level.limits) if level is not None else {}
+    texts = []
+    for name in sorted(required):
+        lacking = sorted(
+            c.name
+            for c in (*pod.spec.containers, *pod.spec.init_containers)
+            if name not in _names(c.resources.requests, c.resources.limits) and name not in given_for_all
+        )
+        if lacking:
+            texts.append(f"{name} for: {','.join(lacking)}")
+    return "; ".join(texts)
+
+
+def _printed(amounts: ResourceList) -> str:
+    return ",".join(f"{name}={amount}" for name, amount in sorted(amounts.items()))

@@ -1,0 +1,90 @@
+"""RuntimeClass admission: the class of a pod must exist, and says its overhead and where it may run.
+
+Source: plugin/pkg/admission/runtimeclass (Admit, setOverhead, setScheduling, Validate).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from kitlib.api.coordination import RuntimeClass
+from kitlib.api.core import Pod, Toleration
+from kitlib.api.errors import Forbidden
+from kitlib.api.field_errors import shown
+from kitlib.api.serialize import deepcopy
+
+_OTHER_OVERHEAD = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"
+_NO_CLASS = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
+
+
+def admit_runtime_class(pod: Pod, classes: Iterable[RuntimeClass]) -> Pod:
+    """Set the overhead, node selector and tolerations that the pod's class asks for, in place.
+
+    Args:
+        pod: to be created.
+        classes: of the cluster.
+
+    Returns:
+        The same pod.
+
+    Raises:
+        Forbidden: for a class that does not exist, or an overhead or node selector that contradicts it.
+    """
+    spec, name = pod.spec, pod.spec.runtime_class_name
+    found = next((one for one in classes if one.metadata.name == name), None) if name is not None else None
+    if name is not None and found is None:
+        raise Forbidden("pods", pod.name, f"pod rejected: RuntimeClass {shown(name)} not found")
+    fixed = found.overhead.pod_fixed if found is not None and found.overhead is not None else None
+    if fixed is not None:
+        if spec.overhead and spec.overhead != fixed:
+            raise Forbidden("pods", pod.name, _OTHER_OVERHEAD)
+        spec.overhead = dict(fixed)
+    elif spec.overhead:
+        raise Forbidden("pods", pod.name, _NO_CLASS)
+    if found is not None and found.scheduling is not None:
+        _set_scheduling(pod, found)
+    return pod
+
+
+def _set_scheduling(pod: Pod, runtime_class: RuntimeClass) -> None:
+    scheduling, spec = runtime_class.scheduling, pod.spec
+    assert scheduling is not None
+    for key, value in scheduling.node_selector.items():
+        own = spec.node_selector.get(key)
+        if own is not None and own != value:
+            conflict = (
+                f"conflict: runtimeClass.scheduling.nodeSelector[{key}] = {value}; pod.spec.nodeSelector[{key}] = {own}"
+            )
+            raise Forbidden("pods", pod.name, conflict)
+    spec.node_selector = {**spec.node_selector, **scheduling.node_selector}
+    spec.tolerations = merge_tolerations(spec.tolerations, scheduling.tolerations)
+
+
+def merge_tolerations(first: Sequence[Toleration], second: Sequence[Toleration]) -> list[Toleration]:
+    """Both lists, without those that another one of them covers. Source: pkg/util/tolerations MergeTolerations."""
+    everything = [*first, *deepcopy(list(second))]
+    merged: list[Toleration] = []
+    for i, one in enumerate(everything):
+        if any(_covers(other, one) for other in merged):
+            continue
+        later = everything[i + 1 :]
+        if not any(one != other and _covers(other, one) for other in later):
+            merged.append(one)
+    return merged
+
+
+def _covers(wide: Toleration, narrow: Toleration) -> bool:
+    """Whether every taint that one tolerates is tolerated by the other. Source: isSuperset."""
+    if wide == narrow:
+        return True
+    if wide.key != narrow.key and (wide.key or wide.operator != "Exists"):
+        return False
+    if wide.effect and wide.effect != narrow.effect:
+        return False
+    if wide.effect == "NoExecute" and wide.toleration_seconds is not None:
+        seconds = narrow.toleration_seconds
+        if seconds is None or wide.toleration_seconds < seconds:
+            return False
+    if wide.operator in ("", "Equal"):
+        return narrow.operator in ("", "Equal") and wide.value == narrow.value
+    return wide.operator == "Exists"

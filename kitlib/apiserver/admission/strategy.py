@@ -1,0 +1,84 @@
+"""What the API server fills in and drops in a new object before it is validated, besides the defaults.
+
+Source: PrepareForCreate of the strategies in pkg/registry (batch/job, apps/statefulset, core/*).
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from kitlib.api.apps import StatefulSet
+from kitlib.api.batch import Job
+from kitlib.api.claim_data_sources import normalize_data_sources, prepare_data_sources
+from kitlib.api.core import PersistentVolumeClaim, Service
+from kitlib.api.devices import DeviceTaint, DeviceTaintRule, ResourceSlice
+from kitlib.api.meta import KubeObject, LabelSelector
+from kitlib.api.pod_templates import drop_disabled_fields
+from kitlib.api.release import Release
+from kitlib.apiserver.admission.service_allocation import prepare_service
+
+_CONTROLLER_UID, _JOB_NAME = "batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name"
+
+
+def prepare(obj: KubeObject, old: KubeObject | None, release: Release) -> None:
+    """Make a defaulted object ready for validation, in place; its name and UID are there already.
+
+    Args:
+        old: as it stands; None where it is new.
+        release: whose gates hold.
+    """
+    drop_disabled_fields(obj, old, release)
+    if isinstance(obj, Service):
+        prepare_service(obj, old if isinstance(old, Service) else None)
+    if isinstance(obj, PersistentVolumeClaim):
+        prepare_data_sources(obj.spec, old.spec if isinstance(old, PersistentVolumeClaim) else None)
+        if isinstance(old, PersistentVolumeClaim):
+            normalize_data_sources(old.spec)
+    if isinstance(obj, StatefulSet):
+        _max_unavailable(obj, old, release)
+    if isinstance(obj, Job) and old is None:
+        _generate_selector(obj)
+
+
+def _max_unavailable(obj: StatefulSet, old: KubeObject | None, release: Release) -> None:
+    """Without the gate it is dropped unless it stood there, with it the default is 1.
+
+    Source: statefulset strategy dropStatefulSetDisabledFields, maxUnavailableInUse; SetDefaults_StatefulSet.
+    """
+    strategy = obj.spec.update_strategy
+    rolling = strategy.rolling_update
+    if rolling is None:
+        return
+    before = old.spec.update_strategy.rolling_update if isinstance(old, StatefulSet) else None
+    if not release.enabled("MaxUnavailableStatefulSet"):
+        if before is None or before.max_unavailable is None:
+            rolling.max_unavailable = None
+    elif strategy.type == "RollingUpdate" and rolling.max_unavailable is None:
+        rolling.max_unavailable = 1
+
+
+def stamp_taints(obj: KubeObject, now: datetime) -> None:
+    """Taints of devices know since when they hold, in place. Source: resource SetDefaults_DeviceTaint."""
+    taints: list[DeviceTaint] = []
+    if isinstance(obj, DeviceTaintRule):
+        taints = [obj.spec.taint]
+    elif isinstance(obj, ResourceSlice):
+        taints = [taint for device in obj.spec.devices for taint in device.taints]
+    for taint in taints:
+        if taint.time_added is None:
+            taint.time_added = now
+
+
+def _generate_selector(job: Job) -> None:
+    """A Job's pods are found by the Job's UID. Source: generateSelectorIfNeeded."""
+    if job.spec.manual_selector:
+        return
+    own = {_CONTROLLER_UID: job.metadata.uid, _JOB_NAME: job.metadata.name}
+    labels = job.spec.template.metadata.labels
+    labels = job.spec.template.metadata.labels = dict(labels)
+    for key, value in own.items():
+        labels.setdefault(key.removeprefix("batch.kubernetes.io/"), value)
+        labels.setdefault(key, value)
+    selector = job.spec.selector = job.spec.selector or LabelSelector()
+    selector.match_labels = {**selector.match_labels}
+    selector.match_labels.setdefault(_CONTROLLER_UID, job.metadata.uid)

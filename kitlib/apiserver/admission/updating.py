@@ -1,0 +1,62 @@
+"""What holds for a change of any object: who may overwrite what stands, and the metadata that all kinds have.
+
+Source: registry.Store.Update, storage.Preconditions.Check, rest.BeforeUpdate, rest.validateCommonFields.
+"""
+
+from __future__ import annotations
+
+from kitlib.api.errors import Conflict, Invalid
+from kitlib.api.field_errors import Errors, invalid
+from kitlib.api.meta import KubeObject
+from kitlib.apiserver.store.kinds import Resource
+from kitlib.apiserver.validation.object_meta import (
+    validate_object_meta,
+    validate_object_meta_update,
+    validate_path_segment_name,
+)
+
+_VERSION_NEEDED = frozenset(
+    {
+        "CSIDriver",
+        "CSINode",
+        "CSIStorageCapacity",
+        "CustomResourceDefinition",
+        "Lease",
+        "MutatingAdmissionPolicy",
+        "MutatingAdmissionPolicyBinding",
+        "MutatingWebhookConfiguration",
+        "PodDisruptionBudget",
+        "RuntimeClass",
+        "ValidatingAdmissionPolicy",
+        "ValidatingAdmissionPolicyBinding",
+        "ValidatingWebhookConfiguration",
+        "VolumeAttachment",
+    }
+)
+"""Kinds of which the newest version must be named. Source: AllowUnconditionalUpdate of the strategies."""
+
+
+def check_preconditions(made: KubeObject, old: KubeObject, kind: Resource) -> None:
+    """Whether the change is one of what stands.
+
+    Raises:
+        Conflict: where it is a change of an older version or of another object of that name.
+        Invalid: where it names no version and the kind wants one.
+    """
+    new, standing = made.metadata, old.metadata
+    if new.uid and new.uid != standing.uid:
+        detail = f"Precondition failed: UID in precondition: {new.uid}, UID in object meta: {standing.uid}"
+        raise Conflict(kind.qualified, made.name, detail)
+    if new.resource_version and new.resource_version != standing.resource_version:
+        raise Conflict(kind.qualified, made.name)
+    if not new.resource_version and kind.kind in _VERSION_NEEDED:
+        problem = invalid("metadata.resourceVersion", 0, "must be specified for an update")
+        raise Invalid(kind.qualified, made.name, [problem])
+
+
+def validate_common_fields(made: KubeObject, old: KubeObject, *, namespaced: bool) -> Errors:
+    """Problems of the metadata; the rules of the kind find most of them again, and the causes name them twice."""
+    found = validate_object_meta(
+        made.metadata, namespaced=namespaced, name_rule=validate_path_segment_name, known_finalizers=False
+    )
+    return found + validate_object_meta_update(made.metadata, old.metadata, known_finalizers=False)

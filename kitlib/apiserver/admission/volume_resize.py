@@ -1,0 +1,36 @@
+"""PersistentVolumeClaimResize: only a bound claim grows, and only where its class allows it.
+
+Source: plugin/pkg/admission/storage/persistentvolume/resize/admission.go.
+"""
+
+from __future__ import annotations
+
+from kitlib.api.errors import Forbidden
+from kitlib.api.meta import KubeObject
+from kitlib.api.persistent_volume import PersistentVolumeClaim, class_name
+from kitlib.api.resource import Quantity
+from kitlib.api.storage import StorageClass
+from kitlib.apiserver.store.store import Store
+
+
+def check(made: KubeObject, old: KubeObject | None, store: Store) -> None:
+    """Refuse a claim that asks for more than before and cannot have it.
+
+    Raises:
+        Forbidden: in the plugin's words.
+    """
+    if not isinstance(made, PersistentVolumeClaim) or not isinstance(old, PersistentVolumeClaim):
+        return
+    if _size(made) <= _size(old):
+        return
+    if old.status.phase != "Bound":
+        raise Forbidden("persistentvolumeclaims", made.name, "Only bound persistent volume claims can be expanded")
+    name = class_name(made)
+    found = store.find(StorageClass, name, copy=False) if name and name == class_name(old) else None
+    if found is None or not found.allow_volume_expansion:
+        why = "only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must "
+        raise Forbidden("persistentvolumeclaims", made.name, f"{why}support resize")
+
+
+def _size(claim: PersistentVolumeClaim) -> Quantity:
+    return claim.spec.resources.requests.get("storage", Quantity("0"))

@@ -1,0 +1,21 @@
+"""The Kubernetes API over HTTP, on top of a cluster: discovery, objects, tables, watches, patches, subresources.
+
+`serve` makes a cluster answer kubectl and every other client of the Kubernetes API. The core (`rest.Rest`) maps a
+request to an answer without a socket; `server` puts it behind TLS on a loopback port.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kitlib.apiserver.http.server import APIService
+
+__all__ = ["serve"]
+
+
+def serve(cluster: Any, **options: Any) -> APIService:
+    """Serve a cluster's objects as the Kubernetes API; options: `kitlib.apiserver.http.server.APIService`."""
+    from kitlib.apiserver.http.server import APIService
+
+    return APIService(cluster, **options).start()

@@ -1,0 +1,230 @@
+"""What a request carries, as plain data, and the server's words where it cannot be read.
+
+A body is looked at for its version and kind first, then decoded: a malformed one is refused at the first look, with the
+kind that is expected and the body's beginning; a patch with the words of its own decoder.
+
+Source: apiserver handlers/rest.go (transformDecodeError, summarizeData), handlers/patch.go (applyJSPatch,
+strategicPatchObject, applyPatcher), apimachinery serializer/json (Decode, SimpleMetaFactory.Interpret),
+sigs.k8s.io/yaml (Unmarshal), its go-yaml v2 (parser.fail).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import msgspec
+
+from kitlib.api.boundary import MAX_DEPTH, MAX_DIGITS, SURROGATE, bracket_depth
+from kitlib.api.errors import ManifestError
+from kitlib.api.go_json import syntax_error
+from kitlib.apiserver.http.request import MAX_BODY, Request
+from kitlib.apiserver.http.status import StatusError
+
+_NO_TEXT = "\ufffd"
+"""What Go's decoder puts in the place of a byte or an escape that is no character. Source: unicode/utf8 RuneError."""
+_SUMMARY = 30  # bytes of a body that are told
+_LOOK = r'struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }'
+_MAP = "map[string]interface {}"
+_OPERATION = ("op", "path", "from")
+
+
+def object_body(request: Request, kind: str = "", *, custom: bool = False) -> dict[str, Any]:
+    """The object that a request sends: JSON, YAML where the content type says so, or a known protobuf message.
+
+    Args:
+        kind: that is expected; "" for options, whose errors are told without it.
+        custom: of a CustomResourceDefinition: such an object names its kind.
+
+    Raises:
+        StatusError: 413, 415 or 400.
+    """
+    _check_size(request)
+    if request.content_type == "application/vnd.kubernetes.protobuf":
+        from kitlib.apiserver.http.protobuf import decode_object
+
+        return decode_object(request.body)
+    data, problem = _yaml(request.body) if _is_yaml(request) else _json(request.body)
+    if problem and not _is_yaml(request):
+        problem = f"couldn't get version/kind; json parse error: {problem}"
+    problem = problem or _first_look(data)
+    if not problem and custom and not (data or {}).get("kind"):
+        problem = f"Object 'Kind' is missing in '{request.body.decode('utf-8', 'replace')}'"
+    if problem:
+        summary = f"the object provided is unrecognized (must be of type {kind}): {problem} ({_summary(request.body)})"
+        raise StatusError(400, summary if kind else problem)
+    return data or {}
+
+
+def patch_document(request: Request) -> dict[str, Any] | list[Any]:
+    """A JSON patch (a list of operations), a merge patch or a strategic merge patch.
+
+    Raises:
+        StatusError: 413 or 400.
+    """
+    _check_size(request)
+    data, problem = _json(request.body)
+    strategic, operations = "strategic" in request.content_type, "json-patch" in request.content_type
+    ignored = request.get("fieldValidation") == "Ignore"  # the library's decoder is the first to look
+    if not problem:
+        problem = _operations(data, ignored) if operations else _wrong_kind(data, dict, _MAP)
+    if not operations and not strategic and (problem if ignored else not problem and data is None):
+        raise StatusError(400, "Invalid JSON Patch")
+    if problem:
+        raise StatusError(400, problem if strategic or (operations and ignored) else f"error decoding patch: {problem}")
+    if data is None:
+        return [] if operations else {}
+    return data
+
+
+def apply_document(request: Request) -> dict[str, Any]:
+    """The configuration that is applied from the server's side: YAML, of which JSON is a part.
+
+    Raises:
+        StatusError: 413 or 400.
+    """
+    _check_size(request)
+    data, problem = _yaml(request.body)
+    if problem:
+        problem = f"error converting YAML to JSON: {problem}"
+    elif wrong := _wrong_kind(data, dict, _MAP):
+        problem = f"error unmarshaling JSON: while decoding JSON: {wrong}"
+    if problem:
+        raise StatusError(400, f"error decoding patch: {problem}")
+    return data or {}
+
+
+def _check_size(request: Request) -> None:
+    if len(request.body) > MAX_BODY:
+        raise StatusError(413, f"Request entity too large: limit is {MAX_BODY}")
+    kind = request.content_type
+    if kind in ("", "application/json", "application/vnd.kubernetes.protobuf") or kind.endswith("+json"):
+        return
+    if not _is_yaml(request):
+        supported = "application/json, application/yaml, application/vnd.kubernetes.protobuf"
+        message = f"the body of the request was in an unknown format - accepted media types include: {supported}"
+        raise StatusError(415, message, "UnsupportedMediaType")
+
+
+def _is_yaml(request: Request) -> bool:
+    return request.content_type in ("application/yaml", "application/apply-patch+yaml")
+
+
+def _summary(body: bytes) -> str:
+    if not body:
+        return "<empty>"
+    shown = body[:_SUMMARY].decode("utf-8", "replace") if body[:1] == b"{" else body[:_SUMMARY].hex()
+    return f"{shown} ..." if len(body) > _SUMMARY else shown
+
+
+def _first_look(data: Any) -> str:
+    """What is wrong with version and kind. Source: SimpleMetaFactory.Interpret, schema.ParseGroupVersion."""
+    if data is None:
+        return ""
+    wrong = _wrong_kind(data, dict, _LOOK)
+    if not wrong:
+        for field in data:
+            if field in ("apiVersion", "kind"):
+                wrong = wrong or _wrong_kind(data[field], str, f"Go struct field .{field} of type string", field=True)
+    if wrong:
+        return f"couldn't get version/kind; json parse error: {wrong}"
+    version = data.get("apiVersion") or ""
+    return f"unexpected GroupVersion string: {version}" if version.count("/") > 1 and version != "/" else ""
+
+
+def _operations(data: Any, ignored: bool) -> str:
+    """What is wrong with a JSON patch. Source: handlers/patch.go jsonPatchOp; jsonpatch.DecodePatch where `ignored`."""
+    patch, one = "[]handlers.jsonPatchOp", "handlers.jsonPatchOp"
+    if ignored:
+        patch, one = "jsonpatch.Patch", "jsonpatch.Operation"
+    wrong = _wrong_kind(data, list, patch)
+    for operation in data if isinstance(data, list) else ():
+        wrong = wrong or _wrong_kind(operation, dict, one)
+        for field in operation if isinstance(operation, dict) and not ignored else ():
+            if field in _OPERATION:
+                place = f"Go struct field jsonPatchOp.{field} of type string"
+                wrong = wrong or _wrong_kind(operation[field], str, place, field=True)
+    return wrong
+
+
+def _wrong_kind(value: Any, wanted: type, place: str, *, field: bool = False) -> str:
+    """The decoder's words for a value of another kind; null is none. Source: encoding/json UnmarshalTypeError."""
+    if value is None or isinstance(value, wanted):
+        return ""
+    names = {bool: "bool", int: "number", float: "number", str: "string", list: "array", dict: "object"}
+    return f"json: cannot unmarshal {names[type(value)]} into {place if field else f'Go value of type {place}'}"
+
+
+class _OutOfRange(Exception):
+    """A number that no float64 holds."""
+
+
+def _json(body: bytes) -> tuple[Any, str]:
+    """The data of a JSON text, or the words of the decoder."""
+    if bracket_depth(body) > MAX_DEPTH:
+        return None, f"more than {MAX_DEPTH} levels"
+    try:
+        return msgspec.json.decode(body), ""
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        pass
+    problem = syntax_error(body)
+    if problem:
+        return None, problem
+    text = SURROGATE.sub(_NO_TEXT, body.decode("utf-8", "surrogateescape"))
+    try:
+        return _as_text(json.loads(text, parse_float=_number, parse_int=_whole)), ""
+    except _OutOfRange as error:
+        return None, f"json: cannot unmarshal number {error} into Go value of type float64"
+
+
+def _number(text: str) -> float:
+    value = float(text)
+    if math.isinf(value):
+        raise _OutOfRange(text[:MAX_DIGITS])
+    return value
+
+
+def _whole(text: str) -> int | float:
+    return int(text) if len(text) < MAX_DIGITS else _number(text)
+
+
+def _as_text(value: Any) -> Any:
+    """Half a surrogate pair is no character."""
+    if isinstance(value, str):
+        return SURROGATE.sub(_NO_TEXT, value)
+    if isinstance(value, list):
+        return [_as_text(item) for item in value]
+    if isinstance(value, dict):
+        return {_as_text(key): _as_text(item) for key, item in value.items()}
+    return value
+
+
+def _yaml(body: bytes) -> tuple[Any, str]:
+    """The data of the first document of a YAML text, or the words of the reader."""
+    from kitlib.api.serialize import load_data
+
+    try:
+        return load_data(body), ""
+    except ManifestError as error:
+        return None, _yaml_problem(body) or f"yaml: {error}"
+
+
+def _yaml_problem(body: bytes) -> str:
+    """go-yaml is libyaml in Go: the same problems, at lines that are told by its own rule."""
+    import yaml
+
+    try:
+        for event in yaml.parse(body, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+            if isinstance(event, yaml.DocumentEndEvent):
+                break
+    except yaml.MarkedYAMLError as error:
+        line = 0
+        if error.problem_mark is not None and error.problem_mark.line:
+            line = error.problem_mark.line + isinstance(error, yaml.scanner.ScannerError)
+        elif error.context_mark is not None:
+            line = error.context_mark.line
+        return f"yaml: line {line}: {error.problem}" if line else f"yaml: {error.problem}"
+    except (yaml.YAMLError, UnicodeError):
+        pass
+    return ""

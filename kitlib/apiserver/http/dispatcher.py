@@ -1,0 +1,341 @@
+"""From a request to an answer: discovery, objects, tables, watches, subresources, reviews; without a socket.
+
+Source: apiserver pkg/endpoints/installer.go; pkg/server/routes.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import Any, NamedTuple
+
+import msgspec
+
+from kitlib.api.collector import collector_paused
+from kitlib.api.errors import KitError
+from kitlib.api.prometheus import CONTENT_TYPE
+from kitlib.apiserver.admission.authorization import Authorizer
+from kitlib.apiserver.admission.requester import Requester, requested_by
+from kitlib.apiserver.http import (
+    discovery,
+    node_proxy,
+    openapi,
+    openapi_v2,
+    reviews,
+)
+from kitlib.apiserver.http.audit import AuditLog
+from kitlib.apiserver.http.health import health
+from kitlib.apiserver.http.instruments import Instruments
+from kitlib.apiserver.http.logs import LogRequest
+from kitlib.apiserver.http.metrics import usage_list, usage_of
+from kitlib.apiserver.http.printers import table
+from kitlib.apiserver.http.rbac import attributes, forbidden, of_target
+from kitlib.apiserver.http.request import Request, Target, parse_path
+from kitlib.apiserver.http.resources import APIResource
+from kitlib.apiserver.http.rest import Rest
+from kitlib.apiserver.http.status import StatusError
+from kitlib.apiserver.http.subresources import Subresources
+from kitlib.apiserver.http.users import User, Users
+from kitlib.apiserver.http.watch import WatchStream, as_table
+
+JSON = "application/json"
+_PARTIAL = "PartialObjectMetadata"
+_log = logging.getLogger(__name__)
+
+
+class Answer(NamedTuple):
+    """What is sent back at once."""
+
+    code: int
+    body: bytes
+    content_type: str = JSON
+    warnings: tuple[str, ...] = ()
+
+
+class Accept(NamedTuple):
+    """The form in which a client wants objects: `Table`, `PartialObjectMetadata`, or "" for the objects themselves."""
+
+    shape: str = ""
+    version: str = "v1"
+
+
+def accepted(header: str) -> Accept:
+    """The first form of an Accept header that is served here; clients that prefer protobuf get JSON."""
+    for one in header.split(","):
+        parts = [part.strip() for part in one.split(";")]
+        options = dict(part.split("=", 1) for part in parts[1:] if "=" in part)
+        shape = options.get("as", "").removesuffix("List")
+        if parts[0] == JSON and shape in ("Table", _PARTIAL) and options.get("g") == "meta.k8s.io":
+            return Accept(shape, options.get("v", "v1"))
+        if parts[0] in (JSON, "*/*"):
+            return Accept()
+    return Accept()
+
+
+class Dispatcher:
+    """Answers requests about one cluster.
+
+    Args:
+        cluster: whose objects are served.
+        address: host and port under which clients reach it, for discovery.
+        users: whose the tokens are; service accounts' are added to them.
+
+    Attributes:
+        audit: what clients did.
+        instruments: what is counted, for `/metrics`.
+    """
+
+    def __init__(self, cluster: Any, address: str = "127.0.0.1", users: Users | None = None) -> None:
+        self.cluster, self.address = cluster, address
+        self.users = Users() if users is None else users
+        self.rest = Rest(cluster)
+        self.authorizer = Authorizer(cluster.api.store)
+        self.audit, self.instruments = AuditLog(), Instruments()
+        self.subresources = Subresources(self.rest, self.users)
+
+    def handle(self, request: Request) -> Answer | WatchStream | LogRequest:
+        """The answer; a failure is one too. Nothing is raised: a defect becomes a 500 and stands in the log."""
+        began = time.perf_counter()
+        answer = self._answer(request)
+        if isinstance(answer, Answer):  # streams are counted when they end
+            taken = time.perf_counter() - began
+            self.instruments.observe(request, self.rest.resources, answer.code, taken, len(answer.body))
+        if request.method not in ("GET", "HEAD"):
+            code = answer.code if isinstance(answer, Answer) else 200
+            agent = request.headers.get("user-agent", "")
+            about = attributes(request)
+            self.audit.record(self.cluster.now(), request.user.sender, agent, about, code, _name(answer))
+        return answer
+
+    def authorize_stream(self, user: User, path: str, method: str) -> None:
+        """Whether a user may open a stream into a container; it is noted.
+
+        Raises:
+            StatusError: 403.
+        """
+        target = parse_path(path)
+        if target is None:
+            raise StatusError(404, "the server could not find the requested resource", "NotFound")
+        about = of_target("create" if method == "POST" else "get", target)
+        allowed = self.authorizer.allows(user, about)
+        self.audit.record(self.cluster.now(), user.sender, "", about, 101 if allowed else 403)
+        if not allowed:
+            raise StatusError(403, forbidden(user, about), "Forbidden")
+
+    def _answer(self, request: Request) -> Answer | WatchStream | LogRequest:
+        self.rest.warnings.clear()
+        user = request.user
+        try:
+            with requested_by(Requester(user.name, user.groups, user.uid)):
+                answer = self._handle(request)
+            warned = tuple(dict.fromkeys(self.rest.warnings))
+            return answer._replace(warnings=warned) if isinstance(answer, Answer) and warned else answer
+        except StatusError as error:
+            return _json(error.code, error.body())
+        except KitError as error:
+            return _json(400, StatusError(400, str(error)).body())
+        except Exception as error:  # the boundary: one request fails, the server goes on
+            _log.exception("%s %s", request.method, request.path)
+            return _json(500, StatusError(500, f"Internal error occurred: {type(error).__name__}").body())
+
+    def _handle(self, request: Request) -> Answer | WatchStream | LogRequest:
+        if not request.user.is_master:
+            about = attributes(request)
+            if not self.authorizer.allows(request.user, about):
+                details = {"name": about.name, "group": about.group, "kind": about.resource}
+                details = {name: value for name, value in details.items() if value}
+                raise StatusError(403, forbidden(request.user, about), "Forbidden", details)
+        plain = self._plain(request) if request.method in ("GET", "HEAD") else None
+        if plain is not None:
+            return plain
+        target = parse_path(request.path)
+        if target is None:
+            raise StatusError(404, "the server could not find the requested resource", "NotFound")
+        review = reviews.answer(target, request, self.authorizer, self.users)
+        if review is not None:
+            return _json(201, review)
+        served = self.rest.resources.find(target.group, target.version, target.plural)
+        if served is None:
+            raise StatusError(404, "the server could not find the requested resource", "NotFound")
+        if served.group == "metrics.k8s.io":
+            return self._metrics(served, target, request)
+        if served.namespaced and not target.namespace and (target.name or request.method not in ("GET", "HEAD")):
+            raise StatusError(404, "the server could not find the requested resource", "NotFound")
+        if target.subresource:
+            return self._subresource(served, target, request)
+        return self._resource(served, target, request)
+
+    # Paths that are no resources.
+
+    def _plain(self, request: Request) -> Answer | None:
+        path, resources = request.path.rstrip("/") or "/", self.rest.resources
+        well = health(request)
+        if well is not None:
+            return Answer(200, well.encode(), "text/plain; charset=utf-8")
+        if path == "/metrics":
+            return Answer(200, self.instruments.exposition(self.rest).encode(), CONTENT_TYPE)
+        if path == "/version":
+            return _json(200, discovery.version_info(str(self.cluster.release)))
+        if path in ("/api", "/apis"):
+            if "APIGroupDiscoveryList" in request.headers.get("accept", ""):
+                made = discovery.aggregated(resources, path == "/api")
+                return Answer(200, msgspec.json.encode(made), discovery.AGGREGATED)
+            plain = discovery.api_versions(self.address) if path == "/api" else discovery.group_list(resources)
+            return _json(200, plain)
+        if path == "/openapi/v2":
+            if openapi_v2.PROTOBUF in request.headers.get("accept", ""):
+                # the type that was asked for cannot be a Content-Type: its "@" is not allowed there
+                return Answer(200, openapi_v2.without_definitions(), "application/octet-stream")
+            return _json(200, openapi_v2.document(resources))
+        if path == "/openapi/v3":
+            return _json(200, openapi.index(resources))
+        if path.startswith(("/openapi/v3/apis/", "/openapi/v3/api/")):
+            return self._openapi(path.removeprefix("/openapi/v3/").split("/"))
+        parts = path.strip("/").split("/")
+        if (parts[0] == "api" and len(parts) == 2) or (parts[0] == "apis" and len(parts) == 3):
+            group, version = ("", parts[1]) if len(parts) == 2 else (parts[1], parts[2])
+            found = discovery.resource_list(resources, group, version)
+            return None if found is None else _json(200, found)
+        if parts[0] == "apis" and len(parts) == 2 and any(g == parts[1] for g, _ in resources.group_versions()):
+            return _json(200, discovery.api_group(resources, parts[1]))
+        if path == "/":
+            paths = [
+                "/api",
+                "/api/v1",
+                "/apis",
+                "/healthz",
+                "/livez",
+                "/metrics",
+                "/openapi/v2",
+                "/openapi/v3",
+                "/readyz",
+                "/version",
+            ]
+            return _json(200, {"paths": paths})
+        return None
+
+    def _openapi(self, parts: list[str]) -> Answer:
+        group, version = ("", parts[1]) if parts[0] == "api" and len(parts) == 2 else ("", "")
+        if parts[0] == "apis" and len(parts) == 3:
+            group, version = parts[1], parts[2]
+        if (group, version) not in self.rest.resources.group_versions():
+            raise StatusError(404, "the server could not find the requested resource", "NotFound")
+        return _json(200, openapi.document(self.rest.resources, group, version))
+
+    # Objects.
+
+    def _resource(self, served: APIResource, target: Target, request: Request) -> Answer | WatchStream:
+        method, namespace, name = request.method, target.namespace, target.name
+        verb = _verb(method, name)
+        if verb not in served.verbs:
+            raise StatusError(
+                405, "the server does not allow this method on the requested resource", "MethodNotAllowed"
+            )
+        if method in ("GET", "HEAD"):
+            if request.flag("watch"):
+                return self._watch(served, namespace, name, request)
+            if name:
+                return self._shaped(served, [self.rest.get(served, namespace, name)], {}, request, single=True)
+            with collector_paused():  # thousands of new dictionaries, none of which is garbage
+                items, meta = self.rest.list(served, namespace, request)
+                return self._shaped(served, items, meta, request)
+        if method == "POST":
+            return self._written(201, served, self.rest.create(served, namespace, request), request)
+        if method == "PUT":
+            return self._written(200, served, self.rest.update(served, namespace, name, "", request), request)
+        if method == "PATCH":
+            code = 200 if self.rest.exists(served, namespace, name) else 201  # applied from the server's side
+            return self._written(code, served, self.rest.patch(served, namespace, name, "", request), request)
+        if name:
+            return _json(200, self.rest.delete(served, namespace, name, request))
+        return _json(200, self.rest.delete_collection(served, namespace, request))
+
+    def _written(self, code: int, served: APIResource, obj: dict[str, Any], request: Request) -> Answer:
+        return self._shaped(served, [obj], {}, request, single=True, code=code)
+
+    def _shaped(
+        self,
+        served: APIResource,
+        items: list[dict[str, Any]],
+        meta: dict[str, Any],
+        request: Request,
+        *,
+        single: bool = False,
+        code: int = 200,
+    ) -> Answer:
+        wanted = accepted(request.headers.get("accept", ""))
+        if wanted.shape == "Table":
+            if single:
+                meta = {"resourceVersion": items[0]["metadata"].get("resourceVersion", "")}
+            made = table(served, items, self.cluster.now(), meta, request.get("includeObject", "Metadata"))
+            return _json(code, made)
+        if wanted.shape == _PARTIAL:
+            items = [_partial(item) for item in items]
+            version, kind = "meta.k8s.io/v1", _PARTIAL
+        else:
+            version, kind = served.group_version, served.kind
+        if single:
+            return _json(code, items[0])
+        return _json(code, {"kind": f"{kind}List", "apiVersion": version, "metadata": meta, "items": items})
+
+    def _watch(self, served: APIResource, namespace: str, name: str, request: Request) -> WatchStream:
+        wanted = accepted(request.headers.get("accept", ""))
+        if wanted.shape == "Table":
+            shape = as_table(served, self.cluster.now, request.get("includeObject", "Metadata"))
+        elif wanted.shape == _PARTIAL:
+            shape = lambda objects, first: _partial(objects[0])  # noqa: E731
+        else:
+            shape = lambda objects, first: objects[0]  # noqa: E731
+        return WatchStream(self.rest, served, namespace, name, request, shape)
+
+    def _subresource(self, served: APIResource, target: Target, request: Request) -> Answer | LogRequest:
+        below = served.subresource(target.subresource)
+        if below is None or not target.name:
+            raise StatusError(404, "the server could not find the requested resource", "NotFound")
+        if below.name == "proxy":
+            if request.method not in ("GET", "HEAD"):
+                raise StatusError(405, "the server does not allow this method on the requested resource")
+            self.rest.get(served, "", target.name)
+            return Answer(200, *node_proxy.answer(self.cluster, target.name, target.rest))
+        code, body = self.subresources.handle(served, below, target, request)
+        if isinstance(body, LogRequest):
+            return body
+        if isinstance(body, bytes):
+            return Answer(code, body, "text/plain; charset=utf-8")
+        return _json(code, body)
+
+    def _metrics(self, served: APIResource, target: Target, request: Request) -> Answer:
+        if request.method not in ("GET", "HEAD"):
+            raise StatusError(
+                405, "the server does not allow this method on the requested resource", "MethodNotAllowed"
+            )
+        if target.name:
+            return _json(200, usage_of(self.cluster, served.plural, target.namespace, target.name))
+        matches = self.rest.selector(served, request)
+        return _json(200, usage_list(self.cluster, served.plural, target.namespace, matches))
+
+
+def _name(answer: object) -> str:
+    """The name that the server has chosen for a new object."""
+    if isinstance(answer, Answer) and answer.code == 201:
+        try:
+            return str(msgspec.json.decode(answer.body)["metadata"]["name"])
+        except (msgspec.DecodeError, KeyError, TypeError):
+            return ""
+    return ""
+
+
+def _verb(method: str, name: str) -> str:
+    if method in ("GET", "HEAD"):
+        return "get" if name else "list"
+    if method == "DELETE":
+        return "delete" if name else "deletecollection"
+    return {"POST": "create", "PUT": "update", "PATCH": "patch"}.get(method, "")
+
+
+def _partial(obj: dict[str, Any]) -> dict[str, Any]:
+    return {"kind": _PARTIAL, "apiVersion": "meta.k8s.io/v1", "metadata": obj["metadata"]}
+
+
+def _json(code: int, body: Any) -> Answer:
+    return Answer(code, msgspec.json.encode(body))

@@ -1,0 +1,316 @@
+"""Which manager owns which field of an object, and server-side apply.
+
+A field set is a set of paths; a path is a tuple of steps as they stand in `fieldsV1`: `f:spec`, `k:{"name":"web"}` for
+the item of a list with keys, `v:"x"` for a member of a set. Lists without keys are atomic: one field.
+
+Source: sigs.k8s.io/structured-merge-diff (fieldpath, merge.Updater), KEP-555.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from kitlib.api.merge_rules import Shape, merge_field, merge_type
+from kitlib.api.structured_merge import KEY_DEFAULTS, comparable, item_step, keys_of, merge
+from kitlib.apiserver.http.status import StatusError
+
+Path = tuple[str, ...]
+FieldSet = set[Path]
+
+_NOT_OWNED = {
+    ("f:apiVersion",),
+    ("f:kind",),
+    ("f:metadata", "f:name"),
+    ("f:metadata", "f:namespace"),
+    ("f:metadata", "f:creationTimestamp"),
+    ("f:metadata", "f:uid"),
+    ("f:metadata", "f:resourceVersion"),
+    ("f:metadata", "f:generation"),
+    ("f:metadata", "f:managedFields"),
+    ("f:metadata", "f:selfLink"),
+}
+
+
+def fields_of(obj: Mapping[str, Any], schema: Mapping[str, Any] | None = None) -> FieldSet:
+    """Every field that an object sets, without those that the server owns.
+
+    Args:
+        obj: any object.
+        schema: of a custom resource.
+    """
+    found = _walk(schema or merge_type(obj), obj, ())
+    return {path for path in found if path[:2] not in _NOT_OWNED and path[:1] not in _NOT_OWNED}
+
+
+def _walk(shape: Shape, value: Any, path: Path) -> Iterator[Path]:
+    if isinstance(value, Mapping) and value:
+        for field, below in value.items():
+            yield from _walk_field(shape, field, below, (*path, f"f:{field}"))
+    elif path:
+        yield path
+
+
+def _walk_field(shape: Shape, field: str, value: Any, path: Path) -> Iterator[Path]:
+    rule, below = merge_field(shape, field)
+    if isinstance(value, list) and value:
+        keys = keys_of(rule, value)
+        if keys:
+            for item in value:
+                step = item_step(item, keys)
+                yield (*path, step, ".")
+                yield from _walk(below, item, (*path, step))
+            return
+        if rule.is_set:
+            for item in value:
+                yield (*path, f"v:{json.dumps(item)}")
+            return
+    if isinstance(value, list) or rule.is_atomic:
+        yield path
+    else:
+        yield from _walk(below, value, path)
+
+
+def encode(fields: FieldSet) -> dict[str, Any]:
+    """A field set as `fieldsV1`."""
+    made: dict[str, Any] = {}
+    for path in sorted(fields):
+        place = made
+        for step in path:
+            place = place.setdefault(step, {})
+    return made
+
+
+def decode(data: Mapping[str, Any], path: Path = ()) -> FieldSet:
+    """A field set from `fieldsV1`."""
+    found: FieldSet = set()
+    for step, below in data.items():
+        if step == "." or not isinstance(below, Mapping) or not below:
+            found.add((*path, step))
+        else:
+            found |= decode(below, (*path, step))
+    return found
+
+
+def _named(item: Any, names: tuple[str, ...]) -> Any:
+    """What an item of a list has in these fields; None for no mapping."""
+    if not isinstance(item, Mapping):
+        return None
+    return tuple(comparable(item.get(name, KEY_DEFAULTS.get(name))) for name in names)
+
+
+class Places:
+    """Finds what stands at paths of an object that does not change meanwhile, however long its lists are."""
+
+    def __init__(self, obj: Any) -> None:
+        self._obj = obj
+        self._items: dict[tuple[int, tuple[str, ...]], dict[Any, Any]] = {}
+
+    def at(self, path: Path) -> Any:
+        """What stands at a path; `...` (Ellipsis) where nothing does."""
+        obj = self._obj
+        for step in path:
+            kind, _, rest = step.partition(":")
+            if step == ".":
+                return True
+            if kind == "f":
+                if not isinstance(obj, Mapping) or rest not in obj:
+                    return ...
+                obj = obj[rest]
+            elif not isinstance(obj, list):
+                return ...
+            elif kind == "k":
+                wanted = json.loads(rest)
+                obj = self._index(obj, tuple(wanted)).get(tuple(map(comparable, wanted.values())), ...)
+                if obj is ...:
+                    return ...
+            else:
+                return True if comparable(json.loads(rest)) in self._index(obj, ()) else ...
+        return obj
+
+    def _index(self, items: list[Any], names: tuple[str, ...]) -> dict[Any, Any]:
+        """The first item for each value of these fields; without fields, for each value of an item."""
+        found = self._items.get((id(items), names))
+        if found is None:
+            found = self._items[id(items), names] = {}
+            for item in items:
+                found.setdefault(_named(item, names) if names else comparable(item), item)
+        return found
+
+
+def readable(path: Path) -> str:
+    """A path as messages print it: `.spec.template.spec.containers[name="c"].image`."""
+    text = ""
+    for step in path:
+        kind, _, rest = step.partition(":")
+        if kind == "f":
+            text += f".{rest}"
+        elif kind == "k":
+            text += "[" + ",".join(f"{k}={json.dumps(v)}" for k, v in json.loads(rest).items()) + "]"
+        elif kind == "v":
+            text += f"[={rest}]"
+    return text
+
+
+def remove(obj: Any, paths: Iterable[Path]) -> Any:
+    """The object without what stands at some paths."""
+    tree: dict[str, Any] = {}
+    for path in paths:
+        place = tree
+        for step in path:
+            place = place.setdefault(step, {})
+        place[_HERE] = {}
+    return _without(obj, tree)
+
+
+_HERE = ""
+"""Step of the tree: a path ends here."""
+
+
+def _without(obj: Any, tree: Mapping[str, Any]) -> Any:
+    if isinstance(obj, Mapping):
+        made = dict(obj)
+        for step, below in tree.items():
+            kind, _, name = step.partition(":")
+            if kind != "f" or name not in made:
+                continue
+            if _HERE in below:
+                del made[name]
+            else:
+                made[name] = _without(made[name], below)
+        return made
+    if not isinstance(obj, list):
+        return obj
+    values: set[Any] = set()
+    items: dict[tuple[str, ...], dict[Any, Any]] = {}
+    for step, below in tree.items():
+        kind, _, rest = step.partition(":")
+        if kind == "k":
+            wanted = json.loads(rest)
+            items.setdefault(tuple(wanted), {})[tuple(map(comparable, wanted.values()))] = below
+        elif kind == "v":
+            values.add(comparable(json.loads(rest)))
+    kept = []
+    for item in obj:
+        if values and comparable(item) in values:
+            continue
+        found = [below for names, known in items.items() if (below := known.get(_named(item, names))) is not None]
+        if any(_HERE in below or "." in below for below in found):
+            continue
+        for below in found:
+            item = _without(item, below)
+        kept.append(item)
+    return kept
+
+
+class Managers:
+    """The managers of one object.
+
+    Args:
+        entries: its `metadata.managedFields`.
+        schema: of a custom resource: which of its lists and mappings have owners for each item.
+    """
+
+    def __init__(self, entries: list[dict[str, Any]] | None, schema: Mapping[str, Any] | None = None) -> None:
+        self._schema = schema
+        self.entries = [
+            {**entry, "fields": decode(entry.get("fieldsV1") or {})}
+            for entry in entries or ()
+            if isinstance(entry, dict) and isinstance(entry.get("fieldsV1") or {}, Mapping)
+        ]
+
+    def to_list(self) -> list[dict[str, Any]]:
+        return [
+            {**{k: v for k, v in entry.items() if k != "fields"}, "fieldsV1": encode(entry["fields"])}
+            for entry in self.entries
+            if entry["fields"]
+        ]
+
+    def _entry(self, manager: str, operation: str, version: str, subresource: str, now: str) -> dict[str, Any]:
+        for entry in self.entries:
+            same = (entry.get("manager"), entry.get("operation"), entry.get("subresource", ""))
+            if same == (manager, operation, subresource):
+                return entry
+        entry = {"manager": manager, "operation": operation, "apiVersion": version, "time": now}
+        entry |= {"fieldsType": "FieldsV1", "fields": set()}
+        if subresource:
+            entry["subresource"] = subresource
+        self.entries.append(entry)
+        return entry
+
+    def update(
+        self, old: Mapping[str, Any], new: Mapping[str, Any], manager: str, version: str, subresource: str, now: str
+    ) -> None:
+        """A write without apply: the manager owns what it changed; nobody owns what is gone."""
+        before, after = fields_of(old, self._schema), fields_of(new, self._schema)
+        was, now_at = Places(old), Places(new)
+        changed = {path for path in after if path not in before or was.at(path) != now_at.at(path)}
+        for entry in self.entries:
+            entry["fields"] = {
+                path for path in entry["fields"] - changed if path in after or now_at.at(path) is not ...
+            }
+        if changed:
+            entry = self._entry(manager, "Update", version, subresource, now)
+            entry["fields"] |= changed
+            entry["time"] = now
+
+    def apply(
+        self,
+        live: Mapping[str, Any],
+        config: Mapping[str, Any],
+        manager: str,
+        version: str,
+        *,
+        force: bool,
+        subresource: str,
+        now: str,
+    ) -> dict[str, Any]:
+        """Server-side apply: the merged object.
+
+        Raises:
+            StatusError: 409 with a cause per field that another manager owns with another value, unless forced.
+        """
+        wanted = fields_of(config, self._schema)
+        mine = self._entry(manager, "Apply", version, subresource, now)
+        conflicts: list[tuple[dict[str, Any], Path]] = []
+        stands, sets = Places(live), Places(config)
+        for entry in self.entries:
+            if entry is mine:
+                continue
+            for path in sorted(entry["fields"] & wanted):
+                if path[-1] != "." and stands.at(path) != sets.at(path):
+                    conflicts.append((entry, path))
+        if conflicts and not force:
+            raise _conflict(conflicts)
+        for entry, path in conflicts:
+            entry["fields"].discard(path)
+        merged = merge(live, config, self._schema)
+        others: FieldSet = wanted.union(*(e["fields"] for e in self.entries if e is not mine))
+        kept = {other[:length] for other in others for length in range(1, len(other) + 1)}
+        gone = (path for path in mine["fields"] - wanted if (path[:-1] if path[-1] == "." else path) not in kept)
+        merged = remove(merged, gone)
+        mine["fields"], mine["time"], mine["apiVersion"] = wanted, now, version
+        return dict(merged)
+
+
+def _conflict(conflicts: list[tuple[dict[str, Any], Path]]) -> StatusError:
+    """Source: apimachinery managedfields.NewConflictError."""
+    causes: list[dict[str, str]] = []
+    listed: dict[str, list[str]] = {}
+    for entry, path in conflicts:
+        with_sub = f' with subresource "{entry["subresource"]}"' if entry.get("subresource") else ""
+        using = f" using {entry['apiVersion']}" if entry.get("operation") == "Update" else ""
+        owner = f'"{entry.get("manager", "")}"{with_sub}{using}'
+        causes.append({"reason": "FieldManagerConflict", "message": f"conflict with {owner}", "field": readable(path)})
+        listed.setdefault(owner, []).append(readable(path))
+    count = len(conflicts)
+    if count == 1:
+        owner, fields = next(iter(listed.items()))
+        message = f"Apply failed with 1 conflict: conflict with {owner}: {fields[0]}"
+    else:
+        lines = []
+        for owner, fields in listed.items():
+            lines.append(f"conflicts with {owner}:\n" + "\n".join(f"- {field}" for field in fields))
+        message = f"Apply failed with {count} conflicts: " + "\n".join(lines)
+    return StatusError(409, message, "Conflict", {"causes": causes})

@@ -1,0 +1,57 @@
+"""OpenAPI v2, for older clients: the definitions of all groups in one document, as JSON.
+
+kubectl before 1.27 asks for it in a protobuf form; it gets a document without definitions, with which it leaves the
+validation to the server.
+
+Source: apiserver pkg/endpoints/openapi; k8s.io/kube-openapi pkg/handler; gnostic openapiv2 Document.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+from kitlib.apiserver.http import openapi
+from kitlib.apiserver.http.resources import ResourceTable
+
+PROTOBUF = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
+_NOT_IN_V2 = ("oneOf", "anyOf", "nullable", "not")
+_made: weakref.WeakKeyDictionary[ResourceTable, dict[str, Any]] = weakref.WeakKeyDictionary()
+
+
+def document(table: ResourceTable) -> dict[str, Any]:
+    """The whole document."""
+    if table not in _made:
+        definitions: dict[str, Any] = {}
+        for group, version in table.group_versions():
+            schemas = openapi.document(table, group, version)["components"]["schemas"]
+            definitions |= {name: _plain(schema) for name, schema in schemas.items() if name not in definitions}
+        info = {"title": "Kubernetes", "version": "kitlib"}
+        _made[table] = {"swagger": "2.0", "info": info, "paths": {}, "definitions": definitions}
+    return _made[table]
+
+
+def _plain(schema: Any) -> Any:
+    """A schema of v3 in the words of v2: a reference stands alone, what v2 does not know is left out."""
+    if isinstance(schema, list):
+        return [_plain(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    parts = schema.get("allOf")
+    if isinstance(parts, list) and len(parts) == 1 and isinstance(parts[0], dict) and "$ref" in parts[0]:
+        described = {"description": schema["description"]} if "description" in schema else {}
+        return {**described, **_plain(parts[0])}
+    made = {name: _plain(value) for name, value in schema.items() if name not in _NOT_IN_V2}
+    if isinstance(made.get("$ref"), str):
+        made["$ref"] = made["$ref"].replace("#/components/schemas/", "#/definitions/")
+    return made
+
+
+def without_definitions() -> bytes:
+    """The protobuf form: fields 1 `swagger` and 2 `info` (1 `title`, 2 `version`)."""
+    info = _text(1, "Kubernetes") + _text(2, "kitlib")
+    return _text(1, "2.0") + bytes([2 << 3 | 2, len(info)]) + info
+
+
+def _text(field: int, value: str) -> bytes:
+    return bytes([field << 3 | 2, len(value)]) + value.encode()

@@ -1,0 +1,215 @@
+"""port-forward: a pod's port over SPDY, which kubectl tunnels through a WebSocket; before 1.31 it did without one.
+
+For each connection the client opens two SPDY streams with the same request id: one for errors, one for data in both
+directions. A failure is written to the error stream and ends that connection only. What waits in either direction is
+bounded, and a peer that stops reading, or never completes what it began, loses its connection.
+
+Source: kubelet pkg/kubelet/cri/streaming/portforward httpstream.go (monitorStreamPair), constants.go; KEP-4006.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from kitlib.api.errors import KitError
+from kitlib.api.streams import WINDOW, Stream, StreamEvent
+from kitlib.apiserver.http import spdy
+from kitlib.apiserver.http.status import StatusError
+from kitlib.apiserver.http.streams import PodStream
+
+PATH = r"^/api/v1/namespaces/[^/]+/pods/[^/]+/portforward$"
+PROTOCOL = "SPDY/3.1+portforward.k8s.io"
+MAX_CONNECTIONS = 256
+"""Of one port-forward."""
+MAX_FORWARDED = 512
+"""Connections of all port-forwards together: each may hold a window of data in both directions."""
+PAIR = 30.0
+"""Seconds for both streams of a connection to be opened. Source: DefaultStreamCreationTimeout."""
+STALLED = 60.0
+"""Seconds for which a pod may take nothing of what is sent to it."""
+
+
+@dataclass
+class _Connection:
+    """One connection to a port.
+
+    Attributes:
+        request: its id.
+        port: of the pod.
+        errors, data: numbers of its SPDY streams; 0 = not opened yet.
+        stream: to the pod.
+        sent: bytes that the pod has not taken yet.
+        room: set when it has taken some.
+    """
+
+    request: str
+    port: int
+    errors: int = 0
+    data: int = 0
+    stream: Stream | None = None
+    sent: int = 0
+    room: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+class PortForwardHandler(PodStream):
+    """One `kubectl port-forward`."""
+
+    spdy_protocol = "portforward.k8s.io"
+
+    @property
+    def max_message_size(self) -> int:
+        """Bytes: the largest frame and a little."""
+        return spdy.MAX_FRAME + 4096
+
+    def select_subprotocol(self, subprotocols: list[str]) -> str | None:
+        return PROTOCOL if PROTOCOL in subprotocols else None
+
+    def find(self) -> None:
+        """The pod, and whether the client speaks what is spoken here."""
+        target, pod, self._node = self.pod()
+        if self._node.no_ports:
+            raise StatusError(501, f"port-forward: {self._node.no_ports}", "NotImplemented")
+        offered = self.request.headers.get("Sec-WebSocket-Protocol", "")
+        if self.upgrade == "websocket" and PROTOCOL not in [one.strip() for one in offered.split(",")]:
+            raise StatusError(400, f"port-forward: the subprotocol {PROTOCOL} is required, got {offered!r}")
+        if (pod.get("status") or {}).get("phase") != "Running":
+            raise StatusError(400, f"unable to forward port because pod is not running: {target.name}")
+        self._target = target
+        self._framer = spdy.Framer()
+        self._connections: dict[str, _Connection] = {}
+        self._of_stream: dict[int, _Connection] = {}
+
+    async def on_message(self, message: str | bytes) -> None:
+        self._used_at = self._loop.time()
+        try:
+            frames = self._framer.feed(message.encode() if isinstance(message, str) else message)
+        except spdy.SpdyError as error:
+            self.close(1002, str(error)[:100])
+            return
+        for number, frame in enumerate(frames):
+            if number % 100 == 99:
+                await asyncio.sleep(0)  # others have their turn
+            if frame.kind == spdy.SYN_STREAM:
+                await self._open_stream(frame)
+            elif frame.kind == 0:
+                await self._data(frame)
+            elif frame.kind == spdy.PING:
+                await self.sent(self._framer.pong(frame.stream))
+            elif frame.kind == spdy.RST_STREAM:
+                one = self._of_stream.get(frame.stream)
+                if one is not None and frame.stream == one.data:
+                    await self._forget(one)
+            elif frame.kind == spdy.GOAWAY:
+                self.close(1000)
+
+    async def _open_stream(self, frame: spdy.Frame) -> None:
+        port, kind = spdy.port_of(frame.headers.get("port", "")), frame.headers.get("streamtype", "")
+        request = frame.headers.get("requestid", "")
+        one = self._connections.get(request) or _Connection(request, port)
+        twice = one.errors if kind == "error" else one.data
+        new = request not in self._connections
+        full = new and (len(self._connections) >= MAX_CONNECTIONS or self._service.forwarded >= MAX_FORWARDED)
+        if kind not in ("error", "data") or not port or full or twice or frame.stream in self._of_stream:
+            await self.sent(self._framer.reset(frame.stream, 3))
+            return
+        if new:
+            self._connections[request] = one
+            self._service.forwarded += 1
+            self._loop.call_later(PAIR, self._expect_pair, one)
+        self._of_stream[frame.stream] = one
+        await self.sent(self._framer.reply(frame.stream))
+        if kind == "error":
+            one.errors = frame.stream
+        else:
+            one.data = frame.stream
+            self.later(self._connect(one))
+
+    def _expect_pair(self, one: _Connection) -> None:
+        """A connection of which only one stream was opened has had its time."""
+        if self._connections.get(one.request) is one and not (one.errors and one.data):
+            self.send(self._framer.reset(one.errors or one.data, 3))
+            self.later(self._forget(one))
+
+    async def _connect(self, one: _Connection) -> None:
+        def heard(event: StreamEvent) -> None:
+            with suppress(RuntimeError):  # the server ends
+                self._loop.call_soon_threadsafe(self._take, one, event)
+
+        where = self._target.namespace, self._target.name, one.port
+        try:
+            stream: Stream = await self.elsewhere(self._node.connect, *where, heard)
+            if self._connections.get(one.request) is not one:  # the client has gone meanwhile
+                await self.elsewhere(stream.close)
+                return
+            one.stream = stream
+            one.room.set()
+        except KitError as error:
+            text = f"error forwarding port {one.port} to pod {self._target.name}: {error}"
+            if one.errors:
+                self.send(self._framer.data(one.errors, text.encode(), last=True))
+            self.send(self._framer.data(one.data, b"", last=True))
+            await self._forget(one)
+
+    async def _data(self, frame: spdy.Frame) -> None:
+        one = self._of_stream.get(frame.stream)
+        if one is None or frame.stream != one.data:
+            return
+        if not await self._has_room(one):
+            self.send(self._framer.reset(one.data, 5))
+            await self._forget(one)
+            return
+        if frame.data and one.stream is not None:
+            one.sent += len(frame.data)
+            await self.elsewhere(one.stream.write, frame.data)
+        if frame.last and one.stream is not None:
+            await self.elsewhere(one.stream.end_input)
+
+    async def _has_room(self, one: _Connection) -> bool:
+        """Wait until the pod is connected and has taken enough; False where it does not for long, or all is over."""
+        with suppress(TimeoutError):
+            while self._connections.get(one.request) is one:
+                if one.stream is not None and one.sent < WINDOW:
+                    return True
+                one.room.clear()
+                await asyncio.wait_for(one.room.wait(), STALLED)
+        return False
+
+    def _take(self, one: _Connection, event: StreamEvent) -> None:
+        if self._connections.get(one.request) is not one:
+            return
+        if event.taken:
+            one.sent -= event.taken
+            one.room.set()
+        if event.data:
+            gone = self.send(self._framer.data(one.data, event.data))
+            self.later(self._grant(one, gone, len(event.data)))
+        if event.ended:
+            self.send(self._framer.data(one.data, b"", last=True))
+            if one.errors:
+                self.send(self._framer.data(one.errors, b"", last=True))
+            self.later(self._forget(one))
+
+    async def _grant(self, one: _Connection, gone: object, size: int) -> None:
+        with suppress(Exception):  # the client has gone
+            await gone  # type: ignore[misc]
+        if one.stream is not None:
+            await self.elsewhere(one.stream.more, size)
+
+    async def _forget(self, one: _Connection) -> None:
+        if self._connections.get(one.request) is one:
+            del self._connections[one.request]
+            self._service.forwarded -= 1
+        one.sent = 0
+        one.room.set()
+        for number in (one.errors, one.data):
+            self._of_stream.pop(number, None)
+        if one.stream is not None:
+            stream, one.stream = one.stream, None
+            await self.elsewhere(stream.close)
+
+    def on_close(self) -> None:
+        super().on_close()
+        for one in list(getattr(self, "_connections", {}).values()):
+            self.later(self._forget(one))

@@ -1,0 +1,148 @@
+"""A request to the API, taken apart: verb, resource, namespace, name, subresource, options.
+
+Source: apiserver pkg/endpoints/request (RequestInfoFactory.NewRequestInfo).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from kitlib.apiserver.http.status import StatusError
+from kitlib.apiserver.http.users import ADMINISTRATOR, User
+
+MAX_BODY = 3 * 1024 * 1024
+"""Bytes. Source: apiserver DefaultMaxRequestSizeBytes (limit of a resource request)."""
+_SHOWN, _DIGITS = 40, 20  # characters of a number that are told, and that one has at most
+
+
+def _parsed(text: str, function: str, syntax: str, least: int, beyond: int) -> int:
+    """A whole number, at least `least` and less than `beyond`, refused in the words of Go's strconv."""
+    if not re.fullmatch(syntax, text):
+        raise ValueError(f'strconv.{function}: parsing "{text[:_SHOWN]}": invalid syntax')
+    if len(text) > _DIGITS or not least <= int(text) < beyond:
+        raise ValueError(f'strconv.{function}: parsing "{text[:_SHOWN]}": value out of range')
+    return int(text)
+
+
+class Request(NamedTuple):
+    """An HTTP request.
+
+    Attributes:
+        method: `GET`, `POST`, `PUT`, `PATCH`, `DELETE`.
+        path: without the query, `/api/v1/namespaces/default/pods`.
+        query: parameter -> its values.
+        headers: names in lower case.
+        body: bytes as received.
+        user: who asks.
+    """
+
+    method: str
+    path: str
+    query: Mapping[str, list[str]] = {}
+    headers: Mapping[str, str] = {}
+    body: bytes = b""
+    user: User = ADMINISTRATOR
+
+    def get(self, name: str, default: str = "") -> str:
+        values = self.query.get(name)
+        return values[0] if values else default
+
+    def flag(self, name: str) -> bool:
+        return self.get(name).lower() in ("true", "1")
+
+    def number(self, name: str, default: int | None = None) -> int | None:
+        """A whole number of the query.
+
+        Raises:
+            StatusError: 400 where it is none.
+        """
+        text = self.get(name)
+        if not text:
+            return default
+        try:
+            return _parsed(text, "ParseInt", r"[+-]?[0-9]+", -(2**63), 2**63)
+        except ValueError as error:
+            raise StatusError(400, str(error)) from None
+
+    @property
+    def resource_version(self) -> int:
+        """The version from which a client asks; 0 = any.
+
+        Source: apiserver storage.APIObjectVersioner.ParseResourceVersion.
+
+        Raises:
+            StatusError: 400 where it is none.
+        """
+        text = self.get("resourceVersion")
+        try:
+            return _parsed(text or "0", "ParseUint", r"[0-9]+", 0, 2**64)
+        except ValueError as error:
+            raise StatusError(400, f'Invalid value: "{text[:_SHOWN]}": {error}') from None
+
+    @property
+    def dry_run(self) -> bool:
+        values = [v for v in self.query.get("dryRun", []) if v]
+        if any(value != "All" for value in values):
+            shown = ",".join(values)[:80]
+            raise StatusError(400, f'dryRun: Unsupported value: "{shown}": supported values: "All"')
+        return bool(values)
+
+    @property
+    def manager(self) -> str:
+        """The field manager: as the query says, else the name of the client program."""
+        return self.get("fieldManager") or self.headers.get("user-agent", "").split("/")[0][:128] or "unknown"
+
+    @property
+    def content_type(self) -> str:
+        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+class Target(NamedTuple):
+    """What a path names."""
+
+    group: str
+    version: str
+    namespace: str
+    plural: str
+    name: str
+    subresource: str
+    rest: str = ""
+
+
+_PATH = re.compile(
+    r"^/(?:api/(?P<core>v1)|apis/(?P<group>[^/]+)/(?P<version>[^/]+))"
+    r"(?:/namespaces/(?P<namespace>[^/]+))?"
+    r"/(?P<plural>[^/]+)(?:/(?P<name>[^/]+)(?:/(?P<sub>[^/]+)(?:/(?P<rest>.*))?)?)?/?$"
+)
+_NAMESPACE_SUBRESOURCES = ("status", "finalize")
+
+
+def parse_path(path: str) -> Target | None:
+    """The target of a resource path; None where the path is none."""
+    own = re.match(r"^/api/v1/namespaces(?:/([^/]+)(?:/(status|finalize))?)?/?$", path)
+    if own:
+        return Target("", "v1", "", "namespaces", own.group(1) or "", own.group(2) or "")
+    found = _PATH.match(path)
+    if found is None:
+        return None
+    group, version = found["group"] or "", found["core"] or found["version"]
+    parts = (found["namespace"] or "", found["plural"], found["name"] or "", found["sub"] or "", found["rest"] or "")
+    return Target(group, version, *parts)
+
+
+def mapping(body: Any, field: str = "") -> dict[str, Any]:
+    """A body, or a field of it, as a mapping; absent counts as empty.
+
+    Raises:
+        StatusError: 400 where something else stands there.
+    """
+    value = body
+    if field:
+        value = mapping(body).get(field)
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise StatusError(400, f"{field or 'the object provided'}: expected a mapping, got {type(value).__name__}")
+    return value

@@ -1,0 +1,230 @@
+"""The resources that the API serves: names, verbs and table columns, those of CustomResourceDefinitions included.
+
+Source: discovery documents and Tables of kube-apiserver 1.36 (`resources.json` holds the facts).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from importlib import resources as package_data
+from typing import Any, NamedTuple
+
+from kitlib.api.release import Release
+from kitlib.apiserver.store.kinds import GATED
+
+ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
+
+
+class Column(NamedTuple):
+    """A column of a Table; priority 1 is shown with `-o wide` only. `path` is a CustomResourceDefinition's JSONPath."""
+
+    name: str
+    type: str
+    format: str = ""
+    priority: int = 0
+    path: str = ""
+
+
+class Subresource(NamedTuple):
+    """A subresource of a resource, with the kind that its body has."""
+
+    name: str
+    kind: str
+    verbs: tuple[str, ...]
+    group: str = ""
+    version: str = ""
+
+
+class APIResource(NamedTuple):
+    """A resource in one group and version."""
+
+    group: str
+    version: str
+    plural: str
+    singular: str
+    kind: str
+    short_names: tuple[str, ...]
+    categories: tuple[str, ...]
+    namespaced: bool
+    verbs: tuple[str, ...]
+    columns: tuple[Column, ...]
+    subresources: tuple[Subresource, ...] = ()
+    schema: Mapping[str, Any] | None = None
+
+    @property
+    def group_version(self) -> str:
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def qualified(self) -> str:
+        """As messages name it: `pods`, `deployments.apps`."""
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
+    def subresource(self, name: str) -> Subresource | None:
+        return next((s for s in self.subresources if s.name == name), None)
+
+
+_STATUS = ("get", "patch", "update")
+_SCALE = Subresource("scale", "Scale", _STATUS, "autoscaling", "v1")
+_CONNECT = ("create", "get")
+_SUBRESOURCES: dict[tuple[str, str], tuple[Subresource, ...]] = {
+    ("", "pods"): (
+        Subresource("attach", "PodAttachOptions", _CONNECT),
+        Subresource("binding", "Binding", ("create",)),
+        Subresource("ephemeralcontainers", "Pod", _STATUS),
+        Subresource("eviction", "Eviction", ("create",), "policy", "v1"),
+        Subresource("exec", "PodExecOptions", _CONNECT),
+        Subresource("log", "Pod", ("get",)),
+        Subresource("portforward", "PodPortForwardOptions", _CONNECT),
+        Subresource("resize", "Pod", _STATUS),
+        Subresource("status", "Pod", _STATUS),
+    ),
+    ("", "nodes"): (Subresource("proxy", "NodeProxyOptions", ("get",)), Subresource("status", "Node", _STATUS)),
+    ("", "namespaces"): (
+        Subresource("finalize", "Namespace", ("update",)),
+        Subresource("status", "Namespace", _STATUS),
+    ),
+    ("", "serviceaccounts"): (Subresource("token", "TokenRequest", ("create",), "authentication.k8s.io", "v1"),),
+    ("", "replicationcontrollers"): (_SCALE, Subresource("status", "ReplicationController", _STATUS)),
+    ("apps", "deployments"): (_SCALE, Subresource("status", "Deployment", _STATUS)),
+    ("apps", "replicasets"): (_SCALE, Subresource("status", "ReplicaSet", _STATUS)),
+    ("apps", "statefulsets"): (_SCALE, Subresource("status", "StatefulSet", _STATUS)),
+}
+_WITH_STATUS = frozenset(
+    {
+        "cronjobs",
+        "customresourcedefinitions",
+        "daemonsets",
+        "horizontalpodautoscalers",
+        "ingresses",
+        "jobs",
+        "nodes",
+        "persistentvolumeclaims",
+        "persistentvolumes",
+        "poddisruptionbudgets",
+        "resourceclaims",
+        "resourcequotas",
+        "services",
+    }
+)
+
+
+@cache
+def built_in() -> tuple[APIResource, ...]:
+    """The resources of kube-apiserver 1.36 that have objects, in the order of its discovery document."""
+    text = package_data.files("kitlib.apiserver.http").joinpath("resources.json").read_text()
+    found = []
+    for row in json.loads(text):
+        key = (row["group"], row["plural"])
+        below = _SUBRESOURCES.get(key, ())
+        if not below and row["plural"] in _WITH_STATUS:
+            below = (Subresource("status", row["kind"], _STATUS),)
+        found.append(
+            APIResource(
+                row["group"],
+                row["version"],
+                row["plural"],
+                row["singular"],
+                row["kind"],
+                tuple(row["shortNames"]),
+                tuple(row["categories"]),
+                row["namespaced"],
+                tuple(row["verbs"]),
+                tuple(Column(*column) for column in row["columns"]),
+                below,
+            )
+        )
+        if row["group"] == "autoscaling":
+            found.append(found[-1]._replace(version="v1"))
+    return (*found, *_METRICS)
+
+
+_METRICS = (
+    APIResource("metrics.k8s.io", "v1beta1", "nodes", "", "NodeMetrics", (), (), False, ("get", "list"), ()),
+    APIResource("metrics.k8s.io", "v1beta1", "pods", "", "PodMetrics", (), (), True, ("get", "list"), ()),
+)
+_GATED = tuple(
+    APIResource(
+        "resource.k8s.io",
+        version,
+        "devicetaintrules",
+        "devicetaintrule",
+        "DeviceTaintRule",
+        (),
+        (),
+        False,
+        ALL_VERBS,
+        (Column("Name", "string", "name"), Column("Age", "string")),
+        (Subresource("status", "DeviceTaintRule", _STATUS),),
+    )
+    for version in GATED["DeviceTaintRule"][1]
+)
+
+
+def custom(definition: Mapping[str, Any]) -> Iterator[APIResource]:
+    """The resources that a CustomResourceDefinition adds, one for each version that it serves.
+
+    Source: apiextensions-apiserver customresource_handler.go (getOrCreateServingInfoFor), tableconvertor.New.
+    """
+    spec = definition.get("spec", {})
+    names = spec.get("names", {})
+    for version in spec.get("versions", []):
+        if not version.get("served"):
+            continue
+        columns = [Column("Name", "string", "name")]
+        printed = version.get("additionalPrinterColumns")
+        if printed is None:
+            columns.append(Column("Age", "date", "", 0, ".metadata.creationTimestamp"))
+        for one in printed or ():
+            columns.append(
+                Column(one["name"], one["type"], one.get("format", ""), one.get("priority", 0), one["jsonPath"])
+            )
+        below = []
+        subresources = version.get("subresources") or {}
+        if "status" in subresources:
+            below.append(Subresource("status", names.get("kind", ""), _STATUS))
+        if "scale" in subresources:
+            below.append(_SCALE)
+        yield APIResource(
+            spec.get("group", ""),
+            version["name"],
+            names.get("plural", ""),
+            names.get("singular", ""),
+            names.get("kind", ""),
+            tuple(names.get("shortNames", ())),
+            tuple(names.get("categories", ())),
+            spec.get("scope") == "Namespaced",
+            ALL_VERBS,
+            tuple(columns),
+            tuple(below),
+            (version.get("schema") or {}).get("openAPIV3Schema") or {},
+        )
+
+
+class ResourceTable:
+    """Every resource that is served now: the built-in ones and those of the stored CustomResourceDefinitions.
+
+    Args:
+        definitions: CustomResourceDefinitions in the wire form.
+        release: whose feature gates add resources; None = none does.
+    """
+
+    def __init__(self, definitions: Iterable[Mapping[str, Any]] = (), release: Release | None = None) -> None:
+        gated = [one for one in _GATED if release is not None and release.enabled(GATED[one.kind][0])]
+        self.resources = [*built_in(), *gated, *(r for d in definitions for r in custom(d))]
+        self._by_path = {(r.group, r.version, r.plural): r for r in self.resources}
+
+    def find(self, group: str, version: str, plural: str) -> APIResource | None:
+        return self._by_path.get((group, version, plural))
+
+    def of_kind(self, api_version: str, kind: str) -> APIResource | None:
+        return next((one for one in self.resources if (one.group_version, one.kind) == (api_version, kind)), None)
+
+    def group_versions(self) -> list[tuple[str, str]]:
+        """Every group and version that is served, in order of first appearance; the core group first."""
+        seen = dict.fromkeys((r.group, r.version) for r in self.resources)
+        for one in (("authentication.k8s.io", "v1"), ("authorization.k8s.io", "v1")):
+            seen.setdefault(one)
+        return list(seen)

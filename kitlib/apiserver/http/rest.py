@@ -1,0 +1,427 @@
+"""Objects by verb: get, list, create, update, patch, delete, on the cluster's API server and store.
+
+The functions take and return plain data in the wire form; HTTP, tables and watches are put around them elsewhere.
+
+Source: apiserver pkg/endpoints/handlers, pkg/registry/generic/registry.Store.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
+
+from kitlib.api.autoscaling_v1 import to_v1
+from kitlib.api.certificates import CertificateSigningRequest
+from kitlib.api.errors import KitError, ManifestError
+from kitlib.api.meta import is_condition_true
+from kitlib.api.required_fields import complete
+from kitlib.api.serialize import from_dict, to_dict
+from kitlib.apiserver.admission.custom.fields import fill
+from kitlib.apiserver.admission.deletion import PROPAGATION_POLICIES
+from kitlib.apiserver.http.bodies import apply_document, object_body
+from kitlib.apiserver.http.delete_options import check_preconditions, grace_of
+from kitlib.apiserver.http.field_validation import decode, prune_custom
+from kitlib.apiserver.http.managed_fields import Managers
+from kitlib.apiserver.http.patches import PATCH_TYPES, patched, undecodable
+from kitlib.apiserver.http.request import MAX_BODY, Request, mapping
+from kitlib.apiserver.http.resources import APIResource, ResourceTable
+from kitlib.apiserver.http.selectors import field_selector, label_selector
+from kitlib.apiserver.http.status import StatusError, of_error, success
+from kitlib.apiserver.http.timestamps import with_whole_seconds
+from kitlib.apiserver.store.kinds import Resource, UnknownKind, resource, resource_by_rule, resource_of
+from kitlib.apiserver.validation.warnings import warnings_of
+
+Object = dict[str, Any]
+_EVENTS = "events.k8s.io"
+_OLD_AUTOSCALING = "autoscaling/v1"
+_DEFINITIONS = resource_by_rule("CustomResourceDefinition", "apiextensions.k8s.io", False)
+
+
+class Rest:
+    """The objects of a cluster.
+
+    Attributes:
+        warnings: what the request that is answered now is warned of.
+
+    Args:
+        cluster: a `Cluster`; its `api`, `settle`, `evict` and `now` are used.
+    """
+
+    def __init__(self, cluster: Any) -> None:
+        self.cluster = cluster
+        self._table: tuple[int, ResourceTable] | None = None
+        self._definitions = 0
+        self.warnings: list[str] = []
+        self._wires: dict[tuple[str, str, str], tuple[Any, dict[str, tuple[Any, Object]]]] = {}
+        cluster.api.store.subscribe(self._on_change)
+
+    def _on_change(self, event: Any) -> None:
+        if event.object.kind == "CustomResourceDefinition":
+            self._definitions += 1
+        if event.type == "DELETED":
+            meta = event.object.metadata
+            self._wires.pop((resource_of(event.object).plural, meta.namespace, meta.name), None)
+
+    @property
+    def resources(self) -> ResourceTable:
+        """The resources served now."""
+        if self._table is None or self._table[0] != self._definitions:
+            stored = self.cluster.api.store.list(_DEFINITIONS, copy=False)
+            # names that were accepted once are served. Source: customresource_discovery_controller.go
+            found = [one for one in stored if is_condition_true(one.status.conditions, "Established")]
+            self._table = self._definitions, ResourceTable(map(to_dict, found), self.cluster.release)
+        return self._table[1]
+
+    @property
+    def version(self) -> int:
+        return int(self.cluster.api.store.version)
+
+    # Reading.
+
+    def get(self, served: APIResource, namespace: str, name: str) -> Object:
+        """One object.
+
+        Raises:
+            StatusError: 404.
+        """
+        found = self.cluster.api.store.find(self.kind_of(served), name, namespace)
+        if found is None:
+            details = {"name": name, "group": served.group, "kind": served.plural}
+            details = {key: value for key, value in details.items() if value}
+            raise StatusError(404, f'{served.qualified} "{name}" not found', "NotFound", details)
+        return self.wire(served, found)
+
+    def exists(self, served: APIResource, namespace: str, name: str) -> bool:
+        """Whether an object is there."""
+        return self.cluster.api.store.find(self.kind_of(served), name, namespace, copy=False) is not None
+
+    def list(self, served: APIResource, namespace: str, request: Request) -> tuple[list[Object], Object]:
+        """The objects that the selectors match, by namespace and name, and the list's metadata.
+
+        Pages: `limit` objects a page, `continue` is the token of the next one; it holds for the version it names.
+        """
+        matches = self.selector(served, request)
+        kind, store = self.kind_of(served), self.cluster.api.store
+        found = store.list(kind, namespace or None, copy=False)
+        items = [self.shared_wire(served, obj) for obj in found]
+        items = sorted((one for one in items if matches(one)), key=_key)
+        meta: Object = {"resourceVersion": str(self.version)}
+        start = request.get("continue")
+        if start:
+            after, meta["resourceVersion"] = _decode_token(start)
+            items = [one for one in items if _key(one) > after]
+        limit = request.number("limit", 0) or 0
+        if limit > 0 and len(items) > limit:
+            if not request.get("labelSelector") and not request.get("fieldSelector"):
+                meta["remainingItemCount"] = len(items) - limit
+            items = items[:limit]
+            meta["continue"] = _token(_key(items[-1]), meta["resourceVersion"])
+        return items, meta
+
+    def selector(self, served: APIResource, request: Request) -> Callable[[Mapping[str, Any]], bool]:
+        """The test that label and field selector of a request make together."""
+        tests = []
+        if request.get("labelSelector"):
+            tests.append(label_selector(request.get("labelSelector")))
+        if request.get("fieldSelector"):
+            tests.append(field_selector(request.get("fieldSelector"), served.group, served.plural))
+        return lambda obj: all(test(obj) for test in tests)
+
+    def wire(self, served: APIResource, obj: Any) -> Object:
+        """A stored object as this group and version shows it."""
+        data = to_dict(obj)
+        data["apiVersion"], data["kind"] = served.group_version, served.kind
+        with_whole_seconds(data)
+        if served.schema is None:
+            complete(served.kind, data)
+        else:
+            fill(data, served.schema)
+        if served.plural == "events":
+            return _event_of(served.group, data)
+        return to_v1(data) if served.group_version == _OLD_AUTOSCALING else data
+
+    def shared_wire(self, served: APIResource, obj: Any) -> Object:
+        """As `wire`, made once for each version of an object: for lists and watches, which must not change it."""
+        meta = obj.metadata
+        key = (resource_of(obj).plural, meta.namespace, meta.name)
+        known = self._wires.get(key)
+        if known is None or known[0] is not obj:
+            known = self._wires[key] = (obj, {})
+        made = known[1].get(served.group_version)
+        if made is None or made[0] is not served.schema:  # another schema has other defaults
+            made = known[1][served.group_version] = served.schema, self.wire(served, obj)
+        return made[1]
+
+    # Writing.
+
+    def create(self, served: APIResource, namespace: str, request: Request) -> Object:
+        """A new object (POST)."""
+        body = self._checked(served, namespace, "", self._body(served, request))
+        self._complete(served, body, request)
+        body.setdefault("metadata", {}).pop("managedFields", None)
+        self._manage(served, {}, body, request, "")
+        return self._write(served, request, lambda: self._created(served, body, request), body)
+
+    def update(self, served: APIResource, namespace: str, name: str, subresource: str, request: Request) -> Object:
+        """An object replaced (PUT)."""
+        body = self._checked(served, namespace, name, self._body(served, request))
+        self._complete(served, body, request)
+        return self._replace(served, self.get(served, namespace, name), body, subresource, request)
+
+    def patch(self, served: APIResource, namespace: str, name: str, subresource: str, request: Request) -> Object:
+        """An object changed (PATCH): JSON patch, merge patch, strategic merge patch, or server-side apply."""
+        if request.content_type not in PATCH_TYPES:
+            accepted = ", ".join(PATCH_TYPES)
+            message = f"the body of the request was in an unknown format - accepted media types include: {accepted}"
+            raise StatusError(415, message, "UnsupportedMediaType")
+        if "apply-patch" in request.content_type:
+            return self._apply(served, namespace, name, subresource, request)
+        live = self.get(served, namespace, name)
+        if served.schema is not None and "strategic" in request.content_type:
+            message = "the body of the request was in an unknown format - accepted media types include: "
+            raise StatusError(415, message + ", ".join(t for t in PATCH_TYPES if "strategic" not in t))
+        changed = patched(live, request)
+        self._checked(served, namespace, name, changed)
+        self._complete(served, changed, request)
+        try:
+            return self._replace(served, live, changed, subresource, request)
+        except StatusError as error:
+            if isinstance(error.__cause__, ManifestError) and error.__cause__.cause:
+                raise undecodable(changed, request, error.__cause__) from error
+            raise
+
+    def _apply(self, served: APIResource, namespace: str, name: str, subresource: str, request: Request) -> Object:
+        if not request.get("fieldManager"):
+            why = 'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch'
+            raise StatusError(422, why, "Invalid")
+        config = self._checked(served, namespace, name, apply_document(request))
+        prune_custom(served, config, request, self.warnings)
+        config["metadata"].pop("managedFields", None)
+        now, force = self._time(), request.flag("force")
+        try:
+            live: Object | None = self.get(served, namespace, name)
+        except StatusError:
+            live = None
+        base = live or {}
+        managers = Managers(base.get("metadata", {}).get("managedFields"), served.schema)
+        version = served.group_version
+        merged = managers.apply(base, config, request.manager, version, force=force, subresource=subresource, now=now)
+        _filled(served, merged)
+        merged.setdefault("metadata", {})["managedFields"] = managers.to_list()
+        if live is None:
+            return self._write(
+                served, request, lambda: self.cluster.api.create(self._object(served, merged, request)), merged
+            )
+        return self._store(served, merged, subresource, request)
+
+    def delete(self, served: APIResource, namespace: str, name: str, request: Request) -> Object:
+        """An object deleted, or marked where it has a grace period or finalizers."""
+        options = mapping(object_body(request)) if request.body else {}
+        live = self.get(served, namespace, name)
+        check_preconditions(served, live, options)
+        grace = grace_of(options.get("gracePeriodSeconds", request.number("gracePeriodSeconds")))
+        policy = options.get("propagationPolicy") or request.get("propagationPolicy") or ""
+        if policy not in ("", *PROPAGATION_POLICIES):
+            why = f'propagationPolicy: Unsupported value: "{str(policy)[:40]}": supported values: '
+            why += '"Background", "Foreground", "Orphan"'
+            raise StatusError(422, f'DeleteOptions.meta.k8s.io "" is invalid: {why}', "Invalid")
+        dry = request.dry_run or options.get("dryRun") == ["All"]
+        with self.errors(served, name), self._undone_if(dry):
+            self._delete(served, namespace, name, grace, policy)
+        standing = self.cluster.api.store.find(self.kind_of(served), name, namespace)
+        if standing is not None and not dry:
+            return self.wire(served, standing)
+        details = {"name": name, "group": served.group, "kind": served.plural, "uid": live["metadata"].get("uid", "")}
+        return success({key: value for key, value in details.items() if value})
+
+    def _delete(self, served: APIResource, namespace: str, name: str, grace: int | None, policy: str) -> None:
+        kind = self.kind_of(served)
+        self.cluster.api.delete(kind, name, namespace, grace=grace, propagation=policy or "Background")
+        self.cluster.settle()
+
+    def delete_collection(self, served: APIResource, namespace: str, request: Request) -> Object:
+        """Every object that the selectors match, deleted; the list of them."""
+        items, meta = self.list(served, namespace, request)
+        for one in items:
+            plain = Request("DELETE", request.path, {}, request.headers, request.body, request.user)
+            self.delete(served, one["metadata"].get("namespace", ""), one["metadata"]["name"], plain)
+        return {"kind": f"{served.kind}List", "apiVersion": served.group_version, "metadata": meta, "items": items}
+
+    # Pieces.
+
+    def kind_of(self, served: APIResource) -> Resource:
+        """The store's name of a resource."""
+        if served.schema is None:
+            try:
+                return resource(served.kind)
+            except UnknownKind:
+                pass
+        return resource_by_rule(served.kind, served.group, served.namespaced)
+
+    def _body(self, served: APIResource, request: Request) -> Object:
+        return object_body(request, served.kind, custom=served.schema is not None)
+
+    def _checked(self, served: APIResource, namespace: str, name: str, body: Object) -> Object:
+        """The body of a write: of the right kind, in the right namespace, with the right name.
+
+        Source: apiserver handlers/create.go, rest/meta.go EnsureObjectNamespaceMatchesRequestNamespace.
+        """
+        version, kind = body.get("apiVersion"), body.get("kind")
+        if version and version != served.group_version:
+            message = f"the API version in the data ({version}) does not match the expected API version "
+            raise StatusError(400, message + f"({served.group_version})")
+        if kind and kind != served.kind:
+            raise StatusError(400, f"the kind in the data ({kind}) does not match the expected kind ({served.kind})")
+        meta = {} if body.get("metadata") is None else body["metadata"]
+        if not isinstance(meta, dict):
+            raise StatusError(400, "metadata: expected an object")
+        made = {"apiVersion": served.group_version, "kind": served.kind, **body, "metadata": dict(meta)}
+        meta = made["metadata"]
+        if served.namespaced:
+            if meta.get("namespace") and meta["namespace"] != namespace:
+                why = "the namespace of the provided object does not match the namespace sent on the request"
+                raise StatusError(400, why)
+            meta["namespace"] = namespace
+        else:
+            meta.pop("namespace", None)
+        if name:
+            if meta.get("name") and meta["name"] != name:
+                why = f"the name of the object ({meta['name']}) does not match the name on the URL ({name})"
+                raise StatusError(400, why)
+            meta["name"] = name
+        if served.group == _EVENTS:
+            return _event_of("", made)
+        return made
+
+    def _complete(self, served: APIResource, body: Object, request: Request) -> None:
+        """A custom object as its schema has it: no other field, and every default."""
+        prune_custom(served, body, request, self.warnings)
+        _filled(served, body)
+
+    def _object(self, served: APIResource, data: Object, request: Request) -> Any:
+        return decode(served, data, request, self.warnings) if served.schema is None else from_dict(data)
+
+    def _created(self, served: APIResource, body: Object, request: Request) -> Any:
+        made = self._object(served, body, request)
+        if isinstance(made, CertificateSigningRequest):
+            request.user.sign(made)
+        stored = self.cluster.api.create(made)
+        self.warnings += warnings_of(made)
+        return stored
+
+    def _replace(self, served: APIResource, live: Object, body: Object, subresource: str, request: Request) -> Object:
+        body["metadata"].pop("managedFields", None)
+        if live["metadata"].get("managedFields"):
+            body["metadata"]["managedFields"] = live["metadata"]["managedFields"]
+        self._manage(served, live, body, request, subresource)
+        return self._store(served, body, subresource, request)
+
+    def _manage(self, served: APIResource, old: Object, new: Object, request: Request, subresource: str) -> None:
+        managers = Managers(old.get("metadata", {}).get("managedFields"), served.schema)
+        managers.update(old, new, request.manager, served.group_version, subresource, self._time())
+        new["metadata"]["managedFields"] = managers.to_list()
+
+    def store_changed(self, served: APIResource, data: Object, subresource: str, request: Request) -> Object:
+        """Write an object that a subresource has changed; its manager is recorded."""
+        live = self.get(served, data["metadata"].get("namespace", ""), data["metadata"]["name"])
+        self._manage(served, live, data, request, subresource)
+        return self._store(served, data, subresource, request)
+
+    def _store(self, served: APIResource, data: Object, subresource: str, request: Request) -> Object:
+        api = self.cluster.api
+        ways = {
+            "status": api.update_status,
+            "scale": lambda obj: api.update(obj, "scale"),
+            "resize": api.resize,
+            "ephemeralcontainers": api.update_ephemeral_containers,
+        }
+        write = ways.get(subresource, api.update)
+        return self._write(served, request, lambda: write(self._changed(served, data, request)), data)
+
+    def _changed(self, served: APIResource, data: Object, request: Request) -> Any:
+        """The object that a write names; its time of deletion keeps the digits that the wire does not show."""
+        made = self._object(served, data, request)
+        standing = self.cluster.api.store.standing(made)
+        if standing is not None and made.metadata.deletion_timestamp is not None:
+            before = standing.metadata.deletion_timestamp
+            if before is not None and before.replace(microsecond=0) == made.metadata.deletion_timestamp:
+                made.metadata.deletion_timestamp = before
+        return made
+
+    def _write(self, served: APIResource, request: Request, act: Callable[[], Any], data: Object) -> Object:
+        """Carry out a write; under `dryRun` it is undone. The answer is the object as it stands afterwards."""
+        with self.errors(served, data.get("metadata", {}).get("name", "")), self._undone_if(request.dry_run):
+            stored = act()
+            self.warnings += self.cluster.api.warnings
+        shown = self.wire(served, stored)
+        if request.dry_run:
+            standing = self.cluster.api.store.standing(stored)
+            _with_version(shown, standing.metadata.resource_version if standing is not None else "")
+        else:
+            self.cluster.settle()
+        return shown
+
+    def _undone_if(self, dry: bool) -> AbstractContextManager[None]:
+        return self.cluster.api.dry_run() if dry else nullcontext()
+
+    @contextmanager
+    def errors(self, served: APIResource, name: str) -> Iterator[None]:
+        """The cluster's refusals as Status errors about an object of a resource."""
+        try:
+            yield
+        except KitError as error:
+            raise of_error(error, served.group, served.plural, served.kind, name) from error
+
+    def _time(self) -> str:
+        return str(self.cluster.now().strftime("%Y-%m-%dT%H:%M:%SZ"))
+
+
+def _filled(served: APIResource, body: Object) -> None:
+    """A custom object with its schema's defaults. Raises: StatusError, 413 where they are too large."""
+    if not fill(body, served.schema or {}):
+        raise StatusError(413, f"Request entity too large: limit is {MAX_BODY}")
+
+
+def _with_version(shown: Object, version: str) -> None:
+    """The answer to a dry run has the version that stands; a new object has none. Source: DryRunnableStorage."""
+    shown["metadata"].pop("resourceVersion", None)
+    if version:
+        shown["metadata"]["resourceVersion"] = version
+
+
+def _key(obj: Object) -> tuple[str, str]:
+    return obj["metadata"].get("namespace", ""), obj["metadata"].get("name", "")
+
+
+def _token(after: tuple[str, str], version: str) -> str:
+    return base64.urlsafe_b64encode(json.dumps([*after, version]).encode()).decode()
+
+
+def _decode_token(text: str) -> tuple[tuple[str, str], str]:
+    try:
+        namespace, name, version = json.loads(base64.urlsafe_b64decode(text.encode()))
+        return (str(namespace), str(name)), str(version)
+    except (ValueError, TypeError):
+        raise StatusError(400, "continue key is not valid: the token cannot be decoded") from None
+
+
+def _event_of(group: str, data: Object) -> Object:
+    """An event in the form of the core group or of events.k8s.io. Source: pkg/apis/events/v1/conversion.go."""
+    renamed = {"involvedObject": "regarding", "message": "note", "reportingComponent": "reportingController"}
+    deprecated = {
+        "source": "deprecatedSource",
+        "firstTimestamp": "deprecatedFirstTimestamp",
+        "lastTimestamp": "deprecatedLastTimestamp",
+        "count": "deprecatedCount",
+    }
+    names = {**renamed, **deprecated}
+    if group != _EVENTS:
+        names = {new: old for old, new in names.items()}
+    made = {names.get(field, field): value for field, value in data.items()}
+    if group != _EVENTS:
+        made["apiVersion"] = "v1"
+        made.setdefault("type", "Normal")
+    return made

@@ -1,0 +1,374 @@
+"""The API behind TLS on a loopback port: tornado carries the requests to the dispatcher.
+
+Requests are answered one at a time under the service's lock, so that a cluster is never entered twice; watches wait
+without holding it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+from collections.abc import Awaitable, Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from tornado.httputil import HTTPServerRequest
+from tornado.iostream import StreamClosedError
+from tornado.netutil import bind_sockets
+from tornado.web import Application, RequestHandler, stream_request_body
+
+from kitlib.api.core import Secret
+from kitlib.api.errors import KitError
+from kitlib.api.streams import StreamEvent
+from kitlib.apiserver.http import port_forward, streams
+from kitlib.apiserver.http.audit import AuditLog
+from kitlib.apiserver.http.connections import Server
+from kitlib.apiserver.http.credentials import add_user, kubeconfig, new_certificate, tls_context, write_kubeconfig
+from kitlib.apiserver.http.dispatcher import Answer, Dispatcher
+from kitlib.apiserver.http.impersonation import acting_user
+from kitlib.apiserver.http.logs import LogRequest
+from kitlib.apiserver.http.request import MAX_BODY, Request
+from kitlib.apiserver.http.status import StatusError
+from kitlib.apiserver.http.users import ADMINISTRATOR, AUTHENTICATED, User, Users
+from kitlib.apiserver.http.watch import WatchStream
+from kitlib.apiserver.validation.warnings import warning_header
+
+_log = logging.getLogger(__name__)
+AFTER_WRITE = 2.0
+"""Seconds for which time goes on after a client has written something, with `only_while_waited`."""
+_READ_AT_MOST = 32 * MAX_BODY
+"""Bytes of a body that are read, so that one that is too large can be answered with 413."""
+FASTEST = 86400
+"""Virtual seconds a second at most: a day."""
+TICK = 0.1
+"""Seconds between two steps of a cluster's time while it is served."""
+
+
+class APIService:
+    """A cluster's API on a port of this machine's loopback interface, in a thread of its own.
+
+    Attributes:
+        address: `https://127.0.0.1:PORT`.
+        watches: how many watches and streams are open: clients that wait for what time brings.
+        forwarded: how many connections to ports of pods are open.
+        wrote_at: when a client last changed something; seconds of the monotonic clock.
+        token: the bearer token that every request needs.
+        lock: the cluster's own; what a request does is done with nobody else at the cluster.
+
+    Args:
+        cluster: what is served.
+        port: 0 = any free one.
+        pace: virtual seconds a second on simulated clusters; 0 = time moves only by `advance`.
+        kubeconfig_path: where the kubeconfig is written; None = nowhere.
+        only_while_waited: time passes only while a client watches, and for a moment after one has written.
+        service_accounts: new pods run as service accounts and get their tokens as files.
+    """
+
+    def __init__(
+        self,
+        cluster: Any,
+        *,
+        port: int = 0,
+        pace: float = 1.0,
+        kubeconfig_path: str | Path | None = None,
+        only_while_waited: bool = False,
+        service_accounts: bool = True,
+    ) -> None:
+        if not 0 <= pace <= FASTEST:
+            raise KitError(f"pace: must be a number from 0 to {FASTEST}, got {pace!r}")
+        self.cluster, self.pace = cluster, pace
+        self._certificate, self.users = new_certificate(), Users(self._exists, cluster.now)
+        self.token = self.users.add(ADMINISTRATOR)
+        self._others: dict[str, str] = {}
+        self._only_while_waited = only_while_waited
+        self.watches, self.forwarded, self.wrote_at = 0, 0, float("-inf")
+        self.lock: threading.RLock = cluster.lock
+        self.sockets = bind_sockets(port, "127.0.0.1")
+        self.port: int = self.sockets[0].getsockname()[1]
+        self.address = f"https://127.0.0.1:{self.port}"
+        self.dispatcher = Dispatcher(cluster, f"127.0.0.1:{self.port}", self.users)
+        self._path = None if kubeconfig_path is None else Path(kubeconfig_path)
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._changed: asyncio.Event | None = None
+        self._thread = threading.Thread(target=self._run, name="kitlib-apiserver", daemon=True)
+        self._ready = threading.Event()
+        self._ending: asyncio.Event | None = None
+        self._server: Server | None = None
+        self._unsubscribe = cluster.api.store.subscribe(self._on_change)
+        if service_accounts:
+            cluster.api.enable_service_accounts(self.users.key.hex(), self._certificate.certificate.decode())
+            cluster.settle()
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The kubeconfig that reaches it; other users have contexts of their own."""
+        made = kubeconfig(self.address, self._certificate, self.token)
+        for name, token in self._others.items():
+            add_user(made, name, token)
+        return made
+
+    @property
+    def audit(self) -> AuditLog:
+        """What clients did: who, which verb, which object."""
+        return self.dispatcher.audit
+
+    def add_user(self, name: str, groups: Iterable[str] = ()) -> str:
+        """A user whose rights are those that roles and bindings of the cluster give; its token.
+
+        The kubeconfig gets a context `kitlib-NAME` for it.
+        """
+        self._others[name] = self.users.add(User(name, (*groups, AUTHENTICATED)))
+        if self._path is not None and self._thread.is_alive():
+            write_kubeconfig(self._path, self.config)
+        return self._others[name]
+
+    def start(self) -> APIService:
+        """Begin to answer."""
+        self._thread.start()
+        self._ready.wait(10)
+        if self._path is not None:
+            write_kubeconfig(self._path, self.config)
+        return self
+
+    def close(self) -> None:
+        """Stop answering; the port is free again, the kubeconfig that was written is gone."""
+        self._unsubscribe()
+        if self._loop is not None and self._ending is not None and self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._ending.set)
+            self._thread.join(10)
+        if self._path is not None and self.token in _text(self._path):  # another service may have written its own
+            self._path.unlink(missing_ok=True)
+
+    def __enter__(self) -> APIService:
+        return self if self._thread.is_alive() else self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # The thread.
+
+    def _run(self) -> None:
+        asyncio.run(self._serve())
+
+    async def _serve(self) -> None:
+        self._loop, self._changed, self._ending = asyncio.get_running_loop(), asyncio.Event(), asyncio.Event()
+        own = {"service": self}
+        handlers = [
+            (streams.PATH, streams.StreamHandler, own),
+            (port_forward.PATH, port_forward.PortForwardHandler, own),
+            (r".*", _Handler, own),
+        ]
+        application = Application(handlers, log_function=lambda handler: None)
+        server = self._server = Server(application, ssl_options=tls_context(self._certificate))
+        server.add_sockets(self.sockets)
+        ticking = asyncio.create_task(self._tick())
+        self._ready.set()
+        try:
+            await self._ending.wait()
+        finally:
+            ticking.cancel()
+            server.stop()
+            await asyncio.wait_for(_quietly(server.close_all_connections()), 5)
+
+    async def _tick(self) -> None:
+        """Let the cluster's time follow the machine's."""
+        last = time.monotonic()
+        while True:
+            await asyncio.sleep(TICK)
+            now = time.monotonic()
+            try:
+                if self._stands_still(now):
+                    last = now
+                    continue
+                with self.lock:
+                    self.cluster.let_time_pass(min(now - last, 1.0) * self.pace)
+            except Exception:  # the boundary: one step fails, time goes on
+                _log.exception("a step of the cluster's time failed")
+            last = now
+
+    def _stands_still(self, now: float) -> bool:
+        """Whether no client waits for anything that time would bring."""
+        return self._only_while_waited and not self.watches and now - self.wrote_at > AFTER_WRITE
+
+    def _on_change(self, event: object) -> None:
+        if self._loop is not None and self._changed is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._wake)
+
+    def _wake(self) -> None:
+        if self._changed is not None:
+            self._changed.set()
+            self._changed = asyncio.Event()
+
+    async def changed(self, seconds: float) -> None:
+        """Return at the next change of the store, or after some seconds."""
+        event = self._changed
+        if event is not None:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(event.wait(), seconds)
+
+    def _exists(self, kind: str, namespace: str, name: str, uid: str) -> bool:
+        found = self.cluster.api.store.find(kind, name, namespace, copy=False)
+        if isinstance(found, Secret):
+            return found.data.get("token") == uid.encode()
+        return found is not None and found.metadata.uid == uid
+
+    def user_of(self, request: HTTPServerRequest) -> User:
+        """Whose token a request carries, compared in constant time, or whom its sender impersonates.
+
+        The connection is a known client's then.
+
+        Raises:
+            StatusError: 401 without a token that holds, 403 where the impersonation is not allowed.
+        """
+        user = self.users.of_header(request.headers.get("Authorization", ""))
+        if user is None:
+            raise StatusError(401, "Unauthorized")
+        if self._server is not None and request.connection is not None:
+            self._server.know(request.connection.stream)  # type: ignore[attr-defined]
+        with self.lock:
+            return acting_user(user, request.headers.get_all(), self.dispatcher.authorizer)
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
+async def _quietly(work: Awaitable[Any]) -> None:
+    with suppress(Exception):  # a connection that is gone already
+        await work
+
+
+@stream_request_body
+class _Handler(RequestHandler):
+    SUPPORTED_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
+
+    def initialize(self, service: APIService) -> None:
+        self._service = service
+        self._body = bytearray()
+
+    def set_default_headers(self) -> None:
+        self.clear_header("Server")
+        self.set_header("Cache-Control", "no-cache, private")
+
+    def prepare(self) -> None:
+        """Who asks, before the body is read: a stranger's is not."""
+        try:
+            user = self._service.user_of(self.request)
+        except StatusError as error:
+            self._send(error.code, error.body())
+            return
+        self._user = user
+        self.request.connection.set_max_body_size(_READ_AT_MOST)  # type: ignore[union-attr]
+
+    def data_received(self, chunk: bytes) -> None:
+        """Keep what is taken, and one byte more, which tells that it is too large."""
+        self._body += chunk[: MAX_BODY + 1 - len(self._body)]
+
+    async def _handle(self) -> None:
+        request = Request(
+            self.request.method or "GET",
+            self.request.path,
+            {
+                name: [v.decode("utf-8", "replace") for v in values]
+                for name, values in self.request.query_arguments.items()
+            },
+            {name.lower(): value for name, value in self.request.headers.items()},
+            bytes(self._body),
+            self._user,
+        )
+        if request.method not in ("GET", "HEAD"):
+            self._service.wrote_at = time.monotonic()
+        with self._service.lock:
+            answer = self._service.dispatcher.handle(request)
+            resources = self._service.dispatcher.rest.resources
+        if not isinstance(answer, Answer):
+            with self._service.dispatcher.instruments.long_running(request, resources):
+                await (self._stream(answer) if isinstance(answer, WatchStream) else self._send_log(answer))
+            return
+        self.set_status(answer.code)
+        self.set_header("Content-Type", answer.content_type)
+        for warning in answer.warnings:
+            self.add_header("Warning", warning_header(warning))
+        self.finish(answer.body)
+
+    get = head = post = put = patch = delete = _handle
+
+    async def _stream(self, stream: WatchStream) -> None:
+        self.set_header("Content-Type", "application/json")
+        self._service.watches += 1
+        try:
+            await self.flush()
+            while not stream.closed and not self.request.connection.stream.closed():  # type: ignore[union-attr]
+                with self._service.lock:
+                    lines = stream.poll()
+                if lines:
+                    self.write(b"".join(lines))
+                    await self.flush()
+                else:
+                    await self._service.changed(min(1.0, max(0.01, stream.deadline - time.monotonic())))
+            self.finish()
+        except StreamClosedError:
+            pass
+        finally:
+            self._service.watches -= 1
+
+    async def _send_log(self, asked: LogRequest) -> None:
+        """Send a container's output as it comes."""
+        loop, events = asyncio.get_running_loop(), asyncio.Queue[StreamEvent]()
+
+        def heard(event: StreamEvent) -> None:
+            with suppress(RuntimeError):  # the server ends
+                loop.call_soon_threadsafe(events.put_nowait, event)
+
+        try:
+            stream = await loop.run_in_executor(None, asked.open, heard)
+        except KitError as error:
+            self._send(400, StatusError(400, str(error)).body())
+            return
+        self.set_header("Content-Type", "text/plain; charset=utf-8")
+        if stream is None:
+            self.finish()
+            return
+        connection = self.request.connection.stream  # type: ignore[union-attr]
+        self._service.watches += 1
+        try:
+            await self.flush()
+            while not connection.closed():
+                try:
+                    event = await asyncio.wait_for(events.get(), 1.0)
+                except TimeoutError:
+                    continue
+                if event.data:
+                    self.write(event.data)
+                    await self.flush()
+                    await loop.run_in_executor(None, stream.more, len(event.data))
+                if event.ended:
+                    break
+            self.finish()
+        except StreamClosedError:
+            pass
+        finally:
+            self._service.watches -= 1
+            await loop.run_in_executor(None, stream.close)
+
+    def send_error(self, status_code: int = 500, **details: Any) -> None:
+        """An answer that has begun cannot turn into an error: it ends."""
+        if self._headers_written:
+            with suppress(Exception):  # the client has gone
+                self.finish()
+            return
+        super().send_error(status_code, **details)
+
+    def write_error(self, status_code: int, **details: Any) -> None:
+        message = {405: "the server does not allow this method on the requested resource"}.get(status_code, "")
+        self._send(status_code, StatusError(status_code, message or "the request was not understood").body())
+
+    def _send(self, code: int, body: dict[str, Any]) -> None:
+        self.set_status(code)
+        self.finish(body)

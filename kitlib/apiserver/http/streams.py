@@ -1,0 +1,404 @@
+"""exec and attach over a WebSocket: the channels of `v5.channel.k8s.io`.
+
+Each binary message begins with its channel: 0 standard input, 1 standard output, 2 standard error, 3 the final Status,
+4 the terminal's size, 255 the end of a channel.
+
+Source: apimachinery pkg/util/remotecommand/constants.go, KEP-4006.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Coroutine
+from contextlib import AbstractContextManager, ExitStack, suppress
+from functools import partial
+from typing import Annotated, Any, Protocol
+
+import msgspec
+from tornado.httputil import HTTPServerRequest
+from tornado.iostream import StreamClosedError
+from tornado.websocket import WebSocketClosedError, WebSocketHandler
+
+from kitlib.api.convert import decoder
+from kitlib.api.errors import KitError
+from kitlib.api.streams import WINDOW, Stream, StreamEvent, StreamNode
+from kitlib.apiserver.http.dispatcher import Dispatcher
+from kitlib.apiserver.http.request import Request, Target, parse_path
+from kitlib.apiserver.http.spdy import SpdyError
+from kitlib.apiserver.http.spdy_upgrade import LINGER, STREAMS, UPGRADE, Channels, Connection, negotiate
+from kitlib.apiserver.http.status import StatusError, success
+from kitlib.apiserver.http.users import User
+
+PROTOCOLS = ("v5.channel.k8s.io", "v4.channel.k8s.io")
+STDIN, STDOUT, STDERR, ERROR, RESIZE, CLOSE = 0, 1, 2, 3, 4, 255
+_CHANNELS = {"stdin": STDIN, "stdout": STDOUT, "stderr": STDERR, "error": ERROR, "resize": RESIZE}
+PATH = r"^/api/v1/namespaces/[^/]+/pods/[^/]+/(?:exec|attach)$"
+IDLE = 4 * 3600.0
+"""Seconds after which a silent stream is closed. Source: kubelet streamingConnectionIdleTimeout."""
+_GRANT = 32 * 1024
+"""Bytes of output after which as many more are asked for."""
+
+
+class Service(Protocol):
+    """The running API server, as streams need it.
+
+    Attributes:
+        lock: held while the cluster is used.
+        cluster: what is served.
+        dispatcher: answers requests.
+        watches: how many watches and streams are open.
+        forwarded: how many connections to ports of pods are open.
+    """
+
+    lock: AbstractContextManager[Any]
+    cluster: Any
+    dispatcher: Dispatcher
+    watches: int
+    forwarded: int
+
+    def user_of(self, request: HTTPServerRequest) -> User:
+        """Who asks; a StatusError where the token is not known."""
+        ...
+
+
+class _Size(msgspec.Struct):
+    """Source: client-go remotecommand.TerminalSize (two uint16)."""
+
+    Width: Annotated[int, msgspec.Meta(ge=0, lt=1 << 16)]
+    Height: Annotated[int, msgspec.Meta(ge=0, lt=1 << 16)]
+
+
+def terminal_size(text: bytes) -> tuple[int, int] | None:
+    """(Columns, rows) that a client tells; None for a message that holds none."""
+    try:
+        size = decoder(_Size).decode(text)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    return size.Width, size.Height
+
+
+def exit_status(code: int, why: str = "") -> dict[str, Any]:
+    """The Status that ends a stream. Source: client-go remotecommand errorDecoderV4."""
+    if why:
+        return StatusError(500, f"Internal error occurred: {why}", "InternalError").body()
+    if code == 0:
+        return success()
+    details = {"causes": [{"reason": "ExitCode", "message": str(code)}]}
+    message = f"command terminated with non-zero exit code: error executing command, exit code {code}"
+    return {**StatusError(0, message, "NonZeroExitCode", details).body(), "code": 0}
+
+
+class PodStream(WebSocketHandler, ABC):
+    """What exec, attach and port-forward have in common: who asks, for which pod, on which node.
+
+    Attributes:
+        spdy_protocol: what is spoken over the streams where the client asks for SPDY instead of a WebSocket.
+    """
+
+    spdy_protocol: str
+
+    def initialize(self, service: Service) -> None:
+        self._service = service
+        self._loop = asyncio.get_running_loop()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._used_at = self._loop.time()
+        self._idle: asyncio.TimerHandle | None = None
+        self._counting = ExitStack()
+        self._connection: Connection | None = None  # with SPDY
+
+    def prepare(self) -> None:
+        try:
+            user = self._service.user_of(self.request)
+            with self._service.lock:
+                self._service.dispatcher.authorize_stream(user, self.request.path, self.request.method or "GET")
+                self.find()
+                if self.upgrade not in ("websocket", UPGRADE.lower()):
+                    raise StatusError(400, "Upgrade request required")
+                if self.upgrade != "websocket":
+                    negotiate(self.request.headers, self.spdy_protocol)
+        except StatusError as error:
+            self._refuse(error)
+        except KitError as error:
+            self._refuse(StatusError(400, str(error)))
+
+    @property
+    def upgrade(self) -> str:
+        """What the client asks for: `websocket` or `spdy/3.1`."""
+        return self.request.headers.get("Upgrade", "").lower()
+
+    async def get(self, *arguments: Any, **named: Any) -> None:
+        if self.upgrade == "websocket":
+            await super().get(*arguments, **named)
+        else:
+            await self.post()
+
+    async def post(self, *_: str) -> None:
+        """SPDY over the connection itself; a WebSocket begins with a GET."""
+        if self.upgrade == "websocket":
+            self._refuse(StatusError(405, "a WebSocket begins with a GET", "MethodNotAllowed"))
+            return
+        self._connection = Connection(self.detach())
+        try:
+            await self._connection.accept(self.spdy_protocol)
+            await self.speak(self._connection)
+        except StreamClosedError:
+            pass
+        finally:
+            self._connection.close()
+            self.on_close()
+
+    async def speak(self, connection: Connection) -> None:
+        """Take what comes over an upgraded connection, until it is closed."""
+        await self.open()
+        async for piece in connection.pieces():
+            await self.on_message(piece)
+
+    def close(self, code: int | None = None, reason: str | None = None) -> None:
+        if self._connection is None:
+            super().close(code, reason)
+        else:
+            self._connection.close()
+
+    @abstractmethod
+    async def on_message(self, message: str | bytes) -> None:
+        """Take what the client has sent."""
+
+    @abstractmethod
+    def find(self) -> None:
+        """Find what is asked for, under the service's lock.
+
+        Raises:
+            StatusError, KitError: where it is not there.
+        """
+
+    def check_origin(self, origin: str) -> bool:
+        """The token is what protects: a web page does not have it."""
+        return True
+
+    def _refuse(self, error: StatusError) -> None:
+        self.set_status(error.code)
+        self.set_header("Content-Type", "application/json")
+        self.finish(json.dumps(error.body()))
+
+    def pod(self) -> tuple[Target, dict[str, Any], StreamNode]:
+        """The pod that the path names, and its node.
+
+        Raises:
+            StatusError: where it is not there, or on no node that can be entered.
+        """
+        rest, target = self._service.dispatcher.rest, parse_path(self.request.path)
+        served = rest.resources.find("", "v1", "pods")
+        assert target is not None and served is not None
+        pod = rest.get(served, target.namespace, target.name)
+        if not pod["spec"].get("nodeName"):
+            raise StatusError(400, f"pod {target.name} does not have a host assigned")
+        node = self._service.cluster.node(pod["spec"]["nodeName"])
+        if not hasattr(node, "exec"):
+            raise StatusError(501, f"{target.subresource}: no containers run on a hollow node", "NotImplemented")
+        return target, pod, node
+
+    async def elsewhere(self, work: Callable[..., Any], *arguments: Any) -> Any:
+        """Do what may wait for a node without holding up other requests."""
+        return await self._loop.run_in_executor(None, partial(work, *arguments))
+
+    def later(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do something beside what is answered now."""
+        task = self._loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def open(self, *_: str, **__: str) -> None:
+        self._close_the_idle()
+        dispatcher = self._service.dispatcher
+        with self._service.lock:
+            resources = dispatcher.rest.resources
+        request = Request("GET", self.request.path)
+        self._counting.enter_context(dispatcher.instruments.long_running(request, resources))
+
+    def _close_the_idle(self) -> None:
+        left = self._used_at + IDLE - self._loop.time()
+        if left <= 0:
+            self.close(1001, "idle")
+        else:
+            self._idle = self._loop.call_later(left, self._close_the_idle)
+
+    def on_close(self) -> None:
+        self._counting.close()
+        if self._idle is not None:
+            self._idle.cancel()
+
+    async def sent(self, data: bytes) -> None:
+        """Send a binary message and wait until it has gone: a peer that does not read is not listened to."""
+        with suppress(WebSocketClosedError, StreamClosedError):
+            await self.send(data)
+
+    def send(self, data: bytes) -> Any:
+        """Send a binary message; something to wait for until it has gone."""
+        self._used_at = self._loop.time()
+        if self._connection is not None:
+            return self._connection.send(data)
+        try:
+            return self.write_message(data, binary=True)
+        except WebSocketClosedError:
+            return asyncio.sleep(0)
+
+
+class StreamHandler(PodStream):
+    """One exec or attach."""
+
+    spdy_protocol = "v4.channel.k8s.io"
+
+    def initialize(self, service: Service) -> None:
+        super().initialize(service)
+        self._opened: asyncio.Future[Stream | None] = self._loop.create_future()
+        self._stream: Stream | None = None
+        self._sent, self._used, self._counted = 0, 0, 0
+        self._room = asyncio.Event()
+        self._channels: Channels | None = None  # with SPDY
+
+    async def speak(self, connection: Connection) -> None:
+        """As messages on channels; the command begins when the client has opened the streams that it asked for."""
+        asked = {name for name in ("stdin", "stdout", "stderr") if self._flag(name)} | {"error"}
+        if self._flag("tty"):
+            asked = asked - {"stderr"} | {"resize"}
+        wanted = {name: channel for name, channel in _CHANNELS.items() if name in asked}
+        streams = self._channels = Channels(connection, wanted, (STDIN, bytes([CLOSE, STDIN])), RESIZE, ERROR)
+        timer = self._loop.call_later(STREAMS, lambda: None if streams.complete else connection.close())
+        try:
+            async for piece in connection.pieces():
+                if not await streams.take(piece, self.on_message, self.open):
+                    break
+        except SpdyError:
+            pass
+        finally:
+            timer.cancel()
+
+    def send(self, data: bytes) -> Any:
+        if self._channels is None:
+            return super().send(data)
+        self._used_at = self._loop.time()
+        return self._channels.send(data)
+
+    def close(self, code: int | None = None, reason: str | None = None) -> None:
+        if self._channels is None or self._connection is None:
+            super().close(code, reason)
+            return
+        self._channels.end(_CHANNELS.values())
+        self._loop.call_later(LINGER, self._connection.close)
+
+    def _flag(self, name: str) -> bool:
+        return self.get_query_argument(name, "false") in ("true", "1")
+
+    def select_subprotocol(self, subprotocols: list[str]) -> str | None:
+        return next((one for one in PROTOCOLS if one in subprotocols), None)
+
+    def find(self) -> None:
+        """The container."""
+        target, pod, self._node = self.pod()
+        names = [
+            c["name"]
+            for field in ("containers", "initContainers", "ephemeralContainers")
+            for c in pod["spec"].get(field) or ()
+        ]
+        container = self.get_query_argument("container", names[0])
+        if container not in names:
+            raise StatusError(400, f"container {container} is not valid for pod {target.name}")
+        status = pod.get("status") or {}
+        statuses = [
+            one
+            for field in ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses")
+            for one in status.get(field) or ()
+        ]
+        if not any(one["name"] == container and "running" in (one.get("state") or {}) for one in statuses):
+            raise StatusError(404, f'container not found ("{container}")', "NotFound")
+        if target.subresource == "exec" and not self.get_query_arguments("command"):
+            raise StatusError(400, "you must specify at least 1 command for the container")
+        self._target, self._container = target, container
+
+    async def open(self, *_: str, **__: str) -> None:
+        await super().open()
+        self._counted = 1
+        self._service.watches += 1
+        stdin, tty = self._flag("stdin"), self._flag("tty")
+        where = self._target.namespace, self._target.name, self._container
+
+        command = self.get_query_arguments("command", strip=False)
+
+        def begin() -> Stream:
+            with self._service.lock:
+                if self._target.subresource == "attach":
+                    return self._node.attach(*where, self._heard, stdin=stdin, tty=tty)
+                return self._node.exec(*where, command, self._heard, stdin=stdin, tty=tty)
+
+        try:
+            self._stream = await self.elsewhere(begin)
+            if not self._counted:  # the client has gone meanwhile
+                await self.elsewhere(self._stream.close)
+        except KitError as error:
+            self._end(0, str(error))
+        self._opened.set_result(self._stream)
+
+    async def on_message(self, message: str | bytes) -> None:
+        data = message.encode() if isinstance(message, str) else message
+        self._used_at = self._loop.time()
+        stream = await self._opened
+        if not data or stream is None:
+            return
+        if data[0] == CLOSE and data[1:2] == bytes([STDIN]):
+            await self._locked(stream.end_input)
+        elif data[0] == RESIZE:
+            size = terminal_size(data[1:])
+            if size is not None:
+                await self._locked(stream.resize, *size)
+        elif data[0] == STDIN and len(data) > 1:
+            while self._sent >= WINDOW:
+                self._room.clear()
+                await self._room.wait()
+            self._sent += len(data) - 1
+            await self._locked(stream.write, data[1:])
+
+    async def _locked(self, work: Callable[..., None], *arguments: Any) -> None:
+        def act() -> None:
+            with self._service.lock:
+                work(*arguments)
+
+        await self.elsewhere(act)
+
+    def on_close(self) -> None:
+        super().on_close()
+        self._service.watches -= self._counted
+        self._counted = 0
+        self._room.set()
+        self._sent = -(1 << 60)
+        if self._stream is not None:
+            self._loop.run_in_executor(None, self._stream.close)
+
+    def _heard(self, event: StreamEvent) -> None:
+        """On whatever thread."""
+        with suppress(RuntimeError):  # the server ends
+            self._loop.call_soon_threadsafe(self._take, event)
+
+    def _take(self, event: StreamEvent) -> None:
+        if event.taken:
+            self._sent -= event.taken
+            self._room.set()
+        if event.data:
+            gone = self.send(bytes([event.channel]) + event.data)
+            self.later(self._grant(gone, len(event.data)))
+        if event.ended:
+            self._end(event.code, event.why)
+
+    async def _grant(self, gone: Any, size: int) -> None:
+        """Ask for more output once some has been sent."""
+        with suppress(WebSocketClosedError):
+            await gone
+        self._used += size
+        if self._used >= _GRANT and self._stream is not None:
+            used, self._used = self._used, 0
+            await self.elsewhere(self._stream.more, used)
+
+    def _end(self, code: int, why: str) -> None:
+        self.send(bytes([ERROR]) + json.dumps(exit_status(code, why)).encode())
+        self.close(1000)

@@ -1,0 +1,146 @@
+"""Subresources: status, scale, binding, eviction, resize, ephemeralcontainers, log, token.
+
+Source: pkg/registry/core/pod/rest, pkg/registry/apps/*/storage, policy/v1 Eviction.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from kitlib.api.errors import KitError
+from kitlib.api.scale import scale_of
+from kitlib.api.serialize import from_dict, to_dict
+from kitlib.api.service_account_token import Subject, issue
+from kitlib.apiserver.admission.binding import bind
+from kitlib.apiserver.http.bodies import object_body
+from kitlib.apiserver.http.delete_options import check_preconditions, grace_of
+from kitlib.apiserver.http.logs import LogRequest, log_request
+from kitlib.apiserver.http.patches import PATCH_TYPES, patched
+from kitlib.apiserver.http.request import Request, Target, mapping
+from kitlib.apiserver.http.resources import APIResource, Subresource
+from kitlib.apiserver.http.rest import Rest
+from kitlib.apiserver.http.status import StatusError, of_error, success
+from kitlib.apiserver.http.users import AUDIENCES, Users, life
+
+Result = tuple[int, dict[str, Any] | bytes | LogRequest]
+
+
+class Subresources:
+    """What stands behind the paths below an object."""
+
+    def __init__(self, rest: Rest, users: Users) -> None:
+        self._rest, self._users = rest, users
+
+    def handle(self, served: APIResource, below: Subresource, target: Target, request: Request) -> Result:
+        """HTTP code and body.
+
+        Raises:
+            StatusError: for a method that the subresource does not have, and as the operation says.
+        """
+        name = below.name
+        if name == "scale":
+            return self._scale(served, target, request)
+        if name in ("status", "resize", "ephemeralcontainers", "finalize"):
+            return self._part(served, name, target, request)
+        if name == "binding":
+            return self._bind(served, target, request)
+        if name == "eviction":
+            return self._evict(served, target, request)
+        if name == "log":
+            return 200, log_request(self._rest, served, target, request)
+        if name == "token":
+            return self._token(served, target, request)
+        if name in ("exec", "attach", "portforward"):
+            why = f"{name}: an upgrade to a WebSocket is required"
+            raise StatusError(400, why, "BadRequest")
+        raise StatusError(404, "the server could not find the requested resource", "NotFound")
+
+    def _part(self, served: APIResource, name: str, target: Target, request: Request) -> Result:
+        if request.method == "GET":
+            return 200, self._rest.get(served, target.namespace, target.name)
+        if request.method == "PUT":
+            return 200, self._rest.update(served, target.namespace, target.name, name, request)
+        if request.method == "PATCH":
+            return 200, self._rest.patch(served, target.namespace, target.name, name, request)
+        raise _not_allowed()
+
+    # Scale.
+
+    def _scale(self, served: APIResource, target: Target, request: Request) -> Result:
+        live = self._rest.get(served, target.namespace, target.name)
+        scale = to_dict(scale_of(from_dict(live)))
+        if request.method == "GET":
+            return 200, scale
+        if request.method == "PUT":
+            wanted = object_body(request, "Scale")
+        elif request.method == "PATCH" and request.content_type in PATCH_TYPES:
+            wanted = patched(scale, request)
+        else:
+            raise _not_allowed()
+        replicas = mapping(wanted, "spec").get("replicas", 0)
+        if not isinstance(replicas, int) or isinstance(replicas, bool):
+            raise StatusError(400, "spec.replicas: expected an integer")
+        if replicas < 0:
+            why = f"spec.replicas: Invalid value: {replicas}: must be greater than or equal to 0"
+            raise StatusError(422, f'Scale.autoscaling "{target.name}" is invalid: {why}', "Invalid")
+        live["spec"] = {**live.get("spec", {}), "replicas": replicas}
+        made = self._rest.store_changed(served, live, "scale", request)
+        return 200, to_dict(scale_of(from_dict(made)))
+
+    # Pods.
+
+    def _bind(self, served: APIResource, target: Target, request: Request) -> Result:
+        node = mapping(object_body(request, "Binding"), "target").get("name")
+        if not isinstance(node, str) or not node:
+            raise StatusError(422, f'Binding "{target.name}" is invalid: target.name: Required value', "Invalid")
+        if not request.dry_run:
+            with self._rest.errors(served, target.name):
+                bind(self._rest.cluster.api, target.name, target.namespace, node)
+            self._rest.cluster.settle()
+        return 201, success()
+
+    def _evict(self, served: APIResource, target: Target, request: Request) -> Result:
+        live = self._rest.get(served, target.namespace, target.name)
+        options = mapping(object_body(request, "Eviction"), "deleteOptions")
+        check_preconditions(served, live, options)
+        if request.dry_run or options.get("dryRun") == ["All"]:
+            return 201, success()
+        try:
+            self._rest.cluster.evict(target.name, target.namespace, grace=grace_of(options.get("gracePeriodSeconds")))
+        except KitError as error:
+            raise of_error(error, served.group, served.plural, served.kind, target.name) from error
+        return 201, success()
+
+    def _token(self, served: APIResource, target: Target, request: Request) -> Result:
+        if request.method != "POST":
+            raise _not_allowed()
+        found = self._rest.get(served, target.namespace, target.name)
+        spec = mapping(object_body(request, "TokenRequest"), "spec")
+        seconds = life(spec.get("expirationSeconds"))
+        bound = mapping(spec, "boundObjectRef")
+        pod = self._bound_pod(target, bound) if bound.get("kind") == "Pod" else None
+        whose = Subject(target.namespace, target.name, found["metadata"].get("uid", ""), pod)
+        now = self._users.clock()
+        made: dict[str, Any] = {"kind": "TokenRequest", "apiVersion": "authentication.k8s.io/v1"}
+        made["metadata"] = {"name": target.name, "namespace": target.namespace}
+        audiences = [str(one) for one in spec.get("audiences") or ()] or list(AUDIENCES[:1])
+        made["spec"] = {"audiences": audiences, "expirationSeconds": seconds, "boundObjectRef": bound or None}
+        until = now + timedelta(seconds=seconds)
+        token = "" if request.dry_run else issue(self._users.key, whose, now, seconds, audiences)
+        made["status"] = {"token": token, "expirationTimestamp": f"{until:%Y-%m-%dT%H:%M:%SZ}"}
+        return 201, made
+
+    def _bound_pod(self, target: Target, bound: dict[str, Any]) -> tuple[str, str]:
+        """Name and UID of the pod with which a token ends. Source: registry/core/serviceaccount/storage token.go."""
+        pods = self._rest.resources.find("", "v1", "pods")
+        assert pods is not None
+        meta = self._rest.get(pods, target.namespace, str(bound.get("name") or ""))["metadata"]
+        if bound.get("uid") and bound["uid"] != meta["uid"]:
+            why = f"the UID in the bound object reference ({bound['uid']}) does not match the UID in record."
+            raise StatusError(409, f'Operation cannot be fulfilled on pods "{meta["name"]}": {why}', "Conflict")
+        return meta["name"], meta["uid"]
+
+
+def _not_allowed() -> StatusError:
+    return StatusError(405, "the server does not allow this method on the requested resource", "MethodNotAllowed")

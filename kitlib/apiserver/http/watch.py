@@ -1,0 +1,196 @@
+"""A watch: what a client is told of a resource's changes, one JSON line each.
+
+Source: apiserver handlers/watch.go, KEP-3157 (sendInitialEvents), KEP-956 (bookmarks).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from kitlib.api.meta import KubeObject
+from kitlib.apiserver.http.printers import table
+from kitlib.apiserver.http.request import Request
+from kitlib.apiserver.http.resources import APIResource
+from kitlib.apiserver.http.rest import Rest
+from kitlib.apiserver.http.status import StatusError
+from kitlib.apiserver.store.kinds import resource_of
+from kitlib.apiserver.store.store import Gone
+
+BOOKMARK_EVERY = 60.0
+"""Seconds. Source: apiserver cacher bookmarkFrequency."""
+DEFAULT_TIMEOUT = 1800.0
+"""Seconds. Source: apiserver MinRequestTimeout."""
+_INITIAL_EVENTS_END = "k8s.io/initial-events-end"
+
+
+class WatchStream:
+    """The lines of one watch; `poll` returns those that are due, without waiting.
+
+    Args:
+        rest: the objects.
+        served: what is watched.
+        namespace: "" = all.
+        name: only this object; "" = all.
+        request: its query holds resourceVersion, selectors, timeoutSeconds, bookmarks.
+        shape: makes of an object what is sent (the object itself, a Table row, its metadata).
+
+    Raises:
+        StatusError: 410 where the version is too old, 422 for options that do not go together.
+    """
+
+    def __init__(
+        self,
+        rest: Rest,
+        served: APIResource,
+        namespace: str,
+        name: str,
+        request: Request,
+        shape: Callable[[list[dict[str, Any]], bool], dict[str, Any]],
+    ) -> None:
+        self._rest, self._served, self._namespace, self._name = rest, served, namespace, name
+        self._matches, self._shape = rest.selector(served, request), shape
+        self._known: set[tuple[str, str]] = set()
+        self._lines: list[bytes] = []
+        self._first = True
+        self._bookmarks = request.flag("allowWatchBookmarks")
+        self._next_bookmark = time.monotonic() + BOOKMARK_EVERY
+        seconds = request.number("timeoutSeconds")
+        self.deadline = time.monotonic() + (DEFAULT_TIMEOUT if not seconds or seconds < 0 else seconds)
+        self.closed = False
+        store = rest.cluster.api.store
+        initial = request.flag("sendInitialEvents")
+        if request.get("sendInitialEvents") and request.get("resourceVersionMatch") != "NotOlderThan":
+            why = "resourceVersionMatch: Forbidden: sendInitialEvents requires resourceVersionMatch=NotOlderThan"
+            raise StatusError(422, f'ListOptions.meta.k8s.io "" is invalid: {why}', "Invalid")
+        version = request.resource_version
+        if version > rest.version:
+            raise StatusError(504, f"Too large resource version: {version}, current: {rest.version}", "Timeout")
+        standing = [obj for obj in self._objects() if self._matches(obj)]
+        if version == 0 or initial:
+            if version == 0 or request.get("sendInitialEvents").lower() != "false":
+                for obj in standing:
+                    self._add("ADDED", obj)
+            self._seen = store.version
+            if initial:
+                self._bookmark(initial_end=True)
+            return
+        self._seen = version
+        try:
+            newer = store.changes(version)
+        except Gone as error:
+            raise StatusError(410, str(error), "Expired") from error
+        first = {_key_of(e.object): e.type for e in reversed(newer) if self._concerns(e.object)}
+        self._known = {_key(obj) for obj in standing} - first.keys()
+        self._known |= self._known_before(version, {key for key, change in first.items() if change != "ADDED"})
+
+    def _known_before(self, version: int, keys: set[tuple[str, str]]) -> set[tuple[str, str]]:
+        """Those of these objects that the client saw at a version; one whose state then is forgotten counts as seen.
+
+        So an object that has left the selector since is told to be deleted. Source: watchCache, whose events hold the
+        previous object.
+        """
+        if not keys:
+            return keys
+        store, before = self._rest.cluster.api.store, {}
+        for event in store.changes(store.oldest):
+            if event.version > version:
+                break
+            if self._concerns(event.object) and _key_of(event.object) in keys:
+                before[_key_of(event.object)] = event.object
+        unseen = {key for key, obj in before.items() if not self._matches(self._rest.wire(self._served, obj))}
+        return keys - unseen
+
+    def _objects(self) -> list[dict[str, Any]]:
+        served, store = self._served, self._rest.cluster.api.store
+        found = store.list(self._rest.kind_of(served), self._namespace or None, copy=False)
+        return [
+            self._rest.shared_wire(served, obj) for obj in found if not self._name or obj.metadata.name == self._name
+        ]
+
+    def _concerns(self, obj: Any) -> bool:
+        meta = obj.metadata
+        return (
+            resource_of(obj).plural == self._rest.kind_of(self._served).plural
+            and (not self._namespace or meta.namespace == self._namespace)
+            and (not self._name or meta.name == self._name)
+        )
+
+    def poll(self) -> list[bytes]:
+        """The lines since the last call; after the deadline the stream is closed."""
+        store = self._rest.cluster.api.store
+        if store.version != self._seen:
+            try:
+                for event in store.changes(self._seen):
+                    if self._concerns(event.object):
+                        self._take(event.type, self._rest.shared_wire(self._served, event.object))
+            except Gone as error:
+                self._error(StatusError(410, str(error), "Expired"))
+            self._seen = store.version
+        now = time.monotonic()
+        if self._bookmarks and now >= self._next_bookmark:
+            self._bookmark()
+        if now >= self.deadline:
+            self.closed = True
+        lines, self._lines = self._lines, []
+        return lines
+
+    def _take(self, change: str, obj: dict[str, Any]) -> None:
+        """What a change is to a client that sees only what the selectors match."""
+        key = _key(obj)
+        known = key in self._known
+        if change != "DELETED" and self._matches(obj):
+            self._add("MODIFIED" if known else "ADDED", obj)
+        elif known:
+            self._known.discard(key)
+            self._line("DELETED", obj)
+
+    def _add(self, change: str, obj: dict[str, Any]) -> None:
+        self._known.add(_key(obj))
+        self._line(change, obj)
+
+    def _line(self, change: str, obj: Mapping[str, Any]) -> None:
+        shown = self._shape([dict(obj)], self._first)
+        self._first = False
+        self._lines.append(msgspec.json.encode({"type": change, "object": shown}) + b"\n")
+
+    def _bookmark(self, *, initial_end: bool = False) -> None:
+        self._next_bookmark = time.monotonic() + BOOKMARK_EVERY
+        meta: dict[str, Any] = {"resourceVersion": str(self._rest.version), "creationTimestamp": None}
+        if initial_end:
+            meta["annotations"] = {_INITIAL_EVENTS_END: "true"}
+        marked = {"kind": self._served.kind, "apiVersion": self._served.group_version, "metadata": meta}
+        self._lines.append(msgspec.json.encode({"type": "BOOKMARK", "object": marked}) + b"\n")
+
+    def _error(self, error: StatusError) -> None:
+        self._lines.append(msgspec.json.encode({"type": "ERROR", "object": error.body()}) + b"\n")
+        self.closed = True
+
+
+def _key(obj: Mapping[str, Any]) -> tuple[str, str]:
+    return obj["metadata"].get("namespace", ""), obj["metadata"].get("name", "")
+
+
+def _key_of(obj: KubeObject) -> tuple[str, str]:
+    return obj.metadata.namespace, obj.metadata.name
+
+
+Shape = Callable[[list[dict[str, Any]], bool], dict[str, Any]]
+
+
+def as_table(served: APIResource, now: Callable[[], datetime], include: str) -> Shape:
+    """Objects of a watch as Tables; only the first one names the columns."""
+
+    def shape(objects: list[dict[str, Any]], first: bool) -> dict[str, Any]:
+        made = table(
+            served, objects, now(), {"resourceVersion": objects[0]["metadata"].get("resourceVersion", "")}, include
+        )
+        if not first:
+            made["columnDefinitions"] = None
+        return made
+
+    return shape

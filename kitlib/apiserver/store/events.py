@@ -1,0 +1,206 @@
+"""Kubernetes events: one that repeats is counted, many alike are combined, an object that sends too many is cut off.
+
+* The same event again raises `count` of the one that exists.
+* The tenth different message of one object, type and reason within ten minutes, and all that follow, are one event:
+  `(combined from similar events): ...`.
+* An object may write 25 events at once from one component, then one every five minutes.
+
+The scheduler writes events.k8s.io events, which are counted but neither combined nor cut off.
+
+Source: client-go tools/record (EventCorrelator, EventAggregator, EventSourceObjectSpamFilter, eventLogger).
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Protocol
+
+from kitlib.api.core import Event, Namespace, ObjectReference
+from kitlib.api.meta import KubeObject, ObjectMeta
+from kitlib.apiserver.store.store import Store
+
+MAX_LRU_CACHE_ENTRIES = 4096
+MAX_SIMILAR_EVENTS = 10
+MAX_INTERVAL_SECONDS = 600
+SPAM_BURST = 25
+SPAM_QPS = 1 / 300
+EVENT_TTL_SECONDS = 3600
+"""How long an event is kept after it was written last. Source: kube-apiserver --event-ttl."""
+COMBINED = "(combined from similar events): "
+_SERIES_COMPONENTS = ("", "default-scheduler")
+"""Components that write events.k8s.io events; "" is the scheduler's call without a name."""
+
+Key = tuple[str, ...]
+
+
+@dataclass
+class _Similar:
+    """The messages of one object, type and reason. Source: aggregateRecord."""
+
+    messages: dict[str, None] = field(default_factory=dict)
+    last: datetime | None = None
+
+
+@dataclass
+class _Bucket:
+    """Tokens of one object and component. Source: flowcontrol.NewTokenBucketPassiveRateLimiter."""
+
+    tokens: float
+    at: datetime
+
+
+@dataclass
+class _Written:
+    name: str
+    count: int
+
+
+class EventCorrelator:
+    """What was written before, by which a new event is counted, combined or dropped."""
+
+    def __init__(self) -> None:
+        self._similar: OrderedDict[Key, _Similar] = OrderedDict()
+        self._buckets: OrderedDict[Key, _Bucket] = OrderedDict()
+        self._written: OrderedDict[Key, _Written] = OrderedDict()
+
+    def aggregate(self, group: Key, message: str, now: datetime) -> tuple[str, Key]:
+        """The message to write and the key by which its event is counted. Source: EventAggregate."""
+        similar = _entry(self._similar, group, _Similar)
+        if similar.last is not None and (now - similar.last).total_seconds() > MAX_INTERVAL_SECONDS:
+            similar.messages.clear()
+        similar.messages[message] = None
+        similar.last = now
+        if len(similar.messages) < MAX_SIMILAR_EVENTS:
+            return message, (*group, message)
+        del similar.messages[next(iter(similar.messages))]
+        return COMBINED + message, group
+
+    def admit(self, source: Key, now: datetime) -> bool:
+        """Whether an object may write one more event. Source: EventSourceObjectSpamFilter.Filter."""
+        bucket = _entry(self._buckets, source, lambda: _Bucket(SPAM_BURST, now))
+        passed = max(0.0, (now - bucket.at).total_seconds())
+        bucket.tokens, bucket.at = min(SPAM_BURST, bucket.tokens + passed * SPAM_QPS), now
+        if bucket.tokens < 1:
+            return False
+        bucket.tokens -= 1
+        return True
+
+    def written(self, key: Key) -> _Written:
+        """How often the event with this key was written, and its name. Source: eventLogger."""
+        return _entry(self._written, key, lambda: _Written("", 0))
+
+
+def _entry(cache: OrderedDict[Key, Any], key: Key, make: Any) -> Any:
+    """The least recently used entry makes room for a new one."""
+    found = cache.get(key)
+    if found is None:
+        found = cache[key] = make()
+        if len(cache) > MAX_LRU_CACHE_ENTRIES:
+            cache.popitem(last=False)
+    else:
+        cache.move_to_end(key)
+    return found
+
+
+class EventWriter(Protocol):
+    """The API server, as far as recording an event needs it.
+
+    Attributes:
+        store: what is kept.
+        correlator: by which events that repeat are counted and combined.
+    """
+
+    store: Store
+    correlator: EventCorrelator
+
+
+def record(
+    api: EventWriter,
+    about: KubeObject,
+    kind: str,
+    reason: str,
+    message: str,
+    source: str = "",
+    field: str = "",
+    annotations: Mapping[str, str] | None = None,
+    reporter: str = "",
+) -> None:
+    """Write an event about an object.
+
+    Args:
+        api: the API server.
+        about: the involved object.
+        kind: "Normal" or "Warning".
+        reason, message: of the event.
+        source: the component that writes it.
+        field: path of the part of the object that it is about.
+        annotations: of the event.
+        reporter: the component that reports it, where that is not `source`.
+    """
+    now, correlator = api.store.now(), api.correlator
+    involved: Key = (source, about.metadata.uid, about.kind, about.name)
+    key: Key = (*involved, kind, reason, field, message)
+    if source not in _SERIES_COMPONENTS:
+        message, key = correlator.aggregate((*involved, kind, reason), message, now)
+        key = (*key, field)
+    written = correlator.written(key)
+    written.count += 1
+    if source not in _SERIES_COMPONENTS and not correlator.admit(involved, now):
+        return
+    namespace = about.namespace or "default"
+    place = api.store.find(Namespace, namespace, copy=False)
+    if place is None or place.metadata.deletion_timestamp is not None:
+        return
+    existing = api.store.find(Event, written.name, namespace) if written.name else None
+    if existing is not None:
+        existing.count, existing.last_timestamp, existing.message = written.count, now, message
+        api.store.update(existing)
+        return
+    if written.name:  # it was deleted, with its namespace for instance
+        written.count = 1
+    reference = ObjectReference(
+        api_version=about.api_version,
+        kind=about.kind,
+        namespace=about.namespace,
+        name=about.name,
+        uid=about.metadata.uid,
+        field_path=field,
+    )
+    made = Event(
+        metadata=ObjectMeta(
+            name=f"{about.name}.{api.store.version + 1:016x}",
+            namespace=namespace,
+            annotations=dict(annotations or {}),
+        ),
+        involved_object=reference,
+        reason=reason,
+        message=message,
+        type=kind,
+        count=written.count,
+        source={"component": source} if source else {},
+        reporting_component=reporter or source,
+        first_timestamp=now,
+        last_timestamp=now,
+    )
+    api.store.create(made)
+    written.name = made.name
+
+
+def expire(store: Store) -> int:
+    """Remove the events that were written last more than an hour ago; how many.
+
+    Source: kube-apiserver's event storage, whose leases run out (registry/core/event, --event-ttl).
+    """
+    now = store.now()
+    old = [
+        event
+        for event in store.list(Event, copy=False)
+        if (written := event.last_timestamp or event.metadata.creation_timestamp) is not None
+        and (now - written).total_seconds() >= EVENT_TTL_SECONDS
+    ]
+    for event in old:
+        store.delete(Event, event.name, event.namespace)
+    return len(old)

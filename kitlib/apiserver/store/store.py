@@ -1,0 +1,431 @@
+"""The object store: what the API server and etcd are in a cluster, without a network.
+
+Objects are kept by kind, namespace and name. Every change has a resource version, one number for the whole store; an
+update that names an older version is refused, so two writers never overwrite each other unseen. A watcher gets
+every change once, in order. Changes inside `transaction()` happen all together or not at all, and are told to watchers
+only when they stand.
+
+Readers get copies, unless they ask for the stored object itself (`copy=False`) and promise not to change it.
+
+Source: apiserver registry.Store (Create, Update, Delete), etcd3 store's resource versions, names.SimpleNameGenerator.
+"""
+
+from __future__ import annotations
+
+import random
+import uuid
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from operator import attrgetter
+from typing import Any, NamedTuple, Protocol, TypeVar
+from weakref import WeakSet
+
+from kitlib.api.copying import share
+from kitlib.api.errors import AlreadyExists, Conflict, KitError, NotFound
+from kitlib.api.meta import KubeObject, LabelSelector
+from kitlib.api.selectors import LabelSelectorMatcher
+from kitlib.api.serialize import deepcopy, to_dict
+from kitlib.apiserver.store.kinds import Resource, resource, resource_of
+
+T = TypeVar("T", bound=KubeObject)
+Key = tuple[str, str]  # namespace ("" for objects without one), name
+SUFFIX_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
+"""Letters and digits of generated names: without vowels no word comes out. Source: k8s.io/apimachinery util/rand."""
+
+_HISTORY = 100_000
+"""Changes that are remembered at most."""
+MAX_BEHIND = 20_000
+"""By how many changes a reader may be behind before nothing is kept for it any more."""
+MARK_SECONDS = 10.0
+"""Seconds between two versions whose age is noted."""
+COMPACTION_SECONDS = 300.0
+"""How long a change is remembered that nobody waits for. Source: kube-apiserver --etcd-compaction-interval."""
+
+
+class WatchEvent(NamedTuple):
+    """One change: `ADDED`, `MODIFIED` or `DELETED`, and the object as it stood after it."""
+
+    type: str
+    object: KubeObject
+
+    @property
+    def version(self) -> int:
+        return int(self.object.metadata.resource_version)
+
+
+class Gone(KitError):
+    """The changes since that version are no longer remembered: list again, then watch from there."""
+
+
+class Reader(Protocol):
+    """Who reads the changes now and then.
+
+    Attributes:
+        seen: the version up to which it has read them.
+    """
+
+    @property
+    def seen(self) -> int: ...
+
+
+class Watch:
+    """The changes since a moment, to be read whenever the reader likes; never blocks."""
+
+    def __init__(
+        self,
+        store: Store,
+        plural: str | None,
+        namespace: str | None,
+        since: int,
+        before_poll: Callable[[], None] | None = None,
+    ) -> None:
+        self._store, self._plural, self._namespace, self._seen = store, plural, namespace, since
+        self._before_poll = before_poll
+        store.readers.add(self)
+
+    @property
+    def seen(self) -> int:
+        """The version up to which it has been read."""
+        return self._seen
+
+    def poll(self) -> list[WatchEvent]:
+        """What has happened since the last call.
+
+        Raises:
+            Gone: where the reader was away for too long.
+        """
+        if self._before_poll is not None:
+            self._before_poll()
+        found = self._store.changes(self._seen)
+        self._seen = self._store.version
+        return [
+            event
+            for event in found
+            if (self._plural is None or resource_of(event.object).plural == self._plural)
+            and (self._namespace is None or event.object.metadata.namespace == self._namespace)
+        ]
+
+    def __iter__(self) -> Iterator[WatchEvent]:
+        yield from self.poll()
+
+
+class Store:
+    """All objects of one cluster.
+
+    Args:
+        now: the clock; None = the machine's.
+        seed: of the random numbers in UIDs and generated names: the same seed gives the same names.
+
+    Attributes:
+        readers: for whom changes are kept.
+    """
+
+    def __init__(self, now: Callable[[], datetime] | None = None, seed: int = 0) -> None:
+        self.now = now or (lambda: datetime.now(UTC))
+        self.version = 0
+        self._random = random.Random(seed)
+        self._objects: dict[str, dict[Key, KubeObject]] = {}
+        self._uids: dict[str, tuple[str, Key]] = {}
+        self._history: deque[WatchEvent] = deque(maxlen=_HISTORY)
+        self._listeners: list[Callable[[WatchEvent], None]] = []
+        self._undo: list[tuple[str, Key, KubeObject | None]] | None = None
+        self._pending: list[WatchEvent] = []
+        self._last_written: dict[str, KubeObject] = {}
+        self._forgotten = 0
+        self._marks: deque[tuple[datetime, int]] = deque()
+        self.readers: WeakSet[Reader] = WeakSet()
+
+    def get(self, kind: str | type[T], name: str, namespace: str = "", *, copy: bool = True) -> Any:
+        """One object.
+
+        Raises:
+            NotFound: where there is none of that name.
+        """
+        found = self.find(kind, name, namespace, copy=copy)
+        if found is None:
+            raise NotFound(resource(kind).qualified, name)
+        return found
+
+    def find(self, kind: str | type[T], name: str, namespace: str = "", *, copy: bool = True) -> Any:
+        """As `get`, but None where there is none."""
+        wanted = resource(kind)
+        found = self._objects.get(wanted.plural, {}).get((namespace if wanted.namespaced else "", name))
+        return deepcopy(found) if copy and found is not None else found
+
+    def standing(self, obj: T) -> T | None:
+        """A copy of the stored object of the same kind, namespace and name; of any kind, also one without a type."""
+        meta = obj.metadata
+        found = self._objects.get(resource_of(obj).plural, {}).get((meta.namespace, meta.name))
+        return None if found is None else deepcopy(found)  # type: ignore[return-value]
+
+    def list(
+        self,
+        kind: str | type[T] | Resource,
+        namespace: str | None = None,
+        selector: LabelSelector | LabelSelectorMatcher | None = None,
+        *,
+        copy: bool = True,
+    ) -> list[Any]:
+        """All objects of a kind, in the order of their creation.
+
+        Args:
+            kind: `Pod`, `pods`, `po`.
+            namespace: only this one; None = all.
+            selector: only objects with such labels; None = all.
+        """
+        matcher = LabelSelectorMatcher(selector) if isinstance(selector, LabelSelector) else selector
+        found = self._objects.get(resource(kind).plural, {})
+        if namespace is None:
+            chosen = list(found.values())
+        else:
+            chosen = [obj for (place, _), obj in found.items() if place == namespace]
+        if matcher is not None:
+            chosen = [obj for obj in chosen if matcher.matches(obj.metadata.labels)]
+        return [deepcopy(obj) for obj in chosen] if copy else chosen
+
+    def namespaces(self, kind: str | type[T]) -> set[str]:
+        """The namespaces in which there are objects of a kind."""
+        return {place for place, _ in self._objects.get(resource(kind).plural, {})}
+
+    def create(self, obj: T) -> T:
+        """Keep a new object: name (from `generateName`), UID, creation time and version are filled in.
+
+        A UID that is already set is kept, so that an example can name the one it was written with, unless an object has
+        it: a copied manifest with another name is another object, and owners are known by their UID.
+
+        Returns:
+            A copy of what was stored.
+
+        Raises:
+            AlreadyExists: where the name is taken.
+        """
+        made = deepcopy(obj)
+        meta, kind = made.metadata, resource_of(made)
+        if not meta.name and meta.generate_name:
+            meta.name = self.free_name(made)
+        key = (meta.namespace, meta.name)
+        if key in self._objects.get(kind.plural, {}):
+            raise AlreadyExists(kind.qualified, meta.name)
+        meta.uid = self.free_uid(meta.uid)
+        meta.creation_timestamp = meta.creation_timestamp or self.now()
+        if meta.generation is None and hasattr(made, "spec"):
+            meta.generation = 1
+        self._put("ADDED", kind, key, made)
+        return deepcopy(made)
+
+    def free_uid(self, wanted: str) -> str:
+        """A UID for a new object: the wanted one, or another where it is "" or an object has it."""
+        plural, key = self._uids.get(wanted, ("", ("", "")))
+        standing = self._objects.get(plural, {}).get(key)
+        taken = standing is not None and standing.metadata.uid == wanted
+        return self.new_uid() if taken or not wanted else wanted
+
+    def new_uid(self) -> str:
+        """A UID that no object has yet."""
+        return str(uuid.UUID(int=self._random.getrandbits(128), version=4))
+
+    def new_suffix(self) -> str:
+        """Random characters, as generated names end with. Source: names.SimpleNameGenerator."""
+        return "".join(self._random.choices(SUFFIX_ALPHABET, k=5))
+
+    def update(self, obj: T, *, same_generation: bool = False) -> T:
+        """Replace an object; one with a `resourceVersion` must be the newest.
+
+        Args:
+            obj: as it is to stand.
+            same_generation: a change of the specification does not count (a pod's Binding).
+
+        Returns:
+            A copy of what was stored; the very same version where nothing changed.
+
+        Raises:
+            NotFound: where there is none.
+            Conflict: where it was changed since it was read, or is another object.
+        """
+        kind, meta = resource_of(obj), obj.metadata
+        key = (meta.namespace, meta.name)
+        old = self._objects.get(kind.plural, {}).get(key)
+        if old is None:
+            raise NotFound(kind.qualified, meta.name)
+        if meta.resource_version and meta.resource_version != old.metadata.resource_version:
+            raise Conflict(kind.qualified, meta.name)
+        if meta.uid and meta.uid != old.metadata.uid:
+            detail = f"Precondition failed: UID in precondition: {meta.uid}, UID in object meta: {old.metadata.uid}"
+            raise Conflict(kind.qualified, meta.name, detail)
+        made = deepcopy(obj)
+        made.metadata.uid = old.metadata.uid
+        made.metadata.creation_timestamp = old.metadata.creation_timestamp
+        made.metadata.resource_version = old.metadata.resource_version
+        made.metadata.generation = old.metadata.generation
+        if made == old and to_dict(made) == to_dict(old):  # fields of no declared type count too
+            return made
+        changed = getattr(made, "spec", None) != getattr(old, "spec", None)
+        if old.metadata.generation is not None and changed and not same_generation:
+            made.metadata.generation = old.metadata.generation + 1
+        self._put("MODIFIED", kind, key, made)
+        return deepcopy(made)
+
+    def delete(self, kind: str | type[T], name: str, namespace: str = "") -> Any:
+        """Forget an object.
+
+        Returns:
+            The object as it stood.
+
+        Raises:
+            NotFound: where there is none.
+        """
+        wanted = resource(kind)
+        key = (namespace if wanted.namespaced else "", name)
+        old = self._objects.get(wanted.plural, {}).get(key)
+        if old is None:
+            raise NotFound(wanted.qualified, name)
+        gone = deepcopy(old)
+        self._remember(wanted.plural, key)
+        del self._objects[wanted.plural][key]
+        self._uids.pop(old.metadata.uid, None)
+        self.version += 1
+        gone.metadata.resource_version = str(self.version)
+        self._tell(WatchEvent("DELETED", gone))
+        return gone
+
+    def watch(
+        self,
+        kind: str | type[T] | None = None,
+        namespace: str | None = None,
+        since: int | None = None,
+        before_poll: Callable[[], None] | None = None,
+    ) -> Watch:
+        """The changes from now on (or since a version) of one kind or of all.
+
+        Args:
+            kind: `Pod`, `pods`, `po`; None = all kinds.
+            namespace: only this one; None = all.
+            since: a resource version; None = the newest.
+            before_poll: called before each reading, to bring the store up to date.
+        """
+        plural = None if kind is None else resource(kind).plural
+        return Watch(self, plural, namespace, self.version if since is None else since, before_poll)
+
+    def subscribe(self, listener: Callable[[WatchEvent], None]) -> Callable[[], None]:
+        """Call `listener` at every change; the object it gets must not be changed.
+
+        Returns:
+            A function that ends it.
+        """
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener) if listener in self._listeners else None
+
+    @property
+    def oldest(self) -> int:
+        """The version from which on all changes are remembered."""
+        return self._forgotten
+
+    def changes(self, since: int) -> Sequence[WatchEvent]:
+        """The changes after a version, oldest first."""
+        if since >= self.version:
+            return []
+        if since < self._forgotten:
+            raise Gone(f"too old resource version: {since} ({self._forgotten})")
+        newer = []
+        for event in reversed(self._history):
+            if event.version <= since:
+                break
+            newer.append(event)
+        return newer[::-1]
+
+    def compact(self) -> None:
+        """Forget the changes that are five minutes old, except those that a watch has still to read.
+
+        Called now and then; a version counts as old when it was the newest one at a call five minutes ago.
+
+        Source: etcd3.compactor; the watch cache keeps a window of its own for those that are behind.
+        """
+        now, old = self.now(), self._forgotten
+        if not self._marks or (now - self._marks[-1][0]).total_seconds() >= MARK_SECONDS:
+            self._marks.append((now, self.version))
+        while self._marks and (now - self._marks[0][0]).total_seconds() >= COMPACTION_SECONDS:
+            old = self._marks.popleft()[1]
+        least = self.version - MAX_BEHIND
+        wanted = min((reader.seen for reader in self.readers if reader.seen >= least), default=old)
+        self._forget_until(min(old, wanted))
+
+    def _forget_until(self, version: int) -> None:
+        while self._history and self._history[0].version <= version:
+            self._forgotten = self._history.popleft().version
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All changes inside stand together, or, where an exception leaves the block, none of them does."""
+        if self._undo is not None:  # inside another one: that one decides
+            yield
+            return
+        self._undo, self._pending = [], []
+        before = (self.version, self._random.getstate())
+        try:
+            yield
+        except BaseException:
+            for plural, key, old in reversed(self._undo):
+                if old is None:
+                    self._objects[plural].pop(key, None)
+                else:
+                    self._objects[plural][key] = old
+            for plural in {plural for plural, _, _ in self._undo}:  # an object put back stands where it stood
+                self._objects[plural] = dict(sorted(self._objects[plural].items(), key=lambda item: age(item[1])))
+            self.version = before[0]
+            self._random.setstate(before[1])
+            self._undo = None
+            raise
+        self._undo, told = None, self._pending
+        self._pending = []
+        for event in told:
+            self._publish(event)
+
+    def _put(self, change: str, kind: Resource, key: Key, made: KubeObject) -> None:
+        self._remember(kind.plural, key)
+        self.version += 1
+        made.metadata.resource_version = str(self.version)
+        if change == "ADDED":
+            made.__dict__["created_"] = self.version
+            self._uids[made.metadata.uid] = (kind.plural, key)
+        else:
+            before = self._objects[kind.plural][key]
+            made.__dict__["created_"] = age(before)
+            if type(before) is type(made):
+                share(made, before)
+        sibling = self._last_written.get(kind.plural)  # stored objects never change: what is the same is shared
+        if type(sibling) is type(made):
+            share(made, sibling)
+        self._last_written[kind.plural] = made
+        self._objects.setdefault(kind.plural, {})[key] = made
+        self._tell(WatchEvent(change, made))
+
+    def _remember(self, plural: str, key: Key) -> None:
+        if self._undo is not None:
+            self._undo.append((plural, key, self._objects.setdefault(plural, {}).get(key)))
+
+    def _tell(self, event: WatchEvent) -> None:
+        if self._undo is not None:
+            self._pending.append(event)
+        else:
+            self._publish(event)
+
+    def _publish(self, event: WatchEvent) -> None:
+        if len(self._history) == _HISTORY:
+            self._forgotten = self._history[0].version
+        self._history.append(event)
+        for listener in tuple(self._listeners):
+            listener(event)
+
+    def free_name(self, obj: KubeObject) -> str:
+        """A name that is not taken, made from the object's `generateName`."""
+        taken = self._objects.get(resource_of(obj).plural, {})
+        while True:
+            name = obj.metadata.generate_name[:58] + self.new_suffix()
+            if (obj.metadata.namespace, name) not in taken:
+                return name
+
+
+age: Callable[[KubeObject], int] = attrgetter("created_")
+"""The version at which an object was created: what the order of a list follows."""

@@ -1,0 +1,28 @@
+"""Validation with Kubernetes' own field paths and messages: `validate`, `FieldError`.
+
+One module a subject, one function a rule, named as upstream. `validate` finds the rules of an object's type.
+
+Source: pkg/apis/*/validation, registry/*/strategy.go.
+"""
+
+from __future__ import annotations
+
+from kitlib.api.field_errors import Errors, FieldError
+from kitlib.api.meta import KubeObject
+from kitlib.apiserver.validation.pod import validate_pod_create
+from kitlib.apiserver.validation.pod_update import validate_pod_update
+from kitlib.apiserver.validation.registry import rules_of
+
+__all__ = ["FieldError", "validate", "validate_pod_create", "validate_pod_update"]
+
+
+def validate(obj: KubeObject, old: KubeObject | None = None, *, namespaced: bool = True) -> Errors:
+    """Everything that is wrong with a defaulted object; [] = it is accepted.
+
+    Args:
+        obj: as it would be stored.
+        old: as it stands, for an update; None for a new one.
+        namespaced: whether objects of a kind without rules of its own live in namespaces.
+    """
+    create, update = rules_of(type(obj), namespaced=namespaced)
+    return create(obj) if old is None or type(old) is not type(obj) else update(obj, old)

@@ -1,0 +1,75 @@
+"""Taints of devices, tolerations of requests, and the rules by which administrators taint devices.
+
+Source: pkg/apis/resource/validation validateDeviceTaint, validateDeviceToleration, ValidateDeviceTaintRule.
+"""
+
+from __future__ import annotations
+
+from kitlib.api.devices import DeviceTaint, DeviceTaintRule, DeviceTaintSelector, DeviceToleration
+from kitlib.api.field_errors import Errors, each, invalid, not_supported, required
+from kitlib.api.names import is_valid_label_value
+from kitlib.apiserver.validation.device_names import validate_device_name, validate_driver_name, validate_pool_name
+from kitlib.apiserver.validation.object_meta import (
+    validate_label_name,
+    validate_object_meta,
+    validate_object_meta_update,
+)
+
+EFFECTS = ("NoExecute", "NoSchedule", "None")
+OPERATORS = ("Equal", "Exists")
+
+
+def validate_device_taint(taint: DeviceTaint, old: DeviceTaint | None, path: str) -> Errors:
+    """Source: validateDeviceTaint."""
+    found = validate_label_name(taint.key, f"{path}.key")
+    if taint.value:
+        found += each(f"{path}.value", taint.value, is_valid_label_value(taint.value))
+    if old is None or old.effect != taint.effect:
+        if not taint.effect:
+            found.append(required(f"{path}.effect"))
+        elif taint.effect not in EFFECTS:
+            found.append(not_supported(f"{path}.effect", taint.effect, EFFECTS))
+    return found
+
+
+def validate_device_toleration(one: DeviceToleration, path: str) -> Errors:
+    """Source: validateDeviceToleration."""
+    found = validate_label_name(one.key, f"{path}.key") if one.key else []
+    if one.operator == "Exists":
+        if one.value:
+            found.append(invalid(f"{path}.value", one.value, "must be empty for operator `Exists`"))
+    elif one.operator == "Equal":
+        found += each(f"{path}.value", one.value, is_valid_label_value(one.value))
+    elif not one.operator:
+        found.append(required(f"{path}.operator"))
+    else:
+        found.append(not_supported(f"{path}.operator", one.operator, OPERATORS))
+    if one.effect and one.effect not in EFFECTS:
+        found.append(not_supported(f"{path}.effect", one.effect, EFFECTS))
+    return found
+
+
+def validate_device_taint_rule(rule: DeviceTaintRule) -> Errors:
+    """Source: ValidateDeviceTaintRule, validateDeviceTaintRuleSpec."""
+    found = validate_object_meta(rule.metadata, namespaced=False)
+    found += _selector(rule.spec.device_selector, "spec.deviceSelector")
+    return found + validate_device_taint(rule.spec.taint, None, "spec.taint")
+
+
+def validate_device_taint_rule_update(new: DeviceTaintRule, old: DeviceTaintRule) -> Errors:
+    """Source: ValidateDeviceTaintRuleUpdate."""
+    found = validate_object_meta_update(new.metadata, old.metadata)
+    found += _selector(new.spec.device_selector, "spec.deviceSelector")
+    return found + validate_device_taint(new.spec.taint, old.spec.taint, "spec.taint")
+
+
+def _selector(selector: DeviceTaintSelector | None, path: str) -> Errors:
+    """Source: validateDeviceTaintSelector."""
+    if selector is None:
+        return []
+    found = validate_driver_name(selector.driver, f"{path}.driver") if selector.driver is not None else []
+    if selector.pool is not None:
+        found += validate_pool_name(selector.pool, f"{path}.pool")
+    if selector.device is not None:
+        found += validate_device_name(selector.device, f"{path}.device")
+    return found

@@ -1,0 +1,340 @@
+"""Turns a parsed CEL expression into functions; types are checked as far as they are known.
+
+Source: k8s.io/dynamic-resource-allocation/cel (compile.go newCompiler); cel-spec langdef.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kitlib.cel import library as lib
+from kitlib.cel import operators as ops
+from kitlib.cel import types
+from kitlib.cel.comprehensions import comprehension, is_comprehension
+from kitlib.cel.functions import FUNCTIONS, LITERALS, METHODS, OPERATORS, ORDERED
+from kitlib.cel.library import ANY, BOOL, LIST, MAP, OPTIONAL, STRING, EvaluationError, Overload
+from kitlib.cel.messages import Resolver, escaped_key, made_message, no_messages
+from kitlib.cel.operators import Run
+from kitlib.cel.optionals import MACROS as OPTIONAL_MACROS
+from kitlib.cel.optionals import is_optional_function, optional_function, optional_macro
+from kitlib.cel.parser import CompileError, Node, wrong
+from kitlib.cel.types import EMPTY, base
+
+DEVICE, DOMAINS, CAPACITIES, AMOUNTS = (
+    "kubernetes.DRADevice",
+    "map(string, map)",
+    "map(string, Quantity map)",
+    "amounts",
+)
+FIELDS = {"driver": STRING, "attributes": DOMAINS, "capacity": CAPACITIES, "allowMultipleAllocations": BOOL}
+NO_OBJECTS: Mapping[str, Mapping[str, str]] = {}
+_INSIDE = {DOMAINS: MAP, CAPACITIES: AMOUNTS, AMOUNTS: lib.QUANTITY}
+_SHOWN = {DOMAINS: "map(string, map(string, any))", CAPACITIES: "map(string, map(string, kubernetes.Quantity))"}
+_SHOWN |= {AMOUNTS: "map(string, kubernetes.Quantity)", MAP: "map(string, any)"}
+_SHOWN |= {LIST: "list(dyn)", EMPTY[LIST]: "list(dyn)", EMPTY[MAP]: "map(dyn, dyn)", OPTIONAL: "optional_type(dyn)"}
+_FORMAT = "format"
+"""Its arguments are a list of values of any types. Source: ext/formatting.go stringFormatValidator."""
+_MACROS = ("all", "exists", "exists_one", "map", "filter")
+
+
+def shown(kind: str) -> str:
+    if kind not in _SHOWN and types.parts(kind):
+        return f"{base(kind)}({', '.join(map(shown, types.parts(kind)))})"
+    return _SHOWN.get(kind, kind)
+
+
+class Compiler:
+    """Turns a tree into functions, types checked on the way as far as they are known.
+
+    Args:
+        text: the expression, for messages.
+        objects: type of an object -> its fields and their types; no other field may be named.
+        messages: the types that the expression may make values of.
+    """
+
+    def __init__(
+        self, text: str, objects: Mapping[str, Mapping[str, str]] = NO_OBJECTS, messages: Resolver = no_messages
+    ) -> None:
+        self.text, self.objects, self.messages = text, objects, messages
+        self._mixed = 0  # calls around this part whose lists may hold values of several types
+
+    def compiled(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
+        """The type of a part (`dyn` where it is not known) and what computes it."""
+        found: tuple[str, Run] = getattr(self, f"_{node.kind}")(node, scope)
+        return found
+
+    def shown(self, kind: str) -> str:
+        return shown(kind)
+
+    def wrong(self, node: Node, problem: str) -> CompileError:
+        return wrong(self.text, node.at, problem)
+
+    def no_overload(self, node: Node, name: str, kinds: Sequence[str], method: bool = False) -> CompileError:
+        texts = [shown(kind) for kind in kinds]
+        taken = f"{texts[0]}.({', '.join(texts[1:])})" if method else f"({', '.join(texts)})"
+        return self.wrong(node, f"found no matching overload for '{name}' applied to '{taken}'")
+
+    def _literal(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
+        value = node.value
+        return lib.type_of(value), lambda _: value
+
+    def _name(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
+        name = node.value
+        if name not in scope:
+            if name in lib.TYPES:
+                return lib.TYPE, lambda _: lib.TypeName(name)
+            raise self.wrong(node, f"undeclared reference to '{name}' (in container '')")
+        return scope[name], lambda names: names[name]
+
+    def _select(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
+        kind, inner = self.compiled(node.parts[0], scope)
+        name = node.value
+        gives = self._selected(node, kind)
+        return gives, lambda names: ops.field(inner(names), name)
+
+    def _selected(self, node: Node, kind: str) -> str:
+        fields = self.objects.get(kind)
+        if fields is not None:
+            if node.value not in fields:
+                raise self.wrong(node, f"undefined field '{node.value}'")
+            return fields[node.value]
+        message = self.messages(kind)
+        if message is not None:
+            return message.field(node.value) or ANY
+        if base(kind) not in (ANY, MAP, OPTIONAL, *_INSIDE):
+            raise self.wrong(node, f"type '{shown(kind)}' does not support field selection")
+        return OPTIONAL if kind == OPTIONAL else _INSIDE.get(kind, types.held(kind))
+
+    def _optional_select(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
+        kind, inner = self.compiled(node.parts[0], scope)
+        self._selected(node, kind)
+        name = node.value
+        return OPTIONAL, lambda names: ops.optional(inner(names), name)
+
+    def _index(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
+        kind, inner = self.compiled(node.parts[0], scope)
+        key_kind, key = self.compiled(node.parts[1], scope)
+        keys = {LIST: lib.INT, DOMAINS: STRING, CAPACITIES: STRING, AMOUNTS: STRING}
+        of = base(kind)
+        wanted = keys.get(of, types.gone_through(kind) if of == MAP else ANY)
+        if of not in (ANY, MAP, OPTIONAL, LIST, *_INSIDE) or not types.fit(key_kind, wanted):
+            raise self.no_overload(node, "_[_]", (kind, key_kind))
+        gives = OPTIONAL if kind == OPTIONAL else _INSIDE.get(kind, types.held(kind))
+        return gives, lambda names: ops.field(inner(names), key(names))
+
+    def _optional_index(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
+        _, inner = self.compiled(node.parts[0], scope)
+        _, key = self.compiled(node.parts[1], scope)
+        return OPTIONAL, lambda names: ops.optional(inner(names), key(names))
+
+    def _list(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
+        made = [self.part(part, scope, "list element") for part in node.parts]
+        parts = [run for _, run in made]
+        self._check_one_type(node.parts, [kind for kind, _ in made])
+        gives = types.list_of([kind for kind, _ in made])
+        return gives, lambda names: [one for part in parts if (one := part(names)) is not ops.MISSING]
+
+    def _map(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
+        made = []
+        for key, value in zip(node.parts[::2], node.parts[1::2], strict=True):
+            if key.kind == "optional":
+                key, value = key.parts[0], Node("optional", None, (value,), value.at)
+            made.append((*self.compiled(key, scope), *self.part(value, scope, "map entry")))
+        pairs = [(key, value) for _, key, _, value in made]
+        self._check_one_type(node.parts[::2], [one[0] for one in made])
+        self._check_one_type(node.parts[1::2], [one[2] for one in made])
+
+        def mapped(names: dict[str, Any]) -> Any:
+            given = [(key(names), value(names)) for key, value in pairs]
+            return {ops.map_key(key): value for key, value in given if value is not ops.MISSING}
+
+        return types.map_of([one[0] for one in made], [one[2] for one in made]), mapped
+
+    def _check_one_type(self, nodes: Sequence[Node], kinds: Sequence[str]) -> None:
+        """A literal's parts have one type, as far as it is known. Source: cel.ValidateHomogeneousAggregateLiterals."""
+        for node, kind in zip(nodes, kinds, strict=True):
+            null = (kinds[0] == lib.NULL) != (kind == lib.NULL) and ANY not in (kinds[0], kind)
+            if not self._mixed and (null or not types.fit(kinds[0], kind)):
+                raise self.wrong(node, f"expected type '{shown(kinds[0])}' but found '{shown(kind)}'")
+
+    def part(self, node: Node, scope: Mapping[str, str], named: str) -> tuple[str, Run]:
+        """A part of a list, a map or a message, which gives ops.MISSING where it is optional and not there.
+
+        Source: checker checkCreateList, checkCreateMap, checkCreateStruct.
+        """
+        if node.kind != "optional":
+            return self.compiled(node, scope)
+        kind, run = self.compiled(node.parts[0], scope)
+        if kind not in (OPTIONAL, ANY):
+            raise self.wrong(node, f"expected type 'optional_type({shown(kind)})' but found '{shown(kind)}'")
+        return ANY, lambda names: ops.held(run(names), named)
+
+    def _message(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
+        return made_message(self, node, scope)
+
+    def _choice(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
+        (asked, condition), (one, yes), (other, no) = (self.compiled(part, scope) for part in node.parts)
+        if asked not in (BOOL, ANY) or not types.fit(one, other):
+            raise self.no_overload(node, "_?_:_", (asked, one, other))
+        return types.joined(one, other), lambda names: yes(names) if ops.truth(condition(names)) else no(names)
+
+    def _unary(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
+        kind, inner = self.compiled(node.parts[0], scope)
+        if kind not in ((ANY, BOOL) if node.value == "!" else (ANY, *lib.SIGNED)):
+            raise self.no_overload(node, f"{node.value}_", (kind,))
+        if node.value == "!":
+            return BOOL, lambda names: not ops.truth(inner(names))
+        return kind, lambda names: ops.negated(inner(names))
+
+    def _binary(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
+        (one, left), (other, right) = (self.compiled(part, scope) for part in node.parts)
+        operator, known = node.value, ANY not in (one, other)
+        if operator in ("&&", "||"):
+            if {one, other} - {ANY, BOOL}:
+                raise self.no_overload(node, f"_{operator}_", (one, other))
+            return BOOL, lambda names: ops.logical(operator == "&&", ((left, names), (right, names)))
+        if operator == "in":
+            if base(other) not in (ANY, LIST, MAP, *_INSIDE) or not types.fit(one, types.gone_through(other)):
+                raise self.no_overload(node, "@in", (one, other))
+            return BOOL, lambda names: ops.inside(left(names), right(names))
+        if operator in ("==", "!="):
+            if not types.fit(one, other):
+                raise self.no_overload(node, f"_{operator}_", (one, other))
+            return BOOL, lambda names: lib.equal(left(names), right(names)) == (operator == "==")
+        if operator in ("<", "<=", ">", ">="):
+            ordered = {one, other} <= set(lib.NUMBERS) or (one == other and one in ORDERED)
+            if (known and not ordered) or {one, other} - {ANY, *lib.NUMBERS, *ORDERED}:
+                raise self.no_overload(node, f"_{operator}_", (one, other))
+            return BOOL, lambda names: ops.ordered(operator, left(names), right(names))
+        for overload in OPERATORS.get(operator, ()) if known else ():
+            if overload.takes == (one, other):
+                return overload.gives, lambda names: ops.arithmetic(operator, left(names), right(names))
+        added = (*lib.SIGNED, STRING, LIST) if operator == "+" else lib.SIGNED
+        if known and not (types.fit(one, other) and base(one) in added):
+            raise self.no_overload(node, f"_{operator}_", (one, other))
+        gives = types.joined(one, other) if known else _left_over(operator, one, other)
+        return gives, lambda names: ops.arithmetic(operator, left(names), right(names))
+
+    def _call(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
+        if node.value == "has":
+            return self._has(node, scope)
+        return self._called(node, FUNCTIONS, scope, False)
+
+    def _method(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
+        receiver, name = node.parts[0], node.value
+        if receiver == Node("name", "cel", at=receiver.at) and name == "bind" and len(node.parts) == 4:
+            return self._bind(node, scope)
+        if is_optional_function(node):
+            return optional_function(self, node, scope)
+        if name in OPTIONAL_MACROS and len(node.parts) == 3:
+            return optional_macro(self, node, scope)
+        if receiver == Node("name", "jsonpatch", at=receiver.at) and name == "escapeKey":
+            return escaped_key(self, node, scope)
+        if is_comprehension(node):
+            return comprehension(self, node, scope)
+        if name in _MACROS and len(node.parts) in (3, 4) and node.parts[1].kind == "name":
+            return self._macro(node, scope)
+        qualified = f"{receiver.value}.{name}"
+        if receiver.kind == "name" and receiver.value not in scope and qualified in FUNCTIONS:
+            return self._called(Node("call", qualified, node.parts[1:], node.at), FUNCTIONS, scope, False)
+        return self._called(node, METHODS, scope, True)
+
+    def _called(
+        self, node: Node, table: Mapping[str, list[Overload]], scope: Mapping[str, str], method: bool
+    ) -> tuple[str, Run]:
+        name = node.value
+        overloads = table.get(name)
+        if overloads is None:
+            raise self.wrong(node, f"undeclared reference to '{name}' (in container '')")
+        self._mixed += name == _FORMAT
+        made = [self.compiled(part, scope) for part in node.parts]
+        self._mixed -= name == _FORMAT
+        kinds = tuple(MAP if kind in _INSIDE else base(kind) for kind, _ in made)
+        fitting = [one for one in overloads if _takes(one, kinds)]
+        if not fitting:
+            raise self.no_overload(node, name, [kind for kind, _ in made], method)
+        self._check_literal(node, name, method)
+        runs = [run for _, run in made]
+        gives = {one.gives for one in fitting}
+
+        def call(names: dict[str, Any]) -> Any:
+            values = [run(names) for run in runs]
+            found = tuple(lib.type_of(value) for value in values)
+            for one in fitting:
+                if _takes(one, found):
+                    return one.work(*values)
+            raise EvaluationError("no such overload")
+
+        return gives.pop() if len(gives) == 1 else ANY, call
+
+    def _check_literal(self, node: Node, name: str, method: bool) -> None:
+        """Texts of times and patterns that stand in the expression are looked at before it runs.
+
+        Source: cel-go cel/validator.go (ValidateDurationLiterals, ValidateTimestampLiterals, ValidateRegexLiterals).
+        """
+        if name in LITERALS and len(node.parts) == 1 + method:
+            given = node.parts[-1]
+            try:
+                if given.kind == "literal" and isinstance(given.value, str):
+                    LITERALS[name](given.value)
+            except EvaluationError:
+                raise self.wrong(given, f"invalid {name} argument") from None
+
+    def _has(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
+        if len(node.parts) != 1 or node.parts[0].kind != "select":
+            raise self.wrong(node, "invalid argument to has() macro")
+        asked = node.parts[0]
+        kind, inner = self.compiled(asked.parts[0], scope)
+        self._selected(asked, kind)
+        return BOOL, lambda names: ops.optional(inner(names), asked.value).there
+
+    def _bind(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
+        name = node.parts[1].value
+        if node.parts[1].kind != "name":
+            raise self.wrong(node, "cel.bind() variable names must be simple identifiers")
+        kind, value = self.compiled(node.parts[2], scope)
+        gives, inner = self.compiled(node.parts[3], {**scope, name: kind})
+        return gives, lambda names: inner({**names, name: value(names)})
+
+    def _macro(self, node: Node, scope: Mapping[str, str]) -> tuple[str, Run]:
+        """`list.all(x, …)` and its kin; of a map the keys are gone through."""
+        over, listed = self.compiled(node.parts[0], scope)
+        name, which = node.parts[1].value, node.value
+        inside = {**scope, name: types.gone_through(over)}
+        compiled = [self.compiled(part, inside) for part in node.parts[2:]]
+        parts = [run for _, run in compiled]
+        if len(parts) == 2 and which != "map":
+            raise self.no_overload(node, which, [ANY] * len(node.parts), True)
+
+        def run(names: dict[str, Any]) -> Any:
+            values = listed(names)
+            if not isinstance(values, list | dict):
+                raise EvaluationError("no such overload")
+            lib.charge(len(values) + 1)
+            asked = [{**names, name: value} for value in values]
+            if which in ("all", "exists"):
+                return ops.every(which == "all", parts[0], asked)
+            if which == "map":
+                return [parts[-1](one) for one in asked if len(parts) == 1 or ops.truth(parts[0](one))]
+            kept = [one[name] for one in asked if ops.truth(parts[0](one))]
+            return kept if which == "filter" else len(kept) == 1
+
+        if which == "map":
+            return types.list_of([compiled[-1][0]]), run
+        if which == "filter":
+            return (over if base(over) == LIST else types.list_of([types.gone_through(over)])), run
+        return BOOL, run
+
+
+def _left_over(operator: str, one: str, other: str) -> str:
+    """The type of `one + other` where one of them is not known: that of the only overload that is left, or any."""
+    known = other if one == ANY else one
+    gives = {overload.gives for overload in OPERATORS.get(operator, ()) if known in overload.takes} - {known}
+    return ANY if gives else known
+
+
+def _takes(overload: Overload, kinds: tuple[str, ...]) -> bool:
+    return len(overload.takes) == len(kinds) and all(
+        ANY in (wanted, kind) or wanted == kind for wanted, kind in zip(overload.takes, kinds, strict=True)
+    )

@@ -1,0 +1,340 @@
+"""The functions that CEL expressions in the kit may call, with the types they take; quantities and versions.
+
+Source: cel-spec (standard definitions), apiserver pkg/cel/library (quantity.go, semverlib.go, regex.go), cel-go ext
+strings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+from kitlib.api.errors import KitError
+from kitlib.api.resource import Quantity, QuantityError
+from kitlib.cel.re2 import PatternError, compiled, go_problem
+from kitlib.cel.semver import Semver
+
+ANY, BOOL, INT, DOUBLE, STRING, LIST, MAP, NULL = "dyn", "bool", "int", "double", "string", "list", "map", "null_type"
+QUANTITY, SEMVER, OPTIONAL = "kubernetes.Quantity", "kubernetes.Semver", "optional_type"
+UINT, BYTES = "uint", "bytes"
+SIGNED, NUMBERS = (INT, DOUBLE), (INT, UINT, DOUBLE)
+TYPE = "type"
+TYPES = frozenset({BOOL, INT, UINT, DOUBLE, STRING, BYTES, LIST, MAP, NULL, TYPE})
+"""Types that have a name in expressions, as in `type(x) == string`."""
+
+
+class EvaluationError(KitError):
+    """What goes wrong while an expression is evaluated: a key that there is not, types that do not go together."""
+
+
+class Unsigned(int):
+    """A whole number that cannot be negative, `3u`."""
+
+
+class TypeName(str):
+    """A type as a value: what `type(x)` gives."""
+
+
+@dataclass(frozen=True)
+class Maybe:
+    """An optional value, as `.?` makes them."""
+
+    there: bool
+    value: Any = None
+
+
+class Overload(NamedTuple):
+    """One way to call a function: argument types (of a method the receiver's first), the result's type, the work."""
+
+    takes: tuple[str, ...]
+    gives: str
+    work: Callable[..., Any]
+
+
+budget = SimpleNamespace(left=0, spent=0)
+"""What the running evaluation may still cost, and what all have cost."""
+
+
+def charge(cost: int) -> None:
+    """Take what a step costs: 1 for each element that is gone through or compared.
+
+    Raises:
+        EvaluationError: it is more than the evaluation may cost.
+    """
+    budget.left -= cost
+    if budget.left < 0:
+        raise EvaluationError("operation cancelled: actual cost limit exceeded")
+
+
+def charge_text(length: int) -> None:
+    """The same for a text that is made. Source: cel-go checker/cost.go, a tenth for a character."""
+    charge(length // 10 + 1)
+
+
+def equal(one: Any, other: Any) -> bool:
+    """`==`: numbers of two types are compared, other types differ."""
+    kinds = {type_of(one), type_of(other)}
+    if len(kinds) > 1 and not kinds <= set(NUMBERS):
+        return False
+    if isinstance(one, list):
+        charge(len(one) + 1)
+        return len(one) == len(other) and all(map(equal, one, other))
+    if isinstance(one, dict):
+        charge(len(one) + 1)
+        return one.keys() == other.keys() and all(equal(value, other[key]) for key, value in one.items())
+    return bool(one == other)
+
+
+def type_of(value: Any) -> str:
+    """A value's type as messages name it."""
+    if value is None:
+        return NULL
+    for kind, name in _TYPES:
+        if isinstance(value, kind):
+            return name
+    named: str = getattr(value, "type_name", type(value).__name__)
+    return named
+
+
+_TYPES: tuple[tuple[type, str], ...] = (
+    (TypeName, TYPE),
+    (bool, BOOL),
+    (Unsigned, UINT),
+    (int, INT),
+    (float, DOUBLE),
+    (str, STRING),
+    (bytes, BYTES),
+    (list, LIST),
+    (dict, MAP),
+    (Quantity, QUANTITY),
+    (Semver, SEMVER),
+    (Maybe, OPTIONAL),
+)
+
+
+def _quantity(text: str) -> Quantity:
+    try:
+        return Quantity(text)
+    except QuantityError as error:
+        raise EvaluationError(str(error)) from None
+
+
+def semver(text: str, normalize: bool = False) -> Semver:
+    """Raises: EvaluationError, where it is none."""
+    try:
+        return Semver.parse(text, normalize)
+    except ValueError as error:
+        raise EvaluationError(str(error)) from None
+
+
+def works(make: Callable[..., Any]) -> Callable[..., bool]:
+    """Whether something can be made of a text, without what is made."""
+
+    def tried(*given: Any) -> bool:
+        try:
+            make(*given)
+        except EvaluationError:
+            return False
+        return True
+
+    return tried
+
+
+def _compared(one: Any, other: Any) -> int:
+    return int(one > other) - int(one < other)
+
+
+def _matches(text: str, pattern: str) -> bool:
+    try:
+        return compiled(pattern)(text)
+    except PatternError:
+        raise EvaluationError(go_problem(pattern)) from None
+
+
+def check_pattern(pattern: str) -> None:
+    """Raises: EvaluationError, where a pattern is none."""
+    problem = go_problem(pattern)
+    if problem:
+        raise EvaluationError(problem)
+
+
+def _joined(values: list[Any], separator: str = "") -> str:
+    if not all(isinstance(one, str) for one in values):
+        raise EvaluationError("no such overload")
+    charge_text(sum(map(len, values)) + len(separator) * len(values))
+    return separator.join(values)
+
+
+def _replaced(text: str, old: str, new: str, count: int = -1) -> str:
+    found = text.count(old)
+    charge_text(len(text) + len(new) * (found if count < 0 else min(count, found)))
+    return text.replace(old, new, count)
+
+
+def _at(text: str, index: int) -> str:
+    if not 0 <= index <= len(text):
+        raise EvaluationError(f"index out of range: {index}")
+    return text[index : index + 1]
+
+
+def _part(text: str, start: int, end: int | None = None) -> str:
+    end = len(text) if end is None else end
+    if not 0 <= start <= len(text):
+        raise EvaluationError(f"index out of range: {start}")
+    if not start <= end <= len(text):
+        raise EvaluationError(f"invalid substring range. start: {start}, end: {end}")
+    return text[start:end]
+
+
+def _split(text: str, separator: str, count: int = -1) -> list[str]:
+    """At most so many parts, the last of them the rest. Source: cel-go ext strings splitN."""
+    if count == 0:
+        return []
+    if separator:
+        return text.split(separator, count - 1 if count > 0 else -1)
+    head = len(text) if count < 0 else min(count - 1, len(text))
+    return [*text[:head], *([text[head:]] if text[head:] else [])]
+
+
+def _from(text: str, part: str, offset: int) -> int:
+    """The first place at the offset or after it. Source: cel-go ext strings indexOfOffset."""
+    if not part:
+        return offset
+    if offset < 0:
+        raise EvaluationError(f"index out of range: {offset}")
+    return text.find(part, offset)
+
+
+def _up_to(text: str, part: str, offset: int) -> int:
+    """The last place at the offset or before it. Source: cel-go ext strings lastIndexOfOffset."""
+    if not part:
+        return offset
+    if offset < 0:
+        raise EvaluationError(f"index out of range: {offset}")
+    return text.rfind(part, 0, offset + len(part)) if offset < len(text) else -1
+
+
+def _position(values: list[Any], value: Any) -> int:
+    return next((index for index, one in enumerate(values) if equal(one, value)), -1)
+
+
+def _last_position(values: list[Any], value: Any) -> int:
+    return next((index for index in reversed(range(len(values))) if equal(values[index], value)), -1)
+
+
+def _extreme(which: Callable[[list[Any]], Any], name: str) -> Callable[[list[Any]], Any]:
+    def found(values: list[Any]) -> Any:
+        if not values:
+            raise EvaluationError(f"{name} called on empty list")
+        return _of_one_kind(values, which)
+
+    return found
+
+
+def _of_one_kind(values: list[Any], work: Callable[[list[Any]], Any]) -> Any:
+    kinds = {type_of(one) for one in values}
+    if len(kinds) > 1 or kinds & {LIST, MAP}:
+        raise EvaluationError("no such overload")
+    try:
+        return work(values)
+    except TypeError:
+        raise EvaluationError("no such overload") from None
+
+
+def _is_sorted(values: list[Any]) -> bool:
+    return bool(_of_one_kind(values, lambda some: all(a <= b for a, b in pairwise(some))))
+
+
+def unsigned_in_range(value: int) -> Unsigned:
+    """Raises: EvaluationError, where 64 bits do not hold it."""
+    if not 0 <= value < 2**64:
+        raise EvaluationError("unsigned integer overflow")
+    return Unsigned(value)
+
+
+def _integer(value: Quantity) -> int:
+    if value.nano % 10**9:
+        raise EvaluationError("cannot convert value to integer")
+    return value.nano // 10**9
+
+
+def _taken(value: Maybe) -> Any:
+    if not value.there:
+        raise EvaluationError("optional.none() dereference")
+    return value.value
+
+
+def _pairs(kinds: tuple[str, ...], gives: str, work: Callable[..., Any]) -> list[Overload]:
+    return [Overload((kind, kind), gives, work) for kind in kinds]
+
+
+FUNCTIONS: dict[str, list[Overload]] = {
+    "quantity": [Overload((STRING,), QUANTITY, _quantity)],
+    "isQuantity": [Overload((STRING,), BOOL, works(_quantity))],
+    "semver": [Overload(given, SEMVER, semver) for given in ((STRING,), (STRING, BOOL))],
+    "isSemver": [Overload(given, BOOL, works(semver)) for given in ((STRING,), (STRING, BOOL))],
+    "size": [Overload((kind,), INT, len) for kind in (STRING, BYTES, LIST, MAP)],
+    "type": [Overload((ANY,), TYPE, lambda value: TypeName(type_of(value)))],
+    "dyn": [Overload((ANY,), ANY, lambda value: value)],
+    "matches": [Overload((STRING, STRING), BOOL, _matches)],
+}
+"""Called by name alone."""
+
+METHODS: dict[str, list[Overload]] = {
+    "compareTo": _pairs((QUANTITY, SEMVER), INT, _compared),
+    "isGreaterThan": _pairs((QUANTITY, SEMVER), BOOL, lambda one, other: one > other),
+    "isLessThan": _pairs((QUANTITY, SEMVER), BOOL, lambda one, other: one < other),
+    "add": [
+        Overload((QUANTITY, QUANTITY), QUANTITY, lambda one, other: one + other),
+        Overload((QUANTITY, INT), QUANTITY, lambda one, other: one + Quantity.from_int(other)),
+    ],
+    "sub": [
+        Overload((QUANTITY, QUANTITY), QUANTITY, lambda one, other: one - other),
+        Overload((QUANTITY, INT), QUANTITY, lambda one, other: one - Quantity.from_int(other)),
+    ],
+    "sign": [Overload((QUANTITY,), INT, Quantity.sign)],
+    "isInteger": [Overload((QUANTITY,), BOOL, lambda value: value.nano % 10**9 == 0)],
+    "asInteger": [Overload((QUANTITY,), INT, _integer)],
+    "asApproximateFloat": [Overload((QUANTITY,), DOUBLE, float)],
+    "major": [Overload((SEMVER,), INT, lambda value: value.major)],
+    "minor": [Overload((SEMVER,), INT, lambda value: value.minor)],
+    "patch": [Overload((SEMVER,), INT, lambda value: value.patch)],
+    "size": FUNCTIONS["size"],
+    "matches": FUNCTIONS["matches"],
+    "startsWith": [Overload((STRING, STRING), BOOL, str.startswith)],
+    "endsWith": [Overload((STRING, STRING), BOOL, str.endswith)],
+    "contains": [Overload((STRING, STRING), BOOL, lambda text, part: part in text)],
+    "lowerAscii": [Overload((STRING,), STRING, str.lower)],
+    "upperAscii": [Overload((STRING,), STRING, str.upper)],
+    "trim": [Overload((STRING,), STRING, str.strip)],
+    "split": [Overload((STRING, STRING), LIST, _split), Overload((STRING, STRING, INT), LIST, _split)],
+    "replace": [
+        Overload((STRING, STRING, STRING), STRING, _replaced),
+        Overload((STRING, STRING, STRING, INT), STRING, _replaced),
+    ],
+    "join": [Overload((LIST,), STRING, _joined), Overload((LIST, STRING), STRING, _joined)],
+    "charAt": [Overload((STRING, INT), STRING, _at)],
+    "substring": [Overload((STRING, INT), STRING, _part), Overload((STRING, INT, INT), STRING, _part)],
+    "indexOf": [
+        Overload((STRING, STRING), INT, str.find),
+        Overload((STRING, STRING, INT), INT, _from),
+        Overload((LIST, ANY), INT, _position),
+    ],
+    "lastIndexOf": [
+        Overload((STRING, STRING), INT, str.rfind),
+        Overload((STRING, STRING, INT), INT, _up_to),
+        Overload((LIST, ANY), INT, _last_position),
+    ],
+    "isSorted": [Overload((LIST,), BOOL, _is_sorted)],
+    "sum": [Overload((LIST,), ANY, lambda values: _of_one_kind(values, sum))],
+    "min": [Overload((LIST,), ANY, _extreme(min, "min"))],
+    "max": [Overload((LIST,), ANY, _extreme(max, "max"))],
+    "hasValue": [Overload((OPTIONAL,), BOOL, lambda value: value.there)],
+    "value": [Overload((OPTIONAL,), ANY, _taken)],
+    "orValue": [Overload((OPTIONAL, ANY), ANY, lambda value, other: value.value if value.there else other)],
+    "or": [Overload((OPTIONAL, OPTIONAL), OPTIONAL, lambda value, other: value if value.there else other)],
+}
+"""Called on a value, which is the first argument."""

@@ -1,0 +1,111 @@
+"""Whose objects are whose: a controller adopts matching objects without one and releases its own that match no more.
+
+Source: pkg/controller/controller_ref_manager.go (BaseControllerRefManager.ClaimObject, AdoptPod, ReleasePod).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from kitlib.api.core import PodTemplateSpec, ReplicationController
+from kitlib.api.errors import NotFound
+from kitlib.api.meta import KubeObject, LabelSelector
+from kitlib.api.selectors import LabelSelectorMatcher, format_label_selector
+from kitlib.api.serialize import deepcopy, to_dict
+from kitlib.controllers.controller import Controller
+from kitlib.controllers.controller_utils import owner_reference
+from kitlib.controllers.informers import Change, controller_of
+
+
+def selector_of(owner: Any) -> LabelSelectorMatcher:
+    """The selector of a workload; a ReplicationController's has the short form."""
+    selector = owner.spec.selector
+    if isinstance(owner, ReplicationController):
+        template: PodTemplateSpec | None = owner.spec.template
+        labels = selector or (template.metadata.labels if template else {})
+        return LabelSelectorMatcher(LabelSelector(match_labels=labels) if labels else None)
+    return LabelSelectorMatcher(selector)
+
+
+def selector_text(owner: Any) -> str:
+    """A workload's selector as its scale shows it: `app=web,tier in (a,b)`. Source: LabelSelectorAsSelector."""
+    selector = owner.spec.selector
+    return format_label_selector(
+        to_dict(selector) if isinstance(selector, LabelSelector) else {"matchLabels": selector}
+    )
+
+
+def enqueue_orphan(controller: Controller, change: Change, kind: str) -> None:
+    """An object without a controller concerns all of a kind whose selector fits it, if it is new or was changed so.
+
+    Args:
+        controller: whose queue they go to.
+        change: of the object; one that has been deleted, or has a controller, concerns none.
+        kind: of the owners that could adopt it.
+
+    Source: the second halves of addPod and updatePod (labelChanged || controllerRefChanged).
+    """
+    old, new = change.old, change.new
+    if change.type == "DELETED" or controller_of(new) is not None:
+        return
+    if old is None or old.metadata.labels != new.metadata.labels or controller_of(old) is not None:
+        for owner in controller.informers.of_namespace(kind, new.metadata.namespace):
+            if selector_of(owner).matches(new.metadata.labels):
+                controller.enqueue(owner)
+
+
+def claim_objects(
+    controller: Controller,
+    owner: KubeObject,
+    candidates: Iterable[Any],
+    selector: LabelSelectorMatcher,
+    fits: Callable[[Any], bool] = lambda obj: True,
+    *,
+    finalizer: str = "",
+) -> list[Any]:
+    """The candidates that `owner` controls, after adopting and releasing.
+
+    Args:
+        controller: who claims.
+        owner: the object that controls.
+        candidates: objects that it controls, and objects without a controller.
+        selector: the owner's; asked once for all objects that share their labels, as stored ones of a template do.
+        fits: what else an object needs, such as a name.
+        finalizer: that an adopted object gets and a released one loses; "" = none.
+
+    Source: ClaimObject, AdoptPod, ReleasePod.
+    """
+    claimed, uid, leaving = [], owner.metadata.uid, owner.metadata.deletion_timestamp is not None
+    selected: dict[int, bool] = {}
+    for obj in candidates:
+        meta = obj.metadata
+        reference = controller_of(obj)
+        if reference is not None and reference.uid != uid:
+            continue
+        matches = selected.get(id(meta.labels))
+        if matches is None:
+            matches = selected[id(meta.labels)] = selector.matches(meta.labels)
+        matches = matches and fits(obj)
+        if reference is not None and matches:  # nearly all of a large set
+            claimed.append(obj)
+        elif leaving:
+            continue
+        elif reference is not None:
+            kept = [one for one in meta.finalizers if one != finalizer]
+            _write(controller, obj, [r for r in meta.owner_references if r.uid != uid], kept)
+        elif matches and meta.deletion_timestamp is None:
+            kept = [*meta.finalizers, finalizer] if finalizer and finalizer not in meta.finalizers else meta.finalizers
+            adopted = _write(controller, obj, [*meta.owner_references, owner_reference(owner)], kept)
+            if adopted is not None:
+                claimed.append(adopted)
+    return claimed
+
+
+def _write(controller: Controller, obj: KubeObject, references: list[Any], finalizers: list[str]) -> KubeObject | None:
+    changed = deepcopy(obj)
+    changed.metadata.owner_references, changed.metadata.finalizers = references, finalizers
+    try:
+        return controller.api.store.update(changed)
+    except NotFound:
+        return None

@@ -1,0 +1,248 @@
+"""CronJobs: a Job at every time of the schedule, with limits for overlap, lateness and history.
+
+Source: pkg/controller/cronjob/cronjob_controllerv2.go (syncCronJob, cleanupFinishedJobs), utils.go
+(nextScheduleTime, mostRecentScheduleTime, getJobFromTemplate2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta, tzinfo
+from typing import ClassVar, NamedTuple
+
+from kitlib.api.batch import CronJob, Job
+from kitlib.api.clock import duration
+from kitlib.api.core import ObjectReference
+from kitlib.api.cron import Schedule, ScheduleError, parse_standard
+from kitlib.api.errors import AlreadyExists, KitError, NotFound
+from kitlib.api.meta import ObjectMeta
+from kitlib.api.serialize import deepcopy
+from kitlib.controllers.controller import Controller, Handler, Key, Retry
+from kitlib.controllers.controller_utils import is_namespace_terminating, owner_reference, rfc3339
+from kitlib.controllers.informers import Change, controller_of
+from kitlib.controllers.job import condition_of, is_finished
+
+SCHEDULED_AT = "batch.kubernetes.io/cronjob-scheduled-timestamp"
+DELTA = 0.1
+"""Seconds after a scheduled time at which the controller looks again (nextScheduleDelta)."""
+TOO_MANY_MISSED = 100
+HISTORY = (3, 1)
+"""Finished Jobs that are kept: successful, failed."""
+
+
+class ZonedSchedule(NamedTuple):
+    """A schedule that is meant in a time zone."""
+
+    schedule: Schedule
+    zone: tzinfo
+
+    def next(self, after: datetime) -> datetime | None:
+        """The first time after a moment; times that the zone's clock leaves out in spring do not count."""
+        local: datetime | None = after.astimezone(self.zone)
+        while local is not None:
+            local = self.schedule.next(local)
+            if local is None:
+                return None
+            shown = local.astimezone(UTC).astimezone(self.zone)
+            if (shown.hour, shown.minute) == (local.hour, local.minute):
+                return local.astimezone(UTC)
+        return None
+
+
+class CronJobController(Controller):
+    """For CronJobs."""
+
+    name: ClassVar[str] = "cronjob-controller"
+
+    def handlers(self) -> Mapping[str, Handler]:
+        return {"CronJob": self._on_cron_job, "Job": self._on_job}
+
+    def _on_cron_job(self, change: Change) -> None:
+        if change.type != "DELETED":
+            self.enqueue(change.new)
+
+    def _on_job(self, change: Change) -> None:
+        self.enqueue_controllers(change, "CronJob")
+
+    def sync(self, key: Key) -> None:
+        """Source: sync, syncCronJob."""
+        one: CronJob | None = self.find(CronJob, key)
+        if one is None:
+            return
+        one = deepcopy(one)
+        before = deepcopy(one.status)
+        jobs = [job for job in self.informers.owned(one, "Job") if isinstance(job, Job)]
+        self._cleanup(one, jobs)
+        self._note_finished(one, jobs)
+        try:
+            if one.metadata.deletion_timestamp is None and not one.spec.suspend:
+                self._start(key, one)
+        finally:
+            if one.status != before:
+                self.api.update_status(one)
+
+    def _note_finished(self, one: CronJob, jobs: Sequence[Job]) -> None:
+        """Take finished and missing Jobs from the list of active ones."""
+        listed = {reference.uid for reference in one.status.active}
+        for job in jobs:
+            if not is_finished(job):
+                if job.metadata.uid not in listed:
+                    message = f"Saw a job that the controller did not create or forgot: {job.name}"
+                    self.event(one, "Warning", "UnexpectedJob", message)
+                continue
+            if job.metadata.uid in listed:
+                one.status.active = [ref for ref in one.status.active if ref.uid != job.metadata.uid]
+                kind = "Complete" if condition_of(job, "Complete") is not None else "Failed"
+                message = f"Saw completed job: {job.name}, condition: {kind}"
+                self.event(one, "Normal", "SawCompletedJob", message)
+            if condition_of(job, "Complete") is not None and job.status.completion_time is not None:
+                last = one.status.last_successful_time
+                if last is None or last < job.status.completion_time:
+                    one.status.last_successful_time = job.status.completion_time
+        known = {job.metadata.uid for job in jobs}
+        for reference in list(one.status.active):
+            if reference.uid not in known:
+                one.status.active = [ref for ref in one.status.active if ref.uid != reference.uid]
+                self.event(one, "Normal", "MissingJob", f"Active job went missing: {reference.name}")
+
+    def _start(self, key: Key, one: CronJob) -> None:
+        """Start the Job of the last scheduled time, if it is not too late, and look again at the next."""
+        now = self.now()
+        try:
+            zone = _zone(one)
+        except KitError:
+            message = f'invalid timeZone: "{one.spec.time_zone}"'
+            self.event(one, "Warning", "UnknownTimeZone", message)
+            return
+        try:
+            schedule = ZonedSchedule(parse_standard(one.spec.schedule), zone)
+        except ScheduleError as error:
+            message = f'unparseable schedule: "{one.spec.schedule}" : {error}'
+            self.event(one, "Warning", "UnparseableSchedule", message)
+            return
+        due = self._last_due(one, schedule, now)
+        following = schedule.next(now)
+        if following is not None:
+            self.queue.add_after(key, (following - now).total_seconds() + DELTA)
+        if due is None or due == one.status.last_schedule_time:
+            return
+        deadline = one.spec.starting_deadline_seconds
+        if deadline is not None and due + duration(deadline) < now:
+            message = f"Missed scheduled time to start a job: {due.strftime('%a, %d %b %Y %H:%M:%S %z')}"
+            self.event(one, "Warning", "MissSchedule", message)
+            return
+        if one.spec.concurrency_policy == "Forbid" and one.status.active:
+            message = "Not starting job because prior execution is running and concurrency policy is Forbid"
+            self.event(one, "Normal", "JobAlreadyActive", message)
+            return
+        if one.spec.concurrency_policy == "Replace":
+            for reference in list(one.status.active):
+                self._delete_job(one, reference.name)
+        self._create_job(one, due)
+
+    def _last_due(self, one: CronJob, schedule: ZonedSchedule, now: datetime) -> datetime | None:
+        """The latest scheduled time up to now for which no Job was started. Source: nextScheduleTime."""
+        earliest = one.status.last_schedule_time or one.metadata.creation_timestamp or now
+        deadline = one.spec.starting_deadline_seconds
+        if deadline is not None:
+            earliest = max(earliest, now - duration(deadline))
+        latest: datetime | None = None
+        missed, moment = 0, schedule.next(earliest)
+        while moment is not None and moment <= now:
+            latest, missed = moment, missed + 1
+            if missed > TOO_MANY_MISSED:
+                latest = _latest_due(schedule, latest, now)
+                message = (
+                    "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew"
+                )
+                self.event(one, "Warning", "TooManyMissedTimes", message)
+                break
+            moment = schedule.next(moment)
+        return latest
+
+    def _create_job(self, one: CronJob, due: datetime) -> None:
+        """Source: getJobFromTemplate2."""
+        template = one.spec.job_template
+        local = due.astimezone(_zone(one))
+        meta = ObjectMeta(
+            name=f"{one.name}-{int(due.timestamp()) // 60}",
+            namespace=one.namespace,
+            labels=dict(template.metadata.labels),
+            annotations={**template.metadata.annotations, SCHEDULED_AT: _timestamp(local)},
+            owner_references=[owner_reference(one)],
+        )
+        try:
+            job: Job = self.api.create(Job(metadata=meta, spec=deepcopy(template.spec)))
+        except AlreadyExists:
+            job = self.api.store.get(Job, meta.name, one.namespace)
+            reference = controller_of(job)
+            if reference is None or reference.uid != one.metadata.uid:
+                raise
+        except KitError as error:
+            if is_namespace_terminating(error):
+                return
+            self.event(one, "Warning", "FailedCreate", f"Error creating job: {error}")
+            raise Retry(str(error)) from error
+        else:
+            self.event(one, "Normal", "SuccessfulCreate", f"Created job {job.name}")
+        if all(reference.uid != job.metadata.uid for reference in one.status.active) and not is_finished(job):
+            made = ObjectReference(
+                api_version="batch/v1", kind="Job", namespace=job.namespace, name=job.name, uid=job.metadata.uid
+            )
+            one.status.active = [*one.status.active, made]
+        one.status.last_schedule_time = due
+
+    def _cleanup(self, one: CronJob, jobs: list[Job]) -> None:
+        """Delete the oldest finished Jobs beyond the history limits. Source: cleanupFinishedJobs."""
+        limits = one.spec.successful_jobs_history_limit, one.spec.failed_jobs_history_limit
+        for kind, limit, default in zip(("Complete", "Failed"), limits, HISTORY, strict=True):
+            finished = [job for job in jobs if condition_of(job, kind) is not None]
+            finished.sort(key=lambda job: (job.status.start_time or datetime.max.replace(tzinfo=UTC), job.name))
+            for job in finished[: max(0, len(finished) - (default if limit is None else limit))]:
+                jobs.remove(job)
+                self._delete_job(one, job.name)
+
+    def _delete_job(self, one: CronJob, name: str) -> None:
+        try:
+            self.api.delete(Job, name, one.namespace)
+        except NotFound:
+            return
+        one.status.active = [reference for reference in one.status.active if reference.name != name]
+        self.event(one, "Normal", "SuccessfulDelete", f"Deleted job {name}")
+
+
+def _timestamp(moment: datetime) -> str:
+    text = moment.isoformat(timespec="seconds")
+    return rfc3339(moment) if moment.utcoffset() == timedelta(0) else text
+
+
+def _zone(one: CronJob) -> tzinfo:
+    """The schedule's time zone; UTC where none is named.
+
+    Raises:
+        KitError: no such zone.
+    """
+    if one.spec.time_zone is None:
+        return UTC
+    from zoneinfo import ZoneInfo
+
+    try:
+        return ZoneInfo(one.spec.time_zone)
+    except (KeyError, ValueError, OSError) as error:
+        raise KitError(f"unknown time zone {one.spec.time_zone}") from error
+
+
+def _latest_due(schedule: ZonedSchedule, since: datetime, now: datetime) -> datetime:
+    """The latest scheduled time up to now, looked for from the end: `since` is one, and there may be many."""
+    for days in (1, 32, 366, 9 * 366):
+        start = now - timedelta(days=days)
+        if start <= since:
+            break
+        moment = schedule.next(start)
+        if moment is not None and moment <= now:
+            since = moment
+            break
+    latest, moment = since, schedule.next(since)
+    while moment is not None and moment <= now:
+        latest, moment = moment, schedule.next(moment)
+    return latest

@@ -1,0 +1,244 @@
+"""DaemonSets: one pod on every node that its pods may run on; the scheduler binds each to its own node.
+
+Source: pkg/controller/daemon/daemon_controller.go (syncDaemonSet, manage, podsShouldBeOnNode, syncNodes,
+updateDaemonSetStatus).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from kitlib.api.apps import DaemonSet
+from kitlib.api.core import Node, Pod
+from kitlib.api.errors import KitError
+from kitlib.api.meta import KubeObject, LabelSelector
+from kitlib.apiserver.store.store import age
+from kitlib.controllers import history
+from kitlib.controllers.controller import Controller, Handler, Key, Retry
+from kitlib.controllers.controller_ref_manager import claim_objects, enqueue_orphan, selector_of
+from kitlib.controllers.controller_utils import (
+    available_in,
+    create_pod,
+    delete_pod,
+    is_available,
+    is_ready,
+    set_status,
+    slow_start_batch,
+)
+from kitlib.controllers.daemon.nodes import Placement, new_pod, node_should_run, target_node
+from kitlib.controllers.daemon.update import is_updated, max_surge, rolling_update
+from kitlib.controllers.informers import Change
+
+BURST_REPLICAS = 250
+FAILED_PODS_BACKOFF = (1.0, 900.0)
+"""Seconds: first and longest delay before another failed pod of a node is replaced."""
+
+
+class DaemonSetController(Controller):
+    """For DaemonSets."""
+
+    name: ClassVar[str] = "daemonset-controller"
+    account: ClassVar[str] = "daemon-set-controller"
+
+    def __init__(self, manager: Any) -> None:
+        super().__init__(manager)
+        self._failed: dict[tuple[str, str], tuple[float, float]] = {}
+
+    def handlers(self) -> Mapping[str, Handler]:
+        return {"DaemonSet": self._on_set, "Pod": self._on_pod, "Node": self._on_node}
+
+    def _on_set(self, change: Change) -> None:
+        if change.type != "DELETED":
+            self.enqueue(change.new)
+
+    def _on_pod(self, change: Change) -> None:
+        """Source: addPod, updatePod, deletePod."""
+        self.enqueue_controllers(change, "DaemonSet")
+        enqueue_orphan(self, change, "DaemonSet")
+
+    def _on_node(self, change: Change) -> None:
+        """Labels, taints, and nodes that come or go concern all DaemonSets. Source: addNode, updateNode."""
+        old, new = change.old, change.new
+        modified = change.type == "MODIFIED" and isinstance(old, Node) and isinstance(new, Node)
+        if modified and _placement(old) == _placement(new):
+            return
+        for one in self.api.store.list(DaemonSet, copy=False):
+            self.enqueue(one)
+
+    def sync(self, key: Key) -> None:
+        """Source: syncDaemonSet."""
+        one: DaemonSet | None = self.find(DaemonSet, key)
+        if one is None:
+            return
+        if one.spec.selector is None or one.spec.selector == LabelSelector():
+            message = "This daemon set is selecting all pods. A non-empty selector is required."
+            self.event(one, "Warning", "SelectingAll", message)
+            return
+        if one.metadata.deletion_timestamp is not None:
+            return
+        placements = node_should_run(one, self.api.store.list(Node, copy=False))
+        current = history.sync_revision(self, one, history.revisions_of(self, one))
+        revision_hash = current.metadata.labels.get(history.REVISION_LABEL, current.name)
+        failure: KitError | None = None
+        try:
+            self._manage(one, placements, revision_hash)
+            if one.spec.update_strategy.type != "OnDelete":
+                desired = sum(placement.should_run for placement in placements.values())
+                by_node = self._pods_by_node(one)
+                delete, surge = rolling_update(one, by_node, desired, revision_hash, self.now())
+                self._sync_nodes(one, delete, surge, revision_hash)
+        except KitError as error:
+            failure = error
+        one = self.find(DaemonSet, key)
+        if one is None:
+            return
+        by_node = self._pods_by_node(one)
+        self._write_status(key, one, placements, by_node, revision_hash)
+        live = {f"{one.name}-{pod.metadata.labels.get(history.REVISION_LABEL)}" for p in by_node.values() for pod in p}
+        revisions = history.revisions_of(self, one)
+        history.truncate(self, revisions, {*live, current.name}, one.spec.revision_history_limit)
+        if failure is not None:
+            raise Retry(str(failure))
+
+    def _pods_by_node(self, one: DaemonSet) -> dict[str, list[Pod]]:
+        """Source: getNodesToDaemonPods."""
+        candidates = self.informers.owned_or_orphaned(one, "Pod")
+        found: dict[str, list[Pod]] = {}
+        for pod in claim_objects(self, one, candidates, selector_of(one)):
+            found.setdefault(target_node(pod), []).append(pod)
+        return found
+
+    def _manage(self, one: DaemonSet, placements: Mapping[str, Placement], revision_hash: str) -> None:
+        """Source: manage."""
+        by_node = self._pods_by_node(one)
+        missing: list[str] = []
+        delete: list[Pod] = []
+        for node, placement in placements.items():
+            needs, surplus = self._pods_should_be_on_node(one, node, placement, by_node.get(node), revision_hash)
+            missing += [node] if needs else []
+            delete += surplus
+        for node, pods in by_node.items():  # pods for nodes that do not exist
+            if node not in placements:
+                delete += [pod for pod in pods if not pod.spec.node_name and pod.metadata.deletion_timestamp is None]
+        self._sync_nodes(one, delete, missing, revision_hash)
+
+    def _pods_should_be_on_node(
+        self, one: DaemonSet, node: str, placement: Placement, pods: Sequence[Pod] | None, revision_hash: str
+    ) -> tuple[bool, list[Pod]]:
+        """Whether the node needs a pod, and which pods must go. Source: podsShouldBeOnNode."""
+        if pods is None:
+            return placement.should_run, []
+        staying = [pod for pod in pods if pod.metadata.deletion_timestamp is None]
+        if not placement.should_continue:
+            return False, staying
+        delete: list[Pod] = []
+        running: list[Pod] = []
+        for pod in staying:
+            if pod.status.phase == "Failed":
+                if self._in_backoff(one, node):
+                    continue
+                message = f"Found failed daemon pod {pod.key} on node {node}, will try to kill it"
+                self.event(one, "Warning", "FailedDaemonPod", message)
+                delete.append(pod)
+            elif pod.status.phase == "Succeeded":
+                message = f"Found succeeded daemon pod {pod.key} on node {node}, will try to delete it"
+                self.event(one, "Normal", "SucceededDaemonPod", message)
+                delete.append(pod)
+            else:
+                running.append(pod)
+        running.sort(key=_oldest_bound_first)
+        if not max_surge(one, 1):
+            return False, delete + running[1:]
+        if len(running) <= 1:
+            return not running and placement.should_run, delete
+        return False, delete + self._surplus_of_surge(one, running, revision_hash)
+
+    def _surplus_of_surge(self, one: DaemonSet, running: Sequence[Pod], revision_hash: str) -> list[Pod]:
+        """With a surge an old and a new pod may run together until the new one is available."""
+        new_pods = [pod for pod in running if is_updated(pod, revision_hash)]
+        old_pods = [pod for pod in running if not is_updated(pod, revision_hash)]
+        surplus = new_pods[1:] + old_pods[1:]
+        min_ready = one.spec.min_ready_seconds
+        if new_pods and old_pods and (not is_ready(old_pods[0]) or is_available(new_pods[0], min_ready, self.now())):
+            surplus.append(old_pods[0])
+        return surplus
+
+    def _in_backoff(self, one: DaemonSet, node: str) -> bool:
+        """Whether the last failed pod of the node was deleted too recently; the DaemonSet is looked at again then."""
+        key, now = (one.metadata.uid, node), self.now().timestamp()
+        last, delay = self._failed.get(key, (-1e18, 0.0))
+        if delay and now - last > 2 * FAILED_PODS_BACKOFF[1]:
+            delay = 0.0
+        if now - last < delay:
+            self.queue.add_after((one.namespace, one.name), delay - (now - last))
+            return True
+        self._failed[key] = now, min(max(2 * delay, FAILED_PODS_BACKOFF[0]), FAILED_PODS_BACKOFF[1])
+        return False
+
+    def _sync_nodes(self, one: DaemonSet, delete: Sequence[Pod], create: Sequence[str], revision_hash: str) -> None:
+        """Source: syncNodes."""
+        failure: KitError | None = None
+        create = create[:BURST_REPLICAS]
+
+        def create_on(i: int) -> None:
+            create_pod(self, new_pod(one, create[i], revision_hash), one)
+
+        try:
+            slow_start_batch(len(create), create_on)
+        except KitError as error:
+            failure = error
+        for pod in delete[:BURST_REPLICAS]:
+            delete_pod(self, pod, one)
+        if failure is not None:
+            raise failure
+
+    def _write_status(
+        self,
+        key: Key,
+        one: DaemonSet,
+        placements: Mapping[str, Placement],
+        by_node: Mapping[str, Sequence[Pod]],
+        revision_hash: str,
+    ) -> None:
+        """Source: updateDaemonSetStatus."""
+        counts = dict.fromkeys(("desired", "current", "misscheduled", "ready", "available", "updated"), 0)
+        waits: list[float] = []
+        for node, placement in placements.items():
+            pods = by_node.get(node)
+            if not placement.should_run:
+                counts["misscheduled"] += bool(pods)
+                continue
+            counts["desired"] += 1
+            if not pods:
+                continue
+            counts["current"] += 1
+            pod = min(pods, key=_oldest_bound_first)
+            wait = available_in(pod, one.spec.min_ready_seconds, self.now())
+            counts["ready"] += wait is not None
+            counts["available"] += wait == 0
+            counts["updated"] += is_updated(pod, revision_hash)
+            waits += [wait] if wait else []
+        status = {
+            "observedGeneration": one.metadata.generation,
+            "desiredNumberScheduled": counts["desired"],
+            "currentNumberScheduled": counts["current"],
+            "numberMisscheduled": counts["misscheduled"],
+            "numberReady": counts["ready"],
+            "updatedNumberScheduled": counts["updated"],
+            "numberAvailable": counts["available"],
+            "numberUnavailable": counts["desired"] - counts["available"],
+        }
+        set_status(self.api, one, status)
+        if waits:
+            self.queue.add_after(key, min(waits))
+
+
+def _oldest_bound_first(pod: Pod) -> tuple[bool, int]:
+    """Source: podByCreationTimestampAndPhase."""
+    return not pod.spec.node_name, age(pod)
+
+
+def _placement(node: KubeObject | None) -> tuple[object, ...]:
+    """What of a node decides whether a DaemonSet has a pod there."""
+    return (node.metadata.labels, node.spec) if isinstance(node, Node) else ()

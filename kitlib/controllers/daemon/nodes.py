@@ -1,0 +1,98 @@
+"""On which nodes a DaemonSet's pod should run, and the pod for a node.
+
+Source: pkg/controller/daemon (NodeShouldRunDaemonPod, predicates, NewPod), util/daemonset_util.go
+(AddOrUpdateDaemonPodTolerations, ReplaceDaemonSetPodNodeNameNodeAffinity, GetTargetNodeName, CreatePodTemplate).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from kitlib.api.apps import DaemonSet
+from kitlib.api.core import (
+    Affinity,
+    Node,
+    NodeAffinity,
+    NodeSelector,
+    NodeSelectorRequirement,
+    NodeSelectorTerm,
+    Pod,
+    Taint,
+    Toleration,
+)
+from kitlib.api.selectors import matches_required_node_affinity, repels_scheduling, untolerated_taint
+from kitlib.controllers.controller_utils import pod_from_template
+from kitlib.controllers.history import REVISION_LABEL
+
+_TOLERATED = (
+    ("node.kubernetes.io/not-ready", "NoExecute"),
+    ("node.kubernetes.io/unreachable", "NoExecute"),
+    ("node.kubernetes.io/disk-pressure", "NoSchedule"),
+    ("node.kubernetes.io/memory-pressure", "NoSchedule"),
+    ("node.kubernetes.io/pid-pressure", "NoSchedule"),
+    ("node.kubernetes.io/unschedulable", "NoSchedule"),
+)
+_ON_HOST_NETWORK = ("node.kubernetes.io/network-unavailable", "NoSchedule")
+
+
+class Placement(NamedTuple):
+    """`should_run`: a pod belongs there. `should_continue`: one that is there may stay."""
+
+    should_run: bool
+    should_continue: bool
+
+
+def node_should_run(one: DaemonSet, nodes: Iterable[Node]) -> dict[str, Placement]:
+    """Node name -> whether it should run the DaemonSet's pod. Source: NodeShouldRunDaemonPod."""
+    pod = Pod(spec=one.spec.template.spec)
+    tolerations = new_pod(one, "", "").spec.tolerations
+    found = {}
+    for node in nodes:
+        if pod.spec.node_name not in ("", node.name) or not matches_required_node_affinity(pod, node):
+            found[node.name] = Placement(False, False)
+        elif untolerated_taint(node.spec.taints, tolerations, repels_scheduling) is None:
+            found[node.name] = Placement(True, True)
+        else:
+            stays = untolerated_taint(node.spec.taints, tolerations, _evicts) is None
+            found[node.name] = Placement(False, stays)
+    return found
+
+
+def _evicts(taint: Taint) -> bool:
+    return taint.effect == "NoExecute"
+
+
+def target_node(pod: Pod) -> str:
+    """The node that the pod is bound to, or that its affinity names. Source: GetTargetNodeName."""
+    if pod.spec.node_name:
+        return pod.spec.node_name
+    affinity = pod.spec.affinity and pod.spec.affinity.node_affinity
+    if affinity and affinity.required:
+        for term in affinity.required.node_selector_terms:
+            for requirement in term.match_fields:
+                if requirement.key == "metadata.name" and requirement.values:
+                    return requirement.values[0]
+    return ""
+
+
+def new_pod(one: DaemonSet, node: str, revision_hash: str) -> Pod:
+    """The pod for a node; its affinity names the node, for the scheduler."""
+    pod = pod_from_template(one.spec.template, one)
+    if revision_hash:
+        generation = one.metadata.annotations.get("deprecated.daemonset.template.generation", "1")
+        pod.metadata.labels |= {REVISION_LABEL: revision_hash, "pod-template-generation": generation}
+    tolerated = [*_TOLERATED, *([_ON_HOST_NETWORK] if pod.spec.host_network else [])]
+    for key, effect in tolerated:
+        if not any(t.key == key and t.effect == effect for t in pod.spec.tolerations):
+            pod.spec.tolerations.append(Toleration(key=key, operator="Exists", effect=effect))
+    field = NodeSelectorRequirement(key="metadata.name", operator="In", values=[node])
+    affinity = pod.spec.affinity = pod.spec.affinity or Affinity()
+    node_affinity = affinity.node_affinity = affinity.node_affinity or NodeAffinity()
+    terms = node_affinity.required.node_selector_terms if node_affinity.required else [NodeSelectorTerm()]
+    node_affinity.required = NodeSelector(
+        node_selector_terms=[
+            NodeSelectorTerm(match_expressions=term.match_expressions, match_fields=[field]) for term in terms
+        ]
+    )
+    return pod

@@ -1,0 +1,106 @@
+"""RollingUpdate of DaemonSets: old pods are deleted, or surged over, as far as maxUnavailable or maxSurge allow.
+
+Source: pkg/controller/daemon/update.go (rollingUpdate, findUpdatedPodsOnNode, updatedDesiredNodeCounts),
+util/daemonset_util.go (UnavailableCount, SurgeCount).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from kitlib.api.apps import DaemonSet
+from kitlib.api.core import Pod
+from kitlib.controllers.controller_utils import is_available, scaled_value
+from kitlib.controllers.history import REVISION_LABEL
+
+PodsByNode = Mapping[str, Sequence[Pod]]
+
+
+def max_surge(one: DaemonSet, desired: int) -> int:
+    """Nodes that may run an old and a new pod at once. Source: SurgeCount."""
+    rolling = one.spec.update_strategy.rolling_update
+    if one.spec.update_strategy.type == "OnDelete" or rolling is None or rolling.max_surge is None:
+        return 0
+    return scaled_value(rolling.max_surge, desired, round_up=True)
+
+
+def max_unavailable(one: DaemonSet, desired: int) -> int:
+    """Nodes that may be without an available pod; at least 1 without a surge. Source: UnavailableCount."""
+    rolling = one.spec.update_strategy.rolling_update
+    value = rolling.max_unavailable if rolling is not None else None
+    count = scaled_value(1 if value is None else value, desired, round_up=True)
+    return count if count or max_surge(one, desired) else 1
+
+
+def is_updated(pod: Pod, revision_hash: str) -> bool:
+    """Whether the pod was made from the current template. Source: IsPodUpdated."""
+    return pod.metadata.labels.get(REVISION_LABEL) == revision_hash
+
+
+def updated_pods_on_node(pods: Sequence[Pod], revision_hash: str) -> tuple[Pod | None, Pod | None, bool]:
+    """The new and the old pod of a node; False where it has two of either. Source: findUpdatedPodsOnNode."""
+    new: Pod | None = None
+    old: Pod | None = None
+    for pod in pods:
+        if pod.metadata.deletion_timestamp is not None:
+            continue
+        if is_updated(pod, revision_hash):
+            if new is not None:
+                return None, None, False
+            new = pod
+        else:
+            if old is not None:
+                return None, None, False
+            old = pod
+    return new, old, True
+
+
+def rolling_update(
+    one: DaemonSet, by_node: PodsByNode, desired: int, revision_hash: str, now: datetime
+) -> tuple[list[Pod], list[str]]:
+    """The old pods to delete now, and the nodes that get a new pod beside the old one. Source: rollingUpdate."""
+    surge = max_surge(one, desired)
+    if surge:
+        return _surge(one, by_node, surge, revision_hash, now)
+    return _replace(one, by_node, max_unavailable(one, desired), revision_hash, now), []
+
+
+def _replace(one: DaemonSet, by_node: PodsByNode, most: int, revision_hash: str, now: datetime) -> list[Pod]:
+    min_ready, unavailable = one.spec.min_ready_seconds, 0
+    allowed: list[Pod] = []
+    candidates: list[Pod] = []
+    for pods in by_node.values():
+        new, old, clear = updated_pods_on_node(pods, revision_hash)
+        if not clear or (old is None) == (new is None):
+            unavailable += 1
+        elif new is not None:
+            unavailable += not is_available(new, min_ready, now)
+        elif old is not None and not is_available(old, min_ready, now):
+            allowed.append(old)
+        elif old is not None and unavailable < most:
+            candidates.append(old)
+    room = max(0, most - unavailable)
+    return [*allowed, *candidates[:room]]
+
+
+def _surge(
+    one: DaemonSet, by_node: PodsByNode, most: int, revision_hash: str, now: datetime
+) -> tuple[list[Pod], list[str]]:
+    min_ready, surging = one.spec.min_ready_seconds, 0
+    delete: list[Pod] = []
+    allowed: list[str] = []
+    candidates: list[str] = []
+    for node, pods in by_node.items():
+        new, old, clear = updated_pods_on_node(pods, revision_hash)
+        if not clear:
+            surging += 1
+        elif old is None:
+            continue
+        elif new is None:
+            (candidates if is_available(old, min_ready, now) else allowed).append(node)
+        elif not is_available(new, min_ready, now):
+            surging += 1
+        else:
+            delete.append(old)
+    return delete, [*allowed, *candidates[: max(0, most - surging)]]

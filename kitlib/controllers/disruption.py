@@ -1,0 +1,220 @@
+"""PodDisruptionBudgets: how many of the selected pods may be disrupted now.
+
+A pod that several budgets select counts for the first of them only.
+
+Source: pkg/controller/disruption/disruption.go (trySync, getExpectedPodCount, countHealthyPods, buildDisruptedPodMap,
+updatePdbStatus, getPdbForPod); component-helpers apps/poddisruptionbudget (UpdateDisruptionAllowedCondition).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, ClassVar, NamedTuple
+
+from kitlib.api.core import Pod
+from kitlib.api.errors import KitError
+from kitlib.api.meta import Condition, LabelSelector, put_condition
+from kitlib.api.policy import (
+    DISRUPTION_ALLOWED,
+    PodDisruptionBudget,
+    PodDisruptionBudgetStatus,
+    with_disruption_allowed,
+)
+from kitlib.api.selectors import LabelSelectorMatcher
+from kitlib.api.serialize import deepcopy
+from kitlib.controllers.controller import Controller, Handler, Key
+from kitlib.controllers.controller_utils import from_rfc3339, is_ready, scaled_value
+from kitlib.controllers.informers import Change, controller_of
+
+DELETION_TIMEOUT = 120.0
+"""Seconds within which a pod whose eviction was allowed must be gone; then the disruption counts as undone."""
+_SCALABLE = ("ReplicationController", "ReplicaSet", "StatefulSet", "Deployment")
+
+
+class Expected(NamedTuple):
+    """`expected`: pods that there should be. `desired`: healthy ones among them. `unmanaged`: pods without owner."""
+
+    expected: int
+    desired: int
+    unmanaged: list[str]
+
+
+class DisruptionController(Controller):
+    """For PodDisruptionBudgets."""
+
+    name: ClassVar[str] = "controllermanager"  # upstream's recorder has this name
+    account: ClassVar[str] = "disruption-controller"
+
+    def handlers(self) -> Mapping[str, Handler]:
+        own = dict.fromkeys(_SCALABLE, self._on_owner)
+        return {**own, "PodDisruptionBudget": self._on_budget, "Pod": self._on_pod}
+
+    def _on_budget(self, change: Change) -> None:
+        if change.type != "DELETED":
+            self.enqueue(change.new)
+
+    def _on_pod(self, change: Change) -> None:
+        """Source: addPod, updatePod, deletePod, getPdbForPod."""
+        pod = change.new
+        if not self.informers.has_any("PodDisruptionBudget", pod.namespace) or not isinstance(pod, Pod):
+            return
+        found = budgets_of(pod, self.informers.of_namespace("PodDisruptionBudget", pod.namespace))
+        if found:
+            self.enqueue(found[0])
+        if len(found) > 1 and change.type != "DELETED":
+            message = f'Pod "{pod.namespace}"/"{pod.name}" matches multiple PodDisruptionBudgets.  '
+            message += f'Chose "{found[0].name}" arbitrarily.'
+            self.event(pod, "Warning", "MultiplePodDisruptionBudgets", message)
+
+    def _on_owner(self, change: Change) -> None:
+        """Another size of a workload is another number of expected pods; upstream sees it with its pods."""
+        old, new = change.old, change.new
+        if old is None or getattr(old.spec, "replicas", None) == getattr(new.spec, "replicas", None):  # type: ignore[attr-defined]
+            return
+        for budget in self.informers.of_namespace("PodDisruptionBudget", new.namespace):
+            self.enqueue(budget)
+
+    def sync(self, key: Key) -> None:
+        """Source: trySync, failSafe."""
+        budget: PodDisruptionBudget | None = self.find(PodDisruptionBudget, key)
+        if budget is None:
+            return
+        matcher = LabelSelectorMatcher(budget.spec.selector)
+        in_namespace = self.informers.of_namespace("Pod", budget.namespace)
+        pods = [pod for pod in in_namespace if isinstance(pod, Pod) and matcher.matches(pod.metadata.labels)]
+        if not pods:
+            self.event(budget, "Normal", "NoPods", "No matching pods found")
+        try:
+            expected = self._expected(budget, pods)
+        except KitError as error:
+            message = f"Failed to calculate the number of expected pods: {error}"
+            self.event(budget, "Warning", "CalculateExpectedPodCountFailed", message)
+            self._fail_safe(budget, str(error))
+            raise
+        if expected.unmanaged:
+            message = (
+                f"Pods selected by this PodDisruptionBudget (selector: {selector_text(budget.spec.selector)}) were "
+                "found to be unmanaged. As a result, the status of the PDB cannot be calculated correctly, which may "
+                "result in undefined behavior. To account for these pods please set "
+                '".spec.minAvailable" field of the PDB to an integer value.'
+            )
+            self.event(budget, "Warning", "UnmanagedPods", message)
+        now = self.now()
+        disrupted, recheck = self._disrupted(budget, pods, now)
+        healthy = sum(
+            pod.metadata.deletion_timestamp is None and pod.name not in disrupted and is_ready(pod) for pod in pods
+        )
+        allowed = max(0, healthy - expected.desired) if expected.expected > 0 else 0
+        status = PodDisruptionBudgetStatus(
+            observed_generation=budget.metadata.generation or 0,
+            disruptions_allowed=allowed,
+            current_healthy=healthy,
+            desired_healthy=expected.desired,
+            expected_pods=expected.expected,
+            disrupted_pods=disrupted,
+            conditions=with_disruption_allowed(budget.status.conditions, budget, allowed, now),
+        )
+        self._write(budget, status)
+        if recheck is not None:
+            self.queue.add_after(key, recheck)
+
+    def _write(self, budget: PodDisruptionBudget, status: PodDisruptionBudgetStatus) -> None:
+        if status != budget.status:
+            changed = deepcopy(budget)
+            changed.status = status
+            self.api.update_status(changed)
+
+    def _fail_safe(self, budget: PodDisruptionBudget, why: str) -> None:
+        """No disruptions while the number of expected pods is unknown."""
+        status = deepcopy(budget.status)
+        status.disruptions_allowed = 0
+        failed = Condition(
+            type=DISRUPTION_ALLOWED,
+            status="False",
+            reason="SyncFailed",
+            message=why,
+            observed_generation=budget.metadata.generation or 0,
+        )
+        status.conditions = put_condition(status.conditions, failed, self.now())
+        self._write(budget, status)
+
+    def _expected(self, budget: PodDisruptionBudget, pods: Sequence[Pod]) -> Expected:
+        """Source: getExpectedPodCount."""
+        least, most = budget.spec.min_available, budget.spec.max_unavailable
+        if most is not None:
+            expected, unmanaged = self._scale(pods)
+            return Expected(expected, max(0, expected - scaled_value(most, expected, round_up=True)), unmanaged)
+        if isinstance(least, int):
+            return Expected(len(pods), least, [])
+        if least is not None:
+            expected, unmanaged = self._scale(pods)
+            return Expected(expected, scaled_value(least, expected, round_up=True), unmanaged)
+        return Expected(0, 0, [])
+
+    def _scale(self, pods: Sequence[Pod]) -> tuple[int, list[str]]:
+        """The sum of the scales of the pods' workloads, and the pods without one.
+
+        Raises:
+            KitError: a pod's controller has no scale.
+
+        Source: getExpectedScale.
+        """
+        sizes: dict[str, int] = {}
+        unmanaged = []
+        for pod in pods:
+            reference = controller_of(pod)
+            if reference is None:
+                unmanaged.append(pod.name)
+                continue
+            owner: Any = self.informers.get(reference.uid)
+            above = controller_of(owner) if owner is not None and owner.kind == "ReplicaSet" else None
+            parent = self.informers.get(above.uid) if above is not None else None
+            owner = parent if parent is not None else owner
+            if owner is None:
+                continue
+            if owner.kind not in _SCALABLE:
+                from kitlib.apiserver.store.kinds import resource_of
+
+                raise KitError(f"{resource_of(owner).qualified} does not implement the scale subresource")
+            sizes[owner.metadata.uid] = 1 if owner.spec.replicas is None else owner.spec.replicas
+        return sum(sizes.values()), unmanaged
+
+    def _disrupted(
+        self, budget: PodDisruptionBudget, pods: Sequence[Pod], now: datetime
+    ) -> tuple[dict[str, str], float | None]:
+        """Pods whose eviction was allowed and has not begun, and when to look again. Source: buildDisruptedPodMap."""
+        kept: dict[str, str] = {}
+        recheck: float | None = None
+        for pod in pods:
+            at = budget.status.disrupted_pods.get(pod.name)
+            if at is None or pod.metadata.deletion_timestamp is not None:
+                continue
+            left = DELETION_TIMEOUT - (now - from_rfc3339(at)).total_seconds()
+            if left < 0:
+                message = f"Pod was expected by PDB {budget.key} to be deleted but it wasn't"
+                self.event(pod, "Warning", "NotDeleted", message)
+                continue
+            kept[pod.name] = at
+            recheck = left if recheck is None else min(left, recheck)
+        return kept, recheck
+
+
+def budgets_of(pod: Pod, budgets: Sequence[Any]) -> list[PodDisruptionBudget]:
+    """The budgets that select a pod. Source: GetPodPodDisruptionBudgets."""
+    return [one for one in budgets if LabelSelectorMatcher(one.spec.selector).matches(pod.metadata.labels)]
+
+
+def selector_text(selector: LabelSelector | None) -> str:
+    """A label selector as Go prints it."""
+    if selector is None:
+        return "nil"
+    labels = "".join(f"{key}: {value}," for key, value in sorted(selector.match_labels.items()))
+    expressions = "".join(
+        f"LabelSelectorRequirement{{Key:{one.key},Operator:{one.operator},Values:[{' '.join(one.values)}],}},"
+        for one in selector.match_expressions
+    )
+    return (
+        f"&LabelSelector{{MatchLabels:map[string]string{{{labels}}},"
+        f"MatchExpressions:[]LabelSelectorRequirement{{{expressions}}},}}"
+    )

@@ -1,0 +1,305 @@
+"""Endpoints: the addresses of the pods that a Service selects.
+
+Pods of real nodes have no IP address here; then a Service has no endpoints, as with pods that have not got one yet.
+
+Source: pkg/controller/endpoint/endpoints_controller.go (syncService, truncateEndpoints), pkg/api/v1/endpoints/util.go
+(RepackSubsets, SortSubsets), staging k8s.io/endpointslice/util/trigger_time_tracker.go.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, ClassVar, NamedTuple
+
+from kitlib.api.core import (
+    TERMINAL_PHASES,
+    EndpointAddress,
+    EndpointPort,
+    Endpoints,
+    EndpointSubset,
+    ObjectReference,
+    Pod,
+    Service,
+    ServicePort,
+)
+from kitlib.api.meta import ObjectMeta
+from kitlib.controllers.controller import Controller, Handler, Key, Manager, key_of
+from kitlib.controllers.controller_utils import condition_of, is_ready, rfc3339
+from kitlib.controllers.informers import Change
+
+ENDPOINTS_MANAGED_BY = "endpoints.kubernetes.io/managed-by"
+HEADLESS = "service.kubernetes.io/headless"
+TRIGGER_TIME = "endpoints.kubernetes.io/last-change-trigger-time"
+"""When that happened which the last change of the addresses followed from."""
+OVER_CAPACITY = "endpoints.kubernetes.io/over-capacity"
+MAX_ENDPOINTS = 1000
+
+
+class Port(NamedTuple):
+    """A port of a Service with its number in a pod."""
+
+    name: str
+    port: int
+    protocol: str
+    app_protocol: str | None
+
+
+class TriggerTimes:
+    """When the Services and their pods last changed, as far as it was heard of."""
+
+    def __init__(self) -> None:
+        self._known: dict[Key, tuple[datetime | None, dict[str, datetime]]] = {}
+
+    def compute(self, service: Service, pods: Iterable[Pod]) -> datetime | None:
+        """The earliest change that is new since the last time; None where nothing is.
+
+        Source: ComputeEndpointLastChangeTriggerTime.
+        """
+        of_service, of_pods = self._known.get(key_of(service), (None, {}))
+        found: dict[str, datetime] = {}
+        new: list[datetime] = []
+        for pod in pods:
+            ready = condition_of(pod, "Ready")
+            if ready is not None and ready.last_transition_time is not None:
+                at = found[pod.name] = ready.last_transition_time
+                if pod.name not in of_pods or at > of_pods[pod.name]:
+                    new.append(at)
+        made = service.metadata.creation_timestamp
+        if made is not None and (of_service is None or made > of_service):
+            new.append(made)
+        self._known[key_of(service)] = made, found
+        return min(new, default=None)
+
+    def forget(self, key: Key) -> None:
+        """A Service is gone."""
+        self._known.pop(key, None)
+
+
+class ServiceController(Controller):
+    """What the controllers for the endpoints of Services have in common: keys are Services."""
+
+    def __init__(self, manager: Manager) -> None:
+        super().__init__(manager)
+        self.trigger_times = TriggerTimes()
+
+    def handlers(self) -> Mapping[str, Handler]:
+        return {"Service": self._on_service, "Pod": self._on_pod}
+
+    def _on_service(self, change: Change) -> None:
+        self.enqueue(change.new)
+
+    def _on_pod(self, change: Change) -> None:
+        """Source: GetPodServiceMemberships."""
+        pod = change.new
+        if not self.informers.has_any("Service", pod.namespace):
+            return
+        labels = [one.metadata.labels for one in (change.old, pod) if one is not None]
+        for service in self.informers.of_namespace("Service", pod.namespace):
+            if isinstance(service, Service) and any(_selects(service, one) for one in labels):
+                self.enqueue(service)
+
+    def selected(self, service: Service) -> list[Pod]:
+        """The pods that a Service selects."""
+        pods = (pod for pod in self.informers.of_namespace("Pod", service.namespace) if isinstance(pod, Pod))
+        return [pod for pod in pods if _selects(service, pod.metadata.labels)]
+
+
+class EndpointsController(ServiceController):
+    """For the Endpoints of Services."""
+
+    name: ClassVar[str] = "endpoint-controller"
+
+    def sync(self, key: Key) -> None:
+        """Source: syncService."""
+        service: Service | None = self.find(Service, key)
+        standing: Endpoints | None = self.api.store.find(Endpoints, key[1], key[0])
+        if service is None:
+            self.trigger_times.forget(key)
+            if standing is not None:
+                self.api.delete(Endpoints, key[1], key[0])
+            return
+        if not service.spec.selector or service.spec.type == "ExternalName":
+            return
+        pods = self.selected(service)
+        triggered = self.trigger_times.compute(service, pods)
+        subsets, truncated = truncate(_subsets(service, pods))
+        labels = {**without_headless(service), ENDPOINTS_MANAGED_BY: self.name}
+        annotations = {} if standing is None else dict(standing.metadata.annotations)
+        if truncated:
+            annotations[OVER_CAPACITY] = "truncated"
+        else:
+            annotations.pop(OVER_CAPACITY, None)
+        if standing is not None and (standing.subsets, standing.metadata.labels, standing.metadata.annotations) == (
+            subsets,
+            labels,
+            annotations,
+        ):
+            return
+        put_trigger_time(annotations, triggered)
+        if standing is None:
+            meta = ObjectMeta(name=service.name, namespace=service.namespace, labels=labels, annotations=annotations)
+            self.api.create(Endpoints(metadata=meta, subsets=subsets))
+        else:
+            standing.subsets, standing.metadata.labels, standing.metadata.annotations = subsets, labels, annotations
+            self.api.store.update(standing)
+
+
+def put_trigger_time(annotations: dict[str, str], triggered: datetime | None) -> None:
+    """Write the annotation, or take it away; in place."""
+    if triggered is None:
+        annotations.pop(TRIGGER_TIME, None)
+    else:
+        annotations[TRIGGER_TIME] = rfc3339(triggered)
+
+
+def without_headless(service: Service) -> dict[str, str]:
+    """The labels of a Service, with the label of a headless one just where it has no address of its own."""
+    labels = {key: value for key, value in service.metadata.labels.items() if key != HEADLESS}
+    return {**labels, HEADLESS: ""} if service.spec.cluster_ip in ("", "None") else labels
+
+
+def is_endpoint(pod: Pod, include_terminating: bool) -> bool:
+    """Whether a selected pod has an address and has not finished. Source: ShouldPodBeInEndpoints."""
+    if pod.status.phase in TERMINAL_PHASES or not pod.status.pod_ip:
+        return False
+    return include_terminating or pod.metadata.deletion_timestamp is None
+
+
+def _subsets(service: Service, pods: Iterable[Pod]) -> list[EndpointSubset]:
+    """Source: syncService."""
+    made = []
+    for pod in pods:
+        ports = ports_of(service, pod)
+        if not is_endpoint(pod, service.spec.publish_not_ready_addresses) or (service.spec.ports and not ports):
+            continue
+        address = EndpointAddress(
+            ip=pod.status.pod_ip,
+            hostname=hostname_of(service, pod),
+            node_name=pod.spec.node_name or None,
+            target_ref=reference_to(pod),
+        )
+        subset = EndpointSubset(ports=[EndpointPort(**given(port)) for port in ports])
+        if is_ready(pod) or service.spec.publish_not_ready_addresses:
+            subset.addresses = [address]
+        else:
+            subset.not_ready_addresses = [address]
+        made.append(subset)
+    return repacked(made)
+
+
+_Id = tuple[str, str]
+
+
+def repacked(subsets: Iterable[EndpointSubset]) -> list[EndpointSubset]:
+    """The same addresses and ports in as few subsets as can be: ports that the same addresses offer stand together.
+
+    Source: RepackSubsets, SortSubsets, LessEndpointPort.
+    """
+    addresses: dict[_Id, EndpointAddress] = {}
+    offered: dict[tuple[object, ...], tuple[EndpointPort | None, dict[_Id, bool]]] = {}
+    for subset in subsets:
+        for port in subset.ports or (None,):
+            key = (port.name, port.port, port.protocol, port.app_protocol) if port is not None else ()
+            by_port = offered.setdefault(key, (port, {}))[1]
+            for ready, found in ((True, subset.addresses), (False, subset.not_ready_addresses)):
+                for address in found:
+                    name = address.ip, address.target_ref.uid if address.target_ref is not None else ""
+                    addresses[name] = address
+                    by_port[name] = by_port.get(name, True) and ready
+    groups: dict[frozenset[tuple[_Id, bool]], list[EndpointPort]] = {}
+    for one, by_port in offered.values():
+        groups.setdefault(frozenset(by_port.items()), []).extend([one] if one is not None else [])
+    made = []
+    for members, ports in groups.items():
+        ready_ones = sorted(name for name, ready in members if ready)
+        others = sorted(name for name, ready in members if not ready)
+        made.append(
+            EndpointSubset(
+                addresses=[addresses[name] for name in ready_ones],
+                not_ready_addresses=[addresses[name] for name in others],
+                ports=sorted(ports, key=_digest),
+            )
+        )
+    return sorted(made, key=lambda subset: [_digest(port) for port in subset.ports])
+
+
+def _digest(port: EndpointPort) -> bytes:
+    """By what ports are sorted: a hash of the form in which Go prints them. Source: portsByHash, DeepHashObject."""
+    protocol = "*string)<nil>" if port.app_protocol is None else f"*string){port.app_protocol}"
+    fields = f"Name:(string){port.name} Port:(int32){port.port} Protocol:(v1.Protocol){port.protocol}"
+    text = f"(v1.EndpointPort){{{fields} AppProtocol:({protocol}}}"
+    return hashlib.md5(text.encode(), usedforsecurity=False).digest()
+
+
+def truncate(subsets: list[EndpointSubset]) -> tuple[list[EndpointSubset], bool]:
+    """At most a thousand addresses, ready ones first; and whether there are more. Source: truncateEndpoints."""
+    ready = sum(len(subset.addresses) for subset in subsets)
+    others = sum(len(subset.not_ready_addresses) for subset in subsets)
+    if ready + others <= MAX_ENDPOINTS:
+        return subsets, False
+    too_many = ready > MAX_ENDPOINTS
+    room = MAX_ENDPOINTS if too_many else MAX_ENDPOINTS - ready
+    left, total, made = room, ready if too_many else others, []
+    for subset in subsets:
+        found = subset.addresses if too_many else subset.not_ready_addresses
+        kept = found[: min(left, math.ceil(len(found) / total * room))]
+        left -= len(kept)
+        made.append(
+            EndpointSubset(
+                addresses=kept if too_many else subset.addresses,
+                not_ready_addresses=[] if too_many else kept,
+                ports=subset.ports,
+            )
+        )
+    return made, True
+
+
+def given(port: Port) -> dict[str, Any]:
+    """The fields of a port that have a value."""
+    return {key: value for key, value in port._asdict().items() if value is not None}
+
+
+def _selects(service: Service, labels: Mapping[str, str]) -> bool:
+    """Whether a Service with a selector selects these labels."""
+    return bool(service.spec.selector) and service.spec.selector.items() <= labels.items()
+
+
+def ports_of(service: Service, pod: Pod) -> tuple[Port, ...]:
+    """The numbers that the Service's ports have in a pod. Source: FindPort, getEndpointPorts."""
+    found = []
+    for port in service.spec.ports:
+        number = _number(port, pod)
+        if number is not None:
+            found.append(Port(port.name, number, port.protocol or "TCP", port.app_protocol))
+    return tuple(found)
+
+
+def _number(port: ServicePort, pod: Pod) -> int | None:
+    target = port.target_port
+    if target is None or target == 0:
+        return port.port
+    if isinstance(target, int):
+        return target
+    for container in _with_ports(pod):
+        for one in container.ports:
+            if one.name == target and (one.protocol or "TCP") == (port.protocol or "TCP"):
+                return int(one.container_port)
+    return None
+
+
+def _with_ports(pod: Pod) -> Sequence[Any]:
+    """The containers whose ports a Service may name: also sidecars'. Source: FindPort."""
+    return [*pod.spec.containers, *(one for one in pod.spec.init_containers if one.restart_policy == "Always")]
+
+
+def hostname_of(service: Service, pod: Pod) -> str:
+    """Source: ShouldSetHostname."""
+    return pod.spec.hostname if pod.spec.hostname and pod.spec.subdomain == service.name else ""
+
+
+def reference_to(pod: Pod) -> ObjectReference:
+    """What an address says of its pod."""
+    return ObjectReference(kind="Pod", namespace=pod.namespace, name=pod.name, uid=pod.metadata.uid)

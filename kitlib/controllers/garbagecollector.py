@@ -1,0 +1,175 @@
+"""The garbage collector: dependents go when their last owner has gone; foreground and orphan deletion.
+
+Source: pkg/controller/garbagecollector/garbagecollector.go (attemptToDeleteItem, classifyReferences,
+processDeletingDependentsItem, orphanDependents), graph_builder.go (processGraphChanges, addDependentToOwners).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from kitlib.api.errors import NotFound
+from kitlib.api.meta import KubeObject, OwnerReference
+from kitlib.api.serialize import deepcopy
+from kitlib.apiserver.admission.deletion import FOREGROUND, ORPHAN
+from kitlib.apiserver.store.kinds import RESOURCES, UnknownKind, resource
+from kitlib.controllers.controller import Controller, Handler, Key
+from kitlib.controllers.informers import Change
+
+
+class GarbageCollector(Controller):
+    """For objects with owner references; keys are (UID,)."""
+
+    name: ClassVar[str] = "garbage-collector-controller"
+    account: ClassVar[str] = "generic-garbage-collector"
+
+    def handlers(self) -> Mapping[str, Handler]:
+        return dict.fromkeys((r.kind for r in RESOURCES if r.kind != "Event"), self._on_object)
+
+    def _on_object(self, change: Change) -> None:
+        """Source: processGraphChanges."""
+        meta = change.new.metadata
+        if change.type == "DELETED":
+            for dependent in self.informers.dependents(meta.uid):
+                self.queue.add((dependent.metadata.uid,))
+            for reference in meta.owner_references:  # an owner in foreground deletion may wait for it
+                self._check_owner(reference)
+            return
+        old = change.old.metadata if change.old is not None else None
+        changed = old is None or old.owner_references != meta.owner_references
+        if changed:
+            self._report_other_namespaces(change.new)
+            if any(self._is_dangling(change.new, one) or self._is_waiting(one) for one in meta.owner_references):
+                self.queue.add((meta.uid,))
+        if old is not None and old.owner_references != meta.owner_references:
+            for reference in old.owner_references:
+                self._check_owner(reference)
+        if meta.deletion_timestamp is not None and (FOREGROUND in meta.finalizers or ORPHAN in meta.finalizers):
+            self.queue.add((meta.uid,))
+            if FOREGROUND in meta.finalizers:
+                for dependent in self.informers.dependents(meta.uid):
+                    self.queue.add((dependent.metadata.uid,))
+
+    def _check_owner(self, reference: OwnerReference) -> None:
+        owner = self.informers.get(reference.uid)
+        if owner is not None and FOREGROUND in owner.metadata.finalizers:
+            self.queue.add((reference.uid,))
+
+    def _report_other_namespaces(self, item: KubeObject) -> None:
+        """An owner is in the namespace of its dependent, or in none. Source: reportInvalidNamespaceOwnerRef."""
+        namespace = item.metadata.namespace
+        for one in item.metadata.owner_references:
+            owner = self.informers.get(one.uid)
+            if owner is not None and owner.metadata.namespace not in ("", namespace):
+                named = f"[{one.api_version}/{one.kind}, namespace: {namespace}, name: {one.name}, uid: {one.uid}]"
+                message = f'ownerRef {named} does not exist in namespace "{namespace}"'
+                self.event(item, "Warning", "OwnerRefInvalidNamespace", message)
+
+    def _is_resolvable(self, item: KubeObject, reference: OwnerReference) -> bool:
+        """Whether an owner can be looked up: not of a kind that the server lacks, nor of a namespace the item lacks.
+
+        Source: isDangling (apiResource, namespacedOwnerOfClusterScopedObjectErr).
+        """
+        owner = self.informers.get(reference.uid)
+        try:
+            if owner is not None and owner.kind == reference.kind:
+                namespaced = bool(owner.metadata.namespace)
+            else:
+                namespaced = resource(reference.kind).namespaced
+        except UnknownKind:
+            return False
+        return bool(item.metadata.namespace) or not namespaced
+
+    def _is_dangling(self, item: KubeObject, reference: OwnerReference) -> bool:
+        """Whether the owner does not exist by this kind and name where the item may have owners. Source: isDangling."""
+        if not self._is_resolvable(item, reference):
+            return False
+        owner = self.informers.get(reference.uid)
+        if owner is None:
+            return True
+        here = owner.metadata.namespace in ("", item.metadata.namespace)
+        return not here or (owner.kind, owner.name) != (reference.kind, reference.name)
+
+    def _is_waiting(self, reference: OwnerReference) -> bool:
+        """Whether the owner waits until its dependents are deleted. Source: isDeletingDependents."""
+        owner = self.informers.get(reference.uid)
+        return owner is not None and _deletes_dependents(owner)
+
+    def sync(self, key: Key) -> None:
+        """Source: attemptToDeleteItem."""
+        item = self.informers.get(key[0])
+        if item is None:
+            return
+        meta = item.metadata
+        if meta.deletion_timestamp is not None:
+            if ORPHAN in meta.finalizers:
+                self._orphan_dependents(item)
+            elif FOREGROUND in meta.finalizers:
+                self._delete_dependents(item)
+            return
+        if not all(self._is_resolvable(item, one) for one in meta.owner_references):
+            return
+        dangling = [one for one in meta.owner_references if self._is_dangling(item, one)]
+        waiting = [one for one in meta.owner_references if self._is_waiting(one) and one not in dangling]
+        if not dangling and not waiting:
+            return
+        if len(dangling) + len(waiting) < len(meta.owner_references):  # another owner still holds it
+            gone = {one.uid for one in (*dangling, *waiting)}
+            self._write_references(item, [one for one in meta.owner_references if one.uid not in gone])
+            return
+        dependents = self.informers.dependents(meta.uid)
+        if waiting and dependents:
+            if any(_deletes_dependents(one) for one in dependents):  # a ring of owners would wait for ever
+                self._unblock_owners(item)
+            propagation = "Foreground"
+        elif ORPHAN in meta.finalizers:
+            propagation = "Orphan"
+        else:
+            propagation = "Foreground" if FOREGROUND in meta.finalizers else "Background"
+        self._delete(item, propagation)
+
+    def _unblock_owners(self, item: KubeObject) -> None:
+        """Source: unblockOwnerReferencesStrategicMergePatch."""
+        references = deepcopy(item).metadata.owner_references
+        for one in references:
+            if one.block_owner_deletion:
+                one.block_owner_deletion = False
+        self._write_references(item, references)
+
+    def _delete(self, item: KubeObject, propagation: str) -> None:
+        try:
+            self.api.delete(item.kind, item.name, item.namespace, grace=None, propagation=propagation)
+        except NotFound:
+            return
+
+    def _delete_dependents(self, item: KubeObject) -> None:
+        """Source: processDeletingDependentsItem."""
+        dependents = self.informers.dependents(item.metadata.uid)
+        blocking = [
+            one
+            for one in dependents
+            if any(r.uid == item.metadata.uid and r.block_owner_deletion for r in one.metadata.owner_references)
+        ]
+        if not blocking:
+            self.api.remove_finalizer(item, FOREGROUND)
+            return
+        for dependent in dependents:
+            self.queue.add((dependent.metadata.uid,))
+
+    def _orphan_dependents(self, item: KubeObject) -> None:
+        """Source: orphanDependents, removeFinalizer."""
+        for dependent in self.informers.dependents(item.metadata.uid):
+            kept = [one for one in dependent.metadata.owner_references if one.uid != item.metadata.uid]
+            self._write_references(dependent, kept)
+        self.api.remove_finalizer(item, ORPHAN)
+
+    def _write_references(self, item: KubeObject, references: list[OwnerReference]) -> None:
+        changed = deepcopy(item)
+        changed.metadata.owner_references = references
+        self.api.store.update(changed)
+
+
+def _deletes_dependents(item: KubeObject) -> bool:
+    """Whether it is in foreground deletion. Source: graph.go isDeletingDependents."""
+    return item.metadata.deletion_timestamp is not None and FOREGROUND in item.metadata.finalizers

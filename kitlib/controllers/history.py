@@ -1,0 +1,102 @@
+"""ControllerRevisions: the versions of a StatefulSet's or DaemonSet's template.
+
+Source: pkg/controller/history/controller_history.go (NewControllerRevision, SortControllerRevisions,
+FindEqualRevisions, UpdateControllerRevision); pkg/controller/statefulset newRevision, pkg/controller/daemon snapshot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from kitlib.api.apps import ControllerRevision
+from kitlib.api.core import PodTemplateSpec
+from kitlib.api.errors import AlreadyExists
+from kitlib.api.meta import ObjectMeta
+from kitlib.api.selectors import LabelSelectorMatcher
+from kitlib.api.serialize import deepcopy, from_dict, to_dict
+from kitlib.apiserver.store.store import age
+from kitlib.controllers.controller import Controller
+from kitlib.controllers.controller_ref_manager import claim_objects
+from kitlib.controllers.controller_utils import owner_reference, safe_hash
+
+REVISION_LABEL = "controller-revision-hash"
+_HASH_LABEL = {"StatefulSet": "controller.kubernetes.io/hash", "DaemonSet": REVISION_LABEL}
+"""Whose revisions -> their label. Source: ControllerRevisionHashLabel, DefaultDaemonSetUniqueLabelKey."""
+
+
+def revisions_of(controller: Controller, owner: Any) -> list[ControllerRevision]:
+    """The owner's revisions, oldest first; orphans that its selector matches are adopted."""
+    found: list[ControllerRevision] = claim_objects(
+        controller,
+        owner,
+        controller.informers.owned_or_orphaned(owner, "ControllerRevision"),
+        LabelSelectorMatcher(owner.spec.selector),
+    )
+    return sorted(found, key=lambda one: (one.revision, age(one)))
+
+
+def data_of(template: PodTemplateSpec) -> dict[str, Any]:
+    """What a revision keeps: a patch that replaces the template. Source: getPatch."""
+    return {"spec": {"template": {**to_dict(template), "$patch": "replace"}}}
+
+
+def template_of(revision: ControllerRevision) -> PodTemplateSpec:
+    """The template that a revision keeps. Source: ApplyRevision."""
+    kept = dict((revision.data or {}).get("spec", {}).get("template", {}))
+    kept.pop("$patch", None)
+    made: PodTemplateSpec = from_dict(kept, PodTemplateSpec)
+    return made
+
+
+def sync_revision(controller: Controller, owner: Any, revisions: Sequence[ControllerRevision]) -> ControllerRevision:
+    """The revision of the owner's template: the newest, an older one made the newest again, or a new one.
+
+    Source: getStatefulSetRevisions, controlledHistories.
+    """
+    data = data_of(owner.spec.template)
+    equal = [one for one in revisions if one.data == data]
+    number = max((one.revision for one in revisions), default=0) + 1
+    if equal:
+        newest = equal[-1]
+        if newest.revision == number - 1:
+            return newest
+        changed = deepcopy(newest)
+        changed.revision = number
+        stored: ControllerRevision = controller.api.store.update(changed)
+        return stored
+    collisions = int(owner.status.get("collisionCount", 0))
+    while True:
+        made = _new(owner, data, number, collisions)
+        try:
+            return controller.api.create(made)
+        except AlreadyExists:
+            collisions += 1
+
+
+def _new(owner: Any, data: dict[str, Any], number: int, collisions: int) -> ControllerRevision:
+    name = safe_hash(data, collisions)
+    meta = ObjectMeta(
+        name=f"{owner.name[:223]}-{name}",
+        namespace=owner.namespace,
+        labels={**owner.spec.template.metadata.labels, _HASH_LABEL[owner.kind]: name},
+        annotations=dict(owner.metadata.annotations),
+        owner_references=[owner_reference(owner)],
+    )
+    return ControllerRevision(metadata=meta, data=data, revision=number)
+
+
+def truncate(
+    controller: Controller, revisions: Sequence[ControllerRevision], live: Collection[str], limit: int | None
+) -> None:
+    """Delete the oldest revisions beyond the limit that no pod uses. Source: truncateHistory, cleanupHistory.
+
+    Args:
+        live: names of the revisions in use.
+        limit: None = 10; a negative one keeps every revision.
+    """
+    if limit is not None and limit < 0:
+        return
+    unused = [one for one in revisions if one.name not in live]
+    for one in unused[: max(0, len(unused) - (10 if limit is None else limit))]:
+        controller.api.delete(ControllerRevision, one.name, one.namespace)

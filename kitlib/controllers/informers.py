@@ -1,0 +1,140 @@
+"""The objects as controllers see them: every change with the state before it, and indexes by owner, namespace, node.
+
+Source: client-go tools/cache (SharedIndexInformer, Indexer); pkg/controller AddPodControllerIndexer; garbagecollector
+graph_builder (uidToNode).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from kitlib.api.core import Pod
+from kitlib.api.meta import KubeObject, OwnerReference
+from kitlib.apiserver.store.kinds import RESOURCES
+from kitlib.apiserver.store.store import Store, WatchEvent, age
+
+UID = str
+NOT_INDEXED = frozenset({"Event"})
+
+
+class Change(NamedTuple):
+    """One change: `ADDED`, `MODIFIED` or `DELETED`, the object before it (None where it is new) and as it is now."""
+
+    type: str
+    old: KubeObject | None
+    new: KubeObject
+
+
+def controller_of(obj: KubeObject) -> OwnerReference | None:
+    """The reference to the object's managing controller. Source: metav1.GetControllerOf."""
+    for reference in obj.metadata.owner_references:
+        if reference.controller:
+            return reference
+    return None
+
+
+class Informers:
+    """Indexes over a store; their owner calls `apply` with every change.
+
+    Args:
+        store: existing objects are indexed at once.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._objects: dict[UID, KubeObject] = {}
+        self._owned: dict[tuple[UID, str], dict[UID, KubeObject]] = {}
+        self._orphans: dict[tuple[str, str], dict[UID, KubeObject]] = {}
+        self._dependents: dict[UID, dict[UID, KubeObject]] = {}
+        self._by_namespace: dict[tuple[str, str], dict[UID, KubeObject]] = {}
+        self._by_node: dict[str, dict[UID, Pod]] = {}
+        self.existing: list[KubeObject] = []
+        for resource in RESOURCES:
+            if resource.kind not in NOT_INDEXED:
+                for obj in store.list(resource.kind, copy=False):
+                    self.existing.append(obj)
+                    self.apply(WatchEvent("ADDED", obj))
+
+    def apply(self, event: WatchEvent) -> Change:
+        """Keep a change; returns it with the object as it was before."""
+        obj = event.object
+        uid = obj.metadata.uid
+        old = self._objects.pop(uid, None)
+        if old is not None:
+            self._forget(uid, old)
+        if event.type != "DELETED":
+            self._objects[uid] = obj
+            self._keep(uid, obj)
+        return Change(event.type, old, obj)
+
+    def _keep(self, uid: UID, obj: KubeObject) -> None:
+        meta, kind = obj.metadata, obj.kind
+        self._by_namespace.setdefault((kind, meta.namespace), {})[uid] = obj
+        controller = None
+        for reference in meta.owner_references:
+            self._dependents.setdefault(reference.uid, {})[uid] = obj
+            if reference.controller:
+                controller = reference.uid
+        if controller is not None:
+            self._owned.setdefault((controller, kind), {})[uid] = obj
+        else:
+            self._orphans.setdefault((kind, meta.namespace), {})[uid] = obj
+        if isinstance(obj, Pod) and obj.spec.node_name:
+            self._by_node.setdefault(obj.spec.node_name, {})[uid] = obj
+
+    def _forget(self, uid: UID, obj: KubeObject) -> None:
+        meta, kind = obj.metadata, obj.kind
+        _remove(self._by_namespace, (kind, meta.namespace), uid)
+        controller = None
+        for reference in meta.owner_references:
+            _remove(self._dependents, reference.uid, uid)
+            if reference.controller:
+                controller = reference.uid
+        if controller is not None:
+            _remove(self._owned, (controller, kind), uid)
+        else:
+            _remove(self._orphans, (kind, meta.namespace), uid)
+        if isinstance(obj, Pod) and obj.spec.node_name:
+            _remove(self._by_node, obj.spec.node_name, uid)
+
+    def get(self, uid: UID) -> KubeObject | None:
+        """The object with this UID."""
+        return self._objects.get(uid)
+
+    def owned(self, owner: KubeObject, kind: str) -> list[KubeObject]:
+        """The objects of a kind that `owner` controls, oldest first."""
+        return _oldest_first(self._owned.get((owner.metadata.uid, kind), {}).values())
+
+    def owned_or_orphaned(self, owner: KubeObject, kind: str) -> list[KubeObject]:
+        """As `owned`, and those of the namespace that have no controller. Source: FilterPodsByOwner."""
+        owned = self._owned.get((owner.metadata.uid, kind), {}).values()
+        orphans = self._orphans.get((kind, owner.namespace), {}).values()
+        return _oldest_first([*owned, *orphans])
+
+    def dependents(self, uid: UID) -> list[KubeObject]:
+        """The objects with an owner reference to this UID, oldest first."""
+        return _oldest_first(self._dependents.get(uid, {}).values())
+
+    def of_namespace(self, kind: str, namespace: str) -> list[KubeObject]:
+        """The objects of a kind in a namespace, oldest first; "" for kinds without namespaces."""
+        return _oldest_first(self._by_namespace.get((kind, namespace), {}).values())
+
+    def has_any(self, kind: str, namespace: str) -> bool:
+        """Whether there is an object of a kind in a namespace."""
+        return bool(self._by_namespace.get((kind, namespace)))
+
+    def pods_on(self, node: str) -> list[Pod]:
+        """The pods bound to a node, oldest first."""
+        return _oldest_first(self._by_node.get(node, {}).values())  # type: ignore[return-value]
+
+
+def _remove(index: dict[Any, Any], key: object, uid: UID) -> None:
+    entries = index.get(key)
+    if entries is not None:
+        entries.pop(uid, None)
+        if not entries:
+            del index[key]
+
+
+def _oldest_first(objects: Iterable[KubeObject]) -> list[KubeObject]:
+    return sorted(objects, key=age)

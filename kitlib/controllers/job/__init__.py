@@ -1,0 +1,262 @@
+"""Jobs: pods that run to completion, as many as asked for, with limits for failures and time.
+
+Source: pkg/controller/job/job_controller.go (syncJob, manageJob, finalizeJob), tracking finished pods by a finalizer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from kitlib.api.batch import Job
+from kitlib.api.core import Pod
+from kitlib.api.errors import KitError
+from kitlib.api.selectors import LabelSelectorMatcher
+from kitlib.api.serialize import deepcopy
+from kitlib.controllers.controller import Controller, Handler, Key, Manager, Retry
+from kitlib.controllers.controller_ref_manager import claim_objects, enqueue_orphan
+from kitlib.controllers.controller_utils import create_pod, delete_pod, is_ready, slow_start_batch
+from kitlib.controllers.informers import Change, controller_of
+from kitlib.controllers.job.backoff import Record, finished_at
+from kitlib.controllers.job.pods import (
+    FINALIZER,
+    annotate_failures,
+    failures_of_index,
+    index_of,
+    is_indexed,
+    new_pod,
+    replaces_failed_pods_only,
+)
+from kitlib.controllers.job.progress import (
+    COMPLETIONS_REACHED,
+    SUCCESS,
+    TARGET,
+    Progress,
+    Verdict,
+    deadline_left,
+    is_valid_index,
+)
+from kitlib.controllers.job.tracking import condition_of, ensure_condition, track
+from kitlib.controllers.pods_to_delete import jobs_pods_for_deletion
+
+MAX_PODS_PER_SYNC = 500
+CONTROLLER_NAME = "kubernetes.io/job-controller"
+__all__ = ["CONTROLLER_NAME", "JobController", "condition_of", "is_finished"]
+
+
+def is_finished(job: Job) -> bool:
+    """Whether the Job is Complete or Failed. Source: IsJobFinished."""
+    return condition_of(job, "Complete") is not None or condition_of(job, "Failed") is not None
+
+
+class JobController(Controller):
+    """For Jobs."""
+
+    name: ClassVar[str] = "job-controller"
+
+    def __init__(self, manager: Manager) -> None:
+        super().__init__(manager)
+        self._records: dict[Key, Record] = {}
+
+    def handlers(self) -> Mapping[str, Handler]:
+        return {"Job": self._on_job, "Pod": self._on_pod}
+
+    def _on_job(self, change: Change) -> None:
+        if change.type != "DELETED":
+            self.enqueue(change.new)
+
+    def _on_pod(self, change: Change) -> None:
+        """Source: addPod, updatePod, deletePod; a tracked pod whose Job is gone is released."""
+        self.enqueue_controllers(change, "Job")
+        enqueue_orphan(self, change, "Job")
+        pod = change.new
+        if change.type != "DELETED" and FINALIZER in pod.metadata.finalizers:
+            reference = controller_of(pod)
+            if reference is None or self.informers.get(reference.uid) is None:
+                self.queue.add(("Pod", pod.namespace, pod.name))
+
+    def sync(self, key: Key) -> None:
+        """Source: syncJob, syncOrphanPod."""
+        if len(key) == 3:
+            pod = self.find(Pod, key)
+            if pod is not None:
+                self.api.remove_finalizer(pod, FINALIZER)
+            return
+        job: Job | None = self.find(Job, key)
+        if job is None:
+            self._records.pop(key, None)
+            for orphan in self.informers.of_namespace("Pod", key[0]):
+                reference = controller_of(orphan)
+                if reference is not None and reference.kind == "Job" and reference.name == key[1]:
+                    self.api.remove_finalizer(orphan, FINALIZER)
+            return
+        if job.spec.managed_by not in (None, CONTROLLER_NAME):
+            return
+        pods = self._pods(job)
+        if is_finished(job):
+            self._records.pop(key, None)
+            for pod in pods:
+                self.api.remove_finalizer(pod, FINALIZER)
+            return
+        self._sync(key, job, pods)
+
+    def _pods(self, job: Job) -> list[Pod]:
+        candidates = self.informers.owned_or_orphaned(job, "Pod")
+        pods: list[Pod] = claim_objects(
+            self, job, candidates, LabelSelectorMatcher(job.spec.selector), finalizer=FINALIZER
+        )
+        return pods
+
+    def _sync(self, key: Key, job: Job, pods: list[Pod]) -> None:
+        """Source: syncJob."""
+        now, suspended = self.now(), bool(job.spec.suspend)
+        job = deepcopy(job)
+        status = job.status
+        if status.start_time is None and not suspended:
+            status.start_time = now
+        progress = Progress.of(job, pods)
+        record = self._records.get(key, Record()).followed_by(progress.new_succeeded, progress.new_failed)
+        self._records[key] = record
+        verdict = _standing_verdict(job) or progress.verdict(job, now)
+        left = deadline_left(job, now)
+        if left is not None and left > 0 and verdict is None:
+            self.queue.add_after(key, left)
+        active, failure = progress.active, None
+        try:
+            if verdict is not None:
+                self._delete(job, active)
+                active = []
+            elif job.metadata.deletion_timestamp is None:
+                active = self._manage(key, job, progress, record)
+        except KitError as error:
+            failure, verdict = error, None
+        if verdict is None and failure is None:
+            if progress.is_complete(job, len(active)):
+                verdict = COMPLETIONS_REACHED
+            elif job.metadata.deletion_timestamp is None:
+                self._set_suspended(job, suspended)
+        gone = {pod.metadata.uid for pod in progress.active} - {pod.metadata.uid for pod in active}
+        status.active, status.terminating = len(active), len(progress.terminating) + len(gone)
+        status.ready = sum(is_ready(pod) for pod in progress.active if pod.metadata.uid not in gone)
+        if track(self.api, job, progress, verdict, now) and verdict is not None:
+            self._tell_end(job, verdict)
+        if failure is not None:
+            raise Retry(str(failure))
+
+    def _tell_end(self, job: Job, verdict: Verdict) -> None:
+        """Source: recordJobFinished."""
+        if verdict.type != SUCCESS:
+            self.event(job, "Warning", verdict.reason, verdict.message)
+            return
+        if job.spec.completions is not None and job.status.succeeded > job.spec.completions:
+            text = "Too many succeeded pods running after completion count reached"
+            self.event(job, "Warning", "TooManySucceededPods", text)
+        self.event(job, "Normal", "Completed", "Job completed")
+
+    def _set_suspended(self, job: Job, suspended: bool) -> None:
+        """The condition Suspended and its events; a resumed Job starts anew. Source: syncJob."""
+        status, now = job.status, self.now()
+        if suspended:
+            if ensure_condition(status, "Suspended", "True", "JobSuspended", "Job suspended", now):
+                status.start_time = None  # MutableSchedulingDirectivesForSuspendedJobs
+                self.event(job, "Normal", "Suspended", "Job suspended")
+        elif ensure_condition(status, "Suspended", "False", "JobResumed", "Job resumed", now):
+            status.start_time = now
+            self.event(job, "Normal", "Resumed", "Job resumed")
+
+    def _delete(self, job: Job, pods: list[Pod], *, released: bool = False) -> None:
+        """Delete pods; those that are released first are not counted.
+
+        Source: deleteActivePods, deleteJobPods.
+        """
+        for pod in pods:
+            if released:
+                self.api.remove_finalizer(pod, FINALIZER)
+            delete_pod(self, pod, job)
+
+    def _manage(self, key: Key, job: Job, progress: Progress, record: Record) -> list[Pod]:
+        """Create missing pods or delete surplus ones. Returns the active pods then. Source: manageJob."""
+        active = progress.active
+        surplus = self._surplus(job, progress)[:MAX_PODS_PER_SYNC]
+        if surplus or job.spec.suspend:
+            self._delete(job, surplus, released=True)
+            going = {pod.metadata.uid for pod in surplus}
+            return [pod for pod in active if pod.metadata.uid not in going]
+        only_failed = replaces_failed_pods_only(job)
+        missing = _wanted(job, progress) - len(active) - (len(progress.terminating) if only_failed else 0)
+        if missing <= 0:
+            return active
+        left = 0.0 if job.spec.backoff_limit_per_index is not None else record.left(self.now())
+        if left > 0:
+            self.queue.add_after(key, left)
+            return active
+        missing = min(missing, MAX_PODS_PER_SYNC)
+        made: list[Pod] = []
+        if not is_indexed(job):
+            slow_start_batch(missing, lambda _: self._create(new_pod(job, None), job, made))
+            return [*active, *made]
+        indexes = progress.free_indexes(job, but_terminating=only_failed)[:missing]
+        if job.spec.backoff_limit_per_index is not None:
+            indexes = self._without_those_that_wait(key, indexes, progress)
+        slow_start_batch(len(indexes), lambda i: self._create_indexed(job, indexes[i], progress, made))
+        return [*active, *made]
+
+    def _create(self, pod: Pod, job: Job, made: list[Pod]) -> None:
+        created = create_pod(self, pod, job)
+        if created is not None:
+            made.append(created)
+
+    def _create_indexed(self, job: Job, index: int, progress: Progress, made: list[Pod]) -> None:
+        pod = new_pod(job, index)
+        if job.spec.backoff_limit_per_index is not None:
+            annotate_failures(pod, job, progress.awaited.get(index))
+        self._create(pod, job, made)
+
+    def _without_those_that_wait(self, key: Key, indexes: list[int], progress: Progress) -> list[int]:
+        """The indexes whose back-off is over; the Job is looked at again when the first of the others' is.
+
+        Source: getPodCreationInfoForIndependentIndexes, getRemainingTimePerIndex.
+        """
+        waits = {}
+        for index in indexes:
+            failed = progress.awaited.get(index)
+            if failed is not None:
+                waits[index] = Record(sum(failures_of_index(failed)) + 1, finished_at(failed)).left(self.now())
+        later = [wait for wait in waits.values() if wait > 0]
+        if later:
+            self.queue.add_after(key, min(later))
+        return [index for index in indexes if waits.get(index, 0.0) <= 0]
+
+    def _surplus(self, job: Job, progress: Progress) -> list[Pod]:
+        """Pods without a valid index and second pods of an index; then as many others as there are too many.
+
+        Source: activePodsForRemoval, appendDuplicatedIndexPodsForRemoval.
+        """
+        active, wrong = jobs_pods_for_deletion(progress.active), list[Pod]()
+        surplus = len(active) - _wanted(job, progress)
+        if is_indexed(job):
+            kept: dict[int, Pod] = {}
+            for pod in reversed(active):
+                if is_valid_index(job, pod) and index_of(pod) not in kept:
+                    kept[index_of(pod)] = pod
+            wrong = [pod for pod in active if kept.get(index_of(pod)) is not pod]
+            active = [pod for pod in active if kept.get(index_of(pod)) is pod]
+        return [*wrong, *active[: max(surplus - len(wrong), 0)]]
+
+
+def _wanted(job: Job, progress: Progress) -> int:
+    """How many pods are to be active. Source: manageJob."""
+    if job.spec.suspend:
+        return 0
+    parallelism = 1 if job.spec.parallelism is None else job.spec.parallelism
+    if job.spec.completions is None:
+        return len(progress.active) if progress.succeeded > 0 else parallelism
+    return max(min(job.spec.completions - progress.succeeded, parallelism), 0)
+
+
+def _standing_verdict(job: Job) -> Verdict | None:
+    """The end that an earlier look has found."""
+    success, failure = condition_of(job, SUCCESS), condition_of(job, TARGET)
+    if success is not None:
+        return Verdict(SUCCESS, success.reason, success.message)
+    return Verdict("Failed", failure.reason, failure.message) if failure is not None else None

@@ -1,0 +1,181 @@
+"""The pods of a Job: making them, which of them failed, what its failure policy says of a failed one.
+
+Source: pkg/controller/job (job_controller.go isPodFailed, indexed_job_utils.go, pod_failure_policy.go).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from kitlib.api.batch import Job, PodFailurePolicy, PodFailurePolicyRule
+from kitlib.api.core import ContainerStatus, EnvVar, Pod
+from kitlib.controllers.controller_utils import pod_from_template
+
+FINALIZER = "batch.kubernetes.io/job-tracking"
+COMPLETION_INDEX = "batch.kubernetes.io/job-completion-index"
+INDEX_VARIABLE = "JOB_COMPLETION_INDEX"
+FAILURES = "batch.kubernetes.io/job-index-failure-count"
+IGNORED_FAILURES = "batch.kubernetes.io/job-index-ignored-failure-count"
+MAX_GENERATED_NAME = 58
+"""Letters of a name that stand before the generated ones. Source: names.MaxGeneratedNameLength."""
+
+
+def is_indexed(job: Job) -> bool:
+    """Whether every pod has a completion index."""
+    return job.spec.completion_mode == "Indexed"
+
+
+def index_of(pod: Pod) -> int:
+    """The pod's completion index; -1 without one. Source: getCompletionIndex."""
+    text = pod.metadata.annotations.get(COMPLETION_INDEX, "")
+    return int(text) if text.isdigit() else -1
+
+
+def new_pod(job: Job, index: int | None) -> Pod:
+    """A pod of the Job, with a completion index where it is indexed."""
+    if index is None:
+        pod = pod_from_template(job.spec.template, job)
+    else:
+        pod = pod_from_template(job.spec.template, job, prefix=_prefix(job.name, index))
+        pod.metadata.annotations[COMPLETION_INDEX] = str(index)
+        pod.metadata.labels[COMPLETION_INDEX] = str(index)
+        pod.spec.hostname = f"{job.name}-{index}"
+        source = {"fieldRef": {"fieldPath": f"metadata.labels['{COMPLETION_INDEX}']"}}
+        from kitlib.api.serialize import from_dict
+
+        variable: EnvVar = from_dict({"name": INDEX_VARIABLE, "valueFrom": source}, EnvVar)
+        for container in (*pod.spec.containers, *pod.spec.init_containers):
+            if all(one.name != INDEX_VARIABLE for one in container.env):
+                container.env = [*container.env, variable]
+    pod.metadata.finalizers = [*pod.metadata.finalizers, FINALIZER]
+    return pod
+
+
+def _prefix(name: str, index: int) -> str:
+    """What a pod's generated name begins with. Source: podGenerateNameWithIndex."""
+    suffix = f"-{index}-"
+    return name[: MAX_GENERATED_NAME - len(suffix)] + suffix
+
+
+def replaces_failed_pods_only(job: Job) -> bool:
+    """Whether a pod that is being deleted is replaced only once it has failed. Source: onlyReplaceFailedPods."""
+    return job.spec.pod_replacement_policy == "Failed" or job.spec.pod_failure_policy is not None
+
+
+def failures_of_index(pod: Pod) -> tuple[int, int]:
+    """How often the pod's index had failed before it, counted and ignored.
+
+    Source: parseIndexFailureCountAnnotation, parseIndexFailureIgnoreCountAnnotation.
+    """
+    texts = (pod.metadata.annotations.get(key, "0") for key in (FAILURES, IGNORED_FAILURES))
+    counted, ignored = (int(text) if text.isdecimal() and int(text) < 2**31 else 0 for text in texts)
+    return counted, ignored
+
+
+def annotate_failures(pod: Pod, job: Job, replaced: Pod | None) -> None:
+    """Write down how often the pod's index failed before it. Source: addIndexFailureCountAnnotation."""
+    counted, ignored = 0, 0
+    if replaced is not None:
+        counted, ignored = failures_of_index(replaced)
+        if is_failure_counted(job, replaced):
+            counted += 1
+        else:
+            ignored += 1
+    pod.metadata.annotations[FAILURES] = str(counted)
+    if ignored:
+        pod.metadata.annotations[IGNORED_FAILURES] = str(ignored)
+
+
+def has_failed(pod: Pod, job: Job) -> bool:
+    """Whether the pod counts as failed; a terminating one does, unless only failed pods are replaced.
+
+    Source: isPodFailed.
+    """
+    if pod.status.phase == "Failed":
+        return True
+    if replaces_failed_pods_only(job):
+        return False
+    return pod.metadata.deletion_timestamp is not None and pod.status.phase != "Succeeded"
+
+
+class PolicyMatch(NamedTuple):
+    """What the failure policy does about a pod: the rule's action ("Count" without a rule), and FailJob's message."""
+
+    action: str
+    message: str
+
+
+def match_failure_policy(policy: PodFailurePolicy | None, pod: Pod) -> PolicyMatch:
+    """The first rule that matches a failed pod. Source: matchPodFailurePolicy."""
+    for number, rule in enumerate(policy.rules if policy is not None else ()):
+        if rule.on_exit_codes is not None:
+            container = _matching_container(rule, pod)
+            if container is not None:
+                text = f"Container {container.name} for pod {pod.key} failed with exit code {exit_code(container)}"
+                return PolicyMatch(rule.action, f"{text} matching {rule.action} rule at index {number}")
+        for pattern in rule.on_pod_conditions:
+            for one in pod.status.conditions:
+                if one.type == pattern.type and one.status == pattern.status:
+                    text = f"Pod {pod.key} has condition {one.type}"
+                    return PolicyMatch(rule.action, f"{text} matching {rule.action} rule at index {number}")
+    return PolicyMatch("Count", "")
+
+
+def is_failure_counted(job: Job, pod: Pod) -> bool:
+    """Whether a failed pod counts against the limits: its failure policy may say that it is ignored."""
+    return match_failure_policy(job.spec.pod_failure_policy, pod).action != "Ignore"
+
+
+def _matching_container(rule: PodFailurePolicyRule, pod: Pod) -> ContainerStatus | None:
+    """Source: getMatchingContainerFromList."""
+    codes = rule.on_exit_codes
+    assert codes is not None
+    for status in (*pod.status.container_statuses, *pod.status.init_container_statuses):
+        code = exit_code(status)
+        if not code or (codes.container_name is not None and codes.container_name != status.name):
+            continue
+        if (code in codes.values) == (codes.operator == "In"):
+            return status
+    return None
+
+
+def exit_code(status: ContainerStatus) -> int:
+    """The exit code of a terminated container; 0 where it has not ended."""
+    return int(status.state.get("terminated", {}).get("exitCode", 0))
+
+
+def restarts(pods: Iterable[Pod]) -> int:
+    """How often containers of running or pending pods were restarted. Source: pastBackoffLimitOnFailure."""
+    return sum(
+        status.restart_count
+        for pod in pods
+        if pod.status.phase in ("Running", "Pending")
+        for status in (*pod.status.init_container_statuses, *pod.status.container_statuses)
+    )
+
+
+def parse_indexes(text: str, completions: int) -> set[int]:
+    """The numbers of `1,3-5,7`. Source: parseIndexesFromString."""
+    found: set[int] = set()
+    for part in filter(None, text.split(",")):
+        first, _, last = part.partition("-")
+        found.update(range(int(first), int(last or first) + 1))
+    return {index for index in found if index < completions}
+
+
+def format_indexes(indexes: Iterable[int]) -> str:
+    """The numbers as `1,3-5,7`. Source: orderedIntervals.String."""
+    runs: list[list[int]] = []
+    for index in sorted(indexes):
+        if runs and index == runs[-1][1] + 1:
+            runs[-1][1] = index
+        else:
+            runs.append([index, index])
+    parts = []
+    for first, last in runs:
+        if first == last:
+            parts.append(str(first))
+        else:
+            parts.append(f"{first},{last}" if last == first + 1 else f"{first}-{last}")
+    return ",".join(parts)

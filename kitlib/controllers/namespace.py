@@ -1,0 +1,149 @@
+"""Namespaces: one that is being deleted stays, Terminating, until everything in it is gone, pods first.
+
+It is first looked at after five seconds, and then when what remains may be gone: half the longest grace period of a
+pod and a second later, or eight seconds later where finalizers hold something.
+
+Source: pkg/controller/namespace/namespace_controller.go (enqueueNamespace, worker),
+pkg/controller/namespace/deletion/namespaced_resources_deleter.go (Delete, deleteAllContent,
+estimateGracefulTermination), status_condition_utils.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from kitlib.api.core import TERMINAL_PHASES, Namespace, Pod
+from kitlib.api.errors import NotFound
+from kitlib.api.serialize import deepcopy
+from kitlib.apiserver.store.kinds import RESOURCES
+from kitlib.controllers.controller import Controller, Handler, Key, Retry
+from kitlib.controllers.controller_utils import condition
+from kitlib.controllers.informers import Change
+
+GRACE_PERIOD = 5.0
+"""Seconds in which others hear of the deletion. Source: namespaceDeletionGracePeriod."""
+FINALIZER_ESTIMATE = 15
+"""Seconds that a finalizer is given. Source: finalizerEstimateSeconds."""
+NAMESPACED = tuple(sorted((r for r in RESOURCES if r.namespaced), key=lambda r: r.kind != "Pod"))
+
+
+class NamespaceController(Controller):
+    """For namespaces that are being deleted."""
+
+    name: ClassVar[str] = "namespace-controller"
+
+    def handlers(self) -> Mapping[str, Handler]:
+        return {"Namespace": self._on_namespace}
+
+    def _on_namespace(self, change: Change) -> None:
+        """Source: enqueueNamespace."""
+        if change.type != "DELETED" and change.new.metadata.deletion_timestamp is not None:
+            self.queue.add_after(("", change.new.name), GRACE_PERIOD)
+
+    def sync(self, key: Key) -> None:
+        """Source: Delete, deleteAllContent."""
+        namespace: Namespace | None = self.find(Namespace, key)
+        if namespace is None or namespace.metadata.deletion_timestamp is None:
+            return
+        remaining: dict[str, int] = {}
+        finalizers: dict[str, int] = {}
+        unexpected: list[str] = []
+        longest = 0
+        for one in NAMESPACED:
+            estimate = self._estimate(namespace) if one.kind == "Pod" else 0
+            for obj in self.api.store.list(one.kind, namespace.name, copy=False):
+                if obj.metadata.deletion_timestamp is None:
+                    try:
+                        self.api.delete(one.kind, obj.name, namespace.name, grace=None)
+                    except NotFound:
+                        continue
+            left = self.api.store.list(one.kind, namespace.name, copy=False)
+            if left:
+                remaining[one.qualified if one.group else f"{one.plural}."] = len(left)
+            held = [finalizer for obj in left for finalizer in obj.metadata.finalizers]
+            for finalizer in held:
+                finalizers[finalizer] = finalizers.get(finalizer, 0) + 1
+            if left and not estimate and not held:
+                gvr = f"{one.group}/{left[0].api_version.rpartition('/')[2]}, Resource={one.plural}"
+                unexpected.append(f"unexpected items still remain in namespace: {namespace.name} for gvr: {gvr}")
+            longest = max(longest, (estimate or (FINALIZER_ESTIMATE if held else 0)) if left else 0)
+            if left and one.kind == "Pod" and self.api.release.enabled("OrderedNamespaceDeletion"):
+                break  # what a pod may need until its end stays until then
+        if not remaining:
+            self.api.finalize_namespace(namespace)
+            return
+        changed = deepcopy(namespace)
+        conditions = self._conditions(namespace, remaining, finalizers, unexpected)
+        changed.status = {"phase": "Terminating", "conditions": conditions}
+        if changed.status != namespace.status:
+            self.api.store.update(changed)
+        if unexpected:
+            raise Retry("; ".join(unexpected))
+        self.queue.add_after(key, longest // 2 + 1)
+
+    def _estimate(self, namespace: Namespace) -> int:
+        """Seconds that its pods may still take to end; 0 once as much has passed since the deletion.
+
+        Source: estimateGracefulTerminationForPods.
+        """
+        pods = [pod for pod in self.informers.of_namespace("Pod", namespace.name) if isinstance(pod, Pod)]
+        graces = (p.spec.termination_grace_period_seconds for p in pods if p.status.phase not in TERMINAL_PHASES)
+        estimate = max((grace or 0 for grace in graces), default=0)
+        deleted = namespace.metadata.deletion_timestamp
+        assert deleted is not None
+        return estimate if (self.now() - deleted).total_seconds() < estimate else 0
+
+    def _conditions(
+        self,
+        namespace: Namespace,
+        remaining: Mapping[str, int],
+        finalizers: Mapping[str, int],
+        unexpected: Sequence[str],
+    ) -> list[dict[str, Any]]:
+        """What keeps the namespace. Source: status_condition_utils.go."""
+        content = [f"{name} has {count} resource instances" for name, count in sorted(remaining.items())]
+        failed = f"Failed to delete all resource types, {len(unexpected)} remaining: {', '.join(sorted(unexpected))}"
+        holding = [f"{name} in {count} resource instances" for name, count in sorted(finalizers.items())]
+        made = [
+            (
+                "NamespaceDeletionDiscoveryFailure",
+                "False",
+                "ResourcesDiscovered",
+                "All resources successfully discovered",
+            ),
+            (
+                "NamespaceDeletionGroupVersionParsingFailure",
+                "False",
+                "ParsedGroupVersions",
+                "All legacy kube types successfully parsed",
+            ),
+            (
+                "NamespaceDeletionContentFailure",
+                "True" if unexpected else "False",
+                "ContentDeletionFailed" if unexpected else "ContentDeleted",
+                failed if unexpected else "All content successfully deleted, may be waiting on finalization",
+            ),
+            (
+                "NamespaceContentRemaining",
+                "True",
+                "SomeResourcesRemain",
+                f"Some resources are remaining: {', '.join(content)}",
+            ),
+            (
+                "NamespaceFinalizersRemaining",
+                "True" if holding else "False",
+                "SomeFinalizersRemain" if holding else "ContentHasNoFinalizers",
+                f"Some content in the namespace has finalizers remaining: {', '.join(holding)}"
+                if holding
+                else "All content-preserving finalizers finished",
+            ),
+        ]
+        before = {one["type"]: one for one in namespace.status.get("conditions", ())}
+        conditions = []
+        for kind, status, reason, message in made:
+            new = condition(kind, status, reason, message, self.now())
+            if kind in before and before[kind]["status"] == status:
+                new["lastTransitionTime"] = before[kind]["lastTransitionTime"]
+            conditions.append(new)
+        return conditions

@@ -1,0 +1,250 @@
+"""Nodes: their conditions and `spec.unschedulable` become taints, which the scheduler and taint eviction act on.
+
+A node that is not ready gets a NoSchedule taint at once, and a NoExecute taint when its zone's rate allows; so does
+one that does not answer.
+
+Source: pkg/controller/nodelifecycle/node_lifecycle_controller.go (doNoScheduleTaintingPass, processTaintBaseEviction,
+monitorNodeHealth, classifyNodes, reconcileNodeLabels, nodeConditionToTaintKeyStatusMap).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import ClassVar
+
+from kitlib.api.core import Node, Pod, Taint
+from kitlib.api.meta import Condition, with_condition
+from kitlib.api.serialize import deepcopy
+from kitlib.apiserver.admission.apiserver import APIServer
+from kitlib.apiserver.store.events import record
+from kitlib.controllers.controller import Controller, Handler, Key, Manager
+from kitlib.controllers.informers import Change
+from kitlib.controllers.node_zones import Zones
+from kitlib.kubelet.loop.node_conditions import PRESSURES, pressure_condition, ready_condition, status_message
+
+NODE_MONITOR_PERIOD = 5.0
+"""Seconds between two looks at a node's health."""
+EVICTION_PERIOD = 0.1
+"""Seconds between two looks at the nodes that wait for a taint. Source: scheduler.NodeEvictionPeriod."""
+NOT_READY = "node.kubernetes.io/not-ready"
+UNREACHABLE = "node.kubernetes.io/unreachable"
+UNSCHEDULABLE = "node.kubernetes.io/unschedulable"
+_BY_CONDITION = {
+    ("Ready", "False"): NOT_READY,
+    ("Ready", "Unknown"): UNREACHABLE,
+    ("MemoryPressure", "True"): "node.kubernetes.io/memory-pressure",
+    ("DiskPressure", "True"): "node.kubernetes.io/disk-pressure",
+    ("PIDPressure", "True"): "node.kubernetes.io/pid-pressure",
+    ("NetworkUnavailable", "True"): "node.kubernetes.io/network-unavailable",
+}
+_NO_SCHEDULE = frozenset({*_BY_CONDITION.values(), UNSCHEDULABLE})
+_ZONES: Key = ("zones", "")
+_NO_EXECUTE = {"False": NOT_READY, "Unknown": UNREACHABLE}
+_LABELS = {
+    "kubernetes.io/os": "beta.kubernetes.io/os",
+    "kubernetes.io/arch": "beta.kubernetes.io/arch",
+}
+"""Label of a node -> its older name, which always has the same value. Source: labelReconcileInfo."""
+
+
+class NodeLifecycleController(Controller):
+    """For the taints that follow from a node's state."""
+
+    name: ClassVar[str] = "node-controller"
+
+    def __init__(self, manager: Manager) -> None:
+        super().__init__(manager)
+        self._recovered: dict[Key, float] = {}
+        self._zones = Zones()
+        self._known: dict[str, Node] = {}
+
+    def handlers(self) -> Mapping[str, Handler]:
+        return {"Node": self._on_node}
+
+    def _on_node(self, change: Change) -> None:
+        self.queue.add(("", change.new.name))
+
+    def _classify(self, name: str, node: Node | None) -> None:
+        """Tell of a node that has come or gone. Source: classifyNodes, RecordNodeEvent."""
+        if node is not None and name not in self._known:
+            self._known[name] = node
+            self.event(node, "Normal", "RegisteredNode", f"Node {name} event: Registered Node {name} in Controller")
+        elif node is None and name in self._known:
+            gone = self._known.pop(name)
+            self.event(gone, "Normal", "RemovingNode", f"Node {name} event: Removing Node {name} from Controller")
+
+    def sync(self, key: Key) -> None:
+        """Bring the node's taints in line; those that others set stay."""
+        if key == _ZONES:
+            self._taint_waiting()
+            return
+        node: Node | None = self.find(Node, key)
+        self._classify(key[1], node)
+        if node is None:
+            self._zones.drop(key[1])
+            self._assess()
+            return
+        wanted = {
+            _BY_CONDITION[c.type, c.status] for c in node.status.conditions if (c.type, c.status) in _BY_CONDITION
+        }
+        if node.spec.unschedulable:
+            wanted.add(UNSCHEDULABLE)
+        ready = next((c.status for c in node.status.conditions if c.type == "Ready"), None)
+        executes = _NO_EXECUTE.get(ready or "")
+        if self._zones.put(node, executes is None, self.now().timestamp()):
+            self._assess()
+        standing = {t.key for t in node.spec.taints if t.effect == "NoSchedule" and t.key in _NO_SCHEDULE}
+        executing = {t.key for t in node.spec.taints if t.effect == "NoExecute" and t.key in _NO_EXECUTE.values()}
+        wanted_executing = executing if ready is None else self._executing(node.name, executes, executing)
+        if not executes and executing - wanted_executing and not self._monitored(key):
+            wanted_executing |= executing
+        labels = {_LABELS[key]: value for key, value in node.metadata.labels.items() if key in _LABELS}
+        if wanted == standing and wanted_executing == executing and labels.items() <= node.metadata.labels.items():
+            return
+        changed = deepcopy(node)
+        changed.metadata.labels |= labels
+        kept = [
+            t
+            for t in node.spec.taints
+            if not (t.effect == "NoSchedule" and t.key in _NO_SCHEDULE - wanted)
+            and not (t.effect == "NoExecute" and t.key in executing - wanted_executing)
+        ]
+        now = self.now()
+        made = [Taint(key=key, effect="NoSchedule", time_added=now) for key in sorted(wanted - standing)]
+        made += [Taint(key=key, effect="NoExecute", time_added=now) for key in sorted(wanted_executing - executing)]
+        changed.spec.taints = kept + made
+        self.api.store.update(changed)
+
+    def _executing(self, name: str, wanted: str | None, standing: set[str]) -> set[str]:
+        """The NoExecute taints that the node may have now; a first one waits for its zone.
+
+        Source: processTaintBaseEviction.
+        """
+        if wanted is None or self._zones.suspended:
+            self._zones.cancel(name)
+            return set()
+        if standing:  # the reason may change at once
+            return {wanted}
+        self._zones.request(name)
+        self.queue.add_after(_ZONES, EVICTION_PERIOD)
+        return set()
+
+    def _assess(self) -> None:
+        """What a node that comes or goes changes for the others of its zone."""
+        before = self._zones.suspended
+        self._zones.assess(self.now().timestamp())
+        if self._zones.suspended != before:
+            for name in self._zones.names():
+                self.queue.add(("", name))
+        self.queue.add_after(_ZONES, EVICTION_PERIOD)
+
+    def _taint_waiting(self) -> None:
+        """Give up as many nodes as their zones' rates allow. Source: doNoExecuteTaintingPass."""
+        now = self.now().timestamp()
+        for zone in self._zones.zones.values():
+            while zone.waiting and zone.limiter.try_accept(now):
+                name = next(iter(zone.waiting))
+                del zone.waiting[name]
+                self._taint(name)
+            wait = zone.limiter.wait(now)
+            if zone.waiting and wait < float("inf"):
+                self.queue.add_after(_ZONES, wait)
+
+    def _taint(self, name: str) -> None:
+        node: Node | None = self.find(Node, ("", name))
+        ready = next((c.status for c in node.status.conditions if c.type == "Ready"), "") if node is not None else ""
+        if node is not None and ready in _NO_EXECUTE:
+            changed = deepcopy(node)
+            taint = Taint(key=_NO_EXECUTE[ready], effect="NoExecute", time_added=self.now())
+            changed.spec.taints = [*node.spec.taints, taint]
+            self.api.store.update(changed)
+
+    def _monitored(self, key: Key) -> bool:
+        """Whether a node's health was looked at since its NoExecute taint lost its reason; else it soon will be.
+
+        Source: monitorNodeHealth, markNodeAsReachable, --node-monitor-period.
+        """
+        now = self.now().timestamp()
+        since = self._recovered.setdefault(key, now)
+        if now - since < NODE_MONITOR_PERIOD:
+            self.queue.add_after(key, NODE_MONITOR_PERIOD - (now - since))
+            return False
+        del self._recovered[key]
+        return True
+
+
+def put_condition(api: APIServer, node: Node, condition: Condition) -> Node:
+    """Write a condition of a node in place of the one of the same type; the node as it then stands."""
+    node.status.conditions = with_condition(node.status.conditions, condition)
+    return api.update_status(node)
+
+
+def mark_unreachable(api: APIServer, name: str) -> list[Condition]:
+    """The kubelet has stopped posting the node's status: nobody knows its conditions, and its pods are not ready.
+
+    Returns:
+        What the kubelet posted last.
+
+    Source: tryUpdateNodeHealth, MarkPodsNotReady.
+    """
+    node: Node | None = api.store.find(Node, name, "")
+    if node is None:
+        return []
+    posted, now = list(node.status.conditions), api.store.now()
+    standing = {one.type: one for one in posted}
+    for kind in ("Ready", *PRESSURES):
+        before = standing.get(kind)
+        if before is not None and before.status == "Unknown":
+            continue
+        unknown = Condition(type=kind, status="Unknown", last_transition_time=now)
+        if before is None:
+            unknown.reason, unknown.message = "NodeStatusNeverUpdated", "Kubelet never posted node status."
+            unknown.last_heartbeat_time = node.metadata.creation_timestamp
+        else:
+            unknown.reason, unknown.message = "NodeStatusUnknown", "Kubelet stopped posting node status."
+            unknown.last_heartbeat_time = before.last_heartbeat_time
+        node.status.conditions = with_condition(node.status.conditions, unknown)
+    node = api.update_status(node)
+    if "Ready" not in standing or standing["Ready"].status != "True":
+        return posted
+    record(api, node, "Normal", "NodeNotReady", status_message(name, "NodeNotReady"), "node-controller")
+    for pod in api.store.list(Pod):
+        if pod.spec.node_name == name and _put_ready(pod, "False", now):
+            record(api, api.update_status(pod), "Warning", "NodeNotReady", "Node is not ready", "node-controller")
+    return posted
+
+
+def mark_ready(api: APIServer, name: str, posted: Iterable[Condition] = ()) -> None:
+    """The kubelet posts the node's status again, and those of its pods: ready where containers and gates are.
+
+    Args:
+        api: the API server.
+        name: of the node.
+        posted: the node's conditions as the kubelet knows them; none = nothing runs short.
+
+    Source: GeneratePodReadyCondition.
+    """
+    node: Node | None = api.store.find(Node, name, "")
+    if node is not None:
+        now = api.store.now()
+        known = {one.type: one for one in posted if one.status != "Unknown"}
+        for kind in PRESSURES:
+            held = kind in known and known[kind].status == "True"
+            node.status.conditions = with_condition(node.status.conditions, pressure_condition(kind, held, now))
+        standing = put_condition(api, node, ready_condition(now))
+        record(api, standing, "Normal", "NodeReady", status_message(name, "NodeReady"), "kubelet")
+    for pod in api.store.list(Pod):
+        held_by = {one.type for one in pod.status.conditions if one.status == "True"}
+        wanted = {"ContainersReady", *(one.condition_type for one in pod.spec.readiness_gates)}
+        if pod.spec.node_name == name and wanted <= held_by and _put_ready(pod, "True", api.store.now()):
+            api.update_status(pod)
+
+
+def _put_ready(pod: Pod, status: str, now: datetime) -> bool:
+    """Put the status of the pod's condition Ready, in place; whether that changes it."""
+    ready = next((one for one in pod.status.conditions if one.type == "Ready"), None)
+    if ready is None or ready.status == status:
+        return False
+    ready.status, ready.last_transition_time = status, now
+    return True

@@ -1,0 +1,319 @@
+"""HorizontalPodAutoscalers: replicas by the CPU and memory that nodes report for the pods.
+
+The kit measures what containers use; there are no custom, object or external metrics. Hollow nodes measure nothing.
+
+Source: pkg/controller/podautoscaler/horizontal.go (reconcileAutoscaler, computeReplicasForMetrics,
+computeStatusForResourceMetric, setStatus).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from kitlib.api.autoscaling import (
+    ContainerResourceMetricStatus,
+    HorizontalPodAutoscaler,
+    HorizontalPodAutoscalerStatus,
+    MetricSpec,
+    MetricStatus,
+    MetricTarget,
+    MetricValueStatus,
+    ResourceMetricStatus,
+)
+from kitlib.api.core import Pod
+from kitlib.api.errors import KitError
+from kitlib.api.meta import Condition
+from kitlib.api.resource import Quantity
+from kitlib.api.serialize import deepcopy
+from kitlib.controllers.controller import Controller, Handler, Key
+from kitlib.controllers.controller_ref_manager import selector_of, selector_text
+from kitlib.controllers.controller_utils import status_data
+from kitlib.controllers.informers import Change
+from kitlib.controllers.podautoscaler.behavior import (
+    Event,
+    History,
+    Note,
+    limit,
+    note_scaling,
+    rules_of,
+    stabilize,
+)
+from kitlib.controllers.podautoscaler.replica_calculator import Recommendation, Tolerance, resource_replicas
+from kitlib.controllers.replicaset import replicas_of
+
+SYNC_PERIOD = 15.0
+SCALABLE = ("Deployment", "ReplicaSet", "StatefulSet", "ReplicationController")
+_SCALES = {
+    "Deployment": "deployments/scale.apps",
+    "ReplicaSet": "replicasets/scale.apps",
+    "StatefulSet": "statefulsets.apps",
+    "ReplicationController": "replicationcontrollers/scale.autoscaling",
+}
+"""How the API names a scale that is not there. Source: ScaleREST.Get of the registries."""
+_PERCENT = " resource utilization (percentage of request)"
+
+
+class _MetricError(KitError):
+    """A metric that cannot be used.
+
+    Args:
+        reason: of the event and the condition.
+        message: of both.
+        outer: what stands before it where it is the first of several errors.
+    """
+
+    def __init__(self, reason: str, message: str, outer: str = "") -> None:
+        self.reason, self.outer = reason, outer
+        super().__init__(message)
+
+
+class HorizontalController(Controller):
+    """For HorizontalPodAutoscalers."""
+
+    name: ClassVar[str] = "horizontal-pod-autoscaler"
+
+    def __init__(self, manager: Any) -> None:
+        super().__init__(manager)
+        self._histories: dict[str, History] = {}
+
+    def handlers(self) -> Mapping[str, Handler]:
+        return {"HorizontalPodAutoscaler": self._on_hpa}
+
+    def _on_hpa(self, change: Change) -> None:
+        if change.type == "DELETED":
+            self._histories.pop(change.new.metadata.uid, None)
+        elif (
+            change.type == "ADDED"
+            or change.old is None
+            or change.old.metadata.generation != (change.new.metadata.generation)
+        ):
+            self.enqueue(change.new)
+
+    def sync(self, key: Key) -> None:
+        """Source: reconcileKey, reconcileAutoscaler."""
+        hpa: HorizontalPodAutoscaler | None = self.find(HorizontalPodAutoscaler, key)
+        if hpa is None:
+            return
+        self.queue.add_after(key, SYNC_PERIOD)
+        status = deepcopy(hpa.status)
+        status.observed_generation = hpa.metadata.generation
+        try:
+            self._reconcile(hpa, status)
+        finally:
+            if status != hpa.status:
+                changed = deepcopy(hpa)
+                changed.status = status
+                self.api.update_status(changed)
+
+    def _reconcile(self, hpa: HorizontalPodAutoscaler, status: HorizontalPodAutoscalerStatus) -> None:
+        reference = hpa.spec.scale_target_ref
+        target = None
+        if reference.kind in SCALABLE:
+            target = self.api.store.find(reference.kind, reference.name, hpa.namespace)
+        if target is None:
+            why = f'{_SCALES.get(reference.kind, f"{reference.kind.lower()}s")} "{reference.name}" not found'
+            self.event(hpa, "Warning", "FailedGetScale", why)
+            message = f"the HPA controller was unable to get the target's current scale: {why}"
+            self._put(status, "AbleToScale", Note("False", "FailedGetScale", message))
+            return
+        message = "the HPA controller was able to get the target's current scale"
+        self._put(status, "AbleToScale", Note("True", "SucceededGetScale", message))
+        current = replicas_of(target)
+        desired, reason = self._desired(hpa, status, target, current)
+        status.current_replicas = int(status_data(target).get("replicas", 0))
+        if desired is None:
+            return
+        if desired != current:
+            target.spec.replicas = desired
+            self.api.update(target, "scale")
+            message = f"the HPA controller was able to update the target scale to {desired}"
+            self._put(status, "AbleToScale", Note("True", "SucceededRescale", message))
+            self.event(hpa, "Normal", "SuccessfulRescale", f"New size: {desired}; reason: {reason}")
+            note_scaling(hpa, self._history(hpa), current, desired, self.now())
+            status.last_scale_time = self.now()
+        status.desired_replicas = desired
+
+    def _history(self, hpa: HorizontalPodAutoscaler) -> History:
+        return self._histories.setdefault(hpa.metadata.uid, History())
+
+    def _desired(
+        self, hpa: HorizontalPodAutoscaler, status: HorizontalPodAutoscalerStatus, target: Any, current: int
+    ) -> tuple[int | None, str]:
+        """The replicas to have now and why; None where no metric could be used."""
+        least = 1 if hpa.spec.min_replicas is None else hpa.spec.min_replicas
+        if current == 0 and least != 0:
+            message = "scaling is disabled since the replica count of the target is zero"
+            self._put(status, "ScalingActive", Note("False", "ScalingDisabled", message))
+            return 0, ""
+        if current > hpa.spec.max_replicas:
+            return hpa.spec.max_replicas, "Current number of replicas above Spec.MaxReplicas"
+        if current < least:
+            return least, "Current number of replicas below Spec.MinReplicas"
+        try:
+            wanted, metric = self._by_metrics(hpa, status, target, current)
+        except _MetricError as error:
+            self.event(hpa, "Warning", "FailedComputeMetricsReplicas", str(error))
+            return None, ""
+        reason = f"{metric} above target" if wanted > current else "All metrics below target"
+        history, now = self._history(hpa), self.now()
+        if not history.recommendations:
+            history.recommendations.append(Event(now, current))
+        stabilized, note = stabilize(hpa, history, current, wanted, now)
+        self._put(status, "AbleToScale", note)
+        desired, note = limit(hpa, history, current, stabilized, now)
+        self._put(status, "ScalingLimited", note)
+        return desired, reason
+
+    def _by_metrics(
+        self, hpa: HorizontalPodAutoscaler, status: HorizontalPodAutoscalerStatus, target: Any, current: int
+    ) -> tuple[int, str]:
+        """The most that any metric asks for. Source: computeReplicasForMetrics."""
+        pods = self._pods_of(target)
+        self._check_unambiguous(hpa, status, target, pods)
+        wanted, metric, invalid = 0, "", 0
+        first: _MetricError | None = None
+        status.current_metrics = []
+        for one in hpa.spec.metrics:
+            try:
+                found, name, shown = self._one_metric(hpa, one, pods, current)
+            except _MetricError as error:
+                invalid += 1
+                first = first or error
+                self.event(hpa, "Warning", error.reason, str(error))
+                continue
+            status.current_metrics.append(shown)
+            if not metric or found > wanted:
+                wanted, metric = found, name
+        if first is not None and (invalid >= len(hpa.spec.metrics) or wanted < current):
+            message = f"the HPA was unable to compute the replica count: {first}"
+            self._put(status, "ScalingActive", Note("False", first.reason, message))
+            total = len(hpa.spec.metrics)
+            why = f"invalid metrics ({invalid} invalid out of {total}), first error is: {first.outer}{first}"
+            raise _MetricError(first.reason, why)
+        message = f"the HPA was able to successfully calculate a replica count from {metric}"
+        self._put(status, "ScalingActive", Note("True", "ValidMetricFound", message))
+        return wanted, metric
+
+    def _pods_of(self, target: Any) -> list[Pod]:
+        matcher = selector_of(target)
+        in_namespace = self.informers.of_namespace("Pod", target.namespace)
+        return [pod for pod in in_namespace if isinstance(pod, Pod) and matcher.matches(pod.metadata.labels)]
+
+    def _check_unambiguous(
+        self, hpa: HorizontalPodAutoscaler, status: HorizontalPodAutoscalerStatus, target: Any, pods: list[Pod]
+    ) -> None:
+        """No other autoscaler's target selects one of these pods.
+
+        Raises:
+            _MetricError: naming the autoscalers.
+
+        Source: validateAndParseSelector, hpasControllingPodsUnderSelector.
+        """
+        found = {hpa.key}
+        for other in self.informers.of_namespace("HorizontalPodAutoscaler", hpa.namespace):
+            reference = other.spec.scale_target_ref  # type: ignore[attr-defined]
+            if other.key in found or reference.kind not in SCALABLE:
+                continue
+            its = self.api.store.find(reference.kind, reference.name, hpa.namespace, copy=False)
+            if its is not None:
+                matcher = selector_of(its)
+                if any(matcher.matches(pod.metadata.labels) for pod in pods):
+                    found.add(other.key)
+        if len(found) > 1:
+            selector = selector_text(target)
+            message = f"pods by selector {selector} are controlled by multiple HPAs: [{' '.join(sorted(found))}]"
+            self.event(hpa, "Warning", "AmbiguousSelector", message)
+            self._put(status, "ScalingActive", Note("False", "AmbiguousSelector", message))
+            raise _MetricError("AmbiguousSelector", message)
+
+    def _one_metric(
+        self, hpa: HorizontalPodAutoscaler, metric: MetricSpec, pods: list[Pod], current: int
+    ) -> tuple[int, str, MetricStatus]:
+        """The replicas that a metric asks for, its name, and its current value. Source: computeReplicasForMetric."""
+        container = ""
+        if metric.type == "Resource" and metric.resource is not None:
+            resource, target = metric.resource.name, metric.resource.target
+            reason, name = "FailedGetResourceMetric", f"{resource}{_PERCENT}"
+        elif metric.type == "ContainerResource" and metric.container_resource is not None:
+            resource, target = metric.container_resource.name, metric.container_resource.target
+            container = metric.container_resource.container
+            reason, name = "FailedGetContainerResourceMetric", f"{resource} container{_PERCENT}"
+        else:
+            why = f"{metric.type.lower()} metrics are served by no API here"
+            raise _MetricError(f"FailedGet{metric.type}Metric", f"unable to get metric: {why}")
+        try:
+            found = self._recommend(hpa, resource, target, container, pods, current)
+        except KitError as error:
+            text = str(error)
+            what = "usage" if target.average_utilization is None else "utilization"
+            outer = f"failed to get {resource} {'container' if container else 'resource'} metric value: "
+            raise _MetricError(reason, f"failed to get {resource} {what}: {text}", outer) from error
+        if target.average_utilization is None:
+            name = f"{resource} container resource" if container else f"{resource} resource"
+        value = _value(resource, found)
+        if container:
+            shown = ContainerResourceMetricStatus(name=resource, container=container, current=value)
+            return found.replicas, name, MetricStatus(type=metric.type, container_resource=shown)
+        return (
+            found.replicas,
+            name,
+            MetricStatus(type=metric.type, resource=ResourceMetricStatus(name=resource, current=value)),
+        )
+
+    def _recommend(
+        self,
+        hpa: HorizontalPodAutoscaler,
+        resource: str,
+        target: MetricTarget,
+        container: str,
+        pods: list[Pod],
+        current: int,
+    ) -> Recommendation:
+        up, down = rules_of(hpa)
+        default = Tolerance()
+        tolerance = Tolerance(
+            default.down if down.tolerance is None else down.tolerance.nano / 1e9,
+            default.up if up.tolerance is None else up.tolerance.nano / 1e9,
+        )
+        usage = {
+            name: {c: round(cpus * 1000) if resource == "cpu" else memory * 1000 for c, (cpus, memory) in of.items()}
+            for (namespace, name), of in self.manager.metrics().items()
+            if namespace == hpa.namespace
+        }
+        average = target.average_value.milli_value() if target.average_value is not None else None
+        return resource_replicas(
+            current,
+            resource,
+            pods,
+            usage,
+            self.now(),
+            utilization=target.average_utilization,
+            average=average,
+            container=container,
+            tolerance=tolerance,
+        )
+
+    def _put(self, status: HorizontalPodAutoscalerStatus, kind: str, note: Note) -> None:
+        """Source: setConditionInList."""
+        old = next((one for one in status.conditions if one.type == kind), None)
+        changed = old is None or old.status != note.status
+        new = Condition(
+            type=kind,
+            status=note.status,
+            reason=note.reason,
+            message=note.message,
+            last_transition_time=self.now() if changed or old is None else old.last_transition_time,
+        )
+        status.conditions = (
+            [*status.conditions, new] if old is None else [new if one is old else one for one in status.conditions]
+        )
+
+
+def _value(resource: str, found: Recommendation) -> MetricValueStatus:
+    average = (
+        Quantity.from_milli(found.usage, "DecimalSI")
+        if resource == "cpu"
+        else Quantity.from_int(found.usage // 1000, "DecimalSI")
+    )
+    return MetricValueStatus(average_utilization=found.utilization, average_value=average)

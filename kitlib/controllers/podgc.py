@@ -1,0 +1,88 @@
+"""Pod garbage collection: pods of nodes that are gone are deleted; so are terminating pods without a node.
+
+So are terminating pods of a node that is not ready and has the taint `node.kubernetes.io/out-of-service`. A pod that
+has not finished is Failed first.
+
+A node that is not there has 40 s to come (back); upstream looks every 20 s, so that it may take a while longer there.
+
+Source: pkg/controller/podgc/gc_controller.go (gcOrphaned, gcTerminating, gcUnscheduledTerminating,
+markFailedAndDeletePodWithCondition).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from kitlib.api.core import TERMINAL_PHASES, Node, Pod
+from kitlib.api.meta import is_condition_true
+from kitlib.api.serialize import deepcopy
+from kitlib.controllers.controller import Controller, Handler, Key, key_of
+from kitlib.controllers.informers import Change
+from kitlib.controllers.tainteviction import put_disruption_target
+
+QUARANTINE = 40.0
+"""Seconds that a missing node may still come. Source: gc_controller.go quarantineTime."""
+OUT_OF_SERVICE = "node.kubernetes.io/out-of-service"
+
+
+class PodGCController(Controller):
+    """For pods without a node."""
+
+    name: ClassVar[str] = "pod-garbage-collector-controller"
+    account: ClassVar[str] = "pod-garbage-collector"
+
+    def handlers(self) -> Mapping[str, Handler]:
+        return {"Node": self._on_node, "Pod": self._on_pod}
+
+    def _on_node(self, change: Change) -> None:
+        node = change.new
+        if change.type == "DELETED":
+            for pod in self.informers.pods_on(node.name):
+                self.queue.add_after(key_of(pod), QUARANTINE)
+        elif isinstance(node, Node) and _is_out_of_service(node):
+            for pod in self.informers.pods_on(node.name):
+                self.enqueue(pod)
+
+    def _on_pod(self, change: Change) -> None:
+        pod = change.new
+        if change.type == "DELETED" or not isinstance(pod, Pod):
+            return
+        old = change.old
+        bound = pod.spec.node_name and (not isinstance(old, Pod) or old.spec.node_name != pod.spec.node_name)
+        if bound and self._node_of(pod) is None:
+            self.queue.add_after(key_of(pod), QUARANTINE)
+        elif pod.metadata.deletion_timestamp is not None:
+            node = self._node_of(pod)
+            if not pod.spec.node_name or (node is not None and _is_out_of_service(node)):
+                self.enqueue(pod)
+
+    def _node_of(self, pod: Pod) -> Node | None:
+        return self.api.store.find(Node, pod.spec.node_name, copy=False) if pod.spec.node_name else None
+
+    def sync(self, key: Key) -> None:
+        """Source: gcOrphaned, gcTerminating, gcUnscheduledTerminating."""
+        pod: Pod | None = self.find(Pod, key)
+        if pod is None:
+            return
+        node = self._node_of(pod)
+        orphaned = bool(pod.spec.node_name) and node is None
+        terminating = pod.metadata.deletion_timestamp is not None
+        if orphaned or (terminating and (node is None or _is_out_of_service(node))):
+            self._fail(pod, orphaned)
+            self.api.delete(Pod, pod.name, pod.namespace)
+
+    def _fail(self, pod: Pod, orphaned: bool) -> None:
+        """Nobody else would end the pod: its node has no kubelet. Source: markFailedAndDeletePodWithCondition."""
+        if pod.status.phase not in TERMINAL_PHASES:
+            failed = deepcopy(pod)
+            failed.status.phase = "Failed"
+            if orphaned:
+                put_disruption_target(failed, "DeletionByPodGC", "PodGC: node no longer exists", self.now())
+            self.api.update_status(failed)
+
+
+def _is_out_of_service(node: Node) -> bool:
+    """Whether an administrator says that a node that is not ready was shut down. Source: gcTerminating."""
+    ready = is_condition_true(node.status.conditions, "Ready")
+    return not ready and any(taint.key == OUT_OF_SERVICE for taint in node.spec.taints)

@@ -1,0 +1,49 @@
+"""ResourceQuotas: their status says what is used; admission adds to it, this controller counts anew.
+
+Source: pkg/controller/resourcequota/resource_quota_controller.go (syncResourceQuota), resource_quota_monitor.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from kitlib.api.core import ResourceQuota
+from kitlib.api.serialize import deepcopy
+from kitlib.apiserver.admission import quota
+from kitlib.controllers.controller import Controller, Handler, Key
+from kitlib.controllers.informers import Change
+from kitlib.controllers.namespace import NAMESPACED
+
+
+class ResourceQuotaController(Controller):
+    """For ResourceQuotas."""
+
+    name: ClassVar[str] = "resourcequota-controller"
+
+    def handlers(self) -> Mapping[str, Handler]:
+        counted = dict.fromkeys((r.kind for r in NAMESPACED if r.kind != "Event"), self._on_object)
+        return {**counted, "ResourceQuota": self._on_quota}
+
+    def _on_quota(self, change: Change) -> None:
+        self._on_object(change)
+        if change.type != "DELETED":
+            self.enqueue(change.new)
+
+    def _on_object(self, change: Change) -> None:
+        namespace = change.new.namespace
+        if self.informers.has_any("ResourceQuota", namespace):
+            for one in self.informers.of_namespace("ResourceQuota", namespace):
+                self.enqueue(one)
+
+    def sync(self, key: Key) -> None:
+        """Count what the quota limits."""
+        one: ResourceQuota | None = self.find(ResourceQuota, key)
+        if one is None:
+            return
+        objects = [obj for r in NAMESPACED for obj in self.api.store.list(r.kind, one.namespace, copy=False)]
+        counted = quota.used(one, objects)
+        if counted != one.status.used or one.status.hard != one.spec.hard:
+            changed = deepcopy(one)
+            changed.status.hard, changed.status.used = dict(one.spec.hard), counted
+            self.api.store.update(changed)

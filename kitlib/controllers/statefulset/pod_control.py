@@ -1,0 +1,170 @@
+"""Creating and deleting the pods of a StatefulSet, and their claims.
+
+Source: pkg/controller/statefulset/stateful_pod_control.go (CreateStatefulPod, DeleteStatefulPod, recordPodEvent,
+recordClaimEvent, createPersistentVolumeClaims, UpdatePodClaimForRetentionPolicy).
+"""
+
+from __future__ import annotations
+
+from kitlib.api.apps import StatefulSet
+from kitlib.api.core import PersistentVolumeClaim, Pod
+from kitlib.api.errors import AlreadyExists, KitError, NotFound
+from kitlib.api.meta import KubeObject, OwnerReference
+from kitlib.api.serialize import deepcopy
+from kitlib.controllers.controller import Controller
+from kitlib.controllers.statefulset.utils import (
+    POD_NAME,
+    claims_of,
+    identity_of,
+    ordinal_of,
+    ordinals_of,
+    put_storage,
+    storage_matches,
+)
+
+DELETE, RETAIN = "Delete", "Retain"
+
+
+def create_stateful_pod(controller: Controller, one: StatefulSet, pod: Pod) -> None:
+    """Create the pod's claims, then the pod.
+
+    Raises:
+        KitError: the API server refused one of them.
+    """
+    try:
+        create_claims(controller, one, pod)
+        controller.api.create(pod)
+    except AlreadyExists:
+        raise
+    except KitError as error:
+        _pod_event(controller, one, "Create", pod, error)
+        raise
+    _pod_event(controller, one, "Create", pod, None)
+
+
+def update_stateful_pod(controller: Controller, one: StatefulSet, pod: Pod) -> None:
+    """Give a pod the labels and the volumes by which the set knows it, where it lacks them.
+
+    Raises:
+        KitError: the API server refused it, as it does with other volumes.
+
+    Source: UpdateStatefulPod, identityMatches, storageMatches.
+    """
+    ordinal = ordinal_of(pod, one.name)
+    known, stored = pod.metadata.labels.get(POD_NAME) == pod.name, storage_matches(pod, one, ordinal)
+    if known and stored:
+        return
+    changed = deepcopy(pod)
+    changed.metadata.labels |= identity_of(pod.name, ordinal) if not known else {}
+    if not stored:
+        put_storage(changed, one, ordinal)
+    try:
+        if not stored:
+            create_claims(controller, one, pod)
+        controller.api.update(changed)
+    except KitError as error:
+        _pod_event(controller, one, "Update", pod, error)
+        raise
+    _pod_event(controller, one, "Update", pod, None)
+
+
+def delete_stateful_pod(controller: Controller, one: StatefulSet, pod: Pod) -> None:
+    """Delete the pod.
+
+    Raises:
+        KitError: the API server refused it.
+    """
+    try:
+        controller.api.delete(Pod, pod.name, pod.namespace, grace=None)
+    except NotFound:
+        return
+    except KitError as error:
+        _pod_event(controller, one, "Delete", pod, error)
+        raise
+    _pod_event(controller, one, "Delete", pod, None)
+
+
+def _pod_event(controller: Controller, one: StatefulSet, verb: str, pod: Pod, error: KitError | None) -> None:
+    if error is None:
+        message = f"{verb} Pod {pod.name} in StatefulSet {one.name} successful"
+        controller.event(one, "Normal", f"Successful{verb}", message)
+    else:
+        message = f"{verb} Pod {pod.name} in StatefulSet {one.name} failed error: {error}"
+        controller.event(one, "Warning", f"Failed{verb}", message)
+
+
+def create_claims(controller: Controller, one: StatefulSet, pod: Pod) -> None:
+    """Create the claims that the pod mounts and that do not exist; each is tried.
+
+    Raises:
+        KitError: what is wrong with all that could not be had.
+
+    Source: createPersistentVolumeClaims, recordClaimEvent.
+    """
+    wrong = []
+    for claim in claims_of(one, ordinal_of(pod, one.name)):
+        standing = controller.api.store.find(PersistentVolumeClaim, claim.name, claim.namespace, copy=False)
+        if standing is not None:
+            if standing.metadata.deletion_timestamp is not None:
+                wrong.append(f"pvc {claim.name} is being deleted")
+            continue
+        what = f"Claim {claim.name} Pod {pod.name} in StatefulSet {one.name}"
+        try:
+            controller.api.create(claim)
+        except KitError as error:
+            wrong.append(f"failed to create PVC {claim.name}: {error}")
+            controller.event(one, "Warning", "FailedCreate", f"Create {what} failed error: {error}")
+        else:
+            controller.event(one, "Normal", "SuccessfulCreate", f"Create {what} success")
+    if wrong:
+        raise KitError(wrong[0] if len(wrong) == 1 else f"[{', '.join(wrong)}]")
+
+
+def has_stale_claims(controller: Controller, one: StatefulSet, pod: Pod) -> bool:
+    """Whether a claim still belongs to an earlier pod of this name. Source: PodClaimIsStale."""
+    for claim in claims_of(one, ordinal_of(pod, one.name)):
+        standing = controller.api.store.find(PersistentVolumeClaim, claim.name, claim.namespace, copy=False)
+        if standing is not None and any(
+            ref.kind == "Pod" and ref.name == pod.name and ref.uid != pod.metadata.uid
+            for ref in standing.metadata.owner_references
+        ):
+            return True
+    return False
+
+
+def update_claims_for_retention(controller: Controller, one: StatefulSet, pod: Pod) -> None:
+    """The claims belong to the set, to the pod, or to nobody, so that they go when the policy says so.
+
+    Source: updateClaimOwnerRefForSetAndPod.
+    """
+    policy = one.spec.persistent_volume_claim_retention_policy
+    deleted = policy.when_deleted if policy is not None else RETAIN
+    scaled = policy.when_scaled if policy is not None else RETAIN
+    condemned = ordinal_of(pod, one.name) not in ordinals_of(one)
+    owner: KubeObject | None = None
+    if scaled == DELETE and condemned:
+        owner = pod
+    elif deleted == DELETE:
+        owner = one
+    for claim in claims_of(one, ordinal_of(pod, one.name)):
+        standing = controller.api.store.find(PersistentVolumeClaim, claim.name, claim.namespace, copy=False)
+        if standing is None:
+            continue
+        uids = {one.metadata.uid, pod.metadata.uid}
+        kept = [ref for ref in standing.metadata.owner_references if ref.uid not in uids]
+        wanted = kept + ([_reference(owner)] if owner is not None else [])
+        if wanted != standing.metadata.owner_references:
+            changed = deepcopy(standing)
+            changed.metadata.owner_references = wanted
+            controller.api.store.update(changed)
+
+
+def _reference(owner: KubeObject) -> OwnerReference:
+    return OwnerReference(
+        api_version=owner.api_version,
+        kind=owner.kind,
+        name=owner.name,
+        uid=owner.metadata.uid,
+        controller=owner.kind == "StatefulSet",
+        block_owner_deletion=owner.kind == "StatefulSet",
+    )

@@ -1,0 +1,122 @@
+"""Identity, storage and state of a StatefulSet's pods.
+
+Source: pkg/controller/statefulset/stateful_set_utils.go (getParentNameAndOrdinal, newVersionedStatefulSetPod,
+updateStorage, updateIdentity, isHealthy).
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from kitlib.api.apps import StatefulSet
+from kitlib.api.core import PersistentVolumeClaim, PersistentVolumeClaimVolumeSource, Pod, PodTemplateSpec, Volume
+from kitlib.api.serialize import deepcopy
+from kitlib.controllers.controller_utils import is_available, is_ready, pod_from_template
+from kitlib.controllers.history import REVISION_LABEL
+
+POD_NAME = "statefulset.kubernetes.io/pod-name"
+POD_INDEX = "apps.kubernetes.io/pod-index"
+
+
+def replicas_of(one: StatefulSet) -> int:
+    """`spec.replicas`, 1 where it is not set."""
+    return 1 if one.spec.replicas is None else one.spec.replicas
+
+
+def start_of(one: StatefulSet) -> int:
+    """The lowest ordinal. Source: getStartOrdinal."""
+    return one.spec.ordinals.start if one.spec.ordinals is not None else 0
+
+
+def ordinals_of(one: StatefulSet) -> range:
+    """The ordinals that the set should have."""
+    return range(start_of(one), start_of(one) + replicas_of(one))
+
+
+def ordinal_of(pod: Pod, parent: str) -> int:
+    """The number at the end of the pod's name; -1 where it is no pod of this parent. Source: getOrdinal."""
+    name, _, number = pod.name.rpartition("-")
+    return int(number) if name == parent and number.isdigit() and (number == "0" or number[0] != "0") else -1
+
+
+def is_created(pod: Pod | None) -> bool:
+    """Whether the pod exists in the API. Source: isCreated."""
+    return pod is not None and pod.status.phase != ""
+
+
+def is_running_and_ready(pod: Pod) -> bool:
+    """Source: isRunningAndReady."""
+    return pod.status.phase == "Running" and is_ready(pod)
+
+
+def is_running_and_available(pod: Pod, min_ready_seconds: int, now: datetime) -> bool:
+    """Source: isRunningAndAvailable."""
+    return is_running_and_ready(pod) and is_available(pod, min_ready_seconds, now)
+
+
+def is_terminating(pod: Pod) -> bool:
+    """Source: isTerminating."""
+    return pod.metadata.deletion_timestamp is not None
+
+
+def is_healthy(pod: Pod) -> bool:
+    """Running, ready and not terminating. Source: isHealthy."""
+    return is_running_and_ready(pod) and not is_terminating(pod)
+
+
+def revision_of(pod: Pod) -> str:
+    """The revision that the pod was made from. Source: getPodRevision."""
+    return pod.metadata.labels.get(REVISION_LABEL, "")
+
+
+def claim_name(template: PersistentVolumeClaim, one: StatefulSet, ordinal: int) -> str:
+    """Source: getPersistentVolumeClaimName."""
+    return f"{template.name}-{one.name}-{ordinal}"
+
+
+def claims_of(one: StatefulSet, ordinal: int) -> list[PersistentVolumeClaim]:
+    """The claims of the pod with an ordinal. Source: getPersistentVolumeClaims."""
+    claims = []
+    for template in one.spec.volume_claim_templates:
+        claim = deepcopy(template)
+        claim.api_version, claim.kind = "v1", "PersistentVolumeClaim"
+        claim.metadata.name = claim_name(template, one, ordinal)
+        claim.metadata.namespace = one.namespace
+        selector = one.spec.selector.match_labels if one.spec.selector is not None else {}
+        claim.metadata.labels = {**claim.metadata.labels, **selector}
+        claims.append(claim)
+    return claims
+
+
+def new_pod(one: StatefulSet, template: PodTemplateSpec, revision: str, ordinal: int) -> Pod:
+    """The pod with an ordinal. Source: newStatefulSetPod, initIdentity, updateStorage."""
+    pod = pod_from_template(template, one, name=f"{one.name}-{ordinal}")
+    pod.metadata.labels |= {**identity_of(pod.name, ordinal), REVISION_LABEL: revision}
+    pod.spec.hostname, pod.spec.subdomain = pod.name, one.spec.service_name
+    put_storage(pod, one, ordinal)
+    return pod
+
+
+def identity_of(name: str, ordinal: int) -> dict[str, str]:
+    """The labels by which a pod is known. Source: updateIdentity."""
+    return {POD_NAME: name, POD_INDEX: str(ordinal)}
+
+
+def put_storage(pod: Pod, one: StatefulSet, ordinal: int) -> None:
+    """Let the claims be the pod's first volumes; in place. Source: updateStorage."""
+    claimed = {
+        claim.name: Volume(
+            name=claim.name,
+            persistent_volume_claim=PersistentVolumeClaimVolumeSource(claim_name=claim_name(claim, one, ordinal)),
+        )
+        for claim in one.spec.volume_claim_templates
+    }
+    others = [volume for volume in pod.spec.volumes if volume.name not in claimed]
+    pod.spec.volumes = [*claimed.values(), *others]
+
+
+def storage_matches(pod: Pod, one: StatefulSet, ordinal: int) -> bool:
+    """Whether the pod mounts every claim that is its own. Source: storageMatches."""
+    sources = {volume.name: volume.persistent_volume_claim for volume in pod.spec.volumes}
+    used = {name: source.claim_name for name, source in sources.items() if source is not None}
+    return all(used.get(c.name) == claim_name(c, one, ordinal) for c in one.spec.volume_claim_templates)

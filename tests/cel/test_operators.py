@@ -1,0 +1,41 @@
+"""Operators on values whose types are seen when an expression is evaluated."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kitlib.cel.admission_expressions import MAX_COST, Environment
+from kitlib.cel.library import EvaluationError
+
+OBJECT = {"list": [1], "map": {"a": 1}, "int": 2, "float": 1.5, "text": "x"}
+
+
+def evaluated(text: str) -> Any:
+    names = {"object": OBJECT, "oldObject": None, "request": {}, "namespaceObject": None}
+    return Environment().compile(text).evaluate(names, MAX_COST)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("-object.int", -2), ("-object.float", -1.5), ("object.map[?object.list].hasValue()", False)],
+)
+def test_values_of_unknown_types(text: str, expected: Any) -> None:
+    assert evaluated(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("-object.text", "no such overload"),
+        ("-object.map", "no such overload"),
+        ("0 - object.float", "no such overload"),
+        ("{object.list: 1}", "unsupported key type: list"),
+        ("{object.map: 1}", "unsupported key type: map"),
+        ("object.map[object.list]", "no such key"),
+    ],
+)
+def test_values_that_do_not_go_together(text: str, words: str) -> None:
+    with pytest.raises(EvaluationError, match=words):
+        evaluated(text)
