@@ -137,6 +137,12 @@ class Forbidden(APIError):
         super().__init__(f'{resource} "{name}" is forbidden: {why}')
 
 
+class MethodNotAllowed(APIError):
+    """A resource that does not take this verb now: objects of a definition that is being deleted are not created."""
+
+    code, reason = 405, "MethodNotAllowed"
+
+
 class PolicyDenied(Forbidden):
     """An admission policy said no, with a reason of its own.
 

@@ -72,6 +72,11 @@ REQUIRED: dict[str, dict[str, dict[str, Any]]] = {
     "ClusterRole": {"": {"rules": None}},
     "Role": {"": {"rules": None}},
     "PriorityClass": {"": {"value": 0}},
+    "CustomResourceDefinition": {
+        "": {"status": {}},
+        "status": {"acceptedNames": {}, "conditions": None, "storedVersions": None},
+        "status.acceptedNames": {"kind": "", "plural": ""},
+    },
     "Event": {
         "": {
             "eventTime": None,

@@ -13,16 +13,19 @@ from typing import Any, ClassVar, Protocol
 
 from kitlib.api.errors import Conflict, KitError
 from kitlib.api.guard import Guard, described
-from kitlib.api.meta import KubeObject
+from kitlib.api.meta import KubeObject, OwnerReference
 from kitlib.apiserver.admission.apiserver import APIServer
 from kitlib.apiserver.admission.requester import requested_by, service_account
 from kitlib.apiserver.store.events import record
+from kitlib.apiserver.store.kinds import resource
 from kitlib.controllers.informers import Change, Informers, controller_of
 from kitlib.controllers.workqueue import WorkQueue
 
 Key = tuple[str, ...]
 """Namespace and name; a controller of several kinds puts the kind in front."""
 Handler = Callable[[Change], None]
+ANY_KIND = "*"
+"""Watches the objects of every kind, custom ones included, that the controller does not name."""
 log = logging.getLogger(__name__)
 
 
@@ -111,7 +114,7 @@ class Controller(ABC):
         """A defect in the work on one object: the object says so. Its own kind is the first that is watched."""
         self.manager.errors.append((self.name, key, error))
         for kind in self.handlers():
-            about = self.find(kind, key)
+            about = self.find(kind, key) if kind != ANY_KIND and len(key) > 1 else None
             if about is not None:
                 self.event(about, "Warning", "InternalError", described(error))
                 return
@@ -124,7 +127,7 @@ class Controller(ABC):
         """Process the object of a kind that controls the changed one, and the one that did so before."""
         for obj in (change.old, change.new):
             reference = controller_of(obj) if obj is not None else None
-            if reference is not None and reference.kind == kind:
+            if reference is not None and is_of(reference, kind):
                 self.queue.add((change.new.namespace, reference.name))
 
     def event(self, about: KubeObject, kind: str, reason: str, message: str) -> None:
@@ -135,6 +138,11 @@ class Controller(ABC):
         """The stored object of a key, not to be changed; None where it is gone."""
         namespace, name = key[-2:]
         return self.api.store.find(kind, name, namespace, copy=False)
+
+
+def is_of(reference: OwnerReference, kind: str) -> bool:
+    """Whether a reference is to an object of a built-in kind, not of a kind of that name in another group."""
+    return reference.kind == kind and reference.api_version.rpartition("/")[0] == resource(kind).group
 
 
 def key_of(obj: KubeObject) -> Key:

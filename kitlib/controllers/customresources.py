@@ -1,7 +1,8 @@
 """CustomResourceDefinitions: names that no other one of the group has are accepted, and then it is established.
 
 Source: apiextensions-apiserver pkg/controller/status/naming_controller.go (calculateNamesAndConditions),
-pkg/controller/establish/establishing_controller.go; pkg/registry/customresourcedefinition/strategy.go.
+pkg/controller/establish/establishing_controller.go, pkg/controller/finalizer/crd_finalizer.go;
+pkg/registry/customresourcedefinition/strategy.go.
 """
 
 from __future__ import annotations
@@ -14,17 +15,21 @@ from kitlib.api.apiextensions import (
     CustomResourceDefinitionNames,
     CustomResourceDefinitionStatus,
 )
-from kitlib.api.meta import Condition, put_condition
+from kitlib.api.meta import Condition, is_condition_true, put_condition
 from kitlib.api.serialize import deepcopy
+from kitlib.apiserver.admission.custom.strategy import CLEANUP
 from kitlib.apiserver.admission.requester import API_SERVER
+from kitlib.apiserver.store.kinds import Resource
 from kitlib.controllers.controller import Controller, Handler, Key, Manager
 from kitlib.controllers.informers import Change
 
 _KIND = "CustomResourceDefinition"
+POLL_SECONDS = 5.0
+"""How often a definition that is being deleted looks for objects left. Source: CRDFinalizer.deleteInstances."""
 
 
 class CustomResourceDefinitionController(Controller):
-    """Names and establishing, which upstream are two controllers."""
+    """Names, establishing and finalizing, which upstream are three controllers."""
 
     name: ClassVar[str] = "crd-naming-condition-controller"
 
@@ -50,7 +55,11 @@ class CustomResourceDefinitionController(Controller):
     def sync(self, key: Key) -> None:
         """Source: NamingConditionController.sync, EstablishingController.sync."""
         standing: CustomResourceDefinition | None = self.find(CustomResourceDefinition, key)
-        if standing is None or standing.metadata.deletion_timestamp is not None:
+        if standing is None:
+            return
+        if standing.metadata.deletion_timestamp is not None:
+            if CLEANUP in standing.metadata.finalizers:
+                self._finalize(key, standing)
             return
         changed = deepcopy(standing)
         status = changed.status
@@ -66,6 +75,30 @@ class CustomResourceDefinitionController(Controller):
             status.stored_versions = [*status.stored_versions, stored]
         if status != standing.status:
             self.api.store.update(changed)
+
+    def _finalize(self, key: Key, definition: CustomResourceDefinition) -> None:
+        """Delete the objects of a definition, and let it go when none is left. Source: CRDFinalizer.sync."""
+        changed, store = deepcopy(definition), self.api.store
+        names, group = definition.spec.names, definition.spec.group
+        self._put(
+            changed.status,
+            *("Terminating", "True", "InstanceDeletionInProgress", "CustomResource deletion is in progress"),
+        )
+        if is_condition_true(definition.status.conditions, "Established"):
+            kind = Resource(names.kind, group, names.plural, definition.spec.scope == "Namespaced")
+            for obj in store.list(kind, copy=False):
+                if obj.metadata.deletion_timestamp is None:
+                    self.api.remove(kind, obj.name, obj.namespace, grace=0)
+            if store.list(kind, copy=False):  # finalizers hold some
+                if changed.status != definition.status:
+                    store.update(changed)
+                self.queue.add_after(key, POLL_SECONDS)
+                return
+            done = ("InstanceDeletionCompleted", "removed all instances")
+        else:
+            done = ("NeverEstablished", "resource was never established")
+        self._put(changed.status, "Terminating", "False", *done)
+        self.api.remove_finalizer(store.update(changed), CLEANUP)
 
     def _accept(
         self,

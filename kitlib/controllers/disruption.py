@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, ClassVar, NamedTuple
 
+from kitlib.api.apps import ReplicaSet
 from kitlib.api.core import Pod
 from kitlib.api.errors import KitError
 from kitlib.api.meta import Condition, LabelSelector, put_condition
@@ -23,6 +24,7 @@ from kitlib.api.policy import (
 )
 from kitlib.api.selectors import LabelSelectorMatcher
 from kitlib.api.serialize import deepcopy
+from kitlib.apiserver.store.kinds import watched_kind
 from kitlib.controllers.controller import Controller, Handler, Key
 from kitlib.controllers.controller_utils import from_rfc3339, is_ready, scaled_value
 from kitlib.controllers.informers import Change, controller_of
@@ -168,15 +170,13 @@ class DisruptionController(Controller):
                 unmanaged.append(pod.name)
                 continue
             owner: Any = self.informers.get(reference.uid)
-            above = controller_of(owner) if owner is not None and owner.kind == "ReplicaSet" else None
+            above = controller_of(owner) if isinstance(owner, ReplicaSet) else None
             parent = self.informers.get(above.uid) if above is not None else None
             owner = parent if parent is not None else owner
             if owner is None:
                 continue
-            if owner.kind not in _SCALABLE:
-                from kitlib.apiserver.store.kinds import resource_of
-
-                raise KitError(f"{resource_of(owner).qualified} does not implement the scale subresource")
+            if watched_kind(owner) not in _SCALABLE:
+                raise KitError(f"{self.api.store.kinds.of(owner).qualified} does not implement the scale subresource")
             sizes[owner.metadata.uid] = 1 if owner.spec.replicas is None else owner.spec.replicas
         return sum(sizes.values()), unmanaged
 

@@ -13,9 +13,10 @@ from kitlib.api.errors import NotFound
 from kitlib.api.meta import KubeObject, OwnerReference
 from kitlib.api.serialize import deepcopy
 from kitlib.apiserver.admission.deletion import FOREGROUND, ORPHAN
-from kitlib.apiserver.store.kinds import RESOURCES, UnknownKind, resource
-from kitlib.controllers.controller import Controller, Handler, Key
+from kitlib.controllers.controller import ANY_KIND, Controller, Handler, Key, Manager
 from kitlib.controllers.informers import Change
+
+_DEFINITION = "CustomResourceDefinition"
 
 
 class GarbageCollector(Controller):
@@ -24,8 +25,19 @@ class GarbageCollector(Controller):
     name: ClassVar[str] = "garbage-collector-controller"
     account: ClassVar[str] = "generic-garbage-collector"
 
+    def __init__(self, manager: Manager) -> None:
+        super().__init__(manager)
+        self._unresolved: set[str] = set()
+
     def handlers(self) -> Mapping[str, Handler]:
-        return dict.fromkeys((r.kind for r in RESOURCES if r.kind != "Event"), self._on_object)
+        return {ANY_KIND: self._on_object, _DEFINITION: self._on_definition}
+
+    def _on_definition(self, change: Change) -> None:
+        """Owners of a kind that has come can be looked up: look at their dependents again. Source: monitors resync."""
+        self._on_object(change)
+        for uid in self._unresolved:
+            self.queue.add((uid,))
+        self._unresolved.clear()
 
     def _on_object(self, change: Change) -> None:
         """Source: processGraphChanges."""
@@ -40,7 +52,10 @@ class GarbageCollector(Controller):
         changed = old is None or old.owner_references != meta.owner_references
         if changed:
             self._report_other_namespaces(change.new)
-            if any(self._is_dangling(change.new, one) or self._is_waiting(one) for one in meta.owner_references):
+            if any(
+                self._is_dangling(change.new, one) or self._is_waiting(one) or not self._is_resolvable(change.new, one)
+                for one in meta.owner_references
+            ):
                 self.queue.add((meta.uid,))
         if old is not None and old.owner_references != meta.owner_references:
             for reference in old.owner_references:
@@ -71,15 +86,8 @@ class GarbageCollector(Controller):
 
         Source: isDangling (apiResource, namespacedOwnerOfClusterScopedObjectErr).
         """
-        owner = self.informers.get(reference.uid)
-        try:
-            if owner is not None and owner.kind == reference.kind:
-                namespaced = bool(owner.metadata.namespace)
-            else:
-                namespaced = resource(reference.kind).namespaced
-        except UnknownKind:
-            return False
-        return bool(item.metadata.namespace) or not namespaced
+        kind = self.api.store.kinds.find(reference.api_version, reference.kind)
+        return kind is not None and (bool(item.metadata.namespace) or not kind.namespaced)
 
     def _is_dangling(self, item: KubeObject, reference: OwnerReference) -> bool:
         """Whether the owner does not exist by this kind and name where the item may have owners. Source: isDangling."""
@@ -89,7 +97,9 @@ class GarbageCollector(Controller):
         if owner is None:
             return True
         here = owner.metadata.namespace in ("", item.metadata.namespace)
-        return not here or (owner.kind, owner.name) != (reference.kind, reference.name)
+        kinds = self.api.store.kinds
+        same = kinds.of(owner) == kinds.find(reference.api_version, reference.kind) and owner.name == reference.name
+        return not here or not same
 
     def _is_waiting(self, reference: OwnerReference) -> bool:
         """Whether the owner waits until its dependents are deleted. Source: isDeletingDependents."""
@@ -109,6 +119,7 @@ class GarbageCollector(Controller):
                 self._delete_dependents(item)
             return
         if not all(self._is_resolvable(item, one) for one in meta.owner_references):
+            self._unresolved.add(meta.uid)
             return
         dangling = [one for one in meta.owner_references if self._is_dangling(item, one)]
         waiting = [one for one in meta.owner_references if self._is_waiting(one) and one not in dangling]
@@ -139,7 +150,9 @@ class GarbageCollector(Controller):
 
     def _delete(self, item: KubeObject, propagation: str) -> None:
         try:
-            self.api.delete(item.kind, item.name, item.namespace, grace=None, propagation=propagation)
+            self.api.delete(
+                self.api.store.kinds.of(item), item.name, item.namespace, grace=None, propagation=propagation
+            )
         except NotFound:
             return
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from kitlib.api.core import Pod
 from kitlib.api.meta import KubeObject, OwnerReference
-from kitlib.apiserver.store.kinds import RESOURCES
+from kitlib.apiserver.store.kinds import watched_kind
 from kitlib.apiserver.store.store import Store, WatchEvent, age
 
 UID = str
@@ -49,9 +49,9 @@ class Informers:
         self._by_namespace: dict[tuple[str, str], dict[UID, KubeObject]] = {}
         self._by_node: dict[str, dict[UID, Pod]] = {}
         self.existing: list[KubeObject] = []
-        for resource in RESOURCES:
+        for resource in store.kinds.all():
             if resource.kind not in NOT_INDEXED:
-                for obj in store.list(resource.kind, copy=False):
+                for obj in store.list(resource, copy=False):
                     self.existing.append(obj)
                     self.apply(WatchEvent("ADDED", obj))
 
@@ -68,7 +68,7 @@ class Informers:
         return Change(event.type, old, obj)
 
     def _keep(self, uid: UID, obj: KubeObject) -> None:
-        meta, kind = obj.metadata, obj.kind
+        meta, kind = obj.metadata, watched_kind(obj)
         self._by_namespace.setdefault((kind, meta.namespace), {})[uid] = obj
         controller = None
         for reference in meta.owner_references:
@@ -83,7 +83,7 @@ class Informers:
             self._by_node.setdefault(obj.spec.node_name, {})[uid] = obj
 
     def _forget(self, uid: UID, obj: KubeObject) -> None:
-        meta, kind = obj.metadata, obj.kind
+        meta, kind = obj.metadata, watched_kind(obj)
         _remove(self._by_namespace, (kind, meta.namespace), uid)
         controller = None
         for reference in meta.owner_references:

@@ -14,9 +14,10 @@ from collections.abc import Callable, Iterable
 from kitlib.api.guard import Guard, described
 from kitlib.apiserver.admission.apiserver import APIServer
 from kitlib.apiserver.store.events import record
+from kitlib.apiserver.store.kinds import watched_kind
 from kitlib.apiserver.store.store import WatchEvent
 from kitlib.controllers.clusterroleaggregation import ClusterRoleAggregationController
-from kitlib.controllers.controller import Controller, Handler, Key, Usages
+from kitlib.controllers.controller import ANY_KIND, Controller, Handler, Key, Usages
 from kitlib.controllers.cronjob import CronJobController
 from kitlib.controllers.customresources import CustomResourceDefinitionController
 from kitlib.controllers.daemon import DaemonSetController
@@ -114,21 +115,24 @@ class ControllerManager:
         self._guard: Guard[Change] = Guard("controller-manager", self._failed)
         self.controllers = [kind(self) for kind in kinds]
         self._queues = [controller.queue for controller in self.controllers]
+        self._watching = [controller.handlers() for controller in self.controllers]
         self._handlers: dict[str, list[Handler]] = {}
-        for controller in self.controllers:
-            for kind, handler in controller.handlers().items():
-                self._handlers.setdefault(kind, []).append(handler)
         existing, self.informers.existing = self.informers.existing, []
         for obj in existing:
             self._notify(Change("ADDED", None, obj))
         self._unsubscribe: Callable[[], None] = api.store.subscribe(self._on_change)
 
     def _on_change(self, event: WatchEvent) -> None:
-        if event.object.kind not in NOT_INDEXED:
+        if watched_kind(event.object) not in NOT_INDEXED:
             self._notify(self.informers.apply(event))
 
     def _notify(self, change: Change) -> None:
-        for handler in self._handlers.get(change.new.kind, ()):
+        kind = watched_kind(change.new)
+        handlers = self._handlers.get(kind)
+        if handlers is None:
+            found = (watching.get(kind) or watching.get(ANY_KIND) for watching in self._watching)
+            handlers = self._handlers[kind] = [one for one in found if one is not None]
+        for handler in handlers:
             try:
                 handler(change)
             except Exception as error:
@@ -137,7 +141,7 @@ class ControllerManager:
     def _failed(self, change: Change, error: Exception) -> None:
         """A defect in the work on one change: the object says so, unless it is an event itself."""
         self.errors.append(("controller-manager", (change.new.namespace, change.new.name), error))
-        if change.new.kind != "Event":
+        if watched_kind(change.new) not in NOT_INDEXED:
             record(self.api, change.new, "Warning", "InternalError", described(error), "controller-manager")
 
     def controller(self, name: str) -> Controller:

@@ -16,7 +16,6 @@ from typing import Any, ClassVar
 from kitlib.api.core import TERMINAL_PHASES, Namespace, Pod
 from kitlib.api.errors import NotFound
 from kitlib.api.serialize import deepcopy
-from kitlib.apiserver.store.kinds import RESOURCES
 from kitlib.controllers.controller import Controller, Handler, Key, Retry
 from kitlib.controllers.controller_utils import condition
 from kitlib.controllers.informers import Change
@@ -25,7 +24,6 @@ GRACE_PERIOD = 5.0
 """Seconds in which others hear of the deletion. Source: namespaceDeletionGracePeriod."""
 FINALIZER_ESTIMATE = 15
 """Seconds that a finalizer is given. Source: finalizerEstimateSeconds."""
-NAMESPACED = tuple(sorted((r for r in RESOURCES if r.namespaced), key=lambda r: r.kind != "Pod"))
 
 
 class NamespaceController(Controller):
@@ -50,15 +48,16 @@ class NamespaceController(Controller):
         finalizers: dict[str, int] = {}
         unexpected: list[str] = []
         longest = 0
-        for one in NAMESPACED:
-            estimate = self._estimate(namespace) if one.kind == "Pod" else 0
-            for obj in self.api.store.list(one.kind, namespace.name, copy=False):
+        namespaced = [kind for kind in self.api.store.kinds.all() if kind.namespaced]
+        for one in sorted(namespaced, key=lambda kind: kind.qualified != "pods"):
+            estimate = self._estimate(namespace) if one.qualified == "pods" else 0
+            for obj in self.api.store.list(one, namespace.name, copy=False):
                 if obj.metadata.deletion_timestamp is None:
                     try:
-                        self.api.delete(one.kind, obj.name, namespace.name, grace=None)
+                        self.api.delete(one, obj.name, namespace.name, grace=None)
                     except NotFound:
                         continue
-            left = self.api.store.list(one.kind, namespace.name, copy=False)
+            left = self.api.store.list(one, namespace.name, copy=False)
             if left:
                 remaining[one.qualified if one.group else f"{one.plural}."] = len(left)
             held = [finalizer for obj in left for finalizer in obj.metadata.finalizers]
@@ -68,7 +67,7 @@ class NamespaceController(Controller):
                 gvr = f"{one.group}/{left[0].api_version.rpartition('/')[2]}, Resource={one.plural}"
                 unexpected.append(f"unexpected items still remain in namespace: {namespace.name} for gvr: {gvr}")
             longest = max(longest, (estimate or (FINALIZER_ESTIMATE if held else 0)) if left else 0)
-            if left and one.kind == "Pod" and self.api.release.enabled("OrderedNamespaceDeletion"):
+            if left and one.qualified == "pods" and self.api.release.enabled("OrderedNamespaceDeletion"):
                 break  # what a pod may need until its end stays until then
         if not remaining:
             self.api.finalize_namespace(namespace)

@@ -11,9 +11,8 @@ from typing import ClassVar
 from kitlib.api.core import ResourceQuota
 from kitlib.api.serialize import deepcopy
 from kitlib.apiserver.admission import quota
-from kitlib.controllers.controller import Controller, Handler, Key
+from kitlib.controllers.controller import ANY_KIND, Controller, Handler, Key
 from kitlib.controllers.informers import Change
-from kitlib.controllers.namespace import NAMESPACED
 
 
 class ResourceQuotaController(Controller):
@@ -22,8 +21,7 @@ class ResourceQuotaController(Controller):
     name: ClassVar[str] = "resourcequota-controller"
 
     def handlers(self) -> Mapping[str, Handler]:
-        counted = dict.fromkeys((r.kind for r in NAMESPACED if r.kind != "Event"), self._on_object)
-        return {**counted, "ResourceQuota": self._on_quota}
+        return {ANY_KIND: self._on_object, "ResourceQuota": self._on_quota}
 
     def _on_quota(self, change: Change) -> None:
         self._on_object(change)
@@ -32,7 +30,7 @@ class ResourceQuotaController(Controller):
 
     def _on_object(self, change: Change) -> None:
         namespace = change.new.namespace
-        if self.informers.has_any("ResourceQuota", namespace):
+        if namespace and self.informers.has_any("ResourceQuota", namespace):
             for one in self.informers.of_namespace("ResourceQuota", namespace):
                 self.enqueue(one)
 
@@ -41,7 +39,9 @@ class ResourceQuotaController(Controller):
         one: ResourceQuota | None = self.find(ResourceQuota, key)
         if one is None:
             return
-        objects = [obj for r in NAMESPACED for obj in self.api.store.list(r.kind, one.namespace, copy=False)]
+        store = self.api.store
+        kinds = [kind for kind in store.kinds.all() if kind.namespaced]
+        objects = ((obj, kind) for kind in kinds for obj in store.list(kind, one.namespace, copy=False))
         counted = quota.used(one, objects)
         if counted != one.status.used or one.status.hard != one.spec.hard:
             changed = deepcopy(one)

@@ -35,6 +35,7 @@ from kitlib.api.release import Release
 from kitlib.api.serialize import deepcopy
 from kitlib.apiserver.admission import deletion, limit_range, pod_resize, quota, strategy, volume_resize
 from kitlib.apiserver.admission.custom import objects as custom
+from kitlib.apiserver.admission.custom import strategy as custom_strategy
 from kitlib.apiserver.admission.deletion import NAMESPACE_FINALIZER
 from kitlib.apiserver.admission.ephemeral_containers import validate_ephemeral_containers_update
 from kitlib.apiserver.admission.flow_control import flow_control
@@ -52,7 +53,7 @@ from kitlib.apiserver.admission.system_namespaces import system_namespaces
 from kitlib.apiserver.admission.updating import check_preconditions, validate_common_fields
 from kitlib.apiserver.admission.validation import admin_access
 from kitlib.apiserver.store.events import EventCorrelator
-from kitlib.apiserver.store.kinds import is_served, resource, resource_of
+from kitlib.apiserver.store.kinds import Resource, is_served
 from kitlib.apiserver.store.store import Store
 from kitlib.apiserver.validation import validate
 from kitlib.apiserver.validation.statuses import validate_status_update
@@ -144,8 +145,9 @@ class APIServer:
             mark_gated(made)
         else:
             reset_status(made)
+            custom_strategy.prepare_for_create(self.store, made)
             strategy.stamp_taints(made, self.store.now())
-        kind = resource_of(made)
+        kind = self.store.kinds.of(made)
         errors = validate(made, namespaced=kind.namespaced)
         if isinstance(made, ResourceClaim | ResourceClaimTemplate):
             errors += admin_access(made, self.store.get(Namespace, made.namespace, copy=False).metadata.labels)
@@ -183,8 +185,8 @@ class APIServer:
         made = self._placed(deepcopy(obj))
         old = self.store.standing(made)
         if old is None:
-            raise NotFound(resource_of(made).qualified, made.name)
-        kind = resource_of(made)
+            raise NotFound(self.store.kinds.of(made).qualified, made.name)
+        kind = self.store.kinds.of(made)
         check_preconditions(made, old, kind)
         set_defaults(made)
         check_size(made)
@@ -193,6 +195,7 @@ class APIServer:
         strategy.stamp_taints(made, self.store.now())
         if hasattr(made, "status") and not isinstance(made, Node):
             made.status = old.status  # type: ignore[attr-defined]
+        custom_strategy.prepare_for_update(self.store, made, old)
         errors = validate_common_fields(made, old, namespaced=kind.namespaced)
         errors += validate(made, old, namespaced=kind.namespaced) + custom.validate_custom(self.store, made, old)
         if errors:
@@ -206,15 +209,23 @@ class APIServer:
     def update_status(self, obj: T) -> T:
         """Replace an object's status; everything else stays as it stands."""
         self.warnings.clear()
-        standing, old = self.store.get(obj.kind, obj.name, obj.namespace), self.store.standing(obj)
-        standing.status = deepcopy(obj.status)  # type: ignore[attr-defined]
-        if old is not None:
-            standing.status = self._changed(standing, old, "status").status
-            errors = validate_status_update(standing, old) + custom.validate_custom(self.store, standing, old)
-            if errors:
-                raise Invalid(resource_of(obj).group_kind, obj.name, errors)
-        self.ask_policies(standing, old, "status")
-        return self.store.update(standing)
+        kind, old = self.store.kinds.of(obj), self.store.standing(obj)
+        if old is None:
+            raise NotFound(kind.qualified, obj.name)
+        made: Any
+        if custom_strategy.is_custom(old):
+            made = self._changed(custom_strategy.with_status_of(obj, old), old, "status")
+        else:
+            made = deepcopy(old)
+            made.status = deepcopy(obj.status)  # type: ignore[attr-defined]
+            made.metadata.managed_fields = obj.metadata.managed_fields
+            made.status = self._changed(made, old, "status").status
+        errors = validate_status_update(made, old) + custom.validate_custom(self.store, made, old)
+        if errors:
+            raise Invalid(kind.group_kind, obj.name, errors)
+        self.ask_policies(made, old, "status")
+        stored: T = self.store.update(made, same_generation=True)
+        return stored
 
     def resize(self, pod: Pod) -> Pod:
         """The pod's `resize` subresource: only resources change, its containers' and its own.
@@ -263,7 +274,7 @@ class APIServer:
 
     def delete(
         self,
-        kind: str | type[T],
+        kind: str | type[T] | Resource,
         name: str,
         namespace: str = "",
         *,
@@ -283,18 +294,24 @@ class APIServer:
         """
         if grace is not None and not (isinstance(grace, int) and abs(grace) < 2**63):
             raise KitError(f"gracePeriodSeconds: must be a whole number of 64 bits, got {grace!r}")
-        self.ask_policies(None, self.store.get(kind, name, namespace if resource(kind).namespaced else ""))
+        self.ask_policies(None, self.store.get(kind, name, namespace))
         return self.remove(kind, name, namespace, grace=grace, propagation=propagation)
 
     def remove(
-        self, kind: str | type[T], name: str, namespace: str, *, grace: int | None, propagation: str = "Background"
+        self,
+        kind: str | type[T] | Resource,
+        name: str,
+        namespace: str,
+        *,
+        grace: int | None,
+        propagation: str = "Background",
     ) -> Any:
         """Remove an object without asking policies: what was sent, an eviction, has been admitted."""
-        if grace != 0 and resource(kind).kind == "Pod":
-            pod: Pod = self.store.get(Pod, name, namespace)
-            if mark_deleted(pod, grace, self.store.now()):
-                return self.store.update(pod)
-        obj: KubeObject = self.store.get(kind, name, namespace if resource(kind).namespaced else "")
+        obj: KubeObject = self.store.get(kind, name, namespace)
+        if grace != 0 and isinstance(obj, Pod) and mark_deleted(obj, grace, self.store.now()):
+            return self.store.update(obj)
+        if isinstance(obj, CustomResourceDefinition):
+            custom_strategy.mark_terminating(obj, self.store.now())
         obj.metadata.finalizers = deletion.with_propagation(obj.metadata, propagation)
         if deletion.keeps(obj):
             deletion.mark(obj, self.store.now())
@@ -342,25 +359,22 @@ class APIServer:
         if meta.deletion_timestamp is None or deletion.keeps(obj):
             return
         if not isinstance(obj, Pod) or not meta.deletion_grace_period_seconds:
-            self.store.delete(obj.kind, obj.name, obj.namespace)
+            self.store.delete(self.store.kinds.of(obj), obj.name, obj.namespace)
 
     def _check_served(self, obj: KubeObject) -> None:
         """Whether there is such a kind: built in, or by a CustomResourceDefinition that is stored."""
         replicas = getattr(getattr(obj, "spec", None), "replicas", None)
         if isinstance(replicas, int) and replicas > MAX_REPLICAS:
             why = f"spec.replicas: {replicas}: a cluster of the kit takes at most {MAX_REPLICAS} pods of one controller"
-            raise Forbidden(resource_of(obj).plural, obj.name, why)
+            raise Forbidden(self.store.kinds.of(obj).plural, obj.name, why)
         if is_served(obj.api_version, obj.kind, self.release):
             return
-        group, _, version = obj.api_version.rpartition("/")
-        for one in self.store.list("CustomResourceDefinition", copy=False):
-            if isinstance(one, CustomResourceDefinition) and one.serves(group, version, obj.kind):
-                return
-        raise NoMatch(obj.kind, obj.api_version)
+        if custom.definition_of(self.store, obj.api_version, obj.kind) is None:
+            raise NoMatch(obj.kind, obj.api_version)
 
     def _placed(self, obj: T) -> T:
         """Put an object into its namespace: `default` where none is named."""
-        kind = resource_of(obj)
+        kind = self.store.kinds.of(obj)
         if not kind.namespaced:
             obj.metadata.namespace = ""
             return obj
@@ -371,7 +385,7 @@ class APIServer:
 
     def _check_namespace_lives(self, obj: KubeObject) -> None:
         """Nothing new in a namespace that is being deleted. Source: plugin/pkg/admission/namespace/lifecycle."""
-        kind = resource_of(obj)
+        kind = self.store.kinds.of(obj)
         if not kind.namespaced:
             return
         namespace = self.store.get(Namespace, obj.namespace, copy=False)
@@ -385,7 +399,7 @@ class APIServer:
             init_ip_family_fields(made)
             errors = allocate(made, self.store.list(Service, copy=False))
             if errors:
-                raise Invalid(resource_of(made).group_kind, made.name, errors)
+                raise Invalid(self.store.kinds.of(made).group_kind, made.name, errors)
 
     def _changed(self, made: T, old: KubeObject, subresource: str = "") -> T:
         mutated = admit_changed(self.store, made, old, subresource, dry_run=self._dry_running)
@@ -401,7 +415,7 @@ class APIServer:
         self, made: KubeObject | None, old: KubeObject | None, subresource: str = "", parent: KubeObject | None = None
     ) -> None:
         """Raises: PolicyDenied, where a policy denies the write; see `attributes_of`."""
-        about = attributes_of(made, old, subresource, dry_run=self._dry_running, parent=parent)
+        about = attributes_of(self.store, made, old, subresource, dry_run=self._dry_running, parent=parent)
         self.warnings += validating.admit(self.store, about)
 
     def _check(self, made: KubeObject, old: KubeObject | None, subresource: str = "") -> list[ResourceQuota]:
@@ -415,7 +429,7 @@ class APIServer:
         self.ask_policies(made, old, subresource)
         if not made.namespace:
             return []
-        return quota.admit(made, self.store.list(ResourceQuota, made.namespace), old)
+        return quota.admit(made, self.store.kinds.of(made), self.store.list(ResourceQuota, made.namespace), old)
 
     def _check_pod_security(self, made: KubeObject, old: KubeObject | None) -> None:
         """Source: podsecurity.Plugin.Validate."""

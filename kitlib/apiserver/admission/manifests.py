@@ -21,7 +21,7 @@ from kitlib.api.meta import KubeObject
 from kitlib.api.serialize import Located, deepcopy, from_dict, load_located, to_dict
 from kitlib.apiserver.admission.apiserver import APIServer
 from kitlib.apiserver.admission.custom.objects import unknown_fields
-from kitlib.apiserver.store.kinds import resource_of
+from kitlib.apiserver.store.kinds import Resource, resource_of
 from kitlib.apiserver.store.merge import three_way, with_nulls
 
 Manifest = str | bytes | os.PathLike[str] | IO[str] | IO[bytes] | KubeObject | dict[str, Any]
@@ -43,7 +43,7 @@ def read(source: Manifests) -> list[Located]:
     found = _read(source)
     seen: dict[Key, Located] = {}
     for located in found:
-        key = key_of(located.object)
+        key = key_of(located.object, resource_of(located.object))
         if key[2] and key in seen:
             first = seen[key]
             where = f" (first in document {first.document})" if first.document else ""
@@ -108,11 +108,11 @@ class Applier:
 
     def forget(self, obj: KubeObject) -> None:
         """Forget what was applied for an object that is gone."""
-        self._last.pop(key_of(obj), None)
+        self._last.pop(self._key_of(obj), None)
 
     def _one(self, one: Located, create_only: bool) -> KubeObject:
         obj = one.object
-        key = key_of(obj)
+        key = self._key_of(obj)
         placed_here = deepcopy(obj)
         placed_here.metadata.namespace = key[1]
         standing = self._api.store.standing(placed_here) if obj.name else None
@@ -130,6 +130,9 @@ class Applier:
         merged = three_way(self._last.get(key, {}), manifest, current)
         self._last[key] = manifest
         return self._api.update(from_dict(merged))
+
+    def _key_of(self, obj: KubeObject) -> Key:
+        return key_of(obj, self._api.store.kinds.of(obj))
 
     def _check_node(self, one: Located, new: set[str]) -> None:
         if isinstance(one.object, Pod) and one.object.spec.node_name:
@@ -153,10 +156,9 @@ def _manifest(one: Located) -> dict[str, Any]:
     return manifest
 
 
-def key_of(obj: KubeObject) -> Key:
-    """Plural, namespace (the default one where none is named), name."""
-    kind = resource_of(obj)
-    return kind.plural, (obj.metadata.namespace or "default") if kind.namespaced else "", obj.metadata.name
+def key_of(obj: KubeObject, kind: Resource) -> Key:
+    """Resource, namespace (the default one where none is named), name."""
+    return kind.qualified, (obj.metadata.namespace or "default") if kind.namespaced else "", obj.metadata.name
 
 
 def placed(error: KitError, one: Located) -> KitError:

@@ -43,7 +43,7 @@ def admit_new(store: Store, obj: T, given: ObjectMeta, *, dry_run: bool, service
         Forbidden, MutationDenied, InternalError
     """
     _admit(store, obj, service_accounts)
-    request = Request(store, attributes_of(obj, None, dry_run=dry_run))
+    request = Request(store, attributes_of(store, obj, None, dry_run=dry_run))
     made = _before_it_is_named(request, obj, given)
     if request.again:
         _admit(store, made, service_accounts)
@@ -57,7 +57,7 @@ def admit_changed(store: Store, obj: T, old: KubeObject, subresource: str = "", 
     Raises:
         MutationDenied, Invalid, InternalError
     """
-    about = attributes_of(obj, old, subresource, dry_run=dry_run)
+    about = attributes_of(store, obj, old, subresource, dry_run=dry_run)
     seen = about.object
     request = Request(store, about)
     made = request.mutated(seen)

@@ -28,7 +28,7 @@ from kitlib.api.meta import KubeObject, LabelSelector, LabelSelectorRequirement
 from kitlib.api.podresources import pod_limits, pod_requests
 from kitlib.api.resource import Quantity
 from kitlib.api.selectors import LabelSelectorMatcher
-from kitlib.apiserver.store.kinds import resource_of
+from kitlib.apiserver.store.kinds import Resource
 from kitlib.kubelet.qos.qos_class import get_pod_qos
 
 ONE = Quantity.from_int(1, "DecimalSI")
@@ -43,11 +43,14 @@ _POD_RESOURCES = {
 }
 
 
-def admit(obj: KubeObject, quotas: Iterable[ResourceQuota], old: KubeObject | None = None) -> list[ResourceQuota]:
+def admit(
+    obj: KubeObject, kind: Resource, quotas: Iterable[ResourceQuota], old: KubeObject | None = None
+) -> list[ResourceQuota]:
     """Charge an object to the quotas that match it.
 
     Args:
         obj: to be created (or updated, where `old` is given).
+        kind: the resource of the object.
         quotas: of its namespace, with their use in `status.used`.
         old: the object as it stands.
 
@@ -57,16 +60,16 @@ def admit(obj: KubeObject, quotas: Iterable[ResourceQuota], old: KubeObject | No
     Raises:
         Forbidden: `exceeded quota: …`, `failed quota: …: must specify …`.
     """
-    qualified = resource_of(obj).qualified
+    qualified = kind.qualified
     charged: list[ResourceQuota] = []
-    delta = usage(obj)
+    delta = usage(obj, kind)
     if old is not None:
-        before = usage(old)
+        before = usage(old, kind)
         delta = {n: q - before[n] if n in before else q for n, q in delta.items()}
         delta = {n: q for n, q in delta.items() if q.sign() > 0}
     for quota in quotas:
         hard = quota.spec.hard
-        if not matches(quota, obj):
+        if not matches(quota, obj, kind):
             continue
         if isinstance(obj, Pod):
             missing = _unspecified(obj, [name for name in hard if name in _MUST_BE_SET])
@@ -87,7 +90,7 @@ def admit(obj: KubeObject, quotas: Iterable[ResourceQuota], old: KubeObject | No
     return charged
 
 
-def used(quota: ResourceQuota, objects: Iterable[KubeObject]) -> ResourceList:
+def used(quota: ResourceQuota, objects: Iterable[tuple[KubeObject, Resource]]) -> ResourceList:
     """What all objects of the namespace use of a quota's resources; unused ones are 0.
 
     Source: quota.CalculateUsage.
@@ -95,17 +98,16 @@ def used(quota: ResourceQuota, objects: Iterable[KubeObject]) -> ResourceList:
     total: ResourceList = {}
     for name, hard in quota.spec.hard.items():
         total[name] = Quantity.from_int(0, hard.format)
-    for obj in objects:
-        if matches(quota, obj):
-            for name, amount in usage(obj).items():
+    for obj, kind in objects:
+        if matches(quota, obj, kind):
+            for name, amount in usage(obj, kind).items():
                 if name in total:
                     total[name] = total[name] + amount
     return total
 
 
-def usage(obj: KubeObject) -> ResourceList:
+def usage(obj: KubeObject, kind: Resource) -> ResourceList:
     """What one object costs, by every name under which a quota may count it."""
-    kind = resource_of(obj)
     counted = {f"count/{kind.qualified}": ONE}
     if isinstance(obj, Pod):
         return counted | (_pod_usage(obj) if _counts(obj) else {})
@@ -142,7 +144,7 @@ def _devices(request: DeviceRequest) -> dict[str, int]:
     return most
 
 
-def matches(quota: ResourceQuota, obj: KubeObject) -> bool:
+def matches(quota: ResourceQuota, obj: KubeObject, kind: Resource) -> bool:
     """Whether the quota counts this object: it limits something the object uses, and all its scopes match."""
     scopes = [ScopedResourceSelectorRequirement(scope_name=s, operator="Exists") for s in quota.spec.scopes]
     if quota.spec.scope_selector is not None:
@@ -151,7 +153,7 @@ def matches(quota: ResourceQuota, obj: KubeObject) -> bool:
         if not any(name in _POD_RESOURCES or name.startswith(("requests.", "hugepages-")) for name in quota.spec.hard):
             return False
         return all(_in_scope(obj, scope) for scope in scopes)
-    return not scopes and any(name in quota.spec.hard for name in usage(obj))
+    return not scopes and any(name in quota.spec.hard for name in usage(obj, kind))
 
 
 def _in_scope(pod: Pod, scope: ScopedResourceSelectorRequirement) -> bool:

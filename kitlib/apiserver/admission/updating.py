@@ -8,7 +8,7 @@ from __future__ import annotations
 from kitlib.api.errors import Conflict, Invalid
 from kitlib.api.field_errors import Errors, invalid
 from kitlib.api.meta import KubeObject
-from kitlib.apiserver.store.kinds import Resource
+from kitlib.apiserver.store.kinds import Resource, built_in_resource
 from kitlib.apiserver.validation.object_meta import (
     validate_object_meta,
     validate_object_meta_update,
@@ -33,7 +33,10 @@ _VERSION_NEEDED = frozenset(
         "VolumeAttachment",
     }
 )
-"""Kinds of which the newest version must be named. Source: AllowUnconditionalUpdate of the strategies."""
+"""Built-in kinds of which the newest version must be named, as of all custom ones.
+
+Source: AllowUnconditionalUpdate of the strategies.
+"""
 
 
 def check_preconditions(made: KubeObject, old: KubeObject, kind: Resource) -> None:
@@ -49,7 +52,8 @@ def check_preconditions(made: KubeObject, old: KubeObject, kind: Resource) -> No
         raise Conflict(kind.qualified, made.name, detail)
     if new.resource_version and new.resource_version != standing.resource_version:
         raise Conflict(kind.qualified, made.name)
-    if not new.resource_version and kind.kind in _VERSION_NEEDED:
+    custom = built_in_resource(kind.group, kind.kind) is None
+    if not new.resource_version and (custom or kind.kind in _VERSION_NEEDED):
         problem = invalid("metadata.resourceVersion", 0, "must be specified for an update")
         raise Invalid(kind.qualified, made.name, [problem])
 

@@ -62,6 +62,11 @@ class APIResource(NamedTuple):
         """As messages name it: `pods`, `deployments.apps`."""
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
+    @property
+    def storage(self) -> str:
+        """The resource whose objects it shows: events of both groups are kept once."""
+        return self.plural if self.group == "events.k8s.io" else self.qualified
+
     def subresource(self, name: str) -> Subresource | None:
         return next((s for s in self.subresources if s.name == name), None)
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
+from kitlib.api.apiextensions import CustomResourceDefinition
 from kitlib.api.autoscaling_v1 import to_v1
 from kitlib.api.certificates import CertificateSigningRequest
 from kitlib.api.errors import KitError, ManifestError
@@ -21,23 +22,24 @@ from kitlib.api.required_fields import complete
 from kitlib.api.serialize import from_dict, to_dict
 from kitlib.apiserver.admission.custom.fields import fill
 from kitlib.apiserver.admission.deletion import PROPAGATION_POLICIES
+from kitlib.apiserver.admission.updating import check_preconditions as check_changes
 from kitlib.apiserver.http.bodies import apply_document, object_body
 from kitlib.apiserver.http.delete_options import check_preconditions, grace_of
 from kitlib.apiserver.http.field_validation import decode, prune_custom
 from kitlib.apiserver.http.managed_fields import Managers
 from kitlib.apiserver.http.patches import PATCH_TYPES, patched, undecodable
 from kitlib.apiserver.http.request import MAX_BODY, Request, mapping
+from kitlib.apiserver.http.reset_fields import own_fields, without_reset_fields
 from kitlib.apiserver.http.resources import APIResource, ResourceTable
 from kitlib.apiserver.http.selectors import field_selector, label_selector
 from kitlib.apiserver.http.status import StatusError, of_error, success
 from kitlib.apiserver.http.timestamps import with_whole_seconds
-from kitlib.apiserver.store.kinds import Resource, UnknownKind, resource, resource_by_rule, resource_of
+from kitlib.apiserver.store.kinds import Resource
 from kitlib.apiserver.validation.warnings import warnings_of
 
 Object = dict[str, Any]
 _EVENTS = "events.k8s.io"
 _OLD_AUTOSCALING = "autoscaling/v1"
-_DEFINITIONS = resource_by_rule("CustomResourceDefinition", "apiextensions.k8s.io", False)
 
 
 class Rest:
@@ -63,13 +65,14 @@ class Rest:
             self._definitions += 1
         if event.type == "DELETED":
             meta = event.object.metadata
-            self._wires.pop((resource_of(event.object).plural, meta.namespace, meta.name), None)
+            kind = self.cluster.api.store.kinds.of(event.object)
+            self._wires.pop((kind.qualified, meta.namespace, meta.name), None)
 
     @property
     def resources(self) -> ResourceTable:
         """The resources served now."""
         if self._table is None or self._table[0] != self._definitions:
-            stored = self.cluster.api.store.list(_DEFINITIONS, copy=False)
+            stored = self.cluster.api.store.list(CustomResourceDefinition, copy=False)
             # names that were accepted once are served. Source: customresource_discovery_controller.go
             found = [one for one in stored if is_condition_true(one.status.conditions, "Established")]
             self._table = self._definitions, ResourceTable(map(to_dict, found), self.cluster.release)
@@ -146,7 +149,7 @@ class Rest:
     def shared_wire(self, served: APIResource, obj: Any) -> Object:
         """As `wire`, made once for each version of an object: for lists and watches, which must not change it."""
         meta = obj.metadata
-        key = (resource_of(obj).plural, meta.namespace, meta.name)
+        key = (served.storage, meta.namespace, meta.name)
         known = self._wires.get(key)
         if known is None or known[0] is not obj:
             known = self._wires[key] = (obj, {})
@@ -161,6 +164,7 @@ class Rest:
         """A new object (POST)."""
         body = self._checked(served, namespace, "", self._body(served, request))
         self._complete(served, body, request)
+        body = without_reset_fields(served, body, {}, "")
         body.setdefault("metadata", {}).pop("managedFields", None)
         self._manage(served, {}, body, request, "")
         return self._write(served, request, lambda: self._created(served, body, request), body)
@@ -200,6 +204,7 @@ class Rest:
         config = self._checked(served, namespace, name, apply_document(request))
         prune_custom(served, config, request, self.warnings)
         config["metadata"].pop("managedFields", None)
+        config = own_fields(served, config, subresource)
         now, force = self._time(), request.flag("force")
         try:
             live: Object | None = self.get(served, namespace, name)
@@ -254,12 +259,8 @@ class Rest:
 
     def kind_of(self, served: APIResource) -> Resource:
         """The store's name of a resource."""
-        if served.schema is None:
-            try:
-                return resource(served.kind)
-            except UnknownKind:
-                pass
-        return resource_by_rule(served.kind, served.group, served.namespaced)
+        found: Resource | None = self.cluster.api.store.kinds.find(served.group_version, served.kind)
+        return found or Resource(served.kind, served.group, served.plural, served.namespaced)
 
     def _body(self, served: APIResource, request: Request) -> Object:
         return object_body(request, served.kind, custom=served.schema is not None)
@@ -313,7 +314,9 @@ class Rest:
         return stored
 
     def _replace(self, served: APIResource, live: Object, body: Object, subresource: str, request: Request) -> Object:
-        body["metadata"].pop("managedFields", None)
+        body = without_reset_fields(served, body, live, subresource)
+        # a patch shares with the live object what it does not change: its managers must stay
+        body["metadata"] = {name: value for name, value in body["metadata"].items() if name != "managedFields"}
         if live["metadata"].get("managedFields"):
             body["metadata"]["managedFields"] = live["metadata"]["managedFields"]
         self._manage(served, live, body, request, subresource)
@@ -333,13 +336,21 @@ class Rest:
     def _store(self, served: APIResource, data: Object, subresource: str, request: Request) -> Object:
         api = self.cluster.api
         ways = {
-            "status": api.update_status,
+            "status": self._update_status,
             "scale": lambda obj: api.update(obj, "scale"),
             "resize": api.resize,
             "ephemeralcontainers": api.update_ephemeral_containers,
         }
         write = ways.get(subresource, api.update)
         return self._write(served, request, lambda: write(self._changed(served, data, request)), data)
+
+    def _update_status(self, obj: Any) -> Any:
+        """Unlike components of the kit, clients of the API are refused where they write an outdated status."""
+        api = self.cluster.api
+        standing, kind = api.store.standing(obj), api.store.kinds.of(obj)
+        if standing is not None:
+            check_changes(obj, standing, kind)
+        return api.update_status(obj)
 
     def _changed(self, served: APIResource, data: Object, request: Request) -> Any:
         """The object that a write names; its time of deletion keeps the digits that the wire does not show."""

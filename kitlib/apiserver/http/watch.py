@@ -18,7 +18,6 @@ from kitlib.apiserver.http.request import Request
 from kitlib.apiserver.http.resources import APIResource
 from kitlib.apiserver.http.rest import Rest
 from kitlib.apiserver.http.status import StatusError
-from kitlib.apiserver.store.kinds import resource_of
 from kitlib.apiserver.store.store import Gone
 
 BOOKMARK_EVERY = 60.0
@@ -115,7 +114,7 @@ class WatchStream:
     def _concerns(self, obj: Any) -> bool:
         meta = obj.metadata
         return (
-            resource_of(obj).plural == self._rest.kind_of(self._served).plural
+            self._rest.cluster.api.store.kinds.of(obj).qualified == self._served.storage
             and (not self._namespace or meta.namespace == self._namespace)
             and (not self._name or meta.name == self._name)
         )

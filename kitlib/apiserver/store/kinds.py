@@ -5,9 +5,11 @@ Source: `kubectl api-resources`.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from kitlib.api.apiextensions import CustomResourceDefinition
 from kitlib.api.errors import KitError
 from kitlib.api.meta import KubeObject
 from kitlib.api.release import Release
@@ -39,6 +41,11 @@ class Resource(NamedTuple):
     def group_kind(self) -> str:
         """As messages about invalid objects name it: `Pod`, `ReplicaSet.apps`."""
         return f"{self.kind}.{self.group}" if self.group else self.kind
+
+    @property
+    def recorded(self) -> str:
+        """The name that only this kind has: its kind where that is built in, else `jobs.batch.volcano.sh`."""
+        return self.kind if built_in_resource(self.group, self.kind) is not None else self.qualified
 
 
 _ADMISSION = "admissionregistration.k8s.io"
@@ -123,8 +130,15 @@ def _names() -> dict[str, Resource]:
     return found
 
 
+@lru_cache(maxsize=1)
+def _built_in() -> dict[tuple[str, str], Resource]:
+    found = {(resource.group, resource.kind): resource for resource in RESOURCES}
+    found["events.k8s.io", "Event"] = found["", "Event"]  # two groups, one storage. Source: registry/events/rest
+    return found
+
+
 def resource(kind: str | type[KubeObject] | Resource) -> Resource:
-    """The resource by kind, type, plural, or short name: `Pod`, `pods`, `po`, `deployments.apps`.
+    """The built-in resource by kind, type, plural, or short name: `Pod`, `pods`, `po`, `deployments.apps`.
 
     Raises:
         UnknownKind: for a name that the table does not hold.
@@ -136,6 +150,11 @@ def resource(kind: str | type[KubeObject] | Resource) -> Resource:
     if found is None:
         raise UnknownKind(f"the server doesn't have a resource type {name!r}")
     return found
+
+
+def built_in_resource(group: str, kind: str) -> Resource | None:
+    """The built-in resource of a group and kind; None where there is none."""
+    return _built_in().get((group, kind))
 
 
 def is_served(api_version: str, kind: str, release: Release | None = None) -> bool:
@@ -152,16 +171,28 @@ def is_served(api_version: str, kind: str, release: Release | None = None) -> bo
         return version == "v1"
     if version == "v1beta2" and group == "resource.k8s.io":  # clusters of older releases keep their claims in it
         version = "v1"
-    found = _names().get(kind.lower())
-    return found is not None and (found.kind, found.group) == (kind, group) and version in VERSIONS.get(group, ("v1",))
+    return built_in_resource(group, kind) is not None and version in VERSIONS.get(group, ("v1",))
 
 
 def resource_of(obj: KubeObject) -> Resource:
-    """The resource of an object; one of a kind that the table does not hold is named as the API would by rule."""
-    found = _names().get(obj.kind.lower())
-    if found is not None:
-        return found
-    return resource_by_rule(obj.kind, obj.api_version.rpartition("/")[0], bool(obj.metadata.namespace))
+    """The resource of an object of a built-in kind; of a custom one as it would be named by rule.
+
+    What a CustomResourceDefinition says of its kind only the store knows: see `Kinds.of`.
+    """
+    group = obj.api_version.rpartition("/")[0]
+    found = built_in_resource(group, obj.kind)
+    return found or resource_by_rule(obj.kind, group, bool(obj.metadata.namespace))
+
+
+def watched_kind(obj: KubeObject) -> str:
+    """The name under which controllers watch an object: its kind where that is built in, else with its group.
+
+    A `Job` of another group is no `Job` for the controllers of the built-in kinds, which rely on its fields.
+    """
+    if type(obj) is not KubeObject:
+        return obj.kind
+    group = obj.api_version.rpartition("/")[0]
+    return obj.kind if built_in_resource(group, obj.kind) is not None else f"{obj.kind}.{group}"
 
 
 def resource_by_rule(kind: str, group: str, namespaced: bool) -> Resource:
@@ -173,3 +204,70 @@ def _plural(word: str) -> str:
     if word.endswith("y"):
         return word[:-1] + "ies"
     return word + ("es" if word.endswith(("s", "x", "ch")) else "s")
+
+
+class Kinds:
+    """The kinds of one cluster: the built-in ones and those of its CustomResourceDefinitions.
+
+    Custom kinds are told apart by group and kind, as upstream's RESTMapper does, never by kind or plural alone. Two
+    definitions of a group may want one kind; the first that was created has it, as the naming controller decides.
+
+    Args:
+        definitions: returns the stored CustomResourceDefinitions, in the order of their creation.
+
+    Source: apiextensions-apiserver pkg/apiserver/customresource_handler.go; apimachinery meta.RESTMapper.
+    """
+
+    def __init__(self, definitions: Callable[[], Iterable[CustomResourceDefinition]]) -> None:
+        self._definitions = definitions
+        self._by_kind: dict[tuple[str, str], Resource] | None = None
+        self._by_name: dict[str, Resource] = {}
+
+    def invalidate(self) -> None:
+        """Read the definitions again when a kind is asked for: one of them has changed."""
+        self._by_kind = None
+
+    def _custom(self) -> dict[tuple[str, str], Resource]:
+        if self._by_kind is not None:
+            return self._by_kind
+        kinds: dict[tuple[str, str], Resource] = {}
+        by_name: dict[str, Resource] = {}
+        for one in self._definitions():
+            names, group = one.spec.names, one.spec.group
+            short = names.short_names[0] if names.short_names else ""
+            made = Resource(names.kind, group, names.plural, one.spec.scope == "Namespaced", short)
+            if kinds.setdefault((group, names.kind), made) is made:
+                for name in (made.qualified, names.plural, names.singular, names.kind.lower(), *names.short_names):
+                    by_name.setdefault(name, made)
+        self._by_kind, self._by_name = kinds, by_name
+        return kinds
+
+    def named(self, kind: str | type[KubeObject] | Resource) -> Resource:
+        """Return the resource of a kind, type, plural, singular or short name, or a plural with its group.
+
+        A name that a built-in kind and a custom one share means the built-in one, as kubectl resolves it.
+
+        Raises:
+            UnknownKind: no kind has that name.
+        """
+        try:
+            return resource(kind)
+        except UnknownKind:
+            self._custom()
+            found = self._by_name.get(kind.lower()) if isinstance(kind, str) and kind else None
+            if found is None:
+                raise
+            return found
+
+    def find(self, api_version: str, kind: str) -> Resource | None:
+        """Return the resource of a version and kind; None where the server has none. Source: RESTMapping."""
+        group = api_version.rpartition("/")[0]
+        return built_in_resource(group, kind) or self._custom().get((group, kind))
+
+    def of(self, obj: KubeObject) -> Resource:
+        """Return the resource of an object; of an undefined kind as it would be named by rule."""
+        return self.find(obj.api_version, obj.kind) or resource_of(obj)
+
+    def all(self) -> Sequence[Resource]:
+        """Return every resource, the built-in ones first."""
+        return (*RESOURCES, *self._custom().values())

@@ -1,9 +1,9 @@
 """The object store: what the API server and etcd are in a cluster, without a network.
 
-Objects are kept by kind, namespace and name. Every change has a resource version, one number for the whole store; an
-update that names an older version is refused, so two writers never overwrite each other unseen. A watcher gets
-every change once, in order. Changes inside `transaction()` happen all together or not at all, and are told to watchers
-only when they stand.
+Objects are kept by group and resource, namespace and name. Every change has a resource version, one number for the
+whole store; an update that names an older version is refused, so two writers never overwrite each other unseen. A
+watcher gets every change once, in order. Changes inside `transaction()` happen all together or not at all, and are told
+to watchers only when they stand.
 
 Readers get copies, unless they ask for the stored object itself (`copy=False`) and promise not to change it.
 
@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from operator import attrgetter
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar, cast
 from weakref import WeakSet
 
 from kitlib.api.copying import share
@@ -27,13 +27,14 @@ from kitlib.api.errors import AlreadyExists, Conflict, KitError, NotFound
 from kitlib.api.meta import KubeObject, LabelSelector
 from kitlib.api.selectors import LabelSelectorMatcher
 from kitlib.api.serialize import deepcopy, to_dict
-from kitlib.apiserver.store.kinds import Resource, resource, resource_of
+from kitlib.apiserver.store.kinds import Kinds, Resource
 
 T = TypeVar("T", bound=KubeObject)
 Key = tuple[str, str]  # namespace ("" for objects without one), name
 SUFFIX_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 """Letters and digits of generated names: without vowels no word comes out. Source: k8s.io/apimachinery util/rand."""
 
+_DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
 _HISTORY = 100_000
 """Changes that are remembered at most."""
 MAX_BEHIND = 20_000
@@ -76,12 +77,12 @@ class Watch:
     def __init__(
         self,
         store: Store,
-        plural: str | None,
+        kind: str | None,
         namespace: str | None,
         since: int,
         before_poll: Callable[[], None] | None = None,
     ) -> None:
-        self._store, self._plural, self._namespace, self._seen = store, plural, namespace, since
+        self._store, self._kind, self._namespace, self._seen = store, kind, namespace, since
         self._before_poll = before_poll
         store.readers.add(self)
 
@@ -103,7 +104,7 @@ class Watch:
         return [
             event
             for event in found
-            if (self._plural is None or resource_of(event.object).plural == self._plural)
+            if (self._kind is None or self._store.kinds.of(event.object).qualified == self._kind)
             and (self._namespace is None or event.object.metadata.namespace == self._namespace)
         ]
 
@@ -120,6 +121,7 @@ class Store:
 
     Attributes:
         readers: for whom changes are kept.
+        kinds: the built-in kinds and those of the stored CustomResourceDefinitions.
     """
 
     def __init__(self, now: Callable[[], datetime] | None = None, seed: int = 0) -> None:
@@ -136,8 +138,9 @@ class Store:
         self._forgotten = 0
         self._marks: deque[tuple[datetime, int]] = deque()
         self.readers: WeakSet[Reader] = WeakSet()
+        self.kinds = Kinds(lambda: cast(Any, self._objects.get(_DEFINITIONS, {})).values())
 
-    def get(self, kind: str | type[T], name: str, namespace: str = "", *, copy: bool = True) -> Any:
+    def get(self, kind: str | type[T] | Resource, name: str, namespace: str = "", *, copy: bool = True) -> Any:
         """One object.
 
         Raises:
@@ -145,19 +148,19 @@ class Store:
         """
         found = self.find(kind, name, namespace, copy=copy)
         if found is None:
-            raise NotFound(resource(kind).qualified, name)
+            raise NotFound(self.kinds.named(kind).qualified, name)
         return found
 
-    def find(self, kind: str | type[T], name: str, namespace: str = "", *, copy: bool = True) -> Any:
+    def find(self, kind: str | type[T] | Resource, name: str, namespace: str = "", *, copy: bool = True) -> Any:
         """As `get`, but None where there is none."""
-        wanted = resource(kind)
-        found = self._objects.get(wanted.plural, {}).get((namespace if wanted.namespaced else "", name))
+        wanted = self.kinds.named(kind)
+        found = self._objects.get(wanted.qualified, {}).get((namespace if wanted.namespaced else "", name))
         return deepcopy(found) if copy and found is not None else found
 
     def standing(self, obj: T) -> T | None:
         """A copy of the stored object of the same kind, namespace and name; of any kind, also one without a type."""
         meta = obj.metadata
-        found = self._objects.get(resource_of(obj).plural, {}).get((meta.namespace, meta.name))
+        found = self._objects.get(self.kinds.of(obj).qualified, {}).get((meta.namespace, meta.name))
         return None if found is None else deepcopy(found)  # type: ignore[return-value]
 
     def list(
@@ -176,7 +179,7 @@ class Store:
             selector: only objects with such labels; None = all.
         """
         matcher = LabelSelectorMatcher(selector) if isinstance(selector, LabelSelector) else selector
-        found = self._objects.get(resource(kind).plural, {})
+        found = self._objects.get(self.kinds.named(kind).qualified, {})
         if namespace is None:
             chosen = list(found.values())
         else:
@@ -185,9 +188,9 @@ class Store:
             chosen = [obj for obj in chosen if matcher.matches(obj.metadata.labels)]
         return [deepcopy(obj) for obj in chosen] if copy else chosen
 
-    def namespaces(self, kind: str | type[T]) -> set[str]:
+    def namespaces(self, kind: str | type[T] | Resource) -> set[str]:
         """The namespaces in which there are objects of a kind."""
-        return {place for place, _ in self._objects.get(resource(kind).plural, {})}
+        return {place for place, _ in self._objects.get(self.kinds.named(kind).qualified, {})}
 
     def create(self, obj: T) -> T:
         """Keep a new object: name (from `generateName`), UID, creation time and version are filled in.
@@ -202,15 +205,15 @@ class Store:
             AlreadyExists: where the name is taken.
         """
         made = deepcopy(obj)
-        meta, kind = made.metadata, resource_of(made)
+        meta, kind = made.metadata, self.kinds.of(made)
         if not meta.name and meta.generate_name:
             meta.name = self.free_name(made)
         key = (meta.namespace, meta.name)
-        if key in self._objects.get(kind.plural, {}):
+        if key in self._objects.get(kind.qualified, {}):
             raise AlreadyExists(kind.qualified, meta.name)
         meta.uid = self.free_uid(meta.uid)
         meta.creation_timestamp = meta.creation_timestamp or self.now()
-        if meta.generation is None and hasattr(made, "spec"):
+        if type(made) is KubeObject or (meta.generation is None and hasattr(made, "spec")):
             meta.generation = 1
         self._put("ADDED", kind, key, made)
         return deepcopy(made)
@@ -235,7 +238,7 @@ class Store:
 
         Args:
             obj: as it is to stand.
-            same_generation: a change of the specification does not count (a pod's Binding).
+            same_generation: a change of the specification does not count: a pod's Binding, a custom object's status.
 
         Returns:
             A copy of what was stored; the very same version where nothing changed.
@@ -244,9 +247,9 @@ class Store:
             NotFound: where there is none.
             Conflict: where it was changed since it was read, or is another object.
         """
-        kind, meta = resource_of(obj), obj.metadata
+        kind, meta = self.kinds.of(obj), obj.metadata
         key = (meta.namespace, meta.name)
-        old = self._objects.get(kind.plural, {}).get(key)
+        old = self._objects.get(kind.qualified, {}).get(key)
         if old is None:
             raise NotFound(kind.qualified, meta.name)
         if meta.resource_version and meta.resource_version != old.metadata.resource_version:
@@ -261,13 +264,14 @@ class Store:
         made.metadata.generation = old.metadata.generation
         if made == old and to_dict(made) == to_dict(old):  # fields of no declared type count too
             return made
-        changed = getattr(made, "spec", None) != getattr(old, "spec", None)
-        if old.metadata.generation is not None and changed and not same_generation:
+        marked = made.metadata.deletion_timestamp is not None and old.metadata.deletion_timestamp is None
+        changed = _content(made) != _content(old) and not same_generation
+        if old.metadata.generation and (changed or marked):  # Source: registry.Store markAsDeleting, rest.BeforeDelete
             made.metadata.generation = old.metadata.generation + 1
         self._put("MODIFIED", kind, key, made)
         return deepcopy(made)
 
-    def delete(self, kind: str | type[T], name: str, namespace: str = "") -> Any:
+    def delete(self, kind: str | type[T] | Resource, name: str, namespace: str = "") -> Any:
         """Forget an object.
 
         Returns:
@@ -276,15 +280,16 @@ class Store:
         Raises:
             NotFound: where there is none.
         """
-        wanted = resource(kind)
+        wanted = self.kinds.named(kind)
         key = (namespace if wanted.namespaced else "", name)
-        old = self._objects.get(wanted.plural, {}).get(key)
+        old = self._objects.get(wanted.qualified, {}).get(key)
         if old is None:
             raise NotFound(wanted.qualified, name)
         gone = deepcopy(old)
-        self._remember(wanted.plural, key)
-        del self._objects[wanted.plural][key]
+        self._remember(wanted.qualified, key)
+        del self._objects[wanted.qualified][key]
         self._uids.pop(old.metadata.uid, None)
+        self._forget_kinds(wanted.qualified)
         self.version += 1
         gone.metadata.resource_version = str(self.version)
         self._tell(WatchEvent("DELETED", gone))
@@ -292,7 +297,7 @@ class Store:
 
     def watch(
         self,
-        kind: str | type[T] | None = None,
+        kind: str | type[T] | Resource | None = None,
         namespace: str | None = None,
         since: int | None = None,
         before_poll: Callable[[], None] | None = None,
@@ -305,8 +310,8 @@ class Store:
             since: a resource version; None = the newest.
             before_poll: called before each reading, to bring the store up to date.
         """
-        plural = None if kind is None else resource(kind).plural
-        return Watch(self, plural, namespace, self.version if since is None else since, before_poll)
+        wanted = None if kind is None else self.kinds.named(kind).qualified
+        return Watch(self, wanted, namespace, self.version if since is None else since, before_poll)
 
     def subscribe(self, listener: Callable[[WatchEvent], None]) -> Callable[[], None]:
         """Call `listener` at every change; the object it gets must not be changed.
@@ -371,6 +376,7 @@ class Store:
                     self._objects[plural].pop(key, None)
                 else:
                     self._objects[plural][key] = old
+                self._forget_kinds(plural)
             for plural in {plural for plural, _, _ in self._undo}:  # an object put back stands where it stood
                 self._objects[plural] = dict(sorted(self._objects[plural].items(), key=lambda item: age(item[1])))
             self.version = before[0]
@@ -383,23 +389,28 @@ class Store:
             self._publish(event)
 
     def _put(self, change: str, kind: Resource, key: Key, made: KubeObject) -> None:
-        self._remember(kind.plural, key)
+        self._remember(kind.qualified, key)
         self.version += 1
+        self._forget_kinds(kind.qualified)
         made.metadata.resource_version = str(self.version)
         if change == "ADDED":
             made.__dict__["created_"] = self.version
-            self._uids[made.metadata.uid] = (kind.plural, key)
+            self._uids[made.metadata.uid] = (kind.qualified, key)
         else:
-            before = self._objects[kind.plural][key]
+            before = self._objects[kind.qualified][key]
             made.__dict__["created_"] = age(before)
             if type(before) is type(made):
                 share(made, before)
-        sibling = self._last_written.get(kind.plural)  # stored objects never change: what is the same is shared
+        sibling = self._last_written.get(kind.qualified)  # stored objects never change: what is the same is shared
         if type(sibling) is type(made):
             share(made, sibling)
-        self._last_written[kind.plural] = made
-        self._objects.setdefault(kind.plural, {})[key] = made
+        self._last_written[kind.qualified] = made
+        self._objects.setdefault(kind.qualified, {})[key] = made
         self._tell(WatchEvent(change, made))
+
+    def _forget_kinds(self, changed: str) -> None:
+        if changed == _DEFINITIONS:
+            self.kinds.invalidate()
 
     def _remember(self, plural: str, key: Key) -> None:
         if self._undo is not None:
@@ -420,11 +431,16 @@ class Store:
 
     def free_name(self, obj: KubeObject) -> str:
         """A name that is not taken, made from the object's `generateName`."""
-        taken = self._objects.get(resource_of(obj).plural, {})
+        taken = self._objects.get(self.kinds.of(obj).qualified, {})
         while True:
             name = obj.metadata.generate_name[:58] + self.new_suffix()
             if (obj.metadata.namespace, name) not in taken:
                 return name
+
+
+def _content(obj: KubeObject) -> Any:
+    """The part of an object that its generation counts: of a custom object everything outside its metadata."""
+    return obj.unknown_fields if type(obj) is KubeObject else getattr(obj, "spec", None)
 
 
 age: Callable[[KubeObject], int] = attrgetter("created_")

@@ -13,7 +13,7 @@ from typing import Any
 
 from kitlib.api.core import Node, Pod
 from kitlib.api.errors import KitError, NotFound
-from kitlib.api.meta import Condition
+from kitlib.api.meta import Condition, KubeObject
 from kitlib.api.release import Release
 from kitlib.api.serialize import deepcopy
 from kitlib.apiserver.admission import binding
@@ -137,6 +137,8 @@ class ClusterScheduler:
                 handlers.update_node(old, obj)
         elif isinstance(obj, Known):
             (handlers.delete_device_object if event.type == "DELETED" else handlers.put_device_object)(obj)
+        elif type(obj) is KubeObject:
+            return  # no plugin looks at custom objects
         elif obj.kind in _OBJECTS and (event.type != "MODIFIED" or obj.kind not in _SELECTOR_ONLY):
             self._changed.add(obj.kind)
         elif obj.kind in _STORAGE:

@@ -16,7 +16,6 @@ from kitlib.apiserver.admission.deletion import BACKGROUND
 from kitlib.apiserver.admission.eviction import evict
 from kitlib.apiserver.admission.manifests import Applier
 from kitlib.apiserver.store.events import record
-from kitlib.apiserver.store.kinds import resource
 from kitlib.apiserver.store.merge import strategic_patch
 from kitlib.cluster.base import BaseCluster
 from kitlib.cluster.exclusive import exclusive
@@ -41,25 +40,25 @@ class LocalVerbs(BaseCluster):
         return [self.api.store.standing(o) or o for o in made]
 
     def _delete(self, kind: str, name: str, namespace: str, grace: int | None, propagation: str) -> None:
-        wanted = resource(kind)
+        wanted = self.api.store.kinds.named(kind)
         place = (namespace or "default") if wanted.namespaced else ""
         standing = self.api.store.get(kind, name, place)
         self.api.delete(kind, name, place, grace=grace, propagation=propagation)
         self._applier.forget(standing)
         how = {} if propagation == BACKGROUND else {"propagation_policy": propagation}
-        self._record("delete", kind=wanted.kind, name=name, namespace=place, grace=grace, **how)
+        self._record("delete", kind=wanted.recorded, name=name, namespace=place, grace=grace, **how)
         self.settle()
 
     @exclusive
     @guarded("patch")
     def patch(self, kind: str, name: str, patch: Mapping[str, Any], namespace: str = "default") -> Any:
         """Change some fields of an object; see `BaseCluster.patch`."""
-        wanted = resource(kind)
+        wanted = self.api.store.kinds.named(kind)
         place = (namespace or "default") if wanted.namespaced else ""
         standing = self.api.store.get(kind, name, place)
         changed = from_dict(strategic_patch(to_dict(standing), dict(patch)))
         self.api.update(changed)
-        self._record("patch", kind=wanted.kind, name=name, namespace=place, patch=dict(patch))
+        self._record("patch", kind=wanted.recorded, name=name, namespace=place, patch=dict(patch))
         self.settle()
         return self.api.store.find(kind, name, place)
 

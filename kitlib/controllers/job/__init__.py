@@ -13,7 +13,7 @@ from kitlib.api.core import Pod
 from kitlib.api.errors import KitError
 from kitlib.api.selectors import LabelSelectorMatcher
 from kitlib.api.serialize import deepcopy
-from kitlib.controllers.controller import Controller, Handler, Key, Manager, Retry
+from kitlib.controllers.controller import Controller, Handler, Key, Manager, Retry, is_of
 from kitlib.controllers.controller_ref_manager import claim_objects, enqueue_orphan
 from kitlib.controllers.controller_utils import create_pod, delete_pod, is_ready, slow_start_batch
 from kitlib.controllers.informers import Change, controller_of
@@ -87,7 +87,7 @@ class JobController(Controller):
             self._records.pop(key, None)
             for orphan in self.informers.of_namespace("Pod", key[0]):
                 reference = controller_of(orphan)
-                if reference is not None and reference.kind == "Job" and reference.name == key[1]:
+                if reference is not None and is_of(reference, "Job") and reference.name == key[1]:
                     self.api.remove_finalizer(orphan, FINALIZER)
             return
         if job.spec.managed_by not in (None, CONTROLLER_NAME):

@@ -11,6 +11,9 @@ from kitlib.api.policy import PriorityClass
 from kitlib.api.serialize import from_dict, to_dict
 from kitlib.apiserver.admission import limit_range, quota
 from kitlib.apiserver.admission.priority import admit_priority, check_priority_class, system_priority_classes
+from kitlib.apiserver.store.kinds import resource
+
+PODS = resource("Pod")
 
 
 def pod(name: str = "p", requests: dict | None = None, limits: dict | None = None, **spec: object) -> Pod:
@@ -81,10 +84,10 @@ def test_a_container_outside_the_range_is_refused(item: dict, made: Pod, words: 
 
 def test_a_quota_is_charged_until_it_is_full() -> None:
     team = make_quota({"pods": "2", "requests.cpu": "1"}, {"pods": "1", "requests.cpu": "500m"})
-    (charged,) = quota.admit(pod(requests={"cpu": "500m"}), [team])
+    (charged,) = quota.admit(pod(requests={"cpu": "500m"}), PODS, [team])
     assert to_dict(charged.status)["used"] == {"pods": "2", "requests.cpu": "1"}
     with pytest.raises(Forbidden) as refused:
-        quota.admit(pod("q", requests={"cpu": "100m"}), [charged])
+        quota.admit(pod("q", requests={"cpu": "100m"}), PODS, [charged])
     assert str(refused.value) == (
         'pods "q" is forbidden: exceeded quota: team, requested: pods=1,requests.cpu=100m, '
         "used: pods=2,requests.cpu=1, limited: pods=2,requests.cpu=1"
@@ -93,7 +96,7 @@ def test_a_quota_is_charged_until_it_is_full() -> None:
 
 def test_a_quota_on_cpu_and_memory_asks_every_container_for_them() -> None:
     with pytest.raises(Forbidden, match=r"failed quota: team: must specify limits.memory for: c; requests.cpu for: c"):
-        quota.admit(pod(), [make_quota({"requests.cpu": "1", "limits.memory": "1Gi"})])
+        quota.admit(pod(), PODS, [make_quota({"requests.cpu": "1", "limits.memory": "1Gi"})])
 
 
 @pytest.mark.parametrize(
@@ -130,13 +133,13 @@ def test_a_quota_on_cpu_and_memory_asks_every_container_for_them() -> None:
 )
 def test_a_quota_counts_the_pods_in_its_scopes(scopes: dict, made: Pod, counted: bool) -> None:
     team = make_quota({"pods": "5"}, **scopes)
-    assert quota.matches(team, made) is counted
+    assert quota.matches(team, made, PODS) is counted
     assert to_dict(team)["spec"]["hard"] == {"pods": "5"}
-    assert str(quota.used(team, [made, made])["pods"]) == ("2" if counted else "0")
+    assert str(quota.used(team, [(made, PODS), (made, PODS)])["pods"]) == ("2" if counted else "0")
 
 
 def test_a_finished_pod_counts_as_an_object_only() -> None:
     made = pod(requests={"cpu": "1"})
     made.status.phase = "Succeeded"
-    counted = quota.used(make_quota({"pods": "5", "count/pods": "5", "cpu": "3"}), [made])
+    counted = quota.used(make_quota({"pods": "5", "count/pods": "5", "cpu": "3"}), [(made, PODS)])
     assert {name: str(amount) for name, amount in counted.items()} == {"pods": "0", "count/pods": "1", "cpu": "0"}

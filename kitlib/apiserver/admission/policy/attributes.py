@@ -15,7 +15,8 @@ from kitlib.api.required_fields import complete
 from kitlib.api.scale import is_scalable, scale_of
 from kitlib.api.serialize import to_dict
 from kitlib.apiserver.admission.requester import requester
-from kitlib.apiserver.store.kinds import Resource, resource_of
+from kitlib.apiserver.store.kinds import Resource
+from kitlib.apiserver.store.store import Store
 
 CREATE, UPDATE, DELETE = "CREATE", "UPDATE", "DELETE"
 SCALE = "scale"
@@ -26,7 +27,9 @@ def shown(obj: KubeObject | None) -> dict[str, Any] | None:
 
     Source: runtime.DefaultUnstructuredConverter.ToUnstructured.
     """
-    return None if obj is None else complete(obj.kind, to_dict(obj))
+    if obj is None or type(obj) is KubeObject:
+        return None if obj is None else to_dict(obj)
+    return complete(obj.kind, to_dict(obj))
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,7 @@ class Attributes:
 
     Attributes:
         operation: CREATE, UPDATE or DELETE.
+        resource: the resource that the request is sent to.
         new, old: the object as it would be stored and as it stands; None where there is none.
         subresource: `status`, `resize`; "" = the object itself.
         dry_run: whether nothing of it will stand.
@@ -43,6 +47,7 @@ class Attributes:
     """
 
     operation: str
+    resource: Resource
     new: KubeObject | None
     old: KubeObject | None
     subresource: str = ""
@@ -55,10 +60,6 @@ class Attributes:
         found = self.new if self.new is not None else self.old
         assert found is not None, "a write has an object"
         return found
-
-    @cached_property
-    def resource(self) -> Resource:
-        return resource_of(self.parent or self.object)
 
     @property
     def version(self) -> str:
@@ -94,6 +95,7 @@ class Attributes:
 
 
 def attributes_of(
+    store: Store,
     new: KubeObject | None,
     old: KubeObject | None,
     subresource: str = "",
@@ -104,12 +106,16 @@ def attributes_of(
     """A write of an object or of a subresource, which `scale` shows as a Scale.
 
     Args:
+        store: knows the resources of custom kinds.
         new, old, subresource, dry_run: see `Attributes`.
         parent: the pod that a Binding or an Eviction is sent to.
 
     Source: registry/apps/deployment/storage toScaleCreateValidation, scaleUpdatedObjectInfo.
     """
     operation = DELETE if new is None else CREATE if old is None else UPDATE
+    about = parent or new or old
+    assert about is not None, "a write has an object"
+    resource = store.kinds.of(about)
     if subresource == SCALE and new is not None and old is not None and is_scalable(new):
-        return Attributes(operation, scale_of(new), scale_of(old), subresource, dry_run, parent=new)
-    return Attributes(operation, new, old, subresource, dry_run, parent)
+        return Attributes(operation, resource, scale_of(new), scale_of(old), subresource, dry_run, parent=new)
+    return Attributes(operation, resource, new, old, subresource, dry_run, parent)

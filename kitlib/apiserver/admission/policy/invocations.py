@@ -24,11 +24,10 @@ from kitlib.api.errors import KitError
 from kitlib.api.meta import KubeObject
 from kitlib.api.selectors import LabelSelectorMatcher
 from kitlib.apiserver.admission.authorization import Authorizer as RBAC
-from kitlib.apiserver.admission.custom.objects import definition_of
 from kitlib.apiserver.admission.policy.attributes import Attributes
 from kitlib.apiserver.admission.policy.matching import matches
 from kitlib.apiserver.admission.requester import requester, service_account
-from kitlib.apiserver.store.kinds import Resource, UnknownKind, resource, resource_by_rule
+from kitlib.apiserver.store.kinds import Resource
 from kitlib.apiserver.store.store import Store
 from kitlib.cel import library as lib
 from kitlib.cel.admission_expressions import MAX_COST, Environment
@@ -196,12 +195,8 @@ def params_of(store: Store, policy: Policy, binding: Binding, about: Attributes)
 
 def _resource_of_params(store: Store, kind: ParamKind) -> Resource:
     """Of a kind that is built in, or that a CustomResourceDefinition serves. Source: ensureParamsForPolicyLocked."""
-    try:
-        return resource(kind.kind)
-    except UnknownKind:
-        definition = definition_of(store, kind.api_version, kind.kind)
-    group, _, version = kind.api_version.rpartition("/")
-    if definition is None:
-        place = f"{group}/{version}" if group else version
+    found = store.kinds.find(kind.api_version, kind.kind)
+    if found is None:
+        place = kind.api_version
         raise UnknownParamKind(f"failed to find resource referenced by paramKind: '{place}, Kind={kind.kind}'")
-    return resource_by_rule(kind.kind, group, definition.spec.scope == "Namespaced")
+    return found

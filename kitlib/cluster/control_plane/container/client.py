@@ -114,7 +114,7 @@ class RemoteAPIServer:
         propagation: str = "Background",
     ) -> None:
         """Delete an object; its kind by name, type or as the store names it."""
-        named = kind if isinstance(kind, str) else resource(kind).kind
+        named = kind if isinstance(kind, str) else resource(kind).qualified
         if self._dry:
             self._cluster._ask("dry_delete", kind=named, name=name, namespace=namespace)
             return

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
+from kitlib.api.apiextensions import CustomResourceDefinition
 from kitlib.api.errors import KitError
 from kitlib.api.serialize import from_dict
-from kitlib.apiserver.store.kinds import resource_of
 from kitlib.apiserver.store.store import Store, WatchEvent
 
 
@@ -26,12 +26,13 @@ class Replica(Store):
         """
         for change, data in changes:
             made = from_dict(data)
-            kind, key = resource_of(made), (made.metadata.namespace, made.metadata.name)
-            here = self._objects.setdefault(kind.plural, {})
+            kind, key = self.kinds.of(made), (made.metadata.namespace, made.metadata.name)
+            here = self._objects.setdefault(kind.qualified, {})
             if change == "DELETED":
                 here.pop(key, None)
             else:
                 here[key] = made
+            self._forget_kinds(kind.qualified)
             self.version = int(made.metadata.resource_version)
             self._publish(WatchEvent(change, made))
         self.version = version
@@ -40,10 +41,12 @@ class Replica(Store):
     def restart(self, objects: Sequence[dict[str, Any]], version: int) -> None:
         """Begin anew with all objects: the changes since the last time are no longer remembered."""
         self._objects = {}
-        for data in objects:
-            made = from_dict(data)
-            key = (made.metadata.namespace, made.metadata.name)
-            self._objects.setdefault(resource_of(made).plural, {})[key] = made
+        self.kinds.invalidate()
+        parsed = [from_dict(data) for data in objects]
+        for made in sorted(parsed, key=lambda obj: not isinstance(obj, CustomResourceDefinition)):  # they name kinds
+            kind, key = self.kinds.of(made), (made.metadata.namespace, made.metadata.name)
+            self._objects.setdefault(kind.qualified, {})[key] = made
+            self._forget_kinds(kind.qualified)
         self._history.clear()
         self.version = self._forgotten = version
 

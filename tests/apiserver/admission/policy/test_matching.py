@@ -11,6 +11,7 @@ from kitlib.api.core import Namespace
 from kitlib.api.serialize import from_dict
 from kitlib.apiserver.admission.policy.attributes import CREATE, UPDATE, Attributes
 from kitlib.apiserver.admission.policy.matching import matches
+from kitlib.apiserver.store.kinds import resource_of
 
 POD = from_dict(
     {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web", "namespace": "a", "labels": {"x": "1"}}}
@@ -29,7 +30,7 @@ def about(rule: dict[str, Any] | None, obj: Any = POD, **given: Any) -> bool:
     operation, subresource = given.pop("operation", CREATE), given.pop("subresource", "")
     old = given.pop("old", None)
     given = {"resourceRules": [rule] if rule else [], **given}
-    attributes = Attributes(operation, obj, old, subresource)
+    attributes = Attributes(operation, resource_of(obj), obj, old, subresource)
     return matches(from_dict(given, MatchResources), attributes, SPACE if obj.namespace else None)
 
 

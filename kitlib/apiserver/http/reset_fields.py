@@ -1,0 +1,49 @@
+"""Fields that a write does not change whatever it sends: the status by an update, everything else by `/status`.
+
+They are put back before the managers of fields are looked at, so that a writer does not become the manager of a field
+that it did not write.
+
+Source: ResetFieldsStrategy (GetResetFields) of the strategies, apiserver handlers/fieldmanager NewDefaultFieldManager.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from kitlib.apiserver.http.resources import APIResource
+
+Object = dict[str, Any]
+_NAMES = ("apiVersion", "kind", "metadata")
+
+
+def without_reset_fields(served: APIResource, body: Object, live: Mapping[str, Any], subresource: str) -> Object:
+    """Return a sent object with the fields that the request may not change as they are stored.
+
+    Args:
+        served: its resource.
+        body: the object as it was sent.
+        live: the stored object; empty where the object is new.
+        subresource: `status`; "" for the object itself.
+    """
+    if served.schema is None or served.subresource("status") is None:
+        return body
+    if subresource == "status":
+        names = {name: body[name] for name in _NAMES if name in body}
+        return _with(live, "status", body) | names
+    return body if subresource else _with(body, "status", live)
+
+
+def own_fields(served: APIResource, config: Object, subresource: str) -> Object:
+    """Return an applied configuration without the fields that the request may not change."""
+    if served.schema is None or served.subresource("status") is None:
+        return config
+    if subresource == "status":
+        return {name: value for name, value in config.items() if name in (*_NAMES, "status")}
+    return {name: value for name, value in config.items() if subresource or name != "status"}
+
+
+def _with(obj: Mapping[str, Any], name: str, source: Mapping[str, Any]) -> Object:
+    """The object with a field as the source has it."""
+    made = {key: value for key, value in obj.items() if key != name}
+    return {**made, name: source[name]} if name in source else made
