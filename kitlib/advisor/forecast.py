@@ -14,8 +14,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from kitlib.api.core import Pod
+from kitlib.cluster.nodes.container_process import ContainerProcess
 from kitlib.cluster.nodes.interfaces import KernelNode
-from kitlib.cluster.nodes.metrics import NODE, OomRow, name_of, oom_row
+from kitlib.cluster.nodes.metrics import NODE, OomRow, mark_refused, name_of, oom_row
+from kitlib.cluster.nodes.origin import SCORE
 from kitlib.kubelet.cm.cgroup_levels import running_containers
 from kitlib.kubelet.cm.cgroup_tree import CgroupTree
 from kitlib.kubelet.cm.desired import desired_tree
@@ -25,6 +27,7 @@ from kitlib.node.simulated import oom
 from kitlib.node.simulated.commands import workload_of
 from kitlib.node.simulated.kernel import Kernel
 
+Ranked = tuple[OomRow, oom.Candidate]
 _KILL = re.compile(r"oom-kill:constraint=\w+.*?(?:oom_memcg=(?P<where>[^,]+)|global_oom),task_memcg=(?P<cgroup>[^,]+)")
 
 
@@ -60,27 +63,37 @@ def forecast(node: KernelNode, pods: Sequence[Pod], coming: Pod) -> Forecast:
     kernel.cgroups.apply(tree)
     places = {(c.uid, c.container): c.path for c in tree.values() if c.writer == "runtime"}
     now = node.desired()
+    refused: dict[int, int] = {}
     for process in node.processes():
         there = now.get(process.cgroup)
         path = places.get((there.uid, there.container), "/") if there is not None else "/"
         alike = Workload((Phase(FOREVER, memory=process.memory),), name=process.name)
-        kernel.spawn(alike, path, process.oom_score_adj)
+        pid = kernel.spawn(alike, path, process.oom_score_adj)
+        if isinstance(process, ContainerProcess) and process.refused is not None:
+            refused[pid] = process.refused
     kernel.exits()
     standing = [kernel.candidate(p) for p in kernel.processes.values()]
     arriving, logged = [], len(kernel.log)
     for container in running_containers(coming):
         path = places[coming.metadata.uid, container.name]
-        score = get_container_oom_score_adjust(coming, container, config.machine.memory, config.gates)
+        wanted = get_container_oom_score_adjust(coming, container, config.machine.memory, config.gates)
+        score = max(wanted, node.origin.lowest_score)  # the runtime of a real node starts it with what the host grants
         workload = workload_of(coming, container)
         most = max(phase.memory for phase in workload.phases)
         tables = (1 + most // (oom.PAGE * 512)) * oom.PAGE
-        arriving.append(oom.Candidate(0, workload.name, path, score, most, tables))
-        kernel.spawn(Workload((Phase(FOREVER, memory=most),), name=workload.name), path, score)
+        pid = kernel.spawn(Workload((Phase(FOREVER, memory=most),), name=workload.name), path, score)
+        arriving.append(oom.Candidate(pid, workload.name, path, score, most, tables))
+        if score != wanted:
+            refused[pid] = wanted
     kills = kills_in(kernel.log[logged:])
     where = kills[0][0] if kills else ""
     limit = kernel.limit(where or "/") or config.machine.memory
-    rows = _ranked([*standing, *arriving], tree, where or "/", min(limit, config.machine.memory) // oom.PAGE)
-    return Forecast(rows, where, tuple(name_of(tree.get(cgroup), cgroup) for _, cgroup in kills))
+    pages = min(limit, config.machine.memory) // oom.PAGE
+    rows = _ranked([*standing, *arriving], tree, where or "/", pages)
+    for row, one in rows:
+        if one.pid in refused:
+            mark_refused(row, one, refused[one.pid], pages, node.origin.reason(SCORE))
+    return Forecast([row for row, _ in rows], where, tuple(name_of(tree.get(cgroup), cgroup) for _, cgroup in kills))
 
 
 def kills_in(log: Iterable[str]) -> list[tuple[str, str]]:
@@ -93,8 +106,8 @@ def kills_in(log: Iterable[str]) -> list[tuple[str, str]]:
     return found
 
 
-def _ranked(candidates: Sequence[oom.Candidate], tree: CgroupTree, where: str, total: int) -> list[OomRow]:
-    rows: list[OomRow] = []
+def _ranked(candidates: Sequence[oom.Candidate], tree: CgroupTree, where: str, total: int) -> list[Ranked]:
+    rows: list[Ranked] = []
     for one in candidates:
         cgroup = tree.get(one.cgroup)
         inside = where == "/" or one.cgroup == where or one.cgroup.startswith(where + "/")
@@ -102,8 +115,9 @@ def _ranked(candidates: Sequence[oom.Candidate], tree: CgroupTree, where: str, t
         if points is None or not inside or (cgroup is not None and cgroup.kind == "sandbox"):
             continue
         known = cgroup is not None and bool(cgroup.pod)
-        rows.append(oom_row(one, name_of(cgroup, one.name), cgroup.qos if known and cgroup else NODE, points))
-    return sorted(rows, key=lambda row: -row["badness"])
+        qos = cgroup.qos if known and cgroup else NODE
+        rows.append((oom_row(one, name_of(cgroup, one.name), qos, points), one))
+    return sorted(rows, key=lambda ranked: -ranked[0]["badness"])
 
 
 def cpu_forecast(node: KernelNode, wanted: Mapping[str, float]) -> dict[str, float]:

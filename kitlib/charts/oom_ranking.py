@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from kitlib.advisor.oom_orders import oom_orders
 from kitlib.charts.base import Chart, Row
 from kitlib.charts.style import GREY, PATTERN, QOS_COLORS, QOS_PATTERNS
 
@@ -17,7 +18,8 @@ def oom_ranking(rows: Sequence[Row], *, killed: str = "", told: bool = True) -> 
 
     Args:
         rows: {"name", "qos", "memory_bytes", "oom_score_adj", "badness"} in any order; badness in pages; qos "node" =
-            a process of no pod. With "refused" where the host has refused the oom_score_adj that the kubelet wanted.
+            a process of no pod. With "refused" (and "wanted_badness", "why") where the host has refused the
+            oom_score_adj that the kubelet wanted; then both orders are compared.
         killed: the process the kernel really killed, marked where it is known.
         told: whether the victim is named and marked before anything was killed.
     """
@@ -37,7 +39,8 @@ def oom_ranking(rows: Sequence[Row], *, killed: str = "", told: bool = True) -> 
         f"{row['name']} (wanted {row['refused']}, has {row['oom_score_adj']})" for row in ranked if "refused" in row
     ]
     if refused:
-        sentence += f" The host refused the oom_score_adj of {', '.join(refused)}."
+        sentence += f" The host refused the oom_score_adj of {', '.join(refused)}. {oom_orders(ranked).sentence}"
+        columns["refused"] = [f"{row['refused']}: {row.get('why', '')}" if "refused" in row else "" for row in ranked]
 
     def plain() -> dict[str, Any]:
         data = []

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
+from kitlib.kubelet.cm.cgroup_levels import running_containers
 from kitlib.kubelet.cm.cgroup_tree import UNLIMITED_V1
+from kitlib.kubelet.qos.policy import get_container_oom_score_adjust
 from kitlib.kubelet.util.cpuset import parse_cpus
 
 
@@ -131,6 +133,28 @@ def wait_until_running(cluster: Any, *names: str, at_most: float = 120.0) -> boo
             return True
         cluster.advance(0.5)
     return False
+
+
+def oom_scores(cluster: Any) -> list[dict[str, Any]]:
+    """One row a running container: the oom_score_adj that the kubelet wants, the one that it has, and its oom_score.
+
+    Where the host of a real node refused the wanted one, `refused` says why.
+    """
+    rows = []
+    for pod in cluster.pods():
+        if pod.status.phase != "Running":
+            continue
+        node = cluster.node(pod.spec.node_name)
+        for container in running_containers(pod):
+            wanted = get_container_oom_score_adjust(pod, container, node.config.machine.memory, node.config.gates)
+            proc = node.proc(pod.name, container.name, pod.namespace)
+            name = pod.name if len(running_containers(pod)) == 1 else f"{pod.name}/{container.name}"
+            row = {"pod": name, "class": pod.status.qos_class, "desired": wanted}
+            row |= {"observed": int(proc["oom_score_adj"]), "oom_score": int(proc["oom_score"])}
+            if "refused" in proc:
+                row["refused"] = proc["refused"].partition(": ")[2]
+            rows.append(row)
+    return rows
 
 
 def phases(cluster: Any) -> dict[str, str]:

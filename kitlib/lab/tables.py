@@ -15,12 +15,16 @@ def short(text: object) -> str:
     return _ID.sub(r"\1…", str(text))
 
 
+REFUSED = "refused"
+
+
 class Table:
     """Rows under a header, shown as an HTML table or as aligned text.
 
     Args:
         rows: mappings (their keys are the header), a mapping of two columns, or a data frame.
-        columns: the header, in this order; empty = as the rows have it.
+        columns: the header, in this order; empty = as the rows have it. A column `refused` (what the host of a real
+            node did not grant, and why) is always shown where it is not empty.
     """
 
     def __init__(self, rows: Any, columns: Sequence[str] = ()) -> None:
@@ -35,6 +39,8 @@ class Table:
             ]
         self.rows: list[dict[str, Any]] = [dict(row) for row in rows]
         self.columns = chosen or list(dict.fromkeys(name for row in self.rows for name in row))
+        if REFUSED not in self.columns and any(row.get(REFUSED) for row in self.rows):
+            self.columns.append(REFUSED)
 
     def _texts(self) -> Iterable[list[str]]:
         for row in self.rows:

@@ -99,6 +99,8 @@ class TreeView:
         observed = desired if self.observed is None else (seen.shown if seen is not None else None)
         owner = cgroup if own is not None and cgroup is not None else twin
         comment = self._comment(owner, name) if owner is not None else ""
+        if twin is not None and name in twin.refused:
+            comment = f"refused by the host: {twin.refused[name]}; {comment}".rstrip("; ")
         qos = cgroup.qos if cgroup is not None else ""
         formula = str(own.formula or "") if own is not None and self.reasons else ""
         return Row(depth, last, path, name, desired, observed, comment, qos, own is None or own.written, formula)

@@ -9,7 +9,7 @@ from kitlib.api.core import Event, Node, Pod
 from kitlib.api.devices import ResourceClaim
 from kitlib.api.meta import KubeObject
 from kitlib.api.podresources import pod_limits, pod_requests
-from kitlib.cluster.nodes.metrics import oom_rows, process_rows
+from kitlib.cluster.nodes.metrics import OomRow, oom_rows, process_rows
 from kitlib.kubelet.cm.cgroup_tree import CgroupTree
 from kitlib.kubelet.qos.qos_class import get_pod_qos
 
@@ -130,7 +130,7 @@ def oom_frame(node: Any) -> pd.DataFrame:
     """One row a process of a node as the OOM killer ranks it, the first to be killed on top.
 
     `badness` is what it compares: pages in use, and `oom_score_adj` thousandths of all pages on top. Where the host has
-    refused what the kubelet wanted there, `refused` says what that was.
+    refused what the kubelet wanted there, `refused` says what that was and why, and `badness wanted` what it would be.
 
     Source: mm/oom_kill.c oom_badness.
     """
@@ -143,11 +143,17 @@ def oom_frame(node: Any) -> pd.DataFrame:
             "memory": f"{row['memory_bytes'] / 2**20:.0f}Mi",
             "oom_score_adj": row["oom_score_adj"],
             "badness": row["badness"],
-            **({"refused": row.get("refused", "")} if refused else {}),
+            **(_refused(row) if refused else {}),
         }
         for row in ranked
     ]
-    return _frame(rows, ["name", "class", "memory", "oom_score_adj", "badness", *(["refused"] if refused else [])])
+    return _frame(rows, ["name", "class", "memory", "oom_score_adj", "badness"])
+
+
+def _refused(row: OomRow) -> dict[str, Any]:
+    if "refused" not in row:
+        return {"badness wanted": row["badness"], "refused": ""}
+    return {"badness wanted": row["wanted_badness"], "refused": f"{row['refused']}: {row['why']}"}
 
 
 def objects_frame(objects: Iterable[KubeObject]) -> pd.DataFrame:
@@ -166,7 +172,10 @@ def objects_frame(objects: Iterable[KubeObject]) -> pd.DataFrame:
 
 
 def cgroup_frame(tree: CgroupTree, observed: CgroupTree | None = None) -> pd.DataFrame:
-    """One row a file: cgroup, file, value, why; with `observed` both values and whether they are the same."""
+    """One row a file: cgroup, file, value, why; with `observed` both values and whether they are the same.
+
+    Where the host of a real node refused a file, the column `refused` says why; elsewhere there is no such column.
+    """
     rows: list[dict[str, Any]] = []
     paths = [*tree, *(path for path in observed or () if path not in tree)]
     for path in paths:
@@ -190,9 +199,13 @@ def cgroup_frame(tree: CgroupTree, observed: CgroupTree | None = None) -> pd.Dat
                 row["desired"] = own.shown if own is not None else None
                 row["observed"] = seen.shown if seen is not None else None
                 row["same"] = row["desired"] == row["observed"]
+                if theirs is not None and name in theirs.refused:
+                    row["refused"] = theirs.refused[name]
             row["why"] = own.reason if own is not None else ""
             rows.append(row)
     values = ["value"] if observed is None else ["desired", "observed", "same"]
+    if any("refused" in row for row in rows):
+        rows = [{**row, "refused": row.get("refused", "")} for row in rows]
     return _frame(rows, ["cgroup", "kind", "pod", "container", "qos", "file", *values, "why"])
 
 

@@ -14,6 +14,7 @@ from kitlib.api.errors import KitError
 from kitlib.charts.base import Chart
 from kitlib.charts.cgroup_matrix import cgroup_matrix
 from kitlib.cluster.nodes.metrics import name_of
+from kitlib.cluster.nodes.origin import Origin, origin_of
 from kitlib.kubelet.cm.cgroup_tree import CgroupTree
 from kitlib.views.cgroup_row import short_id
 from kitlib.views.cgroup_tree import Row, TreeView
@@ -102,6 +103,9 @@ class CgroupTreeExplorer(KitWidget):
             self.file.value = kept if kept in names else (names[0] if names else None)
 
     # ---- what is shown
+
+    def origin(self) -> Origin:
+        return Origin("computed", self._tree.version) if self._tree is not None else origin_of(self._node)
 
     def chart(self) -> Chart:
         desired = self._tree if self._tree is not None else self._node.desired()  # type: ignore[union-attr]

@@ -16,6 +16,7 @@ from kitlib.api.errors import KitError
 from kitlib.charts.base import Chart
 from kitlib.charts.usage import usage_chart
 from kitlib.cluster.nodes.metrics import METRICS, Meter
+from kitlib.cluster.nodes.origin import Origin
 from kitlib.kubelet.cm.cgroup_tree import Cgroup
 from kitlib.widgets._parts.base import KitWidget, labelled
 from kitlib.widgets._parts.live_picture import LivePicture
@@ -131,6 +132,9 @@ class CgroupWatch(KitWidget):
     def _cgroups(self) -> Sequence[Cgroup]:
         found: list[Cgroup] = self._node.desired().of_kind(self.level.value)
         return found
+
+    def origin(self) -> Origin:
+        return self._node.origin
 
     def chart(self) -> Chart:
         return self._chart_of(list(self.live.samples))

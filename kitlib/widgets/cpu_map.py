@@ -18,6 +18,7 @@ from kitlib.charts.cpu_map import cpu_map
 from kitlib.charts.scene import Area, Box, Mark, Scene, Token
 from kitlib.cluster import Cluster
 from kitlib.cluster.nodes.metrics import name_of
+from kitlib.cluster.nodes.origin import Origin
 from kitlib.kubelet.cm.cpumanager.checkpoint import load_state
 from kitlib.kubelet.cm.resource_managers import ResourceManagers
 from kitlib.kubelet.util.cpuset import parse_cpus
@@ -96,6 +97,9 @@ class CpuMap(KitWidget):
         self.cluster.delete("Pod", self.pod.value, grace=0)
 
     # ---- what is shown
+
+    def origin(self) -> Origin:
+        return self.node.origin
 
     def chart(self) -> Chart:
         config = self.node.config

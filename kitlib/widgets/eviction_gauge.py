@@ -21,6 +21,7 @@ from kitlib.charts.scene import QOS_LEGEND, Area, Box, Line, Mark, Scene, Token
 from kitlib.cluster import Cluster
 from kitlib.cluster.nodes.eviction_status import eviction_order, threshold_rows
 from kitlib.cluster.nodes.metrics import NODE, oom_rows
+from kitlib.cluster.nodes.origin import Origin
 from kitlib.node.simulated.commands import workload_of
 from kitlib.views.units import size
 from kitlib.widgets._parts.base import KitWidget, Ticker, labelled
@@ -159,6 +160,9 @@ class EvictionGauge(KitWidget):
         self._next = [pod.name for pod in order]
         self._evicted = [p.name for p in pods if p.status.reason == "Evicted"]
         return order, list(threshold_rows(self.node))
+
+    def origin(self) -> Origin:
+        return self.node.origin
 
     def chart(self) -> Chart:
         order, rows = self._look()

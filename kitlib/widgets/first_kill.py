@@ -21,6 +21,7 @@ from kitlib.charts.oom_ranking import oom_ranking
 from kitlib.charts.scene import QOS_LEGEND, Area, Mark, Scene
 from kitlib.cluster import Cluster
 from kitlib.cluster.nodes.metrics import OomRow
+from kitlib.cluster.nodes.origin import Origin, origin_of
 from kitlib.node.simulated.oom import PAGE
 from kitlib.widgets._parts.base import KitWidget
 from kitlib.widgets._parts.board_picture import BoardPicture
@@ -81,6 +82,9 @@ class FirstKill(KitWidget):
         self.outcome = outcome
 
     # ---- what is shown
+
+    def origin(self) -> Origin:
+        return origin_of(self.cluster)
 
     def chart(self) -> Chart:
         self.run.disabled, self.again.disabled = bool(self.killed) or not self.guess, not self.killed

@@ -23,6 +23,7 @@ from kitlib.charts.oom_ranking import oom_ranking
 from kitlib.charts.scene import QOS_LEGEND, Area, Mark, Scene
 from kitlib.cluster import Cluster
 from kitlib.cluster.nodes.metrics import OomRow, lines_after, name_of_path, oom_rows
+from kitlib.cluster.nodes.origin import Origin
 from kitlib.kubelet.qos.qos_class import QOS_CLASSES
 from kitlib.widgets._parts.base import KitWidget, labelled
 from kitlib.widgets._parts.board_picture import BoardPicture
@@ -203,6 +204,9 @@ class OomArena(KitWidget):
         found = forecast(self.node, there, coming)
         coming.metadata.uid = ""
         return found
+
+    def origin(self) -> Origin:
+        return self.node.origin
 
     def chart(self) -> Chart:
         for field in (self.request, self.uses):

@@ -17,6 +17,7 @@ from kitlib.api.podresources import containers_of, pod_limits, pod_requests
 from kitlib.api.release import RELEASES, Release
 from kitlib.charts.base import Chart
 from kitlib.charts.pod_resources import pod_resources_chart
+from kitlib.cluster.nodes.origin import Origin
 from kitlib.kubelet.cm.cgroup_levels import running_containers
 from kitlib.kubelet.cm.desired import desired_tree
 from kitlib.kubelet.cm.node_allocatable import pods_limit
@@ -82,6 +83,9 @@ class PodBuilder(KitWidget):
     @property
     def _node(self) -> NodeConfig:
         return replace(self._config, release=Release(self.release.value))
+
+    def origin(self) -> Origin:
+        return Origin("computed", self.version.value)
 
     def chart(self) -> Chart:
         self.form.advise(pod_advice(self.pod, self._node))

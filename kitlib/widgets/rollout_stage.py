@@ -19,6 +19,7 @@ from kitlib.charts.base import Chart
 from kitlib.charts.rollout import rollout_chart
 from kitlib.charts.scene import Area, Box, Mark, Scene, Token
 from kitlib.cluster import Cluster
+from kitlib.cluster.nodes.origin import Origin, origin_of
 from kitlib.widgets._parts.base import KitWidget, labelled
 from kitlib.widgets._parts.board_picture import BoardPicture
 from kitlib.widgets._parts.story import Story
@@ -189,6 +190,9 @@ class RolloutStage(KitWidget):
         surge = _resolved(self.surge.value, wanted, up=True)
         unavailable = _resolved(self.unavailable.value, wanted, up=False)
         return wanted - min(max(unavailable, 0 if surge else 1), wanted), wanted + surge
+
+    def origin(self) -> Origin:
+        return origin_of(self.cluster)
 
     def chart(self) -> Chart:
         if self.cluster is None:

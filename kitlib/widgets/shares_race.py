@@ -19,6 +19,7 @@ from kitlib.charts.base import Chart
 from kitlib.charts.shares import shares_chart
 from kitlib.cluster import Cluster
 from kitlib.cluster.nodes.metrics import Meter
+from kitlib.cluster.nodes.origin import Origin
 from kitlib.kubelet.cm.cgroup_tree import Cgroup
 from kitlib.kubelet.loop.resize import PENDING
 from kitlib.widgets._parts.base import KitWidget
@@ -122,6 +123,9 @@ class SharesRace(KitWidget):
     def _cgroups(self) -> list[Cgroup]:
         mine = {f"default/{name}" for name in self.names}
         return [c for c in self.node.desired().of_kind("pod") if c.pod in mine]
+
+    def origin(self) -> Origin:
+        return self.node.origin
 
     def chart(self) -> Chart:
         tree = self.node.desired()

@@ -8,6 +8,7 @@ import ipywidgets as ipw
 
 from kitlib.charts.base import Chart
 from kitlib.charts.comparison import comparison_chart
+from kitlib.cluster.nodes.origin import Origin
 from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.qos.qos_class import get_pod_qos
 from kitlib.widgets._parts.base import KitWidget, labelled
@@ -48,6 +49,9 @@ class SideBySide(KitWidget):
         super().__init__([forms, choices])
         self.left.on_change = self.right.on_change = self.refresh
         self.refresh()
+
+    def origin(self) -> Origin:
+        return Origin("computed", self.version.value)
 
     def chart(self) -> Chart:
         sides = [self._values(form) for form in (self.left, self.right)]

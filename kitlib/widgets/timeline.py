@@ -10,6 +10,7 @@ from kitlib.api.errors import KitError
 from kitlib.charts.base import Chart
 from kitlib.charts.timeline import timeline_chart
 from kitlib.cluster.chronicle import SOURCES, Chronicle
+from kitlib.cluster.nodes.origin import Origin, origin_of
 from kitlib.widgets._parts.base import KitWidget, Ticker, labelled
 from kitlib.widgets._parts.lanes_picture import LanesPicture
 from kitlib.widgets._parts.nodes import Passing, node_of
@@ -74,6 +75,9 @@ class Timeline(KitWidget):
     def _tick(self) -> None:
         self._passing.on(0.5)
         self.refresh()
+
+    def origin(self) -> Origin:
+        return origin_of(self._cluster)
 
     def chart(self) -> Chart:
         self._chronicle.look(self._passing.seconds)

@@ -150,8 +150,22 @@ def test_a_still_picture_has_a_panel_for_each_pair_of_axes_and_patterns_beside_c
 def test_a_score_that_the_host_has_refused_is_said():
     row = {"name": "gu/c", "qos": "Guaranteed", "memory_bytes": 1, "oom_score_adj": 0, "badness": 1}
     assert "refused" not in charts.oom_ranking([row]).sentence
-    said = charts.oom_ranking([{**row, "refused": -997}]).sentence
-    assert said.endswith("The host refused the oom_score_adj of gu/c (wanted -997, has 0).")
+    refused = {**row, "refused": -997, "wanted_badness": -900, "why": "no oom_score_adj below 0 is granted"}
+    chart = charts.oom_ranking([refused])
+    assert "The host refused the oom_score_adj of gu/c (wanted -997, has 0)." in chart.sentence
+    assert chart.sentence.endswith("the order would be the same.")
+    assert chart.columns["refused"] == ["-997: no oom_score_adj below 0 is granted"]
+
+
+def test_the_order_that_the_kubelet_wants_is_computed_where_the_host_refused_a_score():
+    net = {"name": "net/c", "qos": "BestEffort", "memory_bytes": 1, "oom_score_adj": 0, "badness": 175_477}
+    net |= {"refused": -997, "wanted_badness": -85_880, "why": "no oom_score_adj below 0 is granted"}
+    honest = {"name": "honest/c", "qos": "Burstable", "memory_bytes": 1, "oom_score_adj": 219, "badness": 84_099}
+    said = charts.oom_ranking([honest, net], killed="net/c").sentence
+    assert said.endswith(
+        "With the scores that the kubelet wants the order would be honest/c, net/c; here it is net/c, honest/c: "
+        "honest/c would be killed first, and here it is net/c."
+    )
 
 
 def test_no_picture_offers_to_upload_its_data(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,3 +19,13 @@ def test_rows_mappings_and_frames_become_tables():
 def test_a_container_id_has_twelve_digits():
     assert short("cri-" + "ab12" * 16) == "cri-ab12ab12ab12…"
     assert short("de4983ac-ff0c-40be-8472-8b6674593aa3") == "de4983ac-ff0c-40be-8472-8b6674593aa3"
+
+
+def test_what_a_host_refused_is_shown_whatever_columns_are_chosen():
+    rows = [{"pod": "a", "score": 0, "refused": "no score below 0 is granted"}, {"pod": "b", "score": 5}]
+    assert str(table(rows, "pod", "score")).splitlines() == [
+        "pod  score  refused",
+        "a    0      no score below 0 is granted",
+        "b    5",
+    ]
+    assert table([{**row, "refused": ""} for row in rows], "pod").columns == ["pod"]

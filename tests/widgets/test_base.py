@@ -11,6 +11,8 @@ import pytest
 import kitlib.widgets
 from kitlib.api.errors import KitError
 from kitlib.charts import spread_map
+from kitlib.cluster import Cluster
+from kitlib.widgets import CgroupTreeExplorer, CgroupWatch, PodBuilder, Timeline
 from kitlib.widgets._parts.base import ChartPicture, Field, KitWidget, Ticker, labelled
 
 
@@ -37,6 +39,14 @@ def test_a_control_changes_picture_sentence_table_and_what_a_screen_reader_hears
     assert "zone1 5" in probe._sentence.value and "<table>" in probe._table.value
     assert probe._picture.figure["data"][0]["z"][0][0] == 4
     assert len(probe.frame()) == 2
+
+
+def test_a_quiet_line_says_where_the_values_come_from():
+    assert Probe()._origin.value == '<p class="kitlib-muted">Values: computed from Kubernetes&#x27; rules.</p>'
+    with Cluster.simulated(1, cgroup_version=1) as cluster:
+        for widget in (CgroupTreeExplorer(cluster), CgroupWatch(cluster), Timeline(cluster)):
+            assert "Values: simulated node node-1, cgroup v1." in widget._origin.value
+    assert "rules for cgroup v2" in PodBuilder()._origin.value
 
 
 def test_bad_input_becomes_a_sentence_and_the_last_picture_stays():

@@ -11,6 +11,7 @@ from kitlib.apiserver.admission.apiserver import APIServer
 from kitlib.apiserver.store.events import record
 from kitlib.cluster.nodes.interfaces import NodeCgroupFS, Record
 from kitlib.cluster.nodes.node_object import node_object
+from kitlib.cluster.nodes.origin import Origin, with_reasons
 from kitlib.cluster.nodes.plan import NodePlan
 from kitlib.kubelet.cm.cgroup_tree import Cgroup, CgroupTree, Difference
 from kitlib.kubelet.cm.node_config import NodeConfig
@@ -40,6 +41,11 @@ class NodeBase(ABC):
     def cgroupfs(self) -> NodeCgroupFS:
         """Its cgroup file system."""
 
+    @property
+    @abstractmethod
+    def origin(self) -> Origin:
+        """Where the values of this node come from, and what its host refuses."""
+
     @abstractmethod
     def desired(self) -> CgroupTree:
         """The tree that the kubelet wants, with the reason for every value."""
@@ -64,7 +70,7 @@ class NodeBase(ABC):
     def tree(self) -> CgroupTree:
         """The tree read back from the files, with the desired tree's titles and reasons."""
         wanted = self.desired()
-        return described(self.cgroupfs.tree(wanted.driver, like=wanted), wanted)
+        return with_reasons(described(self.cgroupfs.tree(wanted.driver, like=wanted), wanted), wanted, self.origin)
 
     def differences(self) -> list[Difference]:
         """Where the files show something else than the kubelet wants."""

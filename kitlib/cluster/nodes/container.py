@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import cast
 
 from kitlib.api.core import Pod
@@ -28,6 +29,7 @@ from kitlib.cluster.nodes.handle import NodeHandle
 from kitlib.cluster.nodes.interfaces import NodeFacts, Record
 from kitlib.cluster.nodes.kernel_log import lines_of_node
 from kitlib.cluster.nodes.object_sync import ObjectSync
+from kitlib.cluster.nodes.origin import Origin, host_refusals
 from kitlib.cluster.nodes.plan import NodePlan
 from kitlib.cluster.nodes.pod_sync import PodSync
 from kitlib.cluster.nodes.remote_cgroupfs import RemoteCgroupFS
@@ -108,6 +110,18 @@ class ContainerNode(ContainerProcesses, ContainerStreams, NodeBase):
     def cgroupfs(self) -> RemoteCgroupFS:
         """Its cgroup files, read and written over the connection."""
         return self._cgroupfs
+
+    @cached_property
+    def origin(self) -> Origin:
+        """Where its values come from, and what its host refuses."""
+        facts = self.facts
+        refused = host_refusals(
+            self.config,
+            lowest_score=facts["lowest_score"],
+            cpus=len(facts["cpus"]),
+            controllers=facts["controllers"],
+        )
+        return Origin("real", facts["version"], (self.name,), facts["kernel"], refused, facts["lowest_score"])
 
     def __repr__(self) -> str:
         state = "up" if self.link.alive else "gone"

@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from kitlib.api.errors import KitError, NotFound
 from kitlib.cluster.nodes.container_process import ContainerProcess
 from kitlib.cluster.nodes.interfaces import Owners, Record, Usages
+from kitlib.cluster.nodes.origin import SCORE, Origin
 from kitlib.node.real.link import Conversation
 
 RATE_WINDOW = 0.5
@@ -29,6 +30,11 @@ class ContainerProcesses(ABC):
     @abstractmethod
     def link(self) -> Conversation:
         """The connection to the node."""
+
+    @property
+    @abstractmethod
+    def origin(self) -> Origin:
+        """Where its values come from, and what its host refuses."""
 
     def processes(self) -> list[ContainerProcess]:
         """What `ps` shows of the containers, oldest first."""
@@ -71,11 +77,17 @@ class ContainerProcesses(ABC):
         raise NotFound("processes", f"{namespace}/{pod}/{container}")
 
     def proc(self, pod: str, container: str = "", namespace: str = "default") -> dict[str, str]:
-        """What /proc/PID of a container's process says: cgroup, oom_score, oom_score_adj, Cpus_allowed_list."""
+        """What /proc/PID of a container's process says: cgroup, oom_score, oom_score_adj, Cpus_allowed_list.
+
+        With `refused` where the host refused the oom_score_adj that the kubelet wanted: that score, and why.
+        """
         pid = self.process(pod, container, namespace).pid
         for one in self.link.ask("processes"):
             if one["pid"] == pid:
+                refused = one["refused"]
+                said = {} if refused is None else {"refused": f"{refused}: {self.origin.reason(SCORE)}"}
                 return {
+                    **said,
                     "cgroup": one["cgroup"],
                     "oom_score": str(one["oom_score"]),
                     "oom_score_adj": str(one["oom_score_adj"]),

@@ -59,6 +59,7 @@ class HollowNode:
 
     config = NeedsKernel()
     cgroupfs = NeedsKernel()
+    origin = NeedsKernel()
     desired = NeedsKernel()
     tree = NeedsKernel()
     differences = NeedsKernel()

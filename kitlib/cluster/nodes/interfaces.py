@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Protocol, TypedDict
+from typing import TYPE_CHECKING, Protocol, TypedDict
 
 from kitlib.api.core import Node as NodeObject
 from kitlib.api.core import Pod
@@ -19,6 +19,9 @@ from kitlib.kubelet.cm.node_config import NodeConfig
 from kitlib.kubelet.config.settings import Driver
 from kitlib.kubelet.eviction.thresholds import Observation
 from kitlib.kubelet.loop.timeline import Entry
+
+if TYPE_CHECKING:
+    from kitlib.cluster.nodes.origin import Origin
 
 Usages = dict[tuple[str, str], dict[str, tuple[float, int]]]
 """(namespace, pod) -> container -> CPUs that it gets now, and bytes of memory."""
@@ -134,6 +137,11 @@ class KernelNode(Node, Protocol):
     @property
     def cgroupfs(self) -> NodeCgroupFS:
         """Its cgroup files."""
+        ...
+
+    @property
+    def origin(self) -> Origin:
+        """Where its values come from, and what its host refuses."""
         ...
 
     def desired(self) -> CgroupTree:

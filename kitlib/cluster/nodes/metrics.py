@@ -15,6 +15,7 @@ from kitlib.api.core import Pod
 from kitlib.api.errors import KitError
 from kitlib.cluster.nodes.container_process import ContainerProcess
 from kitlib.cluster.nodes.interfaces import KernelNode
+from kitlib.cluster.nodes.origin import SCORE
 from kitlib.kubelet.cm.cgroup_tree import UNLIMITED_V1, Cgroup, CgroupTree
 from kitlib.kubelet.util.cgroup_usage import cpu_seconds
 from kitlib.kubelet.util.memory_files import MEMORY_LIMIT, MEMORY_USAGE
@@ -38,7 +39,10 @@ class ProcessRow(TypedDict):
 
 
 class OomRow(TypedDict):
-    """A process as the OOM killer ranks it; `refused` where the host refused the oom_score_adj that was wanted."""
+    """A process as the OOM killer ranks it; `refused` where the host refused the oom_score_adj that was wanted.
+
+    Then `wanted_badness` is what its points would be with that, and `why` says why it was refused.
+    """
 
     name: str
     qos: str
@@ -48,6 +52,8 @@ class OomRow(TypedDict):
     cgroup: str
     pid: int
     refused: NotRequired[int]
+    wanted_badness: NotRequired[int]
+    why: NotRequired[str]
 
 
 def name_of(cgroup: Cgroup | None, process: str = "") -> str:
@@ -112,8 +118,8 @@ def oom_rows(node: KernelNode, total_pages: int | None = None, *, sandboxes: boo
         sandboxes: whether pause containers are listed.
 
     Returns:
-        Rows with name, qos, memory_bytes, oom_score_adj, badness, cgroup, pid; and `refused` where the host has refused
-        the oom_score_adj that the kubelet wanted.
+        Rows with name, qos, memory_bytes, oom_score_adj, badness, cgroup, pid; and `refused`, `wanted_badness`, `why`
+        where the host has refused the oom_score_adj that the kubelet wanted.
     """
     total = total_pages if total_pages is not None else node.config.machine.memory // oom.PAGE
     wanted = node.desired()
@@ -129,7 +135,7 @@ def oom_rows(node: KernelNode, total_pages: int | None = None, *, sandboxes: boo
         if points is not None:
             row = oom_row(one, name_of(cgroup, process.name), cgroup.qos if cgroup else NODE, points)
             if isinstance(process, ContainerProcess) and process.refused is not None:
-                row["refused"] = process.refused
+                mark_refused(row, one, process.refused, total, node.origin.reason(SCORE))
             rows.append(row)
     return sorted(rows, key=lambda row: -row["badness"])
 
@@ -145,6 +151,12 @@ def oom_row(one: oom.Candidate, name: str, qos: str, points: int) -> OomRow:
         "cgroup": one.cgroup,
         "pid": one.pid,
     }
+
+
+def mark_refused(row: OomRow, one: oom.Candidate, wanted: int, total_pages: int, why: str) -> None:
+    """Write into a row what the kubelet wanted and the host refused, and the points that it would have with that."""
+    row["refused"], row["why"] = wanted, why
+    row["wanted_badness"] = oom.badness(one._replace(oom_score_adj=wanted), total_pages) or 0
 
 
 class Reading(NamedTuple):

@@ -13,6 +13,7 @@ from kitlib.apiserver.admission.apiserver import APIServer
 from kitlib.cluster.nodes.base import NodeBase
 from kitlib.cluster.nodes.config import node_config
 from kitlib.cluster.nodes.interfaces import Owners, Record, Usages
+from kitlib.cluster.nodes.origin import Origin
 from kitlib.cluster.nodes.plan import NodePlan
 from kitlib.cluster.nodes.projected_tokens import ProjectedTokens
 from kitlib.cluster.nodes.reports import StoreReports
@@ -89,6 +90,11 @@ class SimulatedNode(SimulatedStreams, NodeBase):
     def cgroupfs(self) -> SimulatedCgroupFS:
         """The kernel's cgroup file system."""
         return self.kernel.cgroups
+
+    @property
+    def origin(self) -> Origin:
+        """Where its values come from."""
+        return Origin("simulated", self.cgroupfs.version, (self.name,))
 
     def _node_info(self) -> dict[str, str]:
         return {

@@ -122,6 +122,7 @@ class Cgroup(Mapping[str, CgroupFile]):
         container: the container's name.
         qos: the QoS class that the cgroup belongs to.
         inner: the cgroup below this one in which the runtime puts the processes; None = they are in this one.
+        refused: in an observed tree, file that the kubelet wants -> why the host of a real node does not have it.
     """
 
     path: str
@@ -134,6 +135,7 @@ class Cgroup(Mapping[str, CgroupFile]):
     container: str = ""
     qos: str = ""
     inner: Cgroup | None = None
+    refused: Mapping[str, str] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> CgroupFile:
         return self.files[name]

@@ -20,6 +20,7 @@ import plotly.graph_objects as go
 
 from kitlib.api.errors import KitError
 from kitlib.charts.base import Chart
+from kitlib.cluster.nodes.origin import COMPUTED, Origin
 from kitlib.cluster.shared import packed
 from kitlib.widgets._parts.accessibility import Access
 from kitlib.widgets._parts.beside_cells import answer_beside_cells
@@ -75,7 +76,9 @@ class KitWidget(ipw.VBox):
         self._closers: list[Callable[[], None]] = []
         self._picture = picture if picture is not None else ChartPicture()
         self._message, self._sentence, self._table = ipw.HTML(), ipw.HTML(), ipw.HTML()
-        for part, name in ((self._message, "say"), (self._sentence, "sentence"), (self._table, "table")):
+        self._origin = ipw.HTML()
+        named = {"say": self._message, "sentence": self._sentence, "table": self._table, "origin": self._origin}
+        for name, part in named.items():
             part.add_class(f"kitlib-{name}")
         self._access = Access(self._shared_state, title=self.title)
         self._details = ipw.Accordion(
@@ -85,7 +88,7 @@ class KitWidget(ipw.VBox):
         )
         self._head = ipw.HTML(_heading(self.title, self.try_this))
         self._head.add_class("kitlib-head")
-        parts = [self._message, self._picture, self._sentence, self._details, self._access]
+        parts = [self._message, self._picture, self._sentence, self._details, self._origin, self._access]
         super().__init__([self._head, *self._controls, *parts])
         self.add_class("kitlib-widget")
         self._recorder = Recorder(self)
@@ -101,6 +104,10 @@ class KitWidget(ipw.VBox):
     def chart(self) -> Chart:
         """The chart for the controls' present values."""
         raise TypeError(f"{type(self).__name__} does not say what it shows: it must define chart()")
+
+    def origin(self) -> Origin:
+        """Where the values come from; a widget that looks at a node or a cluster asks that."""
+        return COMPUTED
 
     def paint(self, chart: Chart) -> None:
         """Bring the picture to what `chart` shows."""
@@ -191,6 +198,7 @@ class KitWidget(ipw.VBox):
         self._sentence.value = f'<p role="status" aria-live="{self.aria_live}">{html.escape(chart.sentence)}</p>'
         self._table.value = self.table(chart)
         self._access.sentence = chart.sentence
+        self._origin.value = f'<p class="kitlib-muted">{html.escape(str(self.origin()))}</p>'
 
     def say(self, problem: str) -> None:
         """Show a problem beside the controls, or clear it with an empty string."""

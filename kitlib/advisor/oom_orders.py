@@ -1,0 +1,76 @@
+"""Both orders in which the OOM killer would take processes: by the scores that they have, and by those wanted for them.
+
+A host that refuses low scores leaves a process with a higher oom_score_adj than the kubelet wants. Whether that changes
+who dies depends on what every process uses: for a Guaranteed pod within its request it seldom does, for a critical pod
+that requests nothing it does as soon as the pod is larger than the others. So both orders are computed and compared.
+
+Source: kernel mm/oom_kill.c oom_badness, select_bad_process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+SHOWN = 6
+"""Names of an order that are written out."""
+
+
+@dataclass(frozen=True)
+class OomOrders:
+    """Names of processes, the first to be killed first.
+
+    Attributes:
+        here: by the scores that they have.
+        wanted: by the scores that the kubelet wants.
+        refused: those whose score the host refused; () = the orders are the same for that reason.
+    """
+
+    here: tuple[str, ...]
+    wanted: tuple[str, ...]
+    refused: tuple[str, ...]
+
+    @property
+    def differ(self) -> bool:
+        """Whether the host's refusal changes the order."""
+        return self.here != self.wanted
+
+    @property
+    def sentence(self) -> str:
+        """What the refusal changes; "" where nothing was refused."""
+        if not self.refused:
+            return ""
+        if not self.differ:
+            return "With the scores that the kubelet wants the order would be the same."
+        victims = (
+            f"{self.here[0]} is still the first"
+            if self.here[0] == self.wanted[0]
+            else f"{self.wanted[0]} would be killed first, and here it is {self.here[0]}"
+        )
+        return (
+            f"With the scores that the kubelet wants the order would be {_listed(self.wanted)}; here it is "
+            f"{_listed(self.here)}: {victims}."
+        )
+
+
+def oom_orders(rows: Sequence[Any]) -> OomOrders:
+    """Both orders of processes.
+
+    Args:
+        rows: of `kitlib.cluster.nodes.metrics.oom_rows`.
+    """
+    here = sorted(rows, key=lambda row: -int(row["badness"]))
+    wanted = sorted(rows, key=lambda row: -wanted_badness(row))
+    refused = tuple(row["name"] for row in rows if "refused" in row)
+    return OomOrders(tuple(row["name"] for row in here), tuple(row["name"] for row in wanted), refused)
+
+
+def wanted_badness(row: Any) -> int:
+    """The points of a process with the oom_score_adj that the kubelet wants for it."""
+    return int(row.get("wanted_badness", row["badness"]))
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return ", ".join(names[:SHOWN]) + more

@@ -1,0 +1,174 @@
+"""Where a value comes from: a real kernel, the simulated one, or the rules alone; and what a real node's host refused.
+
+`node.origin` says it of one node, `origin_of` of a cluster, a node, or something that was only computed. Every table,
+chart, widget and lesson that names the origin of its values asks here, so that all of them say the same.
+
+Source: kernel fs/proc/base.c __set_oom_adj (CAP_SYS_RESOURCE), admin-guide/cgroup-v1/memory.rst section 2.4
+(memory.memsw.* exist where swap is counted), admin-guide/cgroup-v2.rst "Delegation".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple
+
+from kitlib.api.errors import KitError
+from kitlib.kubelet.cm.cgroup_tree import Cgroup, CgroupTree, Version, controller_of
+from kitlib.kubelet.cm.node_config import NodeConfig
+from kitlib.kubelet.qos.policy import SANDBOX_OOM_SCORE_ADJ
+
+Kind = Literal["real", "simulated", "computed"]
+SCORE, CPUS = "oom_score_adj", "cpus"
+"""Subjects of refusals beside the controllers."""
+LOWEST_SCORE = -1000
+"""The kernel's minimum of oom_score_adj. Source: include/uapi/linux/oom.h OOM_SCORE_ADJ_MIN."""
+CONTROLLERS = ("cpu", "cpuset", "memory", "pids", "hugetlb")
+"""Those of which the kubelet writes files."""
+_SOME_HOSTS = {
+    "memory.memsw.": "the host's kernel does not count swap",
+    "memory.swap.": "the host's kernel does not count swap",
+    "hugetlb.": "the host has no huge pages of this size",
+}
+"""Files that a controller has on some hosts only -> why one is missing."""
+
+
+class Refusal(NamedTuple):
+    """Something that a real node's host does not grant.
+
+    Attributes:
+        subject: `oom_score_adj`, `cpus`, or the name of a cgroup controller.
+        reason: a clause without a full stop.
+    """
+
+    subject: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where values come from.
+
+    Attributes:
+        kind: "real", "simulated" or "computed" (no kernel was asked).
+        version: of the cgroup files; None = none are shown.
+        nodes: names of the nodes.
+        kernel: release of a real node's kernel.
+        refusals: what the host of a real node does not grant.
+        lowest_score: the lowest oom_score_adj that the host grants.
+        because: why the values are not those of a real node where one could be expected; "" = nothing to say.
+    """
+
+    kind: Kind
+    version: Version | None = None
+    nodes: tuple[str, ...] = ()
+    kernel: str = ""
+    refusals: tuple[Refusal, ...] = ()
+    lowest_score: int = LOWEST_SCORE
+    because: str = ""
+
+    @property
+    def real(self) -> bool:
+        """Whether a real kernel was asked."""
+        return self.kind == "real"
+
+    @property
+    def place(self) -> str:
+        """The origin in a few words."""
+        files = f", cgroup v{self.version}" if self.version is not None else ""
+        if self.kind == "computed":
+            return f"computed from Kubernetes' rules{files.replace(',', ' for')}"
+        kernel = f", Linux {self.kernel}" if self.kernel else ""
+        if len(self.nodes) == 1:
+            return f"{self.kind} node {self.nodes[0]}{files}{kernel}"
+        return f"{len(self.nodes) or ''} {self.kind} nodes{files}{kernel}".strip()
+
+    def __str__(self) -> str:
+        refused = f" Refused by the host: {'; '.join(one.reason for one in self.refusals)}." if self.refusals else ""
+        because = f" ({self.because})" if self.because else ""
+        return f"Values: {self.place}{because}.{refused}"
+
+    def reason(self, subject: str) -> str:
+        """Why the host did not grant something; "" where it did."""
+        return next((one.reason for one in self.refusals if one.subject == subject), "")
+
+    def why_missing(self, file: str) -> str:
+        """Why a real node lacks a cgroup file that the kubelet wants; "" where the host is not the cause."""
+        if not self.real:
+            return ""
+        refused = self.reason(controller_of(file))
+        return refused or next((why for start, why in _SOME_HOSTS.items() if file.startswith(start)), "")
+
+
+COMPUTED = Origin("computed")
+
+
+def host_refusals(
+    config: NodeConfig, *, lowest_score: int, cpus: int, controllers: Sequence[str]
+) -> tuple[Refusal, ...]:
+    """What the host of a real node does not grant of what its kubelet wants.
+
+    Args:
+        config: of the node, as it was declared.
+        lowest_score: the lowest oom_score_adj that the node may set.
+        cpus: processors that it may use.
+        controllers: cgroup controllers that it has.
+    """
+    found = []
+    if lowest_score > SANDBOX_OOM_SCORE_ADJ:
+        found.append(Refusal(SCORE, f"no oom_score_adj below {lowest_score} is granted"))
+    if "cpuset" in controllers and cpus < config.machine.cores:
+        found.append(Refusal(CPUS, f"{config.machine.cores} CPUs are declared and {cpus} can be used"))
+    for controller in CONTROLLERS:
+        wanted = controller != "hugetlb" or config.machine.huge_pages
+        if wanted and controller not in controllers:
+            found.append(Refusal(controller, f"no {controller} controller, so its files are missing"))
+    return tuple(found)
+
+
+def with_reasons(observed: CgroupTree, desired: CgroupTree, origin: Origin) -> CgroupTree:
+    """The observed tree, each cgroup with the reasons why files that the kubelet wants are missing in it."""
+    if not origin.real:
+        return observed
+
+    def known(cgroup: Cgroup) -> Cgroup:
+        twin = desired.get(cgroup.path)
+        missing = [name for name in twin or () if name not in cgroup]
+        refused = {name: why for name in missing if (why := origin.why_missing(name))}
+        return replace(cgroup, refused=refused) if refused else cgroup
+
+    return CgroupTree(observed.version, observed.driver, map(known, observed.values()))
+
+
+def origin_of(source: object) -> Origin:
+    """The origin of what a cluster, a node, or something computed shows.
+
+    Args:
+        source: a cluster, a node of one, or anything else (which was computed).
+    """
+    own = getattr(source, "origin", None)
+    if isinstance(own, Origin):
+        return own
+    if hasattr(source, "nodes") and hasattr(source, "node"):
+        return together(_of_nodes(source))
+    return COMPUTED
+
+
+def _of_nodes(cluster: Any) -> Iterable[Origin]:
+    for one in cluster.nodes:
+        try:
+            yield origin_of(cluster.node(one.name))
+        except KitError:  # a Node object without a machine: an applied manifest, or a node that has gone
+            continue
+
+
+def together(origins: Iterable[Origin]) -> Origin:
+    """One origin of several nodes; their refusals once each."""
+    found = [one for one in origins if one.kind != "computed"]
+    if not found:
+        return Origin("simulated", because="no node has a kernel")
+    real = any(one.real for one in found)
+    nodes = tuple(name for one in found for name in one.nodes)
+    refusals = tuple(dict.fromkeys(refusal for one in found for refusal in one.refusals))
+    lowest = max(one.lowest_score for one in found)
+    return Origin("real" if real else "simulated", found[0].version, nodes, found[0].kernel, refusals, lowest)
